@@ -1,0 +1,178 @@
+# Every verb of the project. `make` alone lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+ENV ?= dev
+STACK := LifoQueue-$(ENV)
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NODE_BIN := node_modules/.bin
+# The project's own tools come before the machine's.
+export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(NODE_BIN):$(PATH)
+export CDK_DISABLE_CLI_TELEMETRY := true
+
+# cargo-lambda always names the target, so the functions built for this machine land in
+# target/<triple>/debug. The tests name it too: both then share every compiled dependency.
+HOST = $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+FUNCTIONS := create-tasks trigger process-tasks sweep-tasks
+# The folders of the bootstraps, one folder a function: real ones for arm64, local ones for this machine.
+ARM64_FUNCTIONS := target/arm64/lambda
+LOCAL_FUNCTIONS := target/local
+LOCAL_ASSEMBLY := .local/cdk.out
+SYNTH = cdk synth --quiet --no-notices --no-version-reporting
+
+.PHONY: help
+help: ## list every verb
+	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sort -s -k1,1 \
+	  | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+# ---- tools ----
+
+.PHONY: check-tools
+check-tools:
+	@missing() { echo "missing: $$1. $$2" >&2; exit 1; }; \
+	command -v cargo >/dev/null || missing "Rust" "Install it with rustup; rust-toolchain.toml names the version."; \
+	command -v cc >/dev/null || missing "a C compiler (cc)" "Debian, Ubuntu: apt-get install gcc libc6-dev. macOS: xcode-select --install."; \
+	command -v node >/dev/null || missing "Node.js 20 or later" "Install it from your system's packages or with a version manager."; \
+	command -v npm >/dev/null || missing "npm" "It comes with Node.js; on Debian it is the package npm."; \
+	node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)' \
+	  || missing "Node.js 20 or later" "Found $$(node --version)."; \
+	command -v $(PYTHON) >/dev/null || missing "Python 3.10 or later" "Install it from your system's packages, or name one: make PYTHON=python3.12 ..."; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	  || missing "Python 3.10 or later" "Found $$($(PYTHON) --version); name another: make PYTHON=python3.12 ..."; \
+	$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
+	  || missing "Python's venv" "Debian, Ubuntu: apt-get install python3-venv."
+
+$(VENV)/.installed: requirements.txt | check-tools
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+node_modules/.installed: package.json package-lock.json | check-tools
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: setup
+setup: $(VENV)/.installed node_modules/.installed ## install the pinned tools into .venv and node_modules (never globally)
+
+# ---- build and synthesize ----
+
+.PHONY: build
+build: setup ## build the functions for AWS (arm64, release) with cargo-lambda
+	@if ! rustc --print target-libdir --target aarch64-unknown-linux-gnu 2>/dev/null | xargs -r test -d; then \
+	  command -v rustup >/dev/null && rustup target add aarch64-unknown-linux-gnu \
+	  || { echo "missing: Rust's standard library for aarch64-unknown-linux-gnu. Get it with: rustup target add aarch64-unknown-linux-gnu" >&2; exit 1; }; fi
+	CARGO_TARGET_DIR=target/arm64 cargo lambda build --locked --release --arm64 $(addprefix --bin ,$(FUNCTIONS))
+
+.PHONY: build-local
+build-local: setup ## build the functions for this machine (development profile, stripped)
+	cargo lambda build --locked --compiler cargo --target $(HOST) --skip-target-check \
+	  --lambda-dir $(LOCAL_FUNCTIONS) $(addprefix --bin ,$(FUNCTIONS))
+	@strip $(foreach f,$(FUNCTIONS),$(LOCAL_FUNCTIONS)/$(f)/bootstrap)
+
+.PHONY: synth
+synth: setup ## write cdk.out for ENV=dev|staging|prod (SKIP_BUILD=1: without any Rust build)
+	@if [ -z "$${SKIP_BUILD:-}" ]; then $(MAKE) --no-print-directory build; fi
+	$(SYNTH) --output cdk.out $(STACK)
+	@echo "wrote cdk.out/$(STACK).template.json"
+
+.PHONY: synth-local
+synth-local: build-local
+	@mkdir -p .local
+	$(SYNTH) --output $(LOCAL_ASSEMBLY) --context functions=$(LOCAL_FUNCTIONS) LifoQueue-dev
+
+# ---- the local AWS ----
+
+.PHONY: demo
+demo: synth-local ## deploy to a local AWS and watch a burst of tasks run newest first
+	@$(BIN)/python -m local demo
+
+.PHONY: local-up
+local-up: synth-local ## start a local AWS with the deployed stack; writes .local/env to be sourced
+	@$(BIN)/python -m local up
+
+.PHONY: local-down
+local-down: $(VENV)/.installed ## stop what local-up started
+	@$(BIN)/python -m local down
+
+.PHONY: watch
+watch: setup ## run the functions under cargo lambda watch, against the tables of local-up
+	@test -f .local/watch.env || { echo "missing: the local tables. Start them with: make local-up" >&2; exit 1; }
+	cargo lambda watch --invoke-address 127.0.0.1 --env-file .local/watch.env
+
+.PHONY: invoke
+invoke: setup ## invoke a watched function: F=<function> EVENT=tests/events/<file>.json
+	@test -n "$(F)" -a -f "$(EVENT)" || { echo "usage: make invoke F=<$(subst $(eval ) ,|,$(FUNCTIONS))> EVENT=tests/events/<file>.json; the events: $$(ls tests/events | tr '\n' ' ')" >&2; exit 1; }
+	@cargo lambda invoke $(F) --invoke-address 127.0.0.1 --data-file $(EVENT)
+
+# ---- AWS ----
+
+.PHONY: deploy
+deploy: setup ## deploy ENV=dev|staging|prod to the AWS account you are signed in to
+	@echo "deploying $(STACK) to $$($(BIN)/python -m local account)"
+	@$(MAKE) --no-print-directory synth ENV=$(ENV)
+	cdk deploy --app cdk.out $(STACK)
+
+.PHONY: destroy
+destroy: setup ## delete ENV's stack from AWS; says first how to remove what is protected or retained
+	@echo "destroying $(STACK) in $$($(BIN)/python -m local account)"
+	@$(MAKE) --no-print-directory synth ENV=$(ENV) SKIP_BUILD=1
+	@$(BIN)/python -m local leftovers --stack $(STACK)
+	cdk destroy --app cdk.out $(STACK)
+
+# ---- checks ----
+
+.PHONY: test
+test: test-rust test-infra test-python ## run every test: Rust, infrastructure, Python, end to end
+
+.PHONY: test-rust
+test-rust: build-local ## run the Rust tests, with their documentation
+	cargo nextest run --locked --workspace --target $(HOST)
+	cargo test --locked --workspace --doc --target $(HOST)
+
+.PHONY: test-infra
+test-infra: setup ## run the infrastructure tests
+	npm test --silent
+
+.PHONY: test-python
+test-python: setup e2e
+	$(BIN)/python -m pytest tests/local
+
+.PHONY: e2e
+e2e: synth-local ## run the end-to-end tests against the template, deployed to a local AWS
+	$(BIN)/python -m pytest tests/e2e
+
+.PHONY: lint
+lint: setup ## check format, clippy, dependencies, TypeScript and the template
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --target $(HOST) -- --deny warnings
+	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
+	npm run lint --silent
+	@$(MAKE) --no-print-directory synth SKIP_BUILD=1 ENV=$(ENV)
+	cfn-lint --ignore-checks W3005 -- cdk.out/$(STACK).template.json
+
+.PHONY: advisories
+advisories: setup ## check the Rust dependencies against RustSec's advisories (fetches them from GitHub)
+	cargo deny check advisories
+
+.PHONY: fmt
+fmt: setup ## format Rust and TypeScript
+	cargo fmt --all
+	npm run format --silent
+
+.PHONY: bench
+bench: synth-local ## measure: calls a task, throughput, memory, cold start, wake-ups of a burst
+	cargo run --locked --release --package bench
+	$(BIN)/python -m local burst
+
+.PHONY: clean
+clean: ## remove what was built (keeps the installed tools)
+	@if [ -f .local/run.json ]; then $(MAKE) --no-print-directory local-down; fi
+	rm -rf target cdk.out .local .pytest_cache
+
+.PHONY: distclean
+distclean: clean ## remove the installed tools too
+	rm -rf $(VENV) node_modules

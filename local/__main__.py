@@ -1,0 +1,91 @@
+"""``python -m local``: what the Makefile calls."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+
+from local import account, assembly, burst, demo, lasting
+from local.paths import LOCAL_ASSEMBLY, PROJECT
+
+
+def main() -> int:
+    """Run one command; returns the exit code."""
+    arguments = _parser().parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # As an exception, so that whatever was started is stopped on the way out.
+        signal.signal(number, _leave)
+    console = Console(highlight=False, soft_wrap=True)
+    try:
+        return _run(arguments, console)
+    except KeyboardInterrupt:
+        console.print("interrupted")
+        return 130
+    except (RuntimeError, TimeoutError) as error:
+        console.print(str(error), style="red", markup=False)
+        return 1
+
+
+def _run(arguments: argparse.Namespace, console: Console) -> int:
+    if arguments.command == "demo":
+        return demo.run(_local_assembly(arguments), console)
+    if arguments.command == "burst":
+        return burst.run(_local_assembly(arguments), console)
+    if arguments.command == "up":
+        return _up(arguments, console)
+    if arguments.command == "down":
+        console.print("stopped" if lasting.down() else "nothing was running")
+        return 0
+    if arguments.command == "account":
+        console.print(account.identify())
+        return 0
+    for line in account.leftovers(assembly.read(arguments.assembly, arguments.stack)):
+        console.print(line, markup=False)
+    return 0
+
+
+def _up(arguments: argparse.Namespace, console: Console) -> int:
+    queue = lasting.up(_local_assembly(arguments), lambda step: console.print(f"  {step}"))
+    console.print(f"endpoint: {queue.endpoint}", markup=False)
+    for name, value in sorted(queue.outputs.items()):
+        console.print(f"{name}: {value}", markup=False)
+    console.print("`. .local/env` turns this shell's AWS clients to it; `make local-down` stops it")
+    return 0
+
+
+def _local_assembly(arguments: argparse.Namespace) -> assembly.Assembly:
+    return assembly.read(arguments.assembly, arguments.stack)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m local", description=sys.modules["local"].__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, purpose in (
+        ("demo", "deploy, run a burst of tasks, judge the order, stop"),
+        ("burst", "deploy, insert 1,000 tasks at once, count what that started, stop"),
+        ("up", "deploy and stay up"),
+        ("down", "stop what `up` started"),
+        ("account", "print the real AWS account and region that is signed in to"),
+        ("leftovers", "print what destroying the stack would leave behind"),
+    ):
+        command = commands.add_parser(name, help=purpose)
+        command.add_argument("--stack", default="LifoQueue-dev")
+        command.add_argument("--assembly", type=Path, default=_default_assembly(name))
+    return parser
+
+
+def _default_assembly(command: str) -> Path:
+    return PROJECT / "cdk.out" if command == "leftovers" else LOCAL_ASSEMBLY
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Questions to ask before real AWS is touched: which account, and what would stay behind."""
+
+from __future__ import annotations
+
+import os
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local.assembly import Assembly
+
+_CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 2})
+
+
+class NoAccount(RuntimeError):
+    """There are no usable AWS credentials; the message says what to do."""
+
+
+def identify() -> str:
+    """The account and region that a deployment would go to, as `account/region`."""
+    if any(name.startswith("AWS_ENDPOINT_URL") for name in os.environ):
+        raise NoAccount(
+            "AWS_ENDPOINT_URL is set: this shell is turned towards the local AWS. "
+            "Open a new one to work with a real account."
+        )
+    region = boto3.Session().region_name
+    if not region:
+        raise NoAccount("no region: set AWS_REGION, or a region in your profile")
+    try:
+        identity = boto3.client("sts", config=_CONFIG).get_caller_identity()
+    except (BotoCoreError, ClientError) as error:
+        raise NoAccount(
+            f"no usable AWS credentials ({error}). Set AWS_PROFILE, sign in with "
+            "`aws sso login`, or export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+        ) from error
+    return f"{identity['Account']}/{region}"
+
+
+def leftovers(assembly: Assembly) -> list[str]:
+    """What `cdk destroy` refuses or leaves behind, and the commands that remove it."""
+    lines = []
+    for resource in assembly.resources():
+        if not (resource.is_retained or resource.is_protected):
+            continue
+        states = [
+            word
+            for word, holds in (("retained", resource.is_retained), ("protected", resource.is_protected))
+            if holds
+        ]
+        lines.append(f"  {resource.logical_id} ({resource.type}): {' and '.join(states)}")
+    if not lines:
+        return ["Nothing of this stack is retained or protected: destroying it removes all its data."]
+    return [
+        f"Of {assembly.stack}, these are kept from deletion on purpose:",
+        *lines,
+        "To remove them too, once you are sure (their names: `aws cloudformation"
+        f" describe-stack-resources --stack-name {assembly.stack}`, before destroying):",
+        "  aws cloudformation update-termination-protection --no-enable-termination-protection"
+        f" --stack-name {assembly.stack}",
+        "  aws dynamodb update-table --no-deletion-protection-enabled --table-name <name>",
+        "  aws dynamodb delete-table --table-name <name>      # after the stack, for a retained table",
+        "  aws logs delete-log-group --log-group-name <name>  # after the stack, for a retained group",
+    ]

@@ -1,0 +1,56 @@
+"""Reading what ``cdk synth`` wrote: the template of a stack, by resource type."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterator
+
+
+class AssemblyError(RuntimeError):
+    """The cloud assembly is missing or has not the expected stack."""
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One resource of the template."""
+
+    logical_id: str
+    type: str
+    properties: dict[str, Any]
+    attributes: dict[str, Any]
+
+    @property
+    def is_retained(self) -> bool:
+        """Whether CloudFormation leaves it behind when the stack is deleted."""
+        return str(self.attributes.get("DeletionPolicy", "")).startswith("Retain")
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether the service itself refuses to delete it."""
+        protected = self.properties.get("DeletionProtectionEnabled", False)
+        return protected is True or protected == "true"
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A cloud assembly and the one stack in it that is meant."""
+
+    directory: Path
+    stack: str
+    template: dict[str, Any]
+
+    def resources(self, *types: str) -> Iterator[Resource]:
+        """The resources of the given types, or all."""
+        for logical_id, body in self.template.get("Resources", {}).items():
+            if not types or body["Type"] in types:
+                yield Resource(logical_id, body["Type"], body.get("Properties", {}), body)
+
+
+def read(directory: Path, stack: str) -> Assembly:
+    """Read the template of `stack` from the assembly in `directory`."""
+    path = directory / f"{stack}.template.json"
+    if not path.exists():
+        raise AssemblyError(f"{path} is missing: synthesize it first (`make synth`)")
+    return Assembly(directory, stack, json.loads(path.read_text()))

@@ -1,0 +1,91 @@
+"""What a burst of inserts starts: wake-ups in proportion to activations, not to tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from local import deployment, emulator
+from local.assembly import Assembly
+from local.paths import STATE
+from local.queue import DeployedQueue, chunks, now_ms, wait_until
+
+TASKS = 1000
+#: Invocations of process-tasks, besides those through tail calls, that a burst may cause.
+MOST_WAKE_UPS = 5
+_AT_ONCE = 250
+_DRAIN_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class BurstFigures:
+    """What one burst caused."""
+
+    tasks: int
+    invocations: int
+    tail_calls: int
+    trigger_invocations: int
+    seconds: float
+
+    @property
+    def wake_ups(self) -> int:
+        """Invocations of process-tasks that no tail call asked for."""
+        return self.invocations - self.tail_calls
+
+    def __str__(self) -> str:
+        return (
+            f"a burst of {self.tasks} inserts caused {self.trigger_invocations} invocations of"
+            f" trigger and {self.wake_ups} of process-tasks besides {self.tail_calls} tail calls"
+            f" (at most {MOST_WAKE_UPS}), drained in {self.seconds:.1f} s"
+        )
+
+
+def measure(queue: DeployedQueue, tasks: int = TASKS) -> BurstFigures:
+    """Insert `tasks` tasks as fast as create-tasks takes them, wait for SUCCESS, count."""
+    began = now_ms()
+    before = queue.count("SUCCESS")
+    for batch in chunks([{"payload": {"number": n}} for n in range(tasks)], _AT_ONCE):
+        answer = queue.create(batch)
+        if answer["failed"]:
+            raise RuntimeError(f"create-tasks refused: {answer['failed'][:3]}")
+    wait_until(
+        lambda: queue.count("SUCCESS") >= before + tasks,
+        _DRAIN_SECONDS,
+        f"{tasks} tasks in SUCCESS",
+        every=1.0,
+    )
+    drained = now_ms()
+    settle(queue, began)
+    turns = queue.turns(began)
+    return BurstFigures(
+        tasks,
+        queue.invocations("process-tasks", began),
+        sum(bool(turn["tail_call"]) for turn in turns),
+        queue.invocations("trigger", began),
+        (drained - began) / 1000,
+    )
+
+
+def settle(queue: DeployedQueue, since_ms: int, seconds: float = 90) -> None:
+    """Wait until the last turn has ended without a tail call and its log has arrived."""
+
+    def ended() -> bool:
+        turns = queue.turns(since_ms)
+        return bool(turns) and queue.is_idle() and not turns[-1]["tail_call"]
+
+    wait_until(ended, seconds, "the last turn's end", every=0.5)
+
+
+def run(assembly: Assembly, console: Console) -> int:
+    """Measure on a local AWS of its own; exit code 0 if the bound held."""
+    directory = STATE / "burst"
+    directory.mkdir(parents=True, exist_ok=True)
+    local_aws = emulator.start(directory)
+    try:
+        queue = deployment.deploy(local_aws, assembly)
+        figures = measure(queue)
+    finally:
+        local_aws.stop()
+    console.print(str(figures))
+    return 0 if figures.wake_ups <= MOST_WAKE_UPS else 1

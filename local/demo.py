@@ -1,0 +1,122 @@
+"""The demonstration: a burst in several waves, created while the queue is being processed."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rich.console import Console
+
+from local import deployment, emulator, order, progress
+from local.assembly import Assembly
+from local.display import Display
+from local.history import Change, History
+from local.paths import STATE
+from local.progress import Wave
+from local.queue import DeployedQueue, chunks, now_ms
+
+WAVES = 4
+WAVE_SIZE = 75
+#: A wave follows once this share of the one before it has been started.
+NEXT_WAVE_SHARE = 0.25
+#: Without any change for so long, the demonstration has failed.
+STALL_SECONDS = 60
+_CREATE_AT_ONCE = 25
+_FINAL = ("SUCCESS", "FAILURE")
+
+
+def run(assembly: Assembly, console: Console) -> int:
+    """Start, deploy, run the burst and report; stops what it started in every case.
+
+    Returns the exit code: 0 only if every task reached SUCCESS and the order held.
+    """
+    directory = STATE / "demo"
+    directory.mkdir(parents=True, exist_ok=True)
+    console.print("[bold]Starting the local AWS[/bold]")
+    local_aws = emulator.start(directory)
+    try:
+        console.print(f"  ministack at {local_aws.endpoint}")
+        queue = deployment.deploy(local_aws, assembly, lambda step: console.print(f"  {step}"))
+        return _burst(queue, console)
+    finally:
+        local_aws.stop()
+        console.print(f"Stopped the local AWS; its log: {directory.relative_to(STATE.parent)}")
+
+
+def _burst(queue: DeployedQueue, console: Console) -> int:
+    total = WAVES * WAVE_SIZE
+    console.print(f"[bold]Creating {total} tasks in {WAVES} waves while they are processed[/bold]")
+    began = now_ms()
+    waves: list[Wave] = []
+    with History(queue) as history, Display(console, total) as display:
+        refused: list[dict[str, Any]] = []
+        while _should_go_on(history, waves, total):
+            if _next_wave_is_due(history.changes(), waves):
+                waves.append(Wave(len(waves) + 1))
+                refused += _create(queue, waves[-1])
+            display.show(history.changes(), waves)
+            time.sleep(0.2)
+        changes = history.changes()
+        display.show(changes, waves)
+    return _report(queue, console, changes, waves, refused, began)
+
+
+def _next_wave_is_due(changes: list[Change], waves: list[Wave]) -> bool:
+    if not waves:
+        return True
+    if len(waves) == WAVES:
+        return False
+    started = {start.task_id for start in order.starts(changes)}
+    return len(started & waves[-1].task_ids) >= NEXT_WAVE_SHARE * WAVE_SIZE
+
+
+def _create(queue: DeployedQueue, wave: Wave) -> list[dict[str, Any]]:
+    """Create a wave through create-tasks; returns what the function refused."""
+    refused = []
+    tasks = [{"payload": {"wave": wave.number, "number": n}} for n in range(WAVE_SIZE)]
+    for batch in chunks(tasks, _CREATE_AT_ONCE):
+        answer = queue.create(batch)
+        wave.task_ids.update(created["taskId"] for created in answer["created"])
+        refused += answer["failed"]
+    return refused
+
+
+def _should_go_on(history: History, waves: list[Wave], total: int) -> bool:
+    changes = history.changes()
+    by_status = progress.counts(changes)
+    if len(waves) == WAVES and sum(by_status[status] for status in _FINAL) >= total:
+        return False
+    last = changes[-1].seen if changes else history.opened
+    if now_ms() - last > STALL_SECONDS * 1000:
+        return False
+    return True
+
+
+def _report(
+    queue: DeployedQueue,
+    console: Console,
+    changes: list[Change],
+    waves: list[Wave],
+    refused: list[dict[str, Any]],
+    began: int,
+) -> int:
+    total = WAVES * WAVE_SIZE
+    verdict = order.judge(changes)
+    by_status = progress.counts(changes)
+    console.print(progress.summary(changes, waves))
+    spent = (changes[-1].seen - began) / 1000 if changes else 0.0
+    succeeded = by_status["SUCCESS"]
+    console.print(f"{succeeded} of {total} tasks reached SUCCESS in {spent:.1f} s"
+                  f" ({succeeded / spent if spent else 0:.1f} a second)")
+    turns = queue.turns(began)
+    tail_calls = sum(bool(turn.get("tail_call")) for turn in turns)
+    console.print(f"{queue.invocations('process-tasks', began)} invocations of process-tasks,"
+                  f" {tail_calls} of them through a tail call")
+    for sentence in progress.order_lines(verdict, order.TOLERANCE_MS):
+        console.print(sentence)
+    for refusal in refused[:5]:
+        console.print(f"[red]create-tasks refused: {refusal}[/red]")
+    good = succeeded == total and verdict.held and not refused
+    console.print("[bold green]Every task succeeded, newest first.[/bold green]" if good
+                  else "[bold red]Failed: see above.[/bold red]")
+    return 0 if good else 1

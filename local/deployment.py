@@ -1,0 +1,78 @@
+"""Deploying the synthesized template with the CDK CLI, as one would to AWS."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+import boto3
+from botocore.config import Config
+
+from local import gaps
+from local.assembly import Assembly
+from local.emulator import ACCOUNT, REGION, Emulator, local_environment
+from local.paths import CDK, PROJECT
+from local.queue import DeployedQueue
+
+_CDK_SECONDS = 300
+
+
+class DeploymentError(RuntimeError):
+    """The CDK CLI failed; the message holds what it printed."""
+
+
+def deploy(
+    emulator: Emulator, assembly: Assembly, say: Callable[[str], None] = lambda line: None
+) -> DeployedQueue:
+    """Bootstrap the emulated account, deploy the assembly's stack, close the emulator's gaps.
+
+    `say` receives one line for each step.
+    """
+    if not CDK.exists():
+        raise DeploymentError("the CDK CLI is not installed: run `make setup`")
+    say("cdk bootstrap")
+    _cdk(emulator, ["bootstrap", f"aws://{ACCOUNT}/{REGION}"])
+    say(f"cdk deploy {assembly.stack}")
+    _cdk(
+        emulator,
+        ["deploy", assembly.stack, "--exclusively", "--app", str(assembly.directory)]
+        + ["--require-approval", "never"],
+    )
+    session = session_for(emulator.endpoint)
+    queue = DeployedQueue.find(session, emulator.endpoint, assembly.stack)
+    for line in gaps.apply(
+        assembly, queue.physical_id, queue.client("lambda"), queue.client("dynamodb")
+    ):
+        say(f"set by API: {line}")
+    return queue
+
+
+def session_for(endpoint: str) -> boto3.Session:
+    """A boto3 session with the emulator's fake credentials, for clients of `endpoint`."""
+    return boto3.Session(
+        aws_access_key_id=ACCOUNT, aws_secret_access_key="test", region_name=REGION
+    )
+
+
+def _cdk(emulator: Emulator, arguments: list[str]) -> None:
+    environment = local_environment(emulator.endpoint) | {
+        "CDK_DISABLE_VERSION_CHECK": "1",
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+        "CI": "true",
+    }
+    finished = subprocess.run(
+        [str(CDK), *arguments, "--no-notices", "--no-version-reporting"],
+        cwd=PROJECT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_CDK_SECONDS,
+        check=False,
+    )
+    if finished.returncode != 0:
+        raise DeploymentError(
+            f"cdk {arguments[0]} ended with code {finished.returncode}:\n"
+            f"{finished.stdout[-4000:]}\n{finished.stderr[-4000:]}"
+        )

@@ -1,0 +1,180 @@
+"""Starting and stopping the emulated AWS (ministack) on the loopback interface."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+ACCOUNT = "000000000000"
+REGION = "us-east-1"
+READY_SECONDS = 60.0
+STOP_SECONDS = 10.0
+
+#: Variables that would point an AWS client at a real account, or at another emulator.
+_FOREIGN_VARIABLES = (
+    "AWS_PROFILE",
+    "AWS_DEFAULT_PROFILE",
+    "AWS_SESSION_TOKEN",
+    "AWS_SECURITY_TOKEN",
+    "AWS_ROLE_ARN",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+)
+
+
+class EmulatorError(RuntimeError):
+    """The local AWS could not be started; the message says why and where its log is."""
+
+
+def client_variables(endpoint: str) -> dict[str, str]:
+    """What any AWS SDK, the AWS CLI or the CDK CLI needs to work against `endpoint`.
+
+    The credentials are fake; the access key id is how the emulator tells accounts apart.
+    """
+    return {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": ACCOUNT,
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+def local_environment(endpoint: str) -> dict[str, str]:
+    """This process's environment, turned away from any real account and towards `endpoint`."""
+    environment = {k: v for k, v in os.environ.items() if k not in _FOREIGN_VARIABLES}
+    # The user's own profiles must not leak into a deployment to the emulator.
+    environment["AWS_CONFIG_FILE"] = os.devnull
+    environment["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
+    # Neither may a proxy stand between us and the loopback interface.
+    for name in ("NO_PROXY", "no_proxy"):
+        environment[name] = ",".join(filter(None, [environment.get(name), "127.0.0.1"]))
+    environment.update(client_variables(endpoint))
+    return environment
+
+
+@dataclass
+class Emulator:
+    """A running local AWS: where it answers, its process id, and its working directory."""
+
+    endpoint: str
+    pid: int
+    directory: Path
+
+    def stop(self) -> None:
+        """Stop the emulator and the functions it started, and remove its working directory."""
+        stop_process_group(self.pid)
+        shutil.rmtree(self.directory / "tmp", ignore_errors=True)
+
+
+def start(directory: Path) -> Emulator:
+    """Start the emulator on a free port of 127.0.0.1 and wait until it answers.
+
+    `directory` receives its log (``ministack.log``) and its temporary files. The process
+    leads a process group of its own, so that :meth:`Emulator.stop` reaches the functions too.
+    """
+    command = Path(sys.executable).parent / "ministack"
+    if not command.exists():
+        raise EmulatorError("ministack is not installed in this environment: run `make setup`")
+    temporary = directory / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    port = _free_port()
+    endpoint = f"http://127.0.0.1:{port}"
+    environment = local_environment(endpoint) | {
+        "GATEWAY_PORT": str(port),
+        "BIND_HOST": "127.0.0.1",
+        "MINISTACK_HOST": "127.0.0.1",
+        "MINISTACK_ACCOUNT_ID": ACCOUNT,
+        "MINISTACK_REGION": REGION,
+        "PERSIST_STATE": "0",
+        "TMPDIR": str(temporary),
+        "LOG_LEVEL": os.environ.get("LOCAL_AWS_LOG_LEVEL", "WARNING"),
+    }
+    log_path = directory / "ministack.log"
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(
+            [str(command)],
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    emulator = Emulator(endpoint, process.pid, directory)
+    try:
+        _wait_until_ready(process, endpoint, log_path)
+    except BaseException:
+        emulator.stop()
+        raise
+    return emulator
+
+
+def is_running(pid: int) -> bool:
+    """Whether `pid` is a live process that is an emulator of ours, not a reused number."""
+    listing = subprocess.run(
+        ["ps", "-p", str(pid), "-o", "command="], capture_output=True, text=True, check=False
+    )
+    return "ministack" in listing.stdout and "<defunct>" not in listing.stdout
+
+
+def stop_process_group(pid: int) -> None:
+    """End the group led by `pid`: politely first, after ten seconds for certain."""
+    if not _signal_group(pid, signal.SIGTERM):
+        return
+    deadline = time.monotonic() + STOP_SECONDS
+    while time.monotonic() < deadline:
+        _reap(pid)
+        if not _signal_group(pid, 0):
+            return
+        time.sleep(0.05)
+    _signal_group(pid, signal.SIGKILL)
+    _reap(pid)
+
+
+def _signal_group(pid: int, number: int) -> bool:
+    try:
+        os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _reap(pid: int) -> None:
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return  # Started by an earlier command: not ours to reap.
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _wait_until_ready(process: subprocess.Popen, endpoint: str, log_path: Path) -> None:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            tail = log_path.read_text(errors="replace")[-2000:]
+            raise EmulatorError(f"the local AWS ended with code {process.returncode}:\n{tail}")
+        try:
+            with opener.open(f"{endpoint}/_ministack/health", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise EmulatorError(f"the local AWS did not answer within {READY_SECONDS:.0f} s; see {log_path}")

@@ -1,0 +1,120 @@
+"""Following the table's stream: what happened to every task, in the order of the commits.
+
+The stream is the one account of the queue that neither the functions' logs nor repeated
+reads can give: every transition, with both images, in the order in which the table
+accepted them. The emulator has a single shard, so that order is total.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from local.contract import KEY
+from local.queue import DeployedQueue, now_ms
+
+_POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of a task's item.
+
+    `seen` is this machine's clock (ms) when the change was read from the stream, at most a
+    poll interval (0.1 s) after the commit. `image` is the item afterwards (before, when it
+    was deleted), in DynamoDB's own notation.
+    """
+
+    position: int
+    seen: int
+    task_id: str
+    before: str | None
+    after: str | None
+    image: dict[str, Any]
+
+    def number(self, attribute: str) -> int | None:
+        """A numeric attribute of the image, or None when absent or of another type."""
+        text = self.image.get(attribute, {}).get("N")
+        return None if text is None else int(float(text))
+
+    @property
+    def is_insert(self) -> bool:
+        """Whether the task came into being."""
+        return self.before is None
+
+    @property
+    def is_take(self) -> bool:
+        """Whether the task was taken for a start: PENDING to TAKEN."""
+        return self.before == "PENDING" and self.after == "TAKEN"
+
+
+class History:
+    """A thread that reads the stream from its beginning until it is closed."""
+
+    def __init__(self, queue: DeployedQueue) -> None:
+        self._streams = queue.client("dynamodbstreams")
+        table = queue.client("dynamodb").describe_table(TableName=queue.table)["Table"]
+        self._arn = table["LatestStreamArn"]
+        #: This machine's clock (ms) when the reading began.
+        self.opened = now_ms()
+        self._changes: list[Change] = []
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._follow, name="stream", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> History:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._stop.set()
+        self._thread.join(timeout=10)
+
+    def changes(self) -> list[Change]:
+        """Every change read so far; raises what made the reading fail, if anything did."""
+        if self._error is not None:
+            raise self._error
+        with self._lock:
+            return list(self._changes)
+
+    def _follow(self) -> None:
+        try:
+            iterator = self._first_iterator()
+            while not self._stop.wait(_POLL_SECONDS):
+                answer = self._streams.get_records(ShardIterator=iterator, Limit=1000)
+                self._add(answer["Records"])
+                iterator = answer["NextShardIterator"]
+        except Exception as error:  # noqa: BLE001 - handed to the reader by changes()
+            self._error = error
+
+    def _first_iterator(self) -> str:
+        shards = self._streams.describe_stream(StreamArn=self._arn)["StreamDescription"]["Shards"]
+        if len(shards) != 1:
+            raise RuntimeError(f"the order of commits needs a single shard, not {len(shards)}")
+        return self._streams.get_shard_iterator(
+            StreamArn=self._arn, ShardId=shards[0]["ShardId"], ShardIteratorType="TRIM_HORIZON"
+        )["ShardIterator"]
+
+    def _add(self, records: list[dict[str, Any]]) -> None:
+        seen = now_ms()
+        with self._lock:
+            for record in records:
+                change = _change(len(self._changes), seen, record["dynamodb"])
+                if change is not None:
+                    self._changes.append(change)
+
+
+def _change(position: int, seen: int, record: dict[str, Any]) -> Change | None:
+    """A stream record as a change of a task; None for the control item, which has no status."""
+    old, new = record.get("OldImage") or {}, record.get("NewImage") or {}
+    before = old.get("taskStatus", {}).get("S")
+    after = new.get("taskStatus", {}).get("S")
+    if before is None and after is None:
+        return None
+    return Change(position, seen, record["Keys"][KEY]["S"], before, after, new or old)
