@@ -1,0 +1,117 @@
+//! The control item: who processes, and how many wake-ups were asked for.
+
+use uuid::Uuid;
+
+use crate::time::Millis;
+
+/// The control item as it was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Control {
+    /// Wake-ups requested so far. Only ever grows.
+    pub requested: u64,
+    /// The processor lease, live or run out.
+    pub lease: Option<ProcessorLease>,
+    /// Nobody processes before.
+    pub paused_until: Option<Millis>,
+    /// Why it is paused.
+    pub pause_reason: Option<String>,
+    /// A notification is on its way until.
+    pub notified_until: Option<Millis>,
+    /// The event that sent it.
+    pub notified_by: Option<String>,
+    /// Consecutive turns that settled nothing.
+    pub idle_turns: u32,
+}
+
+/// Who processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessorLease {
+    /// One invocation attempt.
+    pub owner: Uuid,
+    /// The message that invoked it.
+    pub message_id: String,
+    /// When it runs out unless renewed.
+    pub until: Millis,
+}
+
+impl Control {
+    /// The lease, if it has not run out.
+    #[must_use]
+    pub fn live_lease(&self, now: Millis) -> Option<&ProcessorLease> {
+        self.lease.as_ref().filter(|lease| lease.until > now)
+    }
+
+    /// Whether nobody may process now.
+    #[must_use]
+    pub fn is_paused(&self, now: Millis) -> bool {
+        self.paused_until.is_some_and(|until| until > now)
+    }
+
+    /// Whether an event other than `event` is about to notify.
+    #[must_use]
+    pub fn is_notified_by_other(&self, event: &str, now: Millis) -> bool {
+        self.notified_until.is_some_and(|until| until > now)
+            && self.notified_by.as_deref() != Some(event)
+    }
+}
+
+/// A wish for the processor lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Fresh for each invocation attempt; never the request's or the message's id, since a
+    /// duplicate of the message would then own the lease too.
+    pub owner: Uuid,
+    /// The message that invoked this attempt.
+    pub message_id: String,
+    /// Until when.
+    pub until: Millis,
+}
+
+/// The answer to a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Acquired {
+    /// The lease is ours; the item as it is now.
+    Ours(Control),
+    /// Another's lease is live.
+    Held(ProcessorLease),
+    /// The queue is paused until then.
+    Paused(Millis),
+}
+
+/// A wish to give the processor lease up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// Whose lease.
+    pub owner: Uuid,
+    /// Only if no wake-up was requested since this count (rule 5); `None` at the end of a
+    /// turn, when a tail call follows whatever was requested (rule 6).
+    pub if_requested_is: Option<u64>,
+    /// What the turn does to the count of turns that settled nothing.
+    pub idle_turns: IdleTurns,
+}
+
+/// Rule 10's count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleTurns {
+    /// The turn settled a task, or found the queue empty: back to zero.
+    Reset,
+    /// The turn settled nothing though work remains: one more.
+    Add,
+}
+
+/// The answer to a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Released {
+    /// The lease is given up.
+    Done {
+        /// Consecutive turns that settled nothing, this one included.
+        idle_turns: u32,
+    },
+    /// Still ours: a wake-up was requested in the meantime.
+    Requested {
+        /// The count as it is now.
+        requested: u64,
+    },
+    /// The lease is another's, or nobody's.
+    NotOurs,
+}

@@ -1,0 +1,270 @@
+//! Checks and inserts new tasks. One bad task fails alone; creating is idempotent by task id.
+
+mod payload;
+mod spec;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+pub use self::payload::{InvalidPayload, MAX_DEPTH, MAX_PAYLOAD_BYTES};
+pub use self::spec::InvalidTask;
+use crate::store::{Inserted, QueueStore};
+use crate::task::{NewTask, TaskId};
+use crate::time::Clock;
+
+/// Inserts under way at once.
+const PARALLEL: usize = 16;
+
+/// The longest expiry where the configuration sets none: ten years.
+pub const LONGEST_TTL: Duration = Duration::from_secs(10 * 366 * 86_400);
+
+/// What new tasks get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CreateSettings {
+    /// The expiry of a task that names none.
+    pub default_ttl: Duration,
+    /// The longest expiry a task may name.
+    pub max_ttl: Duration,
+}
+
+/// Creates tasks.
+pub struct Creator {
+    store: Arc<dyn QueueStore>,
+    clock: Arc<dyn Clock>,
+    settings: CreateSettings,
+}
+
+/// The answer: every description is in exactly one list, by its index in the request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CreateReport {
+    /// Inserted as PENDING.
+    pub created: Vec<CreatedTask>,
+    /// A task with this id was there before, and is unchanged.
+    pub duplicates: Vec<CreatedTask>,
+    /// Not inserted; the others were.
+    pub failed: Vec<FailedTask>,
+}
+
+/// A task that is in the table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatedTask {
+    /// Its place in the request, from 0.
+    pub index: usize,
+    /// Its id.
+    pub task_id: TaskId,
+}
+
+/// A task that was not inserted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedTask {
+    /// Its place in the request, from 0.
+    pub index: usize,
+    /// Its id, if it was given one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// What is wrong, with the field's name and the remedy.
+    pub error: String,
+}
+
+enum Fate {
+    Created(TaskId),
+    Duplicate(TaskId),
+    Failed(Option<String>, String),
+}
+
+impl Creator {
+    /// A creator.
+    #[must_use]
+    pub fn new(
+        store: Arc<dyn QueueStore>,
+        clock: Arc<dyn Clock>,
+        settings: CreateSettings,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            settings,
+        }
+    }
+
+    /// Creates one task for each description `{"taskId"?, "payload"?, "ttlSeconds"?}`.
+    pub async fn create(&self, specs: &[Value]) -> CreateReport {
+        let now = self.clock.now();
+        let mut fates = Vec::with_capacity(specs.len());
+        let mut tasks = Vec::with_capacity(specs.len());
+        for (index, spec) in specs.iter().enumerate() {
+            match spec::parse(spec, &self.settings, now) {
+                Ok(task) => tasks.push((index, task)),
+                Err(error) => {
+                    let id = spec::given_id(spec).map(str::to_owned);
+                    fates.push((index, Fate::Failed(id, error.to_string())));
+                }
+            }
+        }
+        let (first, again) = split_repeats(tasks);
+        fates.extend(self.insert_all(first, PARALLEL).await);
+        // An id that stands twice in one request: the first one wins, so the others wait.
+        fates.extend(self.insert_all(again, 1).await);
+        report(fates)
+    }
+
+    /// Creates `count` tasks with a small payload, for trying the queue out.
+    pub async fn simulate(&self, count: usize) -> CreateReport {
+        let specs: Vec<_> = (0..count)
+            .map(|n| json!({"payload": {"simulated": n}}))
+            .collect();
+        self.create(&specs).await
+    }
+
+    async fn insert_all(
+        &self,
+        tasks: Vec<(usize, NewTask)>,
+        parallel: usize,
+    ) -> Vec<(usize, Fate)> {
+        let inserts = tasks.into_iter().map(|(index, task)| async move {
+            let fate = match self.store.insert(&task).await {
+                Ok(Inserted::Created) => Fate::Created(task.id),
+                Ok(Inserted::Duplicate) => Fate::Duplicate(task.id),
+                Err(error) => {
+                    tracing::error!(
+                        task_id = %task.id,
+                        error = &error as &dyn std::error::Error,
+                        "task not inserted"
+                    );
+                    let text = format!("{error}; create it again under the same taskId");
+                    Fate::Failed(Some(task.id.to_string()), text)
+                }
+            };
+            (index, fate)
+        });
+        futures::stream::iter(inserts)
+            .buffer_unordered(parallel)
+            .collect()
+            .await
+    }
+}
+
+/// Splits off every task whose id stood before it.
+fn split_repeats(tasks: Vec<(usize, NewTask)>) -> (Vec<(usize, NewTask)>, Vec<(usize, NewTask)>) {
+    let mut seen = HashSet::new();
+    tasks
+        .into_iter()
+        .partition(|(_, task)| seen.insert(task.id.clone()))
+}
+
+fn report(mut fates: Vec<(usize, Fate)>) -> CreateReport {
+    fates.sort_by_key(|(index, _)| *index);
+    let mut report = CreateReport::default();
+    for (index, fate) in fates {
+        match fate {
+            Fate::Created(task_id) => report.created.push(CreatedTask { index, task_id }),
+            Fate::Duplicate(task_id) => report.duplicates.push(CreatedTask { index, task_id }),
+            Fate::Failed(task_id, error) => report.failed.push(FailedTask {
+                index,
+                task_id,
+                error,
+            }),
+        }
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::memory::MemoryStore;
+    use crate::task::{TaskStatus, Ttl};
+    use crate::time::{EpochSeconds, Millis};
+
+    struct At(i64);
+
+    impl Clock for At {
+        fn now(&self) -> Millis {
+            Millis(self.0)
+        }
+    }
+
+    fn creator(store: &Arc<MemoryStore>) -> Creator {
+        let settings = CreateSettings {
+            default_ttl: Duration::from_secs(3600),
+            max_ttl: Duration::from_secs(7200),
+        };
+        Creator::new(store.clone(), Arc::new(At(1_000_001)), settings)
+    }
+
+    #[tokio::test]
+    async fn a_bad_task_fails_alone_and_names_its_field() {
+        let store = Arc::new(MemoryStore::new());
+        let specs = [
+            json!({"taskId": "good"}),
+            json!({"taskId": 7}),
+            json!({"taskId": "#processor"}),
+            json!({"taskId": "late", "ttlSeconds": 7201}),
+            json!({"ttl": 5}),
+            json!([]),
+            json!({"taskId": "odd", "payload": {"n": 1e300}}),
+            json!({}),
+        ];
+        let report = creator(&store).create(&specs).await;
+        let created: Vec<_> = report.created.iter().map(|task| task.index).collect();
+        assert_eq!(created, [0, 7]);
+        let named = [
+            "taskId",
+            "taskId",
+            "ttlSeconds",
+            "ttl",
+            "object",
+            "payload.n",
+        ];
+        assert_eq!(report.failed.len(), named.len());
+        for (failed, field) in report.failed.iter().zip(named) {
+            assert!(
+                failed.error.contains(field),
+                "{}: {}",
+                failed.index,
+                failed.error
+            );
+        }
+        assert_eq!(report.failed[2].task_id.as_deref(), Some("late"));
+        assert_eq!(store.records().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn creating_is_idempotent_and_the_first_of_a_request_wins() {
+        let store = Arc::new(MemoryStore::new());
+        let specs = [
+            json!({"taskId": "a", "payload": 1}),
+            json!({"taskId": "a", "payload": 2}),
+        ];
+        let first = creator(&store).create(&specs).await;
+        assert_eq!((first.created[0].index, first.duplicates[0].index), (0, 1));
+        let second = creator(&store).create(&specs).await;
+        assert_eq!((second.created.len(), second.duplicates.len()), (0, 2));
+        let record = store.record(&TaskId::from_stored("a")).unwrap();
+        assert_eq!(record.payload, Some(json!(1)));
+    }
+
+    #[tokio::test]
+    async fn a_task_expires_in_epoch_seconds() {
+        let store = Arc::new(MemoryStore::new());
+        let specs = [
+            json!({"taskId": "default"}),
+            json!({"taskId": "short", "ttlSeconds": 10}),
+        ];
+        creator(&store).create(&specs).await;
+        let record = |id| store.record(&TaskId::from_stored(id)).unwrap();
+        assert_eq!(
+            record("default").ttl,
+            Ttl::Seconds(EpochSeconds(1_001 + 3_600))
+        );
+        assert_eq!(record("short").ttl, Ttl::Seconds(EpochSeconds(1_011)));
+        assert_eq!(record("short").status, TaskStatus::Pending);
+    }
+}

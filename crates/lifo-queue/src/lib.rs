@@ -1,0 +1,35 @@
+//! # A newest-first task queue on DynamoDB
+//!
+//! For work that loses its value with age, in front of a system that cannot keep up: the
+//! newest task runs first, and what got too old is shed.
+//!
+//! ## Layout, in the order of a task's way
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`task`] | a task, its states and what may follow what |
+//! | [`create`] | checks and inserts new tasks |
+//! | [`wake`] | the wake-up protocol: trigger's side |
+//! | [`process`] | the newest-first loop: one turn of `process-tasks` |
+//! | [`runner`] | what a task does: HTTP, Lambda, simulated, or your own |
+//! | [`sweep`] | what fell between: lost wake-ups |
+//! | [`store`] | where tasks live: DynamoDB, and memory for tests |
+//! | [`control`] | the control item, which names the one active processor |
+//! | [`notify`] | how a processor is woken: SNS |
+//! | [`time`] | milliseconds, epoch seconds and the clock |
+//! | [`schema`] | the table's names |
+//!
+//! The crate knows AWS services behind traits. It knows no Lambda event or runtime type
+//! ([`runner::lambda`] is a client of Invoke) and reads no environment.
+
+pub mod control;
+pub mod create;
+pub mod notify;
+pub mod process;
+pub mod runner;
+pub mod schema;
+pub mod store;
+pub mod sweep;
+pub mod task;
+pub mod time;
+pub mod wake;

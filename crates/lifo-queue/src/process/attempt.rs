@@ -1,0 +1,340 @@
+//! One attempt at one task: take, run, settle or give back.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use backon::{ExponentialBuilder, Retryable};
+use futures::FutureExt;
+use tokio::sync::watch;
+
+use super::ProcessSettings;
+use crate::runner::{Outcome, TaskRunner};
+use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest, Written};
+use crate::task::{GiveBack, LeaseToken, Settlement, TakenTask, TaskId};
+use crate::time::{Clock, EpochSeconds, Millis};
+
+/// `ttl` of a TAKEN task lies this far past its lease: DynamoDB deletes running work only if the
+/// sweep failed for longer.
+const TAKEN_TTL_MARGIN: Duration = Duration::from_secs(86_400);
+
+/// The shortest and longest wait of a task that met a busy downstream which named none.
+const BUSY_WAIT: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(2));
+
+/// What every attempt needs.
+pub(super) struct Attempts {
+    pub(super) store: Arc<dyn QueueStore>,
+    pub(super) runner: Arc<dyn TaskRunner>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) settings: ProcessSettings,
+    /// Turns true when what still runs must be given back.
+    pub(super) cut_off: watch::Receiver<bool>,
+}
+
+/// How an attempt ended.
+#[derive(Debug)]
+pub(super) struct Attempted {
+    pub(super) task: TaskId,
+    /// How old the task was at its start; `None` if it was not taken.
+    pub(super) start_age: Option<Duration>,
+    pub(super) end: End,
+    pub(super) downstream: Downstream,
+}
+
+/// The end of an attempt.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Succeeded,
+    Failed,
+    /// Back to PENDING until then.
+    GivenBack {
+        not_before: Millis,
+        why: Why,
+    },
+    /// FAILURE, because the item itself is at fault.
+    Quarantined,
+    /// Another was faster.
+    LostRace,
+    /// The store gave no usable answer, repeatedly.
+    StoreFailed,
+}
+
+/// Why a task was given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    Retry,
+    Busy,
+    CutOff,
+}
+
+/// What the run says of the downstream, whatever became of the task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Downstream {
+    /// It had room.
+    Answered,
+    /// It had none.
+    Busy { retry_after: Option<Duration> },
+    /// It refuses us.
+    Refused { reason: String },
+    /// Nothing is known: no run, no answer, or cut off.
+    Unknown,
+}
+
+/// What follows from an outcome.
+enum Verdict {
+    Settle(Settlement),
+    GiveBack(GiveBack, Why),
+}
+
+impl Attempts {
+    /// Takes the task and, if it is ours, runs and settles it.
+    pub(super) async fn attempt(self: Arc<Self>, candidate: Candidate) -> Attempted {
+        let task = candidate.id.clone();
+        let mut start_age = None;
+        let mut downstream = Downstream::Unknown;
+        let end = match self.take(candidate).await {
+            Ok(TakeOutcome::Won(taken)) => {
+                start_age = Some(self.clock.now().since(taken.task.task_created));
+                let outcome = self.run(&taken).await;
+                downstream = Downstream::from(outcome.as_ref());
+                self.settle_by(&taken, outcome).await
+            }
+            Ok(TakeOutcome::Lost) => Ok(End::LostRace),
+            Ok(TakeOutcome::Unreadable { lease, reason }) => {
+                tracing::warn!(task_id = %task, reason, "unreadable task goes to FAILURE");
+                let settlement = Settlement::Failure { reason };
+                self.settle(&lease, &settlement)
+                    .await
+                    .map(|done| after(done, End::Quarantined))
+            }
+            Ok(TakeOutcome::Rejected { reason }) => self.quarantine(&task, &reason).await,
+            Err(error) => Err(error),
+        };
+        let end = end.unwrap_or_else(|error| {
+            let error = &error as &dyn std::error::Error;
+            tracing::error!(task_id = %task, error, "step given up; the sweep picks the task up");
+            End::StoreFailed
+        });
+        Attempted {
+            task,
+            start_age,
+            end,
+            downstream,
+        }
+    }
+
+    async fn take(&self, candidate: Candidate) -> Result<TakeOutcome, StoreError> {
+        let token = LeaseToken::fresh();
+        let settings = &self.settings;
+        // The same token at every repetition: if an earlier one was carried out, the store
+        // recognises it.
+        let take = || {
+            let now = self.clock.now();
+            let lease_until = now.plus(settings.task_lease());
+            let request = TakeRequest {
+                candidate: candidate.clone(),
+                token,
+                lease_until,
+                taken_ttl: lease_until.ceil_seconds().plus(TAKEN_TTL_MARGIN),
+                default_deadline: now.ceil_seconds().plus(settings.default_ttl),
+                now,
+            };
+            async move { self.store.take(&request).await }
+        };
+        take.retry(patience()).when(StoreError::is_transient).await
+    }
+
+    async fn settle_by(
+        &self,
+        taken: &TakenTask,
+        outcome: Option<Outcome>,
+    ) -> Result<End, StoreError> {
+        match self.verdict(taken, outcome) {
+            Verdict::Settle(settlement) => {
+                let end = match &settlement {
+                    Settlement::Success => End::Succeeded,
+                    Settlement::Failure { reason } => {
+                        tracing::warn!(task_id = %taken.task.task_id, reason, "task failed");
+                        End::Failed
+                    }
+                };
+                Ok(after(self.settle(&taken.lease, &settlement).await?, end))
+            }
+            Verdict::GiveBack(back, why) => {
+                let give_back = || self.store.give_back(&taken.lease, &back, self.clock.now());
+                let done = give_back
+                    .retry(patience())
+                    .when(StoreError::is_transient)
+                    .await?;
+                Ok(after(
+                    done,
+                    End::GivenBack {
+                        not_before: back.not_before,
+                        why,
+                    },
+                ))
+            }
+        }
+    }
+
+    /// Runs the task; `None` if it was cut off. A panic or a time-out is this task's alone.
+    async fn run(&self, taken: &TakenTask) -> Option<Outcome> {
+        tracing::debug!(
+            task_id = %taken.task.task_id,
+            task_created = taken.task.task_created.0,
+            attempt = taken.task.attempt,
+            "task taken"
+        );
+        let mut cut_off = self.cut_off.clone();
+        let run = AssertUnwindSafe(self.runner.run(&taken.task)).catch_unwind();
+        let limit = self.settings.task_timeout;
+        tokio::select! {
+            biased;
+            ended = tokio::time::timeout(limit, run) => Some(match ended {
+                Ok(Ok(outcome)) => outcome,
+                Ok(Err(panic)) => Outcome::Retry { reason: panic_text(panic.as_ref()) },
+                Err(_) => Outcome::Retry {
+                    reason: format!("did not end within the task timeout of {limit:?}"),
+                },
+            }),
+            Ok(_) = cut_off.wait_for(|cut| *cut) => None,
+        }
+    }
+
+    fn verdict(&self, taken: &TakenTask, outcome: Option<Outcome>) -> Verdict {
+        match outcome {
+            Some(Outcome::Success) => Verdict::Settle(Settlement::Success),
+            Some(Outcome::Failure { reason }) => Verdict::Settle(Settlement::Failure { reason }),
+            Some(Outcome::Retry { reason }) => self.retry(taken, reason, Why::Retry),
+            Some(Outcome::Refused { reason }) => self.retry(taken, reason, Why::Retry),
+            Some(Outcome::Busy { retry_after }) => self.busy(taken, retry_after),
+            None => {
+                let reason = "cut off: the function's deadline was near".to_owned();
+                self.retry(taken, reason, Why::CutOff)
+            }
+        }
+    }
+
+    /// Back with backoff, or FAILURE with the last error once the attempts are used up.
+    fn retry(&self, taken: &TakenTask, reason: String, why: Why) -> Verdict {
+        let settings = &self.settings;
+        if taken.task.attempt >= settings.max_attempts {
+            let reason = format!("attempt {} was the last: {reason}", taken.task.attempt);
+            return Verdict::Settle(Settlement::Failure { reason });
+        }
+        // Full jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+        let doublings = taken.task.attempt.saturating_sub(1).min(30);
+        let ceiling = settings
+            .retry_base
+            .saturating_mul(1 << doublings)
+            .min(settings.retry_max);
+        let not_before = self.clock.now().plus(ceiling.mul_f64(fastrand::f64()));
+        Verdict::GiveBack(
+            GiveBack {
+                not_before,
+                attempt_counts: true,
+                reason,
+            },
+            why,
+        )
+    }
+
+    /// Back after a short wait, the attempt given back with it, a bounded number of times.
+    fn busy(&self, taken: &TakenTask, retry_after: Option<Duration>) -> Verdict {
+        let returns = taken.task.total_attempts.saturating_sub(taken.task.attempt);
+        let reason = "the downstream was busy".to_owned();
+        if returns >= self.settings.max_busy_returns {
+            return self.retry(taken, reason, Why::Busy);
+        }
+        let (shortest, longest) = BUSY_WAIT;
+        let jitter = || shortest + (longest - shortest).mul_f64(fastrand::f64());
+        let wait = retry_after
+            .unwrap_or_else(jitter)
+            .min(self.settings.retry_max);
+        let not_before = self.clock.now().plus(wait);
+        Verdict::GiveBack(
+            GiveBack {
+                not_before,
+                attempt_counts: false,
+                reason,
+            },
+            Why::Busy,
+        )
+    }
+
+    async fn settle(
+        &self,
+        lease: &crate::task::Lease,
+        settlement: &Settlement,
+    ) -> Result<Written, StoreError> {
+        let retention = &self.settings.retention;
+        let settle = || {
+            self.store
+                .settle(lease, settlement, retention, self.clock.now())
+        };
+        settle
+            .retry(patience())
+            .when(StoreError::is_transient)
+            .await
+    }
+
+    async fn quarantine(&self, task: &TaskId, reason: &str) -> Result<End, StoreError> {
+        tracing::warn!(task_id = %task, reason, "task that cannot be taken goes to FAILURE");
+        let keep_until = self.keep_failure_until();
+        let quarantine = || {
+            self.store
+                .quarantine(task, reason, keep_until, self.clock.now())
+        };
+        let done = quarantine
+            .retry(patience())
+            .when(StoreError::is_transient)
+            .await?;
+        Ok(after(done, End::Quarantined))
+    }
+
+    fn keep_failure_until(&self) -> EpochSeconds {
+        self.clock
+            .now()
+            .ceil_seconds()
+            .plus(self.settings.retention.failure)
+    }
+}
+
+impl From<Option<&Outcome>> for Downstream {
+    fn from(outcome: Option<&Outcome>) -> Self {
+        match outcome {
+            Some(Outcome::Success | Outcome::Failure { .. }) => Self::Answered,
+            Some(Outcome::Busy { retry_after }) => Self::Busy {
+                retry_after: *retry_after,
+            },
+            Some(Outcome::Refused { reason }) => Self::Refused {
+                reason: reason.clone(),
+            },
+            Some(Outcome::Retry { .. }) | None => Self::Unknown,
+        }
+    }
+}
+
+fn after(written: Written, end: End) -> End {
+    match written {
+        Written::Done => end,
+        Written::Lost => End::LostRace,
+    }
+}
+
+/// Repetitions of a step that got no usable answer.
+fn patience() -> ExponentialBuilder {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(50))
+        .with_max_delay(Duration::from_secs(2))
+        .with_max_times(4)
+        .with_jitter()
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("the task runner panicked: {}", text.unwrap_or("no message"))
+}

@@ -1,0 +1,125 @@
+//! How many tasks run at once: bounded, and adapted while the downstream is busy by additive
+//! increase and multiplicative decrease (Chiu and Jain, 1989).
+
+use std::time::Duration;
+
+use crate::time::Millis;
+
+/// The wait after the first busy answer; it doubles with each further one in a row.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+
+/// The longest wait between two probes of a busy downstream.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// Answers of one burst count once: those that come this soon after a decrease were sent before
+/// it.
+const ONE_BURST: Duration = Duration::from_millis(100);
+
+#[derive(Debug)]
+pub(super) struct Slots {
+    max: f64,
+    limit: f64,
+    busy_in_a_row: u32,
+    decreased: Option<Millis>,
+    wait_until: Option<Millis>,
+}
+
+impl Slots {
+    /// Starts with every slot open.
+    pub(super) fn new(max: u16) -> Self {
+        let max = f64::from(max.max(1));
+        Self {
+            max,
+            limit: max,
+            busy_in_a_row: 0,
+            decreased: None,
+            wait_until: None,
+        }
+    }
+
+    /// Whether one more task may start beside those that run.
+    pub(super) fn is_open(&self, running: usize, now: Millis) -> bool {
+        running < self.limit() && self.wait_until.is_none_or(|until| until <= now)
+    }
+
+    /// Tasks that may run at once.
+    pub(super) fn limit(&self) -> usize {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "1 to 65,535"
+        )]
+        let limit = self.limit as usize;
+        limit.max(1)
+    }
+
+    /// Until when nothing starts.
+    pub(super) fn wait_until(&self) -> Option<Millis> {
+        self.wait_until
+    }
+
+    /// The downstream had room: one slot more for each round of answers.
+    pub(super) fn succeeded(&mut self) {
+        self.busy_in_a_row = 0;
+        self.limit = (self.limit + 1.0 / self.limit).min(self.max);
+    }
+
+    /// The downstream had none: half the slots, once for each burst, and a wait.
+    /// `jitter` is drawn from 0 to 1.
+    pub(super) fn busy(&mut self, retry_after: Option<Duration>, jitter: f64, now: Millis) {
+        let same_burst = self.decreased.is_some_and(|at| now.since(at) < ONE_BURST);
+        if !same_burst {
+            self.limit = (self.limit / 2.0).max(1.0);
+            self.decreased = Some(now);
+            self.busy_in_a_row = self.busy_in_a_row.saturating_add(1);
+        }
+        let doubled = FIRST_WAIT * 2_u32.pow(self.busy_in_a_row.saturating_sub(1).min(10));
+        let wait = retry_after.unwrap_or_else(|| doubled.mul_f64(0.5 + jitter / 2.0));
+        let until = now.plus(wait.min(LONGEST_WAIT));
+        self.wait_until = Some(self.wait_until.map_or(until, |there| there.max(until)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn busy_halves_once_a_burst_and_success_grows_one_by_one() {
+        let mut slots = Slots::new(10);
+        assert_eq!(slots.limit(), 10);
+        for _ in 0..7 {
+            slots.busy(None, 0.0, Millis(1_000));
+        }
+        assert_eq!(slots.limit(), 5);
+        slots.busy(None, 0.0, Millis(1_100));
+        assert_eq!(slots.limit(), 2);
+        for _ in 0..3 {
+            slots.succeeded();
+        }
+        assert_eq!(slots.limit(), 3);
+        for _ in 0..1_000 {
+            slots.succeeded();
+        }
+        assert_eq!(slots.limit(), 10);
+    }
+
+    #[test]
+    fn a_busy_downstream_is_probed_more_and_more_slowly() {
+        let mut slots = Slots::new(1);
+        let mut now = Millis(0);
+        let mut waits = Vec::new();
+        for _ in 0..8 {
+            slots.busy(None, 1.0, now);
+            let until = slots.wait_until().unwrap();
+            assert!(!slots.is_open(0, until.minus(Duration::from_millis(1))));
+            assert!(slots.is_open(0, until));
+            waits.push(until.since(now).as_millis());
+            now = until;
+        }
+        assert_eq!(waits, [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
+        slots.succeeded();
+        slots.busy(Some(Duration::from_secs(2)), 1.0, now);
+        assert_eq!(slots.wait_until(), Some(now.plus(Duration::from_secs(2))));
+    }
+}

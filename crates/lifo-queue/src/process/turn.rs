@@ -1,0 +1,339 @@
+//! The loop of a turn: rules 4, 5 and 7.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use super::Processor;
+use super::attempt::{Attempted, Attempts, Downstream, End, Why};
+use super::heartbeat::{Beat, Heartbeat};
+use super::select::{Pass, Selector, Step, Wanted};
+use super::slots::Slots;
+use super::summary::TurnSummary;
+use crate::control::{IdleTurns, Release, Released};
+use crate::store::{PageQuery, StoreError, Written};
+use crate::task::{TaskId, TaskStatus};
+use crate::time::Millis;
+
+/// How often the index is read again while there is nothing to take.
+const POLL: Duration = Duration::from_millis(250);
+
+/// Reads of the index that may fail in a row before the turn does.
+const MAX_FAILED_READS: u32 = 3;
+
+/// Distinct tasks in a row that the downstream must refuse before the queue pauses.
+const REFUSALS_TO_PAUSE: usize = 3;
+
+/// Why the loop ended.
+#[derive(Debug)]
+pub(super) enum TurnEnd {
+    /// Nothing is left, and the lease was released on the condition of rule 5.
+    Empty,
+    /// Time is up, work may remain.
+    TimeUp,
+    /// The processor lease is another's.
+    LeaseLost,
+    /// The queue was paused.
+    Paused,
+    /// The index cannot be read, or the lease not be released.
+    Failed(StoreError),
+}
+
+pub(super) struct Turn<'a> {
+    processor: &'a Processor,
+    owner: Uuid,
+    /// `requested` as it was at acquire, or at the last refused release: at no other time.
+    seen: u64,
+    heartbeat: Heartbeat,
+    selector: Selector,
+    slots: Slots,
+    attempts: Arc<Attempts>,
+    cut_off: watch::Sender<bool>,
+    running: JoinSet<Attempted>,
+    summary: TurnSummary,
+    refused: HashSet<TaskId>,
+    /// Since when the queue has looked empty.
+    empty_since: Option<Millis>,
+    failed_reads: u32,
+    gave_back: bool,
+    stop_taking: Millis,
+    hard_stop: Millis,
+}
+
+impl<'a> Turn<'a> {
+    pub(super) fn start(
+        processor: &'a Processor,
+        owner: Uuid,
+        seen: u64,
+        lease_until: Millis,
+        deadline: Option<Millis>,
+    ) -> Self {
+        let settings = processor.settings;
+        let now = processor.clock.now();
+        let turn_end = now.plus(settings.turn);
+        let hard_stop = deadline.map_or(turn_end.plus(settings.task_timeout), |at| {
+            at.minus(settings.deadline_margin)
+        });
+        let (cut_off, cut) = watch::channel(false);
+        let beat = Beat {
+            store: processor.store.clone(),
+            clock: processor.clock.clone(),
+            owner,
+            lease: settings.processor_lease,
+            interval: settings.heartbeat,
+        };
+        Self {
+            processor,
+            owner,
+            seen,
+            heartbeat: Heartbeat::start(beat, lease_until),
+            selector: Selector::new(settings.slots),
+            slots: Slots::new(settings.slots),
+            attempts: Arc::new(Attempts {
+                store: processor.store.clone(),
+                runner: processor.runner.clone(),
+                clock: processor.clock.clone(),
+                settings,
+                cut_off: cut,
+            }),
+            cut_off,
+            running: JoinSet::new(),
+            summary: TurnSummary::default(),
+            refused: HashSet::new(),
+            empty_since: None,
+            failed_reads: 0,
+            gave_back: false,
+            // Rule 4: take only what can finish before the deadline less the margin.
+            stop_taking: turn_end.min(hard_stop.minus(settings.task_timeout)),
+            hard_stop,
+        }
+    }
+
+    /// Takes and runs tasks until there is a reason to stop. Tasks may still run then.
+    pub(super) async fn work(&mut self) -> TurnEnd {
+        loop {
+            while let Some(ended) = self.running.try_join_next() {
+                self.record(ended);
+            }
+            let now = self.now();
+            if !self.heartbeat.is_ours(now) {
+                return TurnEnd::LeaseLost;
+            }
+            if now >= self.stop_taking {
+                return TurnEnd::TimeUp;
+            }
+            if self.refused.len() >= REFUSALS_TO_PAUSE {
+                return self.pause(now).await;
+            }
+            if !self.slots.is_open(self.running.len(), now) {
+                let wake = self.slots.wait_until().filter(|at| *at > now);
+                self.wait(wake.unwrap_or(self.stop_taking)).await;
+                continue;
+            }
+            let ended = match self.selector.next(now) {
+                Step::Take(candidate) => {
+                    // Until it ended nobody else in this turn may try it.
+                    self.selector.skip(candidate.id.clone(), Millis::MAX);
+                    self.running.spawn(self.attempts.clone().attempt(candidate));
+                    None
+                }
+                Step::Read(wanted) => self.read(wanted, now).await,
+                Step::Exhausted(pass) => self.nothing_to_take(pass, now).await,
+            };
+            if let Some(end) = ended {
+                return end;
+            }
+        }
+    }
+
+    /// Lets what runs end, until the hard stop; what still runs then is given back.
+    pub(super) async fn drain(&mut self) {
+        while !self.running.is_empty() {
+            let left = self.hard_stop.since(self.now());
+            tokio::select! {
+                Some(ended) = self.running.join_next() => self.record(ended),
+                () = tokio::time::sleep(left), if !*self.cut_off.borrow() => {
+                    self.cut_off.send_replace(true);
+                }
+            }
+        }
+    }
+
+    /// Ends the heartbeat; the summary, and whether a task was given back.
+    pub(super) async fn stop(self) -> (TurnSummary, bool) {
+        self.heartbeat.stop().await;
+        (self.summary, self.gave_back)
+    }
+
+    async fn read(&mut self, wanted: Wanted, now: Millis) -> Option<TurnEnd> {
+        self.summary.queries += 1;
+        let query = PageQuery {
+            status: TaskStatus::Pending.into(),
+            after: wanted.after.clone(),
+            limit: wanted.limit,
+            now,
+        };
+        match self.processor.store.pending_page(&query).await {
+            Ok(page) => {
+                self.failed_reads = 0;
+                let arrived = self.now();
+                self.selector.accept(wanted, page, now, arrived);
+                None
+            }
+            Err(error) => {
+                self.summary.store_errors += 1;
+                self.failed_reads += 1;
+                if self.failed_reads >= MAX_FAILED_READS || !error.is_transient() {
+                    return Some(TurnEnd::Failed(error));
+                }
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "index not read, will try again");
+                self.wait(now.plus(POLL)).await;
+                None
+            }
+        }
+    }
+
+    /// Rule 5: the queue looks empty. While tasks run, or one is due within the turn, look again
+    /// soon; otherwise linger at least as long as the index lags, look again, and release on
+    /// the condition that no wake-up was requested meanwhile.
+    async fn nothing_to_take(&mut self, pass: Pass, now: Millis) -> Option<TurnEnd> {
+        self.summary.empty_polls += u32::from(!pass.took);
+        if pass.took || !self.running.is_empty() {
+            self.empty_since = None;
+            self.wait(now.plus(POLL)).await;
+            return None;
+        }
+        if let Some(due) = pass.next_due.filter(|due| *due < self.stop_taking) {
+            self.empty_since = None;
+            self.wait(due.min(now.plus(POLL))).await;
+            return None;
+        }
+        let since = *self.empty_since.get_or_insert(now);
+        let lingered = since.plus(self.processor.settings.index_lag);
+        if pass.started.is_none_or(|started| started < lingered) {
+            self.wait(lingered.min(now.plus(POLL))).await;
+            return None;
+        }
+        self.release().await
+    }
+
+    async fn release(&mut self) -> Option<TurnEnd> {
+        let release = Release {
+            owner: self.owner,
+            if_requested_is: Some(self.seen),
+            idle_turns: IdleTurns::Reset,
+        };
+        match self.processor.store.release(&release).await {
+            Ok(Released::Done { .. }) => Some(TurnEnd::Empty),
+            Ok(Released::Requested { requested }) => {
+                self.seen = requested;
+                self.empty_since = None;
+                None
+            }
+            Ok(Released::NotOurs) => Some(TurnEnd::LeaseLost),
+            Err(error) => Some(TurnEnd::Failed(error)),
+        }
+    }
+
+    async fn pause(&mut self, now: Millis) -> TurnEnd {
+        let until = now.plus(self.processor.settings.pause);
+        let reason = format!(
+            "the downstream refused {} tasks in a row",
+            self.refused.len()
+        );
+        tracing::error!(until_ms = until.0, reason, "queue paused");
+        match self.processor.store.pause(until, &reason).await {
+            Ok(Written::Done | Written::Lost) => TurnEnd::Paused,
+            Err(error) => TurnEnd::Failed(error),
+        }
+    }
+
+    /// Waits until a task ends, the lease is lost or the moment has come.
+    async fn wait(&mut self, until: Millis) {
+        let pause = until.min(self.stop_taking).since(self.now());
+        tokio::select! {
+            Some(ended) = self.running.join_next() => self.record(ended),
+            () = self.heartbeat.lost() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+
+    fn record(&mut self, ended: Result<Attempted, tokio::task::JoinError>) {
+        let attempted = match ended {
+            Ok(attempted) => attempted,
+            Err(error) => {
+                // Runners' panics are caught in the attempt; this would be our own.
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "an attempt panicked"
+                );
+                self.summary.store_errors += 1;
+                return;
+            }
+        };
+        let now = self.now();
+        // The index may lag behind what just happened.
+        let mut leave_alone = now.plus(self.processor.settings.index_lag);
+        if let Some(age) = attempted.start_age {
+            self.summary.taken += 1;
+            self.selector.took();
+            self.empty_since = None;
+            let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+            self.summary.oldest_start_ms = self.summary.oldest_start_ms.max(age);
+        }
+        match attempted.end {
+            End::Succeeded => self.summary.succeeded += 1,
+            End::Failed => self.summary.failed += 1,
+            End::Quarantined => {
+                self.summary.quarantined += 1;
+                self.summary.failed += 1;
+            }
+            End::GivenBack { not_before, why } => {
+                leave_alone = not_before;
+                self.given_back(why);
+            }
+            End::LostRace => self.summary.lost_races += 1,
+            End::StoreFailed => self.summary.store_errors += 1,
+        }
+        self.adapt(&attempted.task, attempted.downstream, now);
+        self.selector.skip(attempted.task, leave_alone);
+    }
+
+    fn given_back(&mut self, why: Why) {
+        self.gave_back = true;
+        match why {
+            Why::Retry => self.summary.retried += 1,
+            Why::Busy => self.summary.busy += 1,
+            Why::CutOff => {
+                self.summary.cut_off += 1;
+                self.summary.retried += 1;
+            }
+        }
+    }
+
+    fn adapt(&mut self, task: &TaskId, downstream: Downstream, now: Millis) {
+        match downstream {
+            Downstream::Answered => {
+                self.slots.succeeded();
+                self.refused.clear();
+            }
+            Downstream::Busy { retry_after } => {
+                self.slots.busy(retry_after, fastrand::f64(), now);
+            }
+            Downstream::Refused { reason } => {
+                tracing::error!(task_id = %task, reason, "the downstream refuses us");
+                self.refused.insert(task.clone());
+            }
+            Downstream::Unknown => {}
+        }
+    }
+
+    fn now(&self) -> Millis {
+        self.processor.clock.now()
+    }
+}

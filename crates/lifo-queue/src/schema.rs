@@ -1,0 +1,59 @@
+//! The names of the table: attributes, index, reserved ids.
+//!
+//! They stand here once for Rust and in `infra/contract.ts` once for TypeScript; the contract
+//! tests on both sides compare them with `tests/contract.json`.
+
+/// Partition key: the task's id (S).
+pub const TASK_ID: &str = "taskId";
+/// Status of the task (S), written through [`StatusKey`](crate::task::StatusKey).
+pub const TASK_STATUS: &str = "taskStatus";
+/// When the task was created (N, milliseconds since the epoch). Never changed afterwards.
+pub const TASK_CREATED: &str = "taskCreated";
+/// When the task was last written (N, milliseconds).
+pub const TASK_UPDATED: &str = "taskUpdated";
+/// DynamoDB's time to live (N, epoch **seconds**).
+pub const TTL: &str = "ttl";
+/// The task's payload: any JSON that round-trips.
+pub const PAYLOAD: &str = "payload";
+/// Attempts that count against the maximum (N).
+pub const ATTEMPTS: &str = "attempts";
+/// Every start of the task, busy returns included (N).
+pub const TOTAL_ATTEMPTS: &str = "totalAttempts";
+/// The token of the current or last lease (S).
+pub const LEASE_TOKEN: &str = "leaseToken";
+/// When the lease runs out (N, milliseconds). On the control item: the processor's lease.
+pub const LEASE_UNTIL: &str = "leaseUntil";
+/// The task may not start before (N, milliseconds).
+pub const NOT_BEFORE: &str = "notBefore";
+/// The task's own deadline while `ttl` is moved out of the way (N, epoch **seconds**).
+pub const EXPIRES_AT: &str = "expiresAt";
+/// Identifies the put that created the item (S), so that its lost acknowledgement is recognised.
+pub const CREATE_TOKEN: &str = "createToken";
+/// Why the last attempt did not succeed (S, truncated).
+pub const LAST_ERROR: &str = "lastError";
+
+/// The index the queue is read from: `taskStatus` + `taskCreated`.
+pub const INDEX: &str = "task-status-created-index";
+/// What the index projects beside the keys: what selection and the sweep need, no payload.
+pub const INDEX_PROJECTION: [&str; 5] = [TTL, NOT_BEFORE, LEASE_UNTIL, LEASE_TOKEN, ATTEMPTS];
+
+/// Ids that begin with this are reserved for the queue itself.
+pub const RESERVED_PREFIX: char = '#';
+/// The control item's id. It has no `taskStatus`, so it is in no index.
+pub const CONTROL_ITEM: &str = "#processor";
+/// Control item: how many wake-ups were requested (N), only ever added to.
+pub const REQUESTED: &str = "requested";
+/// Control item: the invocation attempt that holds the processor lease (S).
+pub const OWNER: &str = "owner";
+/// Control item: the message whose invocation holds the lease (S).
+pub const MESSAGE_ID: &str = "messageId";
+/// Control item: nobody processes before (N, milliseconds).
+pub const PAUSED_UNTIL: &str = "pausedUntil";
+/// Control item: why the queue is paused (S).
+pub const PAUSE_REASON: &str = "pauseReason";
+/// Control item: a notification is on its way until (N, milliseconds).
+pub const NOTIFIED_UNTIL: &str = "notifiedUntil";
+/// Control item: the event that published that notification (S).
+pub const NOTIFIED_BY: &str = "notifiedBy";
+/// Control item: consecutive turns that settled nothing (N).
+pub const IDLE_TURNS: &str = "idleTurns";

@@ -1,0 +1,289 @@
+//! Where tasks and the control item live.
+//!
+//! Two traits, two implementations, one conformance suite (`tests/conformance`):
+//! [`dynamodb`] is the real one, [`memory`] is for tests and simulations. Every method is one
+//! atomic step. Losing a race is a value ([`Written::Lost`], [`TakeOutcome::Lost`]); a
+//! [`StoreError`] means that the step may or may not have happened.
+
+pub mod dynamodb;
+pub mod memory;
+
+use std::error::Error;
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use crate::control::{Acquired, Claim, Control, Release, Released};
+use crate::task::{
+    GiveBack, Lease, LeaseToken, NewTask, Retention, Settlement, StatusKey, TakenTask, TaskId, Ttl,
+};
+use crate::time::{EpochSeconds, Millis};
+
+/// Everything the queue needs of a store.
+pub trait QueueStore: TaskStore + ControlStore {}
+
+impl<S: TaskStore + ControlStore> QueueStore for S {}
+
+/// Tasks: each method is one transition of the state machine in [`task`](crate::task).
+#[async_trait]
+pub trait TaskStore: Send + Sync {
+    /// – → PENDING, if no task has this id. A put of ours whose acknowledgement was lost is
+    /// recognised by its create token and answered [`Inserted::Created`].
+    async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError>;
+
+    /// One page of the index under PENDING, newest first. Expired tasks whose `ttl` is in
+    /// seconds are left out; the page may be stale by the index's lag.
+    async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError>;
+
+    /// PENDING → TAKEN, if still PENDING, due and not expired. One attempt more, a new lease.
+    async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError>;
+
+    /// TAKEN → SUCCESS or FAILURE, by the lease's token. The token stays, so that a lost
+    /// acknowledgement is recognised: our token *and* our target status.
+    async fn settle(
+        &self,
+        lease: &Lease,
+        settlement: &Settlement,
+        retention: &Retention,
+        now: Millis,
+    ) -> Result<Written, StoreError>;
+
+    /// TAKEN → PENDING, by the lease's token; the task's own deadline becomes its `ttl` again.
+    async fn give_back(
+        &self,
+        lease: &Lease,
+        give_back: &GiveBack,
+        now: Millis,
+    ) -> Result<Written, StoreError>;
+
+    /// PENDING → FAILURE, for a task whose take is refused because of the item itself, so that
+    /// it never blocks the head of the queue.
+    async fn quarantine(
+        &self,
+        task: &TaskId,
+        reason: &str,
+        keep_until: EpochSeconds,
+        now: Millis,
+    ) -> Result<Written, StoreError>;
+
+    /// Gives a foreign writer's PENDING task a `ttl` that DynamoDB can act on, if what stands
+    /// there is still `seen`. Without it such a task would outlive its deadline for ever.
+    async fn adopt_ttl(
+        &self,
+        task: &TaskId,
+        seen: Ttl,
+        ttl: EpochSeconds,
+    ) -> Result<Written, StoreError>;
+}
+
+/// The control item `#processor`: each method is one step of the protocol in
+/// [`wake`](crate::wake).
+#[async_trait]
+pub trait ControlStore: Send + Sync {
+    /// Rule 1: one more wake-up requested; the item as it is afterwards.
+    async fn request(&self) -> Result<Control, StoreError>;
+
+    /// Rule 9: marks that `event` is about to notify, unless a live lease or another event's
+    /// live mark is there.
+    async fn mark_notified(
+        &self,
+        event: &str,
+        until: Millis,
+        now: Millis,
+    ) -> Result<Written, StoreError>;
+
+    /// The item as it is, strongly consistent.
+    async fn control(&self) -> Result<Control, StoreError>;
+
+    /// Rule 2: the processor lease, if it is free, has run out or is already the claim's, and
+    /// the queue is not paused. Clears rule 9's mark.
+    async fn acquire(&self, claim: &Claim, now: Millis) -> Result<Acquired, StoreError>;
+
+    /// Rule 2: a longer lease, if `owner` still has it.
+    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Written, StoreError>;
+
+    /// Rules 5 and 6: gives the lease up.
+    async fn release(&self, release: &Release) -> Result<Released, StoreError>;
+
+    /// Nobody starts to process before `until`; never shortens a pause.
+    async fn pause(&self, until: Millis, reason: &str) -> Result<Written, StoreError>;
+}
+
+/// The answer to an insert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inserted {
+    /// The task is there, and this put made it.
+    Created,
+    /// A task with this id was there before; it is unchanged.
+    Duplicate,
+}
+
+/// The answer to a conditional write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// The item is now as asked, by this very call.
+    Done,
+    /// Another was faster: the item is in another state, and unchanged by this call.
+    Lost,
+}
+
+/// What to read of the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageQuery {
+    /// Which partition.
+    pub status: StatusKey,
+    /// Where the previous page ended; `None` for the newest.
+    pub after: Option<Cursor>,
+    /// At most so many items are evaluated.
+    pub limit: u16,
+    /// For leaving out what has expired.
+    pub now: Millis,
+}
+
+/// Where a page of the index ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// `taskCreated` of the last item evaluated, exactly as DynamoDB spells it.
+    pub(crate) created: String,
+    /// Its id.
+    pub(crate) task: TaskId,
+}
+
+impl Cursor {
+    /// When the task it stands on was created, to the millisecond.
+    pub(crate) fn created(&self) -> Millis {
+        Millis(parse_number(&self.created).unwrap_or_default())
+    }
+}
+
+/// A DynamoDB number rounded down; a foreign writer may have left decimals or an exponent.
+pub(crate) fn parse_number(digits: &str) -> Option<i64> {
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "saturates, which is what is wanted"
+    )]
+    digits
+        .parse()
+        .ok()
+        .or_else(|| digits.parse::<f64>().ok().map(|value| value.floor() as i64))
+}
+
+/// A page of the index, newest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    /// What the index says of each task.
+    pub candidates: Vec<Candidate>,
+    /// Where to go on; `None` at the index's end.
+    pub next: Option<Cursor>,
+}
+
+/// A task as the index shows it: enough to decide whether to take it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Its identity.
+    pub id: TaskId,
+    /// When it was created.
+    pub created: Millis,
+    /// When it is shed.
+    pub ttl: Ttl,
+    /// It may not start before.
+    pub not_before: Option<Millis>,
+}
+
+/// A wish to take one task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TakeRequest {
+    /// What the index said of it.
+    pub candidate: Candidate,
+    /// A fresh token.
+    pub token: LeaseToken,
+    /// Until when the lease is wanted.
+    pub lease_until: Millis,
+    /// `ttl` while TAKEN: past `lease_until`, so that DynamoDB never deletes running work.
+    pub taken_ttl: EpochSeconds,
+    /// The deadline of a task that has none.
+    pub default_deadline: EpochSeconds,
+    /// Now.
+    pub now: Millis,
+}
+
+/// The answer to a take.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TakeOutcome {
+    /// The task is ours until the lease runs out. Boxed, because it carries the payload.
+    Won(Box<TakenTask>),
+    /// Another was faster, or the task is gone, not due or expired.
+    Lost,
+    /// TAKEN by this call, but no runner can read it: settle it as FAILURE.
+    Unreadable {
+        /// The lease to settle it by.
+        lease: Lease,
+        /// What cannot be read.
+        reason: String,
+    },
+    /// Refused because of the item itself: quarantine it.
+    Rejected {
+        /// What DynamoDB or the codec said.
+        reason: String,
+    },
+}
+
+/// The cause of a [`StoreError`], whole.
+pub type Source = Box<dyn Error + Send + Sync>;
+
+/// A step that failed. Whether it took effect is not known: the client retries by itself, so an
+/// attempt before the one that is reported may have been carried out. Repeat the step with the
+/// same token to find out.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// DynamoDB asked for patience and the client's own retries were used up.
+    #[error(
+        "{operation}: throttled by DynamoDB; it goes on by itself, or raise the table's limits"
+    )]
+    Throttled {
+        /// The step.
+        operation: &'static str,
+        /// What DynamoDB said.
+        source: Source,
+    },
+    /// DynamoDB refused the request; it would refuse it again.
+    #[error("{operation}: refused by DynamoDB ({code})")]
+    Refused {
+        /// The step.
+        operation: &'static str,
+        /// DynamoDB's error code.
+        code: String,
+        /// What DynamoDB said.
+        source: Source,
+    },
+    /// No usable answer: time-out, network, a fault on the other side.
+    #[error("{operation}: no answer from DynamoDB, so it may or may not have happened")]
+    Unanswered {
+        /// The step.
+        operation: &'static str,
+        /// What the client said.
+        source: Source,
+    },
+    /// An item that this crate wrote cannot be read back.
+    #[error("{operation}: attribute {attribute} of the item is missing or has the wrong type")]
+    Undecodable {
+        /// The step.
+        operation: &'static str,
+        /// The attribute.
+        attribute: &'static str,
+    },
+}
+
+impl StoreError {
+    /// Whether the same step may work when it is repeated.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Throttled { .. } | Self::Unanswered { .. })
+    }
+
+    /// Whether the item itself was refused.
+    #[must_use]
+    pub fn is_validation(&self) -> bool {
+        matches!(self, Self::Refused { code, .. } if code == "ValidationException")
+    }
+}

@@ -1,0 +1,426 @@
+//! The queue on DynamoDB. Every transition is one conditional `UpdateItem`
+//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ConditionExpressions.html>);
+//! when its condition fails, the item comes back with the answer
+//! (`ReturnValuesOnConditionCheckFailure`), which tells a lost race from a lost acknowledgement
+//! of our own write without another call.
+
+mod control;
+mod error;
+mod item;
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
+use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
+
+use self::error::store_error;
+use self::item::{Item, number, string};
+use super::{Inserted, Page, PageQuery, StoreError, TakeOutcome, TakeRequest, TaskStore, Written};
+use crate::schema;
+use crate::task::{
+    GiveBack, Lease, MAX_TTL_SECONDS, NewTask, Retention, Settlement, StatusKey, TakenTask, TaskId,
+    TaskStatus, Ttl, truncate_error,
+};
+use crate::time::{EpochSeconds, Millis};
+
+/// The store on one DynamoDB table.
+#[derive(Clone, Debug)]
+pub struct DynamoStore {
+    client: Client,
+    table: String,
+}
+
+/// How a conditional update ended.
+enum Updated {
+    Done(Item),
+    /// The condition failed; the item as it is, empty when there is none.
+    Refused(Item),
+}
+
+impl DynamoStore {
+    /// The store on `table`, through `client`. The client may retry by itself: every write is
+    /// recognised when its acknowledgement was lost.
+    #[must_use]
+    pub fn new(client: Client, table: impl Into<String>) -> Self {
+        Self {
+            client,
+            table: table.into(),
+        }
+    }
+
+    fn update(&self, id: &str) -> UpdateItemFluentBuilder {
+        self.client
+            .update_item()
+            .table_name(&self.table)
+            .key(schema::TASK_ID, string(id))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    }
+
+    async fn insert_item(&self, task: &NewTask, item: Item) -> Result<Inserted, StoreError> {
+        let put = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .set_item(Some(item))
+            .condition_expression("attribute_not_exists(#id)")
+            .expression_attribute_names("#id", schema::TASK_ID)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let Err(error) = put.send().await else {
+            return Ok(Inserted::Created);
+        };
+        let refused = error
+            .as_service_error()
+            .filter(|e| e.is_conditional_check_failed_exception());
+        match refused {
+            None => Err(store_error("PutItem", error)),
+            Some(aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(there))
+                if there.item().is_some_and(|item| item::is_created_by(item, task.create_token)) =>
+            {
+                Ok(Inserted::Created)
+            }
+            Some(_) => Ok(Inserted::Duplicate),
+        }
+    }
+}
+
+/// Sends a conditional update and sorts its answers.
+async fn send(update: UpdateItemFluentBuilder) -> Result<Updated, StoreError> {
+    match update.send().await {
+        Ok(UpdateItemOutput { attributes, .. }) => {
+            Ok(Updated::Done(attributes.unwrap_or_default()))
+        }
+        Err(error) => match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(refused)) => Ok(
+                Updated::Refused(refused.item().cloned().unwrap_or_default()),
+            ),
+            _ => Err(store_error("UpdateItem", error)),
+        },
+    }
+}
+
+#[async_trait]
+impl TaskStore for DynamoStore {
+    async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError> {
+        let item = item::new_item(task).map_err(|error| StoreError::Refused {
+            operation: "PutItem",
+            code: "Serialization".to_owned(),
+            source: Box::new(error),
+        })?;
+        self.insert_item(task, item).await
+    }
+
+    async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError> {
+        let output = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .index_name(schema::INDEX)
+            .key_condition_expression("#status = :status")
+            // Written as a negation, so that an item without `ttl`, or with one that is no
+            // number, stays visible and can be adopted or quarantined.
+            .filter_expression("NOT (#ttl <= :now)")
+            .projection_expression("#id, #created, #ttl, #notBefore")
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_names("#id", schema::TASK_ID)
+            .expression_attribute_names("#created", schema::TASK_CREATED)
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_values(":status", string(query.status))
+            .expression_attribute_values(":now", number(query.now.floor_seconds().0))
+            .scan_index_forward(false)
+            .limit(i32::from(query.limit))
+            .set_exclusive_start_key(
+                query
+                    .after
+                    .as_ref()
+                    .map(|cursor| item::start_key(cursor, query.status)),
+            )
+            .send()
+            .await
+            .map_err(|error| store_error("Query", error))?;
+        Ok(Page {
+            candidates: output
+                .items()
+                .iter()
+                .map(item::candidate)
+                .collect::<Result<_, _>>()?,
+            next: output.last_evaluated_key().map(item::cursor).transpose()?,
+        })
+    }
+
+    async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError> {
+        let lease = Lease {
+            task: request.candidate.id.clone(),
+            token: request.token,
+            until: request.lease_until,
+        };
+        let Some(update) = self.take_update(request) else {
+            let reason = format!("{} is not a number; write epoch seconds", schema::TTL);
+            return Ok(TakeOutcome::Rejected { reason });
+        };
+        let item = match send(update).await {
+            Ok(Updated::Done(item)) => item,
+            // A lost acknowledgement: the item carries the token of this very call.
+            Ok(Updated::Refused(item)) if item::is_ours(&item, TaskStatus::Taken, lease.token) => {
+                item
+            }
+            Ok(Updated::Refused(_)) => return Ok(TakeOutcome::Lost),
+            Err(error) if error.is_validation() => {
+                let reason = with_sources(&error);
+                return Ok(TakeOutcome::Rejected { reason });
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(match item::taken_task(&item, &lease) {
+            Ok(task) => TakeOutcome::Won(Box::new(TakenTask { task, lease })),
+            Err(reason) => TakeOutcome::Unreadable { lease, reason },
+        })
+    }
+
+    async fn settle(
+        &self,
+        lease: &Lease,
+        settlement: &Settlement,
+        retention: &Retention,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        let keep_until = now.ceil_seconds().plus(retention.after(settlement));
+        let (set_error, reason) = match settlement {
+            Settlement::Success => ("", None),
+            Settlement::Failure { reason } => (", #error = :error", Some(reason)),
+        };
+        let mut update = self
+            .held(lease)
+            .update_expression(format!(
+                "SET #status = :target, #updated = :now, #ttl = :ttl{set_error} \
+                 REMOVE #until, #notBefore, #expires"
+            ))
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_values(":target", string(StatusKey::from(settlement.status())))
+            .expression_attribute_values(":now", number(now.0))
+            .expression_attribute_values(":ttl", number(keep_until.0));
+        if let Some(reason) = reason {
+            update = update
+                .expression_attribute_names("#error", schema::LAST_ERROR)
+                .expression_attribute_values(":error", string(truncate_error(reason)));
+        }
+        self.written(update, settlement.status(), lease).await
+    }
+
+    async fn give_back(
+        &self,
+        lease: &Lease,
+        give_back: &GiveBack,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        let attempts = if give_back.attempt_counts {
+            ""
+        } else {
+            ", #attempts = #attempts - :one"
+        };
+        let mut update = self
+            .held(lease)
+            .update_expression(format!(
+                "SET #status = :target, #updated = :now, #notBefore = :notBefore, \
+                 #error = :error, #ttl = if_not_exists(#expires, #ttl){attempts} \
+                 REMOVE #until, #expires"
+            ))
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_names("#error", schema::LAST_ERROR)
+            .expression_attribute_values(":target", string(StatusKey::from(TaskStatus::Pending)))
+            .expression_attribute_values(":now", number(now.0))
+            .expression_attribute_values(":notBefore", number(give_back.not_before.0))
+            .expression_attribute_values(":error", string(truncate_error(&give_back.reason)));
+        if !give_back.attempt_counts {
+            update = update
+                .expression_attribute_names("#attempts", schema::ATTEMPTS)
+                .expression_attribute_values(":one", number(1));
+        }
+        self.written(update, TaskStatus::Pending, lease).await
+    }
+
+    async fn quarantine(
+        &self,
+        task: &TaskId,
+        reason: &str,
+        keep_until: EpochSeconds,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        let answer = send(self.quarantine_update(task, Some(reason), keep_until, now)).await;
+        let answer = match answer {
+            // The item may be at DynamoDB's size limit: without the reason it does not grow.
+            Err(error) if error.is_validation() => {
+                send(self.quarantine_update(task, None, keep_until, now)).await
+            }
+            answer => answer,
+        };
+        Ok(match answer? {
+            Updated::Done(_) => Written::Done,
+            Updated::Refused(_) => Written::Lost,
+        })
+    }
+
+    async fn adopt_ttl(
+        &self,
+        task: &TaskId,
+        seen: Ttl,
+        ttl: EpochSeconds,
+    ) -> Result<Written, StoreError> {
+        let unchanged = match seen {
+            Ttl::Missing => "attribute_not_exists(#ttl)",
+            Ttl::Milliseconds(_) => "#ttl > :max",
+            Ttl::Seconds(_) | Ttl::Malformed => return Ok(Written::Lost),
+        };
+        let mut update = self
+            .update(task.as_str())
+            .update_expression("SET #ttl = :ttl")
+            .condition_expression(format!("#status = :pending AND {unchanged}"))
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
+            .expression_attribute_values(":ttl", number(ttl.0));
+        if let Ttl::Milliseconds(_) = seen {
+            update = update.expression_attribute_values(":max", number(MAX_TTL_SECONDS));
+        }
+        Ok(match send(update).await? {
+            Updated::Done(_) => Written::Done,
+            Updated::Refused(_) => Written::Lost,
+        })
+    }
+}
+
+impl DynamoStore {
+    /// The update of a take; `None` when `ttl` is no number.
+    fn take_update(&self, request: &TakeRequest) -> Option<UpdateItemFluentBuilder> {
+        // The deadline is copied from the item itself where it can be, so that a `ttl` that
+        // changed since the index was read is honoured.
+        let (deadline, in_time) = match request.candidate.ttl {
+            Ttl::Missing => (":deadline", "attribute_not_exists(#ttl)"),
+            Ttl::Seconds(_) => ("#ttl", "#ttl > :nowSeconds AND #ttl <= :maxSeconds"),
+            Ttl::Milliseconds(_) => (":deadline", "#ttl > :now AND #ttl > :maxSeconds"),
+            Ttl::Malformed => return None,
+        };
+        let mut update = self
+            .update(request.candidate.id.as_str())
+            .update_expression(format!(
+                "SET #status = :taken, #updated = :now, #token = :token, #until = :until, \
+                 #attempts = if_not_exists(#attempts, :zero) + :one, \
+                 #total = if_not_exists(#total, :zero) + :one, \
+                 #expires = {deadline}, #ttl = :takenTtl REMOVE #notBefore"
+            ))
+            .condition_expression(format!(
+                "#status = :pending AND NOT (#notBefore > :now) AND {in_time}"
+            ))
+            .return_values(ReturnValue::AllNew)
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_names("#updated", schema::TASK_UPDATED)
+            .expression_attribute_names("#token", schema::LEASE_TOKEN)
+            .expression_attribute_names("#until", schema::LEASE_UNTIL)
+            .expression_attribute_names("#attempts", schema::ATTEMPTS)
+            .expression_attribute_names("#total", schema::TOTAL_ATTEMPTS)
+            .expression_attribute_names("#expires", schema::EXPIRES_AT)
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
+            .expression_attribute_values(":taken", string(StatusKey::from(TaskStatus::Taken)))
+            .expression_attribute_values(":now", number(request.now.0))
+            .expression_attribute_values(":token", string(request.token))
+            .expression_attribute_values(":until", number(request.lease_until.0))
+            .expression_attribute_values(":takenTtl", number(request.taken_ttl.0))
+            .expression_attribute_values(":zero", number(0))
+            .expression_attribute_values(":one", number(1));
+        // DynamoDB refuses values that no expression uses.
+        update = match request.candidate.ttl {
+            Ttl::Missing => {
+                update.expression_attribute_values(":deadline", number(request.default_deadline.0))
+            }
+            Ttl::Milliseconds(at) => update
+                .expression_attribute_values(":deadline", number(at.floor_seconds().0))
+                .expression_attribute_values(":maxSeconds", number(MAX_TTL_SECONDS)),
+            Ttl::Seconds(_) | Ttl::Malformed => update
+                .expression_attribute_values(":nowSeconds", number(request.now.floor_seconds().0))
+                .expression_attribute_values(":maxSeconds", number(MAX_TTL_SECONDS)),
+        };
+        Some(update)
+    }
+
+    /// An update by the holder of a task's lease.
+    fn held(&self, lease: &Lease) -> UpdateItemFluentBuilder {
+        self.update(lease.task.as_str())
+            .condition_expression("#status = :taken AND #token = :token")
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_names("#updated", schema::TASK_UPDATED)
+            .expression_attribute_names("#token", schema::LEASE_TOKEN)
+            .expression_attribute_names("#until", schema::LEASE_UNTIL)
+            .expression_attribute_names("#expires", schema::EXPIRES_AT)
+            .expression_attribute_values(":taken", string(StatusKey::from(TaskStatus::Taken)))
+            .expression_attribute_values(":token", string(lease.token))
+    }
+
+    async fn written(
+        &self,
+        update: UpdateItemFluentBuilder,
+        target: TaskStatus,
+        lease: &Lease,
+    ) -> Result<Written, StoreError> {
+        Ok(match send(update).await? {
+            Updated::Done(_) => Written::Done,
+            // A lost acknowledgement: our token and our target.
+            Updated::Refused(item) if item::is_ours(&item, target, lease.token) => Written::Done,
+            Updated::Refused(_) => Written::Lost,
+        })
+    }
+
+    fn quarantine_update(
+        &self,
+        task: &TaskId,
+        reason: Option<&str>,
+        keep_until: EpochSeconds,
+        now: Millis,
+    ) -> UpdateItemFluentBuilder {
+        let set_error = if reason.is_some() {
+            ", #error = :error"
+        } else {
+            ""
+        };
+        let mut update = self
+            .update(task.as_str())
+            .update_expression(format!(
+                "SET #status = :failure, #updated = :now, #ttl = :ttl{set_error} \
+                 REMOVE #until, #notBefore, #expires, #token"
+            ))
+            .condition_expression("#status = :pending")
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_names("#updated", schema::TASK_UPDATED)
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#until", schema::LEASE_UNTIL)
+            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_names("#expires", schema::EXPIRES_AT)
+            .expression_attribute_names("#token", schema::LEASE_TOKEN)
+            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
+            .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)))
+            .expression_attribute_values(":now", number(now.0))
+            .expression_attribute_values(":ttl", number(keep_until.0));
+        if let Some(reason) = reason {
+            update = update
+                .expression_attribute_names("#error", schema::LAST_ERROR)
+                .expression_attribute_values(":error", string(truncate_error(reason)));
+        }
+        update
+    }
+}
+
+/// An error and its causes on one line.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

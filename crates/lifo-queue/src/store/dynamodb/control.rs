@@ -1,0 +1,194 @@
+//! The control item on DynamoDB.
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::ReturnValue;
+use uuid::Uuid;
+
+use super::item::{self, number, string};
+use super::{DynamoStore, Updated, send, store_error};
+use crate::control::{Acquired, Claim, Control, IdleTurns, Release, Released};
+use crate::schema;
+use crate::store::{ControlStore, StoreError, Written};
+use crate::time::Millis;
+
+const NO_LIVE_LEASE: &str = "(attribute_not_exists(#until) OR #until <= :now)";
+
+impl DynamoStore {
+    fn update_control(&self) -> UpdateItemFluentBuilder {
+        self.update(schema::CONTROL_ITEM)
+    }
+}
+
+#[async_trait]
+impl ControlStore for DynamoStore {
+    async fn request(&self) -> Result<Control, StoreError> {
+        // Unconditional: a repetition by the client after a lost acknowledgement counts twice,
+        // which costs the holder one more look and nothing else.
+        let update = self
+            .update_control()
+            .update_expression("ADD #requested :one")
+            .return_values(ReturnValue::AllNew)
+            .expression_attribute_names("#requested", schema::REQUESTED)
+            .expression_attribute_values(":one", number(1));
+        match send(update).await? {
+            Updated::Done(item) | Updated::Refused(item) => Ok(item::control(&item)),
+        }
+    }
+
+    async fn mark_notified(
+        &self,
+        event: &str,
+        until: Millis,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        let update = self
+            .update_control()
+            .update_expression("SET #notifiedUntil = :mark, #notifiedBy = :event")
+            .condition_expression(format!(
+                "(attribute_not_exists(#notifiedUntil) OR #notifiedUntil <= :now \
+                 OR #notifiedBy = :event) AND {NO_LIVE_LEASE}"
+            ))
+            .expression_attribute_names("#notifiedUntil", schema::NOTIFIED_UNTIL)
+            .expression_attribute_names("#notifiedBy", schema::NOTIFIED_BY)
+            .expression_attribute_names("#until", schema::LEASE_UNTIL)
+            .expression_attribute_values(":mark", number(until.0))
+            .expression_attribute_values(":event", string(event))
+            .expression_attribute_values(":now", number(now.0));
+        Ok(match send(update).await? {
+            Updated::Done(_) => Written::Done,
+            Updated::Refused(_) => Written::Lost,
+        })
+    }
+
+    async fn control(&self) -> Result<Control, StoreError> {
+        let output = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key(schema::TASK_ID, string(schema::CONTROL_ITEM))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(|error| store_error("GetItem", error))?;
+        Ok(output.item().map(item::control).unwrap_or_default())
+    }
+
+    async fn acquire(&self, claim: &Claim, now: Millis) -> Result<Acquired, StoreError> {
+        let update = self
+            .update_control()
+            .update_expression(
+                "SET #owner = :owner, #until = :until, #messageId = :messageId, \
+                 #requested = if_not_exists(#requested, :zero) \
+                 REMOVE #notifiedUntil, #notifiedBy",
+            )
+            .condition_expression(format!(
+                "({NO_LIVE_LEASE} OR #owner = :owner) \
+                 AND (attribute_not_exists(#pausedUntil) OR #pausedUntil <= :now)"
+            ))
+            .return_values(ReturnValue::AllNew)
+            .expression_attribute_names("#owner", schema::OWNER)
+            .expression_attribute_names("#until", schema::LEASE_UNTIL)
+            .expression_attribute_names("#messageId", schema::MESSAGE_ID)
+            .expression_attribute_names("#requested", schema::REQUESTED)
+            .expression_attribute_names("#pausedUntil", schema::PAUSED_UNTIL)
+            .expression_attribute_names("#notifiedUntil", schema::NOTIFIED_UNTIL)
+            .expression_attribute_names("#notifiedBy", schema::NOTIFIED_BY)
+            .expression_attribute_values(":owner", string(claim.owner))
+            .expression_attribute_values(":until", number(claim.until.0))
+            .expression_attribute_values(":messageId", string(&claim.message_id))
+            .expression_attribute_values(":zero", number(0))
+            .expression_attribute_values(":now", number(now.0));
+        let refused = match send(update).await? {
+            Updated::Done(item) => return Ok(Acquired::Ours(item::control(&item))),
+            Updated::Refused(item) => item::control(&item),
+        };
+        match (refused.live_lease(now), refused.paused_until) {
+            (Some(lease), _) => Ok(Acquired::Held(lease.clone())),
+            (None, Some(until)) if until > now => Ok(Acquired::Paused(until)),
+            _ => Err(StoreError::Undecodable {
+                operation: "UpdateItem",
+                attribute: schema::LEASE_UNTIL,
+            }),
+        }
+    }
+
+    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Written, StoreError> {
+        let update = self
+            .update_control()
+            .update_expression("SET #until = :until")
+            .condition_expression("#owner = :owner")
+            .expression_attribute_names("#until", schema::LEASE_UNTIL)
+            .expression_attribute_names("#owner", schema::OWNER)
+            .expression_attribute_values(":until", number(until.0))
+            .expression_attribute_values(":owner", string(owner));
+        Ok(match send(update).await? {
+            Updated::Done(_) => Written::Done,
+            Updated::Refused(_) => Written::Lost,
+        })
+    }
+
+    async fn release(&self, release: &Release) -> Result<Released, StoreError> {
+        let idle = match release.idle_turns {
+            IdleTurns::Reset => ":zero",
+            IdleTurns::Add => "if_not_exists(#idle, :zero) + :one",
+        };
+        let unrequested = match release.if_requested_is {
+            Some(_) => " AND #requested = :seen",
+            None => "",
+        };
+        let mut update = self
+            .update_control()
+            .update_expression(format!(
+                "SET #idle = {idle} \
+                 REMOVE #owner, #until, #messageId, #notifiedUntil, #notifiedBy"
+            ))
+            .condition_expression(format!("#owner = :owner{unrequested}"))
+            .return_values(ReturnValue::UpdatedNew)
+            .expression_attribute_names("#idle", schema::IDLE_TURNS)
+            .expression_attribute_names("#owner", schema::OWNER)
+            .expression_attribute_names("#until", schema::LEASE_UNTIL)
+            .expression_attribute_names("#messageId", schema::MESSAGE_ID)
+            .expression_attribute_names("#notifiedUntil", schema::NOTIFIED_UNTIL)
+            .expression_attribute_names("#notifiedBy", schema::NOTIFIED_BY)
+            .expression_attribute_values(":owner", string(release.owner))
+            .expression_attribute_values(":zero", number(0));
+        if release.idle_turns == IdleTurns::Add {
+            update = update.expression_attribute_values(":one", number(1));
+        }
+        if let Some(seen) = release.if_requested_is {
+            update = update
+                .expression_attribute_names("#requested", schema::REQUESTED)
+                .expression_attribute_values(":seen", number(seen));
+        }
+        Ok(match send(update).await? {
+            Updated::Done(item) => Released::Done {
+                idle_turns: item::idle_turns(&item),
+            },
+            Updated::Refused(item) => {
+                let ours = item::processor_lease(&item).is_some_and(|l| l.owner == release.owner);
+                match ours {
+                    true => Released::Requested {
+                        requested: item::requested(&item),
+                    },
+                    false => Released::NotOurs,
+                }
+            }
+        })
+    }
+
+    async fn pause(&self, until: Millis, reason: &str) -> Result<Written, StoreError> {
+        let update = self
+            .update_control()
+            .update_expression("SET #pausedUntil = :until, #pauseReason = :reason")
+            .condition_expression("attribute_not_exists(#pausedUntil) OR #pausedUntil < :until")
+            .expression_attribute_names("#pausedUntil", schema::PAUSED_UNTIL)
+            .expression_attribute_names("#pauseReason", schema::PAUSE_REASON)
+            .expression_attribute_values(":until", number(until.0))
+            .expression_attribute_values(":reason", string(crate::task::truncate_error(reason)));
+        Ok(match send(update).await? {
+            Updated::Done(_) => Written::Done,
+            Updated::Refused(_) => Written::Lost,
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! Items to tasks and back. Reading is lenient, because anyone may have written the item.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use uuid::Uuid;
+
+use crate::control::{Control, ProcessorLease};
+use crate::schema;
+use crate::store::{Candidate, Cursor, StoreError, parse_number};
+use crate::task::{Lease, LeaseToken, NewTask, StatusKey, Task, TaskId, TaskStatus, Ttl};
+use crate::time::{EpochSeconds, Millis};
+
+/// An item as the client has it.
+pub(super) type Item = HashMap<String, AttributeValue>;
+
+/// A string attribute's value.
+pub(super) fn string(value: impl ToString) -> AttributeValue {
+    AttributeValue::S(value.to_string())
+}
+
+/// A number attribute's value.
+pub(super) fn number(value: impl ToString) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+fn text<'a>(item: &'a Item, attribute: &str) -> Option<&'a str> {
+    item.get(attribute)
+        .and_then(|value| value.as_s().ok())
+        .map(String::as_str)
+}
+
+/// A number, rounded down: a foreign writer may have left decimals.
+fn integer(item: &Item, attribute: &str) -> Option<i64> {
+    parse_number(item.get(attribute)?.as_n().ok()?)
+}
+
+fn count(item: &Item, attribute: &str) -> Option<u32> {
+    u32::try_from(integer(item, attribute)?).ok()
+}
+
+fn token(item: &Item) -> Option<LeaseToken> {
+    Uuid::parse_str(text(item, schema::LEASE_TOKEN)?)
+        .ok()
+        .map(LeaseToken)
+}
+
+/// Whether the item is in this state by the holder of this token.
+pub(super) fn is_ours(item: &Item, status: TaskStatus, ours: LeaseToken) -> bool {
+    let stored = text(item, schema::TASK_STATUS).and_then(|text| text.parse::<StatusKey>().ok());
+    stored.is_some_and(|key| key.status == status) && token(item) == Some(ours)
+}
+
+/// Whether the item was made by this put.
+pub(super) fn is_created_by(item: &Item, create_token: Uuid) -> bool {
+    text(item, schema::CREATE_TOKEN) == Some(create_token.to_string().as_str())
+}
+
+/// A new task's item.
+pub(super) fn new_item(task: &NewTask) -> Result<Item, serde_dynamo::Error> {
+    let mut item = Item::from([
+        (schema::TASK_ID.to_owned(), string(&task.id)),
+        (
+            schema::TASK_STATUS.to_owned(),
+            string(StatusKey::from(TaskStatus::Pending)),
+        ),
+        (schema::TASK_CREATED.to_owned(), number(task.created.0)),
+        (schema::TASK_UPDATED.to_owned(), number(task.created.0)),
+        (schema::TTL.to_owned(), number(task.expires_at.0)),
+        (schema::ATTEMPTS.to_owned(), number(0)),
+        (schema::TOTAL_ATTEMPTS.to_owned(), number(0)),
+        (schema::CREATE_TOKEN.to_owned(), string(task.create_token)),
+    ]);
+    if let Some(payload) = &task.payload {
+        item.insert(
+            schema::PAYLOAD.to_owned(),
+            serde_dynamo::to_attribute_value(payload)?,
+        );
+    }
+    Ok(item)
+}
+
+/// What stands in `ttl`.
+fn ttl(item: &Item) -> Ttl {
+    match (item.contains_key(schema::TTL), integer(item, schema::TTL)) {
+        (false, _) => Ttl::Missing,
+        (true, Some(number)) => Ttl::from_number(number),
+        (true, None) => Ttl::Malformed,
+    }
+}
+
+/// An index entry.
+pub(super) fn candidate(item: &Item) -> Result<Candidate, StoreError> {
+    let missing = |attribute| StoreError::Undecodable {
+        operation: "Query",
+        attribute,
+    };
+    Ok(Candidate {
+        id: TaskId::from_stored(
+            text(item, schema::TASK_ID).ok_or_else(|| missing(schema::TASK_ID))?,
+        ),
+        created: integer(item, schema::TASK_CREATED)
+            .map(Millis)
+            .ok_or_else(|| missing(schema::TASK_CREATED))?,
+        ttl: ttl(item),
+        not_before: integer(item, schema::NOT_BEFORE).map(Millis),
+    })
+}
+
+/// Where a page ended.
+pub(super) fn cursor(key: &Item) -> Result<Cursor, StoreError> {
+    let missing = |attribute| StoreError::Undecodable {
+        operation: "Query",
+        attribute,
+    };
+    let created = key
+        .get(schema::TASK_CREATED)
+        .and_then(|value| value.as_n().ok());
+    Ok(Cursor {
+        created: created
+            .ok_or_else(|| missing(schema::TASK_CREATED))?
+            .clone(),
+        task: TaskId::from_stored(
+            text(key, schema::TASK_ID).ok_or_else(|| missing(schema::TASK_ID))?,
+        ),
+    })
+}
+
+/// Where the next page starts.
+pub(super) fn start_key(cursor: &Cursor, status: StatusKey) -> Item {
+    Item::from([
+        (schema::TASK_ID.to_owned(), string(&cursor.task)),
+        (schema::TASK_STATUS.to_owned(), string(status)),
+        (schema::TASK_CREATED.to_owned(), number(&cursor.created)),
+    ])
+}
+
+/// A task just taken. The error says which attribute no runner could read.
+pub(super) fn taken_task(item: &Item, lease: &Lease) -> Result<Task, String> {
+    let unreadable = |attribute: &str| format!("{attribute} is missing or has the wrong type");
+    let payload = match item.get(schema::PAYLOAD) {
+        None => serde_json::Value::Null,
+        Some(value) => serde_dynamo::from_attribute_value(value.clone())
+            .map_err(|error| format!("{} is not JSON: {error}", schema::PAYLOAD))?,
+    };
+    Ok(Task {
+        task_id: lease.task.clone(),
+        task_created: integer(item, schema::TASK_CREATED)
+            .map(Millis)
+            .ok_or_else(|| unreadable(schema::TASK_CREATED))?,
+        attempt: count(item, schema::ATTEMPTS).ok_or_else(|| unreadable(schema::ATTEMPTS))?,
+        total_attempts: count(item, schema::TOTAL_ATTEMPTS)
+            .ok_or_else(|| unreadable(schema::TOTAL_ATTEMPTS))?,
+        expires_at: integer(item, schema::EXPIRES_AT)
+            .map(EpochSeconds)
+            .ok_or_else(|| unreadable(schema::EXPIRES_AT))?,
+        payload,
+    })
+}
+
+/// The control item; everything it lacks is zero.
+pub(super) fn control(item: &Item) -> Control {
+    Control {
+        requested: requested(item),
+        lease: processor_lease(item),
+        paused_until: integer(item, schema::PAUSED_UNTIL).map(Millis),
+        pause_reason: text(item, schema::PAUSE_REASON).map(str::to_owned),
+        notified_until: integer(item, schema::NOTIFIED_UNTIL).map(Millis),
+        notified_by: text(item, schema::NOTIFIED_BY).map(str::to_owned),
+        idle_turns: idle_turns(item),
+    }
+}
+
+/// How many wake-ups were requested.
+pub(super) fn requested(item: &Item) -> u64 {
+    integer(item, schema::REQUESTED)
+        .and_then(|value| u64::try_from(value).ok())
+        .unwrap_or(0)
+}
+
+/// How many turns in a row settled nothing.
+pub(super) fn idle_turns(item: &Item) -> u32 {
+    count(item, schema::IDLE_TURNS).unwrap_or(0)
+}
+
+/// The processor lease, live or not.
+pub(super) fn processor_lease(item: &Item) -> Option<ProcessorLease> {
+    Some(ProcessorLease {
+        owner: Uuid::parse_str(text(item, schema::OWNER)?).ok()?,
+        message_id: text(item, schema::MESSAGE_ID)
+            .unwrap_or_default()
+            .to_owned(),
+        until: Millis(integer(item, schema::LEASE_UNTIL)?),
+    })
+}

@@ -1,0 +1,425 @@
+//! The queue in memory: for tests, simulations and models. It keeps the same promises as the
+//! DynamoDB store (the conformance suite holds the two together) and is never stale.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::{
+    Candidate, ControlStore, Cursor, Inserted, Page, PageQuery, StoreError, TakeOutcome,
+    TakeRequest, TaskStore, Written,
+};
+use crate::control::{Acquired, Claim, Control, IdleTurns, ProcessorLease, Release, Released};
+use crate::task::{
+    GiveBack, Lease, LeaseToken, NewTask, Retention, Settlement, TakenTask, Task, TaskId,
+    TaskStatus, Ttl, truncate_error,
+};
+use crate::time::{EpochSeconds, Millis};
+
+/// The store in memory.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    tasks: BTreeMap<TaskId, Record>,
+    control: Control,
+}
+
+/// A task as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Its state.
+    pub status: TaskStatus,
+    /// When it was created.
+    pub created: Millis,
+    /// When DynamoDB would delete it.
+    pub ttl: Ttl,
+    /// Its deadline while TAKEN.
+    pub expires_at: Option<EpochSeconds>,
+    /// Attempts that count.
+    pub attempts: u32,
+    /// Every start.
+    pub total_attempts: u32,
+    /// The current or last lease's token.
+    pub lease_token: Option<LeaseToken>,
+    /// When the lease runs out.
+    pub lease_until: Option<Millis>,
+    /// It may not start before.
+    pub not_before: Option<Millis>,
+    /// Why the last attempt did not succeed.
+    pub last_error: Option<String>,
+    /// Its payload.
+    pub payload: Option<serde_json::Value>,
+    /// The put that made it.
+    pub create_token: Option<Uuid>,
+}
+
+impl Record {
+    fn is_ours(&self, status: TaskStatus, lease: &Lease) -> bool {
+        self.status == status && self.lease_token == Some(lease.token)
+    }
+
+    fn due(&self, now: Millis) -> bool {
+        self.status == TaskStatus::Pending
+            && self.not_before.is_none_or(|at| at <= now)
+            && !self.ttl.is_expired(now)
+    }
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A task as it is stored.
+    #[must_use]
+    pub fn record(&self, task: &TaskId) -> Option<Record> {
+        self.lock().tasks.get(task).cloned()
+    }
+
+    /// Every task, by id.
+    #[must_use]
+    pub fn records(&self) -> Vec<(TaskId, Record)> {
+        self.lock()
+            .tasks
+            .iter()
+            .map(|(id, record)| (id.clone(), record.clone()))
+            .collect()
+    }
+
+    /// Writes a task as a foreign writer would, unchecked.
+    pub fn put(&self, task: TaskId, record: Record) {
+        self.lock().tasks.insert(task, record);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while the lock is held, so the state is whole either way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn transition(
+        &self,
+        lease: &Lease,
+        target: TaskStatus,
+        change: impl FnOnce(&mut Record),
+    ) -> Written {
+        let mut state = self.lock();
+        match state.tasks.get_mut(&lease.task) {
+            Some(record) if record.is_ours(TaskStatus::Taken, lease) => {
+                change(record);
+                record.status = target;
+                record.lease_until = None;
+                record.expires_at = None;
+                Written::Done
+            }
+            Some(record) if record.is_ours(target, lease) => Written::Done,
+            _ => Written::Lost,
+        }
+    }
+}
+
+#[async_trait]
+impl TaskStore for MemoryStore {
+    async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError> {
+        let mut state = self.lock();
+        if let Some(there) = state.tasks.get(&task.id) {
+            let ours = there.create_token == Some(task.create_token);
+            return Ok(if ours {
+                Inserted::Created
+            } else {
+                Inserted::Duplicate
+            });
+        }
+        let record = Record {
+            status: TaskStatus::Pending,
+            created: task.created,
+            ttl: Ttl::Seconds(task.expires_at),
+            expires_at: None,
+            attempts: 0,
+            total_attempts: 0,
+            lease_token: None,
+            lease_until: None,
+            not_before: None,
+            last_error: None,
+            payload: task.payload.clone(),
+            create_token: Some(task.create_token),
+        };
+        state.tasks.insert(task.id.clone(), record);
+        Ok(Inserted::Created)
+    }
+
+    async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError> {
+        let state = self.lock();
+        let pending = state
+            .tasks
+            .iter()
+            .filter(|(_, r)| r.status == query.status.status);
+        let index: BTreeMap<(Millis, &TaskId), &Record> = pending
+            .map(|(id, record)| ((record.created, id), record))
+            .collect();
+        let end = match &query.after {
+            None => Bound::Unbounded,
+            Some(Cursor { created, task }) => match created.parse() {
+                Ok(created) => Bound::Excluded((Millis(created), task)),
+                Err(_) => return Ok(Page::default()),
+            },
+        };
+        let mut evaluated: Vec<_> = index
+            .range((Bound::Unbounded, end))
+            .rev()
+            .take(usize::from(query.limit) + 1)
+            .collect();
+        let more = evaluated.len() > usize::from(query.limit);
+        evaluated.truncate(usize::from(query.limit));
+        let next = evaluated
+            .last()
+            .filter(|_| more)
+            .map(|((created, id), _)| Cursor {
+                created: created.0.to_string(),
+                task: (*id).clone(),
+            });
+        let visible = evaluated
+            .into_iter()
+            .filter(|(_, record)| match record.ttl {
+                Ttl::Seconds(_) => !record.ttl.is_expired(query.now),
+                _ => true,
+            });
+        let candidates = visible.map(|((created, id), record)| Candidate {
+            id: (*id).clone(),
+            created: *created,
+            ttl: record.ttl,
+            not_before: record.not_before,
+        });
+        Ok(Page {
+            candidates: candidates.collect(),
+            next,
+        })
+    }
+
+    async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError> {
+        let lease = Lease {
+            task: request.candidate.id.clone(),
+            token: request.token,
+            until: request.lease_until,
+        };
+        let mut state = self.lock();
+        let Some(record) = state.tasks.get_mut(&lease.task) else {
+            return Ok(TakeOutcome::Lost);
+        };
+        if !record.is_ours(TaskStatus::Taken, &lease) {
+            if record.ttl == Ttl::Malformed && record.status == TaskStatus::Pending {
+                return Ok(TakeOutcome::Rejected {
+                    reason: "ttl is not a number".to_owned(),
+                });
+            }
+            if !record.due(request.now) {
+                return Ok(TakeOutcome::Lost);
+            }
+            record.status = TaskStatus::Taken;
+            record.attempts += 1;
+            record.total_attempts += 1;
+            record.lease_token = Some(lease.token);
+            record.lease_until = Some(lease.until);
+            record.not_before = None;
+            record.expires_at = Some(match record.ttl {
+                Ttl::Seconds(at) => at,
+                Ttl::Milliseconds(at) => at.floor_seconds(),
+                Ttl::Missing | Ttl::Malformed => request.default_deadline,
+            });
+            record.ttl = Ttl::Seconds(request.taken_ttl);
+        }
+        let task = Task {
+            task_id: lease.task.clone(),
+            task_created: record.created,
+            attempt: record.attempts,
+            total_attempts: record.total_attempts,
+            expires_at: record.expires_at.unwrap_or(request.default_deadline),
+            payload: record.payload.clone().unwrap_or_default(),
+        };
+        Ok(TakeOutcome::Won(Box::new(TakenTask { task, lease })))
+    }
+
+    async fn settle(
+        &self,
+        lease: &Lease,
+        settlement: &Settlement,
+        retention: &Retention,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        Ok(self.transition(lease, settlement.status(), |record| {
+            record.ttl = Ttl::Seconds(now.ceil_seconds().plus(retention.after(settlement)));
+            record.not_before = None;
+            if let Settlement::Failure { reason } = settlement {
+                record.last_error = Some(truncate_error(reason).to_owned());
+            }
+        }))
+    }
+
+    async fn give_back(
+        &self,
+        lease: &Lease,
+        give_back: &GiveBack,
+        _now: Millis,
+    ) -> Result<Written, StoreError> {
+        Ok(self.transition(lease, TaskStatus::Pending, |record| {
+            record.not_before = Some(give_back.not_before);
+            record.last_error = Some(truncate_error(&give_back.reason).to_owned());
+            if let Some(at) = record.expires_at {
+                record.ttl = Ttl::Seconds(at);
+            }
+            if !give_back.attempt_counts {
+                record.attempts = record.attempts.saturating_sub(1);
+            }
+        }))
+    }
+
+    async fn quarantine(
+        &self,
+        task: &TaskId,
+        reason: &str,
+        keep_until: EpochSeconds,
+        _now: Millis,
+    ) -> Result<Written, StoreError> {
+        let mut state = self.lock();
+        let record = state
+            .tasks
+            .get_mut(task)
+            .filter(|r| r.status == TaskStatus::Pending);
+        let Some(record) = record else {
+            return Ok(Written::Lost);
+        };
+        record.status = TaskStatus::Failure;
+        record.ttl = Ttl::Seconds(keep_until);
+        record.last_error = Some(truncate_error(reason).to_owned());
+        record.lease_token = None;
+        record.not_before = None;
+        Ok(Written::Done)
+    }
+
+    async fn adopt_ttl(
+        &self,
+        task: &TaskId,
+        seen: Ttl,
+        ttl: EpochSeconds,
+    ) -> Result<Written, StoreError> {
+        let mut state = self.lock();
+        let record = state
+            .tasks
+            .get_mut(task)
+            .filter(|r| r.status == TaskStatus::Pending);
+        match (seen, record) {
+            (Ttl::Missing | Ttl::Milliseconds(_), Some(record)) if record.ttl == seen => {
+                record.ttl = Ttl::Seconds(ttl);
+                Ok(Written::Done)
+            }
+            _ => Ok(Written::Lost),
+        }
+    }
+}
+
+#[async_trait]
+impl ControlStore for MemoryStore {
+    async fn request(&self) -> Result<Control, StoreError> {
+        let mut state = self.lock();
+        state.control.requested += 1;
+        Ok(state.control.clone())
+    }
+
+    async fn mark_notified(
+        &self,
+        event: &str,
+        until: Millis,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        let control = &mut self.lock().control;
+        if control.live_lease(now).is_some() || control.is_notified_by_other(event, now) {
+            return Ok(Written::Lost);
+        }
+        control.notified_until = Some(until);
+        control.notified_by = Some(event.to_owned());
+        Ok(Written::Done)
+    }
+
+    async fn control(&self) -> Result<Control, StoreError> {
+        Ok(self.lock().control.clone())
+    }
+
+    async fn acquire(&self, claim: &Claim, now: Millis) -> Result<Acquired, StoreError> {
+        let control = &mut self.lock().control;
+        if let Some(lease) = control
+            .live_lease(now)
+            .filter(|lease| lease.owner != claim.owner)
+        {
+            return Ok(Acquired::Held(lease.clone()));
+        }
+        if let Some(until) = control.paused_until.filter(|until| *until > now) {
+            return Ok(Acquired::Paused(until));
+        }
+        control.lease = Some(ProcessorLease {
+            owner: claim.owner,
+            message_id: claim.message_id.clone(),
+            until: claim.until,
+        });
+        control.notified_until = None;
+        control.notified_by = None;
+        Ok(Acquired::Ours(control.clone()))
+    }
+
+    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Written, StoreError> {
+        let control = &mut self.lock().control;
+        match control.lease.as_mut().filter(|lease| lease.owner == owner) {
+            Some(lease) => {
+                lease.until = until;
+                Ok(Written::Done)
+            }
+            None => Ok(Written::Lost),
+        }
+    }
+
+    async fn release(&self, release: &Release) -> Result<Released, StoreError> {
+        let control = &mut self.lock().control;
+        if control
+            .lease
+            .as_ref()
+            .is_none_or(|lease| lease.owner != release.owner)
+        {
+            return Ok(Released::NotOurs);
+        }
+        if release
+            .if_requested_is
+            .is_some_and(|seen| seen != control.requested)
+        {
+            return Ok(Released::Requested {
+                requested: control.requested,
+            });
+        }
+        control.lease = None;
+        control.notified_until = None;
+        control.notified_by = None;
+        control.idle_turns = match release.idle_turns {
+            IdleTurns::Reset => 0,
+            IdleTurns::Add => control.idle_turns + 1,
+        };
+        Ok(Released::Done {
+            idle_turns: control.idle_turns,
+        })
+    }
+
+    async fn pause(&self, until: Millis, reason: &str) -> Result<Written, StoreError> {
+        let control = &mut self.lock().control;
+        if control.paused_until.is_some_and(|there| there >= until) {
+            return Ok(Written::Lost);
+        }
+        control.paused_until = Some(until);
+        control.pause_reason = Some(reason.to_owned());
+        Ok(Written::Done)
+    }
+}
