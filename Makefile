@@ -18,16 +18,14 @@ export CDK_DISABLE_CLI_TELEMETRY := true
 # target/<triple>/debug. The tests name it too: both then share every compiled dependency.
 HOST = $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FUNCTIONS := create-tasks trigger process-tasks sweep-tasks
-# The folders of the bootstraps, one folder a function: real ones for arm64, local ones for this machine.
-ARM64_FUNCTIONS := target/arm64/lambda
+# The functions built for this machine, one folder a function. (Those for AWS: target/arm64/lambda.)
 LOCAL_FUNCTIONS := target/local
 LOCAL_ASSEMBLY := .local/cdk.out
 SYNTH = cdk synth --quiet --no-notices --no-version-reporting
 
 .PHONY: help
 help: ## list every verb
-	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sort -s -k1,1 \
-	  | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- tools ----
 
@@ -82,7 +80,7 @@ synth: setup ## write cdk.out for ENV=dev|staging|prod (SKIP_BUILD=1: without an
 .PHONY: synth-local
 synth-local: build-local
 	@mkdir -p .local
-	$(SYNTH) --output $(LOCAL_ASSEMBLY) --context functions=$(LOCAL_FUNCTIONS) LifoQueue-dev
+	FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --output $(LOCAL_ASSEMBLY) LifoQueue-dev
 
 # ---- the local AWS ----
 

@@ -98,6 +98,9 @@ def start(directory: Path) -> Emulator:
         "MINISTACK_ACCOUNT_ID": ACCOUNT,
         "MINISTACK_REGION": REGION,
         "PERSIST_STATE": "0",
+        # Lambda tells a function its log format in this variable; the emulator leaves it out,
+        # and its functions inherit its own environment.
+        "AWS_LAMBDA_LOG_FORMAT": "JSON",
         "TMPDIR": str(temporary),
         "LOG_LEVEL": os.environ.get("LOCAL_AWS_LOG_LEVEL", "WARNING"),
     }

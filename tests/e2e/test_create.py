@@ -1,0 +1,72 @@
+"""Creating tasks through create-tasks, and their way to SUCCESS."""
+
+from __future__ import annotations
+
+import time
+import uuid
+
+from expectations import number, takes, wait_for
+
+from local.history import History
+from local.queue import DeployedQueue, now_ms
+
+
+def test_tasks_reach_success_and_carry_the_whole_item(
+    queue: DeployedQueue, history: History
+) -> None:
+    began = now_ms()
+    payload = {"text": "ünïcode", "nested": [1, 2.5, {"deep": None}], "flag": True}
+    answer = queue.create([{"payload": payload}, {"payload": {"second": 2}}])
+    assert answer["failed"] == [] and answer["duplicates"] == []
+    assert [created["index"] for created in answer["created"]] == [0, 1]
+    ids = [created["taskId"] for created in answer["created"]]
+    assert [uuid.UUID(task_id).version for task_id in ids] == [7, 7]
+    wait_for(queue, ids)
+
+    item = queue.item(ids[0])
+    assert item is not None
+    assert began <= number(item, "taskCreated") <= number(item, "taskUpdated") <= now_ms()
+    assert number(item, "attempts") == number(item, "totalAttempts") == 1
+    assert time.time() < number(item, "ttl") < time.time() + 40 * 86_400, "epoch seconds"
+    assert item["leaseToken"]["S"], "kept, so that a lost acknowledgement can be recognised"
+    wait_for_the_stream = {1}
+    assert set(takes(history, ids).values()) == wait_for_the_stream
+
+
+def test_a_task_created_twice_is_a_duplicate_and_stays_as_it_was(queue: DeployedQueue) -> None:
+    task_id = f"twice-{uuid.uuid4()}"
+    first = queue.create([{"taskId": task_id, "payload": {"version": 1}}])
+    assert first["created"] == [{"index": 0, "taskId": task_id}]
+    before = queue.item(task_id)
+    again = queue.create([{"payload": {}}, {"taskId": task_id, "payload": {"version": 2}}])
+    assert again["duplicates"] == [{"index": 1, "taskId": task_id}]
+    assert len(again["created"]) == 1 and again["failed"] == []
+    after = queue.item(task_id)
+    assert before is not None and after is not None
+    assert after["payload"] == before["payload"]
+    wait_for(queue, [task_id, again["created"][0]["taskId"]])
+
+
+def test_a_bad_task_fails_alone_and_the_message_names_the_field(queue: DeployedQueue) -> None:
+    answer = queue.create(
+        [
+            {"payload": {"good": 1}},
+            {"taskId": "#reserved", "payload": {}},
+            {"payload": {}, "ttlSeconds": -1},
+            {"payload": {"good": 2}, "ttlSeconds": 600},
+        ]
+    )
+    assert [created["index"] for created in answer["created"]] == [0, 3]
+    refused = {failure["index"]: failure for failure in answer["failed"]}
+    assert sorted(refused) == [1, 2]
+    assert refused[1]["taskId"] == "#reserved"
+    assert "taskId" in refused[1]["error"]
+    assert "ttlSeconds" in refused[2]["error"]
+    wait_for(queue, [created["taskId"] for created in answer["created"]])
+
+
+def test_simulated_load_makes_tasks_like_any_others(queue: DeployedQueue) -> None:
+    answer = queue.invoke("create-tasks", {"simulate": {"count": 5}})
+    ids = [created["taskId"] for created in answer["created"]]
+    assert len(set(ids)) == 5 and answer["failed"] == []
+    wait_for(queue, ids)

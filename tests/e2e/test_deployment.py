@@ -1,0 +1,51 @@
+"""What was deployed is what the template says."""
+
+from __future__ import annotations
+
+from local.assembly import Assembly
+from local.contract import INDEX, OUTPUTS
+from local.queue import DeployedQueue
+
+
+def test_every_promised_output_is_there(deployed: DeployedQueue) -> None:
+    assert set(OUTPUTS) <= set(deployed.outputs)
+    assert all(deployed.outputs[name] for name in OUTPUTS)
+
+
+def test_reserved_concurrency_and_loops_are_as_in_the_template(
+    deployed: DeployedQueue, template: Assembly
+) -> None:
+    functions = deployed.client("lambda")
+    reserved, loops = {}, {}
+    for function in template.resources("AWS::Lambda::Function"):
+        name = deployed.physical_id(function.logical_id)
+        concurrency = functions.get_function_concurrency(FunctionName=name)
+        recursion = functions.get_function_recursion_config(FunctionName=name)
+        assert concurrency.get("ReservedConcurrentExecutions") == function.properties.get(
+            "ReservedConcurrentExecutions"
+        )
+        assert recursion["RecursiveLoop"] == function.properties.get("RecursiveLoop", "Terminate")
+        reserved[name] = concurrency.get("ReservedConcurrentExecutions")
+        loops[name] = recursion["RecursiveLoop"]
+    assert reserved[deployed.function("process-tasks")] == 1
+    assert reserved[deployed.function("trigger")] is None
+    assert loops[deployed.function("process-tasks")] == "Allow"
+    assert loops[deployed.function("trigger")] == "Allow"
+
+
+def test_the_table_expires_by_ttl_and_can_be_restored(deployed: DeployedQueue) -> None:
+    dynamodb = deployed.client("dynamodb")
+    ttl = dynamodb.describe_time_to_live(TableName=deployed.table)["TimeToLiveDescription"]
+    assert (ttl["TimeToLiveStatus"], ttl["AttributeName"]) == ("ENABLED", "ttl")
+    backups = dynamodb.describe_continuous_backups(TableName=deployed.table)
+    recovery = backups["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+    assert recovery["PointInTimeRecoveryStatus"] == "ENABLED"
+
+
+def test_the_table_has_the_index_and_the_stream(deployed: DeployedQueue) -> None:
+    table = deployed.client("dynamodb").describe_table(TableName=deployed.table)["Table"]
+    assert [index["IndexName"] for index in table["GlobalSecondaryIndexes"]] == [INDEX]
+    assert table["StreamSpecification"] == {
+        "StreamEnabled": True,
+        "StreamViewType": "NEW_AND_OLD_IMAGES",
+    }

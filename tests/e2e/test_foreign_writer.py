@@ -1,0 +1,85 @@
+"""Items that another program wrote by a plain PutItem, well or badly formed."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+import pytest
+from expectations import number, put, takes, wait_for
+
+from local.history import History
+from local.queue import DeployedQueue, now_ms, wait_until
+
+
+def foreign(task_id: str, **attributes: dict[str, Any]) -> dict[str, Any]:
+    """The three attributes that a foreign writer must give, and more."""
+    return {
+        "taskId": {"S": task_id},
+        "taskStatus": {"S": "PENDING"},
+        "taskCreated": {"N": str(now_ms())},
+        **attributes,
+    }
+
+
+def fresh_id(kind: str) -> str:
+    return f"{kind}-{uuid.uuid4()}"
+
+
+def assert_settled_like_ours(queue: DeployedQueue, task_id: str) -> None:
+    item = queue.item(task_id)
+    assert item is not None
+    assert time.time() < number(item, "ttl") < 10**11, "epoch seconds, in the future"
+    assert number(item, "attempts") == 1
+
+
+def test_three_attributes_are_enough(queue: DeployedQueue) -> None:
+    task_id = fresh_id("three")
+    put(queue, foreign(task_id))
+    wait_for(queue, [task_id])
+    assert_settled_like_ours(queue, task_id)
+
+
+@pytest.mark.parametrize("unit", ["seconds", "milliseconds"])
+def test_a_ttl_in_either_unit_is_understood(
+    queue: DeployedQueue, history: History, unit: str
+) -> None:
+    task_id = fresh_id(unit)
+    deadline = int(time.time()) + 600
+    given = deadline * 1000 if unit == "milliseconds" else deadline
+    put(queue, foreign(task_id, ttl={"N": str(given)}))
+    wait_for(queue, [task_id])
+    assert_settled_like_ours(queue, task_id)
+    # While it ran, the deadline stood in seconds, and TTL could not touch the running task.
+    wait_until(lambda: takes(history, [task_id])[task_id] == 1, 5, "the take in the stream")
+    taken = next(c for c in history.changes() if c.task_id == task_id and c.is_take)
+    assert taken.number("expiresAt") == deadline
+    ttl, lease_until = taken.number("ttl"), taken.number("leaseUntil")
+    assert ttl is not None and lease_until is not None
+    assert lease_until / 1000 < ttl < 10**11
+
+
+def test_an_expired_task_is_never_run_and_holds_nobody_up(
+    queue: DeployedQueue, history: History
+) -> None:
+    behind, expired, before = fresh_id("behind"), fresh_id("expired"), fresh_id("before")
+    put(queue, foreign(behind))
+    put(queue, foreign(expired, ttl={"N": str(int(time.time()) - 60)}))
+    put(queue, foreign(before))
+    wait_for(queue, [behind, before])
+    wait_until(lambda: queue.is_idle(), 30, "the processor's end")
+    assert takes(history, [behind, expired, before]) == {behind: 1, before: 1}
+    assert queue.status(expired) in ("PENDING", None), "TTL deletes it, sooner or later"
+
+
+def test_an_item_that_cannot_be_taken_is_put_aside(queue: DeployedQueue, history: History) -> None:
+    behind, broken, before = fresh_id("behind"), fresh_id("broken"), fresh_id("before")
+    put(queue, foreign(behind))
+    put(queue, foreign(broken, attempts={"S": "three"}))
+    put(queue, foreign(before))
+    wait_for(queue, [behind, before])
+    wait_for(queue, [broken], "FAILURE")
+    item = queue.item(broken)
+    assert item is not None and "attempts" in item["lastError"]["S"]
+    assert takes(history, [broken]) == {}

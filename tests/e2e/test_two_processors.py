@@ -1,0 +1,85 @@
+"""Two processors at once, which the reserved concurrency of one otherwise prevents."""
+
+from __future__ import annotations
+
+from expectations import takes, wait_for, wait_until_idle
+
+from local.contract import CONTROL_ITEM, KEY
+from local.history import History
+from local.queue import DeployedQueue, now_ms, wait_until
+
+TASKS = 300
+
+
+def allow_two(queue: DeployedQueue) -> None:
+    queue.client("lambda").put_function_concurrency(
+        FunctionName=queue.function("process-tasks"), ReservedConcurrentExecutions=2
+    )
+
+
+def notify(queue: DeployedQueue) -> str:
+    """Publish a wake-up past the protocol; returns the message's id."""
+    answer = queue.client("sns").publish(
+        TopicArn=queue.outputs["ProcessTasksTopicArn"], Message="{}"
+    )
+    return answer["MessageId"]
+
+
+def create(queue: DeployedQueue) -> list[str]:
+    answer = queue.create([{"payload": {"number": n}} for n in range(TASKS)])
+    assert answer["failed"] == []
+    return [created["taskId"] for created in answer["created"]]
+
+
+def running(history: History, ids: list[str]) -> bool:
+    return len(takes(history, ids)) > 10
+
+
+def test_a_second_invocation_finds_the_first_active_and_leaves(
+    queue: DeployedQueue, history: History
+) -> None:
+    wait_until_idle(queue)
+    allow_two(queue)
+    began = now_ms()
+    ids = create(queue)
+    wait_until(lambda: running(history, ids), 20, "the first processor at work")
+    notify(queue)
+    wait_until(lambda: queue.turns(began) != [], 20, "the second invocation's end")
+    second = queue.turns(began)[0]
+    assert second["exit"] == "already_active" and second["taken"] == 0
+    assert not queue.is_idle(), "the first was still at work when the second had left"
+    wait_for(queue, ids, seconds=120)
+    wait_until_idle(queue)
+    assert len(request_ids(queue, began)) >= 2
+    assert set(takes(history, ids).values()) == {1}
+
+
+def test_two_that_both_process_run_no_task_twice(queue: DeployedQueue, history: History) -> None:
+    wait_until_idle(queue)
+    allow_two(queue)
+    began = now_ms()
+    ids = create(queue)
+    wait_until(lambda: running(history, ids), 20, "the first processor at work")
+    # Take its lease away, as if it had run out during a long pause: until its next heartbeat
+    # the first believes to hold it, while the second acquires it.
+    queue.client("dynamodb").delete_item(TableName=queue.table, Key={KEY: {"S": CONTROL_ITEM}})
+    notify(queue)
+    wait_for(queue, ids, seconds=120)
+    wait_until_idle(queue)
+    wait_until(lambda: len(working(queue, began)) >= 2, 30, "both turns' logs")
+    both = working(queue, began)
+    print([(turn["exit"], turn["taken"], turn["lost_races"]) for turn in both])
+    assert len(request_ids(queue, began)) >= 2
+    once = takes(history, ids)
+    assert len(once) == TASKS and set(once.values()) == {1}
+    assert sum(turn["taken"] for turn in both) == TASKS
+
+
+def working(queue: DeployedQueue, since_ms: int) -> list[dict]:
+    """The turns that took tasks."""
+    return [turn for turn in queue.turns(since_ms) if turn["taken"] > 0]
+
+
+def request_ids(queue: DeployedQueue, since_ms: int) -> set[str]:
+    """The invocations that logged a turn, by their request ids."""
+    return {turn["span"]["requestId"] for turn in queue.turns(since_ms)}

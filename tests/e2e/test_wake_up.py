@@ -1,0 +1,59 @@
+"""Wake-ups: one that was lost is made good, and what is no task wakes nobody."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from expectations import put, wait_for, wait_until_idle
+
+from local.contract import CONTROL_ITEM, KEY
+from local.paths import PROJECT
+from local.queue import DeployedQueue, now_ms, wait_until
+
+#: The sweep's schedule (60 s), the emulator's own tick (10 s), and the turn that follows.
+SWEEP_SECONDS = 90
+
+
+def test_the_scheduled_sweep_makes_a_lost_notification_good(queue: DeployedQueue) -> None:
+    wait_until_idle(queue)
+    functions, name = queue.client("lambda"), queue.function("process-tasks")
+    began = now_ms()
+    # No processor may start, so that the notification is lost: the emulator's SNS, unlike
+    # AWS's, does not deliver again.
+    functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
+    task_id = queue.create([{"payload": {"lost": True}}])["created"][0]["taskId"]
+    wait_until(lambda: queue.invocations("trigger", began) > 0, 20, "the trigger")
+    time.sleep(1)
+    functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=1)
+    lost = now_ms()
+    assert queue.status(task_id) == "PENDING"
+    assert queue.turns(began) == []
+
+    wait_for(queue, [task_id], seconds=SWEEP_SECONDS)
+    print(f"a lost notification was made good after {(now_ms() - lost) / 1000:.0f} s")
+    assert queue.invocations("sweep-tasks", began) >= 1
+
+
+def test_the_control_item_wakes_nobody(queue: DeployedQueue) -> None:
+    wait_until_idle(queue)
+    began = now_ms()
+    # Gone and inserted again: the stream has an INSERT that is no task's.
+    dynamodb = queue.client("dynamodb")
+    dynamodb.delete_item(TableName=queue.table, Key={KEY: {"S": CONTROL_ITEM}})
+    put(queue, {KEY: {"S": CONTROL_ITEM}, "requested": {"N": "0"}})
+    # The mapping's filter may keep it from the function, so it gets the record directly too.
+    queue.invoke("trigger", insert_record(CONTROL_ITEM))
+    time.sleep(2)
+    control = queue.item(CONTROL_ITEM)
+    assert control is not None and control["requested"] == {"N": "0"}
+    assert queue.invocations("process-tasks", began) == 0
+
+
+def insert_record(task_id: str) -> dict:
+    """A stream event with the INSERT of one item that has no status."""
+    event = json.loads((PROJECT / "tests" / "events" / "trigger-insert.json").read_text())
+    change = event["Records"][0]["dynamodb"]
+    change["Keys"] = {KEY: {"S": task_id}}
+    change["NewImage"] = {KEY: {"S": task_id}, "requested": {"N": "0"}}
+    return event

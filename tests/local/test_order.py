@@ -1,0 +1,131 @@
+"""The order check itself: it must see what is wrong, and excuse only what is promised."""
+
+from __future__ import annotations
+
+from local import order
+from local.history import Change
+
+T0 = 1_800_000_000_000
+
+
+def change(
+    position: int,
+    task: str,
+    before: str | None,
+    after: str | None,
+    *,
+    created: int,
+    updated: int,
+    seen: int | None = None,
+    not_before: int | None = None,
+) -> Change:
+    """A change at a position of the stream; times in ms after T0, seen when it was written."""
+    image = {"taskCreated": {"N": str(T0 + created)}, "taskUpdated": {"N": str(T0 + updated)}}
+    if not_before is not None:
+        image["notBefore"] = {"N": str(T0 + not_before)}
+    seen = updated if seen is None else seen
+    return Change(position, T0 + seen, task, before, after, image)
+
+
+def insert(position: int, task: str, at: int) -> Change:
+    return change(position, task, None, "PENDING", created=at, updated=at)
+
+
+def take(position: int, task: str, created: int, at: int) -> Change:
+    return change(position, task, "PENDING", "TAKEN", created=created, updated=at)
+
+
+def test_newest_first_holds_and_counts_the_choices_made() -> None:
+    changes = [
+        insert(0, "old", 0),
+        insert(1, "new", 10),
+        take(2, "new", 10, 2000),
+        take(3, "old", 0, 3000),
+    ]
+    verdict = order.judge(changes)
+    assert verdict.held
+    assert verdict.overtakes == 1
+    assert [start.age for start in verdict.starts] == [1990, 3000]
+
+
+def test_oldest_first_is_a_violation_with_the_time_the_newer_one_waited() -> None:
+    changes = [
+        insert(0, "old", 0),
+        insert(1, "new", 10),
+        take(2, "old", 0, 2000),
+        take(3, "new", 10, 3000),
+    ]
+    verdict = order.judge(changes)
+    assert not verdict.held
+    (wrong,) = verdict.violations
+    assert (wrong.start.task_id, wrong.newer, wrong.waited) == ("old", "new", 1990)
+    assert verdict.worst == 1990
+
+
+def test_a_newer_task_inserted_meanwhile_is_excused_up_to_the_tolerance() -> None:
+    def verdict_for(visible_before_the_take: int) -> order.Verdict:
+        inserted = 5000 - visible_before_the_take
+        return order.judge(
+            [
+                insert(0, "oldest", 0),
+                insert(1, "old", 10),
+                insert(2, "new", inserted),
+                take(3, "old", 10, 5000),
+                take(4, "new", inserted, 6000),
+                take(5, "oldest", 0, 7000),
+            ]
+        )
+
+    assert verdict_for(order.TOLERANCE_MS).held
+    assert verdict_for(order.TOLERANCE_MS).worst == order.TOLERANCE_MS
+    assert not verdict_for(order.TOLERANCE_MS + 1).held
+
+
+def test_slots_that_race_for_their_writes_count_as_one_moment() -> None:
+    def verdict_for(apart: int) -> order.Verdict:
+        return order.judge(
+            [
+                insert(0, "oldest", 0),
+                insert(1, "old", 10),
+                insert(2, "new", 20),
+                take(3, "old", 10, 5000),
+                take(4, "new", 20, 5000 + apart),
+            ]
+        )
+
+    assert verdict_for(order.CONCURRENT_MS).held
+    assert not verdict_for(order.CONCURRENT_MS + 1).held
+
+
+def test_a_task_put_back_is_eligible_only_from_its_not_before_on() -> None:
+    def verdict_for(not_before: int) -> order.Verdict:
+        back = change(
+            4, "new", "TAKEN", "PENDING", created=20, updated=1100, not_before=not_before
+        )
+        return order.judge(
+            [
+                insert(0, "oldest", 0),
+                insert(1, "old", 10),
+                insert(2, "new", 20),
+                take(3, "new", 20, 1000),
+                back,
+                take(5, "old", 10, 3000),
+                take(6, "new", 20, 9000),
+            ]
+        )
+
+    assert verdict_for(not_before=2900).held
+    assert not verdict_for(not_before=2000).held
+
+
+def test_without_a_choice_nothing_was_shown() -> None:
+    verdict = order.judge([insert(0, "only", 0), take(1, "only", 0, 100)])
+    assert verdict.violations == []
+    assert not verdict.held
+
+
+def test_a_task_that_never_started_while_older_ones_did_is_a_violation() -> None:
+    verdict = order.judge(
+        [insert(0, "old", 0), insert(1, "new", 10), take(2, "old", 0, 9000)]
+    )
+    assert [wrong.newer for wrong in verdict.violations] == ["new"]
