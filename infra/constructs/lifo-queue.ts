@@ -1,0 +1,164 @@
+import { Annotations, RemovalPolicy, Token } from 'aws-cdk-lib';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
+import { refuse } from '../problem';
+import { loadProblems, SUSTAINED_TASKS_PER_SECOND, settingsProblems, simulationProblems } from '../rules';
+import { type PartialQueueSettings, resolveSettings } from '../settings';
+import { CreateTasks, type SimulationSettings } from './create-tasks';
+import { Observability } from './observability';
+import { ProcessTasks } from './process-tasks';
+import { QueueTopic } from './queue-topic';
+import type { LogSettings } from './rust-function';
+import { SweepTasks } from './sweep-tasks';
+import type { ITaskRunner } from './task-runner';
+import { TaskTable } from './task-table';
+import { Trigger } from './trigger';
+
+/** Props of {@link LifoQueue}. The settings of `tasks`, `processing` and `stream` have defaults one by one. */
+export interface LifoQueueProps extends PartialQueueSettings {
+  /** What a task does: `TaskRunner.http`, `.lambda`, `.rust` or `.simulated`. */
+  readonly runner: ITaskRunner;
+  /**
+   * What becomes of the table and the logs when the stack goes.
+   * @default RemovalPolicy.RETAIN
+   */
+  readonly removalPolicy?: RemovalPolicy;
+  /**
+   * Whether DynamoDB refuses to delete the table.
+   * @default true
+   */
+  readonly deletionProtection?: boolean;
+  /**
+   * Whether the table can be restored to any second of the last 35 days.
+   * @default true
+   */
+  readonly pointInTimeRecovery?: boolean;
+  /**
+   * How the functions log.
+   * @default - level INFO, kept for a month
+   */
+  readonly logs?: Partial<Pick<LogSettings, 'level' | 'retention'>>;
+  /**
+   * Lets `create-tasks` make up tasks. Not for production.
+   * @default - no simulation
+   */
+  readonly simulation?: SimulationSettings;
+  /**
+   * The load this queue is meant for, in tasks per second, sustained: synthesis warns where it exceeds what one
+   * index partition bears.
+   * @default - unknown; no warning
+   */
+  readonly expectedTasksPerSecond?: number;
+  /**
+   * Who is told when the queue needs a person. CloudWatch must be allowed to publish there.
+   * @default - nobody; the alarms are seen in the console
+   */
+  readonly alarmTopic?: ITopic;
+}
+
+/**
+ * A newest-first task queue: create → table → stream → trigger → topic → process, and a sweep for what falls
+ * between.
+ */
+export class LifoQueue extends Construct {
+  /** The tasks. Any writer's conditional put of `taskId`, `taskStatus` and `taskCreated` is a task. */
+  readonly table: Table;
+  /** Tail calls; a notification here makes the queue look for work. */
+  readonly triggerTopic: Topic;
+  /** Wake-ups of `process-tasks`. */
+  readonly processTasksTopic: Topic;
+  /** Puts tasks into the queue; see {@link grantCreate}. */
+  readonly createTasks: CreateTasks;
+  /** Asks for wake-ups. */
+  readonly trigger: Trigger;
+  /** Processes tasks. */
+  readonly processTasks: ProcessTasks;
+  /** Finds what was lost. */
+  readonly sweepTasks: SweepTasks;
+  /** Alarms. */
+  readonly observability: Observability;
+
+  constructor(scope: Construct, id: string, props: LifoQueueProps) {
+    super(scope, id);
+    const settings = resolveSettings(props);
+    refuse(this.node.path, [
+      ...settingsProblems(settings),
+      ...props.runner.problems(settings),
+      ...simulationProblems(props.simulation?.load),
+      ...loadProblems(props.expectedTasksPerSecond),
+      ...alarmTopicProblems(props.alarmTopic),
+    ]);
+    this.warnOfLoad(props.expectedTasksPerSecond);
+    const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
+    const logs: LogSettings = {
+      level: props.logs?.level ?? ApplicationLogLevel.INFO,
+      retention: props.logs?.retention ?? RetentionDays.ONE_MONTH,
+      removalPolicy,
+    };
+
+    const table = new TaskTable(this, 'task-table', {
+      removalPolicy,
+      deletionProtection: props.deletionProtection ?? true,
+      pointInTimeRecovery: props.pointInTimeRecovery ?? true,
+    });
+    const triggerTopic = new QueueTopic(this, 'trigger-topic');
+    const processTasksTopic = new QueueTopic(this, 'process-tasks-topic');
+    const runner = props.runner.bind(this);
+    const wiring = { table, triggerTopic, processTasksTopic, settings, logs };
+
+    this.createTasks = new CreateTasks(this, 'create-tasks', { ...wiring, simulation: props.simulation });
+    this.trigger = new Trigger(this, 'trigger', wiring);
+    this.processTasks = new ProcessTasks(this, 'process-tasks', { ...wiring, runner });
+    this.sweepTasks = new SweepTasks(this, 'sweep-tasks', wiring);
+    this.observability = new Observability(this, 'observability', {
+      processorLogs: this.processTasks.logGroup,
+      failureQueues: {
+        'create-tasks-failures': this.createTasks.failures,
+        'trigger-failures': this.trigger.failures,
+        'trigger-undelivered': triggerTopic.undelivered,
+        'process-tasks-failures': this.processTasks.failures,
+        'process-tasks-undelivered': processTasksTopic.undelivered,
+        'sweep-tasks-failures': this.sweepTasks.failures,
+        'sweep-tasks-undelivered': this.sweepTasks.schedule.undelivered,
+        ...(this.createTasks.load && { 'load-undelivered': this.createTasks.load.undelivered }),
+      },
+      alarmTopic: props.alarmTopic,
+    });
+
+    this.table = table.table;
+    this.triggerTopic = triggerTopic.topic;
+    this.processTasksTopic = processTasksTopic.topic;
+  }
+
+  /** Lets a principal put tasks into the queue: by invoking `create-tasks`, and in no other way. */
+  grantCreate(grantee: IGrantable): Grant {
+    return Grant.addToPrincipal({
+      grantee,
+      actions: ['lambda:InvokeFunction'],
+      resourceArns: [this.createTasks.function.functionArn],
+    });
+  }
+
+  private warnOfLoad(tasksPerSecond: number | undefined): void {
+    if (tasksPerSecond === undefined || tasksPerSecond <= SUSTAINED_TASKS_PER_SECOND) return;
+    Annotations.of(this).addWarningV2(
+      'freshq:sustained-load',
+      `expectedTasksPerSecond = ${tasksPerSecond} is beyond what one queue sustains: a status is one index partition of 1,000 writes per second, and PENDING and TAKEN each cost two writes a task, so about ${SUSTAINED_TASKS_PER_SECOND} tasks per second. Split the load over several LifoQueue constructs, or expect DynamoDB to throttle sustained peaks.`,
+    );
+  }
+}
+
+function alarmTopicProblems(topic: ITopic | undefined) {
+  if (topic === undefined || Token.isUnresolved(topic.fifo) || !topic.fifo) return [];
+  return [
+    {
+      setting: 'alarmTopic',
+      rule: 'CloudWatch alarms cannot publish to a FIFO topic',
+      remedy: 'use a standard topic',
+    },
+  ];
+}

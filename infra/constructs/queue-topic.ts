@@ -1,0 +1,32 @@
+import { Alias } from 'aws-cdk-lib/aws-kms';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { LambdaSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Construct } from 'constructs';
+import { FailureQueue } from './failure-queue';
+import type { RustFunction } from './rust-function';
+
+/** A topic of the wake-up protocol: TLS only, encrypted, and nothing is lost between it and its function. */
+export class QueueTopic extends Construct {
+  /** The topic. */
+  readonly topic: Topic;
+  /** Notifications that SNS could not hand to Lambda. */
+  readonly undelivered: FailureQueue;
+
+  constructor(scope: Construct, id: string) {
+    super(scope, id);
+    this.topic = new Topic(this, 'topic', {
+      enforceSSL: true,
+      // AWS's own key: its policy lets this account's principals use it through SNS, so that publishers need
+      // no KMS permission.
+      masterKey: Alias.fromAliasName(this, 'key', 'alias/aws/sns'),
+    });
+    this.undelivered = new FailureQueue(this, 'undelivered');
+  }
+
+  /** Invokes `target` with each notification; what SNS cannot deliver goes to {@link undelivered}. */
+  notify(target: RustFunction): void {
+    this.topic.addSubscription(
+      new LambdaSubscription(target.function, { deadLetterQueue: this.undelivered }),
+    );
+  }
+}

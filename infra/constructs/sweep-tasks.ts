@@ -1,0 +1,49 @@
+import { Duration } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { SWEEP_INTERVAL } from '../rules';
+import type { QueueSettings } from '../settings';
+import { FunctionSchedule } from './function-schedule';
+import type { QueueTopic } from './queue-topic';
+import { type LogSettings, RustFunction } from './rust-function';
+import type { TaskTable } from './task-table';
+
+/** Props of {@link SweepTasks}. */
+export interface SweepTasksProps {
+  readonly table: TaskTable;
+  /** Wake-ups go there. */
+  readonly processTasksTopic: QueueTopic;
+  readonly settings: QueueSettings;
+  readonly logs: LogSettings;
+}
+
+/** Looks every minute for what fell between: wake-ups that were lost, leases that ran out. */
+export class SweepTasks extends RustFunction<'sweep-tasks'> {
+  /** What invokes it. */
+  readonly schedule: FunctionSchedule;
+
+  constructor(scope: Construct, id: string, props: SweepTasksProps) {
+    const { table, processTasksTopic, settings } = props;
+    super(scope, id, {
+      binary: 'sweep-tasks',
+      description: 'Wakes process-tasks where a wake-up was lost',
+      environment: {
+        TASK_TABLE_NAME: table.table.tableName,
+        PROCESS_TASKS_TOPIC_ARN: processTasksTopic.topic.topicArn,
+        NOTIFICATION_MARKER_MS: settings.processing.notificationMarker.toMilliseconds().toString(),
+      },
+      timeout: Duration.seconds(50),
+      memorySize: 256,
+      logs: props.logs,
+      // The next minute's round is the retry.
+      async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
+    });
+    this.allow(['dynamodb:Query'], [table.indexArn]);
+    this.allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [table.table.tableArn]);
+    this.allow(['sns:Publish'], [processTasksTopic.topic.topicArn]);
+    this.schedule = new FunctionSchedule(this, 'every-minute', {
+      target: this,
+      every: SWEEP_INTERVAL,
+      description: 'Looks for lost wake-ups',
+    });
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The names that Rust and TypeScript must agree on, in one place for TypeScript. Rust's are in
+ * `crates/lifo-queue/src/schema.rs` and the functions' configuration; tests on both sides compare with
+ * `tests/contract.json`.
+ */
+
+/** The table: its key, its index and the values with a meaning to the queue. */
+export const TABLE = {
+  /** Partition key of the table (S). */
+  key: 'taskId',
+  /** The index the queue is read from. */
+  index: 'task-status-created-index',
+  /** Partition key of the index (S). */
+  indexPartitionKey: 'taskStatus',
+  /** Sort key of the index (N, milliseconds since the epoch). */
+  indexSortKey: 'taskCreated',
+  /** DynamoDB's time to live (N, epoch seconds). */
+  ttl: 'ttl',
+  /** What the index holds beside the keys: what selection and the sweep need, and no payload. */
+  indexProjection: ['ttl', 'notBefore', 'leaseUntil', 'leaseToken', 'attempts'],
+  /** The key of the control item. */
+  controlItem: '#processor',
+  /** The values of {@link TABLE.indexPartitionKey}; each may carry a suffix `#n`, its shard. */
+  statuses: ['PENDING', 'TAKEN', 'SUCCESS', 'FAILURE'],
+} as const;
+
+/** The environment variables each function reads. Folder = binary = construct id = key here. */
+export const ENVIRONMENT = {
+  'create-tasks': ['DEFAULT_TTL_SECONDS', 'MAX_TTL_SECONDS', 'SIMULATION_ENABLED', 'TASK_TABLE_NAME'],
+  trigger: ['NOTIFICATION_MARKER_MS', 'PROCESS_TASKS_TOPIC_ARN', 'TASK_TABLE_NAME'],
+  'process-tasks': [
+    'CLOCK_SKEW_MS',
+    'DEADLINE_MARGIN_MS',
+    'DEFAULT_TTL_SECONDS',
+    'FAILURE_RETENTION_SECONDS',
+    'HEARTBEAT_MS',
+    'INDEX_LAG_MS',
+    'MAX_ATTEMPTS',
+    'MAX_BUSY_RETURNS',
+    'MAX_IDLE_TURNS',
+    'NOTIFICATION_MARKER_MS',
+    'PAUSE_MS',
+    'PROCESSOR_LEASE_MS',
+    'PROCESS_TASKS_TOPIC_ARN',
+    'RETRY_BASE_MS',
+    'RETRY_MAX_MS',
+    'SUCCESS_RETENTION_SECONDS',
+    'TASK_RUNNER',
+    'TASK_SLOTS',
+    'TASK_TABLE_NAME',
+    'TASK_TIMEOUT_MS',
+    'TRIGGER_TOPIC_ARN',
+    'TURN_MS',
+  ],
+  'sweep-tasks': ['NOTIFICATION_MARKER_MS', 'PROCESS_TASKS_TOPIC_ARN', 'TASK_TABLE_NAME'],
+} as const;
+
+/** Variables a function does without. */
+export const OPTIONAL_ENVIRONMENT = ['MAX_TTL_SECONDS'] as const;
+
+/** The stack's outputs. */
+export const OUTPUTS = [
+  'QueueTableName',
+  'TriggerTopicArn',
+  'ProcessTasksTopicArn',
+  'CreateTasksFunctionName',
+  'TriggerFunctionName',
+  'ProcessTasksFunctionName',
+] as const;
+
+/** The name of a function: its folder, its binary and its construct id. */
+export type FunctionName = keyof typeof ENVIRONMENT;
+
+/** The name of an output of the stack. */
+export type OutputName = (typeof OUTPUTS)[number];
+
+type VariableOf<F extends FunctionName> = (typeof ENVIRONMENT)[F][number];
+type OptionalVariable = (typeof OPTIONAL_ENVIRONMENT)[number];
+
+/** A function's environment: exactly the variables of the contract, checked by the compiler. */
+export type EnvironmentOf<F extends FunctionName> = Record<Exclude<VariableOf<F>, OptionalVariable>, string> &
+  Partial<Record<Extract<VariableOf<F>, OptionalVariable>, string>>;
+
+/** What `process-tasks` logs when a person is needed; alarms count these messages. */
+export const LOG_MESSAGES = {
+  /** The downstream refuses us, and the queue waits. */
+  paused: 'queue paused',
+  /** Turn after turn settled nothing, and the tail calls end. */
+  stalled: 'too many turns in a row settled nothing: no tail call, the sweep takes over',
+} as const;

@@ -1,0 +1,172 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import {
+  ENVIRONMENT_NAMES,
+  ENVIRONMENTS,
+  type Environment,
+  type EnvironmentName,
+  type RunnerConfig,
+} from './environments';
+import { type Problem, refuse } from './problem';
+import { loadProblems, settingsProblems, simulationProblems } from './rules';
+import { urlProblems } from './runners/http';
+import { headerNameProblems } from './runners/http-auth';
+import { SimulatedRunner } from './runners/simulated';
+import { resolveSettings } from './settings';
+
+/** Most tags of a stack (CloudFormation). */
+const MOST_TAGS = 50;
+
+/**
+ * The environments to synthesize: the one named, or all. Throws, naming every problem at once, if one cannot work.
+ *
+ * @param name the CDK context value `env`
+ */
+export function chooseEnvironments(
+  name: unknown,
+  environments: readonly Environment[] = ENVIRONMENTS,
+): readonly Environment[] {
+  refuse('The context value env', nameProblems(name));
+  refuse(
+    'The configuration in infra/environments.ts',
+    environments.flatMap((environment) => environmentProblems(environment)),
+  );
+  return name === undefined ? environments : environments.filter((environment) => environment.name === name);
+}
+
+/** Every rule an environment breaks; empty if it can work. */
+export function environmentProblems(environment: Environment): Problem[] {
+  const problems = [
+    ...placeProblems(environment),
+    ...protectionProblems(environment),
+    ...simulationOutsideProdProblems(environment),
+    ...settingsProblems(resolveSettings(environment.settings ?? {})),
+    ...runnerProblems(environment),
+    ...simulationProblems(environment.simulation?.load),
+    ...loadProblems(environment.expectedTasksPerSecond),
+    ...tagProblems(environment.tags),
+  ];
+  return problems.map((problem) => ({ ...problem, setting: `${environment.name}.${problem.setting}` }));
+}
+
+function nameProblems(name: unknown): Problem[] {
+  if (name === undefined || ENVIRONMENT_NAMES.includes(name as EnvironmentName)) return [];
+  return [
+    {
+      setting: 'env',
+      rule: `"${String(name)}" is not an environment`,
+      remedy: `choose one of ${ENVIRONMENT_NAMES.join(', ')}, for example -c env=dev, or leave it out for all`,
+    },
+  ];
+}
+
+function placeProblems({ account, region }: Environment): Problem[] {
+  const problems: Problem[] = [];
+  if (account !== undefined && !/^\d{12}$/.test(account)) {
+    problems.push({
+      setting: 'account',
+      rule: `"${account}" is not an AWS account`,
+      remedy: 'give its twelve digits as a string, or leave it out',
+    });
+  }
+  if (region !== undefined && !/^[a-z]{2}(-[a-z]+)+-\d$/.test(region)) {
+    problems.push({
+      setting: 'region',
+      rule: `"${region}" is not an AWS region`,
+      remedy: 'give a region such as eu-central-1, or leave it out',
+    });
+  }
+  return problems;
+}
+
+function protectionProblems(environment: Environment): Problem[] {
+  const problems: Problem[] = [];
+  const { removalPolicy, deletionProtection, terminationProtection, pointInTimeRecovery } = environment;
+  if (deletionProtection && removalPolicy === RemovalPolicy.DESTROY) {
+    problems.push({
+      setting: 'removalPolicy',
+      rule: 'DESTROY with deletionProtection cannot work: deleting the stack would fail at the table',
+      remedy: 'use RETAIN, or switch deletionProtection off',
+    });
+  }
+  if (environment.name === 'prod') {
+    const missing = [
+      removalPolicy === RemovalPolicy.DESTROY && 'removalPolicy RETAIN',
+      !deletionProtection && 'deletionProtection',
+      !terminationProtection && 'terminationProtection',
+      !pointInTimeRecovery && 'pointInTimeRecovery',
+    ].filter((protection) => protection !== false);
+    if (missing.length > 0) {
+      problems.push({
+        setting: 'deletionProtection',
+        rule: `prod lacks ${missing.join(', ')}, and its tasks could be lost by one command`,
+        remedy: 'switch every protection on in prod',
+      });
+    }
+  }
+  return problems;
+}
+
+function simulationOutsideProdProblems({ name, simulation, runner }: Environment): Problem[] {
+  if (name !== 'prod') return [];
+  const problems: Problem[] = [];
+  if (simulation !== undefined) {
+    problems.push({
+      setting: 'simulation',
+      rule: 'made-up tasks would mix with real ones',
+      remedy: 'leave simulation out in prod',
+    });
+  }
+  if (runner.kind === 'simulated') {
+    problems.push({
+      setting: 'runner',
+      rule: 'the simulated runner only pretends, and would mark real tasks SUCCESS without doing them',
+      remedy:
+        'use a runner of kind http in prod, or build a LifoQueue of your own with TaskRunner.lambda or .rust',
+    });
+  }
+  return problems;
+}
+
+function runnerProblems({ runner, settings }: Environment): Problem[] {
+  if (runner.kind === 'simulated') return simulatedRunner(runner).problems(resolveSettings(settings ?? {}));
+  const problems = urlProblems(runner.url);
+  if (runner.auth !== undefined) {
+    const { headerName, secretArn } = runner.auth;
+    if (headerName !== undefined) problems.push(...headerNameProblems(headerName));
+    if (!/^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$/.test(secretArn)) {
+      problems.push({
+        setting: 'runner.auth.secretArn',
+        rule: `"${secretArn}" is not the whole ARN of a secret`,
+        remedy: 'copy it from Secrets Manager, with the six characters at its end',
+      });
+    }
+  }
+  return problems;
+}
+
+function tagProblems(tags: Readonly<Record<string, string>>): Problem[] {
+  const entries = Object.entries(tags);
+  const wrong = entries.filter(
+    ([key, value]) => key === '' || key.length > 128 || value.length > 256 || /^aws:/i.test(key),
+  );
+  const problems = wrong.map(([key]) => ({
+    setting: 'tags',
+    rule: `AWS does not accept the tag "${key}"`,
+    remedy: 'use keys of 1 to 128 characters that do not begin with aws:, and values of at most 256',
+  }));
+  if (entries.length > MOST_TAGS) {
+    problems.push({
+      setting: 'tags',
+      rule: `${entries.length} tags are more than the ${MOST_TAGS} AWS accepts`,
+      remedy: 'leave some out',
+    });
+  }
+  return problems;
+}
+
+/** The simulated runner of a configuration. */
+export function simulatedRunner(config: Extract<RunnerConfig, { kind: 'simulated' }>): SimulatedRunner {
+  const { capacity, durationSeconds } = config;
+  const duration = durationSeconds === undefined ? undefined : Duration.seconds(durationSeconds);
+  return new SimulatedRunner({ capacity, duration });
+}

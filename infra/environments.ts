@@ -1,0 +1,113 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { SimulationSettings } from './constructs/create-tasks';
+import type { PartialQueueSettings } from './settings';
+
+/** The environments, in the order a change travels. */
+export const ENVIRONMENT_NAMES = ['dev', 'staging', 'prod'] as const;
+
+/** The name of an environment; its stack is `LifoQueue-<name>`. */
+export type EnvironmentName = (typeof ENVIRONMENT_NAMES)[number];
+
+/** What runs the tasks of an environment. An app with more to say builds a `LifoQueue` of its own. */
+export type RunnerConfig =
+  | { readonly kind: 'simulated'; readonly capacity?: number; readonly durationSeconds?: number }
+  | { readonly kind: 'http'; readonly url: string; readonly auth?: HeaderAuthConfig };
+
+/** A header from Secrets Manager. */
+export interface HeaderAuthConfig {
+  /**
+   * The header.
+   * @default Authorization
+   */
+  readonly headerName?: string;
+  /** The whole ARN of the secret whose string is the header's value. */
+  readonly secretArn: string;
+}
+
+/** One environment. */
+export interface Environment {
+  readonly name: EnvironmentName;
+  /**
+   * The account, twelve digits.
+   * @default - the one of the credentials in use
+   */
+  readonly account?: string;
+  /**
+   * The region.
+   * @default - the one of the credentials in use
+   */
+  readonly region?: string;
+  /** What becomes of the table and the logs when the stack goes. */
+  readonly removalPolicy: RemovalPolicy;
+  /** Whether DynamoDB refuses to delete the table. */
+  readonly deletionProtection: boolean;
+  /** Whether CloudFormation refuses to delete the stack. */
+  readonly terminationProtection: boolean;
+  /** Whether the table can be restored to any second of the last 35 days. */
+  readonly pointInTimeRecovery: boolean;
+  /** How the functions log. */
+  readonly logs: { readonly level: ApplicationLogLevel; readonly retention: RetentionDays };
+  /** What a task does. */
+  readonly runner: RunnerConfig;
+  /**
+   * Lets `create-tasks` make up tasks. Never in prod.
+   * @default - no simulation
+   */
+  readonly simulation?: SimulationSettings;
+  /**
+   * Settings of the queue that differ from the defaults.
+   * @default - none
+   */
+  readonly settings?: PartialQueueSettings;
+  /**
+   * Sustained tasks per second; synthesis warns beyond what one queue bears.
+   * @default - unknown
+   */
+  readonly expectedTasksPerSecond?: number;
+  /** Tags of every resource. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/**
+ * The address that staging and prod are delivered with: reserved for documentation (RFC 2606), so that nothing is
+ * sent anywhere before you have put in your own. Synthesis warns of it.
+ */
+export const UNSET_RUNNER_URL = 'https://tasks.example.com/run';
+
+/** The environments of this repository. `npx cdk synth -c env=dev` chooses one. */
+export const ENVIRONMENTS: readonly Environment[] = [
+  {
+    name: 'dev',
+    removalPolicy: RemovalPolicy.DESTROY,
+    deletionProtection: false,
+    terminationProtection: false,
+    pointInTimeRecovery: false,
+    logs: { level: ApplicationLogLevel.DEBUG, retention: RetentionDays.ONE_WEEK },
+    runner: { kind: 'simulated' },
+    simulation: {},
+    tags: { application: 'freshq', environment: 'dev' },
+  },
+  {
+    name: 'staging',
+    removalPolicy: RemovalPolicy.RETAIN,
+    deletionProtection: true,
+    terminationProtection: true,
+    pointInTimeRecovery: true,
+    logs: { level: ApplicationLogLevel.INFO, retention: RetentionDays.ONE_MONTH },
+    runner: { kind: 'http', url: UNSET_RUNNER_URL },
+    simulation: {},
+    tags: { application: 'freshq', environment: 'staging' },
+  },
+  {
+    name: 'prod',
+    removalPolicy: RemovalPolicy.RETAIN,
+    deletionProtection: true,
+    terminationProtection: true,
+    pointInTimeRecovery: true,
+    logs: { level: ApplicationLogLevel.INFO, retention: RetentionDays.THREE_MONTHS },
+    runner: { kind: 'http', url: UNSET_RUNNER_URL },
+    tags: { application: 'freshq', environment: 'prod' },
+  },
+];

@@ -1,0 +1,17 @@
+/** Newest-first task queues for any CDK app: `new LifoQueue(this, 'queue', { runner: TaskRunner.http({ url }) })`. */
+export type { SimulatedLoad, SimulationSettings } from './constructs/create-tasks';
+export { LifoQueue, type LifoQueueProps } from './constructs/lifo-queue';
+export type { NetworkSettings } from './constructs/rust-function';
+export { type ITaskRunner, type RunnerBinding, TaskRunner } from './constructs/task-runner';
+export { InvalidConfiguration, type Problem } from './problem';
+export type { HttpRunnerProps } from './runners/http';
+export { type HeaderAuthProps, HttpAuth, type IHttpAuth, type SigV4AuthProps } from './runners/http-auth';
+export type { RustRunnerProps } from './runners/rust';
+export type { SimulatedRunnerProps } from './runners/simulated';
+export {
+  type PartialQueueSettings,
+  type ProcessingSettings,
+  StreamBatching,
+  type StreamSettings,
+  type TaskSettings,
+} from './settings';

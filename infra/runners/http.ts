@@ -1,0 +1,89 @@
+import { Token } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { NetworkSettings } from '../constructs/rust-function';
+import type { ITaskRunner, RunnerBinding } from '../constructs/task-runner';
+import type { Problem } from '../problem';
+import type { IHttpAuth } from './http-auth';
+
+/** Props of `TaskRunner.http`. */
+export interface HttpRunnerProps extends NetworkSettings {
+  /** Where each task is POSTed: `https://…`, or `http://` to this very machine. */
+  readonly url: string;
+  /**
+   * How the runner proves who it is.
+   * @default - not at all
+   */
+  readonly auth?: IHttpAuth;
+}
+
+/** What cannot work about an address; one that is only known at deployment is not looked at. */
+export function urlProblems(url: string): Problem[] {
+  if (Token.isUnresolved(url)) return [];
+  const setting = 'runner.url';
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || (parsed.protocol !== 'https:' && parsed.protocol !== 'http:')) {
+    return [
+      {
+        setting,
+        rule: `"${url}" is not an http(s) address`,
+        remedy: 'give a whole address, for example https://tasks.example.com/run',
+      },
+    ];
+  }
+  const problems: Problem[] = [];
+  if (parsed.protocol === 'http:' && !isLoopback(parsed.hostname)) {
+    problems.push({
+      setting,
+      rule: `http:// would send tasks and credentials to ${parsed.hostname} in the clear`,
+      remedy: 'use https://; http:// is for 127.0.0.1, [::1] and localhost only',
+    });
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    problems.push({
+      setting,
+      rule: 'credentials in the address would stand in the template and in the console',
+      remedy: 'keep them in Secrets Manager and use HttpAuth.header',
+    });
+  }
+  return problems;
+}
+
+/** What cannot work about a network. */
+export function networkProblems(network: NetworkSettings): Problem[] {
+  if (network.vpc !== undefined) return [];
+  if (network.securityGroups === undefined && network.vpcSubnets === undefined) return [];
+  return [
+    {
+      setting: 'runner.securityGroups',
+      rule: 'security groups and subnets mean nothing without a VPC',
+      remedy: 'give the runner its vpc too, or leave them out',
+    },
+  ];
+}
+
+/** See `TaskRunner.http`. */
+export class HttpRunner implements ITaskRunner {
+  constructor(private readonly props: HttpRunnerProps) {}
+
+  problems(): Problem[] {
+    return [
+      ...urlProblems(this.props.url),
+      ...networkProblems(this.props),
+      ...(this.props.auth?.problems() ?? []),
+    ];
+  }
+
+  bind(scope: Construct): RunnerBinding {
+    const { url, vpc, vpcSubnets, securityGroups } = this.props;
+    const auth = this.props.auth?.bind(scope);
+    return {
+      description: { kind: 'http', url, ...(auth && { auth: auth.description }) },
+      permissions: auth?.permissions,
+      network: { vpc, vpcSubnets, securityGroups },
+    };
+  }
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

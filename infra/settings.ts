@@ -1,0 +1,226 @@
+import { Duration } from 'aws-cdk-lib';
+
+/** What holds for every task. */
+export interface TaskSettings {
+  /**
+   * Expiry of a task that names none, from its creation.
+   * @default 1 hour
+   */
+  readonly defaultTtl?: Duration;
+  /**
+   * The longest expiry a task may name.
+   * @default - the limit built into create-tasks
+   */
+  readonly maxTtl?: Duration;
+  /**
+   * How long a task that succeeded is kept.
+   * @default 1 day
+   */
+  readonly successRetention?: Duration;
+  /**
+   * How long a task that failed is kept, for an operator to look at or to redrive.
+   * @default 14 days
+   */
+  readonly failureRetention?: Duration;
+  /**
+   * Attempts before a task is FAILURE.
+   * @default 5
+   */
+  readonly maxAttempts?: number;
+  /**
+   * How often a busy downstream may return a task without costing it an attempt.
+   * @default 20
+   */
+  readonly maxBusyReturns?: number;
+  /**
+   * Upper bound of the first retry's backoff; it doubles with each attempt (full jitter).
+   * @default 1 second
+   */
+  readonly retryBase?: Duration;
+  /**
+   * Upper bound of every backoff.
+   * @default 5 minutes
+   */
+  readonly retryMax?: Duration;
+}
+
+/** How `process-tasks` works. */
+export interface ProcessingSettings {
+  /**
+   * How long a turn takes new tasks.
+   * @default 60 seconds
+   */
+  readonly turn?: Duration;
+  /**
+   * How long one run of a task may take.
+   * @default 30 seconds
+   */
+  readonly taskTimeout?: Duration;
+  /**
+   * How long before the function's deadline everything must have been settled or given back.
+   * @default 10 seconds
+   */
+  readonly deadlineMargin?: Duration;
+  /**
+   * Timeout of the function: at least turn + taskTimeout + deadlineMargin.
+   * @default 2 minutes
+   */
+  readonly functionTimeout?: Duration;
+  /**
+   * Memory of the function, MiB. Lambda gives processor time in proportion.
+   * @default 256
+   */
+  readonly memorySize?: number;
+  /**
+   * Tasks that run at once within one invocation.
+   * @default 10
+   */
+  readonly slots?: number;
+  /**
+   * Reserved concurrency of the function. One invocation holds the processor lease at a time, so more than
+   * one costs more and processes no faster: raise {@link slots} instead.
+   * @default 1
+   */
+  readonly reservedConcurrency?: number;
+  /**
+   * Lambda's retries of an asynchronous invocation that failed: 0, 1 or 2.
+   * @default 1
+   */
+  readonly retryAttempts?: number;
+  /**
+   * How long Lambda keeps an asynchronous event. It waits one minute before the first retry, so a minute
+   * alone would forbid the retry.
+   * @default 5 minutes
+   */
+  readonly maxEventAge?: Duration;
+  /**
+   * The processor's lease: how long a dead processor keeps others waiting.
+   * @default 20 seconds
+   */
+  readonly processorLease?: Duration;
+  /**
+   * How often the processor's lease is renewed.
+   * @default 5 seconds
+   */
+  readonly heartbeat?: Duration;
+  /**
+   * How long an empty queue is watched before the processor leaves, because its index lags behind the table.
+   * @default 2 seconds
+   */
+  readonly indexLag?: Duration;
+  /**
+   * Consecutive turns that settle nothing before the tail calls end and the sweep takes over.
+   * @default 10
+   */
+  readonly maxIdleTurns?: number;
+  /**
+   * By how much the clocks of two functions may differ.
+   * @default 2 seconds
+   */
+  readonly clockSkew?: Duration;
+  /**
+   * How long the queue pauses when the downstream refuses us (wrong credentials, wrong address).
+   * @default 5 minutes
+   */
+  readonly pause?: Duration;
+  /**
+   * How long one wake-up notification holds others back.
+   * @default 10 seconds
+   */
+  readonly notificationMarker?: Duration;
+}
+
+/** How the table's stream reaches `trigger`. */
+export interface StreamSettings {
+  /**
+   * The most records of one invocation: 1 to 10,000.
+   * @default 100
+   */
+  readonly batchSize?: number;
+  /**
+   * How long Lambda gathers records before it invokes: 0 to 300 s, whole seconds.
+   * @default 0 seconds
+   */
+  readonly batchWindow?: Duration;
+  /**
+   * How often Lambda retries a failed batch: 0 to 10,000.
+   * @default 5
+   */
+  readonly retryAttempts?: number;
+  /**
+   * Records older than this go to the failure queue unread: 1 minute to 7 days.
+   * @default 10 minutes
+   */
+  readonly maxRecordAge?: Duration;
+}
+
+/** Named ways of batching the stream. */
+export class StreamBatching {
+  /** Wakes at once: batches of up to 100 records, no window. */
+  static readonly IMMEDIATE: StreamSettings = { batchSize: 100, batchWindow: Duration.seconds(0) };
+  /** As the published newest-first sample does: 10 records or 10 seconds. Fewer invocations, later starts. */
+  static readonly PUBLISHED: StreamSettings = { batchSize: 10, batchWindow: Duration.seconds(10) };
+}
+
+/** Every setting of a queue, defaults filled in. */
+export interface QueueSettings {
+  readonly tasks: Required<Omit<TaskSettings, 'maxTtl'>> & Pick<TaskSettings, 'maxTtl'>;
+  readonly processing: Required<ProcessingSettings>;
+  readonly stream: Required<StreamSettings>;
+}
+
+/** The parts of a queue's settings as a user gives them. */
+export interface PartialQueueSettings {
+  readonly tasks?: TaskSettings;
+  readonly processing?: ProcessingSettings;
+  readonly stream?: StreamSettings;
+}
+
+/** Fills in the defaults. An explicit `undefined` counts as not given. */
+export function resolveSettings(given: PartialQueueSettings): QueueSettings {
+  return {
+    tasks: {
+      defaultTtl: Duration.hours(1),
+      successRetention: Duration.days(1),
+      failureRetention: Duration.days(14),
+      maxAttempts: 5,
+      maxBusyReturns: 20,
+      retryBase: Duration.seconds(1),
+      retryMax: Duration.minutes(5),
+      ...definedOf(given.tasks),
+    },
+    processing: {
+      turn: Duration.seconds(60),
+      taskTimeout: Duration.seconds(30),
+      deadlineMargin: Duration.seconds(10),
+      functionTimeout: Duration.minutes(2),
+      memorySize: 256,
+      slots: 10,
+      reservedConcurrency: 1,
+      retryAttempts: 1,
+      maxEventAge: Duration.minutes(5),
+      processorLease: Duration.seconds(20),
+      heartbeat: Duration.seconds(5),
+      indexLag: Duration.seconds(2),
+      maxIdleTurns: 10,
+      clockSkew: Duration.seconds(2),
+      pause: Duration.minutes(5),
+      notificationMarker: Duration.seconds(10),
+      ...definedOf(given.processing),
+    },
+    stream: {
+      batchSize: 100,
+      batchWindow: Duration.seconds(0),
+      retryAttempts: 5,
+      maxRecordAge: Duration.minutes(10),
+      ...definedOf(given.stream),
+    },
+  };
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function definedOf<T extends object>(given: T | undefined): Defined<T> {
+  const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Defined<T>;
+}

@@ -1,0 +1,75 @@
+import { Annotations, CfnOutput, Stack, Tags } from 'aws-cdk-lib';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Construct } from 'constructs';
+import { LifoQueue } from '../constructs/lifo-queue';
+import { type ITaskRunner, TaskRunner } from '../constructs/task-runner';
+import { OUTPUTS, type OutputName } from '../contract';
+import { simulatedRunner } from '../environment-rules';
+import { type Environment, type RunnerConfig, UNSET_RUNNER_URL } from '../environments';
+import { HttpAuth } from '../runners/http-auth';
+
+/** Props of {@link LifoQueueStack}. */
+export interface LifoQueueStackProps {
+  /** Which environment this stack is. */
+  readonly environment: Environment;
+}
+
+/** One newest-first queue: the stack `LifoQueue-<environment>`. */
+export class LifoQueueStack extends Stack {
+  /** The queue. */
+  readonly queue: LifoQueue;
+
+  constructor(scope: Construct, props: LifoQueueStackProps) {
+    const { environment } = props;
+    super(scope, `LifoQueue-${environment.name}`, {
+      env: { account: environment.account, region: environment.region },
+      description: `freshq: newest-first task queue (${environment.name})`,
+      terminationProtection: environment.terminationProtection,
+    });
+    this.queue = new LifoQueue(this, 'queue', {
+      ...environment.settings,
+      runner: this.runner(environment.runner),
+      removalPolicy: environment.removalPolicy,
+      deletionProtection: environment.deletionProtection,
+      pointInTimeRecovery: environment.pointInTimeRecovery,
+      logs: environment.logs,
+      simulation: environment.simulation,
+      expectedTasksPerSecond: environment.expectedTasksPerSecond,
+    });
+    for (const [key, value] of Object.entries(environment.tags)) Tags.of(this).add(key, value);
+    this.addOutputs();
+  }
+
+  private runner(config: RunnerConfig): ITaskRunner {
+    if (config.kind === 'simulated') return simulatedRunner(config);
+    const { url, auth } = config;
+    if (url === UNSET_RUNNER_URL) {
+      Annotations.of(this).addWarningV2(
+        'freshq:runner-unset',
+        `tasks would be sent to ${url}, which is nobody's: put your own address into infra/environments.ts before you deploy`,
+      );
+    }
+    if (auth === undefined) return TaskRunner.http({ url });
+    const secret = Secret.fromSecretCompleteArn(this, 'runner-secret', auth.secretArn);
+    return TaskRunner.http({ url, auth: HttpAuth.header({ name: auth.headerName, secret }) });
+  }
+
+  private addOutputs(): void {
+    const { queue } = this;
+    const values: Record<OutputName, [value: string, description: string]> = {
+      QueueTableName: [queue.table.tableName, 'The task table'],
+      TriggerTopicArn: [queue.triggerTopic.topicArn, 'A notification here makes the queue look for work'],
+      ProcessTasksTopicArn: [queue.processTasksTopic.topicArn, 'Wake-ups of process-tasks'],
+      CreateTasksFunctionName: [queue.createTasks.function.functionName, 'Puts tasks into the queue'],
+      TriggerFunctionName: [queue.trigger.function.functionName, 'Asks for wake-ups'],
+      ProcessTasksFunctionName: [
+        queue.processTasks.function.functionName,
+        'Processes the newest tasks first',
+      ],
+    };
+    for (const name of OUTPUTS) {
+      const [value, description] = values[name];
+      new CfnOutput(this, name, { value, description });
+    }
+  }
+}
