@@ -21,7 +21,7 @@ FUNCTIONS := create-tasks trigger process-tasks sweep-tasks
 # The functions built for this machine, one folder a function. (Those for AWS: target/arm64/lambda.)
 LOCAL_FUNCTIONS := target/local
 LOCAL_ASSEMBLY := .local/cdk.out
-SYNTH = cdk synth --quiet --no-notices --no-version-reporting
+SYNTH := cdk synth --quiet --no-notices --no-version-reporting
 
 .PHONY: help
 help: ## list every verb
@@ -74,13 +74,13 @@ build-local: setup ## build the functions for this machine (development profile,
 .PHONY: synth
 synth: setup ## write cdk.out for ENV=dev|staging|prod (SKIP_BUILD=1: without any Rust build)
 	@if [ -z "$${SKIP_BUILD:-}" ]; then $(MAKE) --no-print-directory build; fi
-	$(SYNTH) --output cdk.out $(STACK)
+	$(SYNTH) --context env=$(ENV) --output cdk.out
 	@echo "wrote cdk.out/$(STACK).template.json"
 
 .PHONY: synth-local
 synth-local: build-local
 	@mkdir -p .local
-	FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --output $(LOCAL_ASSEMBLY) LifoQueue-dev
+	FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --context env=dev --output $(LOCAL_ASSEMBLY)
 
 # ---- the local AWS ----
 

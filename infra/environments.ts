@@ -85,7 +85,8 @@ export const ENVIRONMENTS: readonly Environment[] = [
     terminationProtection: false,
     pointInTimeRecovery: false,
     logs: { level: ApplicationLogLevel.DEBUG, retention: RetentionDays.ONE_WEEK },
-    runner: { kind: 'simulated' },
+    // Room for every slot and quick, so that the demonstration and the end-to-end tests last seconds.
+    runner: { kind: 'simulated', capacity: 10, durationSeconds: 0.25 },
     simulation: {},
     tags: { application: 'freshq', environment: 'dev' },
   },

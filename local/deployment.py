@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 from typing import Callable
 
 import boto3
-from botocore.config import Config
 
 from local import gaps
 from local.assembly import Assembly
 from local.emulator import ACCOUNT, REGION, Emulator, local_environment
-from local.paths import CDK, PROJECT
+from local.paths import CDK
 from local.queue import DeployedQueue
 
 _CDK_SECONDS = 300
@@ -36,10 +34,10 @@ def deploy(
     say(f"cdk deploy {assembly.stack}")
     _cdk(
         emulator,
-        ["deploy", assembly.stack, "--exclusively", "--app", str(assembly.directory)]
+        ["deploy", assembly.stack, "--exclusively", "--app", str(assembly.directory.resolve())]
         + ["--require-approval", "never"],
     )
-    session = session_for(emulator.endpoint)
+    session = fake_session()
     queue = DeployedQueue.find(session, emulator.endpoint, assembly.stack)
     for line in gaps.apply(
         assembly, queue.physical_id, queue.client("lambda"), queue.client("dynamodb")
@@ -48,8 +46,8 @@ def deploy(
     return queue
 
 
-def session_for(endpoint: str) -> boto3.Session:
-    """A boto3 session with the emulator's fake credentials, for clients of `endpoint`."""
+def fake_session() -> boto3.Session:
+    """A boto3 session with the emulator's fake credentials."""
     return boto3.Session(
         aws_access_key_id=ACCOUNT, aws_secret_access_key="test", region_name=REGION
     )
@@ -63,7 +61,8 @@ def _cdk(emulator: Emulator, arguments: list[str]) -> None:
     }
     finished = subprocess.run(
         [str(CDK), *arguments, "--no-notices", "--no-version-reporting"],
-        cwd=PROJECT,
+        # Not in the project: there, `cdk bootstrap` would synthesize the app of cdk.json first.
+        cwd=emulator.directory,
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,

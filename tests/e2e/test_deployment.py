@@ -33,13 +33,18 @@ def test_reserved_concurrency_and_loops_are_as_in_the_template(
     assert loops[deployed.function("trigger")] == "Allow"
 
 
-def test_the_table_expires_by_ttl_and_can_be_restored(deployed: DeployedQueue) -> None:
+def test_expiry_and_recovery_of_the_table_are_as_in_the_template(
+    deployed: DeployedQueue, template: Assembly
+) -> None:
     dynamodb = deployed.client("dynamodb")
+    (table,) = template.resources("AWS::DynamoDB::Table")
     ttl = dynamodb.describe_time_to_live(TableName=deployed.table)["TimeToLiveDescription"]
     assert (ttl["TimeToLiveStatus"], ttl["AttributeName"]) == ("ENABLED", "ttl")
+    assert table.properties["TimeToLiveSpecification"]["AttributeName"] == "ttl"
     backups = dynamodb.describe_continuous_backups(TableName=deployed.table)
     recovery = backups["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
-    assert recovery["PointInTimeRecoveryStatus"] == "ENABLED"
+    wanted = table.properties["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"]
+    assert recovery["PointInTimeRecoveryStatus"] == ("ENABLED" if wanted else "DISABLED")
 
 
 def test_the_table_has_the_index_and_the_stream(deployed: DeployedQueue) -> None:
