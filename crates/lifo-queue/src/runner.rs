@@ -3,7 +3,17 @@
 //! Implement [`TaskRunner`] for your own, or choose one by configuration: [`http`], [`lambda`]
 //! or [`simulated`].
 
+pub mod config;
+pub mod http;
+pub mod lambda;
+mod reason;
+mod retry_after;
 pub mod simulated;
+
+#[cfg(test)]
+mod fake_aws;
+#[cfg(test)]
+mod samples;
 
 use std::time::Duration;
 

@@ -1,0 +1,263 @@
+//! Which runner, as configuration: what `TASK_RUNNER` holds, and what the CDK construct writes.
+//!
+//! ```json
+//! {"kind": "simulated", "capacity": 3, "durationMs": 15000}
+//! {"kind": "http", "url": "https://api.example.com/tasks"}
+//! {"kind": "http", "url": "…", "timeoutMs": 20000,
+//!  "auth": {"kind": "header", "name": "Authorization", "secretArn": "arn:aws:secretsmanager:…"}}
+//! {"kind": "http", "url": "…", "auth": {"kind": "sigv4", "service": "execute-api", "region": "eu-west-1"}}
+//! {"kind": "lambda", "functionArn": "arn:aws:lambda:…"}
+//! {"kind": "custom"}
+//! ```
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_types::SdkConfig;
+use aws_types::region::Region;
+use serde::{Deserialize, Serialize};
+
+use super::TaskRunner;
+use super::http::{Auth, HttpRunner, InvalidHeaderName, InvalidUrl};
+use super::lambda::LambdaRunner;
+use super::simulated::Simulated;
+
+/// How much longer than the task timeout an invocation is waited for by default, so that the
+/// processor's time-out comes first and is the one that is reported.
+const INVOKE_MARGIN: Duration = Duration::from_secs(5);
+
+/// The choice of a runner. Unknown fields are errors, so that a misspelt option is no default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
+pub enum RunnerConfig {
+    /// [`Simulated`].
+    Simulated {
+        /// How many tasks run at once; at least 1.
+        capacity: usize,
+        /// How long each takes, in milliseconds.
+        duration_ms: u64,
+    },
+    /// [`HttpRunner`].
+    Http {
+        /// Where tasks are posted to: https, or http to this machine.
+        url: String,
+        /// Authentication; without it there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        auth: Option<AuthConfig>,
+        /// How long a call may take, in milliseconds; the task timeout by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_ms: Option<u64>,
+    },
+    /// [`LambdaRunner`].
+    Lambda {
+        /// The function, a version of it or an alias.
+        function_arn: String,
+        /// How long its reply is waited for, in milliseconds; the task timeout and 5 s by
+        /// default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_ms: Option<u64>,
+    },
+    /// A runner in Rust, in a binary of its own: nothing to configure here.
+    Custom {},
+}
+
+/// Authentication of the HTTP runner: see [`Auth`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
+pub enum AuthConfig {
+    /// A header whose whole value is a secret.
+    Header {
+        /// The header.
+        name: String,
+        /// The secret in Secrets Manager.
+        secret_arn: String,
+    },
+    /// AWS Signature Version 4, with the function's credentials.
+    #[serde(rename = "sigv4")]
+    SigV4 {
+        /// The service's signing name, such as `execute-api` or `lambda`.
+        service: String,
+        /// The service's region.
+        region: String,
+    },
+}
+
+/// Why a configuration is no runner.
+#[derive(Debug, thiserror::Error)]
+pub enum RunnerConfigError {
+    /// Not the JSON described in the [module](self).
+    #[error("the task runner's configuration cannot be read: {0}")]
+    Syntax(#[from] serde_json::Error),
+    /// The endpoint's address.
+    #[error("the task runner's url {0}")]
+    Url(#[from] InvalidUrl),
+    /// The header for a secret.
+    #[error("the task runner's auth.name {0}")]
+    HeaderName(#[from] InvalidHeaderName),
+    /// Any other field.
+    #[error("the task runner's {field} {problem}")]
+    Field {
+        /// Its path.
+        field: &'static str,
+        /// What is wrong with it, and what to write instead.
+        problem: String,
+    },
+    /// A custom runner was asked of a binary that holds none.
+    #[error(
+        "the task runner is \"custom\", and this binary holds none: build a process-tasks binary \
+         of your own with your TaskRunner (examples/custom-runner shows how) and name it by \
+         TaskRunner.rust({{ manifestPath, binary }})"
+    )]
+    Custom,
+}
+
+impl FromStr for RunnerConfig {
+    type Err = RunnerConfigError;
+
+    fn from_str(json: &str) -> Result<Self, Self::Err> {
+        Ok(serde_json::from_str(json)?)
+    }
+}
+
+impl RunnerConfig {
+    /// The runner. `aws` gives the clients their credentials, region and HTTP client; a function
+    /// or secret in another region than `aws`' is asked in its own. `task_timeout` is the
+    /// processor's.
+    ///
+    /// # Errors
+    /// [`RunnerConfigError`] names the field and says what to write.
+    pub fn build(
+        self,
+        aws: &SdkConfig,
+        task_timeout: Duration,
+    ) -> Result<Arc<dyn TaskRunner>, RunnerConfigError> {
+        match self {
+            Self::Simulated {
+                capacity,
+                duration_ms,
+            } => {
+                if capacity == 0 {
+                    return Err(field(
+                        "capacity",
+                        "is 0: no task would ever run; give at least 1",
+                    ));
+                }
+                Ok(Arc::new(Simulated::new(
+                    capacity,
+                    Duration::from_millis(duration_ms),
+                )))
+            }
+            Self::Http {
+                url,
+                auth,
+                timeout_ms,
+            } => {
+                let url = url.parse()?;
+                let auth = auth.map_or(Ok(Auth::None), |auth| auth.build(aws))?;
+                let timeout = timeout(timeout_ms, task_timeout)?;
+                Ok(Arc::new(HttpRunner::new(url, auth, timeout)))
+            }
+            Self::Lambda {
+                function_arn,
+                timeout_ms,
+            } => {
+                let region = arn_region("functionArn", &function_arn, "lambda")?;
+                let timeout = timeout(timeout_ms, task_timeout.saturating_add(INVOKE_MARGIN))?;
+                let config = aws_sdk_lambda::config::Builder::from(aws)
+                    .region(region)
+                    .build();
+                let client = aws_sdk_lambda::Client::from_conf(config);
+                Ok(Arc::new(LambdaRunner::new(&client, function_arn, timeout)))
+            }
+            Self::Custom {} => Err(RunnerConfigError::Custom),
+        }
+    }
+}
+
+impl AuthConfig {
+    fn build(self, aws: &SdkConfig) -> Result<Auth, RunnerConfigError> {
+        match self {
+            Self::Header { name, secret_arn } => {
+                let region = arn_region("auth.secretArn", &secret_arn, "secretsmanager")?;
+                let config = aws_sdk_secretsmanager::config::Builder::from(aws)
+                    .region(region)
+                    .build();
+                let client = aws_sdk_secretsmanager::Client::from_conf(config);
+                Ok(Auth::header(&name, client, secret_arn)?)
+            }
+            Self::SigV4 { service, region } => {
+                if service.is_empty() {
+                    return Err(field(
+                        "auth.service",
+                        "is empty; give a signing name like execute-api",
+                    ));
+                }
+                if region.is_empty() {
+                    return Err(field(
+                        "auth.region",
+                        "is empty; give a region like eu-west-1",
+                    ));
+                }
+                let credentials = aws.credentials_provider().ok_or_else(|| {
+                    field(
+                        "auth",
+                        "is sigv4, and there are no AWS credentials to sign with",
+                    )
+                })?;
+                Ok(Auth::SigV4 {
+                    service,
+                    region,
+                    credentials,
+                })
+            }
+        }
+    }
+}
+
+fn field(field: &'static str, problem: impl Into<String>) -> RunnerConfigError {
+    RunnerConfigError::Field {
+        field,
+        problem: problem.into(),
+    }
+}
+
+fn timeout(millis: Option<u64>, default: Duration) -> Result<Duration, RunnerConfigError> {
+    match millis {
+        None => Ok(default),
+        Some(0) => Err(field(
+            "timeoutMs",
+            "is 0: every task would time out; give at least 1",
+        )),
+        Some(millis) => Ok(Duration::from_millis(millis)),
+    }
+}
+
+/// The region in an ARN (`arn:partition:service:region:account:resource`) of this service.
+fn arn_region(name: &'static str, arn: &str, service: &str) -> Result<Region, RunnerConfigError> {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    match parts[..] {
+        ["arn", _, its_service, region, _, resource]
+            if its_service == service && !region.is_empty() && !resource.is_empty() =>
+        {
+            Ok(Region::new(region.to_owned()))
+        }
+        _ => Err(field(
+            name,
+            format!("is {arn:?}; give the full ARN, arn:aws:{service}:<region>:<account>:…"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! AWS without a network: the real clients over a connector that gives prepared answers.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_types::body::SdkBody;
+use aws_types::SdkConfig;
+use aws_types::region::Region;
+
+/// One prepared answer: status, headers, body. Status 0 is a connection that breaks.
+pub(super) type Prepared = (u16, Vec<(&'static str, &'static str)>, String);
+
+/// A prepared answer without headers.
+pub(super) fn answer(status: u16, body: impl Into<String>) -> Prepared {
+    (status, Vec::new(), body.into())
+}
+
+/// A request as it was made.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub(super) uri: String,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: String,
+}
+
+/// Gives the prepared answers in turn, the last one for ever; remembers the requests.
+#[derive(Clone, Debug)]
+pub(super) struct FakeAws {
+    answers: Arc<Mutex<VecDeque<Prepared>>>,
+    made: Arc<Mutex<Vec<Made>>>,
+    delay: Duration,
+}
+
+impl FakeAws {
+    pub(super) fn answering(answers: impl IntoIterator<Item = Prepared>) -> Self {
+        let answers = Arc::new(Mutex::new(answers.into_iter().collect()));
+        Self {
+            answers,
+            made: Arc::default(),
+            delay: Duration::ZERO,
+        }
+    }
+
+    /// Lets each answer take this long.
+    pub(super) fn after(self, delay: Duration) -> Self {
+        Self { delay, ..self }
+    }
+
+    /// The configuration that a function would load, over this connector.
+    pub(super) fn config(&self) -> SdkConfig {
+        let connector = SharedHttpConnector::new(self.clone());
+        let credentials = Credentials::new(
+            "AKIDEXAMPLE",
+            "hidden-key",
+            Some("hidden-token".into()),
+            None,
+            "test",
+        );
+        SdkConfig::builder()
+            .behavior_version(aws_sdk_lambda::config::BehaviorVersion::latest())
+            .credentials_provider(SharedCredentialsProvider::new(credentials))
+            .region(Region::new("eu-west-1"))
+            .http_client(http_client_fn(move |_, _| connector.clone()))
+            .build()
+    }
+
+    /// The requests so far.
+    pub(super) fn made(&self) -> Vec<Made> {
+        self.made.lock().unwrap().clone()
+    }
+
+    fn next(&self) -> Prepared {
+        let mut answers = self.answers.lock().unwrap();
+        if answers.len() > 1 {
+            return answers.pop_front().unwrap();
+        }
+        answers.front().cloned().unwrap()
+    }
+}
+
+impl HttpConnector for FakeAws {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let headers = request
+            .headers()
+            .iter()
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .collect();
+        let body = String::from_utf8(request.body().bytes().unwrap().to_vec()).unwrap();
+        self.made.lock().unwrap().push(Made {
+            uri: request.uri().to_owned(),
+            headers,
+            body,
+        });
+        let (status, headers, body) = self.next();
+        if status == 0 {
+            return HttpConnectorFuture::ready(Err(ConnectorError::io("connection reset".into())));
+        }
+        let mut response = HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body));
+        for (name, value) in headers {
+            response.headers_mut().insert(name, value);
+        }
+        let delay = self.delay;
+        HttpConnectorFuture::new(async move {
+            tokio::time::sleep(delay).await;
+            Ok(response)
+        })
+    }
+}

@@ -1,0 +1,182 @@
+//! Posts each task to an HTTP endpoint.
+//!
+//! ## The request
+//! `POST` of the [`Task`] as JSON:
+//! ```json
+//! {"taskId": "…", "taskCreated": 1700000000000, "attempt": 1, "expiresAt": 1700003600, "payload": …}
+//! ```
+//! `taskCreated` in milliseconds, `expiresAt` in seconds since the epoch; `payload` is `null` if
+//! the task has none. Beside `Content-Type`, `User-Agent` and [authentication](Auth), each call
+//! carries
+//! - `Idempotency-Key`: the task's id, the same for every attempt. What is not a visible ASCII
+//!   character, and the percent sign, is percent-encoded as UTF-8, since a header holds nothing
+//!   else: `é 1` becomes `%C3%A9%201`.
+//! - `Freshq-Attempt`: which attempt this is, 1 for the first. No header of common use says this.
+//!
+//! ## The answer
+//!
+//! | answer | outcome |
+//! |---|---|
+//! | 2xx, body received | success |
+//! | 408, 429, 503 | busy, until `Retry-After` (seconds or a date; [`MAX_RETRY_AFTER`] at most) |
+//! | 401, 403, 404 | refused: the endpoint does not want *us* |
+//! | any other 4xx | failure |
+//! | 3xx | failure; redirects are never followed, since a task must not go where nobody sent it |
+//! | any other 5xx or unknown status | retry |
+//! | no answer in time, no connection, TLS error, an answer that breaks off | retry |
+//!
+//! A reason holds the status and the start of the answer's body in one line, without the
+//! credentials even if the endpoint echoes them. It never holds the URL, whose query may be
+//! secret.
+//!
+//! ## The client
+//! The SDK's own HTTP client, without the SDK: it is in the binary already (one hyper, one
+//! rustls on ring, one copy of the trust roots), follows no redirect, reads no proxy from the
+//! environment and repeats nothing that reached the wire. A second client would add packages,
+//! start-up time and another set of roots for a single `POST`.
+//!
+//! Trust roots are the machine's: on Lambda those of Amazon Linux 2023's runtime, which the AWS
+//! clients use as well. `SSL_CERT_FILE` names another bundle, say with a private authority, for
+//! all of them.
+
+mod answer;
+mod auth;
+mod secret;
+mod url;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use aws_smithy_http_client::Connector;
+use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_types::body::SdkBody;
+use http::{Request, StatusCode, header};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
+use self::answer::Answer;
+pub use self::auth::{Auth, InvalidHeaderName, SECRET_TTL};
+pub use self::url::{InvalidUrl, TaskUrl};
+use super::reason::chain;
+pub use super::retry_after::MAX_RETRY_AFTER;
+use super::{Outcome, TaskRunner};
+use crate::task::Task;
+
+/// The header that carries the task's id.
+pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// The header that carries the number of the attempt.
+pub const ATTEMPT: &str = "freshq-attempt";
+
+/// What an idempotency key cannot hold as it is: everything but visible ASCII, and the percent
+/// sign, so that decoding is exact.
+const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
+/// A connection that is not there by now will not come.
+const MAX_CONNECT_TIME: Duration = Duration::from_secs(5);
+const USER_AGENT: &str = concat!("freshq/", env!("CARGO_PKG_VERSION"));
+
+/// Runs a task by posting it to an endpoint; see the [module](self) for request and answers.
+#[derive(Debug)]
+pub struct HttpRunner {
+    url: TaskUrl,
+    auth: Auth,
+    timeout: Duration,
+    connector: SharedHttpConnector,
+}
+
+impl HttpRunner {
+    /// Posts to `url`. A call, with everything it needs (a secret, a second try after a 401, the
+    /// answer's body), ends within `timeout`.
+    #[must_use]
+    pub fn new(url: TaskUrl, auth: Auth, timeout: Duration) -> Self {
+        let settings = HttpConnectorSettings::builder()
+            .connect_timeout(timeout.min(MAX_CONNECT_TIME))
+            .build();
+        let connector = Connector::builder()
+            .connector_settings(settings)
+            .tls_provider(Provider::Rustls(CryptoMode::Ring))
+            .build();
+        Self {
+            url,
+            auth,
+            timeout,
+            connector: SharedHttpConnector::new(connector),
+        }
+    }
+
+    /// Calls, and once more if the endpoint did not accept a secret that has been rotated since.
+    async fn call(&self, task: &Task, body: &[u8]) -> Result<Answer, Outcome> {
+        let Auth::Header { name, secret } = &self.auth else {
+            return self.post(task, body, None).await;
+        };
+        let value = secret.get().await?;
+        let answer = self.post(task, body, Some((name, &value))).await?;
+        if answer.status != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        let fresh = secret.get_after_refusal_of(&value).await?;
+        if fresh == value {
+            return Ok(answer);
+        }
+        self.post(task, body, Some((name, &fresh))).await
+    }
+
+    async fn post(
+        &self,
+        task: &Task,
+        body: &[u8],
+        header: Option<auth::SecretHeader<'_>>,
+    ) -> Result<Answer, Outcome> {
+        let mut request = self.request(task, body)?;
+        let confidential = self.auth.apply(&mut request, body, header).await?;
+        let request = request.try_into().map_err(|error| Outcome::Failure {
+            reason: format!("the request cannot be sent: {}", chain(&error)),
+        })?;
+        let response = self
+            .connector
+            .call(request)
+            .await
+            .map_err(|error| Outcome::Retry {
+                reason: format!("no answer: {}", chain(&error)),
+            })?;
+        Answer::read(response, &confidential).await
+    }
+
+    fn request(&self, task: &Task, body: &[u8]) -> Result<Request<SdkBody>, Outcome> {
+        let key = utf8_percent_encode(task.task_id.as_str(), ENCODED).to_string();
+        Request::post(self.url.uri().clone())
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::USER_AGENT, USER_AGENT)
+            .header(IDEMPOTENCY_KEY, key)
+            .header(ATTEMPT, task.attempt)
+            .body(SdkBody::from(body))
+            .map_err(|error| Outcome::Failure {
+                reason: format!("the request cannot be built: {}", chain(&error)),
+            })
+    }
+}
+
+#[async_trait]
+impl TaskRunner for HttpRunner {
+    async fn run(&self, task: &Task) -> Outcome {
+        let body = match serde_json::to_vec(task) {
+            Ok(body) => body,
+            Err(error) => {
+                return Outcome::Failure {
+                    reason: format!("the task is not JSON: {error}"),
+                };
+            }
+        };
+        match tokio::time::timeout(self.timeout, self.call(task, &body)).await {
+            Ok(Ok(answer)) => answer.into_outcome(),
+            Ok(Err(outcome)) => outcome,
+            Err(_) => Outcome::Retry {
+                reason: format!("no complete answer within {:?}", self.timeout),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! What an endpoint's answer means for the task.
+
+use std::time::{Duration, SystemTime};
+
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_types::body::SdkBody;
+use http::StatusCode;
+use http_body_util::BodyExt;
+
+use super::super::reason::{chain, excerpt};
+use super::super::retry_after;
+use super::Outcome;
+
+/// How much of a body is read, in bytes. The rest is left on the wire, and the connection closed.
+const MAX_BODY: usize = 64 * 1024;
+/// How long the body of an answer that is no success may take: it only illustrates the status.
+const MAX_BODY_TIME: Duration = Duration::from_secs(2);
+/// Secrets shorter than this are not looked for in bodies: they would be found in any text.
+const MIN_SECRET: usize = 4;
+
+/// The answer to one call.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// Its status.
+    pub(super) status: StatusCode,
+    retry_after: Option<Duration>,
+    /// The start of its body, in one line, without what is confidential.
+    excerpt: String,
+}
+
+impl Answer {
+    /// Receives an answer; `confidential` is what must not be repeated from its body.
+    ///
+    /// # Errors
+    /// [`Outcome::Retry`] if a successful answer breaks off: whether the endpoint did its work is
+    /// then unknown, and tasks run at least once.
+    pub(super) async fn read(
+        response: HttpResponse,
+        confidential: &[String],
+    ) -> Result<Self, Outcome> {
+        let status =
+            StatusCode::from_u16(response.status().as_u16()).map_err(|error| Outcome::Retry {
+                reason: format!("no HTTP status: {error}"),
+            })?;
+        let retry_after = response
+            .headers()
+            .get("retry-after")
+            .and_then(|value| retry_after::parse(value, SystemTime::now()));
+        let mut body = Vec::new();
+        if status.is_success() {
+            read_into(&mut body, response.into_body())
+                .await
+                .map_err(|error| Outcome::Retry {
+                    reason: format!("HTTP {status}, but the answer broke off: {error}"),
+                })?;
+        } else {
+            let reading = read_into(&mut body, response.into_body());
+            if let Ok(Err(error)) = tokio::time::timeout(MAX_BODY_TIME, reading).await {
+                // The status has said everything; only the excerpt ends early.
+                tracing::debug!(%status, error, "the body of an answer broke off");
+            }
+        }
+        Ok(Self {
+            status,
+            retry_after,
+            excerpt: presentable(&body, confidential),
+        })
+    }
+
+    /// The outcome, by the table in the [module](super).
+    pub(super) fn into_outcome(self) -> Outcome {
+        let status = self.status;
+        let mut reason = format!("HTTP {status}");
+        if !self.excerpt.is_empty() {
+            reason.push_str(": ");
+            reason.push_str(&self.excerpt);
+        }
+        match status.as_u16() {
+            200..=299 => Outcome::Success,
+            300..=399 => Outcome::Failure {
+                reason: format!("{reason} (redirects are not followed: name the final address)"),
+            },
+            401 | 403 | 404 => Outcome::Refused { reason },
+            408 | 429 | 503 => Outcome::Busy {
+                retry_after: self.retry_after,
+            },
+            400..=499 => Outcome::Failure { reason },
+            _ => Outcome::Retry { reason },
+        }
+    }
+}
+
+/// Reads a body until its end or [`MAX_BODY`].
+async fn read_into(bytes: &mut Vec<u8>, mut body: SdkBody) -> Result<(), String> {
+    while bytes.len() < MAX_BODY {
+        let Some(frame) = body.frame().await else {
+            return Ok(());
+        };
+        let frame = frame.map_err(|error| chain(&*error))?;
+        if let Some(data) = frame.data_ref() {
+            bytes.extend_from_slice(&data[..data.len().min(MAX_BODY - bytes.len())]);
+        }
+    }
+    Ok(())
+}
+
+fn presentable(body: &[u8], confidential: &[String]) -> String {
+    let mut text = String::from_utf8_lossy(body).into_owned();
+    for secret in confidential
+        .iter()
+        .filter(|secret| secret.len() >= MIN_SECRET)
+    {
+        text = text.replace(secret.as_str(), "***");
+    }
+    excerpt(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_confidential_is_not_repeated() {
+        let secrets = [
+            "Bearer s3cret-value".to_owned(),
+            "s3cret-value".to_owned(),
+            "a".to_owned(),
+        ];
+        let body = b"header Authorization: Bearer s3cret-value,\n token s3cret-value is bad \xff";
+        assert_eq!(
+            presentable(body, &secrets),
+            "header Authorization: ***, token *** is bad \u{fffd}"
+        );
+    }
+}

@@ -1,0 +1,221 @@
+//! How a call shows who is calling.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::sign::v4;
+use aws_smithy_types::body::SdkBody;
+use http::{HeaderName, HeaderValue, Request};
+
+use super::super::reason::chain;
+use super::Outcome;
+use super::secret::{Secret, SecretText};
+
+/// How long a secret is used before it is fetched again, unless a 401 comes first.
+pub const SECRET_TTL: Duration = Duration::from_secs(5 * 60);
+
+/// Headers that a secret cannot stand in: the call's own, and those that frame a request.
+const RESERVED: [&str; 13] = [
+    super::IDEMPOTENCY_KEY,
+    super::ATTEMPT,
+    "connection",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+];
+
+/// Authentication of calls.
+pub enum Auth {
+    /// None: for an endpoint that knows its callers by the network.
+    None,
+    /// A header whose whole value is a secret in Secrets Manager (for `Authorization` that
+    /// includes the scheme: `Bearer …`). Fetched at the first call, again every [`SECRET_TTL`],
+    /// and once after a 401: if it was rotated, the call is made once more.
+    Header {
+        /// The header.
+        name: HeaderName,
+        /// Its value.
+        secret: Secret,
+    },
+    /// AWS Signature Version 4, over the body too: for API Gateway (`execute-api`), function
+    /// URLs (`lambda`), VPC Lattice (`vpc-lattice-svcs`) or your own verifier
+    /// (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html>).
+    SigV4 {
+        /// The service's signing name.
+        service: String,
+        /// The service's region.
+        region: String,
+        /// Whose signature.
+        credentials: SharedCredentialsProvider,
+    },
+}
+
+/// A header that a secret cannot stand in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidHeaderName {
+    /// Not a header's name.
+    #[error("{0:?} is not a header's name; give one like Authorization or X-Api-Key")]
+    Syntax(String),
+    /// One that the call sets itself.
+    #[error("{0:?} is set by the call itself; give one like Authorization or X-Api-Key")]
+    Reserved(String),
+}
+
+impl Auth {
+    /// A header from a secret.
+    ///
+    /// # Errors
+    /// [`InvalidHeaderName`] if the header does not exist or belongs to the call.
+    pub fn header(
+        name: &str,
+        client: aws_sdk_secretsmanager::Client,
+        secret_arn: impl Into<String>,
+    ) -> Result<Self, InvalidHeaderName> {
+        let parsed = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| InvalidHeaderName::Syntax(name.to_owned()))?;
+        if RESERVED.contains(&parsed.as_str()) {
+            return Err(InvalidHeaderName::Reserved(name.to_owned()));
+        }
+        Ok(Self::Header {
+            name: parsed,
+            secret: Secret::new(client, secret_arn, SECRET_TTL),
+        })
+    }
+
+    /// Puts authentication on a request. Returns what must not be repeated from the answer.
+    ///
+    /// # Errors
+    /// The task's outcome, if there are no credentials or they cannot be used.
+    pub(super) async fn apply(
+        &self,
+        request: &mut Request<SdkBody>,
+        body: &[u8],
+        header: Option<SecretHeader<'_>>,
+    ) -> Result<Vec<String>, Outcome> {
+        if let Some((name, secret)) = header {
+            request
+                .headers_mut()
+                .insert(name.clone(), secret.header_value()?);
+            return Ok(secret.confidential());
+        }
+        match self {
+            Self::None | Self::Header { .. } => Ok(Vec::new()),
+            Self::SigV4 {
+                service,
+                region,
+                credentials,
+            } => {
+                let credentials =
+                    credentials
+                        .provide_credentials()
+                        .await
+                        .map_err(|error| Outcome::Retry {
+                            reason: format!("no credentials to sign with: {}", chain(&error)),
+                        })?;
+                let token = credentials.session_token().map(str::to_owned);
+                let identity = credentials.into();
+                let parameters = v4::SigningParams::builder()
+                    .identity(&identity)
+                    .region(region)
+                    .name(service)
+                    .time(SystemTime::now())
+                    .settings(SigningSettings::default())
+                    .build()
+                    .map_err(|error| unsigned(&error))?;
+                add_signature(request, body, parameters)?;
+                Ok(token.into_iter().collect())
+            }
+        }
+    }
+}
+
+/// The header to send a secret in, and the secret.
+pub(super) type SecretHeader<'a> = (&'a HeaderName, &'a SecretText);
+
+fn add_signature(
+    request: &mut Request<SdkBody>,
+    body: &[u8],
+    parameters: v4::SigningParams<'_, SigningSettings>,
+) -> Result<(), Outcome> {
+    let headers: Vec<(&str, &str)> = request
+        .headers()
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+        .collect();
+    let signable = SignableRequest::new(
+        request.method().as_str(),
+        request.uri().to_string(),
+        headers.into_iter(),
+        SignableBody::Bytes(body),
+    )
+    .map_err(|error| unsigned(&error))?;
+    let (instructions, _signature) = sign(signable, &parameters.into())
+        .map_err(|error| unsigned(&error))?
+        .into_parts();
+    instructions.apply_to_request_http1x(request);
+    Ok(())
+}
+
+fn unsigned(error: &(dyn std::error::Error + 'static)) -> Outcome {
+    Outcome::Retry {
+        reason: format!("the request cannot be signed: {}", chain(error)),
+    }
+}
+
+impl SecretText {
+    /// The secret as a header's value.
+    ///
+    /// # Errors
+    /// [`Outcome::Refused`]: no task can be sent with it.
+    fn header_value(&self) -> Result<HeaderValue, Outcome> {
+        let mut value = HeaderValue::from_str(self.as_str()).map_err(|_| Outcome::Refused {
+            reason: "the secret for the header holds characters that no header can; store \
+                     visible ASCII in one line"
+                .to_owned(),
+        })?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+
+    /// The whole value, and what follows the scheme in `Bearer …`.
+    fn confidential(&self) -> Vec<String> {
+        let credentials = self
+            .as_str()
+            .split_once(' ')
+            .map(|(_, credentials)| credentials);
+        [Some(self.as_str()), credentials]
+            .into_iter()
+            .flatten()
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+impl fmt::Debug for Auth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("None"),
+            Self::Header { name, secret } => f
+                .debug_struct("Header")
+                .field("name", name)
+                .field("secret", secret)
+                .finish(),
+            Self::SigV4 {
+                service, region, ..
+            } => f
+                .debug_struct("SigV4")
+                .field("service", service)
+                .field("region", region)
+                .finish_non_exhaustive(),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! A secret from Secrets Manager, kept for minutes.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_secretsmanager::Client;
+use aws_sdk_secretsmanager::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::super::reason::{aws_error, is_denied};
+use super::Outcome;
+
+/// When Secrets Manager could not be asked, the old value serves for this long before it is
+/// asked again: an outage there must not slow down every task.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// A secret, fetched when it is first needed and again when it is old or was refused.
+pub struct Secret {
+    client: Client,
+    arn: String,
+    ttl: Duration,
+    /// Locked while fetching, so that many tasks at once make one request.
+    cached: Mutex<Option<Cached>>,
+}
+
+struct Cached {
+    text: SecretText,
+    fresh_until: Instant,
+}
+
+/// The secret's text. Its debug form hides it.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct SecretText(Arc<str>);
+
+impl SecretText {
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Secret {
+    /// The current version (`AWSCURRENT`) of a secret, asked for again after `ttl`.
+    #[must_use]
+    pub fn new(client: Client, arn: impl Into<String>, ttl: Duration) -> Self {
+        Self {
+            client,
+            arn: arn.into(),
+            ttl,
+            cached: Mutex::default(),
+        }
+    }
+
+    /// The secret. An old value serves while Secrets Manager cannot be asked.
+    ///
+    /// # Errors
+    /// [`Outcome::Retry`] if it cannot be had now, [`Outcome::Refused`] if it cannot be had
+    /// until somebody changes a policy, the address or the secret.
+    pub(super) async fn get(&self) -> Result<SecretText, Outcome> {
+        let mut cached = self.cached.lock().await;
+        if let Some(cached) = cached
+            .as_ref()
+            .filter(|cached| Instant::now() < cached.fresh_until)
+        {
+            return Ok(cached.text.clone());
+        }
+        match self.fetch().await {
+            Ok(text) => Ok(self.keep(&mut cached, text)),
+            Err(Outcome::Retry { reason }) => match cached.as_mut() {
+                Some(old) => {
+                    tracing::warn!(
+                        reason,
+                        "the secret's last known value serves a little longer"
+                    );
+                    old.fresh_until = Instant::now() + GRACE;
+                    Ok(old.text.clone())
+                }
+                None => Err(Outcome::Retry { reason }),
+            },
+            Err(outcome) => Err(outcome),
+        }
+    }
+
+    /// The secret, once an endpoint has refused a value of it: fetched, unless that has been
+    /// done since.
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    pub(super) async fn get_after_refusal_of(
+        &self,
+        refused: &SecretText,
+    ) -> Result<SecretText, Outcome> {
+        let mut cached = self.cached.lock().await;
+        if let Some(cached) = cached.as_ref().filter(|cached| cached.text != *refused) {
+            return Ok(cached.text.clone());
+        }
+        let text = self.fetch().await?;
+        Ok(self.keep(&mut cached, text))
+    }
+
+    fn keep(&self, cached: &mut Option<Cached>, text: SecretText) -> SecretText {
+        *cached = Some(Cached {
+            text: text.clone(),
+            fresh_until: Instant::now() + self.ttl,
+        });
+        text
+    }
+
+    async fn fetch(&self) -> Result<SecretText, Outcome> {
+        let request = self.client.get_secret_value().secret_id(&self.arn);
+        let output = request
+            .send()
+            .await
+            .map_err(|error| self.unavailable(&error))?;
+        // A value typed into a file often ends in a line break, which no header can hold.
+        match output
+            .secret_string()
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+        {
+            Some(text) => Ok(SecretText(text.into())),
+            None => Err(Outcome::Refused {
+                reason: format!(
+                    "secret {} holds no text; store the header's value",
+                    self.arn
+                ),
+            }),
+        }
+    }
+
+    fn unavailable(&self, error: &SdkError<GetSecretValueError>) -> Outcome {
+        let reason = format!("secret {} cannot be read: {}", self.arn, aws_error(error));
+        let lasting = error.as_service_error().is_some_and(|error| {
+            matches!(
+                error,
+                GetSecretValueError::DecryptionFailure(_)
+                    | GetSecretValueError::InvalidParameterException(_)
+                    | GetSecretValueError::InvalidRequestException(_)
+                    | GetSecretValueError::ResourceNotFoundException(_)
+            ) || error.code().is_some_and(is_denied)
+        });
+        if lasting {
+            Outcome::Refused { reason }
+        } else {
+            Outcome::Retry { reason }
+        }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secret")
+            .field("arn", &self.arn)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for SecretText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}

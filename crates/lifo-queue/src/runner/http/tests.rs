@@ -1,0 +1,307 @@
+//! Against real servers on this machine: what each answer becomes, and what goes out.
+
+mod secret_header;
+mod server;
+mod signature;
+
+use std::time::{Duration, Instant, SystemTime};
+
+use axum::body::Body;
+use axum::http::Response;
+use serde_json::json;
+
+use self::server::{After, Server, nobody, raw};
+use super::super::samples::task;
+use super::*;
+
+const PATIENT: Duration = Duration::from_secs(10);
+
+fn runner(url: &str, timeout: Duration) -> HttpRunner {
+    HttpRunner::new(url.parse().unwrap(), Auth::None, timeout)
+}
+
+async fn outcome(url: &str) -> Outcome {
+    runner(url, PATIENT).run(&task("task-1")).await
+}
+
+/// The outcome of one answer with this status, header and body.
+async fn outcome_of(status: u16, header: Option<(&str, &str)>, body: &'static str) -> Outcome {
+    let header = header.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let server = Server::start(move |_, _| {
+        let mut response = Response::builder().status(status);
+        if let Some((name, value)) = &header {
+            response = response.header(name, value);
+        }
+        response.body(Body::from(body)).unwrap()
+    })
+    .await;
+    outcome(&server.url("/tasks")).await
+}
+
+#[tokio::test]
+async fn the_task_is_posted_as_json() {
+    let server = Server::start(|_, _| Response::new(Body::empty())).await;
+    assert_eq!(
+        outcome(&server.url("/tasks?to=a%20b")).await,
+        Outcome::Success
+    );
+
+    let calls = server.calls();
+    assert_eq!(calls.len(), 1);
+    let call = &calls[0];
+    assert_eq!(
+        (call.method.as_str(), call.uri.as_str()),
+        ("POST", "/tasks?to=a%20b")
+    );
+    assert_eq!(call.header("content-type"), Some("application/json"));
+    assert_eq!(
+        call.header("content-length"),
+        Some(call.body.len().to_string().as_str())
+    );
+    assert_eq!(call.header("idempotency-key"), Some("task-1"));
+    assert_eq!(call.header("freshq-attempt"), Some("2"));
+    assert_eq!(call.header("user-agent"), Some(USER_AGENT));
+    let body: serde_json::Value = serde_json::from_slice(&call.body).unwrap();
+    let expected = json!({
+        "taskId": "task-1", "taskCreated": 1_700_000_000_123_i64, "attempt": 2,
+        "expiresAt": 1_700_003_600, "payload": {"order": 7},
+    });
+    assert_eq!(body, expected);
+}
+
+#[tokio::test]
+async fn an_id_that_no_header_holds_is_percent_encoded() {
+    let server = Server::start(|_, _| Response::new(Body::empty())).await;
+    let runner = runner(&server.url("/"), PATIENT);
+    let ids = [
+        ("order:7/a#b", "order:7/a#b"),
+        ("é 1", "%C3%A9%201"),
+        ("100%", "100%25"),
+        ("a\r\nHost: evil", "a%0D%0AHost:%20evil"),
+    ];
+    for (id, _) in ids {
+        assert_eq!(runner.run(&task(id)).await, Outcome::Success);
+    }
+    for ((id, key), call) in ids.into_iter().zip(server.calls()) {
+        assert_eq!(call.header("idempotency-key"), Some(key));
+        let decoded = percent_encoding::percent_decode_str(key)
+            .decode_utf8()
+            .unwrap();
+        assert_eq!(decoded, id);
+    }
+}
+
+#[tokio::test]
+async fn every_status_has_its_outcome() {
+    for status in [200, 201, 202, 204, 299] {
+        assert_eq!(
+            outcome_of(status, None, "").await,
+            Outcome::Success,
+            "{status}"
+        );
+    }
+    for status in [400, 402, 405, 409, 410, 413, 422, 451, 499] {
+        let outcome = outcome_of(status, None, "no\r\n such order").await;
+        let Outcome::Failure { reason } = outcome else {
+            panic!("{status}: {outcome:?}")
+        };
+        assert!(reason.starts_with(&format!("HTTP {status}")), "{reason}");
+        assert!(reason.ends_with(": no such order"), "{reason}");
+    }
+    for status in [401, 403, 404] {
+        let outcome = outcome_of(status, None, "who?").await;
+        let Outcome::Refused { reason } = outcome else {
+            panic!("{status}: {outcome:?}")
+        };
+        assert!(reason.starts_with(&format!("HTTP {status} ")), "{reason}");
+    }
+    for status in [500, 501, 502, 504, 507, 599, 600, 999] {
+        let outcome = outcome_of(status, None, "oops").await;
+        let Outcome::Retry { reason } = outcome else {
+            panic!("{status}: {outcome:?}")
+        };
+        assert!(reason.starts_with(&format!("HTTP {status}")), "{reason}");
+        assert!(reason.ends_with(": oops"), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn busy_honours_retry_after_in_both_forms() {
+    let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100));
+    for status in [408, 429, 503] {
+        let busy = |seconds| Outcome::Busy {
+            retry_after: Some(Duration::from_secs(seconds)),
+        };
+        assert_eq!(
+            outcome_of(status, None, "").await,
+            Outcome::Busy { retry_after: None }
+        );
+        assert_eq!(
+            outcome_of(status, Some(("retry-after", "7")), "").await,
+            busy(7)
+        );
+        assert_eq!(
+            outcome_of(status, Some(("Retry-After", "86400")), "").await,
+            busy(900)
+        );
+        let outcome = outcome_of(status, Some(("retry-after", "later")), "").await;
+        assert_eq!(outcome, Outcome::Busy { retry_after: None });
+
+        let outcome = outcome_of(status, Some(("retry-after", &date)), "").await;
+        let Outcome::Busy {
+            retry_after: Some(wait),
+        } = outcome
+        else {
+            panic!("{outcome:?}")
+        };
+        let about = Duration::from_secs(90)..=Duration::from_secs(100);
+        assert!(about.contains(&wait), "{wait:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_fails_and_is_not_followed() {
+    for status in [301, 302, 303, 307, 308] {
+        let server = Server::start(move |call, _| {
+            let status = if call.uri == "/tasks" { status } else { 200 };
+            let response = Response::builder()
+                .status(status)
+                .header("location", "/elsewhere");
+            response.body(Body::empty()).unwrap()
+        })
+        .await;
+        let outcome = outcome(&server.url("/tasks")).await;
+        let Outcome::Failure { reason } = outcome else {
+            panic!("{status}: {outcome:?}")
+        };
+        assert!(reason.contains("redirects are not followed"), "{reason}");
+        assert_eq!(server.calls().len(), 1);
+    }
+    assert!(matches!(
+        outcome_of(304, None, "").await,
+        Outcome::Failure { .. }
+    ));
+}
+
+#[tokio::test]
+async fn what_does_not_answer_is_retried() {
+    let closed = nobody();
+    let hanging = raw(b"", After::Hang).await;
+    let rude = raw(b"", After::Close).await;
+    let garbage = raw(b"220 mail.example.com ESMTP\r\n", After::Close).await;
+    let cases = [
+        (closed.url("http"), "Connection refused"),
+        (hanging.url("http"), "no complete answer within 300ms"),
+        (rude.url("http"), "no answer: "),
+        (garbage.url("http"), "no answer: "),
+        // No TLS is spoken there.
+        (garbage.url("https"), "no answer: "),
+    ];
+    for (url, why) in cases {
+        let outcome = runner(&url, Duration::from_millis(300))
+            .run(&task("a"))
+            .await;
+        let Outcome::Retry { reason } = outcome else {
+            panic!("{url}: {outcome:?}")
+        };
+        assert!(reason.contains(why), "{url}: {reason}");
+        assert!(!reason.contains('\n'), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_success_counts_once_it_was_received() {
+    let broken = raw(
+        b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf",
+        After::Close,
+    )
+    .await;
+    let outcome = runner(&broken.url("http"), PATIENT).run(&task("a")).await;
+    let Outcome::Retry { reason } = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert!(
+        reason.starts_with("HTTP 200 OK, but the answer broke off: "),
+        "{reason}"
+    );
+
+    let slow = raw(
+        b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf",
+        After::Hang,
+    )
+    .await;
+    let outcome = runner(&slow.url("http"), Duration::from_millis(300))
+        .run(&task("a"))
+        .await;
+    let reason = "no complete answer within 300ms".to_owned();
+    assert_eq!(outcome, Outcome::Retry { reason });
+}
+
+#[tokio::test]
+async fn the_body_of_a_refusal_is_not_waited_for() {
+    let broken = raw(
+        b"HTTP/1.1 422 X\r\ncontent-length: 100\r\n\r\nhalf",
+        After::Close,
+    )
+    .await;
+    let failure = Outcome::Failure {
+        reason: "HTTP 422 Unprocessable Entity: half".to_owned(),
+    };
+    assert_eq!(outcome(&broken.url("http")).await, failure);
+
+    let slow = raw(
+        b"HTTP/1.1 422 X\r\ncontent-length: 100\r\n\r\nhalf",
+        After::Hang,
+    )
+    .await;
+    let started = Instant::now();
+    assert_eq!(outcome(&slow.url("http")).await, failure);
+    assert!(started.elapsed() < PATIENT / 2, "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn a_body_is_read_and_repeated_to_a_bound() {
+    let endless = |status| {
+        Server::start(move |_, _| {
+            let chunks =
+                futures::stream::repeat_with(|| Ok::<_, std::io::Error>("waffle ".repeat(99)));
+            Response::builder()
+                .status(status)
+                .body(Body::from_stream(chunks))
+                .unwrap()
+        })
+    };
+    assert_eq!(
+        outcome(&endless(200).await.url("/")).await,
+        Outcome::Success
+    );
+    let outcome = outcome(&endless(500).await.url("/")).await;
+    let Outcome::Retry { reason } = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert!(reason.ends_with('…'), "{reason}");
+    assert!(reason.len() < 300, "{reason}");
+}
+
+#[tokio::test]
+async fn headers_and_bodies_that_are_not_utf8_do_no_harm() {
+    let latin: &[u8] =
+        b"HTTP/1.1 200 OK\r\nretry-after: \xe9\r\nx-note: caf\xe9\r\ncontent-length: 2\r\n\r\n\xff\xfe";
+    assert_eq!(
+        outcome(&raw(latin, After::Close).await.url("http")).await,
+        Outcome::Success
+    );
+    let busy: &[u8] = b"HTTP/1.1 503 X\r\nretry-after: \xe9\r\ncontent-length: 1\r\n\r\n\xff";
+    let outcome = outcome(&raw(busy, After::Close).await.url("http")).await;
+    assert_eq!(outcome, Outcome::Busy { retry_after: None });
+}
+
+#[tokio::test]
+async fn nothing_shows_the_query_of_the_url() {
+    let runner = runner("http://127.0.0.1:1/tasks?key=hidden", PATIENT);
+    let Outcome::Retry { reason } = runner.run(&task("a")).await else {
+        panic!()
+    };
+    assert!(!reason.contains("hidden"), "{reason}");
+    assert!(!format!("{runner:?}").contains("hidden"), "{runner:?}");
+}

@@ -1,0 +1,203 @@
+//! A header from a secret.
+
+use aws_sdk_secretsmanager::Client;
+use futures::future::join_all;
+
+use super::super::super::fake_aws::{FakeAws, Prepared, answer};
+use super::*;
+
+const ARN: &str = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:token-AbCdEf";
+
+fn secret(text: &str) -> Prepared {
+    answer(200, json!({"ARN": ARN, "SecretString": text}).to_string())
+}
+
+fn error(status: u16, code: &str) -> Prepared {
+    answer(
+        status,
+        json!({"__type": code, "message": "because"}).to_string(),
+    )
+}
+
+fn with_secret(url: &str, aws: &FakeAws) -> HttpRunner {
+    let client = Client::new(&aws.config());
+    let auth = Auth::header("Authorization", client, ARN).unwrap();
+    HttpRunner::new(url.parse().unwrap(), auth, PATIENT)
+}
+
+/// Accepts one value of `Authorization` and repeats any other.
+async fn server_that_accepts(value: &'static str) -> Server {
+    Server::start(move |call, _| {
+        let given = call.header("authorization").unwrap_or("nothing").to_owned();
+        let status = if given == value { 200 } else { 401 };
+        Response::builder()
+            .status(status)
+            .body(Body::from(format!("got {given}")))
+            .unwrap()
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_secret_is_fetched_once_and_sent_whole() {
+    let server = server_that_accepts("Bearer s3cret").await;
+    let aws = FakeAws::answering([secret("Bearer s3cret\n")]);
+    let runner = with_secret(&server.url("/"), &aws);
+
+    let tasks = ["a", "b", "c", "d"].map(task);
+    let outcomes = join_all(tasks.iter().map(|task| runner.run(task))).await;
+
+    assert_eq!(outcomes, vec![Outcome::Success; 4]);
+    let requests = aws.made();
+    assert_eq!(requests.len(), 1);
+    assert!(requests[0].body.contains(ARN), "{}", requests[0].body);
+    assert!(!format!("{runner:?}").contains("s3cret"), "{runner:?}");
+}
+
+#[tokio::test]
+async fn a_rotated_secret_is_fetched_and_the_call_made_again() {
+    let server = server_that_accepts("new-value").await;
+    let aws = FakeAws::answering([secret("old-value"), secret("new-value")]);
+    let runner = with_secret(&server.url("/"), &aws);
+
+    assert_eq!(runner.run(&task("a")).await, Outcome::Success);
+    assert_eq!(runner.run(&task("b")).await, Outcome::Success);
+
+    let given: Vec<_> = server
+        .calls()
+        .iter()
+        .map(|call| call.header("authorization").unwrap().to_owned())
+        .collect();
+    assert_eq!(given, ["old-value", "new-value", "new-value"]);
+    assert_eq!(aws.made().len(), 2);
+}
+
+#[tokio::test]
+async fn many_refused_at_once_fetch_a_rotated_secret_once() {
+    let server = server_that_accepts("new-value").await;
+    let aws = FakeAws::answering([secret("old-value"), secret("new-value")]);
+    let runner = with_secret(&server.url("/"), &aws);
+
+    let tasks = ["a", "b", "c", "d", "e"].map(task);
+    let outcomes = join_all(tasks.iter().map(|task| runner.run(task))).await;
+
+    assert_eq!(outcomes, vec![Outcome::Success; 5]);
+    assert_eq!(aws.made().len(), 2);
+}
+
+#[tokio::test]
+async fn a_secret_that_stays_wrong_is_refused_without_a_second_call() {
+    let server = server_that_accepts("another").await;
+    let aws = FakeAws::answering([secret("Bearer wrong-value")]);
+
+    let outcome = with_secret(&server.url("/"), &aws).run(&task("a")).await;
+
+    let reason = "HTTP 401 Unauthorized: got ***".to_owned();
+    assert_eq!(outcome, Outcome::Refused { reason });
+    assert_eq!((server.calls().len(), aws.made().len()), (1, 2));
+}
+
+#[tokio::test]
+async fn a_rotated_secret_that_is_wrong_too_is_refused() {
+    let server = server_that_accepts("another").await;
+    let aws = FakeAws::answering([secret("first-value"), secret("second-value")]);
+    let outcome = with_secret(&server.url("/"), &aws).run(&task("a")).await;
+    assert!(matches!(outcome, Outcome::Refused { .. }), "{outcome:?}");
+    assert_eq!((server.calls().len(), aws.made().len()), (2, 2));
+}
+
+#[tokio::test]
+async fn without_a_secret_nothing_is_sent() {
+    let server = server_that_accepts("nothing").await;
+    let binary = json!({"ARN": ARN, "SecretBinary": "AAEC"}).to_string();
+    let cases = [
+        (
+            error(400, "AccessDeniedException"),
+            false,
+            "AccessDeniedException: because",
+        ),
+        (
+            error(400, "ResourceNotFoundException"),
+            false,
+            "ResourceNotFoundException: because",
+        ),
+        (
+            error(400, "InvalidRequestException"),
+            false,
+            "InvalidRequestException: because",
+        ),
+        (
+            error(400, "ThrottlingException"),
+            true,
+            "ThrottlingException: because",
+        ),
+        (
+            error(500, "InternalServiceError"),
+            true,
+            "InternalServiceError: because",
+        ),
+        (answer(0, ""), true, "connection reset"),
+        (answer(200, binary), false, "holds no text"),
+        (secret(" "), false, "holds no text"),
+        (secret("two\nlines"), false, "characters that no header can"),
+    ];
+    for (prepared, passes, why) in cases {
+        let aws = FakeAws::answering([prepared]);
+        let outcome = with_secret(&server.url("/"), &aws).run(&task("a")).await;
+        let reason = match (&outcome, passes) {
+            (Outcome::Retry { reason }, true) | (Outcome::Refused { reason }, false) => reason,
+            _ => panic!("{why}: {outcome:?}"),
+        };
+        assert!(reason.contains(why), "{reason}");
+        assert!(!reason.contains("lines"), "{reason}");
+    }
+    assert!(server.calls().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_secret_is_fetched_again_and_serves_while_it_cannot_be() {
+    use super::super::secret::Secret;
+    let ttl = Duration::from_secs(300);
+    let denied = error(400, "AccessDeniedException");
+    let aws = FakeAws::answering([secret("one"), secret("two"), answer(0, ""), denied]);
+    let config = aws.config().to_builder();
+    let once = aws_sdk_secretsmanager::config::retry::RetryConfig::disabled();
+    let secret = Secret::new(Client::new(&config.retry_config(once).build()), ARN, ttl);
+    let value = async || secret.get().await.map(|text| text.as_str().to_owned());
+
+    assert_eq!(value().await.unwrap(), "one");
+    tokio::time::advance(ttl - Duration::from_secs(1)).await;
+    assert_eq!(value().await.unwrap(), "one");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!(value().await.unwrap(), "two");
+    tokio::time::advance(ttl).await;
+    assert_eq!(value().await.unwrap(), "two", "the network is down");
+    assert_eq!(
+        value().await.unwrap(),
+        "two",
+        "and is not asked for every task"
+    );
+    assert_eq!(aws.made().len(), 3);
+    tokio::time::advance(Duration::from_secs(30)).await;
+    let outcome = value().await.unwrap_err();
+    assert!(
+        matches!(outcome, Outcome::Refused { .. }),
+        "no longer allowed: {outcome:?}"
+    );
+}
+
+#[test]
+fn a_secret_cannot_stand_in_a_header_of_the_call() {
+    let client = Client::new(&FakeAws::answering([secret("x")]).config());
+    for name in [
+        "Host",
+        "content-length",
+        "Idempotency-Key",
+        "Freshq-Attempt",
+    ] {
+        let error = Auth::header(name, client.clone(), ARN).unwrap_err();
+        assert_eq!(error, InvalidHeaderName::Reserved(name.to_owned()));
+    }
+    let error = Auth::header("X Key", client, ARN).unwrap_err();
+    assert_eq!(error, InvalidHeaderName::Syntax("X Key".to_owned()));
+}

@@ -1,0 +1,136 @@
+//! Where tasks are posted to.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use http::Uri;
+
+/// The address of an endpoint: `https`, or `http` to this very machine, where nobody listens in
+/// between.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TaskUrl(Uri);
+
+/// Why a text is not the address of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidUrl {
+    /// No URL at all.
+    #[error("is not a URL ({0}); give one like https://api.example.com/tasks, percent-encoded")]
+    Syntax(String),
+    /// No scheme or host.
+    #[error("is not absolute; give one like https://api.example.com/tasks")]
+    Relative,
+    /// Neither `https` nor `http`.
+    #[error("has the scheme {0:?}; give an https URL")]
+    Scheme(String),
+    /// `http` to another machine: tasks and credentials could be read on the way.
+    #[error(
+        "is http to {0:?}; give an https URL (http is for this machine only: localhost, 127.0.0.1, [::1])"
+    )]
+    Cleartext(String),
+    /// A user name or a password.
+    #[error("holds a user name or password; leave it out and choose an auth instead")]
+    UserInfo,
+}
+
+impl TaskUrl {
+    pub(super) fn uri(&self) -> &Uri {
+        &self.0
+    }
+}
+
+impl FromStr for TaskUrl {
+    type Err = InvalidUrl;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let uri: Uri = text
+            .parse()
+            .map_err(|error: http::uri::InvalidUri| InvalidUrl::Syntax(error.to_string()))?;
+        let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+            return Err(InvalidUrl::Relative);
+        };
+        if authority.as_str().contains('@') {
+            return Err(InvalidUrl::UserInfo);
+        }
+        let host = authority.host();
+        match scheme {
+            "https" => Ok(Self(uri)),
+            "http" if is_loopback(host) => Ok(Self(uri)),
+            "http" => Err(InvalidUrl::Cleartext(host.to_owned())),
+            other => Err(InvalidUrl::Scheme(other.to_owned())),
+        }
+    }
+}
+
+/// Whether a host names this machine. Other names are not looked up: what they mean may change.
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || address
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+/// Without the query, which may be secret.
+impl fmt::Debug for TaskUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let authority = self
+            .0
+            .authority()
+            .map_or("", |authority| authority.as_str());
+        write!(
+            f,
+            "{}://{authority}{}",
+            self.0.scheme_str().unwrap_or(""),
+            self.0.path()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn https_anywhere_and_http_to_this_machine() {
+        for url in [
+            "https://api.example.com/tasks?key=x",
+            "https://10.0.0.7:8443",
+            "http://localhost:3000/tasks",
+            "http://127.0.0.1",
+            "http://127.9.9.9:1/",
+            "http://[::1]:3000/tasks",
+        ] {
+            assert!(url.parse::<TaskUrl>().is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_the_reason() {
+        let cases = [
+            ("", "is not a URL"),
+            ("https://", "is not a URL"),
+            ("https://exämple.com", "is not a URL"),
+            ("/tasks", "is not absolute"),
+            ("api.example.com", "is not absolute"),
+            ("ftp://example.com/", "has the scheme \"ftp\""),
+            ("http://api.example.com/", "is http to \"api.example.com\""),
+            ("http://localhost.example.com/", "is http to"),
+            ("http://169.254.169.254/", "is http to"),
+            ("https://user:pass@example.com/", "user name or password"),
+            ("http://127.0.0.1@example.com/", "user name or password"),
+        ];
+        for (url, problem) in cases {
+            let error = url.parse::<TaskUrl>().unwrap_err().to_string();
+            assert!(error.contains(problem), "{url}: {error}");
+        }
+    }
+
+    #[test]
+    fn its_debug_form_hides_the_query() {
+        let url: TaskUrl = "https://api.example.com:8443/tasks?key=hidden"
+            .parse()
+            .unwrap();
+        assert_eq!(format!("{url:?}"), "https://api.example.com:8443/tasks");
+    }
+}

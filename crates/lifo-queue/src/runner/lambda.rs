@@ -1,0 +1,177 @@
+//! Invokes a Lambda function of your own, in any language, with each task.
+//!
+//! ## The event
+//! The [`Task`] as JSON:
+//! ```json
+//! {"taskId": "…", "taskCreated": 1700000000000, "attempt": 1, "expiresAt": 1700003600, "payload": …}
+//! ```
+//! `taskCreated` in milliseconds, `expiresAt` in seconds since the epoch; `payload` is `null` if
+//! the task has none. The same task may come again: use `taskId` as the idempotency key.
+//!
+//! ## The reply
+//!
+//! | the function | outcome |
+//! |---|---|
+//! | returns nothing or `null` | success |
+//! | returns `{"outcome": "success"}` | success |
+//! | returns `{"outcome": "failure", "reason": "…"}` | failure, without further attempts |
+//! | returns `{"outcome": "retry", "reason": "…"}` | retry |
+//! | returns `{"outcome": "busy", "retryAfterSeconds": 5}` | busy; `retryAfterSeconds` may be left out |
+//! | throws, runs out of time or memory | retry, with the error's message |
+//! | returns anything else | failure, with a reason that names the field |
+//!
+//! `reason` may be left out, and other fields are ignored. A reply that cannot be read is a
+//! failure and no retry, because the function *has* run and would answer the same again: what it
+//! did would be done once more for each attempt. Redrive such tasks once the function is mended.
+//!
+//! ## Errors of the invocation
+//!
+//! | error | outcome |
+//! |---|---|
+//! | throttled (429), or the function is still being prepared or updated | busy |
+//! | no permission, no such function, or a set-up with which it cannot start | refused |
+//! | a payload that Lambda does not take | failure |
+//! | anything else: service errors, network, time-outs | retry |
+//!
+//! The client's own retries are off: a repeated Invoke runs the task a second time, and the
+//! attempt would not be counted.
+//!
+//! ## Recursive-loop detection
+//! Lambda stops a function that is invoked about 16 times in one chain of requests
+//! (<https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html>). The queue's own
+//! functions invoke each other in such a loop, and allow it. Your function is a leaf of that
+//! chain: each invocation is its first. It counts only if it publishes to the queue's topics,
+//! which it has no need to.
+
+mod reply;
+
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use aws_sdk_lambda::Client;
+use aws_sdk_lambda::config::retry::RetryConfig;
+use aws_sdk_lambda::config::timeout::TimeoutConfig;
+use aws_sdk_lambda::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_lambda::operation::invoke::InvokeError;
+use aws_sdk_lambda::primitives::Blob;
+use aws_sdk_lambda::types::InvocationType;
+
+use super::reason::{aws_error, is_denied};
+use super::{Outcome, TaskRunner, retry_after};
+use crate::task::Task;
+
+/// Runs a task by invoking a function; see the [module](self) for its event and reply.
+#[derive(Debug)]
+pub struct LambdaRunner {
+    client: Client,
+    function_arn: String,
+}
+
+impl LambdaRunner {
+    /// Invokes `function_arn` (which may name a version or an alias) and waits up to `timeout`
+    /// for its reply. Of `client`, everything but its retries and time-outs is used.
+    ///
+    /// Choose a `timeout` above the task timeout: the processor's comes first then, and says so.
+    /// Neither stops the function, whose own timeout should therefore be the shortest.
+    #[must_use]
+    pub fn new(client: &Client, function_arn: impl Into<String>, timeout: Duration) -> Self {
+        let inherited = client.config().timeout_config();
+        // All three, or a shorter one of the given client would cut the function off.
+        let timeouts = inherited
+            .map_or_else(TimeoutConfig::builder, TimeoutConfig::to_builder)
+            .read_timeout(timeout)
+            .operation_attempt_timeout(timeout)
+            .operation_timeout(timeout)
+            .build();
+        let config = client
+            .config()
+            .to_builder()
+            .retry_config(RetryConfig::disabled())
+            .timeout_config(timeouts)
+            .build();
+        Self {
+            client: Client::from_conf(config),
+            function_arn: function_arn.into(),
+        }
+    }
+}
+
+#[async_trait]
+impl TaskRunner for LambdaRunner {
+    async fn run(&self, task: &Task) -> Outcome {
+        let event = match serde_json::to_vec(task) {
+            Ok(event) => event,
+            Err(error) => {
+                return Outcome::Failure {
+                    reason: format!("the task is not JSON: {error}"),
+                };
+            }
+        };
+        let invoked = self
+            .client
+            .invoke()
+            .function_name(&self.function_arn)
+            .invocation_type(InvocationType::RequestResponse)
+            .payload(Blob::new(event))
+            .send()
+            .await;
+        match invoked {
+            Ok(output) => {
+                let payload = output.payload().map(Blob::as_ref).unwrap_or_default();
+                match output.function_error() {
+                    None => reply::returned(payload),
+                    Some(kind) => reply::threw(kind, payload),
+                }
+            }
+            Err(error) => not_invoked(&error),
+        }
+    }
+}
+
+/// What an Invoke that brought no reply means: see
+/// <https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html#API_Invoke_Errors>.
+fn not_invoked(error: &SdkError<InvokeError>) -> Outcome {
+    let reason = format!("Invoke: {}", aws_error(error));
+    let Some(service_error) = error.as_service_error() else {
+        return Outcome::Retry { reason };
+    };
+    match service_error {
+        InvokeError::TooManyRequestsException(throttled) => Outcome::Busy {
+            retry_after: throttled
+                .retry_after_seconds()
+                .and_then(|value| retry_after::parse(value, SystemTime::now())),
+        },
+        InvokeError::Ec2ThrottledException(_)
+        | InvokeError::EniNotReadyException(_)
+        | InvokeError::ResourceConflictException(_)
+        | InvokeError::ResourceNotReadyException(_)
+        | InvokeError::SnapStartNotReadyException(_) => Outcome::Busy { retry_after: None },
+        InvokeError::Ec2AccessDeniedException(_)
+        | InvokeError::InvalidParameterValueException(_)
+        | InvokeError::InvalidRuntimeException(_)
+        | InvokeError::InvalidSecurityGroupIdException(_)
+        | InvokeError::InvalidSubnetIdException(_)
+        | InvokeError::InvalidZipFileException(_)
+        | InvokeError::KmsAccessDeniedException(_)
+        | InvokeError::KmsDisabledException(_)
+        | InvokeError::KmsInvalidStateException(_)
+        | InvokeError::KmsNotFoundException(_)
+        | InvokeError::ResourceNotFoundException(_) => Outcome::Refused { reason },
+        InvokeError::InvalidRequestContentException(_)
+        | InvokeError::RequestTooLargeException(_)
+        | InvokeError::SerializedRequestEntityTooLargeException(_)
+        | InvokeError::UnsupportedMediaTypeException(_) => Outcome::Failure { reason },
+        other if other.code().is_some_and(is_denied) => Outcome::Refused { reason },
+        _ if status(error) == Some(429) => Outcome::Busy { retry_after: None },
+        _ => Outcome::Retry { reason },
+    }
+}
+
+fn status(error: &SdkError<InvokeError>) -> Option<u16> {
+    error
+        .raw_response()
+        .map(|response| response.status().as_u16())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! The real client over prepared answers.
+
+use serde_json::json;
+
+use super::super::fake_aws::{FakeAws, Prepared, answer};
+use super::super::samples::task;
+use super::*;
+
+const ARN: &str = "arn:aws:lambda:eu-west-1:111122223333:function:work:live";
+
+async fn run(answers: impl IntoIterator<Item = Prepared>) -> (Outcome, FakeAws) {
+    let aws = FakeAws::answering(answers);
+    let client = Client::new(&aws.config());
+    let runner = LambdaRunner::new(&client, ARN, Duration::from_secs(60));
+    (runner.run(&task("é 1")).await, aws)
+}
+
+/// The answer of the service, without the function having run.
+fn error(status: u16, code: &'static str) -> Prepared {
+    let headers = vec![("x-amzn-errortype", code)];
+    (status, headers, json!({"Message": "because"}).to_string())
+}
+
+#[tokio::test]
+async fn the_function_is_invoked_with_the_task() {
+    let (outcome, aws) = run([answer(200, "null")]).await;
+    assert_eq!(outcome, Outcome::Success);
+
+    let made = aws.made();
+    assert_eq!(made.len(), 1);
+    let path = "/2015-03-31/functions/arn%3Aaws%3Alambda%3Aeu-west-1%3A111122223333%3Afunction%3Awork%3Alive/invocations";
+    assert!(made[0].uri.ends_with(path), "{}", made[0].uri);
+    let kind = (
+        "x-amz-invocation-type".to_owned(),
+        "RequestResponse".to_owned(),
+    );
+    assert!(made[0].headers.contains(&kind), "{:?}", made[0].headers);
+    let event: serde_json::Value = serde_json::from_str(&made[0].body).unwrap();
+    let expected = json!({
+        "taskId": "é 1", "taskCreated": 1_700_000_000_123_i64, "attempt": 2,
+        "expiresAt": 1_700_003_600, "payload": {"order": 7},
+    });
+    assert_eq!(event, expected);
+}
+
+#[tokio::test]
+async fn the_reply_is_the_outcome() {
+    let busy = Outcome::Busy {
+        retry_after: Some(Duration::from_secs(5)),
+    };
+    let cases = [
+        ("", Outcome::Success),
+        (r#"{"outcome":"success"}"#, Outcome::Success),
+        (
+            r#"{"outcome":"failure","reason":"no"}"#,
+            Outcome::Failure {
+                reason: "no".into(),
+            },
+        ),
+        (
+            r#"{"outcome":"retry","reason":"later"}"#,
+            Outcome::Retry {
+                reason: "later".into(),
+            },
+        ),
+        (r#"{"outcome":"busy","retryAfterSeconds":5}"#, busy),
+    ];
+    for (reply, expected) in cases {
+        assert_eq!(run([answer(200, reply)]).await.0, expected, "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_function_that_throws_is_retried() {
+    let thrown = json!({"errorType": "ValueError", "errorMessage": "no database"}).to_string();
+    let prepared: Prepared = (200, vec![("x-amz-function-error", "Unhandled")], thrown);
+    let (outcome, _) = run([prepared]).await;
+    let reason = "the function threw (Unhandled): ValueError: no database".to_owned();
+    assert_eq!(outcome, Outcome::Retry { reason });
+}
+
+#[tokio::test]
+async fn throttling_is_busy() {
+    let wait = |seconds: Option<u64>| Outcome::Busy {
+        retry_after: seconds.map(Duration::from_secs),
+    };
+    let mut hinted = error(429, "TooManyRequestsException");
+    hinted.1.push(("retry-after", "3"));
+    let cases = [
+        (hinted, wait(Some(3))),
+        (error(429, "TooManyRequestsException"), wait(None)),
+        (answer(429, "{}"), wait(None)),
+        (error(502, "EC2ThrottledException"), wait(None)),
+        (error(502, "ResourceNotReadyException"), wait(None)),
+        (error(409, "ResourceConflictException"), wait(None)),
+    ];
+    for (prepared, expected) in cases {
+        let (outcome, aws) = run([prepared.clone()]).await;
+        assert_eq!(outcome, expected, "{prepared:?}");
+        assert_eq!(aws.made().len(), 1, "the client must not retry by itself");
+    }
+}
+
+#[tokio::test]
+async fn other_errors_are_refused_failed_or_retried() {
+    let refused = |reason| Outcome::Refused { reason };
+    let failure = |reason| Outcome::Failure { reason };
+    let retry = |reason| Outcome::Retry { reason };
+    type Ends = fn(String) -> Outcome;
+    let cases: [(u16, &str, Ends); 9] = [
+        (403, "AccessDeniedException", refused),
+        (403, "ExpiredTokenException", refused),
+        (404, "ResourceNotFoundException", refused),
+        (502, "KMSAccessDeniedException", refused),
+        (413, "RequestTooLargeException", failure),
+        (400, "InvalidRequestContentException", failure),
+        (415, "UnsupportedMediaTypeException", failure),
+        (400, "RecursiveInvocationException", retry),
+        (500, "ServiceException", retry),
+    ];
+    for (status, code, ends) in cases {
+        let (outcome, aws) = run([error(status, code)]).await;
+        assert_eq!(outcome, ends(format!("Invoke: {code}: because")));
+        assert_eq!(
+            aws.made().len(),
+            1,
+            "{code}: the client must not retry by itself"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_broken_connection_is_retried_by_the_queue_only() {
+    let (outcome, aws) = run([answer(0, "")]).await;
+    let Outcome::Retry { reason } = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert!(reason.contains("connection reset"), "{reason}");
+    assert_eq!(aws.made().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_its_own_timeout_ends_an_invocation() {
+    let second = Duration::from_secs(1);
+    let short = TimeoutConfig::builder()
+        .read_timeout(second)
+        .operation_attempt_timeout(second)
+        .operation_timeout(second)
+        .build();
+    for (timeout, expected) in [(61, true), (59, false)] {
+        let aws = FakeAws::answering([answer(200, "null")]).after(60 * second);
+        let client = Client::new(
+            &aws.config()
+                .to_builder()
+                .timeout_config(short.clone())
+                .build(),
+        );
+        let runner = LambdaRunner::new(&client, ARN, timeout * second);
+        let outcome = runner.run(&task("a")).await;
+        assert_eq!(outcome == Outcome::Success, expected, "{outcome:?}");
+        assert_eq!(
+            matches!(outcome, Outcome::Retry { .. }),
+            !expected,
+            "{outcome:?}"
+        );
+        assert_eq!(aws.made().len(), 1);
+    }
+}

@@ -1,0 +1,57 @@
+//! `Retry-After`: when a busy downstream wants to be asked again.
+
+use std::time::{Duration, SystemTime};
+
+/// The longest wait that is honoured. A task lives for one hour by default: a downstream that
+/// asks for more than this would have it shed unseen, so it is asked again.
+pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(15 * 60);
+
+/// Reads a `Retry-After`: whole seconds, or a date in any of the three forms of HTTP
+/// (<https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3>). A date that has passed is no wait;
+/// what is longer than [`MAX_RETRY_AFTER`] is cut to it; what is neither is `None`, so that the
+/// queue chooses.
+pub(super) fn parse(value: &str, now: SystemTime) -> Option<Duration> {
+    let value = value.trim();
+    if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
+        // Digits that do not fit 64 bits are still a long time.
+        let seconds = value.parse().unwrap_or(u64::MAX);
+        return Some(cap(Duration::from_secs(seconds)));
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(cap(date.duration_since(now).unwrap_or(Duration::ZERO)))
+}
+
+/// Cuts a wait to [`MAX_RETRY_AFTER`].
+pub(super) fn cap(wait: Duration) -> Duration {
+    wait.min(MAX_RETRY_AFTER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_are_read_and_capped() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        let read = |value| parse(value, now).map(|wait| wait.as_secs());
+        let cases = [
+            ("7", Some(7)),
+            (" 0 ", Some(0)),
+            ("900", Some(900)),
+            ("901", Some(900)),
+            ("99999999999999999999999", Some(900)),
+            ("Sun, 06 Nov 1994 08:50:07 GMT", Some(30)),
+            ("Sunday, 06-Nov-94 08:50:07 GMT", Some(30)),
+            ("Sun Nov  6 08:50:07 1994", Some(30)),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", Some(0)),
+            ("Mon, 07 Nov 1994 08:49:37 GMT", Some(900)),
+            ("-1", None),
+            ("1.5", None),
+            ("soon", None),
+            ("", None),
+        ];
+        for (value, seconds) in cases {
+            assert_eq!(read(value), seconds, "{value:?}");
+        }
+    }
+}
