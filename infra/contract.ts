@@ -52,11 +52,42 @@ export const ENVIRONMENT = {
     'TRIGGER_TOPIC_ARN',
     'TURN_MS',
   ],
-  'sweep-tasks': ['NOTIFICATION_MARKER_MS', 'PROCESS_TASKS_TOPIC_ARN', 'TASK_TABLE_NAME'],
+  'sweep-tasks': [
+    'DEFAULT_TTL_SECONDS',
+    'NOTIFICATION_MARKER_MS',
+    'PROCESS_TASKS_TOPIC_ARN',
+    'TASK_TABLE_NAME',
+  ],
 } as const;
 
 /** Variables a function does without. */
 export const OPTIONAL_ENVIRONMENT = ['MAX_TTL_SECONDS'] as const;
+
+/** The metrics that the functions emit, for each queue: the dimension's value is the name of its table. */
+export const METRICS = {
+  namespace: 'freshq',
+  dimension: 'Queue',
+  names: [
+    'Taken',
+    'Succeeded',
+    'Failed',
+    'Retried',
+    'Busy',
+    'LostRaces',
+    'EmptyPolls',
+    'TailCalls',
+    'QueuePaused',
+    'IdleBoundReached',
+    'TasksCreated',
+    'TasksDuplicate',
+    'CreateFailed',
+    'WakeUpsPublished',
+    'TasksAdopted',
+  ],
+} as const;
+
+/** The name of a metric. */
+export type MetricName = (typeof METRICS.names)[number];
 
 /** The stack's outputs. */
 export const OUTPUTS = [
@@ -80,11 +111,3 @@ type OptionalVariable = (typeof OPTIONAL_ENVIRONMENT)[number];
 /** A function's environment: exactly the variables of the contract, checked by the compiler. */
 export type EnvironmentOf<F extends FunctionName> = Record<Exclude<VariableOf<F>, OptionalVariable>, string> &
   Partial<Record<Extract<VariableOf<F>, OptionalVariable>, string>>;
-
-/** What `process-tasks` logs when a person is needed; alarms count these messages. */
-export const LOG_MESSAGES = {
-  /** The downstream refuses us, and the queue waits. */
-  paused: 'queue paused',
-  /** Turn after turn settled nothing, and the tail calls end. */
-  stalled: 'too many turns in a row settled nothing: no tail call, the sweep takes over',
-} as const;

@@ -155,12 +155,12 @@ export interface StreamSettings {
 }
 
 /** Named ways of batching the stream. */
-export class StreamBatching {
+export const StreamBatching = {
   /** Wakes at once: batches of up to 100 records, no window. */
-  static readonly IMMEDIATE: StreamSettings = { batchSize: 100, batchWindow: Duration.seconds(0) };
+  IMMEDIATE: { batchSize: 100, batchWindow: Duration.seconds(0) },
   /** As the published newest-first sample does: 10 records or 10 seconds. Fewer invocations, later starts. */
-  static readonly PUBLISHED: StreamSettings = { batchSize: 10, batchWindow: Duration.seconds(10) };
-}
+  PUBLISHED: { batchSize: 10, batchWindow: Duration.seconds(10) },
+} as const satisfies Record<string, StreamSettings>;
 
 /** Every setting of a queue, defaults filled in. */
 export interface QueueSettings {

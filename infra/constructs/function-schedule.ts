@@ -43,7 +43,7 @@ export class FunctionSchedule extends Construct {
       new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [functionArn] }),
     );
     this.undelivered.allowSend(role);
-    new Schedule(this, 'schedule', {
+    const schedule = new Schedule(this, 'schedule', {
       description: props.description,
       schedule: ScheduleExpression.rate(props.every),
       target: {
@@ -57,5 +57,7 @@ export class FunctionSchedule extends Construct {
         }),
       },
     });
+    // The first round must find the role's policy in place.
+    schedule.node.addDependency(role);
   }
 }

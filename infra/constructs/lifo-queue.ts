@@ -115,7 +115,7 @@ export class LifoQueue extends Construct {
     this.processTasks = new ProcessTasks(this, 'process-tasks', { ...wiring, runner });
     this.sweepTasks = new SweepTasks(this, 'sweep-tasks', wiring);
     this.observability = new Observability(this, 'observability', {
-      processorLogs: this.processTasks.logGroup,
+      table: table.table,
       failureQueues: {
         'create-tasks-failures': this.createTasks.failures,
         'trigger-failures': this.trigger.failures,

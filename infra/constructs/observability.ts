@@ -7,16 +7,16 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import { FilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { LOG_MESSAGES } from '../contract';
+import { METRICS, type MetricName } from '../contract';
 import type { FailureQueue } from './failure-queue';
 
 /** Props of {@link Observability}. */
 export interface ObservabilityProps {
-  /** The log group of `process-tasks`. */
-  readonly processorLogs: LogGroup;
+  /** The task table: its name tells one queue's metrics from another's. */
+  readonly table: Table;
   /** Every queue for what could not be delivered or processed, by a name for its alarm. */
   readonly failureQueues: Readonly<Record<string, FailureQueue>>;
   /**
@@ -39,12 +39,12 @@ export class Observability extends Construct {
     super(scope, id);
     this.paused = this.alarm(
       'paused',
-      this.logged(props.processorLogs, 'queue-paused', LOG_MESSAGES.paused),
+      emitted(props.table, 'QueuePaused'),
       'The downstream refuses several distinct tasks (401, 403 or 404): check credentials and address. The queue goes on by itself after its pause.',
     );
     this.stalled = this.alarm(
       'stalled',
-      this.logged(props.processorLogs, 'queue-stalled', LOG_MESSAGES.stalled),
+      emitted(props.table, 'IdleBoundReached'),
       'Many turns in a row settled nothing: look at the downstream and at the errors of process-tasks. The sweep wakes the queue every minute.',
     );
     this.failures = Object.entries(props.failureQueues).map(([name, queue]) =>
@@ -60,22 +60,6 @@ export class Observability extends Construct {
     }
   }
 
-  /** Counts a message in JSON logs, whether or not the subscriber nests an event's fields. */
-  private logged(logGroup: LogGroup, id: string, message: string): IMetric {
-    const namespace = `freshq/${this.node.scope?.node.path ?? this.node.path}`;
-    new MetricFilter(this, id, {
-      logGroup,
-      filterPattern: FilterPattern.any(
-        FilterPattern.stringValue('$.fields.message', '=', message),
-        FilterPattern.stringValue('$.message', '=', message),
-      ),
-      metricNamespace: namespace,
-      metricName: id,
-      metricValue: '1',
-    });
-    return new Metric({ namespace, metricName: id, statistic: 'Sum', period: Duration.minutes(1) });
-  }
-
   private alarm(id: string, metric: IMetric, alarmDescription: string): Alarm {
     return new Alarm(this, `${id}-alarm`, {
       metric,
@@ -86,4 +70,15 @@ export class Observability extends Construct {
       alarmDescription,
     });
   }
+}
+
+/** A metric that the functions of one queue emit, summed by the minute. */
+function emitted(table: Table, metricName: MetricName): IMetric {
+  return new Metric({
+    namespace: METRICS.namespace,
+    metricName,
+    dimensionsMap: { [METRICS.dimension]: table.tableName },
+    statistic: 'Sum',
+    period: Duration.minutes(1),
+  });
 }

@@ -29,6 +29,7 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
       environment: {
         TASK_TABLE_NAME: table.table.tableName,
         PROCESS_TASKS_TOPIC_ARN: processTasksTopic.topic.topicArn,
+        DEFAULT_TTL_SECONDS: settings.tasks.defaultTtl.toSeconds().toString(),
         NOTIFICATION_MARKER_MS: settings.processing.notificationMarker.toMilliseconds().toString(),
       },
       timeout: Duration.seconds(50),

@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Construct } from 'constructs';
+import { HttpAuth, LifoQueue, StreamBatching, TaskRunner } from 'freshq';
+
+/** Props of {@link QuotesStack}. */
+export interface QuotesStackProps {
+  /** Where a quote is refreshed: one POST a task. */
+  readonly quotesUrl: string;
+}
+
+/**
+ * An app of your own around a queue: price quotes that are worth most while somebody still looks at them, so the
+ * newest is refreshed first and one that nobody got to within two minutes is dropped.
+ */
+export class QuotesStack extends Stack {
+  constructor(scope: Construct, id: string, props: QuotesStackProps) {
+    super(scope, id);
+
+    const token = new Secret(this, 'quotes-token', {
+      description: 'The whole value of the Authorization header, for example "Bearer …"',
+    });
+    const queue = new LifoQueue(this, 'quotes', {
+      runner: TaskRunner.http({ url: props.quotesUrl, auth: HttpAuth.header({ secret: token }) }),
+      tasks: { defaultTtl: Duration.minutes(2), maxAttempts: 2 },
+      processing: { slots: 25, taskTimeout: Duration.seconds(10) },
+      stream: StreamBatching.PUBLISHED,
+      removalPolicy: RemovalPolicy.DESTROY,
+      deletionProtection: false,
+      expectedTasksPerSecond: 50,
+    });
+
+    const producer = new LambdaFunction(this, 'producer', {
+      description: 'Asks for a quote to be refreshed',
+      runtime: Runtime.NODEJS_22_X,
+      handler: 'index.handler',
+      code: Code.fromAsset(join(__dirname, 'producer')),
+      environment: { CREATE_TASKS_FUNCTION: queue.createTasks.function.functionName },
+      timeout: Duration.seconds(15),
+    });
+    queue.grantCreate(producer);
+
+    new CfnOutput(this, 'ProducerFunctionName', { value: producer.functionName });
+    new CfnOutput(this, 'QueueTableName', { value: queue.table.tableName });
+  }
+}

@@ -1,0 +1,171 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { App, Stack } from 'aws-cdk-lib';
+import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
+import { LifoQueue, type LifoQueueProps } from '../../infra/constructs/lifo-queue';
+import { TaskRunner } from '../../infra/constructs/task-runner';
+import { ENVIRONMENTS, type Environment, type EnvironmentName } from '../../infra/environments';
+import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
+
+/** The root of the repository. */
+export const ROOT = join(__dirname, '..', '..');
+
+/** A statement of a policy, with resources by construct path (`task-table/table.Arn`) and not by logical id. */
+export interface Statement {
+  readonly effect: string;
+  readonly actions: string[];
+  readonly resources: string[];
+  readonly conditions?: unknown;
+  readonly principal?: unknown;
+}
+
+/** A resource of a template. */
+export interface Resource {
+  readonly Type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
+  readonly Properties: any;
+  readonly DeletionPolicy?: string;
+  readonly UpdateReplacePolicy?: string;
+  readonly DependsOn?: string[];
+  readonly Metadata?: Record<string, string>;
+}
+
+/** An app with the context of `cdk.json`, so that tests see what the CDK CLI deploys. */
+export function newApp(context: Record<string, unknown> = {}): App {
+  const { context: configured } = JSON.parse(readFileSync(join(ROOT, 'cdk.json'), 'utf8'));
+  return new App({
+    context: {
+      ...configured,
+      'aws:cdk:bundling-stacks': [],
+      'aws:cdk:enable-path-metadata': true,
+      ...context,
+    },
+    analyticsReporting: false,
+  });
+}
+
+/** The environment of this repository by that name. */
+export function environment(name: EnvironmentName): Environment {
+  const found = ENVIRONMENTS.find((candidate) => candidate.name === name);
+  if (found === undefined) throw new Error(`no environment ${name}`);
+  return found;
+}
+
+/** A synthesized stack with a queue at `queuePath`. */
+export class Synthesized {
+  readonly template: Template;
+  private readonly json: { Resources: Record<string, Resource>; Outputs?: Record<string, unknown> };
+
+  constructor(
+    readonly stack: Stack,
+    private readonly queuePath = `${stack.node.path}/queue`,
+  ) {
+    this.template = Template.fromStack(stack);
+    this.json = this.template.toJSON() as typeof this.json;
+  }
+
+  /** One of this repository's stacks. */
+  static environment(name: EnvironmentName): Synthesized {
+    return new Synthesized(new LifoQueueStack(newApp(), { environment: environment(name) }));
+  }
+
+  /** A queue in an app of its own; simulated unless told otherwise. */
+  static queue(props: Partial<LifoQueueProps> = {}): Synthesized {
+    return Synthesized.of(() => props);
+  }
+
+  /** A queue whose props need a scope. */
+  static of(props: (stack: Stack) => Partial<LifoQueueProps>): Synthesized {
+    const stack = new Stack(newApp(), 'test');
+    new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ...props(stack) });
+    return new Synthesized(stack);
+  }
+
+  /** The names and descriptions of the outputs. */
+  get outputs(): Record<string, unknown> {
+    return this.json.Outputs ?? {};
+  }
+
+  /** Every resource of a type. */
+  all(type: string): Resource[] {
+    return Object.values(this.json.Resources).filter((resource) => resource.Type === type);
+  }
+
+  /** The resource at a path below the queue, without `/Resource` at its end. */
+  at(path: string): Resource {
+    const wanted = `${this.queuePath}/${path}/Resource`;
+    const found = Object.values(this.json.Resources).find(
+      ({ Metadata }) => Metadata?.['aws:cdk:path'] === wanted,
+    );
+    if (found === undefined) throw new Error(`no resource at ${wanted}`);
+    return found;
+  }
+
+  /** The properties of one of the functions. */
+  // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
+  fn(name: string): any {
+    return this.at(`${name}/function`).Properties;
+  }
+
+  /** The statements of the role at a path. */
+  policy(rolePath: string): Statement[] {
+    return this.statements(this.at(`${rolePath}/DefaultPolicy`));
+  }
+
+  /** The statements of a policy, of whatever kind. */
+  statements(policy: Resource): Statement[] {
+    // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
+    return policy.Properties.PolicyDocument.Statement.map((statement: any) => ({
+      effect: statement.Effect,
+      actions: [statement.Action].flat(),
+      resources: [statement.Resource]
+        .flat()
+        .map((resource: unknown) => this.readable(resource))
+        .sort(),
+      ...(statement.Condition && { conditions: statement.Condition }),
+      ...(statement.Principal && { principal: statement.Principal }),
+    }));
+  }
+
+  /** A value of the template with logical ids replaced by construct paths below the queue. */
+  readable(value: unknown): string {
+    if (typeof value === 'string') return value;
+    const [[intrinsic, argument] = []] = Object.entries(value as Record<string, unknown>);
+    switch (intrinsic) {
+      case 'Ref':
+        return this.pathOf(argument as string);
+      case 'Fn::GetAtt': {
+        const [logicalId, attribute] = argument as [string, string];
+        return `${this.pathOf(logicalId)}.${attribute}`;
+      }
+      case 'Fn::Join': {
+        const [separator, parts] = argument as [string, unknown[]];
+        return parts.map((part) => this.readable(part)).join(separator);
+      }
+      default:
+        throw new Error(`cannot read ${JSON.stringify(value)}`);
+    }
+  }
+
+  /** The template with everything that depends on the code's contents masked. */
+  masked(): unknown {
+    const text = JSON.stringify(this.json).replace(/"[0-9a-f]{64}\.zip"/g, '"<code>.zip"');
+    return JSON.parse(text);
+  }
+
+  /** The texts of the warnings of this stack. */
+  warnings(): string[] {
+    return Annotations.fromStack(this.stack)
+      .findWarning('*', Match.anyValue())
+      .map(({ entry }) => String(entry.data));
+  }
+
+  private pathOf(logicalId: string): string {
+    const path = this.json.Resources[logicalId]?.Metadata?.['aws:cdk:path'];
+    if (path === undefined) return logicalId;
+    return path
+      .replace(`${this.queuePath}/`, '')
+      .replace(`${this.stack.node.path}/`, '')
+      .replace(/\/Resource$/, '');
+  }
+}
