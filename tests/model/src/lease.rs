@@ -1,0 +1,196 @@
+//! Rules 2, 3, 5, 6 and 10: the processor lease, from acquire through heartbeats to the release.
+
+use crate::mutation::Mutation;
+use crate::processor::{Next, pass};
+use crate::protocol::{Protocol, spend};
+use crate::state::{LostLease, Processor, State, Step};
+
+/// Rules 2 and 3: acquire if free, expired, or mine; else fail or leave.
+pub(crate) fn acquire(protocol: &Protocol, state: &mut State, processor: &mut Processor) -> Next {
+    let control = &mut state.control;
+    let taken_by_other = control.live
+        && control
+            .owner
+            .is_none_or(|(owner, _)| owner != processor.owner);
+    if taken_by_other && !protocol.mutated(Mutation::AcquireOverLiveLease) {
+        let mine = control
+            .owner
+            .is_some_and(|(_, message)| message == processor.message.id);
+        let fails = mine && !protocol.mutated(Mutation::BusyWithOwnMessageLeaves);
+        return if fails { Next::Fail } else { Next::Leave };
+    }
+    control.owner = Some((processor.owner, processor.message.id));
+    control.live = true;
+    control.marker = None;
+    processor.holds = true;
+    processor.requested_moved = false;
+    if protocol.counts {
+        state.history.acquired = state.history.acquired.saturating_add(1);
+    }
+    Next::Go(pass(protocol, false))
+}
+
+/// Whether the control item names this attempt, be its lease live or not.
+pub(crate) fn is_owner(state: &State, processor: &Processor) -> bool {
+    state
+        .control
+        .owner
+        .is_some_and(|(owner, _)| owner == processor.owner)
+}
+
+pub(crate) fn heartbeat_matters(protocol: &Protocol, state: &State, processor: &Processor) -> bool {
+    let renews = is_owner(state, processor) && !state.control.live;
+    let remembers = protocol.mutated(Mutation::SeenRenewedByHeartbeat) && processor.requested_moved;
+    beats(processor) && (renews || remembers || !is_owner(state, processor))
+}
+
+/// From acquire to release, until the loss of the lease is known.
+fn beats(processor: &Processor) -> bool {
+    let outside = matches!(
+        processor.step,
+        Step::Acquire | Step::ReleaseForTailCall | Step::TailCall | Step::ReleaseAfterTailCall
+    );
+    !outside && processor.lost_lease.is_none()
+}
+
+/// Whether the processor could find by its own clock that its lease has run out.
+pub(crate) fn may_notice_the_end(processor: &Processor) -> bool {
+    beats(processor) && !processor.holds
+}
+
+/// Rule 2: no renewal has got through, so it takes nothing more.
+pub fn notice_end(state: &mut State, slot: u8) {
+    if let Some(processor) = &mut state.processors[slot as usize] {
+        processor.lost_lease = Some(LostLease::RanOut);
+    }
+}
+
+/// Rule 2: renew if owner = me, even when the lease has run out; refused, take nothing more.
+pub fn heartbeat(protocol: &Protocol, state: &mut State, slot: u8) {
+    let Some(mut processor) = state.processors[slot as usize] else {
+        return;
+    };
+    if is_owner(state, &processor) {
+        state.control.live = true;
+        processor.holds = true;
+        if protocol.mutated(Mutation::SeenRenewedByHeartbeat) {
+            processor.requested_moved = false;
+        }
+    } else {
+        processor.lost_lease = Some(LostLease::Refused);
+        processor.holds = false;
+    }
+    state.processors[slot as usize] = Some(processor);
+}
+
+/// Rule 5: release if owner = me and `requested` = `seen`.
+pub(crate) fn release(protocol: &Protocol, state: &mut State, processor: &mut Processor) -> Next {
+    if !is_owner(state, processor) {
+        return Next::Leave;
+    }
+    if processor.requested_moved && !protocol.mutated(Mutation::ReleaseIgnoresRequested) {
+        processor.requested_moved = false;
+        return Next::Go(pass(protocol, false));
+    }
+    free(protocol, state, processor);
+    state.control.idle_turns = 0;
+    state.history.idle_tail_calls = 0;
+    Next::Leave
+}
+
+/// Frees the lease if it is ours, and clears the start marker (rule 9). Says whether it was.
+pub(crate) fn free(protocol: &Protocol, state: &mut State, processor: &mut Processor) -> bool {
+    processor.holds = false;
+    if !is_owner(state, processor) {
+        return false;
+    }
+    state.control.owner = None;
+    state.control.live = false;
+    if !protocol.mutated(Mutation::MarkerKeptByRelease) {
+        state.control.marker = None;
+    }
+    true
+}
+
+/// How a turn goes on that has not seen the queue empty, time being up.
+fn stop(protocol: &Protocol) -> Step {
+    if protocol.mutated(Mutation::TailCallBeforeRelease) {
+        Step::TailCall
+    } else {
+        Step::ReleaseForTailCall
+    }
+}
+
+/// How a turn ends that lost its lease. When the item named another, that one has looked, or will,
+/// after whatever happened while the lease was ours; what was given back since, it may have missed.
+/// When the lease only ran out, there need be no other: the end of rule 6.
+pub(crate) fn stop_without_lease(
+    protocol: &Protocol,
+    processor: &Processor,
+    lost: LostLease,
+) -> Next {
+    let leaves = match lost {
+        LostLease::Refused => {
+            !processor.gave_back || protocol.mutated(Mutation::LateGiveBackUnannounced)
+        }
+        LostLease::RanOut => {
+            !processor.gave_back && protocol.mutated(Mutation::LeavesWhenLeaseRanOut)
+        }
+    };
+    if leaves {
+        Next::Leave
+    } else {
+        Next::Go(Step::ReleaseForTailCall)
+    }
+}
+
+/// The turn is over.
+pub fn time_up(protocol: &Protocol, state: &mut State, slot: u8) {
+    let Some(mut processor) = state.processors[slot as usize] else {
+        return;
+    };
+    spend(&mut state.budget.time_ups);
+    processor.step = stop(protocol);
+    state.processors[slot as usize] = Some(processor);
+}
+
+/// Rule 6: release, and go on to the tail call also when that is refused; rule 10: unless too many
+/// turns in a row settled nothing.
+pub(crate) fn release_for_tail_call(
+    protocol: &Protocol,
+    state: &mut State,
+    processor: &mut Processor,
+) -> Next {
+    let released = free(protocol, state, processor);
+    if !released && protocol.mutated(Mutation::NoTailCallAfterRefusedRelease) {
+        return Next::Leave;
+    }
+    if let (true, Some(bound)) = (released, protocol.idle_bound) {
+        let turns = state.control.idle_turns;
+        state.control.idle_turns = if processor.settled {
+            0
+        } else {
+            (turns + 1).min(bound + 1)
+        };
+    }
+    let bound = protocol.idle_bound.unwrap_or(u8::MAX);
+    if state.control.idle_turns > bound && !protocol.mutated(Mutation::NoIdleBound) {
+        state.history.lost = true;
+        return Next::Leave;
+    }
+    if protocol.idle_bound.is_some() {
+        let calls = state.history.idle_tail_calls;
+        let idle = if processor.settled { 0 } else { calls + 1 };
+        state.history.idle_tail_calls = idle.min(bound + 1);
+    }
+    Next::Go(Step::TailCall)
+}
+
+/// Rule 6: publish the tail call.
+pub(crate) fn tail_call(protocol: &Protocol, state: &mut State) -> Next {
+    state.tail_calls += 1;
+    if protocol.mutated(Mutation::TailCallBeforeRelease) {
+        return Next::Go(Step::ReleaseAfterTailCall);
+    }
+    Next::Leave
+}

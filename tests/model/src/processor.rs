@@ -1,0 +1,205 @@
+//! One invocation attempt of `process-tasks`: how it starts, steps, and ends.
+//!
+//! The model has one slot for running tasks where the code has ten. Each step is one call to the
+//! table, or one publish; anything may happen between two of them.
+
+use crate::action::{Action, Fate};
+use crate::mutation::Mutation;
+use crate::protocol::{Protocol, spend};
+use crate::state::{Message, Owner, Processor, State, Status, Step};
+use crate::{lease, newest_first};
+
+/// What a step leads to.
+pub(crate) enum Next {
+    /// The same invocation goes on.
+    Go(Step),
+    /// The invocation succeeds, so its message is done with.
+    Leave,
+    /// The invocation fails, so its message comes again.
+    Fail,
+}
+
+/// What can happen to the processors.
+pub fn actions(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
+    for (slot, processor) in (0..).zip(&state.processors) {
+        let Some(processor) = processor else { continue };
+        step_actions(state, slot, processor, actions);
+        if lease::heartbeat_matters(protocol, state, processor) {
+            actions.push(Action::Heartbeat(slot));
+        }
+        if lease::may_notice_the_end(processor) {
+            actions.push(Action::NoticeLeaseEnd(slot));
+        }
+        let looks = matches!(processor.step, Step::Look { .. } | Step::Linger { .. });
+        if looks && processor.lost_lease.is_none() && state.budget.time_ups > 0 {
+            actions.push(Action::TimeUp(slot));
+        }
+        // Before its first write, a death is only a redelivery.
+        if state.budget.crashes > 0 && processor.step != Step::Acquire {
+            actions.push(Action::CrashProcessor(slot));
+        }
+    }
+}
+
+fn step_actions(state: &State, slot: u8, processor: &Processor, actions: &mut Vec<Action>) {
+    // The linger outlasts the lag: it ends when the index shows all that it waits for.
+    let waits = matches!(processor.step, Step::Linger { awaits } if awaits & state.lagging() != 0);
+    if waits && processor.lost_lease.is_none() {
+        return;
+    }
+    actions.push(Action::Process(slot, Fate::Works));
+    let writes = !matches!(processor.step, Step::Look { .. } | Step::Linger { .. });
+    if writes && state.budget.lost_responses > 0 {
+        actions.push(Action::Process(slot, Fate::ResponseLost));
+    }
+    if processor.step == Step::TailCall && state.budget.errors > 0 {
+        actions.push(Action::Process(slot, Fate::Fails));
+    }
+    if matches!(processor.step, Step::Run { .. }) && state.budget.give_backs > 0 {
+        actions.push(Action::GiveBack(slot, Fate::Works));
+        if state.budget.lost_responses > 0 {
+            actions.push(Action::GiveBack(slot, Fate::ResponseLost));
+        }
+    }
+}
+
+/// Starts an invocation attempt in a free slot.
+pub fn start(protocol: &Protocol, state: &mut State, slot: u8, message: Message) {
+    let owner = if protocol.mutated(Mutation::OwnerIsMessageId) {
+        Owner::Message(message.id)
+    } else {
+        Owner::Attempt(slot)
+    };
+    state.processors[slot as usize] = Some(Processor {
+        step: Step::Acquire,
+        message,
+        owner,
+        requested_moved: false,
+        holds: false,
+        lost_lease: None,
+        gave_back: false,
+        settled: false,
+        gave_back_late: false,
+    });
+}
+
+/// One step of a processor.
+pub fn step(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
+    let Some(mut processor) = state.processors[slot as usize] else {
+        return;
+    };
+    if fate == Fate::Fails {
+        spend(&mut state.budget.errors);
+        let swallowed = protocol.mutated(Mutation::TailCallErrorSwallowed);
+        let next = if swallowed { Next::Leave } else { Next::Fail };
+        return advance(state, slot, processor, next);
+    }
+    let next = match processor.step {
+        Step::Acquire => lease::acquire(protocol, state, &mut processor),
+        Step::Look { below, lingered } => {
+            newest_first::look(protocol, state, &mut processor, below, lingered)
+        }
+        Step::Take { task, lingered } => newest_first::take(protocol, state, slot, task, lingered),
+        Step::Run { task, .. } => {
+            newest_first::settle(protocol, state, slot, &mut processor, task, Status::Done)
+        }
+        Step::Linger { .. } => newest_first::linger(protocol, &processor),
+        Step::Release => lease::release(protocol, state, &mut processor),
+        Step::ReleaseForTailCall => lease::release_for_tail_call(protocol, state, &mut processor),
+        Step::TailCall => lease::tail_call(protocol, state),
+        Step::ReleaseAfterTailCall => {
+            lease::free(protocol, state, &mut processor);
+            Next::Leave
+        }
+    };
+    finish(state, slot, processor, next, fate);
+}
+
+/// The processor gives its task back.
+pub fn give_back(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
+    let Some(mut processor) = state.processors[slot as usize] else {
+        return;
+    };
+    let Step::Run { task, .. } = processor.step else {
+        return;
+    };
+    spend(&mut state.budget.give_backs);
+    let next = newest_first::settle(protocol, state, slot, &mut processor, task, Status::Pending);
+    finish(state, slot, processor, next, fate);
+}
+
+/// A lost answer leaves the processor where it was, to repeat the call.
+fn finish(state: &mut State, slot: u8, processor: Processor, next: Next, fate: Fate) {
+    if fate == Fate::Works {
+        return advance(state, slot, processor, next);
+    }
+    spend(&mut state.budget.lost_responses);
+    if let Some(before) = &mut state.processors[slot as usize] {
+        // What the table knows has changed; what the processor knows has not, save that a lease
+        // written in its name runs, and what it did is done.
+        before.holds = processor.holds;
+        before.settled = processor.settled;
+        before.gave_back = processor.gave_back;
+        before.gave_back_late = processor.gave_back_late;
+    }
+}
+
+fn advance(state: &mut State, slot: u8, processor: Processor, next: Next) {
+    match next {
+        Next::Go(step) => state.processors[slot as usize] = Some(Processor { step, ..processor }),
+        Next::Leave => retire(state, slot),
+        Next::Fail => fail(state, slot),
+    }
+}
+
+/// The platform delivers the message of a failed attempt again, until its retries are used up.
+pub fn fail(state: &mut State, slot: u8) {
+    let Some(processor) = state.processors[slot as usize] else {
+        return;
+    };
+    let mine =
+        |status| matches!(status, Status::Taken { token: Owner::Attempt(by), .. } if by == slot);
+    state.history.stranded |= state.tasks.iter().any(|task| mine(task.status));
+    state.history.lost |= processor.gave_back_late;
+    retire(state, slot);
+    let Message { id, retries } = processor.message;
+    if retries > 0 {
+        state.put_message(Message {
+            id,
+            retries: retries - 1,
+        });
+    } else {
+        state.message_is_gone(id);
+    }
+}
+
+/// The attempt is over: nobody will use its UUID again.
+fn retire(state: &mut State, slot: u8) {
+    state.processors[slot as usize] = None;
+    let gone = Owner::Attempt(slot);
+    if let Some((owner, _)) = &mut state.control.owner
+        && *owner == gone
+    {
+        *owner = Owner::Gone;
+    }
+    if let Some((_, token)) = &mut state.sweeping
+        && *token == gone
+    {
+        *token = Owner::Gone;
+    }
+    for task in &mut state.tasks {
+        if let Status::Taken { token, .. } = &mut task.status
+            && *token == gone
+        {
+            *token = Owner::Gone;
+        }
+    }
+}
+
+/// The beginning of a pass over the index.
+pub fn pass(protocol: &Protocol, lingered: bool) -> Step {
+    Step::Look {
+        below: protocol.tasks,
+        lingered,
+    }
+}

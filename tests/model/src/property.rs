@@ -1,0 +1,74 @@
+//! What must hold in every state. A property about waiting is put as one about *quiet* states:
+//! nothing in flight and nobody at work, so what waits there would wait for ever.
+
+use crate::protocol::Protocol;
+use crate::state::{State, Status, Step};
+use stateright::Property;
+
+/// W1.
+pub const NO_TASK_WAITS_ALONE: &str = "W1 no due task waits while nobody is awake";
+/// W2.
+pub const ONE_PROCESSOR: &str = "W2 one processor at a time holds an unexpired lease";
+/// W3.
+pub const WAKE_UPS_BY_ACTIVATION: &str = "W3 notifications are bounded by activations";
+/// S1, for leases.
+pub const ONE_WORKER: &str = "S1 one worker at a time runs a task under an unexpired lease";
+/// S1, for late workers.
+pub const NO_TRESPASS: &str = "S1 nobody changes a task that another holds, or that is settled";
+/// S3, as far as the protocol goes.
+pub const NO_TASK_STRANDED: &str = "S3 no task stays TAKEN, unless its worker died";
+/// Rule 10.
+pub const NO_ENDLESS_IDLING: &str = "rule 10 turns that settle nothing do not call on for ever";
+
+/// All properties. `W1` allows a lost notification, and rule 10 giving up, to be found by the sweep
+/// only; it does not allow for a crash, since the platform delivers the message of a dead attempt
+/// again.
+pub fn properties() -> Vec<Property<Protocol>> {
+    vec![
+        Property::always(NO_TASK_WAITS_ALONE, |_, state: &State| {
+            let waits = state
+                .tasks
+                .iter()
+                .any(|task| task.status == Status::Pending);
+            !(state.quiet() && waits) || state.history.lost
+        }),
+        Property::always(ONE_PROCESSOR, |_, state: &State| {
+            state
+                .processors
+                .iter()
+                .flatten()
+                .filter(|processor| processor.holds)
+                .count()
+                <= 1
+        }),
+        Property::always(WAKE_UPS_BY_ACTIVATION, |_, state: &State| {
+            state.history.published <= state.history.acquired + 1
+        }),
+        Property::always(ONE_WORKER, |protocol: &Protocol, state: &State| {
+            (0..protocol.tasks).all(|number| workers(state, number) <= 1)
+        }),
+        Property::always(NO_TRESPASS, |_, state: &State| !state.history.trespass),
+        Property::always(NO_TASK_STRANDED, |_, state: &State| {
+            let taken = state
+                .tasks
+                .iter()
+                .any(|t| matches!(t.status, Status::Taken { .. }));
+            !(state.quiet() && taken) || state.history.stranded
+        }),
+        Property::always(NO_ENDLESS_IDLING, |protocol: &Protocol, state: &State| {
+            protocol
+                .idle_bound
+                .is_none_or(|bound| state.history.idle_tail_calls <= bound)
+        }),
+    ]
+}
+
+fn workers(state: &State, number: u8) -> usize {
+    let runs = |step| matches!(step, Step::Run { task, live: true } if task == number);
+    state
+        .processors
+        .iter()
+        .flatten()
+        .filter(|processor| runs(processor.step))
+        .count()
+}

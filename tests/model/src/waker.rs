@@ -1,0 +1,157 @@
+//! Rules 1 and 9: asking for a wake-up.
+//!
+//! `trigger` does this once for each stream batch and each tail call, the sweep for what it finds.
+//! Counting the request and deciding by the *same* answer is the point: a holder that releases
+//! before the count is not live in the answer, and one that releases after it is refused.
+
+use crate::action::{Action, Fate};
+use crate::mutation::Mutation;
+use crate::protocol::{Protocol, spend};
+use crate::state::{Message, Source, State, Waker, WakerStep};
+
+/// What can happen to the wakers.
+pub fn actions(state: &State, actions: &mut Vec<Action>) {
+    for (position, waker) in (0..).zip(&state.wakers) {
+        actions.push(Action::Wake(position, Fate::Works));
+        if state.budget.lost_responses > 0 && waker.step != WakerStep::ReadFirst {
+            actions.push(Action::Wake(position, Fate::ResponseLost));
+        }
+        if state.budget.errors > 0 && waker.step == WakerStep::Publish {
+            actions.push(Action::Wake(position, Fate::Fails));
+        }
+        // Before its first write, a death is only a delay.
+        if state.budget.crashes > 0 && waker.step > first_step_written() {
+            actions.push(Action::CrashWaker(position));
+        }
+    }
+}
+
+fn first_step_written() -> WakerStep {
+    WakerStep::Add { saw_live: None }
+}
+
+/// Starts the handling of an event.
+pub fn start(protocol: &Protocol, state: &mut State, source: Source) {
+    let event = state.fresh_event();
+    state.put_waker(Waker {
+        source,
+        event,
+        step: first_step(protocol),
+    });
+}
+
+fn first_step(protocol: &Protocol) -> WakerStep {
+    if protocol.mutated(Mutation::LeaseReadBeforeAdd) {
+        WakerStep::ReadFirst
+    } else {
+        first_step_written()
+    }
+}
+
+/// One step of rule 1.
+pub fn step(protocol: &Protocol, state: &mut State, position: u8, fate: Fate) {
+    let waker = state.wakers.remove(position as usize);
+    let next = match (waker.step, fate) {
+        (_, Fate::Fails) => {
+            spend(&mut state.budget.errors);
+            if protocol.mutated(Mutation::PublishErrorSwallowed) {
+                return;
+            }
+            return fail(protocol, state, waker);
+        }
+        (WakerStep::ReadFirst, _) => Some(WakerStep::Add {
+            saw_live: Some(state.control.live),
+        }),
+        (WakerStep::Add { saw_live }, _) => add(protocol, state, &waker, saw_live),
+        (WakerStep::Mark, _) => mark(state, &waker),
+        (WakerStep::Publish, _) => {
+            publish(protocol, state, waker.source, fate);
+            None
+        }
+    };
+    let next = if fate == Fate::ResponseLost {
+        spend(&mut state.budget.lost_responses);
+        Some(waker.step)
+    } else {
+        next
+    };
+    if let Some(step) = next {
+        state.put_waker(Waker { step, ..waker });
+    }
+}
+
+/// Rule 1: `ADD requested 1`, reading the item back; go on only if no live lease is seen, nor
+/// (rule 9) the marker of another event. The sweep goes on even so: it comes when a marker should
+/// have led to something and did not.
+fn add(
+    protocol: &Protocol,
+    state: &mut State,
+    waker: &Waker,
+    saw_live: Option<bool>,
+) -> Option<WakerStep> {
+    if !(protocol.mutated(Mutation::RequestWithoutAdd) && state.control.live) {
+        for processor in state.processors.iter_mut().flatten() {
+            processor.requested_moved = true;
+        }
+    }
+    if saw_live.unwrap_or(state.control.live) {
+        return None;
+    }
+    if protocol.mutated(Mutation::NoMarker) {
+        return Some(WakerStep::Publish);
+    }
+    let own_may_pass = !protocol.mutated(Mutation::MarkerWithoutOwner);
+    let stopped = match state.control.marker {
+        None => false,
+        Some(marker) => !(marker == waker.event && own_may_pass),
+    };
+    if stopped && waker.source != Source::Sweep {
+        None
+    } else {
+        Some(WakerStep::Mark)
+    }
+}
+
+/// Rule 9: sets the marker, on condition that there is no live lease, and no marker but our own.
+/// When this is refused, another event has announced a notification, or somebody has acquired
+/// since our request was counted, and will look.
+fn mark(state: &mut State, waker: &Waker) -> Option<WakerStep> {
+    let foreign = state
+        .control
+        .marker
+        .is_some_and(|marker| marker != waker.event);
+    if state.control.live || (foreign && waker.source != Source::Sweep) {
+        return None;
+    }
+    state.control.marker = Some(waker.event);
+    Some(WakerStep::Publish)
+}
+
+fn publish(protocol: &Protocol, state: &mut State, source: Source, fate: Fate) {
+    let id = state.fresh_message();
+    state.put_message(Message {
+        id,
+        retries: protocol.retries,
+    });
+    if protocol.counts && source != Source::Sweep && fate == Fate::Works {
+        state.history.published = state.history.published.saturating_add(1);
+    }
+}
+
+/// A waker dies.
+pub fn crash(protocol: &Protocol, state: &mut State, position: u8) {
+    spend(&mut state.budget.crashes);
+    let waker = state.wakers.remove(position as usize);
+    fail(protocol, state, waker);
+}
+
+/// A stream batch is retried under the same event id; nothing else is.
+fn fail(protocol: &Protocol, state: &mut State, waker: Waker) {
+    match waker.source {
+        Source::Stream => state.put_waker(Waker {
+            step: first_step(protocol),
+            ..waker
+        }),
+        Source::TailCall | Source::Sweep => state.history.lost = true,
+    }
+}

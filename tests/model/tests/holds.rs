@@ -1,0 +1,243 @@
+//! The protocol holds in every reachable state of these worlds.
+//!
+//! Each test prints what it explored. `FRESHQ_SOAK=1` makes the worlds larger: more tasks, more
+//! faults together, minutes instead of seconds.
+
+use model::{Budget, Protocol, drain};
+
+/// A small world for every day, and a larger one when soaking.
+fn world(everyday: Protocol, soak: Protocol) -> Protocol {
+    let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
+    if soaks { soak } else { everyday }
+}
+
+fn with(tasks: u8, budget: Budget) -> Protocol {
+    Protocol {
+        budget,
+        ..Protocol::with_tasks(tasks)
+    }
+}
+
+fn holds(world: Protocol) {
+    let tasks = world.tasks;
+    let report = world.explore();
+    eprintln!("wake protocol: {report} ({tasks} tasks)");
+    assert!(report.violations.is_empty(), "{report}");
+    assert!(report.unique > 1, "nothing was explored");
+}
+
+fn drains(world: Protocol) {
+    let tasks = world.tasks;
+    let drain = drain::walk(&world);
+    let drain::Drain {
+        states,
+        transitions,
+        drained,
+        stuck,
+    } = &drain;
+    eprintln!(
+        "wake protocol: {states} unique states, {transitions} transitions, each leads to one of \
+         {drained} drained states ({tasks} tasks)"
+    );
+    assert_eq!(
+        *stuck, None,
+        "a state from which the queue cannot be emptied"
+    );
+    assert!(*drained > 0);
+}
+
+#[test]
+fn without_faults() {
+    holds(world(
+        with(4, Budget::default()),
+        with(
+            4,
+            Budget {
+                time_ups: 1,
+                ..Budget::default()
+            },
+        ),
+    ));
+}
+
+#[test]
+fn crash_and_duplicate() {
+    let budget = Budget {
+        crashes: 1,
+        duplicates: 1,
+        ..Budget::default()
+    };
+    holds(world(with(2, budget), with(3, budget)));
+}
+
+#[test]
+fn crash_and_failed_publish_around_the_tail_call() {
+    let budget = Budget {
+        crashes: 1,
+        errors: 1,
+        time_ups: 1,
+        ..Budget::default()
+    };
+    holds(world(with(2, budget), with(3, budget)));
+}
+
+#[test]
+fn slow_holder_who_gives_back() {
+    let budget = Budget {
+        slow_processors: 1,
+        slow_runs: 1,
+        give_backs: 1,
+        time_ups: 1,
+        ..Budget::default()
+    };
+    let more = Budget {
+        crashes: 1,
+        ..budget
+    };
+    holds(world(with(2, budget), with(2, more)));
+}
+
+#[test]
+fn slow_holder_who_dies() {
+    let budget = Budget {
+        crashes: 1,
+        slow_processors: 1,
+        give_backs: 1,
+        ..Budget::default()
+    };
+    let more = Budget {
+        errors: 1,
+        time_ups: 1,
+        marker_ends: 1,
+        give_backs: 0,
+        ..budget
+    };
+    holds(world(with(2, budget), with(2, more)));
+}
+
+#[test]
+fn lost_response() {
+    let budget = Budget {
+        lost_responses: 1,
+        time_ups: 1,
+        ..Budget::default()
+    };
+    let more = Budget {
+        duplicates: 1,
+        ..budget
+    };
+    holds(world(with(2, budget), with(2, more)));
+}
+
+#[test]
+fn lost_response_of_a_slow_holder() {
+    let budget = Budget {
+        lost_responses: 1,
+        slow_processors: 1,
+        ..Budget::default()
+    };
+    let more = Budget {
+        give_backs: 1,
+        time_ups: 1,
+        ..budget
+    };
+    holds(world(with(2, budget), with(2, more)));
+}
+
+#[test]
+fn lost_notification() {
+    let budget = Budget {
+        losses: 1,
+        crashes: 1,
+        marker_ends: 1,
+        ..Budget::default()
+    };
+    holds(world(with(2, budget), with(3, budget)));
+}
+
+#[test]
+fn sweep_that_comes_while_others_work() {
+    let budget = Budget {
+        slow_runs: 1,
+        give_backs: 1,
+        early_sweeps: 1,
+        ..Budget::default()
+    };
+    let more = Budget {
+        crashes: 1,
+        slow_processors: 1,
+        ..budget
+    };
+    let sweeping = |budget| Protocol {
+        sweep: true,
+        ..with(2, budget)
+    };
+    holds(world(sweeping(budget), sweeping(more)));
+}
+
+#[test]
+fn notifications_by_activation() {
+    let budget = Budget {
+        duplicates: 1,
+        ..Budget::default()
+    };
+    let more = Budget {
+        crashes: 1,
+        ..budget
+    };
+    let counting = |budget| Protocol {
+        counts: true,
+        ..with(3, budget)
+    };
+    holds(world(counting(budget), counting(more)));
+}
+
+#[test]
+fn turns_that_settle_nothing() {
+    let budget = Budget {
+        time_ups: Budget::UNLIMITED,
+        crashes: 1,
+        ..Budget::default()
+    };
+    let bounded = |tasks| Protocol {
+        idle_bound: Some(2),
+        ..with(tasks, budget)
+    };
+    holds(world(bounded(2), bounded(3)));
+}
+
+#[test]
+fn the_queue_can_always_be_emptied() {
+    let budget = Budget {
+        slow_processors: 1,
+        give_backs: 1,
+        time_ups: 1,
+        ..Budget::default()
+    };
+    let more = Budget {
+        duplicates: 1,
+        time_ups: 0,
+        ..budget
+    };
+    drains(world(with(2, budget), with(2, more)));
+}
+
+#[test]
+fn the_sweep_can_always_empty_the_queue() {
+    let budget = Budget {
+        losses: 1,
+        crashes: 1,
+        slow_runs: 1,
+        ..Budget::default()
+    };
+    let more = Budget {
+        give_backs: 1,
+        early_sweeps: 1,
+        ..budget
+    };
+    let sweeping = |budget| Protocol {
+        sweep: true,
+        ..with(2, budget)
+    };
+    drains(world(sweeping(budget), sweeping(more)));
+}
