@@ -1,0 +1,107 @@
+import { Stack } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { LifoQueue } from '../../infra/constructs/lifo-queue';
+import { TaskRunner } from '../../infra/constructs/task-runner';
+import { newApp, type Statement, Synthesized } from './synthesis';
+
+const prod = Synthesized.environment('prod');
+
+function allow(actions: string[], resources: string[], conditions?: unknown): Statement {
+  return { effect: 'Allow', actions, resources, ...(conditions !== undefined && { conditions }) };
+}
+
+/** What every function may do besides its work. */
+function ownLogsTracesAndFailures(name: string): Statement[] {
+  return [
+    allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [`${name}/logs.Arn`]),
+    allow(['sqs:SendMessage'], [`${name}/failures.Arn`]),
+    allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], ['*']),
+  ];
+}
+
+const TABLE = 'task-table/table.Arn';
+const INDEX = 'task-table/table.Arn/index/task-status-created-index';
+const WORK: Record<string, Statement[]> = {
+  'create-tasks': [allow(['dynamodb:PutItem'], [TABLE])],
+  trigger: [
+    allow(['dynamodb:UpdateItem'], [TABLE], {
+      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['#processor'] },
+      Null: { 'dynamodb:LeadingKeys': 'false' },
+    }),
+    allow(['sns:Publish'], ['process-tasks-topic/topic']),
+    allow(
+      ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],
+      ['task-table/table.StreamArn'],
+    ),
+  ],
+  'process-tasks': [
+    allow(['dynamodb:Query'], [INDEX]),
+    allow(['dynamodb:UpdateItem'], [TABLE]),
+    allow(['sns:Publish'], ['process-tasks-topic/topic', 'trigger-topic/topic']),
+  ],
+  'sweep-tasks': [
+    allow(['dynamodb:Query'], [INDEX]),
+    allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [TABLE]),
+    allow(['sns:Publish'], ['process-tasks-topic/topic']),
+  ],
+};
+
+test.each(Object.keys(WORK))('%s may do its work and nothing else', (name) => {
+  expect(prod.policy(`${name}/role`)).toEqual([...ownLogsTracesAndFailures(name), ...(WORK[name] ?? [])]);
+});
+
+test('the schedule of the sweep may invoke the sweep and nothing else', () => {
+  expect(prod.policy('sweep-tasks/every-minute/role')).toEqual([
+    allow(['lambda:InvokeFunction'], ['sweep-tasks/function.Arn']),
+    allow(['sqs:SendMessage'], ['sweep-tasks/every-minute/undelivered.Arn']),
+  ]);
+});
+
+test('the role of a schedule is for schedules of this account only', () => {
+  const { AssumeRolePolicyDocument } = prod.at('sweep-tasks/every-minute/role').Properties;
+  expect(AssumeRolePolicyDocument.Statement).toEqual([
+    {
+      Action: 'sts:AssumeRole',
+      Effect: 'Allow',
+      Principal: { Service: 'scheduler.amazonaws.com' },
+      Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+    },
+  ]);
+});
+
+test('there are no other policies, and X-Ray is the only wildcard', () => {
+  const policies = prod.all('AWS::IAM::Policy');
+  expect(policies).toHaveLength(Object.keys(WORK).length + 1);
+  const wide = policies
+    .flatMap((policy) => prod.statements(policy))
+    .filter(({ resources, actions }) => [...resources, ...actions].some((part) => part.includes('*')));
+  for (const { actions } of wide)
+    expect(actions).toEqual(['xray:PutTraceSegments', 'xray:PutTelemetryRecords']);
+  expect(wide).toHaveLength(Object.keys(WORK).length);
+});
+
+test('only SNS may invoke functions, each its own topic', () => {
+  const permissions = prod
+    .all('AWS::Lambda::Permission')
+    .map(({ Properties }) => [
+      prod.readable(Properties.FunctionName),
+      Properties.Principal,
+      prod.readable(Properties.SourceArn),
+    ]);
+  expect(permissions.sort()).toEqual([
+    ['process-tasks/function.Arn', 'sns.amazonaws.com', 'process-tasks-topic/topic'],
+    ['trigger/function.Arn', 'sns.amazonaws.com', 'trigger-topic/topic'],
+  ]);
+});
+
+test('grantCreate lets a principal invoke create-tasks and nothing else', () => {
+  const stack = new Stack(newApp(), 'test');
+  const queue = new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated() });
+  const role = new Role(stack, 'writer', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
+  const grant = queue.grantCreate(role);
+  grant.assertSuccess();
+  const synthesized = new Synthesized(stack, 'test');
+  expect(synthesized.policy('writer')).toEqual([
+    allow(['lambda:InvokeFunction'], ['queue/create-tasks/function.Arn']),
+  ]);
+});

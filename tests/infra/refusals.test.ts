@@ -1,0 +1,167 @@
+import { Duration } from 'aws-cdk-lib';
+import type { LifoQueueProps } from '../../infra/constructs/lifo-queue';
+import { TaskRunner } from '../../infra/constructs/task-runner';
+import { InvalidConfiguration } from '../../infra/problem';
+import { settingsProblems } from '../../infra/rules';
+import { type PartialQueueSettings, resolveSettings } from '../../infra/settings';
+import { Synthesized } from './synthesis';
+
+const { seconds, minutes, millis, days } = Duration;
+
+function settingsRefused(settings: PartialQueueSettings): string[] {
+  return settingsProblems(resolveSettings(settings)).map(({ setting }) => setting);
+}
+
+test('the defaults are accepted', () => {
+  expect(settingsRefused({})).toEqual([]);
+});
+
+const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][] = [
+  [
+    'turn + task timeout + margin > function timeout',
+    { processing: { turn: seconds(81) } },
+    'processing.functionTimeout',
+  ],
+  [
+    'function timeout beyond Lambda',
+    { processing: { functionTimeout: seconds(901), maxEventAge: minutes(60) } },
+    'processing.functionTimeout',
+  ],
+  [
+    'fractions of a second',
+    { processing: { functionTimeout: millis(120_500) } },
+    'processing.functionTimeout',
+  ],
+  ['index lag as long as the turn', { processing: { turn: seconds(2) } }, 'processing.indexLag'],
+  [
+    'three heartbeats > processor lease',
+    { processing: { heartbeat: seconds(7) } },
+    'processing.processorLease',
+  ],
+  ['clock skew uses the lease up', { processing: { clockSkew: seconds(15) } }, 'processing.clockSkew'],
+  [
+    'processor lease outlives the wait for the retry',
+    { processing: { processorLease: seconds(61) } },
+    'processing.processorLease',
+  ],
+  [
+    'notification marker outlives the sweep',
+    { processing: { notificationMarker: seconds(61) } },
+    'processing.notificationMarker',
+  ],
+  [
+    'event age that forbids the retry',
+    { processing: { maxEventAge: seconds(60) } },
+    'processing.maxEventAge',
+  ],
+  [
+    'event age shorter than timeout + wait',
+    { processing: { maxEventAge: seconds(179) } },
+    'processing.maxEventAge',
+  ],
+  [
+    'event age shorter than two retries',
+    { processing: { retryAttempts: 2, maxEventAge: seconds(419) } },
+    'processing.maxEventAge',
+  ],
+  [
+    'event age below Lambda',
+    { processing: { retryAttempts: 0, maxEventAge: seconds(59) } },
+    'processing.maxEventAge',
+  ],
+  ['three retries', { processing: { retryAttempts: 3 } }, 'processing.retryAttempts'],
+  ['no reserved concurrency', { processing: { reservedConcurrency: 0 } }, 'processing.reservedConcurrency'],
+  [
+    'half a reserved concurrency',
+    { processing: { reservedConcurrency: 0.5 } },
+    'processing.reservedConcurrency',
+  ],
+  ['no slots', { processing: { slots: 0 } }, 'processing.slots'],
+  ['too little memory', { processing: { memorySize: 64 } }, 'processing.memorySize'],
+  ['no idle turns', { processing: { maxIdleTurns: 0 } }, 'processing.maxIdleTurns'],
+  ['no time for a task', { processing: { taskTimeout: millis(0) } }, 'processing.taskTimeout'],
+  ['no pause', { processing: { pause: millis(0) } }, 'processing.pause'],
+  ['no batch', { stream: { batchSize: 0 } }, 'stream.batchSize'],
+  ['a batch beyond Lambda', { stream: { batchSize: 10_001 } }, 'stream.batchSize'],
+  ['a window beyond Lambda', { stream: { batchWindow: seconds(301) } }, 'stream.batchWindow'],
+  ['a window of milliseconds', { stream: { batchWindow: millis(500) } }, 'stream.batchWindow'],
+  ['stream retries beyond Lambda', { stream: { retryAttempts: 10_001 } }, 'stream.retryAttempts'],
+  ['record age below Lambda', { stream: { maxRecordAge: seconds(59) } }, 'stream.maxRecordAge'],
+  ['record age beyond the stream', { stream: { maxRecordAge: days(8) } }, 'stream.maxRecordAge'],
+  ['backoff upside down', { tasks: { retryBase: minutes(6) } }, 'tasks.retryMax'],
+  ['default expiry beyond the longest', { tasks: { maxTtl: minutes(30) } }, 'tasks.maxTtl'],
+  ['no expiry', { tasks: { defaultTtl: seconds(0) } }, 'tasks.defaultTtl'],
+  ['retention in fractions', { tasks: { successRetention: millis(1) } }, 'tasks.successRetention'],
+  ['no attempts', { tasks: { maxAttempts: 0 } }, 'tasks.maxAttempts'],
+  ['negative busy returns', { tasks: { maxBusyReturns: -1 } }, 'tasks.maxBusyReturns'],
+];
+
+test.each(REFUSED)('refused: %s', (_rule, settings, setting) => {
+  expect(settingsRefused(settings)).toContain(setting);
+});
+
+const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
+  ['turn + task timeout + margin = function timeout', { processing: { turn: seconds(80) } }],
+  [
+    'three heartbeats = processor lease',
+    { processing: { heartbeat: seconds(5), processorLease: seconds(15) } },
+  ],
+  ['a lease as long as the wait for the retry', { processing: { processorLease: seconds(60) } }],
+  ['event age = timeout + wait', { processing: { maxEventAge: seconds(180) } }],
+  ['a minute of event age without a retry', { processing: { retryAttempts: 0, maxEventAge: seconds(60) } }],
+  ['a long lease without a retry', { processing: { retryAttempts: 0, processorLease: seconds(90) } }],
+  ["the stream's limits", { stream: { batchSize: 1, batchWindow: seconds(300), maxRecordAge: days(7) } }],
+  ['no notification marker', { processing: { notificationMarker: millis(0) } }],
+];
+
+test.each(ACCEPTED)('accepted: %s', (_limit, settings) => {
+  expect(settingsRefused(settings)).toEqual([]);
+});
+
+test('the message says every rule and every remedy at once', () => {
+  const build = () =>
+    Synthesized.queue({
+      processing: { turn: seconds(90), heartbeat: seconds(10) },
+      stream: { batchSize: 0 },
+      runner: TaskRunner.simulated({ capacity: 0 }),
+      expectedTasksPerSecond: -1,
+    });
+  expect(build).toThrow(InvalidConfiguration);
+  expect(build).toThrow(/^test\/queue cannot work as configured:/);
+  for (const part of [
+    /processing\.functionTimeout: turn \(90 s\) \+ taskTimeout \(30 s\) \+ deadlineMargin \(10 s\) = 130 s is more than the function's timeout of 120 s/,
+    /Remedy: raise functionTimeout to at least 130 s/,
+    /processing\.processorLease: three heartbeats of 10 s do not fit into a lease of 20 s/,
+    /Remedy: lengthen processorLease to at least 30 s, or shorten heartbeat/,
+    /stream\.batchSize: 0 is not a whole number from 1 to 10000/,
+    /runner\.capacity: 0 is not a whole number/,
+    /expectedTasksPerSecond: -1 is not a rate/,
+  ]) {
+    expect(build).toThrow(part);
+  }
+});
+
+test.each<[string, Partial<LifoQueueProps>, RegExp]>([
+  ['no tasks', { simulation: { load: { every: minutes(1), tasks: 0 } } }, /simulation\.load\.tasks/],
+  [
+    'seconds',
+    { simulation: { load: { every: seconds(90), tasks: 1 } } },
+    /simulation\.load\.every: 90 s is not whole minutes/,
+  ],
+  ['no time', { simulation: { load: { every: seconds(0), tasks: 1 } } }, /simulation\.load\.every/],
+])('a simulated load of %s is refused', (_load, props, message) => {
+  expect(() => Synthesized.queue(props)).toThrow(message);
+});
+
+describe('the expected load', () => {
+  test.each([undefined, 1, 500])('%s tasks per second pass without a word', (expectedTasksPerSecond) => {
+    expect(Synthesized.queue({ expectedTasksPerSecond }).warnings()).toEqual([]);
+  });
+
+  test('beyond one index partition is warned of', () => {
+    const [warning, ...others] = Synthesized.queue({ expectedTasksPerSecond: 501 }).warnings();
+    expect(others).toEqual([]);
+    expect(warning).toMatch(/expectedTasksPerSecond = 501 is beyond what one queue sustains/);
+    expect(warning).toMatch(/Split the load over several LifoQueue constructs/);
+  });
+});
