@@ -110,7 +110,10 @@ function buildWithCargoLambda(props: RustRunnerProps, outputDir: string): void {
     ...machineFlags,
   ];
   try {
-    const { status, error } = spawnSync('cargo', [...command, ...args], { stdio: ['ignore', 2, 2] });
+    const { status, error } = spawnSync('cargo', [...command, ...args], {
+      stdio: ['ignore', 2, 2],
+      env: process.env,
+    });
     const bootstrap = join(lambdaDir, props.binary, 'bootstrap');
     if (error !== undefined || status !== 0 || !existsSync(bootstrap)) {
       const reason = error?.message ?? `cargo ended with status ${status}`;

@@ -1,0 +1,63 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ROOT } from './synthesis';
+
+let out: string;
+
+beforeEach(() => {
+  out = mkdtempSync(join(tmpdir(), 'freshq-apps-'));
+});
+
+afterEach(() => {
+  rmSync(out, { recursive: true, force: true });
+});
+
+/** Runs an app as the CDK CLI runs it: its command in its directory, the context in a variable. */
+function synthesize(directory: string, context: Record<string, unknown> = {}): string[] {
+  const { app } = JSON.parse(readFileSync(join(directory, 'cdk.json'), 'utf8'));
+  const [command, ...args] = String(app).split(' ');
+  execFileSync(join(ROOT, 'node_modules', '.bin', command ?? ''), args, {
+    cwd: directory,
+    env: { ...process.env, SKIP_BUILD: '1', CDK_OUTDIR: out, CDK_CONTEXT_JSON: JSON.stringify(context) },
+    stdio: 'pipe',
+  });
+  return readdirSync(out).filter((file) => file.endsWith('.template.json'));
+}
+
+test('the app synthesizes the environment that the context names', () => {
+  expect(synthesize(ROOT, { env: 'dev' })).toEqual(['LifoQueue-dev.template.json']);
+});
+
+test('the app is under 30 lines', () => {
+  expect(readFileSync(join(ROOT, 'infra', 'app.ts'), 'utf8').split('\n').length).toBeLessThan(30);
+});
+
+test('another app uses the construct: its own settings, its secret, and a function that may create', () => {
+  expect(synthesize(join(ROOT, 'examples', 'cdk-app'))).toEqual(['Quotes.template.json']);
+  const template = JSON.parse(readFileSync(join(out, 'Quotes.template.json'), 'utf8'));
+  // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
+  const resources: any[] = Object.values(template.Resources);
+  const processTasks = resources.find(({ Properties }) => Properties?.Environment?.Variables?.TASK_RUNNER);
+  expect(processTasks.Properties.Environment.Variables).toMatchObject({
+    DEFAULT_TTL_SECONDS: '120',
+    MAX_ATTEMPTS: '2',
+    TASK_SLOTS: '25',
+    TASK_TIMEOUT_MS: '10000',
+  });
+  expect(JSON.stringify(processTasks.Properties.Environment.Variables.TASK_RUNNER)).toMatch(
+    /https:\/\/quotes\.example\.com\/refresh.*Authorization/,
+  );
+  const producers = resources.filter(
+    ({ Type, Properties }) => Type === 'AWS::IAM::Policy' && Properties.PolicyName.startsWith('producer'),
+  );
+  expect(producers).toHaveLength(1);
+  expect(producers[0].Properties.PolicyDocument.Statement).toMatchObject([
+    {
+      Action: 'lambda:InvokeFunction',
+      Effect: 'Allow',
+      Resource: { 'Fn::GetAtt': [expect.stringMatching(/createtasks/), 'Arn'] },
+    },
+  ]);
+});

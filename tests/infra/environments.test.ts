@@ -1,0 +1,171 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { chooseEnvironments, environmentProblems } from '../../infra/environment-rules';
+import {
+  ENVIRONMENT_NAMES,
+  ENVIRONMENTS,
+  type Environment,
+  type EnvironmentName,
+} from '../../infra/environments';
+import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
+import { environment, newApp, Synthesized } from './synthesis';
+
+const SECRET = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:quotes/token-a1B2c3';
+
+function refused(name: EnvironmentName, changes: Partial<Environment>): string[] {
+  return environmentProblems({ ...environment(name), ...changes }).map(({ setting }) => setting);
+}
+
+describe('choosing', () => {
+  test('every environment when none is named', () => {
+    expect(chooseEnvironments(undefined).map(({ name }) => name)).toEqual(['dev', 'staging', 'prod']);
+  });
+
+  test.each(ENVIRONMENT_NAMES)('%s alone', (name) => {
+    expect(chooseEnvironments(name)).toEqual([environment(name)]);
+  });
+
+  test.each(['qa', '', 'Prod', 7])('"%s" is refused with the names there are', (name) => {
+    expect(() => chooseEnvironments(name)).toThrow(
+      /env: ".*" is not an environment\. Remedy: choose one of dev, staging, prod/,
+    );
+  });
+});
+
+describe('the committed environments', () => {
+  test.each(ENVIRONMENT_NAMES)('%s breaks no rule', (name) => {
+    expect(environmentProblems(environment(name))).toEqual([]);
+  });
+
+  test.each([
+    ['dev', false],
+    ['staging', true],
+    ['prod', true],
+  ] as const)('%s: termination protection %s', (name, protection) => {
+    const app = newApp();
+    const stack = new LifoQueueStack(app, { environment: environment(name) });
+    expect(stack.stackName).toBe(`LifoQueue-${name}`);
+    expect(app.synth().getStackByName(stack.stackName).terminationProtection).toBe(protection);
+  });
+
+  test('tag every resource', () => {
+    const prod = Synthesized.environment('prod');
+    for (const type of [
+      'AWS::DynamoDB::Table',
+      'AWS::Lambda::Function',
+      'AWS::SQS::Queue',
+      'AWS::SNS::Topic',
+    ]) {
+      for (const { Properties } of prod.all(type)) {
+        expect(Properties.Tags).toEqual([
+          { Key: 'application', Value: 'freshq' },
+          { Key: 'environment', Value: 'prod' },
+        ]);
+      }
+    }
+  });
+
+  test('go to the account and region they name, or to those of the credentials', () => {
+    const placed = new LifoQueueStack(newApp(), {
+      environment: { ...environment('dev'), account: '123456789012', region: 'eu-central-1' },
+    });
+    expect([placed.account, placed.region]).toEqual(['123456789012', 'eu-central-1']);
+    expect(Synthesized.environment('dev').stack.environment).toBe('aws://unknown-account/unknown-region');
+  });
+
+  test.each(['staging', 'prod'] as const)("%s warns that its runner's address is not set", (name) => {
+    expect(Synthesized.environment(name).warnings()).toEqual([
+      expect.stringMatching(/put your own address into infra\/environments\.ts/),
+    ]);
+  });
+
+  test('dev, which simulates, warns of nothing', () => {
+    expect(Synthesized.environment('dev').warnings()).toEqual([]);
+  });
+});
+
+test.each<[string, EnvironmentName, Partial<Environment>, string]>([
+  ['an account of eleven digits', 'dev', { account: '12345678901' }, 'dev.account'],
+  ['a region that is none', 'dev', { region: 'Frankfurt' }, 'dev.region'],
+  ['DESTROY with deletion protection', 'dev', { deletionProtection: true }, 'dev.removalPolicy'],
+  ['prod without deletion protection', 'prod', { deletionProtection: false }, 'prod.deletionProtection'],
+  [
+    'prod without termination protection',
+    'prod',
+    { terminationProtection: false },
+    'prod.deletionProtection',
+  ],
+  ['prod without point-in-time recovery', 'prod', { pointInTimeRecovery: false }, 'prod.deletionProtection'],
+  ['prod that makes up tasks', 'prod', { simulation: {} }, 'prod.simulation'],
+  ['prod that pretends', 'prod', { runner: { kind: 'simulated' } }, 'prod.runner'],
+  [
+    'an address in the clear',
+    'staging',
+    { runner: { kind: 'http', url: 'http://tasks.example.com' } },
+    'staging.runner.url',
+  ],
+  [
+    'a secret without its last characters',
+    'prod',
+    { runner: { kind: 'http', url: 'https://t.example.com', auth: { secretArn: SECRET.slice(0, -7) } } },
+    'prod.runner.auth.secretArn',
+  ],
+  [
+    "a header that is the runner's",
+    'prod',
+    {
+      runner: { kind: 'http', url: 'https://t.example.com', auth: { secretArn: SECRET, headerName: 'Host' } },
+    },
+    'prod.runner.auth.name',
+  ],
+  [
+    'a simulated capacity of none',
+    'dev',
+    { runner: { kind: 'simulated', capacity: 0 } },
+    'dev.runner.capacity',
+  ],
+  ['settings that cannot work', 'prod', { settings: { processing: { slots: 0 } } }, 'prod.processing.slots'],
+  ['a rate that is none', 'prod', { expectedTasksPerSecond: 0 }, 'prod.expectedTasksPerSecond'],
+  ["a tag of AWS's", 'prod', { tags: { 'aws:name': 'x' } }, 'prod.tags'],
+])('refused: %s', (_what, name, changes, setting) => {
+  expect(refused(name, changes)).toContain(setting);
+});
+
+test('every problem of every environment is named at once', () => {
+  const broken = ENVIRONMENTS.map((each) => ({
+    ...each,
+    account: 'mine',
+    settings: { stream: { batchSize: 0 } },
+    removalPolicy: RemovalPolicy.DESTROY,
+  }));
+  const choose = () => chooseEnvironments('dev', broken);
+  for (const name of ENVIRONMENT_NAMES) {
+    expect(choose).toThrow(new RegExp(`${name}\\.account: "mine" is not an AWS account\\. Remedy: `));
+    expect(choose).toThrow(new RegExp(`${name}\\.stream\\.batchSize: 0 is not a whole number`));
+  }
+  expect(choose).toThrow(/prod\.deletionProtection: prod lacks removalPolicy RETAIN/);
+});
+
+test('an environment may authenticate with a secret header', () => {
+  const runner = {
+    kind: 'http',
+    url: 'https://t.example.com',
+    auth: { secretArn: SECRET, headerName: 'X-Key' },
+  } as const;
+  const synthesized = new Synthesized(
+    new LifoQueueStack(newApp(), { environment: { ...environment('prod'), runner } }),
+  );
+  expect(JSON.parse(synthesized.fn('process-tasks').Environment.Variables.TASK_RUNNER)).toEqual({
+    kind: 'http',
+    url: 'https://t.example.com',
+    auth: { kind: 'header', name: 'X-Key', secretArn: SECRET },
+  });
+  expect(synthesized.policy('process-tasks/role')).toContainEqual({
+    effect: 'Allow',
+    actions: ['secretsmanager:GetSecretValue'],
+    resources: [SECRET],
+  });
+});
+
+test.each(ENVIRONMENT_NAMES)('the template of %s is as it was reviewed', (name) => {
+  expect(Synthesized.environment(name).masked()).toMatchSnapshot();
+});

@@ -1,0 +1,249 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
+import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { ITaskRunner } from '../../infra/constructs/task-runner';
+import { TaskRunner } from '../../infra/constructs/task-runner';
+import { HttpAuth } from '../../infra/runners/http-auth';
+import { resolveSettings } from '../../infra/settings';
+import { newApp, Synthesized } from './synthesis';
+
+const SETTINGS = resolveSettings({});
+const URL_OF_TASKS = 'https://tasks.example.com/run';
+
+function refused(runner: ITaskRunner): string[] {
+  return runner.problems(SETTINGS).map(({ setting }) => setting);
+}
+
+function variables(synthesized: Synthesized) {
+  return synthesized.fn('process-tasks').Environment.Variables;
+}
+
+/** What the runner adds to the policy of process-tasks. */
+function addedStatements(synthesized: Synthesized) {
+  return synthesized.policy('process-tasks/role').slice(6);
+}
+
+function userFunction(stack: Stack, timeout?: Duration): LambdaFunction {
+  return new LambdaFunction(stack, 'work', {
+    runtime: Runtime.NODEJS_22_X,
+    handler: 'index.handler',
+    code: Code.fromInline('exports.handler = async () => ({})'),
+    timeout,
+  });
+}
+
+describe('simulated', () => {
+  test('says how many at once and for how long', () => {
+    const runner = TaskRunner.simulated({ capacity: 7, duration: Duration.millis(20) });
+    const synthesized = Synthesized.queue({ runner });
+    expect(JSON.parse(variables(synthesized).TASK_RUNNER)).toEqual({
+      kind: 'simulated',
+      capacity: 7,
+      durationMs: 20,
+    });
+    expect(addedStatements(synthesized)).toEqual([]);
+  });
+
+  test('refuses a capacity of none, and a duration that always hits the task timeout', () => {
+    expect(refused(TaskRunner.simulated({ capacity: 0 }))).toEqual(['runner.capacity']);
+    expect(refused(TaskRunner.simulated({ duration: Duration.seconds(30) }))).toEqual(['runner.duration']);
+  });
+});
+
+describe('lambda', () => {
+  test('may invoke that function and no other', () => {
+    const synthesized = Synthesized.of((stack) => ({ runner: TaskRunner.lambda(userFunction(stack)) }));
+    expect(addedStatements(synthesized)).toEqual([
+      { effect: 'Allow', actions: ['lambda:InvokeFunction'], resources: ['work.Arn'] },
+    ]);
+    const description = JSON.parse(synthesized.readable(variables(synthesized).TASK_RUNNER));
+    expect(description).toEqual({ kind: 'lambda', functionArn: 'work.Arn' });
+  });
+
+  test('takes an alias', () => {
+    const synthesized = Synthesized.of((stack) => ({
+      runner: TaskRunner.lambda(userFunction(stack).addAlias('live')),
+    }));
+    const [{ resources } = { resources: [] }] = addedStatements(synthesized);
+    expect(resources).toEqual([expect.stringMatching(/Aliaslive/)]);
+  });
+
+  test('refuses a function that may outlast the task timeout', () => {
+    const stack = new Stack(newApp(), 'test');
+    const [problem] = TaskRunner.lambda(userFunction(stack, Duration.seconds(31))).problems(SETTINGS);
+    expect(problem?.rule).toMatch(/may run for 31000 ms, longer than the task timeout of 30000 ms/);
+    expect(problem?.remedy).toMatch(/at least 31000 ms/);
+  });
+
+  test('accepts a function that ends within it', () => {
+    const stack = new Stack(newApp(), 'test');
+    expect(refused(TaskRunner.lambda(userFunction(stack, Duration.seconds(30))))).toEqual([]);
+  });
+});
+
+describe('http', () => {
+  test('needs no permission by itself', () => {
+    const synthesized = Synthesized.queue({ runner: TaskRunner.http({ url: URL_OF_TASKS }) });
+    expect(JSON.parse(variables(synthesized).TASK_RUNNER)).toEqual({ kind: 'http', url: URL_OF_TASKS });
+    expect(addedStatements(synthesized)).toEqual([]);
+    expect(synthesized.fn('process-tasks').VpcConfig).toBeUndefined();
+  });
+
+  test('takes an address that is only known at deployment', () => {
+    const synthesized = Synthesized.of((stack) => ({
+      runner: TaskRunner.http({ url: `${new HttpApi(stack, 'api').apiEndpoint}/run` }),
+    }));
+    const { url } = JSON.parse(synthesized.readable(variables(synthesized).TASK_RUNNER));
+    expect(url).toBe('api.ApiEndpoint/run');
+  });
+
+  test.each(['http://localhost:8080/run', 'http://127.0.0.1/run', 'http://[::1]:9000', URL_OF_TASKS])(
+    'accepts %s',
+    (url) => {
+      expect(refused(TaskRunner.http({ url }))).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['tasks.example.com/run', /is not an http\(s\) address/],
+    ['', /is not an http\(s\) address/],
+    ['ftp://tasks.example.com', /is not an http\(s\) address/],
+    ['http://tasks.example.com/run', /in the clear/],
+    ['http://127.0.0.1.example.com/run', /in the clear/],
+    ['https://user:secret@tasks.example.com', /credentials in the address/],
+  ])('refuses "%s"', (url, rule) => {
+    const [problem, ...others] = TaskRunner.http({ url }).problems(SETTINGS);
+    expect(others).toEqual([]);
+    expect(problem).toMatchObject({ setting: 'runner.url', rule: expect.stringMatching(rule) });
+  });
+
+  test('runs in the given VPC, with what Lambda needs for that', () => {
+    const synthesized = Synthesized.of((stack) => {
+      const vpc = new Vpc(stack, 'vpc', { natGateways: 1 });
+      const securityGroups = [new SecurityGroup(stack, 'group', { vpc })];
+      return { runner: TaskRunner.http({ url: URL_OF_TASKS, vpc, securityGroups }) };
+    });
+    const { SecurityGroupIds, SubnetIds } = synthesized.fn('process-tasks').VpcConfig;
+    expect(SecurityGroupIds.map((id: unknown) => synthesized.readable(id))).toEqual(['group.GroupId']);
+    expect(SubnetIds).toHaveLength(2);
+    const network = synthesized
+      .policy('process-tasks/role')
+      .filter(({ actions }) => actions[0]?.startsWith('ec2:'));
+    expect(network).toEqual([
+      {
+        effect: 'Allow',
+        resources: ['*'],
+        actions: [
+          'ec2:CreateNetworkInterface',
+          'ec2:DeleteNetworkInterface',
+          'ec2:DescribeNetworkInterfaces',
+          'ec2:DescribeSubnets',
+          'ec2:AssignPrivateIpAddresses',
+          'ec2:UnassignPrivateIpAddresses',
+        ],
+      },
+    ]);
+    expect(synthesized.fn('trigger').VpcConfig).toBeUndefined();
+  });
+
+  test('refuses security groups without a VPC', () => {
+    const stack = new Stack(newApp(), 'test');
+    const group = SecurityGroup.fromSecurityGroupId(stack, 'group', 'sg-12345678');
+    expect(refused(TaskRunner.http({ url: URL_OF_TASKS, securityGroups: [group] }))).toEqual([
+      'runner.securityGroups',
+    ]);
+  });
+});
+
+describe('http with a secret header', () => {
+  test('may read that secret and no other', () => {
+    const synthesized = Synthesized.of((stack) => ({
+      runner: TaskRunner.http({
+        url: URL_OF_TASKS,
+        auth: HttpAuth.header({ secret: new Secret(stack, 'token') }),
+      }),
+    }));
+    expect(addedStatements(synthesized)).toEqual([
+      { effect: 'Allow', actions: ['secretsmanager:GetSecretValue'], resources: ['token'] },
+    ]);
+    expect(JSON.parse(synthesized.readable(variables(synthesized).TASK_RUNNER)).auth).toEqual({
+      kind: 'header',
+      name: 'Authorization',
+      secretArn: 'token',
+    });
+  });
+
+  test('finds a secret that is imported by name', () => {
+    const synthesized = Synthesized.of((stack) => ({
+      runner: TaskRunner.http({
+        url: URL_OF_TASKS,
+        auth: HttpAuth.header({
+          name: 'X-Api-Key',
+          secret: Secret.fromSecretNameV2(stack, 'token', 'quotes/key'),
+        }),
+      }),
+    }));
+    const [{ resources } = { resources: [] }] = addedStatements(synthesized);
+    expect(resources).toEqual([expect.stringMatching(/:secret:quotes\/key-\?\?\?\?\?\?$/)]);
+  });
+
+  test('may decrypt with the key of the secret, through Secrets Manager only', () => {
+    const synthesized = Synthesized.of((stack) => {
+      const secret = new Secret(stack, 'token', { encryptionKey: new Key(stack, 'key') });
+      return { runner: TaskRunner.http({ url: URL_OF_TASKS, auth: HttpAuth.header({ secret }) }) };
+    });
+    expect(addedStatements(synthesized)[1]).toMatchObject({
+      actions: ['kms:Decrypt'],
+      resources: ['key.Arn'],
+      conditions: { StringEquals: { 'kms:ViaService': expect.anything() } },
+    });
+  });
+
+  test.each(['X Api Key', '', 'Idempotency-Key', 'HOST', 'content-type'])(
+    'refuses the header "%s"',
+    (name) => {
+      const stack = new Stack(newApp(), 'test');
+      const auth = HttpAuth.header({ name, secret: new Secret(stack, 'token') });
+      expect(refused(TaskRunner.http({ url: URL_OF_TASKS, auth }))).toEqual(['runner.auth.name']);
+    },
+  );
+});
+
+describe('http with SigV4', () => {
+  const resources = ['arn:aws:execute-api:eu-west-1:123456789012:abc/*/POST/run'];
+
+  test('may do what the caller says, and signs for the stack’s region', () => {
+    const auth = HttpAuth.sigV4({ service: 'execute-api', actions: ['execute-api:Invoke'], resources });
+    const synthesized = Synthesized.queue({ runner: TaskRunner.http({ url: URL_OF_TASKS, auth }) });
+    expect(addedStatements(synthesized)).toEqual([
+      { effect: 'Allow', actions: ['execute-api:Invoke'], resources },
+    ]);
+    expect(JSON.parse(synthesized.readable(variables(synthesized).TASK_RUNNER)).auth).toEqual({
+      kind: 'sigv4',
+      service: 'execute-api',
+      region: 'AWS::Region',
+    });
+  });
+
+  test('signs for another region when told', () => {
+    const auth = HttpAuth.sigV4({
+      service: 'lambda',
+      region: 'eu-west-1',
+      actions: ['lambda:InvokeFunctionUrl'],
+      resources,
+    });
+    const synthesized = Synthesized.queue({ runner: TaskRunner.http({ url: URL_OF_TASKS, auth }) });
+    expect(JSON.parse(variables(synthesized).TASK_RUNNER).auth.region).toBe('eu-west-1');
+  });
+
+  test('refuses what could not sign or call', () => {
+    const wrong = HttpAuth.sigV4({ service: 'Execute API', actions: [], resources });
+    expect(refused(TaskRunner.http({ url: URL_OF_TASKS, auth: wrong }))).toEqual([
+      'runner.auth.service',
+      'runner.auth.actions',
+    ]);
+  });
+});

@@ -1,0 +1,138 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { Stack } from 'aws-cdk-lib';
+import { LifoQueue } from '../../infra/constructs/lifo-queue';
+import { TaskRunner } from '../../infra/constructs/task-runner';
+import type { RustRunnerProps } from '../../infra/runners/rust';
+import { resolveSettings } from '../../infra/settings';
+import { newApp, Synthesized } from './synthesis';
+
+const original = { ...process.env };
+let scratch: string;
+let manifestPath: string;
+
+beforeEach(() => {
+  scratch = mkdtempSync(join(tmpdir(), 'freshq-test-'));
+  manifestPath = join(scratch, 'Cargo.toml');
+  writeFileSync(manifestPath, '[package]\nname = "my-runner"\nversion = "0.1.0"\n');
+});
+
+afterEach(() => {
+  process.env = { ...original };
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+/** Puts a `cargo` first on the PATH that writes its arguments down and does what `script` says. */
+function useCargo(script: string): () => string {
+  const bin = join(scratch, 'bin');
+  mkdirSync(bin);
+  const log = join(scratch, 'arguments');
+  writeFileSync(join(bin, 'cargo'), `#!/bin/sh\necho "$@" > '${log}'\n${script}\n`);
+  chmodSync(join(bin, 'cargo'), 0o755);
+  process.env.PATH = `${bin}${delimiter}${original.PATH}`;
+  return () => readFileSync(log, 'utf8').trim();
+}
+
+/** Synthesizes a queue with the runner and the functions of this package built beforehand. */
+function synthesizeWithBuild(props: Partial<RustRunnerProps> = {}): { assembly: string; stack: Stack } {
+  const artifacts = join(scratch, 'artifacts');
+  for (const binary of ['create-tasks', 'trigger', 'sweep-tasks', 'process-tasks']) {
+    mkdirSync(join(artifacts, binary), { recursive: true });
+    writeFileSync(join(artifacts, binary, 'bootstrap'), binary);
+  }
+  delete process.env.SKIP_BUILD;
+  process.env.FRESHQ_ARTIFACTS = artifacts;
+  const app = newApp({ 'aws:cdk:bundling-stacks': ['**'] });
+  const stack = new Stack(app, 'test');
+  new LifoQueue(stack, 'queue', { runner: TaskRunner.rust({ manifestPath, binary: 'my-runner', ...props }) });
+  return { assembly: app.synth().directory, stack };
+}
+
+/** The contents of every bootstrap in an assembly. */
+function bootstraps(assembly: string): string[] {
+  return readdirSync(assembly)
+    .map((asset) => join(assembly, asset, 'bootstrap'))
+    .filter((file) => existsSync(file))
+    .map((file) => readFileSync(file, 'utf8').trim());
+}
+
+const BUILDS = `while [ "$1" != --lambda-dir ]; do shift; done; mkdir -p "$2/my-runner"; echo built > "$2/my-runner/bootstrap"`;
+
+test('with SKIP_BUILD it is the placeholder', () => {
+  const synthesized = Synthesized.queue({ runner: TaskRunner.rust({ manifestPath, binary: 'my-runner' }) });
+  const code = (name: string) => synthesized.fn(name).Code.S3Key;
+  expect(code('process-tasks')).toBe(code('trigger'));
+  expect(JSON.parse(synthesized.fn('process-tasks').Environment.Variables.TASK_RUNNER)).toEqual({
+    kind: 'custom',
+  });
+});
+
+test('its binary is built by cargo-lambda for arm64 and replaces process-tasks', () => {
+  const calledWith = useCargo(BUILDS);
+  const { assembly } = synthesizeWithBuild({ cargoLambdaArgs: ['--features', 'x'] });
+  expect(calledWith()).toMatch(
+    /^lambda build --release --arm64 --manifest-path \S+Cargo\.toml --bin my-runner --lambda-dir \S+ --features x$/,
+  );
+  expect(bootstraps(assembly).sort()).toEqual(['built', 'create-tasks', 'sweep-tasks', 'trigger']);
+});
+
+test("the machine's own flags come last", () => {
+  const calledWith = useCargo(BUILDS);
+  process.env.FRESHQ_CARGO_LAMBDA_FLAGS = '--skip-target-check  --compiler cargo';
+  synthesizeWithBuild();
+  expect(calledWith()).toMatch(/ --skip-target-check --compiler cargo$/);
+});
+
+test('a binary that was built beforehand is taken as it is', () => {
+  useCargo('exit 1');
+  mkdirSync(join(scratch, 'artifacts', 'my-runner'), { recursive: true });
+  writeFileSync(join(scratch, 'artifacts', 'my-runner', 'bootstrap'), 'beforehand');
+  expect(bootstraps(synthesizeWithBuild().assembly)).toContain('beforehand');
+});
+
+test.each([
+  ['fails', 'exit 3', /cargo ended with status 3/],
+  ['builds nothing', 'exit 0', /cargo ended with status 0/],
+])('says what to do when cargo %s', (_what, script, message) => {
+  useCargo(script);
+  expect(() => synthesizeWithBuild()).toThrow(message);
+  expect(() => synthesizeWithBuild()).toThrow(/cargo-lambda must be on the PATH .* or set SKIP_BUILD=1/);
+});
+
+test('says what to do when there is no cargo', () => {
+  process.env.PATH = scratch;
+  expect(() => synthesizeWithBuild()).toThrow(/could not be built: .*ENOENT.*Remedy/s);
+});
+
+test('its own environment variables reach the function beside those of the queue', () => {
+  const environment = { QUOTES_URL: 'https://quotes.example.com' };
+  const runner = TaskRunner.rust({ manifestPath, binary: 'my-runner', environment });
+  const { Variables } = Synthesized.queue({ runner }).fn('process-tasks').Environment;
+  expect(Variables).toMatchObject({ ...environment, TURN_MS: '60000' });
+});
+
+test.each<[string, Partial<RustRunnerProps>, string]>([
+  ['a manifest that does not exist', { manifestPath: '/nowhere/Cargo.toml' }, 'runner.manifestPath'],
+  ['a directory as manifest', { manifestPath: tmpdir() }, 'runner.manifestPath'],
+  ['a path as binary', { binary: '../evil' }, 'runner.binary'],
+  ["a variable of the queue's", { environment: { TURN_MS: '1' } }, 'runner.environment'],
+])('refused: %s', (_what, props, setting) => {
+  const runner = TaskRunner.rust({ manifestPath, binary: 'my-runner', ...props });
+  expect(runner.problems(resolveSettings({})).map((problem) => problem.setting)).toEqual([setting]);
+});
+
+test('functions that were not built are said to be missing, with the remedy', () => {
+  delete process.env.SKIP_BUILD;
+  process.env.FRESHQ_ARTIFACTS = join(scratch, 'nothing');
+  expect(() => Synthesized.queue()).toThrow(/create-tasks has not been built: .*`make build`.*SKIP_BUILD=1/s);
+});
