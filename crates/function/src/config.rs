@@ -1,0 +1,129 @@
+//! Typed configuration: what each function reads from its environment, once, at its start.
+//!
+//! A function whose environment is incomplete says everything that is wrong with it in one
+//! error, each variable with its remedy. The names are held together with the template's by
+//! `tests/contract.json`.
+
+mod process_tasks;
+mod reader;
+pub mod variable;
+
+use std::time::Duration;
+
+use lifo_queue::create::{CreateSettings, LONGEST_TTL};
+
+pub use self::process_tasks::ProcessTasks;
+pub use self::reader::{ConfigError, Problem, Reader};
+use self::variable as var;
+
+/// The process's environment, as [`Reader`] wants it.
+#[must_use]
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Configuration of `create-tasks`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateTasks {
+    /// The task table.
+    pub table: String,
+    /// Expiries of new tasks.
+    pub create: CreateSettings,
+    /// Whether `{"simulate": …}` is answered: outside production only.
+    pub simulation: bool,
+}
+
+impl CreateTasks {
+    /// Reads it through `lookup`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names every variable that is missing or wrong.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut env = Reader::new(lookup);
+        let config = Self {
+            table: env.text(var::TASK_TABLE_NAME),
+            create: CreateSettings {
+                default_ttl: env.seconds(var::DEFAULT_TTL_SECONDS, 1),
+                max_ttl: env
+                    .optional_seconds(var::MAX_TTL_SECONDS, 1)
+                    .unwrap_or(LONGEST_TTL),
+            },
+            simulation: env.flag(var::SIMULATION_ENABLED),
+        };
+        env.check(
+            config.create.default_ttl <= config.create.max_ttl,
+            var::MAX_TTL_SECONDS,
+            "is shorter than DEFAULT_TTL_SECONDS; raise it, or lower the default",
+        );
+        env.finish(config)
+    }
+}
+
+/// Configuration of `trigger`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trigger {
+    /// The task table.
+    pub table: String,
+    /// How processors are woken.
+    pub wake: Wake,
+}
+
+impl Trigger {
+    /// Reads it through `lookup`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names every variable that is missing or wrong.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut env = Reader::new(lookup);
+        let config = Self {
+            table: env.text(var::TASK_TABLE_NAME),
+            wake: Wake::read(&mut env),
+        };
+        env.finish(config)
+    }
+}
+
+/// Configuration of `sweep-tasks`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepTasks {
+    /// The task table.
+    pub table: String,
+    /// How processors are woken.
+    pub wake: Wake,
+    /// The expiry of a foreign writer's task that has none, from its first sight.
+    pub default_ttl: Duration,
+}
+
+impl SweepTasks {
+    /// Reads it through `lookup`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names every variable that is missing or wrong.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut env = Reader::new(lookup);
+        let config = Self {
+            table: env.text(var::TASK_TABLE_NAME),
+            wake: Wake::read(&mut env),
+            default_ttl: env.seconds(var::DEFAULT_TTL_SECONDS, 1),
+        };
+        env.finish(config)
+    }
+}
+
+/// What every function that wakes processors needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// ARN of ProcessTasksTopic.
+    pub process_tasks_topic: String,
+    /// How long one notification holds others back (rule 9).
+    pub marker: Duration,
+}
+
+impl Wake {
+    fn read(env: &mut Reader<'_>) -> Self {
+        Self {
+            process_tasks_topic: env.arn(var::PROCESS_TASKS_TOPIC_ARN),
+            marker: env.millis(var::NOTIFICATION_MARKER_MS, 0),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Configuration of `process-tasks`.
+
+use lifo_queue::process::ProcessSettings;
+use lifo_queue::runner::config::RunnerConfig;
+use lifo_queue::task::Retention;
+
+use super::variable as var;
+use super::{ConfigError, Reader};
+
+/// Configuration of `process-tasks`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessTasks {
+    /// The task table.
+    pub table: String,
+    /// ARN of ProcessTasksTopic.
+    pub process_tasks_topic: String,
+    /// ARN of TriggerTopic.
+    pub trigger_topic: String,
+    /// How a turn works.
+    pub settings: ProcessSettings,
+    /// Which runner; [`RunnerConfig::Custom`] for one that a binary of one's own brings.
+    pub runner: RunnerConfig,
+}
+
+impl ProcessTasks {
+    /// Reads it through `lookup`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names every variable that is missing or wrong.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut env = Reader::new(lookup);
+        let config = Self {
+            table: env.text(var::TASK_TABLE_NAME),
+            process_tasks_topic: env.arn(var::PROCESS_TASKS_TOPIC_ARN),
+            trigger_topic: env.arn(var::TRIGGER_TOPIC_ARN),
+            settings: settings(&mut env),
+            runner: env.json(var::TASK_RUNNER, RunnerConfig::Custom {}),
+        };
+        env.check(
+            config.settings.heartbeat * 2 <= config.settings.processor_lease,
+            var::HEARTBEAT_MS,
+            "is more than half of PROCESSOR_LEASE_MS, so one lost renewal would end a turn; \
+             lower it, or lengthen the lease",
+        );
+        env.check(
+            config.settings.retry_base <= config.settings.retry_max,
+            var::RETRY_MAX_MS,
+            "is less than RETRY_BASE_MS; raise it",
+        );
+        env.finish(config)
+    }
+}
+
+fn settings(env: &mut Reader<'_>) -> ProcessSettings {
+    ProcessSettings {
+        turn: env.millis(var::TURN_MS, 1),
+        task_timeout: env.millis(var::TASK_TIMEOUT_MS, 1),
+        deadline_margin: env.millis(var::DEADLINE_MARGIN_MS, 0),
+        slots: env.number(var::TASK_SLOTS, 1),
+        max_attempts: env.number(var::MAX_ATTEMPTS, 1),
+        max_busy_returns: env.number(var::MAX_BUSY_RETURNS, 0),
+        retry_base: env.millis(var::RETRY_BASE_MS, 0),
+        retry_max: env.millis(var::RETRY_MAX_MS, 0),
+        processor_lease: env.millis(var::PROCESSOR_LEASE_MS, 1),
+        heartbeat: env.millis(var::HEARTBEAT_MS, 1),
+        index_lag: env.millis(var::INDEX_LAG_MS, 0),
+        max_idle_turns: env.number(var::MAX_IDLE_TURNS, 1),
+        clock_skew: env.millis(var::CLOCK_SKEW_MS, 0),
+        retention: Retention {
+            success: env.seconds(var::SUCCESS_RETENTION_SECONDS, 0),
+            failure: env.seconds(var::FAILURE_RETENTION_SECONDS, 0),
+        },
+        default_ttl: env.seconds(var::DEFAULT_TTL_SECONDS, 1),
+        notification_marker: env.millis(var::NOTIFICATION_MARKER_MS, 0),
+        pause: env.millis(var::PAUSE_MS, 1),
+    }
+}

@@ -1,0 +1,46 @@
+//! The environment variables, each once: its name and what belongs in it.
+
+/// An environment variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What belongs in it: the remedy, when it is missing or wrong.
+    pub meaning: &'static str,
+}
+
+macro_rules! variables {
+    ($($name:ident: $meaning:literal,)*) => {
+        $(
+            #[doc = concat!($meaning, ".")]
+            pub const $name: Variable = Variable { name: stringify!($name), meaning: $meaning };
+        )*
+    };
+}
+
+variables! {
+    TASK_TABLE_NAME: "The name of the task table (the stack's output QueueTableName)",
+    PROCESS_TASKS_TOPIC_ARN: "The ARN of the topic that wakes process-tasks (output ProcessTasksTopicArn)",
+    TRIGGER_TOPIC_ARN: "The ARN of the topic that tail calls go to (output TriggerTopicArn)",
+    DEFAULT_TTL_SECONDS: "The expiry of a task that names none, in seconds from its creation",
+    MAX_TTL_SECONDS: "The longest expiry a task may name, in seconds",
+    SIMULATION_ENABLED: "Whether create-tasks makes tasks of its own for trying the queue out: true or false",
+    NOTIFICATION_MARKER_MS: "How long one notification holds others back, in milliseconds",
+    TASK_RUNNER: "The task runner, as JSON",
+    TASK_SLOTS: "How many tasks run at once",
+    TASK_TIMEOUT_MS: "How long one task may run, in milliseconds",
+    TURN_MS: "How long one turn takes tasks, in milliseconds",
+    DEADLINE_MARGIN_MS: "How long before the function's deadline all work must have ended, in milliseconds",
+    PROCESSOR_LEASE_MS: "How long the processor's lease lasts without a heartbeat, in milliseconds",
+    HEARTBEAT_MS: "How often the processor's lease is renewed, in milliseconds",
+    CLOCK_SKEW_MS: "By how much the clocks of two functions may differ, in milliseconds",
+    INDEX_LAG_MS: "How long an empty queue is watched because its index lags, in milliseconds",
+    MAX_ATTEMPTS: "How many attempts a task has",
+    MAX_BUSY_RETURNS: "How many times a task may come back because the downstream was busy, without using up an attempt",
+    MAX_IDLE_TURNS: "How many turns in a row may settle nothing before the queue waits for the sweep",
+    PAUSE_MS: "How long the queue pauses when the downstream refuses us, in milliseconds",
+    RETRY_BASE_MS: "The first attempt's backoff, in milliseconds",
+    RETRY_MAX_MS: "The longest backoff, in milliseconds",
+    SUCCESS_RETENTION_SECONDS: "How long a SUCCESS is kept, in seconds",
+    FAILURE_RETENTION_SECONDS: "How long a FAILURE is kept, in seconds",
+}

@@ -1,0 +1,119 @@
+//! Errors as Lambda reports them.
+
+use std::error::Error;
+use std::fmt;
+
+use lambda_runtime::Diagnostic;
+
+/// An error on its way to Lambda: its type by a short, stable name, and its message with the
+/// whole chain of sources, because Lambda shows nothing else of it to the caller, to the
+/// on-failure destination and to an alarm's reader.
+///
+/// Made from any error by `?`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Failure {
+    error_type: String,
+    message: String,
+}
+
+impl Failure {
+    /// The error's type, without its path.
+    #[must_use]
+    pub fn error_type(&self) -> &str {
+        &self.error_type
+    }
+
+    /// The error's message and those of its sources, from the outermost to the root cause.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl<E: Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let name = std::any::type_name::<E>();
+        let path = name.split('<').next().unwrap_or(name);
+        Self {
+            error_type: path.rsplit("::").next().unwrap_or(path).to_owned(),
+            message: chain(&error),
+        }
+    }
+}
+
+impl From<Failure> for Diagnostic {
+    fn from(
+        Failure {
+            error_type,
+            message,
+        }: Failure,
+    ) -> Self {
+        Self {
+            error_type,
+            error_message: message,
+        }
+    }
+}
+
+/// The runtime logs a failed handler's error in this form, once.
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.error_type, self.message)
+    }
+}
+
+/// An error's message followed by its sources'. A source that its outer error quotes already is
+/// not repeated.
+#[must_use]
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let message = error.to_string();
+        if !text.ends_with(&message) {
+            text.push_str(": ");
+            text.push_str(&message);
+        }
+        source = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("outer")]
+    struct Outer(#[source] Middle);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("middle quotes inner")]
+    struct Middle(#[source] Inner);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("inner")]
+    struct Inner;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("generic")]
+    struct Generic<T: fmt::Debug>(T);
+
+    #[test]
+    fn a_failure_has_a_short_type_and_the_whole_chain_without_repetition() {
+        let diagnostic = Diagnostic::from(Failure::from(Outer(Middle(Inner))));
+        assert_eq!(diagnostic.error_type, "Outer");
+        assert_eq!(diagnostic.error_message, "outer: middle quotes inner");
+        assert_eq!(Failure::from(Generic(vec![1])).error_type(), "Generic");
+        assert_eq!(format!("{:?}", Failure::from(Inner)), "Inner: inner");
+    }
+
+    #[test]
+    fn every_source_is_named() {
+        let io = std::io::Error::other(Outer(Middle(Inner)));
+        #[derive(Debug, thiserror::Error)]
+        #[error("top")]
+        struct Top(#[source] std::io::Error);
+        assert_eq!(chain(&Top(io)), "top: outer: middle quotes inner");
+    }
+}

@@ -1,0 +1,24 @@
+//! What every function's `main` shares.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`config`] | typed configuration from the environment, all its errors at once |
+//! | [`aws`] | one HTTPS client, one set of timeouts and retries |
+//! | [`telemetry`] | logs by Lambda's logging controls, metrics in embedded format |
+//! | [`serve()`], [`Handler`] | from the process's start to the handler |
+//! | [`event`] | events as they arrive |
+//! | [`diagnostics`] | errors as Lambda reports them |
+//! | [`process_tasks`] | all of `process-tasks` but the task runner |
+
+pub mod aws;
+pub mod config;
+pub mod diagnostics;
+pub mod event;
+pub mod process_tasks;
+mod serve;
+pub mod telemetry;
+
+pub use lambda_runtime::{Context, Error};
+
+pub use self::diagnostics::Failure;
+pub use self::serve::{Handler, serve};

@@ -1,0 +1,184 @@
+//! Everything of `process-tasks` but the task runner, so that a binary with a runner of one's
+//! own has a `main` of a few lines:
+//!
+//! ```no_run
+//! use lifo_queue::runner::{Outcome, TaskRunner};
+//! use lifo_queue::task::Task;
+//!
+//! struct MyRunner;
+//!
+//! #[async_trait::async_trait]
+//! impl TaskRunner for MyRunner {
+//!     async fn run(&self, task: &Task) -> Outcome {
+//!         tracing::info!(task_id = %task.task_id, "done");
+//!         Outcome::Success
+//!     }
+//! }
+//!
+//! fn main() -> Result<(), function::Error> {
+//!     function::process_tasks::serve(async |_start| Ok(MyRunner))
+//! }
+//! ```
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use aws_config::SdkConfig;
+use lambda_runtime::Context;
+use lifo_queue::notify::sns::SnsNotifier;
+use lifo_queue::process::{Invocation, ProcessSettings, Processor, TurnSummary};
+use lifo_queue::runner::config::{RunnerConfig, RunnerConfigError};
+use lifo_queue::runner::{Outcome, TaskRunner};
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::task::Task;
+use lifo_queue::time::{Clock, Millis, SystemClock};
+use serde_json::Value;
+
+use crate::aws;
+use crate::config::{self, ConfigError, ProcessTasks};
+use crate::diagnostics::Failure;
+use crate::event::{self, EventError};
+use crate::serve::Handler;
+use crate::telemetry::metrics::Metrics;
+
+/// The most worker threads; more slots share them.
+const MAX_THREADS: usize = 64;
+
+/// What a runner's factory is given.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// For AWS clients of the runner's own. They share the queue's HTTPS client and credentials,
+    /// and its short timeouts and retries unless they set others.
+    pub aws: SdkConfig,
+    /// How the queue works; a run may take [`ProcessSettings::task_timeout`].
+    pub settings: ProcessSettings,
+    /// What stands in `TASK_RUNNER`.
+    pub runner: RunnerConfig,
+}
+
+impl Start {
+    /// The runner that `TASK_RUNNER` describes, for the product's own binary, or to be wrapped
+    /// by a runner of one's own.
+    ///
+    /// # Errors
+    /// [`RunnerConfigError`] names the field and says what to write.
+    pub fn configured_runner(&self) -> Result<Arc<dyn TaskRunner>, RunnerConfigError> {
+        self.runner
+            .clone()
+            .build(&self.aws, self.settings.task_timeout)
+    }
+}
+
+/// Serves `process-tasks` with the runner that `factory` makes, once for each process.
+///
+/// # Errors
+/// When the process cannot go on; see [`crate::serve()`].
+pub fn serve<R: TaskRunner + 'static>(
+    factory: impl AsyncFnOnce(Start) -> Result<R, Failure>,
+) -> Result<(), crate::Error> {
+    let config = ProcessTasks::read(&config::environment);
+    crate::serve(threads(&config), async move {
+        let ProcessTasks {
+            table,
+            process_tasks_topic,
+            trigger_topic,
+            settings,
+            runner,
+        } = config?;
+        let metrics = Metrics::install(&table)?;
+        let aws = aws::sdk_config().await;
+        let store = Arc::new(DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), table));
+        let sns = aws_sdk_sns::Client::new(&aws);
+        let notifier = Arc::new(SnsNotifier::new(
+            sns,
+            process_tasks_topic,
+            Some(trigger_topic),
+        ));
+        let runner = factory(Start {
+            aws,
+            settings,
+            runner,
+        })
+        .await?;
+        let clock = Arc::new(SystemClock);
+        let processor = Processor::new(store, notifier, runner, clock, settings);
+        Ok(ProcessTasksHandler { processor, metrics })
+    })
+}
+
+/// A thread for each slot and one more: a runner that blocks its thread, though it should not,
+/// then stops neither its neighbours nor the heartbeat that keeps the processor lease. An idle
+/// thread costs a few microseconds and kilobytes.
+fn threads(config: &Result<ProcessTasks, ConfigError>) -> usize {
+    let slots = config
+        .as_ref()
+        .map_or(0, |config| usize::from(config.settings.slots));
+    slots.saturating_add(1).min(MAX_THREADS)
+}
+
+struct ProcessTasksHandler {
+    processor: Processor,
+    metrics: Metrics,
+}
+
+impl Handler for ProcessTasksHandler {
+    type Response = TurnSummary;
+
+    async fn handle(&self, event: Value, context: Context) -> Result<TurnSummary, Failure> {
+        let invocation = invocation(event, &context, SystemClock.now())?;
+        let summary = self.processor.turn(invocation).await?;
+        log(&summary);
+        self.metrics.emit(&summary);
+        Ok(summary)
+    }
+}
+
+/// An invocation by SNS, or an operator's own with `{}`.
+///
+/// Its deadline is left out when it is past: `cargo lambda watch` sends one in 1970.
+fn invocation(event: Value, context: &Context, now: Millis) -> Result<Invocation, EventError> {
+    let message_id = match event {
+        event if event::is_from(&event, "aws:sns") => event::sns_message_id(event)?,
+        Value::Null => context.request_id.clone(),
+        Value::Object(fields) if fields.is_empty() => context.request_id.clone(),
+        other => {
+            return Err(EventError::unexpected(
+                &other,
+                "a notification of ProcessTasksTopic, or {} for a turn by hand",
+            ));
+        }
+    };
+    let deadline = i64::try_from(context.deadline)
+        .ok()
+        .map(Millis)
+        .filter(|at| *at > now);
+    Ok(Invocation {
+        message_id,
+        deadline,
+    })
+}
+
+fn log(summary: &TurnSummary) {
+    tracing::info!(
+        exit = ?summary.exit,
+        tail_call = summary.tail_call,
+        taken = summary.taken,
+        succeeded = summary.succeeded,
+        failed = summary.failed,
+        retried = summary.retried,
+        busy = summary.busy,
+        cut_off = summary.cut_off,
+        quarantined = summary.quarantined,
+        lost_races = summary.lost_races,
+        empty_polls = summary.empty_polls,
+        queries = summary.queries,
+        store_errors = summary.store_errors,
+        idle_turns = summary.idle_turns,
+        duration_ms = summary.duration_ms,
+        oldest_start_ms = summary.oldest_start_ms,
+        "turn"
+    );
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+use super::*;
+use serde_json::json;
+
+const NOW: Millis = Millis(1_700_000_000_000);
+
+fn context(deadline: u64) -> Context {
+    let mut context = Context::default();
+    context.request_id = "request".to_owned();
+    context.deadline = deadline;
+    context
+}
+
+fn notification() -> Value {
+    serde_json::from_str(include_str!("../../tests/events/notification.json")).unwrap()
+}
+
+#[test]
+fn a_notification_is_known_by_its_message_and_a_turn_by_hand_by_its_request() {
+    let id = |event| invocation(event, &context(0), NOW).map(|invocation| invocation.message_id);
+    assert_eq!(
+        id(notification()).unwrap(),
+        "95df01b4-ee98-5cb9-9903-4c221d41eb5e"
+    );
+    assert_eq!(id(json!({})).unwrap(), "request");
+    assert_eq!(id(Value::Null).unwrap(), "request");
+}
+
+#[test]
+fn several_notifications_in_one_event_are_one_turn() {
+    let mut event = notification();
+    let second = event["Records"][0].clone();
+    event["Records"].as_array_mut().unwrap().push(second);
+    event["Records"][1]["Sns"]["MessageId"] = json!("second");
+    let id = invocation(event, &context(0), NOW).unwrap().message_id;
+    assert_eq!(id, "95df01b4-ee98-5cb9-9903-4c221d41eb5e");
+}
+
+#[test]
+fn anything_else_is_refused_with_what_it_is() {
+    for (event, named) in [
+        (json!({"simulate": {"count": 1}}), "simulate"),
+        (json!({"Records": []}), "Records"),
+        (json!([]), "array"),
+        (json!("x"), "string"),
+    ] {
+        let error = invocation(event, &context(0), NOW).unwrap_err().to_string();
+        assert!(
+            error.contains(named) && error.contains("ProcessTasksTopic"),
+            "{error}"
+        );
+    }
+    let mut event = notification();
+    event["Records"][0]["Sns"]
+        .as_object_mut()
+        .unwrap()
+        .remove("MessageId");
+    let error = invocation(event, &context(0), NOW)
+        .map(drop)
+        .map_err(Failure::from)
+        .unwrap_err();
+    assert!(error.message().contains("MessageId"), "{error:?}");
+}
+
+#[test]
+fn a_deadline_that_is_past_was_not_given() {
+    let deadline = |at| invocation(json!({}), &context(at), NOW).unwrap().deadline;
+    assert_eq!(deadline(1_700_000_060_000), Some(Millis(1_700_000_060_000)));
+    assert_eq!(deadline(0), None);
+    assert_eq!(deadline(60_000), None);
+    assert_eq!(deadline(u64::MAX), None);
+}
+
+#[test]
+fn every_slot_may_block_and_the_heartbeat_goes_on() {
+    let incomplete = ProcessTasks::read(&|_| None);
+    assert_eq!(threads(&incomplete), 1);
+}

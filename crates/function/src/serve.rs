@@ -1,0 +1,75 @@
+//! The runtime loop: from the process's start to the handler.
+
+use std::future::Future;
+use std::io;
+
+use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::diagnostics::Failure;
+use crate::telemetry;
+
+/// What a function does with an event.
+///
+/// The event is any JSON; reading it is the handler's part, so that a malformed event gets an
+/// error that names the field.
+#[allow(
+    async_fn_in_trait,
+    reason = "the runtime loop neither boxes handlers nor sends them"
+)]
+pub trait Handler {
+    /// The answer, sent as JSON.
+    type Response: Serialize;
+
+    /// Handles one event. An error is reported to Lambda with its type and all its sources, and
+    /// logged.
+    async fn handle(
+        &self,
+        event: Value,
+        context: lambda_runtime::Context,
+    ) -> Result<Self::Response, Failure>;
+}
+
+/// Serves events for as long as Lambda keeps the process, on a runtime with `threads` worker
+/// threads.
+///
+/// `start` runs once, before the first event: configuration and clients, nothing else. When it
+/// fails, every invocation is answered with its failure, which so reaches the caller, the
+/// on-failure destination and the alarms; a process that ended instead would tell them no more
+/// than its exit status.
+///
+/// # Errors
+/// When the operating system gives no threads, or the runtime's API cannot be used any more.
+pub fn serve<H: Handler>(
+    threads: usize,
+    start: impl Future<Output = Result<H, Failure>>,
+) -> Result<(), lambda_runtime::Error> {
+    telemetry::init();
+    runtime(threads)?.block_on(async {
+        match start.await {
+            Ok(handler) => {
+                let handler = &handler;
+                let handle = |event: LambdaEvent<Value>| async move {
+                    handler.handle(event.payload, event.context).await
+                };
+                lambda_runtime::run(service_fn(handle)).await
+            }
+            Err(failure) => {
+                tracing::error!(?failure, "the function cannot start");
+                let refuse = |_: LambdaEvent<Value>| {
+                    let failure = failure.clone();
+                    async { Err::<(), Diagnostic>(failure.into()) }
+                };
+                lambda_runtime::run(service_fn(refuse)).await
+            }
+        }
+    })
+}
+
+fn runtime(threads: usize) -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .build()
+}

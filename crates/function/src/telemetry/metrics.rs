@@ -1,0 +1,212 @@
+//! Metrics in CloudWatch's embedded metric format: a line of the log that CloudWatch turns into
+//! metrics by itself, without a call
+//! (<https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>).
+//!
+//! They go through the `metrics` facade, so that a user's runner can add its own with
+//! `metrics::counter!` and find them beside the queue's.
+
+use std::io::{self, Write};
+use std::time::SystemTime;
+
+use aws_smithy_types::date_time::{DateTime, Format};
+use lifo_queue::create::CreateReport;
+use lifo_queue::process::{Exit, TurnSummary};
+use lifo_queue::sweep::SweepReport;
+use lifo_queue::wake::Wake;
+use metrics_cloudwatch_embedded::{Builder, Collector};
+
+/// The metrics' namespace.
+pub const NAMESPACE: &str = "freshq";
+
+/// Their one dimension: the name of the task table.
+pub const DIMENSION: &str = "Queue";
+
+macro_rules! counters {
+    ($($name:ident = $text:literal: $meaning:literal,)*) => {
+        $(
+            #[doc = $meaning]
+            pub const $name: &str = $text;
+        )*
+        /// Every metric.
+        pub const NAMES: &[&str] = &[$($name),*];
+    };
+}
+
+counters! {
+    TAKEN = "Taken": "Tasks taken.",
+    SUCCEEDED = "Succeeded": "Tasks settled as SUCCESS.",
+    FAILED = "Failed": "Tasks settled as FAILURE.",
+    RETRIED = "Retried": "Tasks given back after an attempt that counts.",
+    BUSY = "Busy": "Tasks given back because the downstream was busy.",
+    LOST_RACES = "LostRaces": "Takes and settlements that another was faster with.",
+    EMPTY_POLLS = "EmptyPolls": "Passes over the index that found nothing to take: spare capacity.",
+    TAIL_CALLS = "TailCalls": "Turns that ended with a tail call.",
+    QUEUE_PAUSED = "QueuePaused": "Turns that ended because the queue is paused: an alarm.",
+    IDLE_BOUND_REACHED = "IdleBoundReached": "Turns that ended without a tail call because too many in a row settled nothing: an alarm.",
+    TASKS_CREATED = "TasksCreated": "Tasks created.",
+    TASKS_DUPLICATE = "TasksDuplicate": "Tasks that were there already.",
+    CREATE_FAILED = "CreateFailed": "Tasks that were not created.",
+    WAKE_UPS_PUBLISHED = "WakeUpsPublished": "Notifications published, tail calls not included.",
+    TASKS_ADOPTED = "TasksAdopted": "Foreign writers' tasks whose `ttl` was set or corrected.",
+}
+
+/// The metrics of one process.
+pub struct Metrics {
+    collector: &'static Collector,
+    level: String,
+}
+
+impl Metrics {
+    /// Installs the metrics of the queue whose tasks are in `table`, for the whole process.
+    ///
+    /// # Errors
+    /// [`AlreadyInstalled`], the second time.
+    pub fn install(table: &str) -> Result<Self, AlreadyInstalled> {
+        let collector = Builder::new()
+            .cloudwatch_namespace(NAMESPACE)
+            .with_dimension(DIMENSION, table.to_owned())
+            .init()
+            .map_err(|error| AlreadyInstalled(error.to_string()))?;
+        for name in NAMES {
+            ::metrics::describe_counter!(*name, ::metrics::Unit::Count, "");
+        }
+        Ok(Self {
+            collector,
+            level: super::level(),
+        })
+    }
+
+    /// Counts, writes everything counted since the last time as one line to standard output,
+    /// and forgets it.
+    pub fn emit(&self, counted: &impl Counted) {
+        count(counted);
+        if let Err(error) = self.write(io::stdout().lock()) {
+            tracing::warn!(%error, "metrics not written");
+        }
+    }
+
+    fn write(&self, mut out: impl Write) -> io::Result<()> {
+        // With a level and a timestamp Lambda's log filter knows the line's level; without, it
+        // would take it for INFO, and a function set to WARN would lose its metrics and alarms.
+        let now = DateTime::from(SystemTime::now());
+        if let Ok(now) = now.fmt(Format::DateTime) {
+            self.collector.set_property("timestamp", now);
+        }
+        self.collector.set_property("level", self.level.as_str());
+        // One write, so that no line of the log comes between.
+        let mut line = Vec::with_capacity(1024);
+        self.collector.flush(&mut line)?;
+        out.write_all(&line)
+    }
+}
+
+/// Somebody else installed a recorder of the `metrics` facade before.
+#[derive(Debug, thiserror::Error)]
+#[error("metrics cannot be installed: {0}")]
+pub struct AlreadyInstalled(String);
+
+/// A result with numbers in it.
+pub trait Counted {
+    /// The metrics' names and by how much each grew.
+    fn counts(&self) -> Vec<(&'static str, u64)>;
+}
+
+fn count(counted: &impl Counted) {
+    for (name, by) in counted.counts() {
+        if by > 0 {
+            ::metrics::counter!(name).increment(by);
+        }
+    }
+}
+
+impl Counted for TurnSummary {
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            (TAKEN, self.taken.into()),
+            (SUCCEEDED, self.succeeded.into()),
+            (FAILED, self.failed.into()),
+            (RETRIED, self.retried.into()),
+            (BUSY, self.busy.into()),
+            (LOST_RACES, self.lost_races.into()),
+            (EMPTY_POLLS, self.empty_polls.into()),
+            (TAIL_CALLS, self.tail_call.into()),
+            (QUEUE_PAUSED, (self.exit == Exit::Paused).into()),
+            (IDLE_BOUND_REACHED, (self.exit == Exit::NoProgress).into()),
+        ]
+    }
+}
+
+impl Counted for CreateReport {
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            (TASKS_CREATED, self.created.len() as u64),
+            (TASKS_DUPLICATE, self.duplicates.len() as u64),
+            (CREATE_FAILED, self.failed.len() as u64),
+        ]
+    }
+}
+
+impl Counted for SweepReport {
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            (WAKE_UPS_PUBLISHED, self.woke.into()),
+            (TASKS_ADOPTED, self.adopted.into()),
+        ]
+    }
+}
+
+impl Counted for Wake {
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![(WAKE_UPS_PUBLISHED, (*self == Self::Published).into())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// One test, because the recorder is the process's.
+    #[test]
+    fn a_summary_becomes_one_line_that_cloudwatch_reads() {
+        let metrics = Metrics::install("tasks").unwrap();
+        let summary = TurnSummary {
+            exit: Exit::Paused,
+            taken: 3,
+            succeeded: 2,
+            retried: 1,
+            ..TurnSummary::default()
+        };
+        count(&summary);
+        let mut out = Vec::new();
+        metrics.write(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        let line: Value = serde_json::from_str(&text).unwrap();
+        let directive = &line["_aws"]["CloudWatchMetrics"][0];
+        assert_eq!(directive["Namespace"], "freshq");
+        assert_eq!(directive["Dimensions"], json!([["Queue"]]));
+        assert_eq!(line["Queue"], "tasks");
+        let counted: Vec<_> = ["Taken", "Succeeded", "Retried", "QueuePaused"]
+            .map(|name| line[name].as_u64())
+            .into();
+        assert_eq!(counted, [Some(3), Some(2), Some(1), Some(1)]);
+        let declared = directive["Metrics"].as_array().unwrap();
+        assert_eq!(declared.len(), 4, "zeros are left out");
+        assert!(
+            declared.iter().all(|metric| metric["Unit"] == "Count"),
+            "{declared:?}"
+        );
+        assert_eq!(line["level"], "INFO");
+        let timestamp = line["timestamp"].as_str().unwrap();
+        assert!(
+            DateTime::from_str(timestamp, Format::DateTime).is_ok(),
+            "{timestamp}"
+        );
+
+        let mut again = Vec::new();
+        metrics.write(&mut again).unwrap();
+        assert!(again.is_empty(), "what was written is forgotten");
+        assert!(Metrics::install("tasks").is_err());
+    }
+}
