@@ -1,0 +1,102 @@
+use super::*;
+use proptest::prelude::*;
+use serde_json::json;
+
+#[test]
+fn tasks_are_handed_on_unchecked() {
+    let tasks = vec![json!({"taskId": "a"}), json!(7)];
+    assert_eq!(
+        read(json!({"tasks": tasks}), false).unwrap(),
+        Request::Create(tasks)
+    );
+    assert_eq!(
+        read(json!({"tasks": []}), true).unwrap(),
+        Request::Create(vec![])
+    );
+}
+
+#[test]
+fn a_simulation_is_counted_and_bounded() {
+    let simulate = |count: Value| read(json!({"simulate": {"count": count}}), true);
+    assert_eq!(simulate(json!(1)).unwrap(), Request::Simulate(1));
+    assert_eq!(
+        simulate(json!(MAX_SIMULATED)).unwrap(),
+        Request::Simulate(MAX_SIMULATED)
+    );
+    for count in [
+        json!(0),
+        json!(MAX_SIMULATED + 1),
+        json!(u64::MAX),
+        json!(-1),
+        json!(1.5),
+        json!("9"),
+        json!(null),
+    ] {
+        let error = simulate(count.clone()).unwrap_err().to_string();
+        assert!(error.contains("simulate"), "{count}: {error}");
+    }
+}
+
+#[test]
+fn a_simulation_is_refused_where_it_is_off() {
+    let error = read(json!({"simulate": {"count": 1}}), false)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("does not simulate") && error.contains("SIMULATION_ENABLED"),
+        "{error}"
+    );
+}
+
+#[test]
+fn any_other_event_is_refused_with_the_field() {
+    for (event, named) in [
+        (json!(null), "not an object"),
+        (json!([{"taskId": "a"}]), "not an object"),
+        (json!({}), "no field"),
+        (json!({"task": []}), "\"task\""),
+        (json!({"tasks": {}}), "tasks is not an array"),
+        (json!({"tasks": [], "simulate": {"count": 1}}), "both"),
+        (json!({"tasks": [], "dryRun": true}), "\"dryRun\""),
+        (json!({"simulate": 5}), "simulate"),
+        (json!({"simulate": {}}), "count"),
+        (json!({"simulate": {"count": 1, "rate": 2}}), "rate"),
+    ] {
+        let error = read(event.clone(), true).unwrap_err().to_string();
+        assert!(error.contains(named), "{event}: {error}");
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+    ];
+    let names = ["tasks", "simulate", "count"].map(str::to_owned).to_vec();
+    let name = prop_oneof![prop::sample::select(names), ".{0,6}"];
+    leaf.prop_recursive(3, 24, 4, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(name.clone(), inner, 0..3)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    /// Whatever comes is an array of tasks, a count in its bounds, or refused in words.
+    #[test]
+    fn arbitrary_json_is_read_or_refused(event in any_json(), simulation in any::<bool>()) {
+        match read(event.clone(), simulation) {
+            Ok(Request::Create(tasks)) => prop_assert_eq!(json!({"tasks": tasks}), event),
+            Ok(Request::Simulate(count)) => {
+                prop_assert!(simulation);
+                prop_assert_eq!(json!({"simulate": {"count": count}}), event);
+            }
+            Err(error) => prop_assert!(error.to_string().contains("tasks")),
+        }
+    }
+}

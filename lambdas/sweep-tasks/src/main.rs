@@ -1,0 +1,58 @@
+//! `sweep-tasks`: every minute, looks for due tasks that nobody is awake for, and wakes.
+
+use std::sync::Arc;
+
+use function::config::{self, SweepTasks};
+use function::telemetry::metrics::Metrics;
+use function::{Context, Failure, Handler, aws};
+use lifo_queue::notify::sns::SnsNotifier;
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::sweep::{SweepReport, Sweeper};
+use lifo_queue::time::SystemClock;
+use lifo_queue::wake::Waker;
+use serde_json::Value;
+
+fn main() -> Result<(), function::Error> {
+    function::serve(1, start())
+}
+
+struct Sweep {
+    sweeper: Sweeper,
+    metrics: Metrics,
+}
+
+async fn start() -> Result<Sweep, Failure> {
+    let SweepTasks {
+        table,
+        wake,
+        default_ttl,
+    } = SweepTasks::read(&config::environment)?;
+    let metrics = Metrics::install(&table)?;
+    let aws = aws::sdk_config().await;
+    let store = Arc::new(DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), table));
+    let sns = aws_sdk_sns::Client::new(&aws);
+    let notifier = Arc::new(SnsNotifier::new(sns, wake.process_tasks_topic, None));
+    let clock = Arc::new(SystemClock);
+    let waker = Waker::new(store.clone(), notifier, clock.clone(), wake.marker);
+    let sweeper = Sweeper::new(store, waker, clock, default_ttl);
+    Ok(Sweep { sweeper, metrics })
+}
+
+impl Handler for Sweep {
+    type Response = SweepReport;
+
+    /// Whatever the event: a sweep needs none, be it the schedule's or an operator's.
+    async fn handle(&self, _event: Value, context: Context) -> Result<SweepReport, Failure> {
+        let report = self.sweeper.sweep(&context.request_id).await?;
+        tracing::info!(
+            pages = report.pages,
+            due = report.due,
+            woke = report.woke,
+            adopted = report.adopted,
+            complete = report.complete,
+            "sweep"
+        );
+        self.metrics.emit(&report);
+        Ok(report)
+    }
+}

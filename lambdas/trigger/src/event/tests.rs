@@ -1,0 +1,180 @@
+use super::*;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn stream() -> Value {
+    serde_json::from_str(include_str!("../../tests/events/stream.json")).unwrap()
+}
+
+fn tail_call() -> Value {
+    serde_json::from_str(include_str!("../../tests/events/tail-call.json")).unwrap()
+}
+
+/// How many tasks the stream's first record counts for, after `change`.
+fn tasks_after(change: impl FnOnce(&mut Value)) -> usize {
+    let mut event = stream();
+    event["Records"].as_array_mut().unwrap().truncate(1);
+    change(&mut event["Records"][0]);
+    read(event).unwrap().map_or(0, |wake_up| wake_up.tasks)
+}
+
+#[test]
+fn a_batch_is_one_wake_up_named_after_its_first_record() {
+    let wake_up = read(stream()).unwrap().unwrap();
+    let id = "c4ca4238a0b923820dcc509a6f75849b".to_owned();
+    assert_eq!(
+        wake_up,
+        WakeUp {
+            id,
+            reason: WakeReason::Insert,
+            tasks: 2
+        }
+    );
+}
+
+#[test]
+fn the_name_is_the_batchs_even_if_its_first_record_is_no_task() {
+    let mut event = stream();
+    event["Records"][0]["eventName"] = json!("REMOVE");
+    let wake_up = read(event).unwrap().unwrap();
+    assert_eq!(
+        (wake_up.id.as_str(), wake_up.tasks),
+        ("c4ca4238a0b923820dcc509a6f75849b", 1)
+    );
+}
+
+#[test]
+fn only_inserted_pending_tasks_wake() {
+    assert_eq!(tasks_after(|_| ()), 1);
+    assert_eq!(
+        tasks_after(|record| record["eventName"] = json!("MODIFY")),
+        0
+    );
+    assert_eq!(
+        tasks_after(|record| record["eventName"] = json!("REMOVE")),
+        0
+    );
+    let key = |id| move |record: &mut Value| record["dynamodb"]["Keys"]["taskId"] = id;
+    assert_eq!(tasks_after(key(json!({"S": "#processor"}))), 0);
+    assert_eq!(tasks_after(key(json!({"N": "5"}))), 0);
+    let status = |text: &'static str| {
+        move |record: &mut Value| record["dynamodb"]["NewImage"]["taskStatus"] = json!({"S": text})
+    };
+    assert_eq!(tasks_after(status("PENDING#12")), 1);
+    for other in ["TAKEN", "SUCCESS", "FAILURE", "PENDING#x", "pending", ""] {
+        assert_eq!(tasks_after(status(other)), 0, "{other}");
+    }
+    let no_image = |record: &mut Value| {
+        record["dynamodb"]
+            .as_object_mut()
+            .unwrap()
+            .remove("NewImage");
+    };
+    assert_eq!(tasks_after(no_image), 0);
+}
+
+#[test]
+fn a_notification_is_a_tail_call() {
+    let wake_up = read(tail_call()).unwrap().unwrap();
+    let id = "95df01b4-ee98-5cb9-9903-4c221d41eb5e".to_owned();
+    assert_eq!(
+        wake_up,
+        WakeUp {
+            id,
+            reason: WakeReason::TailCall,
+            tasks: 0
+        }
+    );
+}
+
+#[test]
+fn a_malformed_event_is_refused_with_the_field() {
+    let cut = |mut event: Value, pointer: &str, field: &str| {
+        event
+            .pointer_mut(pointer)
+            .unwrap()
+            .as_object_mut()
+            .unwrap()
+            .remove(field);
+        function::Failure::from(read(event).unwrap_err())
+    };
+    for (event, pointer, field) in [
+        (stream(), "/Records/1", "eventID"),
+        (stream(), "/Records/0", "dynamodb"),
+        (tail_call(), "/Records/0/Sns", "MessageId"),
+        (tail_call(), "/Records/0", "Sns"),
+    ] {
+        let failure = cut(event, pointer, field);
+        assert!(failure.message().contains(field), "{failure:?}");
+    }
+    for event in [
+        json!(null),
+        json!([]),
+        json!({}),
+        json!({"Records": []}),
+        json!({"tasks": []}),
+    ] {
+        let error = read(event).unwrap_err().to_string();
+        assert!(error.contains("TriggerTopic"), "{error}");
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+    ];
+    let name = prop_oneof![
+        Just("Records".to_owned()),
+        Just("eventSource".to_owned()),
+        ".{0,6}"
+    ];
+    leaf.prop_recursive(4, 32, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::btree_map(name.clone(), inner, 0..5)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+/// Every place in a JSON value, as pointers.
+fn places(value: &Value, here: &str, found: &mut Vec<String>) {
+    found.push(here.to_owned());
+    match value {
+        Value::Object(fields) => {
+            for (name, inner) in fields {
+                places(inner, &format!("{here}/{name}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (n, inner) in items.iter().enumerate() {
+                places(inner, &format!("{here}/{n}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_json_is_refused(event in any_json()) {
+        prop_assert!(read(event).is_err());
+    }
+
+    /// A real event with one value replaced is read or refused, and never more than it was.
+    #[test]
+    fn a_damaged_event_never_panics(place in any::<prop::sample::Index>(), value in any_json(), sns in any::<bool>()) {
+        let mut event = if sns { tail_call() } else { stream() };
+        let mut found = Vec::new();
+        places(&event, "", &mut found);
+        *event.pointer_mut(place.get(&found)).unwrap() = value;
+        if let Ok(Some(wake_up)) = read(event) {
+            prop_assert!(wake_up.tasks <= 2);
+            prop_assert_eq!(wake_up.tasks == 0, wake_up.reason == WakeReason::TailCall);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `trigger`: requests one wake-up for each batch of inserted tasks and for each tail call.
+//!
+//! A wake-up that may be lost is an error, so that Lambda brings a stream's batch again; a tail
+//! call goes to its failure destination, and the sweep wakes instead.
+
+mod event;
+
+use std::sync::Arc;
+
+use function::config::{self, Trigger};
+use function::telemetry::metrics::Metrics;
+use function::{Context, Failure, Handler, aws};
+use lifo_queue::notify::sns::SnsNotifier;
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::time::SystemClock;
+use lifo_queue::wake::{Wake, Waker};
+use serde::Serialize;
+use serde_json::Value;
+
+fn main() -> Result<(), function::Error> {
+    function::serve(1, start())
+}
+
+struct Wakes {
+    waker: Waker,
+    metrics: Metrics,
+}
+
+/// What an event came to.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    Published,
+    AlreadyAwake,
+    AlreadyNotified,
+    Paused,
+    NothingInserted,
+}
+
+async fn start() -> Result<Wakes, Failure> {
+    let Trigger { table, wake } = Trigger::read(&config::environment)?;
+    let metrics = Metrics::install(&table)?;
+    let aws = aws::sdk_config().await;
+    let store = Arc::new(DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), table));
+    let sns = aws_sdk_sns::Client::new(&aws);
+    let notifier = Arc::new(SnsNotifier::new(sns, wake.process_tasks_topic, None));
+    let waker = Waker::new(store, notifier, Arc::new(SystemClock), wake.marker);
+    Ok(Wakes { waker, metrics })
+}
+
+impl Handler for Wakes {
+    type Response = Answer;
+
+    async fn handle(&self, event: Value, _context: Context) -> Result<Answer, Failure> {
+        let Some(event) = event::read(event)? else {
+            return Ok(Answer::NothingInserted);
+        };
+        let wake = self.waker.request(&event.id, event.reason).await?;
+        tracing::info!(event = event.id, reason = ?event.reason, tasks = event.tasks, ?wake, "wake-up");
+        self.metrics.emit(&wake);
+        Ok(match wake {
+            Wake::Published => Answer::Published,
+            Wake::AlreadyAwake => Answer::AlreadyAwake,
+            Wake::AlreadyNotified => Answer::AlreadyNotified,
+            Wake::Paused => Answer::Paused,
+        })
+    }
+}
