@@ -1,0 +1,141 @@
+//! A `process-tasks` binary with a task runner of its own: it prices orders with an engine whose
+//! licence allows two calculations at a time.
+
+mod engine;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lifo_queue::runner::{Outcome, TaskRunner};
+use lifo_queue::task::Task;
+use serde::Deserialize as _;
+use tokio::sync::Semaphore;
+
+use crate::engine::Order;
+
+/// How many calculations the engine's licence allows at once.
+const LICENCES: usize = 2;
+
+fn main() -> Result<(), function::Error> {
+    function::process_tasks::serve(async |_start| Ok(Pricing::new(LICENCES)))
+}
+
+struct Pricing {
+    licences: Arc<Semaphore>,
+}
+
+impl Pricing {
+    fn new(licences: usize) -> Self {
+        Self {
+            licences: Arc::new(Semaphore::new(licences)),
+        }
+    }
+}
+
+#[async_trait]
+impl TaskRunner for Pricing {
+    async fn run(&self, task: &Task) -> Outcome {
+        // A payload that cannot be read today cannot be read tomorrow: no further attempts.
+        let order = match Order::deserialize(&task.payload) {
+            Ok(order) => order,
+            Err(error) => {
+                return Outcome::Failure {
+                    reason: format!("payload: {error}"),
+                };
+            }
+        };
+        // No room is no failure: the task comes back soon, and the processor slows down.
+        let Ok(licence) = self.licences.clone().try_acquire_owned() else {
+            return Outcome::Busy {
+                retry_after: Some(Duration::from_millis(500)),
+            };
+        };
+        // The engine calculates without awaiting, so it goes where that hinders nobody.
+        let priced = tokio::task::spawn_blocking(move || {
+            let _licence = licence;
+            engine::price(&order)
+        });
+        match priced.await {
+            Ok(Ok(cents)) => {
+                // An effect of yours belongs here, with `task.task_id` as its idempotency key:
+                // after a crash the same task runs again.
+                tracing::info!(task_id = %task.task_id, attempt = task.attempt, cents, "priced");
+                Outcome::Success
+            }
+            Ok(Err(too_large)) => Outcome::Failure {
+                reason: too_large.to_string(),
+            },
+            Err(error) => Outcome::Retry {
+                reason: format!("the engine broke down: {error}"),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lifo_queue::task::TaskId;
+    use lifo_queue::time::{EpochSeconds, Millis};
+    use serde_json::{Value, json};
+
+    fn task(payload: Value) -> Task {
+        Task {
+            task_id: TaskId::from_stored("order-1"),
+            task_created: Millis(1_700_000_000_000),
+            attempt: 1,
+            total_attempts: 1,
+            expires_at: EpochSeconds(1_700_003_600),
+            payload,
+        }
+    }
+
+    fn order() -> Value {
+        json!({"lines": [{"cents": 250, "quantity": 4}, {"cents": 99, "quantity": 1}]})
+    }
+
+    #[tokio::test]
+    async fn an_order_is_priced() {
+        assert_eq!(Pricing::new(1).run(&task(order())).await, Outcome::Success);
+    }
+
+    #[tokio::test]
+    async fn without_a_licence_the_task_comes_back() {
+        let outcome = Pricing::new(0).run(&task(order())).await;
+        assert!(
+            matches!(
+                outcome,
+                Outcome::Busy {
+                    retry_after: Some(_)
+                }
+            ),
+            "{outcome:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_licence_is_given_back() {
+        let pricing = Pricing::new(1);
+        for _ in 0..3 {
+            assert_eq!(pricing.run(&task(order())).await, Outcome::Success);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_can_never_be_priced_fails_with_the_field() {
+        for (payload, named) in [
+            (json!({"lines": [{"cents": 1}]}), "quantity"),
+            (json!(null), "payload"),
+            (
+                json!({"lines": [{"cents": u64::MAX, "quantity": 2}]}),
+                "too large",
+            ),
+        ] {
+            match Pricing::new(1).run(&task(payload)).await {
+                Outcome::Failure { reason } => assert!(reason.contains(named), "{reason}"),
+                outcome => panic!("{named}: {outcome:?}"),
+            }
+        }
+    }
+}
