@@ -62,10 +62,20 @@ impl Start {
     ///
     /// # Errors
     /// [`RunnerConfigError`] names the field and says what to write.
-    pub fn configured_runner(&self) -> Result<Arc<dyn TaskRunner>, RunnerConfigError> {
-        self.runner
-            .clone()
-            .build(&self.aws, self.settings.task_timeout)
+    pub fn configured_runner(&self) -> Result<ConfiguredRunner, RunnerConfigError> {
+        let runner = self.runner.clone();
+        let runner = runner.build(&self.aws, self.settings.task_timeout)?;
+        Ok(ConfiguredRunner(runner))
+    }
+}
+
+/// The runner that `TASK_RUNNER` describes.
+pub struct ConfiguredRunner(Arc<dyn TaskRunner>);
+
+#[async_trait]
+impl TaskRunner for ConfiguredRunner {
+    async fn run(&self, task: &Task) -> Outcome {
+        self.0.run(task).await
     }
 }
 
@@ -94,12 +104,12 @@ pub fn serve<R: TaskRunner + 'static>(
             process_tasks_topic,
             Some(trigger_topic),
         ));
-        let runner = factory(Start {
+        let start = Start {
             aws,
             settings,
             runner,
-        })
-        .await?;
+        };
+        let runner = Arc::new(factory(start).await?);
         let clock = Arc::new(SystemClock);
         let processor = Processor::new(store, notifier, runner, clock, settings);
         Ok(ProcessTasksHandler { processor, metrics })

@@ -72,6 +72,22 @@ fn a_deadline_that_is_past_was_not_given() {
 
 #[test]
 fn every_slot_may_block_and_the_heartbeat_goes_on() {
-    let incomplete = ProcessTasks::read(&|_| None);
-    assert_eq!(threads(&incomplete), 1);
+    let threads_for = |slots: &'static str| {
+        threads(&ProcessTasks::read(&|name| {
+            Some(match name {
+                "TASK_SLOTS" => slots.to_owned(),
+                "TASK_RUNNER" => r#"{"kind": "custom"}"#.to_owned(),
+                "PROCESSOR_LEASE_MS" => "20".to_owned(),
+                name if name.ends_with("_ARN") => "arn:aws:sns:eu-west-1:111122223333:t".to_owned(),
+                _ => "10".to_owned(),
+            })
+        }))
+    };
+    assert_eq!(threads_for("10"), 11);
+    assert_eq!(threads_for("1000"), MAX_THREADS);
+    assert_eq!(
+        threads(&ProcessTasks::read(&|_| None)),
+        1,
+        "only to tell what is missing"
+    );
 }

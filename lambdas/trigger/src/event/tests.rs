@@ -171,7 +171,8 @@ proptest! {
         let mut event = if sns { tail_call() } else { stream() };
         let mut found = Vec::new();
         places(&event, "", &mut found);
-        *event.pointer_mut(place.get(&found)).unwrap() = value;
+        let place: &String = place.get(&found);
+        *event.pointer_mut(place).unwrap() = value;
         if let Ok(Some(wake_up)) = read(event) {
             prop_assert!(wake_up.tasks <= 2);
             prop_assert_eq!(wake_up.tasks == 0, wake_up.reason == WakeReason::TailCall);
