@@ -137,6 +137,9 @@ fn finish(state: &mut State, slot: u8, processor: Processor, next: Next, fate: F
     if let Some(before) = &mut state.processors[slot as usize] {
         // What the table knows has changed; what the processor knows has not, save that a lease
         // written in its name runs, and what it did is done.
+        if let Step::Run { live, .. } = &mut before.step {
+            *live = false;
+        }
         before.holds = processor.holds;
         before.settled = processor.settled;
         before.gave_back = processor.gave_back;

@@ -84,7 +84,8 @@ pub enum Step {
     Run {
         /// Which.
         task: TaskNumber,
-        /// False once the lease on the task has run out.
+        /// False once the lease on the task has run out, or the run is over and only the call
+        /// that settles it is repeated.
         live: bool,
     },
     /// Wait until the index shows everything written before the wait began (rule 5).
