@@ -1,0 +1,130 @@
+//! An embedded DynamoDB with the queue's table.
+
+use std::net::SocketAddr;
+use std::thread;
+
+use aws_credential_types::Credentials;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::create_table::CreateTableError;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
+    ProjectionType, ScalarAttributeType,
+};
+use aws_smithy_http_client::Builder as HttpClient;
+use dynoxide::Database;
+use lifo_queue::schema;
+
+/// The name of the embedded table.
+pub const TABLE: &str = "tasks";
+
+/// An embedded DynamoDB on the loopback interface. It lives on a thread of its own and ends with
+/// the process.
+pub struct EmbeddedDynamo {
+    /// The real SDK's client, pointed at it.
+    pub client: Client,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+/// The embedded DynamoDB did not start.
+#[derive(Debug)]
+pub struct NotStarted(String);
+
+impl std::fmt::Display for NotStarted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the embedded DynamoDB did not start: {}", self.0)
+    }
+}
+
+impl std::error::Error for NotStarted {}
+
+impl EmbeddedDynamo {
+    /// Starts it and creates the queue's table, without a stream.
+    ///
+    /// # Errors
+    /// [`NotStarted`]: no port, no thread, or the table was refused.
+    pub async fn start() -> Result<Self, NotStarted> {
+        let failed = |error: &dyn std::error::Error| NotStarted(error.to_string());
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|e| failed(&e))?;
+        let address = listener.local_addr().map_err(|e| failed(&e))?;
+        let database = Database::memory().map_err(|e| failed(&e))?;
+        let serve = move || -> std::io::Result<()> {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(async {
+                listener.set_nonblocking(true)?;
+                let listener = tokio::net::TcpListener::from_std(listener)?;
+                dynoxide::server::serve_on(listener, database).await;
+                Ok(())
+            })
+        };
+        let builder = thread::Builder::new().name("embedded-dynamodb".to_owned());
+        builder.spawn(serve).map_err(|e| failed(&e))?;
+        let client = client(address);
+        create_task_table(&client, TABLE)
+            .await
+            .map_err(|e| failed(&e))?;
+        Ok(Self { client, address })
+    }
+}
+
+/// A client of an embedded DynamoDB, with the SDK's own retries off: what fails is seen.
+fn client(address: SocketAddr) -> Client {
+    let config = aws_sdk_dynamodb::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("us-east-1"))
+        .endpoint_url(format!("http://{address}"))
+        .credentials_provider(Credentials::new("local", "local", None, None, "embedded"))
+        .http_client(HttpClient::new().build_http())
+        .retry_config(aws_sdk_dynamodb::config::retry::RetryConfig::disabled())
+        .build();
+    Client::from_conf(config)
+}
+
+/// Creates a table with the queue's keys and index.
+///
+/// # Errors
+/// Whatever `CreateTable` answers.
+pub async fn create_task_table(
+    client: &Client,
+    table: &str,
+) -> Result<(), SdkError<CreateTableError>> {
+    let attribute = |name: &str, kind: ScalarAttributeType| {
+        AttributeDefinition::builder()
+            .attribute_name(name)
+            .attribute_type(kind)
+            .build()
+    };
+    let key = |name: &str, kind: KeyType| {
+        KeySchemaElement::builder()
+            .attribute_name(name)
+            .key_type(kind)
+            .build()
+    };
+    let index = GlobalSecondaryIndex::builder()
+        .index_name(schema::INDEX)
+        .key_schema(key(schema::TASK_STATUS, KeyType::Hash)?)
+        .key_schema(key(schema::TASK_CREATED, KeyType::Range)?)
+        .projection(
+            Projection::builder()
+                .projection_type(ProjectionType::Include)
+                .set_non_key_attributes(Some(schema::INDEX_PROJECTION.map(str::to_owned).to_vec()))
+                .build(),
+        )
+        .build()?;
+    client
+        .create_table()
+        .table_name(table)
+        .billing_mode(BillingMode::PayPerRequest)
+        .attribute_definitions(attribute(schema::TASK_ID, ScalarAttributeType::S)?)
+        .attribute_definitions(attribute(schema::TASK_STATUS, ScalarAttributeType::S)?)
+        .attribute_definitions(attribute(schema::TASK_CREATED, ScalarAttributeType::N)?)
+        .key_schema(key(schema::TASK_ID, KeyType::Hash)?)
+        .global_secondary_indexes(index)
+        .send()
+        .await
+        .map(drop)
+}

@@ -1,0 +1,166 @@
+//! A store whose answers fail as a script says.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use lifo_queue::control::{Acquired, Claim, Control, Release, Released};
+use lifo_queue::store::{
+    ControlStore, Inserted, Page, PageQuery, QueueStore, StoreError, TakeOutcome, TakeRequest,
+    TaskStore, Written,
+};
+use lifo_queue::task::{GiveBack, Lease, NewTask, Retention, Settlement, TaskId, Ttl};
+use lifo_queue::time::{EpochSeconds, Millis};
+use uuid::Uuid;
+
+/// What befalls one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing.
+    None,
+    /// It is not carried out, and fails.
+    Refused,
+    /// It is carried out, and its acknowledgement is lost.
+    LostAck,
+}
+
+/// Decides what befalls the next step of this name.
+pub type Script = dyn Fn(&'static str) -> Fault + Send + Sync;
+
+/// A store that fails by a script.
+pub struct FaultyStore {
+    inner: Arc<dyn QueueStore>,
+    script: Box<Script>,
+}
+
+impl FaultyStore {
+    /// A store on `inner` that fails by `script`.
+    pub fn new(
+        inner: Arc<dyn QueueStore>,
+        script: impl Fn(&'static str) -> Fault + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            inner,
+            script: Box::new(script),
+        }
+    }
+
+    async fn step<T>(
+        &self,
+        operation: &'static str,
+        step: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let failed = || StoreError::Unanswered {
+            operation,
+            source: "scripted".into(),
+        };
+        match (self.script)(operation) {
+            Fault::None => step.await,
+            Fault::Refused => Err(failed()),
+            Fault::LostAck => {
+                step.await?;
+                Err(failed())
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl TaskStore for FaultyStore {
+    async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError> {
+        self.step("insert", self.inner.insert(task)).await
+    }
+
+    async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError> {
+        self.step("pending_page", self.inner.pending_page(query))
+            .await
+    }
+
+    async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError> {
+        self.step("take", self.inner.take(request)).await
+    }
+
+    async fn settle(
+        &self,
+        lease: &Lease,
+        settlement: &Settlement,
+        retention: &Retention,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        self.step(
+            "settle",
+            self.inner.settle(lease, settlement, retention, now),
+        )
+        .await
+    }
+
+    async fn give_back(
+        &self,
+        lease: &Lease,
+        give_back: &GiveBack,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        self.step("give_back", self.inner.give_back(lease, give_back, now))
+            .await
+    }
+
+    async fn quarantine(
+        &self,
+        task: &TaskId,
+        reason: &str,
+        keep_until: EpochSeconds,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        self.step(
+            "quarantine",
+            self.inner.quarantine(task, reason, keep_until, now),
+        )
+        .await
+    }
+
+    async fn adopt_ttl(
+        &self,
+        task: &TaskId,
+        seen: Ttl,
+        ttl: EpochSeconds,
+    ) -> Result<Written, StoreError> {
+        self.step("adopt_ttl", self.inner.adopt_ttl(task, seen, ttl))
+            .await
+    }
+}
+
+#[async_trait]
+impl ControlStore for FaultyStore {
+    async fn request(&self) -> Result<Control, StoreError> {
+        self.step("request", self.inner.request()).await
+    }
+
+    async fn mark_notified(
+        &self,
+        event: &str,
+        until: Millis,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        self.step("mark_notified", self.inner.mark_notified(event, until, now))
+            .await
+    }
+
+    async fn control(&self) -> Result<Control, StoreError> {
+        self.step("control", self.inner.control()).await
+    }
+
+    async fn acquire(&self, claim: &Claim, now: Millis) -> Result<Acquired, StoreError> {
+        self.step("acquire", self.inner.acquire(claim, now)).await
+    }
+
+    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Written, StoreError> {
+        self.step("renew", self.inner.renew(owner, until)).await
+    }
+
+    async fn release(&self, release: &Release) -> Result<Released, StoreError> {
+        self.step("release", self.inner.release(release)).await
+    }
+
+    async fn pause(&self, until: Millis, reason: &str) -> Result<Written, StoreError> {
+        self.step("pause", self.inner.pause(until, reason)).await
+    }
+}

@@ -1,0 +1,13 @@
+//! # The AWS services the queue stands on, in one process
+//!
+//! For tests and benchmarks only; nothing that is deployed depends on it.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`dynamodb`] | an embedded DynamoDB with the queue's table, behind the real SDK client |
+//! | [`faulty`] | a store whose answers fail as a script says |
+//! | [`topics`] | topics that remember what was published, and fail when told to |
+
+pub mod dynamodb;
+pub mod faulty;
+pub mod topics;

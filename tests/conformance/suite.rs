@@ -1,0 +1,141 @@
+//! The stores under test, and the small vocabulary the suites share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lifo_queue::control::Claim;
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::store::{
+    Candidate, Inserted, PageQuery, QueueStore, TakeOutcome, TakeRequest, TaskStore,
+};
+use lifo_queue::task::{
+    LeaseToken, NewTask, Retention, StatusKey, TakenTask, TaskId, TaskStatus, Ttl,
+};
+use lifo_queue::time::{EpochSeconds, Millis};
+use local_cloud::dynamodb::{EmbeddedDynamo, TABLE};
+use uuid::Uuid;
+
+/// The moment the suites play at.
+pub const NOW: Millis = Millis(1_800_000_000_000);
+
+/// How long settled tasks are kept.
+pub const RETENTION: Retention = Retention {
+    success: Duration::from_secs(60),
+    failure: Duration::from_secs(600),
+};
+
+/// A fresh in-memory store.
+#[must_use]
+pub fn memory() -> Arc<dyn QueueStore> {
+    Arc::new(MemoryStore::new())
+}
+
+/// A fresh DynamoDB store on an embedded DynamoDB.
+///
+/// # Panics
+/// If the embedded DynamoDB does not start.
+pub async fn dynamodb() -> Arc<dyn QueueStore> {
+    Arc::new(DynamoStore::new(embedded().await.client, TABLE))
+}
+
+/// A fresh embedded DynamoDB.
+///
+/// # Panics
+/// If it does not start.
+#[allow(clippy::expect_used, reason = "a test without its store cannot go on")]
+pub async fn embedded() -> EmbeddedDynamo {
+    EmbeddedDynamo::start()
+        .await
+        .expect("the embedded DynamoDB starts")
+}
+
+/// A task created so many milliseconds after [`NOW`], that expires in an hour.
+#[must_use]
+pub fn new_task(id: &str, created: i64) -> NewTask {
+    NewTask {
+        id: TaskId::from_stored(id),
+        created: Millis(NOW.0 + created),
+        expires_at: NOW.floor_seconds().plus(Duration::from_secs(3600)),
+        payload: Some(serde_json::json!({"n": created, "deep": [1, -2.5, null, "ü"]})),
+        create_token: Uuid::new_v4(),
+    }
+}
+
+/// Inserts tasks created one millisecond apart, in this order.
+///
+/// # Panics
+/// If one is refused.
+#[allow(clippy::expect_used, reason = "a test without its tasks cannot go on")]
+pub async fn insert(store: &dyn QueueStore, ids: &[&str]) {
+    for (created, id) in (0..).zip(ids) {
+        let inserted = store
+            .insert(&new_task(id, created))
+            .await
+            .expect("inserted");
+        assert_eq!(inserted, Inserted::Created);
+    }
+}
+
+/// The first page of what is PENDING.
+#[must_use]
+pub fn first_page(limit: u16) -> PageQuery {
+    PageQuery {
+        status: StatusKey::from(TaskStatus::Pending),
+        after: None,
+        limit,
+        now: NOW,
+    }
+}
+
+/// What the index would say of a task that expires in seconds.
+#[must_use]
+pub fn candidate(id: &str) -> Candidate {
+    let ttl = Ttl::Seconds(EpochSeconds(0));
+    Candidate {
+        id: TaskId::from_stored(id),
+        created: NOW,
+        ttl,
+        not_before: None,
+    }
+}
+
+/// A wish to take a task now, with a fresh token.
+#[must_use]
+pub fn wish(candidate: Candidate) -> TakeRequest {
+    TakeRequest {
+        candidate,
+        token: LeaseToken::fresh(),
+        lease_until: NOW.plus(Duration::from_secs(40)),
+        taken_ttl: NOW.floor_seconds().plus(Duration::from_secs(86_400)),
+        default_deadline: NOW.floor_seconds().plus(Duration::from_secs(3600)),
+        now: NOW,
+    }
+}
+
+/// Takes a task now.
+///
+/// # Panics
+/// If another was faster.
+#[allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test without its task cannot go on"
+)]
+pub async fn take(store: &dyn QueueStore, id: &str) -> TakenTask {
+    match store.take(&wish(candidate(id))).await.expect("an answer") {
+        TakeOutcome::Won(taken) => *taken,
+        outcome => panic!("{id} was not taken: {outcome:?}"),
+    }
+}
+
+/// A claim on the processor lease, ten seconds from `now`.
+#[must_use]
+pub fn claim(message_id: &str, now: Millis) -> Claim {
+    let until = now.plus(Duration::from_secs(10));
+    Claim {
+        owner: Uuid::new_v4(),
+        message_id: message_id.to_owned(),
+        until,
+    }
+}
