@@ -1,5 +1,7 @@
 //! The names that Rust and TypeScript share, compared with `tests/contract.json`.
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 

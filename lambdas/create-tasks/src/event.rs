@@ -3,8 +3,10 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The most tasks that one simulation creates: what one invocation inserts within seconds.
-pub(crate) const MAX_SIMULATED: usize = 10_000;
+/// The most tasks of one event: what one invocation inserts within seconds, and whose report
+/// fits into an answer of Lambda's 6 MB
+/// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>).
+pub(crate) const MAX_TASKS: usize = 10_000;
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +24,9 @@ pub(crate) enum RequestError {
         "the event must be {{\"tasks\": [{{\"taskId\"?, \"payload\"?, \"ttlSeconds\"?}}, …]}} or {{\"simulate\": {{\"count\": N}}}}: {0}"
     )]
     Shape(String),
-    #[error("field simulate.count is {0}; give a whole number from 1 to {MAX_SIMULATED}")]
+    #[error("field tasks has {0} entries; send at most {MAX_TASKS} in one event")]
+    TooMany(usize),
+    #[error("field simulate.count is {0}; give a whole number from 1 to {MAX_TASKS}")]
     Count(u64),
     #[error(
         "field simulate: this queue does not simulate; create real tasks with {{\"tasks\": […]}}, \
@@ -53,6 +57,9 @@ pub(crate) fn read(event: Value, simulation: bool) -> Result<Request, RequestErr
             let name = first_name(&fields).unwrap_or_default();
             Err(RequestError::Shape(format!("field {name:?} is unknown")))
         }
+        (Some(Value::Array(tasks)), None) if tasks.len() > MAX_TASKS => {
+            Err(RequestError::TooMany(tasks.len()))
+        }
         (Some(Value::Array(tasks)), None) => Ok(Request::Create(tasks)),
         (Some(_), None) => Err(shape("field tasks is not an array")),
         (None, Some(_)) if !simulation => Err(RequestError::SimulationOff),
@@ -64,7 +71,7 @@ fn count(simulate: Value) -> Result<Request, RequestError> {
     let Simulate { count } = serde_json::from_value(simulate)
         .map_err(|error| RequestError::Shape(format!("field simulate: {error}")))?;
     match usize::try_from(count) {
-        Ok(n) if (1..=MAX_SIMULATED).contains(&n) => Ok(Request::Simulate(n)),
+        Ok(n) if (1..=MAX_TASKS).contains(&n) => Ok(Request::Simulate(n)),
         _ => Err(RequestError::Count(count)),
     }
 }

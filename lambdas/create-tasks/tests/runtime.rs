@@ -1,6 +1,8 @@
 //! The binary itself, against a runtime API of our own: what a caller is told, and what the log
 //! says.
 
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};

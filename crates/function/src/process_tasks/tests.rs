@@ -26,6 +26,13 @@ fn a_notification_is_known_by_its_message_and_a_turn_by_hand_by_its_request() {
 }
 
 #[test]
+fn the_event_for_local_invocation_is_read() {
+    let event = include_str!("../../../../tests/events/process-tasks.json");
+    let event = serde_json::from_str(event).unwrap();
+    assert!(invocation(event, &context(0), NOW).is_ok());
+}
+
+#[test]
 fn several_notifications_in_one_event_are_one_turn() {
     let mut event = notification();
     let second = event["Records"][0].clone();

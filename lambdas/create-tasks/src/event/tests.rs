@@ -16,16 +16,37 @@ fn tasks_are_handed_on_unchecked() {
 }
 
 #[test]
+fn the_events_for_local_invocation_are_read() {
+    let create = serde_json::from_str(include_str!("../../../../tests/events/create-tasks.json"));
+    assert!(
+        matches!(read(create.unwrap(), false), Ok(Request::Create(tasks)) if !tasks.is_empty())
+    );
+    let simulate = serde_json::from_str(include_str!("../../../../tests/events/simulate.json"));
+    assert!(matches!(
+        read(simulate.unwrap(), true),
+        Ok(Request::Simulate(1..))
+    ));
+}
+
+#[test]
+fn an_event_holds_a_bounded_number_of_tasks() {
+    let tasks = |count| read(json!({"tasks": vec![json!({}); count]}), false);
+    assert!(tasks(MAX_TASKS).is_ok());
+    let error = tasks(MAX_TASKS + 1).unwrap_err().to_string();
+    assert!(error.contains("tasks has 10001 entries"), "{error}");
+}
+
+#[test]
 fn a_simulation_is_counted_and_bounded() {
     let simulate = |count: Value| read(json!({"simulate": {"count": count}}), true);
     assert_eq!(simulate(json!(1)).unwrap(), Request::Simulate(1));
     assert_eq!(
-        simulate(json!(MAX_SIMULATED)).unwrap(),
-        Request::Simulate(MAX_SIMULATED)
+        simulate(json!(MAX_TASKS)).unwrap(),
+        Request::Simulate(MAX_TASKS)
     );
     for count in [
         json!(0),
-        json!(MAX_SIMULATED + 1),
+        json!(MAX_TASKS + 1),
         json!(u64::MAX),
         json!(-1),
         json!(1.5),

@@ -88,6 +88,20 @@ fn a_notification_is_a_tail_call() {
 }
 
 #[test]
+fn the_events_for_local_invocation_wake() {
+    let insert = include_str!("../../../../tests/events/trigger-insert.json");
+    let wake_up = read(serde_json::from_str(insert).unwrap())
+        .unwrap()
+        .unwrap();
+    assert_eq!((wake_up.reason, wake_up.tasks), (WakeReason::Insert, 1));
+    let notification = include_str!("../../../../tests/events/trigger-notification.json");
+    let wake_up = read(serde_json::from_str(notification).unwrap())
+        .unwrap()
+        .unwrap();
+    assert_eq!(wake_up.reason, WakeReason::TailCall);
+}
+
+#[test]
 fn a_malformed_event_is_refused_with_the_field() {
     let cut = |mut event: Value, pointer: &str, field: &str| {
         event
