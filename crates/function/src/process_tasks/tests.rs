@@ -1,5 +1,7 @@
-use super::*;
+use proptest::prelude::*;
 use serde_json::json;
+
+use super::*;
 
 const NOW: Millis = Millis(1_700_000_000_000);
 
@@ -97,4 +99,31 @@ fn every_slot_may_block_and_the_heartbeat_goes_on() {
         1,
         "only to tell what is missing"
     );
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<i64>().prop_map(Value::from),
+        Just(json!("aws:sns")),
+        ".{0,12}".prop_map(Value::from),
+    ];
+    let names = ["Records", "EventSource", "Sns", "MessageId"].map(str::to_owned);
+    let name = prop_oneof![prop::sample::select(names.to_vec()), ".{0,6}"];
+    leaf.prop_recursive(4, 32, 4, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(name.clone(), inner, 0..4)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    /// Only what is plainly a turn by hand starts one; all else is refused, whatever it is.
+    #[test]
+    fn arbitrary_json_starts_no_turn(event in any_json(), deadline in any::<u64>()) {
+        let by_hand = event.is_null() || event == json!({});
+        prop_assert_eq!(invocation(event, &context(deadline), NOW).is_ok(), by_hand);
+    }
 }
