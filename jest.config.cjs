@@ -1,6 +1,8 @@
 /** Infrastructure tests: TypeScript is only stripped here (swc); `npm run lint` checks the types. */
 module.exports = {
   testEnvironment: 'node',
+  // Jest leaves one core free by default, which on two cores means one test file at a time.
+  maxWorkers: '100%',
   roots: ['<rootDir>/tests/infra'],
   testMatch: ['**/*.test.ts'],
   moduleNameMapper: { '^freshq$': '<rootDir>/infra/index.ts' },

@@ -71,10 +71,10 @@ export interface Environment {
 }
 
 /**
- * The address that staging and prod are delivered with: reserved for documentation (RFC 2606), so that nothing is
- * sent anywhere before you have put in your own. Synthesis warns of it.
+ * The address that staging and prod are delivered with: `.invalid` never resolves (RFC 6761), so that nothing is sent
+ * anywhere before you have put in your own. Synthesis warns of it.
  */
-export const UNSET_RUNNER_URL = 'https://tasks.example.com/run';
+export const UNSET_RUNNER_URL = 'https://tasks.invalid/run';
 
 /** The environments of this repository. `npx cdk synth -c env=dev` chooses one. */
 export const ENVIRONMENTS: readonly Environment[] = [

@@ -78,7 +78,8 @@ export interface ProcessingSettings {
   readonly slots?: number;
   /**
    * Reserved concurrency of the function. One invocation holds the processor lease at a time, so more than
-   * one costs more and processes no faster: raise {@link slots} instead.
+   * one costs more and processes no faster: raise {@link slots} instead. Lambda keeps 10 of an account's
+   * concurrency unreserved: a new account with a quota of 10 has to ask for more before it can deploy.
    * @default 1
    */
   readonly reservedConcurrency?: number;

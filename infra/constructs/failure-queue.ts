@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Validations } from 'aws-cdk-lib';
 import type { IRole } from 'aws-cdk-lib/aws-iam';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type {
@@ -20,6 +20,10 @@ export class FailureQueue extends Queue {
       enforceSSL: true,
       encryption: QueueEncryption.SQS_MANAGED,
       retentionPeriod: Duration.days(14),
+    });
+    Validations.of(this).acknowledge({
+      id: 'AwsSolutions::AwsSolutions-SQS3',
+      reason: 'this is a dead-letter queue: of Lambda, SNS or EventBridge Scheduler, not of another queue',
     });
   }
 

@@ -46,7 +46,7 @@ export class LifoQueueStack extends Stack {
     if (url === UNSET_RUNNER_URL) {
       Annotations.of(this).addWarningV2(
         'freshq:runner-unset',
-        `tasks would be sent to ${url}, which is nobody's: put your own address into infra/environments.ts before you deploy`,
+        `the runner's address ${url} leads nowhere, and every task would end as FAILURE: put your own address into infra/environments.ts before you deploy`,
       );
     }
     if (auth === undefined) return TaskRunner.http({ url });

@@ -20,7 +20,13 @@ function synthesize(directory: string, context: Record<string, unknown> = {}): s
   const [command, ...args] = String(app).split(' ');
   execFileSync(join(ROOT, 'node_modules', '.bin', command ?? ''), args, {
     cwd: directory,
-    env: { ...process.env, SKIP_BUILD: '1', CDK_OUTDIR: out, CDK_CONTEXT_JSON: JSON.stringify(context) },
+    env: {
+      ...process.env,
+      SKIP_BUILD: '1',
+      CDK_OUTDIR: out,
+      CDK_CONTEXT_JSON: JSON.stringify(context),
+      CDK_VALIDATION: 'true',
+    },
     stdio: 'pipe',
   });
   return readdirSync(out).filter((file) => file.endsWith('.template.json'));
