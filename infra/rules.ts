@@ -11,8 +11,8 @@ const FIRST_ASYNC_RETRY_WAIT_MS = 60_000;
 /** Sustained tasks per second beyond which one index partition (1,000 writes/s) no longer suffices. */
 export const SUSTAINED_TASKS_PER_SECOND = 500;
 
-/** Tasks that one invocation of create-tasks makes up at most. */
-const MOST_SIMULATED_TASKS = 1_000;
+/** Tasks that create-tasks takes or makes up in one event, at most. */
+const MOST_SIMULATED_TASKS = 10_000;
 
 /** Every rule the settings break; empty if they can work. */
 export function settingsProblems(settings: QueueSettings): Problem[] {

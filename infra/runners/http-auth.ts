@@ -44,15 +44,21 @@ export interface IHttpAuth {
   bind(scope: Construct): AuthBinding;
 }
 
-/** Headers the runner sets itself or that belong to the connection. */
-const RESERVED_HEADERS = [
+/** Headers the runner sets itself or that frame a request: the same as `RESERVED` in `runner/http/auth.rs`. */
+export const RESERVED_HEADERS = [
+  'idempotency-key',
+  'freshq-attempt',
   'connection',
   'content-length',
   'content-type',
+  'expect',
   'host',
-  'idempotency-key',
-  'retry-after',
+  'keep-alive',
+  'te',
+  'trailer',
   'transfer-encoding',
+  'upgrade',
+  'user-agent',
 ];
 
 /** What cannot work about a header's name (RFC 9110, "token"). */

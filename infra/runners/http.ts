@@ -31,6 +31,14 @@ export function urlProblems(url: string): Problem[] {
     ];
   }
   const problems: Problem[] = [];
+  // What `new URL` mends silently, the function takes as it stands and refuses.
+  if (!/^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/.test(url)) {
+    problems.push({
+      setting,
+      rule: `"${url}" holds characters that an address must percent-encode`,
+      remedy: `write ${parsed.href}`,
+    });
+  }
   if (parsed.protocol === 'http:' && !isLoopback(parsed.hostname)) {
     problems.push({
       setting,

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
@@ -6,9 +8,9 @@ import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambd
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { ITaskRunner } from '../../infra/constructs/task-runner';
 import { TaskRunner } from '../../infra/constructs/task-runner';
-import { HttpAuth } from '../../infra/runners/http-auth';
+import { HttpAuth, RESERVED_HEADERS } from '../../infra/runners/http-auth';
 import { resolveSettings } from '../../infra/settings';
-import { newApp, Synthesized } from './synthesis';
+import { newApp, ROOT, Synthesized } from './synthesis';
 
 const SETTINGS = resolveSettings({});
 const URL_OF_TASKS = 'https://tasks.example.com/run';
@@ -113,6 +115,7 @@ describe('http', () => {
     ['ftp://tasks.example.com', /is not an http\(s\) address/],
     ['http://tasks.example.com/run', /in the clear/],
     ['http://127.0.0.1.example.com/run', /in the clear/],
+    ['https://tasks.example.com/a b', /must percent-encode/],
     ['https://user:secret@tasks.example.com', /credentials in the address/],
   ])('refuses "%s"', (url, rule) => {
     const [problem, ...others] = TaskRunner.http({ url }).problems(SETTINGS);
@@ -202,7 +205,7 @@ describe('http with a secret header', () => {
     });
   });
 
-  test.each(['X Api Key', '', 'Idempotency-Key', 'HOST', 'content-type'])(
+  test.each(['X Api Key', '', 'Idempotency-Key', 'Freshq-Attempt', 'HOST', 'content-type'])(
     'refuses the header "%s"',
     (name) => {
       const stack = new Stack(newApp(), 'test');
@@ -210,6 +213,22 @@ describe('http with a secret header', () => {
       expect(refused(TaskRunner.http({ url: URL_OF_TASKS, auth }))).toEqual(['runner.auth.name']);
     },
   );
+});
+
+test('the header names that a secret may not have are the same in Rust', () => {
+  const rust = readFileSync(join(ROOT, 'crates', 'lifo-queue', 'src', 'runner', 'http', 'auth.rs'), 'utf8');
+  const [, list] = rust.match(/const RESERVED: \[&str; \d+\] = \[([^\]]*)\]/) ?? [];
+  const named: Record<string, string> = {
+    'super::IDEMPOTENCY_KEY': 'idempotency-key',
+    'super::ATTEMPT': 'freshq-attempt',
+  };
+  const names = (list ?? '')
+    .split(',')
+    .map((name) => name.trim().replaceAll('"', ''))
+    .filter((name) => name !== '')
+    .map((name) => named[name] ?? name);
+  expect(names.length).toBeGreaterThan(0);
+  expect(RESERVED_HEADERS).toEqual(names);
 });
 
 describe('http with SigV4', () => {
