@@ -9,7 +9,7 @@ from rich.console import Console
 from local import deployment, emulator
 from local.assembly import Assembly
 from local.paths import STATE
-from local.queue import DeployedQueue, chunks, now_ms, wait_until
+from local.queue import DeployedQueue, chunks, now_ms, wait_for_last_turn, wait_until
 
 TASKS = 1000
 #: Invocations of process-tasks, besides those through tail calls, that a burst may cause.
@@ -70,7 +70,7 @@ def _measure(queue: DeployedQueue, tasks: int) -> BurstFigures:
         every=1.0,
     )
     drained = now_ms()
-    settle(queue, began)
+    wait_for_last_turn(queue, began)
     turns = queue.turns(began)
     return BurstFigures(
         tasks,
@@ -79,16 +79,6 @@ def _measure(queue: DeployedQueue, tasks: int) -> BurstFigures:
         queue.invocations("trigger", began),
         (drained - began) / 1000,
     )
-
-
-def settle(queue: DeployedQueue, since_ms: int, seconds: float = 90) -> None:
-    """Wait until the last turn has ended without a tail call and its log has arrived."""
-
-    def ended() -> bool:
-        turns = queue.turns(since_ms)
-        return bool(turns) and queue.is_idle() and not turns[-1]["tail_call"]
-
-    wait_until(ended, seconds, "the last turn's end", every=0.5)
 
 
 def run(assembly: Assembly, console: Console) -> int:

@@ -13,7 +13,7 @@ from local.display import Display
 from local.history import Change, History
 from local.paths import STATE
 from local.progress import Wave
-from local.queue import DeployedQueue, chunks, now_ms
+from local.queue import DeployedQueue, chunks, now_ms, wait_for_last_turn
 
 WAVES = 4
 WAVE_SIZE = 75
@@ -108,6 +108,7 @@ def _report(
     succeeded = by_status["SUCCESS"]
     console.print(f"{succeeded} of {total} tasks reached SUCCESS in {spent:.1f} s"
                   f" ({succeeded / spent if spent else 0:.1f} a second)")
+    wait_for_last_turn(queue, began)
     turns = queue.turns(began)
     tail_calls = sum(bool(turn.get("tail_call")) for turn in turns)
     console.print(f"{queue.invocations('process-tasks', began)} invocations of process-tasks,"

@@ -12,8 +12,8 @@ from botocore.config import Config
 
 from local.contract import CONTROL_ITEM, INDEX, KEY, STATUSES
 
-#: The message of the line that process-tasks logs at the end of every turn.
-TURN_MESSAGE = "turn finished"
+#: Fields that only the line has which process-tasks logs at the end of every turn.
+_TURN_FIELDS = {"tail_call", "empty_polls", "lost_races"}
 
 _CLIENT_CONFIG = Config(
     # A turn may last a minute; a synchronous invocation must outlast it, and must not be
@@ -41,6 +41,7 @@ class DeployedQueue:
     _physical: dict[str, str]
     _clients: dict[str, Any] = field(default_factory=dict)
     _functions: dict[str, str] = field(default_factory=dict)
+    _turns_by_hand: list[int] = field(default_factory=list)
 
     @classmethod
     def find(cls, session: boto3.Session, endpoint: str, stack: str) -> DeployedQueue:
@@ -175,23 +176,29 @@ class DeployedQueue:
 
     def turns(self, since_ms: int) -> list[dict[str, Any]]:
         """The summaries that process-tasks logged at the end of its turns since `since_ms`."""
-        summaries = []
-        for line in self.log_messages("process-tasks", since_ms):
-            fields = line["fields"] if isinstance(line.get("fields"), dict) else line
-            if fields.get("message") == TURN_MESSAGE:
-                summaries.append(fields)
-        return summaries
+        lines = self.log_messages("process-tasks", since_ms)
+        return [line for line in lines if _TURN_FIELDS <= line.keys()]
 
     def invocations(self, binary: str, since_ms: int) -> int:
-        """How often a function was started since `since_ms`, by the platform's own log lines."""
+        """How many invocations of a function have ended since `since_ms`, turns by hand left out.
+
+        By the platform's own log lines, which the emulator writes at the end.
+        """
         pages = self.client("logs").get_paginator("filter_log_events").paginate(
             logGroupName=self._log_group(binary), startTime=since_ms
         )
-        return sum(
+        ended = sum(
             event["message"].startswith("START RequestId")
             for page in pages
             for event in page["events"]
         )
+        by_hand = self._turns_by_hand if binary == "process-tasks" else []
+        return ended - sum(at >= since_ms for at in by_hand)
+
+    def turn_by_hand(self) -> Any:
+        """Invoke process-tasks past the protocol; returns the turn's summary."""
+        self._turns_by_hand.append(now_ms())
+        return self.invoke("process-tasks", {})
 
     def _log_group(self, binary: str) -> str:
         name = self.function(binary)
@@ -208,6 +215,35 @@ def wait_until(
         if time.monotonic() > deadline:
             raise TimeoutError(f"not within {seconds:.0f} s: {what}")
         time.sleep(every)
+
+
+def wait_for_last_turn(queue: DeployedQueue, since_ms: int, seconds: float = 90) -> None:
+    """Wait until the last turn since `since_ms` has ended, and every turn's summary is logged.
+
+    The emulator may hand the last lines of an invocation to the log of the next one. So if
+    summaries are missing once nobody is active any more, a turn by hand brings them out.
+    """
+
+    def ended() -> bool:
+        turns = [turn for turn in queue.turns(since_ms) if not left_at_once(turn)]
+        return queue.is_idle() and bool(turns) and not turns[-1]["tail_call"]
+
+    def complete() -> bool:
+        return ended() and len(queue.turns(since_ms)) >= queue.invocations("process-tasks", since_ms)
+
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        wait_until(queue.is_idle, seconds, "the end of the last turn")
+        try:
+            return wait_until(complete, 5, "every turn's summary", every=0.5)
+        except TimeoutError:
+            queue.turn_by_hand()
+    raise TimeoutError(f"not within {seconds:.0f} s: the summaries of all turns")
+
+
+def left_at_once(turn: dict[str, Any]) -> bool:
+    """Whether a turn found another processor active, by its summary."""
+    return turn["exit"].replace("_", "").lower() == "alreadyactive"
 
 
 def now_ms() -> int:
