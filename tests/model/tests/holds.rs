@@ -164,7 +164,6 @@ fn sweep_that_comes_while_others_work() {
         ..Budget::default()
     };
     let more = Budget {
-        crashes: 1,
         slow_processors: 1,
         ..budget
     };
@@ -203,7 +202,15 @@ fn turns_that_settle_nothing() {
         idle_bound: Some(2),
         ..with(tasks, budget)
     };
-    holds(world(bounded(2), bounded(3)));
+    let without_crash = Budget {
+        crashes: 0,
+        ..budget
+    };
+    let more = Protocol {
+        budget: without_crash,
+        ..bounded(3)
+    };
+    holds(world(bounded(2), more));
 }
 
 #[test]
