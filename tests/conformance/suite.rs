@@ -6,9 +6,7 @@ use std::time::Duration;
 use lifo_queue::control::Claim;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::memory::MemoryStore;
-use lifo_queue::store::{
-    Candidate, Inserted, PageQuery, QueueStore, TakeOutcome, TakeRequest, TaskStore,
-};
+use lifo_queue::store::{Candidate, Inserted, PageQuery, QueueStore, TakeOutcome, TakeRequest};
 use lifo_queue::task::{
     LeaseToken, NewTask, Retention, StatusKey, TakenTask, TaskId, TaskStatus, Ttl,
 };

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use lambda_runtime::Diagnostic;
+use lifo_queue::causes::chain;
 
 /// An error on its way to Lambda: its type by a short, stable name, and its message with the
 /// whole chain of sources, because Lambda shows nothing else of it to the caller, to the
@@ -62,23 +63,6 @@ impl fmt::Debug for Failure {
     }
 }
 
-/// An error's message followed by its sources'. A source that its outer error quotes already is
-/// not repeated.
-#[must_use]
-pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let message = error.to_string();
-        if !text.ends_with(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
-        }
-        source = error.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,14 +90,5 @@ mod tests {
         assert_eq!(diagnostic.error_message, "outer: middle quotes inner");
         assert_eq!(Failure::from(Generic(vec![1])).error_type(), "Generic");
         assert_eq!(format!("{:?}", Failure::from(Inner)), "Inner: inner");
-    }
-
-    #[test]
-    fn every_source_is_named() {
-        let io = std::io::Error::other(Outer(Middle(Inner)));
-        #[derive(Debug, thiserror::Error)]
-        #[error("top")]
-        struct Top(#[source] std::io::Error);
-        assert_eq!(chain(&Top(io)), "top: outer: middle quotes inner");
     }
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 pub use self::payload::{InvalidPayload, MAX_DEPTH, MAX_PAYLOAD_BYTES};
 pub use self::spec::InvalidTask;
+use crate::causes;
 use crate::store::{Inserted, QueueStore};
 use crate::task::{NewTask, TaskId};
 use crate::time::Clock;
@@ -135,7 +136,7 @@ impl Creator {
                 Err(error) => {
                     tracing::error!(
                         task_id = %task.id,
-                        error = &error as &dyn std::error::Error,
+                        error = causes::chain(&error),
                         "task not inserted"
                     );
                     let text = format!("{error}; create it again under the same taskId");

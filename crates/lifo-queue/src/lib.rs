@@ -17,11 +17,13 @@
 //! | [`control`] | the control item, which names the one active processor |
 //! | [`notify`] | how a processor is woken: SNS |
 //! | [`time`] | milliseconds, epoch seconds and the clock |
+//! | [`causes`] | an error and its causes on one line |
 //! | [`schema`] | the table's names |
 //!
 //! The crate knows AWS services behind traits. It knows no Lambda event or runtime type
 //! ([`runner::lambda`] is a client of Invoke) and reads no environment.
 
+pub mod causes;
 pub mod control;
 pub mod create;
 pub mod notify;

@@ -28,6 +28,7 @@ use uuid::Uuid;
 pub use self::select::{MAX_PAGE, MAX_PAGE_AGE};
 pub use self::summary::{Exit, TurnSummary};
 use self::turn::{Turn, TurnEnd};
+use crate::causes;
 use crate::control::{Acquired, Claim, IdleTurns, Release, Released};
 use crate::notify::{Notification, Notifier, NotifyError, WakeReason};
 use crate::runner::TaskRunner;
@@ -215,7 +216,7 @@ impl Processor {
                 // The message comes again and should find the lease free; the reason for
                 // failing is what the caller must see.
                 if let Err(second) = self.release(owner, summary).await {
-                    let second = &second as &dyn std::error::Error;
+                    let second = causes::chain(&second);
                     tracing::error!(error = second, "lease not released; it will run out");
                 }
                 return Err(error.into());

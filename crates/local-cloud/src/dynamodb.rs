@@ -72,7 +72,8 @@ impl EmbeddedDynamo {
 }
 
 /// A client of an embedded DynamoDB, with the SDK's own retries off: what fails is seen.
-fn client(address: SocketAddr) -> Client {
+#[must_use]
+pub fn client(address: SocketAddr) -> Client {
     let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::from_static("us-east-1"))

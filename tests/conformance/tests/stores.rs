@@ -7,9 +7,7 @@ use std::time::Duration;
 use conformance::*;
 use futures::future::join_all;
 use lifo_queue::control::{Acquired, IdleTurns, Release, Released};
-use lifo_queue::store::{
-    ControlStore, Inserted, PageQuery, QueueStore, TakeOutcome, TaskStore, Written,
-};
+use lifo_queue::store::{Inserted, PageQuery, QueueStore, TakeOutcome, Written};
 use lifo_queue::task::{GiveBack, Settlement};
 use lifo_queue::time::Millis;
 use uuid::Uuid;

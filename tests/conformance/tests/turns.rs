@@ -201,9 +201,9 @@ async fn a_tail_call_that_is_not_published_fails_the_turn() {
 #[tokio::test(start_paused = true)]
 async fn turns_that_settle_nothing_end_the_loop() {
     let busy = Outcome::Busy { retry_after: None };
-    let world = World::new(move |_| (Duration::ZERO, busy.clone()))
-        .with_tasks(2)
-        .await;
+    let mut world = World::new(move |_| (Duration::ZERO, busy.clone()));
+    world.settings.max_busy_returns = u32::MAX;
+    let world = world.with_tasks(2).await;
     let mut tail_calls = Vec::new();
     for _ in 0..4 {
         tail_calls.push(world.turn().await.tail_call);
@@ -471,6 +471,22 @@ async fn a_processor_that_lost_its_lease_stops_taking() {
     let control = world.store.control().await.unwrap();
     assert_eq!(control.lease.unwrap().message_id, "thief");
     assert_eq!(control.requested, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_processor_whose_lease_ran_out_unrenewed_calls_on() {
+    let world = World::new(|_| (Duration::from_secs(3), Outcome::Success))
+        .with_tasks(500)
+        .await;
+    let unrenewed = FaultyStore::new(world.store.clone(), |operation| match operation {
+        "renew" => Fault::Refused,
+        _ => Fault::None,
+    });
+    let summary = world.turn_on(Arc::new(unrenewed)).await.unwrap();
+    // It takes only while the lease is live, lets what runs end, and wakes a successor.
+    assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
+    assert_eq!(summary.succeeded, 70, "{summary:?}");
+    assert_eq!(world.topics.trigger().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

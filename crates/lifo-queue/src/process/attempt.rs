@@ -9,6 +9,7 @@ use futures::FutureExt;
 use tokio::sync::watch;
 
 use super::ProcessSettings;
+use crate::causes;
 use crate::runner::{Outcome, TaskRunner};
 use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest, Written};
 use crate::task::{GiveBack, LeaseToken, Settlement, TakenTask, TaskId};
@@ -111,7 +112,7 @@ impl Attempts {
             Err(error) => Err(error),
         };
         let end = end.unwrap_or_else(|error| {
-            let error = &error as &dyn std::error::Error;
+            let error = causes::chain(&error);
             tracing::error!(task_id = %task, error, "step given up; the sweep picks the task up");
             End::StoreFailed
         });

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
+use crate::causes;
 use crate::store::{QueueStore, Written};
 use crate::time::{Clock, Millis};
 
@@ -17,6 +18,17 @@ pub(super) enum Held {
     Until(Millis),
     /// Another's.
     Lost,
+}
+
+/// Whose the processor lease is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeaseState {
+    /// Ours.
+    Ours,
+    /// Not renewed in time: perhaps nobody's, so nobody may be awake.
+    RanOut,
+    /// Another's, who looks again before it rests.
+    Others,
 }
 
 pub(super) struct Heartbeat {
@@ -41,10 +53,14 @@ impl Heartbeat {
         Self { held, beats }
     }
 
-    /// Whether the lease is ours now. A renewal that got no answer is tried again at the next
+    /// What is known of the lease now. A renewal that got no answer is tried again at the next
     /// beat; meanwhile the lease is ours only until it runs out.
-    pub(super) fn is_ours(&self, now: Millis) -> bool {
-        matches!(*self.held.borrow(), Held::Until(until) if until > now)
+    pub(super) fn lease(&self, now: Millis) -> LeaseState {
+        match *self.held.borrow() {
+            Held::Until(until) if until > now => LeaseState::Ours,
+            Held::Until(_) => LeaseState::RanOut,
+            Held::Lost => LeaseState::Others,
+        }
     }
 
     /// Returns when the lease was seen to be another's.
@@ -89,7 +105,7 @@ impl Beat {
                     return;
                 }
                 Err(error) => {
-                    let error = &error as &dyn std::error::Error;
+                    let error = causes::chain(&error);
                     tracing::warn!(owner = %self.owner, error, "lease not renewed, will try again");
                 }
             }

@@ -58,7 +58,7 @@ pub enum Exit {
     Paused,
     /// Nothing is left to do.
     Empty,
-    /// The time was up; a tail call follows.
+    /// The time was up, or the processor lease ran out unrenewed; a tail call follows.
     TimeUp,
     /// The time was up, but too many turns in a row settled nothing: no tail call, the sweep
     /// takes over (rule 10).

@@ -10,10 +10,11 @@ use uuid::Uuid;
 
 use super::Processor;
 use super::attempt::{Attempted, Attempts, Downstream, End, Why};
-use super::heartbeat::{Beat, Heartbeat};
+use super::heartbeat::{Beat, Heartbeat, LeaseState};
 use super::select::{Pass, Selector, Step, Wanted};
 use super::slots::Slots;
 use super::summary::TurnSummary;
+use crate::causes;
 use crate::control::{IdleTurns, Release, Released};
 use crate::store::{PageQuery, StoreError, Written};
 use crate::task::{TaskId, TaskStatus};
@@ -25,6 +26,10 @@ const POLL: Duration = Duration::from_millis(250);
 /// Reads of the index that may fail in a row before the turn does.
 const MAX_FAILED_READS: u32 = 3;
 
+/// How long a task is left alone after its step failed: longer each time would be kinder, but
+/// a turn is short.
+const AFTER_STORE_ERROR: Duration = Duration::from_secs(10);
+
 /// Distinct tasks in a row that the downstream must refuse before the queue pauses.
 const REFUSALS_TO_PAUSE: usize = 3;
 
@@ -33,7 +38,7 @@ const REFUSALS_TO_PAUSE: usize = 3;
 pub(super) enum TurnEnd {
     /// Nothing is left, and the lease was released on the condition of rule 5.
     Empty,
-    /// Time is up, work may remain.
+    /// Time is up, or the lease ran out; work may remain.
     TimeUp,
     /// The processor lease is another's.
     LeaseLost,
@@ -120,8 +125,11 @@ impl<'a> Turn<'a> {
                 self.record(ended);
             }
             let now = self.now();
-            if !self.heartbeat.is_ours(now) {
-                return TurnEnd::LeaseLost;
+            match self.heartbeat.lease(now) {
+                LeaseState::Ours => {}
+                LeaseState::Others => return TurnEnd::LeaseLost,
+                // Nobody may be awake: call on, as at the end of the time (rule 6).
+                LeaseState::RanOut => return TurnEnd::TimeUp,
             }
             if now >= self.stop_taking {
                 return TurnEnd::TimeUp;
@@ -190,7 +198,7 @@ impl<'a> Turn<'a> {
                 if self.failed_reads >= MAX_FAILED_READS || !error.is_transient() {
                     return Some(TurnEnd::Failed(error));
                 }
-                let error = &error as &dyn std::error::Error;
+                let error = causes::chain(&error);
                 tracing::warn!(error, "index not read, will try again");
                 self.wait(now.plus(POLL)).await;
                 None
@@ -268,10 +276,7 @@ impl<'a> Turn<'a> {
             Ok(attempted) => attempted,
             Err(error) => {
                 // Runners' panics are caught in the attempt; this would be our own.
-                tracing::error!(
-                    error = &error as &dyn std::error::Error,
-                    "an attempt panicked"
-                );
+                tracing::error!(error = causes::chain(&error), "an attempt panicked");
                 self.summary.store_errors += 1;
                 return;
             }
@@ -298,7 +303,10 @@ impl<'a> Turn<'a> {
                 self.given_back(why);
             }
             End::LostRace => self.summary.lost_races += 1,
-            End::StoreFailed => self.summary.store_errors += 1,
+            End::StoreFailed => {
+                self.summary.store_errors += 1;
+                leave_alone = now.plus(AFTER_STORE_ERROR);
+            }
         }
         self.adapt(&attempted.task, attempted.downstream, now);
         self.selector.skip(attempted.task, leave_alone);

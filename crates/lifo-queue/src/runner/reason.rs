@@ -6,6 +6,8 @@ use std::error::Error;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
+use crate::causes;
+
 /// How much of a foreign text is kept, in characters. A whole reason stays well below
 /// [`MAX_ERROR_BYTES`](crate::task::MAX_ERROR_BYTES).
 const MAX_EXCERPT: usize = 200;
@@ -34,19 +36,8 @@ pub(super) fn excerpt(text: &str) -> String {
 }
 
 /// An error and what caused it, outermost first.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        // Some errors print their cause themselves.
-        if !text.ends_with(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    excerpt(&text)
+pub(super) fn chain(error: &dyn Error) -> String {
+    excerpt(&causes::chain(error))
 }
 
 /// An AWS client's error: the service's own code and message where it sent any, else the chain
@@ -100,18 +91,5 @@ mod tests {
         assert_eq!(excerpt(&exact), exact);
         assert_eq!(excerpt(&format!("{exact}é")), format!("{exact}…"));
         assert_eq!(excerpt(&format!("{exact} é")), format!("{exact} …"));
-    }
-
-    #[test]
-    fn a_chain_names_every_cause_once() {
-        #[derive(Debug, thiserror::Error)]
-        #[error("outer")]
-        struct Outer(#[source] Inner);
-        #[derive(Debug, thiserror::Error)]
-        #[error("inner: {0}")]
-        struct Inner(#[source] std::io::Error);
-
-        let error = Outer(Inner(std::io::Error::other("broken pipe")));
-        assert_eq!(chain(&error), "outer: inner: broken pipe");
     }
 }

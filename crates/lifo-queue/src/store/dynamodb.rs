@@ -7,16 +7,18 @@
 mod control;
 mod error;
 mod item;
+mod update;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
-use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
 use self::error::store_error;
 use self::item::{Item, number, string};
 use super::{Inserted, Page, PageQuery, StoreError, TakeOutcome, TakeRequest, TaskStore, Written};
+use crate::causes;
 use crate::schema;
 use crate::task::{
     GiveBack, Lease, MAX_TTL_SECONDS, NewTask, Retention, Settlement, StatusKey, TakenTask, TaskId,
@@ -55,6 +57,20 @@ impl DynamoStore {
             .table_name(&self.table)
             .key(schema::TASK_ID, string(id))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    }
+
+    async fn written(
+        &self,
+        update: UpdateItemFluentBuilder,
+        target: TaskStatus,
+        lease: &Lease,
+    ) -> Result<Written, StoreError> {
+        Ok(match send(update).await? {
+            Updated::Done(_) => Written::Done,
+            // A lost acknowledgement: our token and our target.
+            Updated::Refused(item) if item::is_ours(&item, target, lease.token) => Written::Done,
+            Updated::Refused(_) => Written::Lost,
+        })
     }
 
     async fn insert_item(&self, task: &NewTask, item: Item) -> Result<Inserted, StoreError> {
@@ -167,7 +183,7 @@ impl TaskStore for DynamoStore {
             }
             Ok(Updated::Refused(_)) => return Ok(TakeOutcome::Lost),
             Err(error) if error.is_validation() => {
-                let reason = with_sources(&error);
+                let reason = causes::chain(&error);
                 return Ok(TakeOutcome::Rejected { reason });
             }
             Err(error) => return Err(error),
@@ -249,12 +265,9 @@ impl TaskStore for DynamoStore {
         keep_until: EpochSeconds,
         now: Millis,
     ) -> Result<Written, StoreError> {
-        let answer = send(self.quarantine_update(task, Some(reason), keep_until, now)).await;
+        let answer = send(self.quarantine_update(task, reason, keep_until, now)).await;
         let answer = match answer {
-            // The item may be at DynamoDB's size limit: without the reason it does not grow.
-            Err(error) if error.is_validation() => {
-                send(self.quarantine_update(task, None, keep_until, now)).await
-            }
+            Err(error) if error.is_validation() => send(self.bare_quarantine_update(task)).await,
             answer => answer,
         };
         Ok(match answer? {
@@ -290,137 +303,4 @@ impl TaskStore for DynamoStore {
             Updated::Refused(_) => Written::Lost,
         })
     }
-}
-
-impl DynamoStore {
-    /// The update of a take; `None` when `ttl` is no number.
-    fn take_update(&self, request: &TakeRequest) -> Option<UpdateItemFluentBuilder> {
-        // The deadline is copied from the item itself where it can be, so that a `ttl` that
-        // changed since the index was read is honoured.
-        let (deadline, in_time) = match request.candidate.ttl {
-            Ttl::Missing => (":deadline", "attribute_not_exists(#ttl)"),
-            Ttl::Seconds(_) => ("#ttl", "#ttl > :nowSeconds AND #ttl <= :maxSeconds"),
-            Ttl::Milliseconds(_) => (":deadline", "#ttl > :now AND #ttl > :maxSeconds"),
-            Ttl::Malformed => return None,
-        };
-        let mut update = self
-            .update(request.candidate.id.as_str())
-            .update_expression(format!(
-                "SET #status = :taken, #updated = :now, #token = :token, #until = :until, \
-                 #attempts = if_not_exists(#attempts, :zero) + :one, \
-                 #total = if_not_exists(#total, :zero) + :one, \
-                 #expires = {deadline}, #ttl = :takenTtl REMOVE #notBefore"
-            ))
-            .condition_expression(format!(
-                "#status = :pending AND NOT (#notBefore > :now) AND {in_time}"
-            ))
-            .return_values(ReturnValue::AllNew)
-            .expression_attribute_names("#status", schema::TASK_STATUS)
-            .expression_attribute_names("#updated", schema::TASK_UPDATED)
-            .expression_attribute_names("#token", schema::LEASE_TOKEN)
-            .expression_attribute_names("#until", schema::LEASE_UNTIL)
-            .expression_attribute_names("#attempts", schema::ATTEMPTS)
-            .expression_attribute_names("#total", schema::TOTAL_ATTEMPTS)
-            .expression_attribute_names("#expires", schema::EXPIRES_AT)
-            .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
-            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
-            .expression_attribute_values(":taken", string(StatusKey::from(TaskStatus::Taken)))
-            .expression_attribute_values(":now", number(request.now.0))
-            .expression_attribute_values(":token", string(request.token))
-            .expression_attribute_values(":until", number(request.lease_until.0))
-            .expression_attribute_values(":takenTtl", number(request.taken_ttl.0))
-            .expression_attribute_values(":zero", number(0))
-            .expression_attribute_values(":one", number(1));
-        // DynamoDB refuses values that no expression uses.
-        update = match request.candidate.ttl {
-            Ttl::Missing => {
-                update.expression_attribute_values(":deadline", number(request.default_deadline.0))
-            }
-            Ttl::Milliseconds(at) => update
-                .expression_attribute_values(":deadline", number(at.floor_seconds().0))
-                .expression_attribute_values(":maxSeconds", number(MAX_TTL_SECONDS)),
-            Ttl::Seconds(_) | Ttl::Malformed => update
-                .expression_attribute_values(":nowSeconds", number(request.now.floor_seconds().0))
-                .expression_attribute_values(":maxSeconds", number(MAX_TTL_SECONDS)),
-        };
-        Some(update)
-    }
-
-    /// An update by the holder of a task's lease.
-    fn held(&self, lease: &Lease) -> UpdateItemFluentBuilder {
-        self.update(lease.task.as_str())
-            .condition_expression("#status = :taken AND #token = :token")
-            .expression_attribute_names("#status", schema::TASK_STATUS)
-            .expression_attribute_names("#updated", schema::TASK_UPDATED)
-            .expression_attribute_names("#token", schema::LEASE_TOKEN)
-            .expression_attribute_names("#until", schema::LEASE_UNTIL)
-            .expression_attribute_names("#expires", schema::EXPIRES_AT)
-            .expression_attribute_values(":taken", string(StatusKey::from(TaskStatus::Taken)))
-            .expression_attribute_values(":token", string(lease.token))
-    }
-
-    async fn written(
-        &self,
-        update: UpdateItemFluentBuilder,
-        target: TaskStatus,
-        lease: &Lease,
-    ) -> Result<Written, StoreError> {
-        Ok(match send(update).await? {
-            Updated::Done(_) => Written::Done,
-            // A lost acknowledgement: our token and our target.
-            Updated::Refused(item) if item::is_ours(&item, target, lease.token) => Written::Done,
-            Updated::Refused(_) => Written::Lost,
-        })
-    }
-
-    fn quarantine_update(
-        &self,
-        task: &TaskId,
-        reason: Option<&str>,
-        keep_until: EpochSeconds,
-        now: Millis,
-    ) -> UpdateItemFluentBuilder {
-        let set_error = if reason.is_some() {
-            ", #error = :error"
-        } else {
-            ""
-        };
-        let mut update = self
-            .update(task.as_str())
-            .update_expression(format!(
-                "SET #status = :failure, #updated = :now, #ttl = :ttl{set_error} \
-                 REMOVE #until, #notBefore, #expires, #token"
-            ))
-            .condition_expression("#status = :pending")
-            .expression_attribute_names("#status", schema::TASK_STATUS)
-            .expression_attribute_names("#updated", schema::TASK_UPDATED)
-            .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_names("#until", schema::LEASE_UNTIL)
-            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
-            .expression_attribute_names("#expires", schema::EXPIRES_AT)
-            .expression_attribute_names("#token", schema::LEASE_TOKEN)
-            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
-            .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)))
-            .expression_attribute_values(":now", number(now.0))
-            .expression_attribute_values(":ttl", number(keep_until.0));
-        if let Some(reason) = reason {
-            update = update
-                .expression_attribute_names("#error", schema::LAST_ERROR)
-                .expression_attribute_values(":error", string(truncate_error(reason)));
-        }
-        update
-    }
-}
-
-/// An error and its causes on one line.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

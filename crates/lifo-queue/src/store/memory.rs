@@ -1,6 +1,8 @@
 //! The queue in memory: for tests, simulations and models. It keeps the same promises as the
 //! DynamoDB store (the conformance suite holds the two together) and is never stale.
 
+mod control;
+
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,10 +11,10 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
-    Candidate, ControlStore, Cursor, Inserted, Page, PageQuery, StoreError, TakeOutcome,
-    TakeRequest, TaskStore, Written,
+    Candidate, Cursor, Inserted, Page, PageQuery, StoreError, TakeOutcome, TakeRequest, TaskStore,
+    Written,
 };
-use crate::control::{Acquired, Claim, Control, IdleTurns, ProcessorLease, Release, Released};
+use crate::control::Control;
 use crate::task::{
     GiveBack, Lease, LeaseToken, NewTask, Retention, Settlement, TakenTask, Task, TaskId,
     TaskStatus, Ttl, truncate_error,
@@ -322,104 +324,5 @@ impl TaskStore for MemoryStore {
             }
             _ => Ok(Written::Lost),
         }
-    }
-}
-
-#[async_trait]
-impl ControlStore for MemoryStore {
-    async fn request(&self) -> Result<Control, StoreError> {
-        let mut state = self.lock();
-        state.control.requested += 1;
-        Ok(state.control.clone())
-    }
-
-    async fn mark_notified(
-        &self,
-        event: &str,
-        until: Millis,
-        now: Millis,
-    ) -> Result<Written, StoreError> {
-        let control = &mut self.lock().control;
-        if control.live_lease(now).is_some() || control.is_notified_by_other(event, now) {
-            return Ok(Written::Lost);
-        }
-        control.notified_until = Some(until);
-        control.notified_by = Some(event.to_owned());
-        Ok(Written::Done)
-    }
-
-    async fn control(&self) -> Result<Control, StoreError> {
-        Ok(self.lock().control.clone())
-    }
-
-    async fn acquire(&self, claim: &Claim, now: Millis) -> Result<Acquired, StoreError> {
-        let control = &mut self.lock().control;
-        if let Some(lease) = control
-            .live_lease(now)
-            .filter(|lease| lease.owner != claim.owner)
-        {
-            return Ok(Acquired::Held(lease.clone()));
-        }
-        if let Some(until) = control.paused_until.filter(|until| *until > now) {
-            return Ok(Acquired::Paused(until));
-        }
-        control.lease = Some(ProcessorLease {
-            owner: claim.owner,
-            message_id: claim.message_id.clone(),
-            until: claim.until,
-        });
-        control.notified_until = None;
-        control.notified_by = None;
-        Ok(Acquired::Ours(control.clone()))
-    }
-
-    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Written, StoreError> {
-        let control = &mut self.lock().control;
-        match control.lease.as_mut().filter(|lease| lease.owner == owner) {
-            Some(lease) => {
-                lease.until = until;
-                Ok(Written::Done)
-            }
-            None => Ok(Written::Lost),
-        }
-    }
-
-    async fn release(&self, release: &Release) -> Result<Released, StoreError> {
-        let control = &mut self.lock().control;
-        if control
-            .lease
-            .as_ref()
-            .is_none_or(|lease| lease.owner != release.owner)
-        {
-            return Ok(Released::NotOurs);
-        }
-        if release
-            .if_requested_is
-            .is_some_and(|seen| seen != control.requested)
-        {
-            return Ok(Released::Requested {
-                requested: control.requested,
-            });
-        }
-        control.lease = None;
-        control.notified_until = None;
-        control.notified_by = None;
-        control.idle_turns = match release.idle_turns {
-            IdleTurns::Reset => 0,
-            IdleTurns::Add => control.idle_turns + 1,
-        };
-        Ok(Released::Done {
-            idle_turns: control.idle_turns,
-        })
-    }
-
-    async fn pause(&self, until: Millis, reason: &str) -> Result<Written, StoreError> {
-        let control = &mut self.lock().control;
-        if control.paused_until.is_some_and(|there| there >= until) {
-            return Ok(Written::Lost);
-        }
-        control.paused_until = Some(until);
-        control.pause_reason = Some(reason.to_owned());
-        Ok(Written::Done)
     }
 }

@@ -1,0 +1,69 @@
+//! # What a turn of `process-tasks` costs
+//!
+//! Prints, from one run: tasks/s of a turn over 1,000 tasks with a runner that costs nothing,
+//! calls a task by kind, peak memory, and the ratio to the store's own limit (two conditional
+//! updates a task from the same client at the same concurrency, nothing else); and how long the
+//! release binary takes from exec to its first `next`.
+//!
+//! Server, turn and limit each run in a process of their own, so that memory is the turn's alone.
+//! Nothing here fails for being slow: the figures are for reading.
+
+mod cold_start;
+mod limit;
+mod process;
+mod report;
+mod server;
+mod turn;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// What any part may fail with.
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+#[derive(Parser)]
+#[command(about = "Measures a turn of process-tasks against the store's own limit")]
+struct Arguments {
+    /// Tasks a turn.
+    #[arg(long, default_value_t = 1_000)]
+    tasks: u32,
+    /// Tasks at once.
+    #[arg(long, default_value_t = 10)]
+    slots: u16,
+    /// Runs of each; the medians are printed.
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// The release binary whose start is timed; left out, none is.
+    #[arg(long)]
+    cold_start: Option<PathBuf>,
+    #[command(subcommand)]
+    part: Option<Part>,
+}
+
+/// One process of the measurement.
+#[derive(Subcommand)]
+enum Part {
+    /// Serves an embedded DynamoDB; prints its address, ends with its standard input.
+    Server,
+    /// Runs one turn against the server at this address; prints its figures as JSON.
+    Turn {
+        /// Where the server listens.
+        address: String,
+    },
+    /// Drives the store to its limit; prints its figures as JSON.
+    Limit {
+        /// Where the server listens.
+        address: String,
+    },
+}
+
+fn main() -> Result<(), Error> {
+    let arguments = Arguments::parse();
+    match &arguments.part {
+        Some(Part::Server) => server::serve(),
+        Some(Part::Turn { address }) => process::print(turn::measure(&arguments, address)?),
+        Some(Part::Limit { address }) => process::print(limit::measure(&arguments, address)?),
+        None => report::run_all(&arguments),
+    }
+}

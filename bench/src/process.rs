@@ -1,0 +1,91 @@
+//! The parts' processes: how they are started and what they print.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::{Arguments, Error};
+
+/// What a turn or the limit measured.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Figures {
+    /// From the first call to the last answer.
+    pub(crate) seconds: f64,
+    /// Calls by kind.
+    pub(crate) calls: std::collections::BTreeMap<String, u32>,
+    /// Largest resident memory of the process, in KiB; 0 where the system does not tell.
+    pub(crate) peak_memory_kib: u64,
+}
+
+/// Prints a part's figures.
+pub(crate) fn print(figures: Figures) -> Result<(), Error> {
+    println!("{}", serde_json::to_string(&figures)?);
+    Ok(())
+}
+
+/// Runs a part to its end.
+pub(crate) fn run<T: DeserializeOwned>(
+    arguments: &Arguments,
+    part: &str,
+    address: &str,
+) -> Result<T, Error> {
+    let output = Command::new(std::env::current_exe()?)
+        .args([
+            "--tasks",
+            &arguments.tasks.to_string(),
+            "--slots",
+            &arguments.slots.to_string(),
+        ])
+        .args([part, address])
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !output.status.success() {
+        return Err(format!("{part} ended with {}", output.status).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// A server of its own, ended when it is dropped.
+pub(crate) struct Server {
+    child: Child,
+    /// Where it listens.
+    pub(crate) address: String,
+}
+
+impl Server {
+    pub(crate) fn start() -> Result<Self, Error> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg("server")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let stdout = child
+            .stdout
+            .take()
+            .ok_or("the server has no standard output")?;
+        let mut address = String::new();
+        BufReader::new(stdout).read_line(&mut address)?;
+        Ok(Self {
+            child,
+            address: address.trim().to_owned(),
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Its standard input closes with this, which ends it; the kill is for one that hangs.
+        drop(self.child.stdin.take());
+        let _ended = self.child.kill().and_then(|()| self.child.wait().map(drop));
+    }
+}
+
+/// This process' largest resident memory, in KiB.
+pub(crate) fn peak_memory_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok())
+        .unwrap_or(0)
+}

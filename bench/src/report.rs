@@ -1,0 +1,126 @@
+//! Runs everything and prints the table.
+
+use std::time::Duration;
+
+use comfy_table::{Table, presets};
+
+use crate::process::{Figures, Server, run};
+use crate::{Arguments, Error, cold_start};
+
+/// Starts of the binary that are timed.
+const COLD_STARTS: usize = 21;
+
+pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Error> {
+    let (mut turns, mut limits) = (Vec::new(), Vec::new());
+    for _ in 0..arguments.runs.max(1) {
+        // A fresh server for each, and the two by turns: this machine may be busy otherwise.
+        turns.push(run::<Figures>(
+            arguments,
+            "turn",
+            &Server::start()?.address,
+        )?);
+        limits.push(run::<Figures>(
+            arguments,
+            "limit",
+            &Server::start()?.address,
+        )?);
+    }
+    print_turn(arguments, &turns, &limits);
+    match &arguments.cold_start {
+        None => Ok(()),
+        Some(bootstrap) => {
+            let starts: Result<Vec<_>, _> = (0..COLD_STARTS)
+                .map(|_| cold_start::measure(bootstrap))
+                .collect();
+            print_cold_start(&starts?);
+            Ok(())
+        }
+    }
+}
+
+fn print_turn(arguments: &Arguments, turns: &[Figures], limits: &[Figures]) {
+    let tasks = f64::from(arguments.tasks);
+    let rate = |figures: &[Figures]| tasks / median(figures.iter().map(|f| f.seconds));
+    let ratios = turns
+        .iter()
+        .zip(limits)
+        .map(|(turn, limit)| limit.seconds / turn.seconds);
+    let calls: u32 = turns[0].calls.values().sum();
+    let peak = turns
+        .iter()
+        .map(|turn| turn.peak_memory_kib)
+        .max()
+        .unwrap_or(0);
+
+    let mut table = table(&format!(
+        "one turn over {} tasks, {} slots, a runner that costs nothing ({} runs, medians)",
+        arguments.tasks,
+        arguments.slots,
+        turns.len()
+    ));
+    row(&mut table, "tasks/s", format!("{:.0}", rate(turns)), "");
+    row(
+        &mut table,
+        "the store's limit, tasks/s",
+        format!("{:.0}", rate(limits)),
+        "",
+    );
+    row(
+        &mut table,
+        "share of the limit",
+        format!("{:.0} %", 100.0 * median(ratios)),
+        ">= 80 %",
+    );
+    let a_task = f64::from(calls) / tasks;
+    row(&mut table, "calls a task", format!("{a_task:.3}"), "<= 2.2");
+    for (kind, count) in &turns[0].calls {
+        row(
+            &mut table,
+            &format!("  {kind}"),
+            format!("{:.3}", f64::from(*count) / tasks),
+            "",
+        );
+    }
+    let mib = peak as f64 / 1024.0;
+    row(
+        &mut table,
+        "peak memory",
+        format!("{mib:.1} MiB"),
+        "< 40 MiB",
+    );
+    println!("{table}");
+}
+
+fn print_cold_start(starts: &[Duration]) {
+    let millis = || starts.iter().map(|start| start.as_secs_f64() * 1000.0);
+    let mut table = table(&format!(
+        "cold start of the release binary ({} starts)",
+        starts.len()
+    ));
+    row(
+        &mut table,
+        "exec to first next, median",
+        format!("{:.1} ms", median(millis())),
+        "< 15 ms",
+    );
+    let best = millis().fold(f64::INFINITY, f64::min);
+    row(&mut table, "the quickest", format!("{best:.1} ms"), "");
+    println!("{table}");
+}
+
+fn table(title: &str) -> Table {
+    let mut table = Table::new();
+    *table.style_mut() = presets::ASCII_BORDERS_ONLY_CONDENSED;
+    table.set_header([title, "measured", "aim"]);
+    table
+}
+
+fn row(table: &mut Table, what: &str, measured: String, aim: &str) {
+    table.add_row([what, &measured, aim]);
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<_> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

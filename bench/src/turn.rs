@@ -1,0 +1,128 @@
+//! One turn over a backlog, with a runner that costs nothing.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use futures::{StreamExt, TryStreamExt};
+use lifo_queue::process::{Exit, Invocation, ProcessSettings, Processor};
+use lifo_queue::runner::{Outcome, TaskRunner};
+use lifo_queue::store::QueueStore;
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::task::{NewTask, Retention, Task, TaskId};
+use lifo_queue::time::{Clock, SystemClock};
+use local_cloud::dynamodb::{TABLE, client};
+use local_cloud::faulty::{Fault, FaultyStore};
+use local_cloud::topics::Topics;
+use uuid::Uuid;
+
+use crate::process::{Figures, peak_memory_kib};
+use crate::{Arguments, Error};
+
+struct Costless;
+
+#[async_trait]
+impl TaskRunner for Costless {
+    async fn run(&self, _task: &Task) -> Outcome {
+        Outcome::Success
+    }
+}
+
+/// Calls by kind, and when the last one that settles was made.
+#[derive(Default)]
+struct Counted {
+    calls: BTreeMap<String, u32>,
+    last_settle: Option<Instant>,
+}
+
+pub(crate) fn measure(arguments: &Arguments, address: &str) -> Result<Figures, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(turn(arguments, address))
+}
+
+async fn turn(arguments: &Arguments, address: &str) -> Result<Figures, Error> {
+    let store: Arc<dyn QueueStore> = Arc::new(DynamoStore::new(client(address.parse()?), TABLE));
+    let inserts = (0..arguments.tasks).map(|n| insert(&store, n));
+    futures::stream::iter(inserts)
+        .buffer_unordered(16)
+        .try_collect::<Vec<_>>()
+        .await?;
+
+    let counted = Arc::new(Mutex::new(Counted::default()));
+    let counting = FaultyStore::new(store, {
+        let counted = counted.clone();
+        move |operation| {
+            let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
+            *counted.calls.entry(operation.to_owned()).or_default() += 1;
+            if operation == "settle" {
+                counted.last_settle = Some(Instant::now());
+            }
+            Fault::None
+        }
+    });
+    let processor = Processor::new(
+        Arc::new(counting),
+        Arc::new(Topics::default()),
+        Arc::new(Costless),
+        Arc::new(SystemClock),
+        settings(arguments.slots),
+    );
+    let started = Instant::now();
+    let invocation = Invocation {
+        message_id: "bench".to_owned(),
+        deadline: None,
+    };
+    let summary = processor.turn(invocation).await?;
+    if summary.succeeded != arguments.tasks || summary.exit != Exit::Empty {
+        return Err(format!("the turn did not drain the queue: {summary:?}").into());
+    }
+    let counted = std::mem::take(&mut *counted.lock().unwrap_or_else(PoisonError::into_inner));
+    let last = counted.last_settle.ok_or("nothing was settled")?;
+    Ok(Figures {
+        seconds: last.duration_since(started).as_secs_f64(),
+        calls: counted.calls,
+        peak_memory_kib: peak_memory_kib(),
+    })
+}
+
+async fn insert(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Error> {
+    let now = SystemClock.now();
+    let task = NewTask {
+        id: TaskId::from_stored(format!("task-{n:06}")),
+        created: now,
+        expires_at: now.ceil_seconds().plus(Duration::from_secs(3600)),
+        payload: Some(serde_json::json!({"device": format!("d-{n}"), "reading": [n, 2, 3]})),
+        create_token: Uuid::new_v4(),
+    };
+    store.insert(&task).await?;
+    Ok(())
+}
+
+/// The defaults of `infra/`, but no linger: it is a wait, not work.
+fn settings(slots: u16) -> ProcessSettings {
+    ProcessSettings {
+        turn: Duration::from_secs(600),
+        task_timeout: Duration::from_secs(30),
+        deadline_margin: Duration::from_secs(10),
+        slots,
+        max_attempts: 5,
+        max_busy_returns: 20,
+        retry_base: Duration::from_secs(1),
+        retry_max: Duration::from_secs(300),
+        processor_lease: Duration::from_secs(20),
+        heartbeat: Duration::from_secs(5),
+        index_lag: Duration::ZERO,
+        max_idle_turns: 10,
+        clock_skew: Duration::from_secs(2),
+        retention: Retention {
+            success: Duration::from_secs(86_400),
+            failure: Duration::from_secs(86_400),
+        },
+        default_ttl: Duration::from_secs(3600),
+        notification_marker: Duration::from_secs(10),
+        pause: Duration::from_secs(300),
+    }
+}

@@ -1,0 +1,39 @@
+//! An error and what caused it, on one line: what a log or a caller is shown of it.
+
+use std::error::Error;
+
+/// An error's message followed by its sources', outermost first. A source that its outer error
+/// quotes already is not repeated.
+#[must_use]
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let message = cause.to_string();
+        if !text.ends_with(&message) {
+            text.push_str(": ");
+            text.push_str(&message);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("outer")]
+    struct Outer(#[source] Middle);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("middle quotes {0}")]
+    struct Middle(#[source] std::io::Error);
+
+    #[test]
+    fn every_cause_is_named_once() {
+        let error = Outer(Middle(std::io::Error::other("inner")));
+        assert_eq!(chain(&error), "outer: middle quotes inner");
+    }
+}

@@ -1,0 +1,166 @@
+use super::*;
+use crate::task::Ttl;
+
+fn task(created: i64, not_before: Option<i64>) -> Candidate {
+    Candidate {
+        id: TaskId::from_stored(format!("t{created}")),
+        created: Millis(created),
+        ttl: Ttl::Missing,
+        not_before: not_before.map(Millis),
+    }
+}
+
+/// A page of a list of tasks, newest first.
+fn page(index: &[Candidate], wanted: &Wanted) -> Page {
+    let below = wanted.after.as_ref().map_or(Millis::MAX, Cursor::created);
+    let mut rest = index.iter().filter(|task| task.created < below).cloned();
+    let candidates: Vec<_> = rest.by_ref().take(usize::from(wanted.limit)).collect();
+    let more = rest.next().is_some();
+    let next = candidates.last().filter(|_| more).map(|last| Cursor {
+        created: last.created.0.to_string(),
+        task: last.id.clone(),
+    });
+    Page { candidates, next }
+}
+
+/// The next step other than a read.
+fn answer(selector: &mut Selector, index: &[Candidate], now: Millis) -> Step {
+    loop {
+        match selector.next(now) {
+            Step::Read(wanted) => {
+                selector.accept(wanted.clone(), page(index, &wanted), now, now);
+            }
+            step => return step,
+        }
+    }
+}
+
+fn taken(step: &Step) -> i64 {
+    match step {
+        Step::Take(task) => task.created.0,
+        step => panic!("{step:?}"),
+    }
+}
+
+#[test]
+fn a_newer_task_is_preferred_as_soon_as_the_page_is_old() {
+    let mut selector = Selector::new(2);
+    let old = [task(9, None), task(8, None), task(7, None)];
+    assert_eq!(taken(&answer(&mut selector, &old, Millis(100))), 9);
+    let new = [task(10, None), task(8, None), task(7, None)];
+    assert_eq!(taken(&answer(&mut selector, &new, Millis(200))), 8);
+    assert_eq!(taken(&answer(&mut selector, &new, Millis(201))), 10);
+}
+
+#[test]
+fn tasks_in_backoff_do_not_hide_an_older_one() {
+    let mut index: Vec<_> = (1..=500)
+        .rev()
+        .map(|n| task(1_000 + n, Some(99_999)))
+        .collect();
+    index.push(task(5, None));
+    let mut selector = Selector::new(10);
+    assert_eq!(taken(&answer(&mut selector, &index, Millis(2_000))), 5);
+    let Step::Exhausted(pass) = answer(&mut selector, &index[..500], Millis(2_001)) else {
+        panic!("the pass is not over");
+    };
+    assert_eq!(pass.next_due, Some(Millis(99_999)));
+}
+
+#[test]
+fn a_pass_goes_on_where_it_was_however_slow_the_index_is() {
+    let index: Vec<_> = (1..=1_000)
+        .rev()
+        .map(|n| task(1_000 + n, Some(99_999)))
+        .collect();
+    let mut selector = Selector::new(10);
+    let (mut now, mut reads) = (Millis(10_000), Vec::new());
+    let pass = loop {
+        match selector.next(now) {
+            Step::Read(wanted) => {
+                reads.push(wanted.after.as_ref().map(|cursor| cursor.created().0));
+                assert!(reads.len() < 100, "the pass never ends");
+                // Every read takes longer than a page may be old.
+                let asked = now;
+                now = now.plus(Duration::from_millis(150));
+                selector.accept(wanted.clone(), page(&index, &wanted), asked, now);
+            }
+            Step::Exhausted(pass) => break pass,
+            Step::Take(task) => panic!("{task:?} is not due"),
+        }
+    };
+    assert_eq!(pass.next_due, Some(Millis(99_999)));
+    let beyond_head: Vec<_> = reads.into_iter().flatten().collect();
+    assert_eq!(
+        beyond_head,
+        (0..10).map(|n| 1_991 - 100 * n).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn more_new_tasks_than_a_head_shows_are_not_skipped() {
+    let backlog: Vec<_> = (1..=300).rev().map(|n| task(n, Some(99_999))).collect();
+    let mut selector = Selector::new(10);
+    // The pass gets below the head ...
+    let Step::Read(head) = selector.next(Millis(1_000)) else {
+        panic!("no head wanted")
+    };
+    let next = Some(Cursor {
+        created: "291".into(),
+        task: backlog[9].id.clone(),
+    });
+    selector.accept(
+        head,
+        Page {
+            candidates: backlog[..10].to_vec(),
+            next,
+        },
+        Millis(1_000),
+        Millis(1_000),
+    );
+    assert!(matches!(
+        selector.next(Millis(1_000)),
+        Step::Read(Wanted { after: Some(_), .. })
+    ));
+    // ... and meanwhile more arrive than the next head shows.
+    let mut index: Vec<_> = (1..=25).rev().map(|n| task(500 + n, None)).collect();
+    index.extend(backlog);
+    let order: Vec<_> = (0..25)
+        .map(|_| taken(&answer(&mut selector, &index, Millis(1_200))))
+        .collect();
+    assert_eq!(order, (501..=525).rev().collect::<Vec<_>>());
+}
+
+#[test]
+fn expired_and_skipped_tasks_are_left_alone() {
+    let mut expired = task(9, None);
+    expired.ttl = Ttl::Milliseconds(Millis(50));
+    let index = [expired, task(8, None), task(7, None), task(6, None)];
+    let mut selector = Selector::new(10);
+    selector.skip(index[1].id.clone(), Millis(i64::MAX));
+    selector.skip(index[2].id.clone(), Millis(300));
+    assert_eq!(taken(&answer(&mut selector, &index, Millis(100))), 6);
+    let Step::Exhausted(pass) = answer(&mut selector, &index, Millis(100)) else {
+        panic!("the pass is not over");
+    };
+    assert_eq!(pass.next_due, Some(Millis(300)));
+}
+
+#[test]
+fn pages_grow_with_use_and_shrink_without() {
+    let index: Vec<_> = (1..=1_000).rev().map(|n| task(n, None)).collect();
+    let mut selector = Selector::new(10);
+    let mut sizes = Vec::new();
+    for turn in 0..8 {
+        let now = Millis(1_000 + turn * 200);
+        match selector.next(now) {
+            Step::Read(wanted) => sizes.push(wanted.limit),
+            step => panic!("{step:?}"),
+        }
+        let used = if turn < 5 { 100 } else { 1 };
+        for _ in 0..used {
+            answer(&mut selector, &index, now);
+        }
+    }
+    assert_eq!(sizes, [10, 100, 100, 100, 100, 100, 10, 10]);
+}

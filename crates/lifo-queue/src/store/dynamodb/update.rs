@@ -1,0 +1,120 @@
+//! The conditional updates of the transitions.
+
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::ReturnValue;
+
+use super::DynamoStore;
+use super::item::{number, string};
+use crate::schema;
+use crate::store::TakeRequest;
+use crate::task::{Lease, MAX_TTL_SECONDS, StatusKey, TaskId, TaskStatus, Ttl, truncate_error};
+use crate::time::{EpochSeconds, Millis};
+
+impl DynamoStore {
+    /// The update of a take; `None` when `ttl` is no number.
+    pub(super) fn take_update(&self, request: &TakeRequest) -> Option<UpdateItemFluentBuilder> {
+        // The deadline is copied from the item itself where it can be, so that a `ttl` that
+        // changed since the index was read is honoured.
+        let (deadline, in_time) = match request.candidate.ttl {
+            Ttl::Missing => (":deadline", "attribute_not_exists(#ttl)"),
+            Ttl::Seconds(_) => ("#ttl", "#ttl > :nowSeconds AND #ttl <= :maxSeconds"),
+            Ttl::Milliseconds(_) => (":deadline", "#ttl > :now AND #ttl > :maxSeconds"),
+            Ttl::Malformed => return None,
+        };
+        let mut update = self
+            .update(request.candidate.id.as_str())
+            .update_expression(format!(
+                "SET #status = :taken, #updated = :now, #token = :token, #until = :until, \
+                 #attempts = if_not_exists(#attempts, :zero) + :one, \
+                 #total = if_not_exists(#total, :zero) + :one, \
+                 #expires = {deadline}, #ttl = :takenTtl REMOVE #notBefore"
+            ))
+            .condition_expression(format!(
+                "#status = :pending AND NOT (#notBefore > :now) AND {in_time}"
+            ))
+            .return_values(ReturnValue::AllNew)
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_names("#updated", schema::TASK_UPDATED)
+            .expression_attribute_names("#token", schema::LEASE_TOKEN)
+            .expression_attribute_names("#until", schema::LEASE_UNTIL)
+            .expression_attribute_names("#attempts", schema::ATTEMPTS)
+            .expression_attribute_names("#total", schema::TOTAL_ATTEMPTS)
+            .expression_attribute_names("#expires", schema::EXPIRES_AT)
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
+            .expression_attribute_values(":taken", string(StatusKey::from(TaskStatus::Taken)))
+            .expression_attribute_values(":now", number(request.now.0))
+            .expression_attribute_values(":token", string(request.token))
+            .expression_attribute_values(":until", number(request.lease_until.0))
+            .expression_attribute_values(":takenTtl", number(request.taken_ttl.0))
+            .expression_attribute_values(":zero", number(0))
+            .expression_attribute_values(":one", number(1));
+        // DynamoDB refuses values that no expression uses.
+        update = match request.candidate.ttl {
+            Ttl::Missing => {
+                update.expression_attribute_values(":deadline", number(request.default_deadline.0))
+            }
+            Ttl::Milliseconds(at) => update
+                .expression_attribute_values(":deadline", number(at.floor_seconds().0))
+                .expression_attribute_values(":maxSeconds", number(MAX_TTL_SECONDS)),
+            Ttl::Seconds(_) | Ttl::Malformed => update
+                .expression_attribute_values(":nowSeconds", number(request.now.floor_seconds().0))
+                .expression_attribute_values(":maxSeconds", number(MAX_TTL_SECONDS)),
+        };
+        Some(update)
+    }
+
+    /// An update by the holder of a task's lease.
+    pub(super) fn held(&self, lease: &Lease) -> UpdateItemFluentBuilder {
+        self.update(lease.task.as_str())
+            .condition_expression("#status = :taken AND #token = :token")
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_names("#updated", schema::TASK_UPDATED)
+            .expression_attribute_names("#token", schema::LEASE_TOKEN)
+            .expression_attribute_names("#until", schema::LEASE_UNTIL)
+            .expression_attribute_names("#expires", schema::EXPIRES_AT)
+            .expression_attribute_values(":taken", string(StatusKey::from(TaskStatus::Taken)))
+            .expression_attribute_values(":token", string(lease.token))
+    }
+
+    /// PENDING → FAILURE with the reason, until it is no longer kept.
+    pub(super) fn quarantine_update(
+        &self,
+        task: &TaskId,
+        reason: &str,
+        keep_until: EpochSeconds,
+        now: Millis,
+    ) -> UpdateItemFluentBuilder {
+        self.pending_to_failure(task)
+            .update_expression(
+                "SET #status = :failure, #updated = :now, #ttl = :ttl, #error = :error \
+                 REMOVE #until, #notBefore, #expires, #token",
+            )
+            .expression_attribute_names("#updated", schema::TASK_UPDATED)
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#error", schema::LAST_ERROR)
+            .expression_attribute_names("#until", schema::LEASE_UNTIL)
+            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_names("#expires", schema::EXPIRES_AT)
+            .expression_attribute_names("#token", schema::LEASE_TOKEN)
+            .expression_attribute_values(":now", number(now.0))
+            .expression_attribute_values(":ttl", number(keep_until.0))
+            .expression_attribute_values(":error", string(truncate_error(reason)))
+    }
+
+    /// PENDING → FAILURE for an item at DynamoDB's size limit: the two words are of one length,
+    /// so it does not grow. It keeps whatever `ttl` it has.
+    pub(super) fn bare_quarantine_update(&self, task: &TaskId) -> UpdateItemFluentBuilder {
+        self.pending_to_failure(task)
+            .update_expression("SET #status = :failure")
+    }
+
+    fn pending_to_failure(&self, task: &TaskId) -> UpdateItemFluentBuilder {
+        self.update(task.as_str())
+            .condition_expression("#status = :pending")
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
+            .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)))
+    }
+}

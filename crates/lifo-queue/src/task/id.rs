@@ -1,0 +1,99 @@
+//! A task's identity.
+
+use std::fmt;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::schema::RESERVED_PREFIX;
+
+/// The longest task id, in bytes: DynamoDB's limit for a partition key
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>).
+pub const MAX_TASK_ID_BYTES: usize = 2048;
+
+/// A task's identity, chosen by its producer or a fresh UUIDv7.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct TaskId(String);
+
+/// Why a string cannot be a task id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidTaskId {
+    /// The empty string.
+    #[error("is empty; give 1 to {MAX_TASK_ID_BYTES} bytes, or leave it out for a UUIDv7")]
+    Empty,
+    /// Longer than a partition key can be.
+    #[error("has {0} bytes; a DynamoDB key has at most {MAX_TASK_ID_BYTES}")]
+    TooLong(usize),
+    /// Begins with `#`.
+    #[error("begins with '#', which is reserved for the queue's own items; choose another prefix")]
+    Reserved,
+    /// Holds a control character, which no HTTP header or log line can carry.
+    #[error("holds a control character; use printable characters")]
+    Control,
+}
+
+impl TaskId {
+    /// Checks a producer's id.
+    ///
+    /// # Errors
+    /// [`InvalidTaskId`] says what is wrong with it.
+    pub fn new(id: impl Into<String>) -> Result<Self, InvalidTaskId> {
+        let id = id.into();
+        if id.is_empty() {
+            return Err(InvalidTaskId::Empty);
+        }
+        if id.len() > MAX_TASK_ID_BYTES {
+            return Err(InvalidTaskId::TooLong(id.len()));
+        }
+        if id.starts_with(RESERVED_PREFIX) {
+            return Err(InvalidTaskId::Reserved);
+        }
+        if id.chars().any(char::is_control) {
+            return Err(InvalidTaskId::Control);
+        }
+        Ok(Self(id))
+    }
+
+    /// A fresh UUIDv7: unique, and sorted by time of creation.
+    #[must_use]
+    pub fn fresh() -> Self {
+        Self(Uuid::now_v7().to_string())
+    }
+
+    /// An id as it stands in the table. A foreign writer's id is not checked: it is there.
+    #[must_use]
+    pub fn from_stored(id: impl Into<String>) -> Self {
+        Self(id.into())
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_refused_with_the_reason() {
+        assert_eq!(TaskId::new(""), Err(InvalidTaskId::Empty));
+        assert_eq!(TaskId::new("#x"), Err(InvalidTaskId::Reserved));
+        assert_eq!(TaskId::new("a\nb"), Err(InvalidTaskId::Control));
+        assert_eq!(
+            TaskId::new("x".repeat(2049)),
+            Err(InvalidTaskId::TooLong(2049))
+        );
+        assert!(TaskId::new("x".repeat(2048)).is_ok());
+        assert!(TaskId::new("message#3").is_ok());
+    }
+}

@@ -1,0 +1,66 @@
+//! When a task is shed, as it stands in the table.
+
+use crate::time::{EpochSeconds, Millis};
+
+/// A `ttl` above this is not seconds (it would be the year 5138) but milliseconds (from 1973).
+pub const MAX_TTL_SECONDS: i64 = 100_000_000_000;
+
+/// What stands in `ttl`. Ours is epoch seconds; a foreign writer may leave it out, write
+/// milliseconds or something that is no number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ttl {
+    /// No `ttl`: the default applies from first sight.
+    Missing,
+    /// Epoch seconds, as DynamoDB reads it.
+    Seconds(EpochSeconds),
+    /// Above [`MAX_TTL_SECONDS`]: milliseconds. DynamoDB would keep the item for millennia.
+    Milliseconds(Millis),
+    /// Not a number: the take is refused and the task quarantined.
+    Malformed,
+}
+
+impl Ttl {
+    /// Reads the number that stands in `ttl`.
+    #[must_use]
+    pub fn from_number(number: i64) -> Self {
+        if number > MAX_TTL_SECONDS {
+            Self::Milliseconds(Millis(number))
+        } else {
+            Self::Seconds(EpochSeconds(number))
+        }
+    }
+
+    /// Whether the task may no longer start.
+    #[must_use]
+    pub fn is_expired(self, now: Millis) -> bool {
+        match self {
+            Self::Missing | Self::Malformed => false,
+            Self::Seconds(at) => at <= now.floor_seconds(),
+            Self::Milliseconds(at) => at <= now,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ttl_tells_milliseconds_from_seconds() {
+        let now = Millis(1_700_000_000_000);
+        assert_eq!(
+            Ttl::from_number(1_700_000_001),
+            Ttl::Seconds(EpochSeconds(1_700_000_001))
+        );
+        assert_eq!(
+            Ttl::from_number(1_700_000_000_001),
+            Ttl::Milliseconds(Millis(1_700_000_000_001))
+        );
+        assert!(Ttl::from_number(1_699_999_999).is_expired(now));
+        assert!(Ttl::from_number(1_700_000_000).is_expired(now));
+        assert!(!Ttl::from_number(1_700_000_001).is_expired(now));
+        assert!(Ttl::from_number(1_699_999_999_999).is_expired(now));
+        assert!(!Ttl::from_number(1_700_000_000_001).is_expired(now));
+        assert!(!Ttl::Missing.is_expired(now));
+    }
+}

@@ -1,0 +1,301 @@
+//! Items that somebody else wrote: whatever stands in them, they run, wait or fail, and never
+//! block the head of the queue.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
+use conformance::{RETENTION, embedded};
+use lifo_queue::process::{Invocation, ProcessSettings, Processor, TurnSummary};
+use lifo_queue::runner::{Outcome, TaskRunner};
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::sweep::{SweepReport, Sweeper};
+use lifo_queue::task::Task;
+use lifo_queue::time::{Clock, Millis, SystemClock};
+use lifo_queue::wake::Waker;
+use local_cloud::dynamodb::TABLE;
+use local_cloud::topics::Topics;
+
+const HOUR: i64 = 3_600;
+
+#[derive(Default)]
+struct Remembering {
+    ran: Mutex<Vec<Task>>,
+}
+
+#[async_trait]
+impl TaskRunner for Remembering {
+    async fn run(&self, task: &Task) -> Outcome {
+        self.ran.lock().unwrap().push(task.clone());
+        Outcome::Success
+    }
+}
+
+struct World {
+    client: Client,
+    store: Arc<DynamoStore>,
+    topics: Arc<Topics>,
+    runner: Arc<Remembering>,
+    now: Millis,
+}
+
+fn text(value: &str) -> AttributeValue {
+    AttributeValue::S(value.to_owned())
+}
+
+fn number(value: i64) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+impl World {
+    async fn start() -> Self {
+        let client = embedded().await.client;
+        Self {
+            store: Arc::new(DynamoStore::new(client.clone(), TABLE)),
+            client,
+            topics: Arc::default(),
+            runner: Arc::default(),
+            now: SystemClock.now(),
+        }
+    }
+
+    /// Puts an item with the three attributes a writer must give, and these.
+    async fn put(&self, id: &str, created: i64, more: &[(&str, AttributeValue)]) {
+        let mut item = HashMap::from([
+            ("taskId".to_owned(), text(id)),
+            ("taskStatus".to_owned(), text("PENDING")),
+            ("taskCreated".to_owned(), number(self.now.0 + created)),
+        ]);
+        item.extend(
+            more.iter()
+                .map(|(name, value)| ((*name).to_owned(), value.clone())),
+        );
+        self.client
+            .put_item()
+            .table_name(TABLE)
+            .set_item(Some(item))
+            .send()
+            .await
+            .unwrap();
+    }
+
+    async fn item(&self, id: &str) -> HashMap<String, AttributeValue> {
+        let get = self
+            .client
+            .get_item()
+            .table_name(TABLE)
+            .key("taskId", text(id));
+        get.consistent_read(true)
+            .send()
+            .await
+            .unwrap()
+            .item
+            .unwrap()
+    }
+
+    async fn status(&self, id: &str) -> String {
+        self.item(id).await["taskStatus"].as_s().unwrap().clone()
+    }
+
+    fn ran(&self, id: &str) -> Option<Task> {
+        self.runner
+            .ran
+            .lock()
+            .unwrap()
+            .iter()
+            .find(|task| task.task_id.as_str() == id)
+            .cloned()
+    }
+
+    async fn turn(&self) -> TurnSummary {
+        let settings = ProcessSettings {
+            turn: Duration::from_secs(20),
+            task_timeout: Duration::from_secs(5),
+            deadline_margin: Duration::from_secs(1),
+            slots: 4,
+            max_attempts: 5,
+            max_busy_returns: 20,
+            retry_base: Duration::from_secs(1),
+            retry_max: Duration::from_secs(2),
+            processor_lease: Duration::from_secs(20),
+            heartbeat: Duration::from_secs(5),
+            index_lag: Duration::ZERO,
+            max_idle_turns: 3,
+            clock_skew: Duration::from_secs(2),
+            retention: RETENTION,
+            default_ttl: Duration::from_secs(3_600),
+            notification_marker: Duration::from_secs(10),
+            pause: Duration::from_secs(60),
+        };
+        let clock = Arc::new(SystemClock);
+        let (store, runner) = (self.store.clone(), self.runner.clone());
+        let processor = Processor::new(store, self.topics.clone(), runner, clock, settings);
+        let invocation = Invocation {
+            message_id: "m1".into(),
+            deadline: None,
+        };
+        processor.turn(invocation).await.unwrap()
+    }
+
+    async fn sweep(&self, event: &str) -> SweepReport {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let marker = Duration::from_secs(10);
+        let waker = Waker::new(
+            self.store.clone(),
+            self.topics.clone(),
+            clock.clone(),
+            marker,
+        );
+        let default_ttl = Duration::from_secs(3_600);
+        Sweeper::new(self.store.clone(), waker, clock, default_ttl)
+            .sweep(event)
+            .await
+            .unwrap()
+    }
+}
+
+#[tokio::test]
+async fn three_attributes_are_enough() {
+    let world = World::start().await;
+    world.put("bare", 0, &[]).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.taken, summary.succeeded), (1, 1));
+    let task = world.ran("bare").unwrap();
+    assert_eq!((task.attempt, task.payload), (1, serde_json::Value::Null));
+    let left = task.expires_at.0 - world.now.ceil_seconds().0;
+    assert!(
+        (HOUR..HOUR + 60).contains(&left),
+        "the default expiry, from first sight: {left}"
+    );
+    let ttl: i64 = world.item("bare").await["ttl"]
+        .as_n()
+        .unwrap()
+        .parse()
+        .unwrap();
+    let kept = ttl - world.now.floor_seconds().0;
+    assert!(
+        (60..120).contains(&kept),
+        "the retention of SUCCESS, in epoch seconds: {kept}"
+    );
+}
+
+#[tokio::test]
+async fn a_ttl_in_milliseconds_is_read_as_such() {
+    let world = World::start().await;
+    let (hour, past) = (world.now.0 + HOUR * 1_000, world.now.0 - 1);
+    world.put("millis", 0, &[("ttl", number(hour))]).await;
+    world.put("millis-past", 1, &[("ttl", number(past))]).await;
+    world
+        .put("seconds", 2, &[("ttl", number(world.now.0 / 1_000 + HOUR))])
+        .await;
+    world
+        .put(
+            "seconds-past",
+            3,
+            &[("ttl", number(world.now.0 / 1_000 - 1))],
+        )
+        .await;
+    let summary = world.turn().await;
+    assert_eq!((summary.taken, summary.lost_races), (2, 0));
+    assert_eq!(world.ran("millis").unwrap().expires_at.0, hour / 1_000);
+    assert_eq!(
+        world.ran("seconds").unwrap().expires_at.0,
+        world.now.0 / 1_000 + HOUR
+    );
+    for id in ["millis-past", "seconds-past"] {
+        assert_eq!(
+            world.status(id).await,
+            "PENDING",
+            "{id} is left to DynamoDB's TTL"
+        );
+    }
+    // DynamoDB would keep the one in milliseconds for millennia.
+    let report = world.sweep("first").await;
+    assert_eq!((report.due, report.woke, report.adopted), (false, false, 1));
+    assert_eq!(world.item("millis-past").await["ttl"], number(past / 1_000));
+    assert_eq!(world.sweep("second").await.adopted, 0);
+}
+
+#[tokio::test]
+async fn an_item_that_cannot_be_taken_goes_to_failure_and_blocks_nobody() {
+    let world = World::start().await;
+    world.put("healthy", 0, &[]).await;
+    world
+        .put("attempts", 1, &[("attempts", text("three"))])
+        .await;
+    world
+        .put("total", 2, &[("totalAttempts", AttributeValue::Bool(true))])
+        .await;
+    world.put("ttl", 3, &[("ttl", text("tomorrow"))]).await;
+    world
+        .put(
+            "fraction",
+            4,
+            &[("attempts", AttributeValue::N("0.5".into()))],
+        )
+        .await;
+    world
+        .put(
+            "bytes",
+            5,
+            &[("payload", AttributeValue::B(Blob::new([0_u8, 159])))],
+        )
+        .await;
+    world
+        .put("not-before", 6, &[("notBefore", text("later"))])
+        .await;
+    // An item at DynamoDB's limit (400 KB): every attribute of a take is too much for it.
+    let full = "x".repeat(400 * 1024 - 60);
+    world.put("full", 7, &[("p", text(&full))]).await;
+    let summary = world.turn().await;
+    assert_eq!(summary.succeeded, 3, "{summary:?}");
+    for id in ["attempts", "total", "ttl", "bytes", "full"] {
+        assert_eq!(world.status(id).await, "FAILURE", "{id}");
+        assert!(world.ran(id).is_none(), "{id}");
+    }
+    assert_eq!(summary.quarantined, 5, "{summary:?}");
+    assert_eq!(summary.failed, 5);
+    for id in ["healthy", "not-before", "fraction"] {
+        assert_eq!(world.status(id).await, "SUCCESS", "{id}");
+    }
+    let error = world.item("ttl").await["lastError"].as_s().unwrap().clone();
+    assert!(error.contains("epoch seconds"), "{error}");
+}
+
+#[tokio::test]
+async fn a_created_time_with_decimals_or_in_seconds_still_runs() {
+    let world = World::start().await;
+    let decimals = AttributeValue::N(format!("{}.75", world.now.0));
+    world.put("decimals", 0, &[("taskCreated", decimals)]).await;
+    world
+        .put(
+            "seconds",
+            0,
+            &[("taskCreated", number(world.now.0 / 1_000))],
+        )
+        .await;
+    for n in 0..30 {
+        world.put(&format!("same-{n}"), -5, &[]).await;
+    }
+    let summary = world.turn().await;
+    assert_eq!(summary.succeeded, 32, "{summary:?}");
+    assert_eq!(world.ran("decimals").unwrap().task_created, world.now);
+}
+
+#[tokio::test]
+async fn a_sweep_wakes_for_a_due_task_that_nobody_was_told_of() {
+    let world = World::start().await;
+    world.put("silent", 0, &[]).await;
+    let report = world.sweep("first").await;
+    assert_eq!((report.due, report.woke, report.adopted), (true, true, 1));
+    assert_eq!(world.topics.process_tasks().len(), 1);
+    // Its notification is on its way, so the next event need not send another.
+    assert!(!world.sweep("second").await.woke);
+    assert_eq!(world.turn().await.succeeded, 1);
+    assert!(!world.sweep("third").await.due);
+}
