@@ -74,6 +74,9 @@ pub struct FailedTask {
     pub error: String,
 }
 
+/// A task and its place in the request.
+type Indexed = (usize, NewTask);
+
 enum Fate {
     Created(TaskId),
     Duplicate(TaskId),
@@ -124,11 +127,7 @@ impl Creator {
         self.create(&specs).await
     }
 
-    async fn insert_all(
-        &self,
-        tasks: Vec<(usize, NewTask)>,
-        parallel: usize,
-    ) -> Vec<(usize, Fate)> {
+    async fn insert_all(&self, tasks: Vec<Indexed>, parallel: usize) -> Vec<(usize, Fate)> {
         let inserts = tasks.into_iter().map(|(index, task)| async move {
             let fate = match self.store.insert(&task).await {
                 Ok(Inserted::Created) => Fate::Created(task.id),
@@ -153,7 +152,7 @@ impl Creator {
 }
 
 /// Splits off every task whose id stood before it.
-fn split_repeats(tasks: Vec<(usize, NewTask)>) -> (Vec<(usize, NewTask)>, Vec<(usize, NewTask)>) {
+fn split_repeats(tasks: Vec<Indexed>) -> (Vec<Indexed>, Vec<Indexed>) {
     let mut seen = HashSet::new();
     tasks
         .into_iter()
