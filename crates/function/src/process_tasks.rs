@@ -26,7 +26,7 @@ use async_trait::async_trait;
 use aws_config::SdkConfig;
 use lambda_runtime::Context;
 use lifo_queue::notify::sns::SnsNotifier;
-use lifo_queue::process::{Invocation, ProcessSettings, Processor, TurnSummary};
+use lifo_queue::process::{FailedTurn, Invocation, ProcessSettings, Processor, TurnSummary};
 use lifo_queue::runner::config::{RunnerConfig, RunnerConfigError};
 use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::store::dynamodb::DynamoStore;
@@ -136,10 +136,14 @@ impl Handler for ProcessTasksHandler {
 
     async fn handle(&self, event: Value, context: Context) -> Result<TurnSummary, Failure> {
         let invocation = invocation(event, &context, SystemClock.now())?;
-        let summary = self.processor.turn(invocation).await?;
+        let (summary, failed) = match self.processor.turn(invocation).await {
+            Ok(summary) => (summary, None),
+            Err(FailedTurn { summary, error }) => (summary, Some(error)),
+        };
+        // What a turn did counts, also when it failed in the end.
         log(&summary);
         self.metrics.emit(&summary);
-        Ok(summary)
+        failed.map_or(Ok(summary), |error| Err(error.into()))
     }
 }
 

@@ -93,7 +93,31 @@ pub struct Invocation {
     pub deadline: Option<Millis>,
 }
 
-/// A turn that failed. The platform must deliver its message again.
+/// A turn that failed, and what it did until then. The platform must deliver its message again.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct FailedTurn {
+    /// What the turn did until it failed.
+    pub summary: TurnSummary,
+    /// Why it failed.
+    #[source]
+    pub error: TurnError,
+}
+
+impl From<TurnError> for FailedTurn {
+    /// A turn that failed before it did anything.
+    fn from(error: TurnError) -> Self {
+        Self {
+            summary: TurnSummary {
+                exit: Exit::Failed,
+                ..TurnSummary::default()
+            },
+            error,
+        }
+    }
+}
+
+/// Why a turn failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TurnError {
     /// Rule 3: an earlier attempt of this very message still holds the lease, so it died.
@@ -148,8 +172,8 @@ impl Processor {
     /// Runs one turn.
     ///
     /// # Errors
-    /// [`TurnError`]: the message must be delivered again.
-    pub async fn turn(&self, invocation: Invocation) -> Result<TurnSummary, TurnError> {
+    /// [`FailedTurn`]: the message must be delivered again.
+    pub async fn turn(&self, invocation: Invocation) -> Result<TurnSummary, FailedTurn> {
         let started = self.clock.now();
         // Fresh for each invocation attempt (rule 2).
         let owner = Uuid::new_v4();
@@ -159,14 +183,20 @@ impl Processor {
             message_id: invocation.message_id.clone(),
             until,
         };
-        let seen = match self.store.acquire(&claim, started).await? {
+        let seen = match self
+            .store
+            .acquire(&claim, started)
+            .await
+            .map_err(TurnError::from)?
+        {
             Acquired::Ours(control) => control.requested,
             Acquired::Held(lease) if lease.message_id == invocation.message_id => {
                 let message_id = invocation.message_id;
                 return Err(TurnError::Predecessor {
                     message_id,
                     until_ms: lease.until.0,
-                });
+                }
+                .into());
             }
             Acquired::Held(_) => return Ok(self.exit_at_once(Exit::AlreadyActive)),
             Acquired::Paused(_) => return Ok(self.exit_at_once(Exit::Paused)),
@@ -178,7 +208,13 @@ impl Processor {
         let finished = self.finish(owner, end, gave_back, &mut summary).await;
         let took = self.clock.now().since(started);
         summary.duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        finished.map(|()| summary)
+        match finished {
+            Ok(()) => Ok(summary),
+            Err(error) => {
+                summary.exit = Exit::Failed;
+                Err(FailedTurn { summary, error })
+            }
+        }
     }
 
     fn exit_at_once(&self, exit: Exit) -> TurnSummary {

@@ -9,7 +9,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use conformance::{NOW, RETENTION, claim, new_task};
 use lifo_queue::notify::WakeReason;
-use lifo_queue::process::{Exit, Invocation, ProcessSettings, Processor, TurnError, TurnSummary};
+use lifo_queue::process::{
+    Exit, FailedTurn, Invocation, ProcessSettings, Processor, TurnError, TurnSummary,
+};
 use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::store::{ControlStore, QueueStore, TaskStore};
@@ -90,7 +92,7 @@ impl World {
         self
     }
 
-    async fn turn_on(&self, store: Arc<dyn QueueStore>) -> Result<TurnSummary, TurnError> {
+    async fn turn_on(&self, store: Arc<dyn QueueStore>) -> Result<TurnSummary, FailedTurn> {
         let processor = Processor::new(
             store,
             self.topics.clone(),
@@ -193,7 +195,11 @@ async fn a_tail_call_that_is_not_published_fails_the_turn() {
         .await;
     world.topics.set_broken(true);
     let error = world.turn_on(world.store.clone()).await.unwrap_err();
-    assert!(matches!(error, TurnError::TailCall(_)), "{error}");
+    assert!(matches!(error.error, TurnError::TailCall(_)), "{error}");
+    assert_eq!(
+        (error.summary.exit, error.summary.succeeded),
+        (Exit::Failed, 90)
+    );
     // The retry finds the lease free.
     assert_eq!(world.store.control().await.unwrap().lease, None);
 }
@@ -229,7 +235,10 @@ async fn a_lease_of_my_own_message_means_that_i_died_before() {
     let world = World::new(|_| at_once()).with_tasks(1).await;
     world.store.acquire(&claim("m1", NOW), NOW).await.unwrap();
     let error = world.turn_on(world.store.clone()).await.unwrap_err();
-    assert!(matches!(error, TurnError::Predecessor { .. }), "{error}");
+    assert!(
+        matches!(error.error, TurnError::Predecessor { .. }),
+        "{error}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -497,7 +506,7 @@ async fn a_query_that_fails_is_not_an_empty_queue() {
         _ => Fault::None,
     });
     let error = world.turn_on(Arc::new(broken)).await.unwrap_err();
-    assert!(matches!(error, TurnError::Store(_)), "{error}");
+    assert!(matches!(error.error, TurnError::Store(_)), "{error}");
     assert_eq!(world.store.control().await.unwrap().lease, None);
 }
 

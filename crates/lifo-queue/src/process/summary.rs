@@ -65,4 +65,6 @@ pub enum Exit {
     NoProgress,
     /// The processor lease went to another, who looks again.
     LeaseLost,
+    /// The turn failed; its message comes again.
+    Failed,
 }
