@@ -99,7 +99,7 @@ local-down: $(VENV)/.installed ## stop what local-up started
 .PHONY: watch
 watch: setup ## run the functions under cargo lambda watch, against the tables of local-up
 	@test -f .local/watch.env || { echo "missing: the local tables. Start them with: make local-up" >&2; exit 1; }
-	cargo lambda watch --invoke-address 127.0.0.1 --env-file .local/watch.env
+	. .local/watch.env; cargo lambda watch --invoke-address 127.0.0.1 --target $(HOST)
 
 .PHONY: invoke
 invoke: setup ## invoke a watched function: F=<function> EVENT=tests/events/<file>.json

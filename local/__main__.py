@@ -17,6 +17,8 @@ from local.paths import LOCAL_ASSEMBLY, PROJECT
 def main() -> int:
     """Run one command; returns the exit code."""
     arguments = _parser().parse_args()
+    # Also where a shell in the background has us ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         # As an exception, so that whatever was started is stopped on the way out.
         signal.signal(number, _leave)

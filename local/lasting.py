@@ -30,8 +30,8 @@ def up(assembly: Assembly, say: Callable[[str], None]) -> DeployedQueue:
         # Written at once, so that `local-down` reaches it even if this command is killed.
         RUN_FILE.write_text(json.dumps({"pid": local_aws.pid, "endpoint": local_aws.endpoint}))
         queue = deployment.deploy(local_aws, assembly, say)
-        _write_variables(ENV_FILE, shell_variables(queue), export=True)
-        _write_variables(WATCH_ENV_FILE, watch_variables(queue), export=False)
+        _write_variables(ENV_FILE, shell_variables(queue))
+        _write_variables(WATCH_ENV_FILE, watch_variables(queue))
     except BaseException:
         local_aws.stop()
         _forget()
@@ -67,11 +67,8 @@ def watch_variables(queue: DeployedQueue) -> dict[str, str]:
     return merged
 
 
-def _write_variables(path: Path, variables: dict[str, str], *, export: bool) -> None:
-    if export:
-        lines = [f"export {name}={shlex.quote(value)}" for name, value in sorted(variables.items())]
-    else:
-        lines = [f"{name}={value}" for name, value in sorted(variables.items())]
+def _write_variables(path: Path, variables: dict[str, str]) -> None:
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in sorted(variables.items())]
     path.write_text("\n".join(lines) + "\n")
 
 
