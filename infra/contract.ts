@@ -53,9 +53,14 @@ export const ENVIRONMENT = {
     'TURN_MS',
   ],
   'sweep-tasks': [
+    'CLOCK_SKEW_MS',
     'DEFAULT_TTL_SECONDS',
+    'FAILURE_RETENTION_SECONDS',
+    'MAX_ATTEMPTS',
     'NOTIFICATION_MARKER_MS',
     'PROCESS_TASKS_TOPIC_ARN',
+    'RETRY_BASE_MS',
+    'RETRY_MAX_MS',
     'TASK_TABLE_NAME',
   ],
 } as const;
@@ -82,6 +87,8 @@ export const METRICS = {
     'TasksDuplicate',
     'CreateFailed',
     'WakeUpsPublished',
+    'LeasesReturned',
+    'LeasesFailed',
     'TasksAdopted',
   ],
 } as const;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
+use lifo_queue::backoff::Backoff;
 use lifo_queue::process::{Exit, Invocation, ProcessSettings, Processor};
 use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::store::QueueStore;
@@ -110,8 +111,10 @@ fn settings(slots: u16) -> ProcessSettings {
         slots,
         max_attempts: 5,
         max_busy_returns: 20,
-        retry_base: Duration::from_secs(1),
-        retry_max: Duration::from_secs(300),
+        backoff: Backoff {
+            base: Duration::from_secs(1),
+            max: Duration::from_secs(300),
+        },
         processor_lease: Duration::from_secs(20),
         heartbeat: Duration::from_secs(5),
         index_lag: Duration::ZERO,

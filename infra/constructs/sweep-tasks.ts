@@ -25,11 +25,16 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
     const { table, processTasksTopic, settings } = props;
     super(scope, id, {
       binary: 'sweep-tasks',
-      description: 'Wakes process-tasks where a wake-up was lost',
+      description: 'Returns tasks whose lease ran out, wakes process-tasks where a wake-up was lost',
       environment: {
         TASK_TABLE_NAME: table.table.tableName,
         PROCESS_TASKS_TOPIC_ARN: processTasksTopic.topic.topicArn,
+        CLOCK_SKEW_MS: settings.processing.clockSkew.toMilliseconds().toString(),
         DEFAULT_TTL_SECONDS: settings.tasks.defaultTtl.toSeconds().toString(),
+        FAILURE_RETENTION_SECONDS: settings.tasks.failureRetention.toSeconds().toString(),
+        MAX_ATTEMPTS: settings.tasks.maxAttempts.toString(),
+        RETRY_BASE_MS: settings.tasks.retryBase.toMilliseconds().toString(),
+        RETRY_MAX_MS: settings.tasks.retryMax.toMilliseconds().toString(),
         NOTIFICATION_MARKER_MS: settings.processing.notificationMarker.toMilliseconds().toString(),
       },
       timeout: Duration.seconds(50),
@@ -44,7 +49,7 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
     this.schedule = new FunctionSchedule(this, 'every-minute', {
       target: this,
       every: SWEEP_INTERVAL,
-      description: 'Looks for lost wake-ups',
+      description: 'Looks for leases that ran out and for lost wake-ups',
     });
   }
 }

@@ -10,7 +10,9 @@ pub mod variable;
 
 use std::time::Duration;
 
+use lifo_queue::backoff::Backoff;
 use lifo_queue::create::{CreateSettings, LONGEST_TTL};
+use lifo_queue::sweep::SweepSettings;
 
 pub use self::process_tasks::ProcessTasks;
 pub use self::reader::{ConfigError, Problem, Reader};
@@ -90,8 +92,8 @@ pub struct SweepTasks {
     pub table: String,
     /// How processors are woken.
     pub wake: Wake,
-    /// The expiry of a foreign writer's task that has none, from its first sight.
-    pub default_ttl: Duration,
+    /// What becomes of the tasks it finds.
+    pub settings: SweepSettings,
 }
 
 impl SweepTasks {
@@ -104,9 +106,22 @@ impl SweepTasks {
         let config = Self {
             table: env.text(var::TASK_TABLE_NAME),
             wake: Wake::read(&mut env),
-            default_ttl: env.seconds(var::DEFAULT_TTL_SECONDS, 1),
+            settings: SweepSettings {
+                default_ttl: env.seconds(var::DEFAULT_TTL_SECONDS, 1),
+                max_attempts: env.number(var::MAX_ATTEMPTS, 1),
+                backoff: backoff(&mut env),
+                failure_retention: env.seconds(var::FAILURE_RETENTION_SECONDS, 0),
+                clock_skew: env.millis(var::CLOCK_SKEW_MS, 0),
+            },
         };
         env.finish(config)
+    }
+}
+
+fn backoff(env: &mut Reader<'_>) -> Backoff {
+    Backoff {
+        base: env.millis(var::RETRY_BASE_MS, 0),
+        max: env.millis(var::RETRY_MAX_MS, 0),
     }
 }
 

@@ -12,17 +12,19 @@
 //! | [`wake`] | the wake-up protocol: trigger's side |
 //! | [`process`] | the newest-first loop: one turn of `process-tasks` |
 //! | [`runner`] | what a task does: HTTP, Lambda, simulated, or your own |
-//! | [`sweep`] | what fell between: lost wake-ups |
+//! | [`sweep`] | what fell between: leases that ran out, wake-ups that were lost |
 //! | [`store`] | where tasks live: DynamoDB, and memory for tests |
 //! | [`control`] | the control item, which names the one active processor |
 //! | [`notify`] | how a processor is woken: SNS |
 //! | [`time`] | milliseconds, epoch seconds and the clock |
+//! | [`backoff`] | how long a task waits after an attempt |
 //! | [`causes`] | an error and its causes on one line |
 //! | [`schema`] | the table's names |
 //!
 //! The crate knows AWS services behind traits. It knows no Lambda event or runtime type
 //! ([`runner::lambda`] is a client of Invoke) and reads no environment.
 
+pub mod backoff;
 pub mod causes;
 pub mod control;
 pub mod create;

@@ -28,6 +28,7 @@ use uuid::Uuid;
 pub use self::select::{MAX_PAGE, MAX_PAGE_AGE};
 pub use self::summary::{Exit, TurnSummary};
 use self::turn::{Turn, TurnEnd};
+use crate::backoff::Backoff;
 use crate::causes;
 use crate::control::{Acquired, Claim, IdleTurns, Release, Released};
 use crate::notify::{Notification, Notifier, NotifyError, WakeReason};
@@ -52,10 +53,8 @@ pub struct ProcessSettings {
     pub max_attempts: u32,
     /// How often a busy downstream costs no attempt (20).
     pub max_busy_returns: u32,
-    /// Upper bound of the first retry's backoff (1 s); it doubles with each attempt.
-    pub retry_base: Duration,
-    /// Upper bound of every backoff (5 min).
-    pub retry_max: Duration,
+    /// How long a task waits after an attempt (1 s, doubling up to 5 min).
+    pub backoff: Backoff,
     /// The processor lease (20 s).
     pub processor_lease: Duration,
     /// How often the lease is renewed (5 s).

@@ -15,7 +15,8 @@ use uuid::Uuid;
 
 use crate::control::{Acquired, Claim, Control, Release, Released};
 use crate::task::{
-    GiveBack, Lease, LeaseToken, NewTask, Retention, Settlement, StatusKey, TakenTask, TaskId, Ttl,
+    GiveBack, Lease, LeaseToken, NewTask, Reclaim, Retention, Settlement, StatusKey, TakenTask,
+    TaskId, Ttl,
 };
 use crate::time::{EpochSeconds, Millis};
 
@@ -53,6 +54,17 @@ pub trait TaskStore: Send + Sync {
         &self,
         lease: &Lease,
         give_back: &GiveBack,
+        now: Millis,
+    ) -> Result<Written, StoreError>;
+
+    /// One page of the index under TAKEN, newest first; it may be stale by the index's lag.
+    async fn taken_page(&self, query: &PageQuery) -> Result<TakenPage, StoreError>;
+
+    /// TAKEN → PENDING or FAILURE, if this very lease still stands and ran out before `now`.
+    async fn reclaim(
+        &self,
+        lease: &Lease,
+        reclaim: &Reclaim,
         now: Millis,
     ) -> Result<Written, StoreError>;
 
@@ -188,6 +200,24 @@ pub struct Candidate {
     pub ttl: Ttl,
     /// It may not start before.
     pub not_before: Option<Millis>,
+}
+
+/// A page of the index under TAKEN.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TakenPage {
+    /// The leases that stand.
+    pub leases: Vec<StandingLease>,
+    /// Where to go on; `None` at the index's end.
+    pub next: Option<Cursor>,
+}
+
+/// A lease as the index shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StandingLease {
+    /// The lease.
+    pub lease: Lease,
+    /// Attempts that count, this one included.
+    pub attempts: u32,
 }
 
 /// A wish to take one task.

@@ -6,6 +6,7 @@
 //! | PENDING | TAKEN | [`TaskStore::take`](crate::store::TaskStore::take) |
 //! | TAKEN | SUCCESS, FAILURE | [`TaskStore::settle`](crate::store::TaskStore::settle), by [`Settlement`] |
 //! | TAKEN | PENDING | [`TaskStore::give_back`](crate::store::TaskStore::give_back), by [`GiveBack`] |
+//! | TAKEN | PENDING, FAILURE | [`TaskStore::reclaim`](crate::store::TaskStore::reclaim), by [`Reclaim`], once the lease ran out |
 //! | PENDING | FAILURE | [`TaskStore::quarantine`](crate::store::TaskStore::quarantine) |
 //!
 //! Nothing else can be written down: [`Settlement`] has terminal targets only, and both it and
@@ -119,6 +120,44 @@ pub struct GiveBack {
     pub attempt_counts: bool,
     /// Why, kept in `lastError`.
     pub reason: String,
+}
+
+/// What becomes of a task whose lease ran out. Its token is removed, so that whoever held it can
+/// no longer settle it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reclaim {
+    /// Back to PENDING.
+    Return {
+        /// It may not start again before.
+        not_before: Millis,
+    },
+    /// FAILURE: its attempts are used up.
+    Fail {
+        /// How long it is kept.
+        keep_until: EpochSeconds,
+    },
+}
+
+impl Reclaim {
+    /// The status that follows.
+    #[must_use]
+    pub fn status(&self) -> TaskStatus {
+        match self {
+            Self::Return { .. } => TaskStatus::Pending,
+            Self::Fail { .. } => TaskStatus::Failure,
+        }
+    }
+
+    /// Why, as it is kept in `lastError`.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Return { .. } => "the lease ran out: whoever ran the task died or stood still",
+            Self::Fail { .. } => {
+                "the lease of the last attempt ran out: whoever ran the task died or stood still"
+            }
+        }
+    }
 }
 
 /// A new task, checked.

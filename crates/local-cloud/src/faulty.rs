@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use lifo_queue::control::{Acquired, Claim, Control, Release, Released};
 use lifo_queue::store::{
     ControlStore, Inserted, Page, PageQuery, QueueStore, StoreError, TakeOutcome, TakeRequest,
-    TaskStore, Written,
+    TakenPage, TaskStore, Written,
 };
-use lifo_queue::task::{GiveBack, Lease, NewTask, Retention, Settlement, TaskId, Ttl};
+use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
 use uuid::Uuid;
 
@@ -100,6 +100,20 @@ impl TaskStore for FaultyStore {
         now: Millis,
     ) -> Result<Written, StoreError> {
         self.step("give_back", self.inner.give_back(lease, give_back, now))
+            .await
+    }
+
+    async fn taken_page(&self, query: &PageQuery) -> Result<TakenPage, StoreError> {
+        self.step("taken_page", self.inner.taken_page(query)).await
+    }
+
+    async fn reclaim(
+        &self,
+        lease: &Lease,
+        reclaim: &Reclaim,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        self.step("reclaim", self.inner.reclaim(lease, reclaim, now))
             .await
     }
 

@@ -1,4 +1,5 @@
-//! `sweep-tasks`: every minute, looks for due tasks that nobody is awake for, and wakes.
+//! `sweep-tasks`: every minute, returns tasks whose lease ran out, and looks for due tasks that
+//! nobody is awake for, and wakes.
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ async fn start() -> Result<Sweep, Failure> {
     let SweepTasks {
         table,
         wake,
-        default_ttl,
+        settings,
     } = SweepTasks::read(&config::environment)?;
     let metrics = Metrics::install(&table)?;
     let aws = aws::sdk_config().await;
@@ -34,7 +35,7 @@ async fn start() -> Result<Sweep, Failure> {
     let notifier = Arc::new(SnsNotifier::new(sns, wake.process_tasks_topic, None));
     let clock = Arc::new(SystemClock);
     let waker = Waker::new(store.clone(), notifier, clock.clone(), wake.marker);
-    let sweeper = Sweeper::new(store, waker, clock, default_ttl);
+    let sweeper = Sweeper::new(store, waker, clock, settings);
     Ok(Sweep { sweeper, metrics })
 }
 
@@ -46,6 +47,8 @@ impl Handler for Sweep {
         let report = self.sweeper.sweep(&context.request_id).await?;
         tracing::info!(
             pages = report.pages,
+            returned = report.returned,
+            failed = report.failed,
             due = report.due,
             woke = report.woke,
             adopted = report.adopted,

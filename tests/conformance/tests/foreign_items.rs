@@ -11,10 +11,11 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use conformance::{RETENTION, embedded};
+use lifo_queue::backoff::Backoff;
 use lifo_queue::process::{Invocation, ProcessSettings, Processor, TurnSummary};
 use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::store::dynamodb::DynamoStore;
-use lifo_queue::sweep::{SweepReport, Sweeper};
+use lifo_queue::sweep::{SweepReport, SweepSettings, Sweeper};
 use lifo_queue::task::Task;
 use lifo_queue::time::{Clock, Millis, SystemClock};
 use lifo_queue::wake::Waker;
@@ -120,8 +121,10 @@ impl World {
             slots: 4,
             max_attempts: 5,
             max_busy_returns: 20,
-            retry_base: Duration::from_secs(1),
-            retry_max: Duration::from_secs(2),
+            backoff: Backoff {
+                base: Duration::from_secs(1),
+                max: Duration::from_secs(2),
+            },
             processor_lease: Duration::from_secs(20),
             heartbeat: Duration::from_secs(5),
             index_lag: Duration::ZERO,
@@ -151,8 +154,17 @@ impl World {
             clock.clone(),
             marker,
         );
-        let default_ttl = Duration::from_secs(3_600);
-        Sweeper::new(self.store.clone(), waker, clock, default_ttl)
+        let settings = SweepSettings {
+            default_ttl: Duration::from_secs(3_600),
+            max_attempts: 5,
+            backoff: Backoff {
+                base: Duration::ZERO,
+                max: Duration::ZERO,
+            },
+            failure_retention: RETENTION.failure,
+            clock_skew: Duration::from_secs(2),
+        };
+        Sweeper::new(self.store.clone(), waker, clock, settings)
             .sweep(event)
             .await
             .unwrap()

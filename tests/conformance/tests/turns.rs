@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use conformance::{NOW, RETENTION, claim, new_task};
+use lifo_queue::backoff::Backoff;
 use lifo_queue::notify::WakeReason;
 use lifo_queue::process::{
     Exit, FailedTurn, Invocation, ProcessSettings, Processor, TurnError, TurnSummary,
@@ -28,8 +29,10 @@ const SETTINGS: ProcessSettings = ProcessSettings {
     slots: 10,
     max_attempts: 5,
     max_busy_returns: 20,
-    retry_base: Duration::from_secs(1),
-    retry_max: Duration::from_secs(300),
+    backoff: Backoff {
+        base: Duration::from_secs(1),
+        max: Duration::from_secs(300),
+    },
     processor_lease: Duration::from_secs(20),
     heartbeat: Duration::from_secs(5),
     index_lag: Duration::from_secs(2),
@@ -303,7 +306,7 @@ async fn a_poison_task_ends_as_failure_after_its_attempts() {
         "t0000" => (Duration::ZERO, retry.clone()),
         _ => at_once(),
     });
-    world.settings.retry_max = Duration::from_secs(2);
+    world.settings.backoff.max = Duration::from_secs(2);
     let world = world.with_tasks(5).await;
     let summary = world.turn().await;
     assert_eq!(
@@ -459,7 +462,7 @@ async fn a_processor_that_lost_its_lease_stops_taking() {
             Outcome::Retry { reason: "x".into() },
         )
     });
-    world.settings.retry_max = Duration::ZERO;
+    world.settings.backoff.max = Duration::ZERO;
     let world = world.with_tasks(100).await;
     let thief = async {
         tokio::time::sleep(Duration::from_millis(4_900)).await;

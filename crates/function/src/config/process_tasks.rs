@@ -43,7 +43,7 @@ impl ProcessTasks {
              lower it, or lengthen the lease",
         );
         env.check(
-            config.settings.retry_base <= config.settings.retry_max,
+            config.settings.backoff.base <= config.settings.backoff.max,
             var::RETRY_MAX_MS,
             "is less than RETRY_BASE_MS; raise it",
         );
@@ -59,8 +59,7 @@ fn settings(env: &mut Reader<'_>) -> ProcessSettings {
         slots: env.number(var::TASK_SLOTS, 1),
         max_attempts: env.number(var::MAX_ATTEMPTS, 1),
         max_busy_returns: env.number(var::MAX_BUSY_RETURNS, 0),
-        retry_base: env.millis(var::RETRY_BASE_MS, 0),
-        retry_max: env.millis(var::RETRY_MAX_MS, 0),
+        backoff: super::backoff(env),
         processor_lease: env.millis(var::PROCESSOR_LEASE_MS, 1),
         heartbeat: env.millis(var::HEARTBEAT_MS, 1),
         index_lag: env.millis(var::INDEX_LAG_MS, 0),

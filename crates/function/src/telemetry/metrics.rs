@@ -47,6 +47,8 @@ counters! {
     TASKS_DUPLICATE = "TasksDuplicate": "Tasks that were there already.",
     CREATE_FAILED = "CreateFailed": "Tasks that were not created.",
     WAKE_UPS_PUBLISHED = "WakeUpsPublished": "Notifications published, tail calls not included.",
+    LEASES_RETURNED = "LeasesReturned": "Tasks whose lease ran out and that went back to PENDING.",
+    LEASES_FAILED = "LeasesFailed": "Tasks whose last lease ran out: FAILURE.",
     TASKS_ADOPTED = "TasksAdopted": "Foreign writers' tasks whose `ttl` was set or corrected.",
 }
 
@@ -150,6 +152,8 @@ impl Counted for SweepReport {
     fn counts(&self) -> Vec<(&'static str, u64)> {
         vec![
             (WAKE_UPS_PUBLISHED, self.woke.into()),
+            (LEASES_RETURNED, self.returned.into()),
+            (LEASES_FAILED, self.failed.into()),
             (TASKS_ADOPTED, self.adopted.into()),
         ]
     }

@@ -223,13 +223,10 @@ impl Attempts {
             let reason = format!("attempt {} was the last: {reason}", taken.task.attempt);
             return Verdict::Settle(Settlement::Failure { reason });
         }
-        // Full jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
-        let doublings = taken.task.attempt.saturating_sub(1).min(30);
-        let ceiling = settings
-            .retry_base
-            .saturating_mul(1 << doublings)
-            .min(settings.retry_max);
-        let not_before = self.clock.now().plus(ceiling.mul_f64(fastrand::f64()));
+        let not_before = self
+            .clock
+            .now()
+            .plus(settings.backoff.draw(taken.task.attempt));
         Verdict::GiveBack(
             GiveBack {
                 not_before,
@@ -251,7 +248,7 @@ impl Attempts {
         let jitter = || shortest + (longest - shortest).mul_f64(fastrand::f64());
         let wait = retry_after
             .unwrap_or_else(jitter)
-            .min(self.settings.retry_max);
+            .min(self.settings.backoff.max);
         let not_before = self.clock.now().plus(wait);
         Verdict::GiveBack(
             GiveBack {

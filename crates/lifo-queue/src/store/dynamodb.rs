@@ -11,18 +11,21 @@ mod update;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
 use self::error::store_error;
 use self::item::{Item, number, string};
-use super::{Inserted, Page, PageQuery, StoreError, TakeOutcome, TakeRequest, TaskStore, Written};
+use super::{
+    Inserted, Page, PageQuery, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
+};
 use crate::causes;
 use crate::schema;
 use crate::task::{
-    GiveBack, Lease, MAX_TTL_SECONDS, NewTask, Retention, Settlement, StatusKey, TakenTask, TaskId,
-    TaskStatus, Ttl, truncate_error,
+    GiveBack, Lease, MAX_TTL_SECONDS, NewTask, Reclaim, Retention, Settlement, StatusKey,
+    TakenTask, TaskId, TaskStatus, Ttl, truncate_error,
 };
 use crate::time::{EpochSeconds, Millis};
 
@@ -71,6 +74,25 @@ impl DynamoStore {
             Updated::Refused(item) if item::is_ours(&item, target, lease.token) => Written::Done,
             Updated::Refused(_) => Written::Lost,
         })
+    }
+
+    /// A read of one page of the index, newest first.
+    fn index_page(&self, query: &PageQuery) -> QueryFluentBuilder {
+        let start = query
+            .after
+            .as_ref()
+            .map(|cursor| item::start_key(cursor, query.status));
+        self.client
+            .query()
+            .table_name(&self.table)
+            .index_name(schema::INDEX)
+            .key_condition_expression("#status = :status")
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_names("#id", schema::TASK_ID)
+            .expression_attribute_values(":status", string(query.status))
+            .scan_index_forward(false)
+            .limit(i32::from(query.limit))
+            .set_exclusive_start_key(start)
     }
 
     async fn insert_item(&self, task: &NewTask, item: Item) -> Result<Inserted, StoreError> {
@@ -127,31 +149,17 @@ impl TaskStore for DynamoStore {
     }
 
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError> {
-        let output = self
-            .client
-            .query()
-            .table_name(&self.table)
-            .index_name(schema::INDEX)
-            .key_condition_expression("#status = :status")
+        let read = self
+            .index_page(query)
             // Written as a negation, so that an item without `ttl`, or with one that is no
             // number, stays visible and can be adopted or quarantined.
             .filter_expression("NOT (#ttl <= :now)")
             .projection_expression("#id, #created, #ttl, #notBefore")
-            .expression_attribute_names("#status", schema::TASK_STATUS)
-            .expression_attribute_names("#id", schema::TASK_ID)
             .expression_attribute_names("#created", schema::TASK_CREATED)
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
-            .expression_attribute_values(":status", string(query.status))
-            .expression_attribute_values(":now", number(query.now.floor_seconds().0))
-            .scan_index_forward(false)
-            .limit(i32::from(query.limit))
-            .set_exclusive_start_key(
-                query
-                    .after
-                    .as_ref()
-                    .map(|cursor| item::start_key(cursor, query.status)),
-            )
+            .expression_attribute_values(":now", number(query.now.floor_seconds().0));
+        let output = read
             .send()
             .await
             .map_err(|error| store_error("Query", error))?;
@@ -161,6 +169,27 @@ impl TaskStore for DynamoStore {
                 .iter()
                 .map(item::candidate)
                 .collect::<Result<_, _>>()?,
+            next: output.last_evaluated_key().map(item::cursor).transpose()?,
+        })
+    }
+
+    async fn taken_page(&self, query: &PageQuery) -> Result<TakenPage, StoreError> {
+        let read = self
+            .index_page(query)
+            .projection_expression("#id, #token, #until, #attempts")
+            .expression_attribute_names("#token", schema::LEASE_TOKEN)
+            .expression_attribute_names("#until", schema::LEASE_UNTIL)
+            .expression_attribute_names("#attempts", schema::ATTEMPTS);
+        let output = read
+            .send()
+            .await
+            .map_err(|error| store_error("Query", error))?;
+        Ok(TakenPage {
+            leases: output
+                .items()
+                .iter()
+                .filter_map(item::standing_lease)
+                .collect(),
             next: output.last_evaluated_key().map(item::cursor).transpose()?,
         })
     }
@@ -256,6 +285,20 @@ impl TaskStore for DynamoStore {
                 .expression_attribute_values(":one", number(1));
         }
         self.written(update, TaskStatus::Pending, lease).await
+    }
+
+    async fn reclaim(
+        &self,
+        lease: &Lease,
+        reclaim: &Reclaim,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        Ok(
+            match send(self.reclaim_update(lease, reclaim, now)).await? {
+                Updated::Done(_) => Written::Done,
+                Updated::Refused(_) => Written::Lost,
+            },
+        )
     }
 
     async fn quarantine(

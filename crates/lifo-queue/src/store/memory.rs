@@ -11,12 +11,12 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
-    Candidate, Cursor, Inserted, Page, PageQuery, StoreError, TakeOutcome, TakeRequest, TaskStore,
-    Written,
+    Candidate, Cursor, Inserted, Page, PageQuery, StandingLease, StoreError, TakeOutcome,
+    TakeRequest, TakenPage, TaskStore, Written,
 };
 use crate::control::Control;
 use crate::task::{
-    GiveBack, Lease, LeaseToken, NewTask, Retention, Settlement, TakenTask, Task, TaskId,
+    GiveBack, Lease, LeaseToken, NewTask, Reclaim, Retention, Settlement, TakenTask, Task, TaskId,
     TaskStatus, Ttl, truncate_error,
 };
 use crate::time::{EpochSeconds, Millis};
@@ -60,6 +60,39 @@ pub struct Record {
     pub payload: Option<serde_json::Value>,
     /// The put that made it.
     pub create_token: Option<Uuid>,
+}
+
+impl State {
+    /// One page of the index, newest first, and where it ended.
+    fn page(&self, query: &PageQuery) -> (Vec<(TaskId, Record)>, Option<Cursor>) {
+        let partition = self
+            .tasks
+            .iter()
+            .filter(|(_, r)| r.status == query.status.status);
+        let index: BTreeMap<(Millis, &TaskId), &Record> = partition
+            .map(|(id, record)| ((record.created, id), record))
+            .collect();
+        let end = match &query.after {
+            None => Bound::Unbounded,
+            Some(cursor) => Bound::Excluded((cursor.created(), &cursor.task)),
+        };
+        let limit = usize::from(query.limit);
+        let mut rest = index.range((Bound::Unbounded, end)).rev();
+        let evaluated: Vec<_> = rest
+            .by_ref()
+            .take(limit)
+            .map(|((_, id), record)| ((*id).clone(), (*record).clone()))
+            .collect();
+        let more = rest.next().is_some();
+        let next = evaluated
+            .last()
+            .filter(|_| more)
+            .map(|(id, record)| Cursor {
+                created: record.created.0.to_string(),
+                task: id.clone(),
+            });
+        (evaluated, next)
+    }
 }
 
 impl Record {
@@ -159,49 +192,37 @@ impl TaskStore for MemoryStore {
     }
 
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError> {
-        let state = self.lock();
-        let pending = state
-            .tasks
-            .iter()
-            .filter(|(_, r)| r.status == query.status.status);
-        let index: BTreeMap<(Millis, &TaskId), &Record> = pending
-            .map(|(id, record)| ((record.created, id), record))
-            .collect();
-        let end = match &query.after {
-            None => Bound::Unbounded,
-            Some(Cursor { created, task }) => match created.parse() {
-                Ok(created) => Bound::Excluded((Millis(created), task)),
-                Err(_) => return Ok(Page::default()),
-            },
-        };
-        let mut evaluated: Vec<_> = index
-            .range((Bound::Unbounded, end))
-            .rev()
-            .take(usize::from(query.limit) + 1)
-            .collect();
-        let more = evaluated.len() > usize::from(query.limit);
-        evaluated.truncate(usize::from(query.limit));
-        let next = evaluated
-            .last()
-            .filter(|_| more)
-            .map(|((created, id), _)| Cursor {
-                created: created.0.to_string(),
-                task: (*id).clone(),
-            });
+        let (evaluated, next) = self.lock().page(query);
         let visible = evaluated
             .into_iter()
             .filter(|(_, record)| match record.ttl {
                 Ttl::Seconds(_) => !record.ttl.is_expired(query.now),
                 _ => true,
             });
-        let candidates = visible.map(|((created, id), record)| Candidate {
-            id: (*id).clone(),
-            created: *created,
+        let candidates = visible.map(|(id, record)| Candidate {
+            id,
+            created: record.created,
             ttl: record.ttl,
             not_before: record.not_before,
         });
         Ok(Page {
             candidates: candidates.collect(),
+            next,
+        })
+    }
+
+    async fn taken_page(&self, query: &PageQuery) -> Result<TakenPage, StoreError> {
+        let (evaluated, next) = self.lock().page(query);
+        let leases = evaluated.into_iter().filter_map(|(task, record)| {
+            let (token, until) = (record.lease_token?, record.lease_until?);
+            let attempts = record.attempts;
+            Some(StandingLease {
+                lease: Lease { task, token, until },
+                attempts,
+            })
+        });
+        Ok(TakenPage {
+            leases: leases.collect(),
             next,
         })
     }
@@ -281,6 +302,39 @@ impl TaskStore for MemoryStore {
                 record.attempts = record.attempts.saturating_sub(1);
             }
         }))
+    }
+
+    async fn reclaim(
+        &self,
+        lease: &Lease,
+        reclaim: &Reclaim,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        let ran_out = |record: &Record| {
+            record.is_ours(TaskStatus::Taken, lease)
+                && record.lease_until.is_some_and(|until| until <= now)
+        };
+        let mut state = self.lock();
+        let record = state
+            .tasks
+            .get_mut(&lease.task)
+            .filter(|record| ran_out(record));
+        let Some(record) = record else {
+            return Ok(Written::Lost);
+        };
+        record.status = reclaim.status();
+        record.last_error = Some(reclaim.reason().to_owned());
+        record.lease_token = None;
+        record.lease_until = None;
+        let deadline = record.expires_at.take();
+        match reclaim {
+            Reclaim::Return { not_before } => {
+                record.not_before = Some(*not_before);
+                record.ttl = deadline.map_or(record.ttl, Ttl::Seconds);
+            }
+            Reclaim::Fail { keep_until } => record.ttl = Ttl::Seconds(*keep_until),
+        }
+        Ok(Written::Done)
     }
 
     async fn quarantine(

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::control::{Control, ProcessorLease};
 use crate::schema;
-use crate::store::{Candidate, Cursor, StoreError, parse_number};
+use crate::store::{Candidate, Cursor, StandingLease, StoreError, parse_number};
 use crate::task::{Lease, LeaseToken, NewTask, StatusKey, Task, TaskId, TaskStatus, Ttl};
 use crate::time::{EpochSeconds, Millis};
 
@@ -104,6 +104,19 @@ pub(super) fn candidate(item: &Item) -> Result<Candidate, StoreError> {
             .ok_or_else(|| missing(schema::TASK_CREATED))?,
         ttl: ttl(item),
         not_before: integer(item, schema::NOT_BEFORE).map(Millis),
+    })
+}
+
+/// An index entry under TAKEN; `None` for one that no take wrote.
+pub(super) fn standing_lease(item: &Item) -> Option<StandingLease> {
+    let lease = Lease {
+        task: TaskId::from_stored(text(item, schema::TASK_ID)?),
+        token: token(item)?,
+        until: Millis(integer(item, schema::LEASE_UNTIL)?),
+    };
+    Some(StandingLease {
+        lease,
+        attempts: count(item, schema::ATTEMPTS)?,
     })
 }
 

@@ -7,7 +7,9 @@ use super::DynamoStore;
 use super::item::{number, string};
 use crate::schema;
 use crate::store::TakeRequest;
-use crate::task::{Lease, MAX_TTL_SECONDS, StatusKey, TaskId, TaskStatus, Ttl, truncate_error};
+use crate::task::{
+    Lease, MAX_TTL_SECONDS, Reclaim, StatusKey, TaskId, TaskStatus, Ttl, truncate_error,
+};
 use crate::time::{EpochSeconds, Millis};
 
 impl DynamoStore {
@@ -76,6 +78,40 @@ impl DynamoStore {
             .expression_attribute_names("#expires", schema::EXPIRES_AT)
             .expression_attribute_values(":taken", string(StatusKey::from(TaskStatus::Taken)))
             .expression_attribute_values(":token", string(lease.token))
+    }
+
+    /// TAKEN → PENDING or FAILURE, once this very lease ran out.
+    pub(super) fn reclaim_update(
+        &self,
+        lease: &Lease,
+        reclaim: &Reclaim,
+        now: Millis,
+    ) -> UpdateItemFluentBuilder {
+        let (change, name, value) = match reclaim {
+            Reclaim::Return { not_before } => (
+                "#notBefore = :value, #ttl = if_not_exists(#expires, #ttl)",
+                Some(schema::NOT_BEFORE),
+                not_before.0,
+            ),
+            Reclaim::Fail { keep_until } => ("#ttl = :value", None, keep_until.0),
+        };
+        let mut update = self
+            .held(lease)
+            .update_expression(format!(
+                "SET #status = :target, #updated = :now, #error = :error, {change} \
+                 REMOVE #token, #until, #expires"
+            ))
+            .condition_expression("#status = :taken AND #token = :token AND #until <= :now")
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#error", schema::LAST_ERROR)
+            .expression_attribute_values(":target", string(StatusKey::from(reclaim.status())))
+            .expression_attribute_values(":now", number(now.0))
+            .expression_attribute_values(":error", string(reclaim.reason()))
+            .expression_attribute_values(":value", number(value));
+        if let Some(name) = name {
+            update = update.expression_attribute_names("#notBefore", name);
+        }
+        update
     }
 
     /// PENDING → FAILURE with the reason, until it is no longer kept.

@@ -1,0 +1,44 @@
+//! Exponential backoff with full jitter
+//! (<https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>).
+
+use std::time::Duration;
+
+/// How long a task waits after an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// Upper bound after the first attempt; it doubles with each further one.
+    pub base: Duration,
+    /// Upper bound after every attempt.
+    pub max: Duration,
+}
+
+impl Backoff {
+    /// A wait after this attempt (1 for the first), drawn from zero to the attempt's bound.
+    #[must_use]
+    pub fn draw(&self, attempt: u32) -> Duration {
+        self.bound(attempt).mul_f64(fastrand::f64())
+    }
+
+    fn bound(&self, attempt: u32) -> Duration {
+        let doublings = attempt.saturating_sub(1).min(30);
+        self.base.saturating_mul(1 << doublings).min(self.max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_doubles_up_to_the_maximum() {
+        let backoff = Backoff {
+            base: Duration::from_secs(1),
+            max: Duration::from_secs(300),
+        };
+        let bounds = [1, 2, 3, 9, 10, 4_000_000_000].map(|n| backoff.bound(n).as_secs());
+        assert_eq!(bounds, [1, 2, 4, 256, 300, 300]);
+        for attempt in 0..100 {
+            assert!(backoff.draw(attempt) <= backoff.bound(attempt));
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Sweeps on the in-memory store, on tokio's paused clock.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use conformance::{NOW, claim, insert, new_task, take};
+use lifo_queue::backoff::Backoff;
+use lifo_queue::notify::WakeReason;
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::store::{ControlStore, TaskStore, Written};
+use lifo_queue::sweep::{SweepReport, SweepSettings, Sweeper};
+use lifo_queue::task::{Settlement, TaskId, TaskStatus, Ttl};
+use lifo_queue::time::{Clock, TokioClock};
+use lifo_queue::wake::Waker;
+use local_cloud::topics::Topics;
+
+const SETTINGS: SweepSettings = SweepSettings {
+    default_ttl: Duration::from_secs(3_600),
+    max_attempts: 2,
+    backoff: Backoff {
+        base: Duration::from_secs(1),
+        max: Duration::from_secs(60),
+    },
+    failure_retention: Duration::from_secs(600),
+    clock_skew: Duration::from_secs(2),
+};
+
+/// What `conformance::wish` gives a lease.
+const LEASE: Duration = Duration::from_secs(40);
+
+struct World {
+    store: Arc<MemoryStore>,
+    topics: Arc<Topics>,
+    clock: Arc<TokioClock>,
+}
+
+impl World {
+    fn start() -> Self {
+        let clock = Arc::new(TokioClock::starting_at(NOW));
+        Self {
+            store: Arc::default(),
+            topics: Arc::default(),
+            clock,
+        }
+    }
+
+    async fn sweep(&self) -> SweepReport {
+        let marker = Duration::from_secs(10);
+        let (store, topics, clock) = (self.store.clone(), self.topics.clone(), self.clock.clone());
+        let waker = Waker::new(store.clone(), topics, clock.clone(), marker);
+        let event = self.clock.now().0.to_string();
+        Sweeper::new(store, waker, clock, SETTINGS)
+            .sweep(&event)
+            .await
+            .unwrap()
+    }
+
+    fn status(&self, id: &str) -> TaskStatus {
+        self.store.record(&TaskId::from_stored(id)).unwrap().status
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_processor_died_comes_back_when_its_lease_ran_out() {
+    let world = World::start();
+    insert(&*world.store, &["stranded"]).await;
+    let late = take(&*world.store, "stranded").await.lease;
+    tokio::time::sleep(LEASE + SETTINGS.clock_skew - Duration::from_millis(1)).await;
+    let early = world.sweep().await;
+    assert_eq!(
+        (early.returned, early.woke, early.complete),
+        (0, false, true)
+    );
+
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let report = world.sweep().await;
+    assert_eq!((report.returned, report.failed, report.woke), (1, 0, true));
+    let record = world.store.record(&late.task).unwrap();
+    assert_eq!((record.status, record.attempts), (TaskStatus::Pending, 1));
+    assert_eq!((record.lease_token, record.lease_until), (None, None));
+    assert_eq!(record.ttl, Ttl::Seconds(new_task("stranded", 0).expires_at));
+    assert!(record.not_before.unwrap() <= world.clock.now().plus(SETTINGS.backoff.base));
+    assert_eq!(world.topics.process_tasks()[0].reason, WakeReason::Sweep);
+    // The late worker has lost it.
+    let now = world.clock.now();
+    let settle = world
+        .store
+        .settle(&late, &Settlement::Success, &conformance::RETENTION, now);
+    assert_eq!(settle.await.unwrap(), Written::Lost);
+    // A second sweep finds nothing to return.
+    assert_eq!(world.sweep().await.returned, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_lease_that_ran_out_is_a_failure() {
+    let world = World::start();
+    insert(&*world.store, &["killer"]).await;
+    for attempt in 1..=SETTINGS.max_attempts {
+        let mut wish = conformance::wish(conformance::candidate("killer"));
+        wish.now = world.clock.now();
+        wish.lease_until = wish.now.plus(LEASE);
+        world.store.take(&wish).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let report = world.sweep().await;
+        let last = attempt == SETTINGS.max_attempts;
+        assert_eq!(
+            (report.returned, report.failed),
+            (u32::from(!last), u32::from(last))
+        );
+        tokio::time::sleep(Duration::from_secs(60)).await;
+    }
+    let record = world.store.record(&TaskId::from_stored("killer")).unwrap();
+    assert_eq!(record.status, TaskStatus::Failure);
+    assert!(record.last_error.unwrap().contains("last attempt"));
+    let kept = world
+        .clock
+        .now()
+        .floor_seconds()
+        .plus(SETTINGS.failure_retention);
+    assert!(matches!(record.ttl, Ttl::Seconds(at) if at <= kept && at > NOW.floor_seconds()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sweep_wakes_only_when_nobody_is_awake_and_something_is_due() {
+    let world = World::start();
+    assert_eq!(
+        world.sweep().await,
+        SweepReport {
+            pages: 2,
+            complete: true,
+            ..Default::default()
+        }
+    );
+    insert(&*world.store, &["due"]).await;
+    world
+        .store
+        .acquire(&claim("holder", NOW), NOW)
+        .await
+        .unwrap();
+    let report = world.sweep().await;
+    assert_eq!((report.due, report.woke), (true, false));
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(world.sweep().await.woke);
+    let until = world.clock.now().plus(Duration::from_secs(300));
+    world.store.pause(until, "maintenance").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(!world.sweep().await.woke, "paused");
+    tokio::time::sleep(Duration::from_secs(240)).await;
+    assert!(world.sweep().await.woke, "the pause is over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_sweeps_at_once_return_a_task_once() {
+    let world = World::start();
+    let ids: Vec<String> = (0..250).map(|n| format!("t{n}")).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    insert(&*world.store, &ids).await;
+    for id in &ids {
+        take(&*world.store, id).await;
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let (one, two) = tokio::join!(world.sweep(), world.sweep());
+    assert_eq!(one.returned + two.returned, 250);
+    assert!(ids.iter().all(|id| world.status(id) == TaskStatus::Pending));
+}
