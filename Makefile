@@ -110,13 +110,13 @@ invoke: setup ## invoke a watched function: F=<function> EVENT=tests/events/<fil
 
 .PHONY: deploy
 deploy: setup ## deploy ENV=dev|staging|prod to the AWS account you are signed in to
-	@echo "deploying $(STACK) to $$($(BIN)/python -m local account)"
+	@account=$$($(BIN)/python -m local account) && echo "deploying $(STACK) to $$account"
 	@$(MAKE) --no-print-directory synth ENV=$(ENV)
 	cdk deploy --app cdk.out $(STACK)
 
 .PHONY: destroy
 destroy: setup ## delete ENV's stack from AWS; says first how to remove what is protected or retained
-	@echo "destroying $(STACK) in $$($(BIN)/python -m local account)"
+	@account=$$($(BIN)/python -m local account) && echo "destroying $(STACK) in $$account"
 	@$(MAKE) --no-print-directory synth ENV=$(ENV) SKIP_BUILD=1
 	@$(BIN)/python -m local leftovers --stack $(STACK)
 	cdk destroy --app cdk.out $(STACK)

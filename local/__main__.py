@@ -29,7 +29,9 @@ def main() -> int:
         console.print("interrupted")
         return 130
     except (RuntimeError, TimeoutError) as error:
-        console.print(str(error), style="red", markup=False)
+        Console(stderr=True, highlight=False, soft_wrap=True).print(
+            str(error), style="red", markup=False
+        )
         return 1
 
 
