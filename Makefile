@@ -163,8 +163,13 @@ fmt: setup ## format Rust and TypeScript
 
 .PHONY: bench
 bench: synth-local ## measure: calls a task, throughput, memory, cold start, wake-ups of a burst
-	cargo run --locked --release --package bench
+	cargo build --locked --release --package bench --package process-tasks
+	target/release/bench --cold-start target/release/process-tasks
 	$(BIN)/python -m local burst
+
+.PHONY: soak
+soak: setup ## explore the wake-up protocol's model to its end (a quarter of an hour, several GB of memory)
+	FRESHQ_SOAK=1 cargo nextest run --locked --workspace --target $(HOST) -j1 --filterset 'package(model)'
 
 .PHONY: clean
 clean: ## remove what was built (keeps the installed tools)

@@ -2,8 +2,8 @@
 //!
 //! Prints, from one run: tasks/s of a turn over 1,000 tasks with a runner that costs nothing,
 //! calls a task by kind, peak memory, and the ratio to the store's own limit (two conditional
-//! updates a task from the same client at the same concurrency, nothing else); and how long the
-//! release binary takes from exec to its first `next`.
+//! updates a task from the same client at the same concurrency, nothing else) and to the very
+//! updates of a turn without its loop; and how long the release binary takes from exec to its first `next`.
 //!
 //! Server, turn and limit each run in a process of their own, so that memory is the turn's alone.
 //! Nothing here fails for being slow: the figures are for reading.
@@ -14,6 +14,7 @@ mod process;
 mod report;
 mod server;
 mod turn;
+mod updates;
 
 use std::path::PathBuf;
 
@@ -51,6 +52,11 @@ enum Part {
         /// Where the server listens.
         address: String,
     },
+    /// Makes a turn's two updates a task without its loop; prints their figures as JSON.
+    Updates {
+        /// Where the server listens.
+        address: String,
+    },
     /// Drives the store to its limit; prints its figures as JSON.
     Limit {
         /// Where the server listens.
@@ -63,6 +69,7 @@ fn main() -> Result<(), Error> {
     match &arguments.part {
         Some(Part::Server) => server::serve(),
         Some(Part::Turn { address }) => process::print(turn::measure(&arguments, address)?),
+        Some(Part::Updates { address }) => process::print(updates::measure(&arguments, address)?),
         Some(Part::Limit { address }) => process::print(limit::measure(&arguments, address)?),
         None => report::run_all(&arguments),
     }

@@ -11,12 +11,17 @@ use crate::{Arguments, Error, cold_start};
 const COLD_STARTS: usize = 21;
 
 pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Error> {
-    let (mut turns, mut limits) = (Vec::new(), Vec::new());
+    let (mut turns, mut updates, mut limits) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..arguments.runs.max(1) {
         // A fresh server for each, and the two by turns: this machine may be busy otherwise.
         turns.push(run::<Figures>(
             arguments,
             "turn",
+            &Server::start()?.address,
+        )?);
+        updates.push(run::<Figures>(
+            arguments,
+            "updates",
             &Server::start()?.address,
         )?);
         limits.push(run::<Figures>(
@@ -25,7 +30,7 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Error> {
             &Server::start()?.address,
         )?);
     }
-    print_turn(arguments, &turns, &limits);
+    print_turn(arguments, &turns, &updates, &limits);
     match &arguments.cold_start {
         None => Ok(()),
         Some(bootstrap) => {
@@ -38,13 +43,16 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Error> {
     }
 }
 
-fn print_turn(arguments: &Arguments, turns: &[Figures], limits: &[Figures]) {
+fn print_turn(arguments: &Arguments, turns: &[Figures], updates: &[Figures], limits: &[Figures]) {
     let tasks = f64::from(arguments.tasks);
     let rate = |figures: &[Figures]| tasks / median(figures.iter().map(|f| f.seconds));
-    let ratios = turns
-        .iter()
-        .zip(limits)
-        .map(|(turn, limit)| limit.seconds / turn.seconds);
+    let share = |of: &[Figures]| {
+        let ratios = turns
+            .iter()
+            .zip(of)
+            .map(|(turn, of)| of.seconds / turn.seconds);
+        format!("{:.0} %", 100.0 * median(ratios))
+    };
     let calls: u32 = turns[0].calls.values().sum();
     let peak = turns
         .iter()
@@ -61,14 +69,21 @@ fn print_turn(arguments: &Arguments, turns: &[Figures], limits: &[Figures]) {
     row(&mut table, "tasks/s", format!("{:.0}", rate(turns)), "");
     row(
         &mut table,
-        "the store's limit, tasks/s",
+        "its updates without the loop, tasks/s",
+        format!("{:.0}", rate(updates)),
+        "",
+    );
+    row(&mut table, "share of its updates", share(updates), "");
+    row(
+        &mut table,
+        "two bare status updates, tasks/s",
         format!("{:.0}", rate(limits)),
         "",
     );
     row(
         &mut table,
-        "share of the limit",
-        format!("{:.0} %", 100.0 * median(ratios)),
+        "share of the bare limit",
+        share(limits),
         ">= 80 %",
     );
     let a_task = f64::from(calls) / tasks;

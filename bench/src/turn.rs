@@ -46,11 +46,7 @@ pub(crate) fn measure(arguments: &Arguments, address: &str) -> Result<Figures, E
 
 async fn turn(arguments: &Arguments, address: &str) -> Result<Figures, Error> {
     let store: Arc<dyn QueueStore> = Arc::new(DynamoStore::new(client(address.parse()?), TABLE));
-    let inserts = (0..arguments.tasks).map(|n| insert(&store, n));
-    futures::stream::iter(inserts)
-        .buffer_unordered(16)
-        .try_collect::<Vec<_>>()
-        .await?;
+    insert_all(&store, arguments.tasks).await?;
 
     let counted = Arc::new(Mutex::new(Counted::default()));
     let counting = FaultyStore::new(store, {
@@ -89,10 +85,25 @@ async fn turn(arguments: &Arguments, address: &str) -> Result<Figures, Error> {
     })
 }
 
+/// Inserts a backlog.
+pub(crate) async fn insert_all(store: &Arc<dyn QueueStore>, tasks: u32) -> Result<(), Error> {
+    let inserts = (0..tasks).map(|n| insert(store, n));
+    futures::stream::iter(inserts)
+        .buffer_unordered(16)
+        .try_collect::<Vec<_>>()
+        .await?;
+    Ok(())
+}
+
+/// The id of the backlog's n-th task.
+pub(crate) fn task_id(n: u32) -> String {
+    format!("task-{n:06}")
+}
+
 async fn insert(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Error> {
     let now = SystemClock.now();
     let task = NewTask {
-        id: TaskId::from_stored(format!("task-{n:06}")),
+        id: TaskId::from_stored(task_id(n)),
         created: now,
         expires_at: now.ceil_seconds().plus(Duration::from_secs(3600)),
         payload: Some(serde_json::json!({"device": format!("d-{n}"), "reading": [n, 2, 3]})),
@@ -102,7 +113,7 @@ async fn insert(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// The defaults of `infra/`, but no linger: it is a wait, not work.
+/// The defaults of `infra/`, but a short linger: it is a wait, not work, and is not timed.
 fn settings(slots: u16) -> ProcessSettings {
     ProcessSettings {
         turn: Duration::from_secs(600),
@@ -117,7 +128,7 @@ fn settings(slots: u16) -> ProcessSettings {
         },
         processor_lease: Duration::from_secs(20),
         heartbeat: Duration::from_secs(5),
-        index_lag: Duration::ZERO,
+        index_lag: Duration::from_millis(200),
         max_idle_turns: 10,
         clock_skew: Duration::from_secs(2),
         retention: Retention {

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `turn` | the loop |
 //! | `select` | which task is next |
+//! | `read` | reads of the index, on demand or ahead of it |
 //! | `slots` | how many run at once |
 //! | `attempt` | one task: take, run, settle or give back |
 //! | `heartbeat` | the processor lease |
@@ -15,6 +16,7 @@
 
 mod attempt;
 mod heartbeat;
+mod read;
 mod select;
 mod slots;
 mod summary;

@@ -123,13 +123,27 @@ impl Selector {
         }
     }
 
-    /// As much as was used since the last head, and twice that while it is used up.
+    /// The head to read while tasks of the one at hand are still being taken, so that no slot
+    /// waits for the index: when more of it was used than the slots can hold at once, and no
+    /// more than that is left. A slow downstream never uses that much of a head.
+    pub(super) fn read_ahead(&self) -> Option<Wanted> {
+        let head = self.head.as_ref()?;
+        let slots = self.smallest_page;
+        let nearly_used_up = head.tasks.len() <= usize::from(slots) && self.used > slots;
+        (nearly_used_up && head.next.is_some()).then(|| self.wanted_head())
+    }
+
     fn read_head(&self) -> Step {
+        Step::Read(self.wanted_head())
+    }
+
+    /// As much as was used since the last head, and twice that while it is used up.
+    fn wanted_head(&self) -> Wanted {
         let limit = self
             .used
             .saturating_mul(2)
             .clamp(self.smallest_page, MAX_PAGE);
-        Step::Read(Wanted { after: None, limit })
+        Wanted { after: None, limit }
     }
 
     /// Where the pass goes on; `None` at the index's end.

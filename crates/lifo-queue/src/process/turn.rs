@@ -11,13 +11,14 @@ use uuid::Uuid;
 use super::Processor;
 use super::attempt::{Attempted, Attempts, Downstream, End, Why};
 use super::heartbeat::{Beat, Heartbeat, LeaseState};
-use super::select::{Pass, Selector, Step, Wanted};
+use super::read::{Read, Reads};
+use super::select::{Pass, Selector, Step};
 use super::slots::Slots;
 use super::summary::TurnSummary;
 use crate::causes;
 use crate::control::{IdleTurns, Release, Released};
-use crate::store::{PageQuery, StoreError, Written};
-use crate::task::{TaskId, TaskStatus};
+use crate::store::{StoreError, Written};
+use crate::task::TaskId;
 use crate::time::Millis;
 
 /// How often the index is read again while there is nothing to take.
@@ -55,6 +56,7 @@ pub(super) struct Turn<'a> {
     seen: u64,
     heartbeat: Heartbeat,
     selector: Selector,
+    reads: Reads,
     slots: Slots,
     attempts: Arc<Attempts>,
     cut_off: watch::Sender<bool>,
@@ -97,6 +99,7 @@ impl<'a> Turn<'a> {
             seen,
             heartbeat: Heartbeat::start(beat, lease_until),
             selector: Selector::new(settings.slots),
+            reads: Reads::new(processor.store.clone(), processor.clock.clone()),
             slots: Slots::new(settings.slots),
             attempts: Arc::new(Attempts {
                 store: processor.store.clone(),
@@ -124,6 +127,11 @@ impl<'a> Turn<'a> {
             while let Some(ended) = self.running.try_join_next() {
                 self.record(ended);
             }
+            if let Some(read) = self.reads.arrived().await
+                && let Some(end) = self.take_in(read).await
+            {
+                return end;
+            }
             let now = self.now();
             match self.heartbeat.lease(now) {
                 LeaseState::Ours => {}
@@ -147,9 +155,15 @@ impl<'a> Turn<'a> {
                     // Until it ended nobody else in this turn may try it.
                     self.selector.skip(candidate.id.clone(), Millis::MAX);
                     self.running.spawn(self.attempts.clone().attempt(candidate));
+                    if let Some(wanted) = self.selector.read_ahead() {
+                        self.reads.start(wanted, now);
+                    }
                     None
                 }
-                Step::Read(wanted) => self.read(wanted, now).await,
+                Step::Read(wanted) => match self.reads.next(wanted, now).await {
+                    Some(read) => self.take_in(read).await,
+                    None => None,
+                },
                 Step::Exhausted(pass) => self.nothing_to_take(pass, now).await,
             };
             if let Some(end) = ended {
@@ -172,24 +186,19 @@ impl<'a> Turn<'a> {
     }
 
     /// Ends the heartbeat; the summary, and whether a task was given back.
-    pub(super) async fn stop(self) -> (TurnSummary, bool) {
+    pub(super) async fn stop(mut self) -> (TurnSummary, bool) {
         self.heartbeat.stop().await;
+        self.summary.queries = self.reads.queries;
         (self.summary, self.gave_back)
     }
 
-    async fn read(&mut self, wanted: Wanted, now: Millis) -> Option<TurnEnd> {
-        self.summary.queries += 1;
-        let query = PageQuery {
-            status: TaskStatus::Pending.into(),
-            after: wanted.after.clone(),
-            limit: wanted.limit,
-            now,
-        };
-        match self.processor.store.pending_page(&query).await {
+    /// Takes in a page of the index, or the failure to read it.
+    async fn take_in(&mut self, read: Read) -> Option<TurnEnd> {
+        match read.page {
             Ok(page) => {
                 self.failed_reads = 0;
-                let arrived = self.now();
-                self.selector.accept(wanted, page, now, arrived);
+                self.selector
+                    .accept(read.wanted, page, read.asked, read.arrived);
                 None
             }
             Err(error) => {
@@ -200,7 +209,7 @@ impl<'a> Turn<'a> {
                 }
                 let error = causes::chain(&error);
                 tracing::warn!(error, "index not read, will try again");
-                self.wait(now.plus(POLL)).await;
+                self.wait(self.now().plus(POLL)).await;
                 None
             }
         }

@@ -164,3 +164,39 @@ fn pages_grow_with_use_and_shrink_without() {
     }
     assert_eq!(sizes, [10, 100, 100, 100, 100, 100, 10, 10]);
 }
+
+#[test]
+fn the_head_is_read_ahead_only_while_it_is_used_up() {
+    let mut index: Vec<_> = (1..=500).rev().map(|n| task(n, None)).collect();
+    let mut selector = Selector::new(10);
+    let mut asked = Vec::new();
+    for taken in 1..=250 {
+        let now = Millis(1_000 + taken);
+        let newest = self::taken(&answer(&mut selector, &index, now));
+        index.retain(|task| task.created.0 != newest);
+        if let Some(wanted) = selector.read_ahead() {
+            asked.push((taken, wanted.limit));
+            selector.accept(wanted.clone(), page(&index, &wanted), now, now);
+        }
+    }
+    // The page grows with the rate, and is asked for while ten are left for the slots.
+    let expected = [
+        (11, 22),
+        (23, 24),
+        (37, 28),
+        (55, 36),
+        (81, 52),
+        (123, 84),
+        (197, 100),
+    ];
+    assert_eq!(asked, expected);
+
+    // One task at a time, from a downstream that takes its time.
+    for slots in [1, 10] {
+        let mut slow = Selector::new(slots);
+        for round in 0..20 {
+            answer(&mut slow, &index, Millis(1_000 + round * 500));
+            assert_eq!(slow.read_ahead(), None);
+        }
+    }
+}

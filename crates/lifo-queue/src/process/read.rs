@@ -1,0 +1,111 @@
+//! Reads of the index: one at a time, on demand or ahead of it.
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+
+use super::select::Wanted;
+use crate::store::{Page, PageQuery, QueueStore, StoreError};
+use crate::task::TaskStatus;
+use crate::time::{Clock, Millis};
+
+pub(super) struct Reads {
+    store: Arc<dyn QueueStore>,
+    clock: Arc<dyn Clock>,
+    ahead: Option<Ahead>,
+    /// Pages asked for.
+    pub(super) queries: u32,
+}
+
+/// A read under way.
+struct Ahead {
+    wanted: Wanted,
+    asked: Millis,
+    page: JoinHandle<(Result<Page, StoreError>, Millis)>,
+}
+
+/// A read that is over.
+pub(super) struct Read {
+    pub(super) wanted: Wanted,
+    pub(super) asked: Millis,
+    /// When it was over, which may be before it is taken in.
+    pub(super) arrived: Millis,
+    pub(super) page: Result<Page, StoreError>,
+}
+
+impl Reads {
+    pub(super) fn new(store: Arc<dyn QueueStore>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            store,
+            clock,
+            ahead: None,
+            queries: 0,
+        }
+    }
+
+    /// Starts to read, unless a read is under way.
+    pub(super) fn start(&mut self, wanted: Wanted, now: Millis) {
+        if self.ahead.is_some() {
+            return;
+        }
+        self.queries += 1;
+        let query = PageQuery {
+            status: TaskStatus::Pending.into(),
+            after: wanted.after.clone(),
+            limit: wanted.limit,
+            now,
+        };
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let page = tokio::spawn(async move {
+            let page = store.pending_page(&query).await;
+            (page, clock.now())
+        });
+        self.ahead = Some(Ahead {
+            wanted,
+            asked: now,
+            page,
+        });
+    }
+
+    /// The read under way, if it is over.
+    pub(super) async fn arrived(&mut self) -> Option<Read> {
+        match &self.ahead {
+            Some(ahead) if ahead.page.is_finished() => self.finish().await,
+            _ => None,
+        }
+    }
+
+    /// A page that is needed now: the one under way, whichever it is, or else this one.
+    pub(super) async fn next(&mut self, wanted: Wanted, now: Millis) -> Option<Read> {
+        self.start(wanted, now);
+        self.finish().await
+    }
+
+    async fn finish(&mut self) -> Option<Read> {
+        // Awaited in place, so that a caller who is dropped here leaves no read behind.
+        let answer = (&mut self.ahead.as_mut()?.page).await;
+        let Ahead { wanted, asked, .. } = self.ahead.take()?;
+        let (page, arrived) = answer.unwrap_or_else(|error| {
+            let page = Err(StoreError::Unanswered {
+                operation: "Query",
+                source: error.into(),
+            });
+            (page, self.clock.now())
+        });
+        Some(Read {
+            wanted,
+            asked,
+            arrived,
+            page,
+        })
+    }
+}
+
+/// No work after the handler returns.
+impl Drop for Reads {
+    fn drop(&mut self) {
+        if let Some(ahead) = &self.ahead {
+            ahead.page.abort();
+        }
+    }
+}
