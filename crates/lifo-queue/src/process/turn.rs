@@ -1,5 +1,7 @@
 //! The loop of a turn: rules 4, 5 and 7.
 
+mod record;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +11,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::Processor;
-use super::attempt::{Attempted, Attempts, Downstream, End, Why};
+use super::attempt::{Attempted, Attempts};
 use super::heartbeat::{Beat, Heartbeat, LeaseState};
 use super::read::{Read, Reads};
 use super::select::{Pass, Selector, Step};
@@ -277,76 +279,6 @@ impl<'a> Turn<'a> {
             Some(ended) = self.running.join_next() => self.record(ended),
             () = self.heartbeat.lost() => {}
             () = tokio::time::sleep(pause) => {}
-        }
-    }
-
-    fn record(&mut self, ended: Result<Attempted, tokio::task::JoinError>) {
-        let attempted = match ended {
-            Ok(attempted) => attempted,
-            Err(error) => {
-                // Runners' panics are caught in the attempt; this would be our own.
-                tracing::error!(error = causes::chain(&error), "an attempt panicked");
-                self.summary.store_errors += 1;
-                return;
-            }
-        };
-        let now = self.now();
-        // The index may lag behind what just happened.
-        let mut leave_alone = now.plus(self.processor.settings.index_lag);
-        if let Some(age) = attempted.start_age {
-            self.summary.taken += 1;
-            self.selector.took();
-            self.empty_since = None;
-            let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-            self.summary.oldest_start_ms = self.summary.oldest_start_ms.max(age);
-        }
-        match attempted.end {
-            End::Succeeded => self.summary.succeeded += 1,
-            End::Failed => self.summary.failed += 1,
-            End::Quarantined => {
-                self.summary.quarantined += 1;
-                self.summary.failed += 1;
-            }
-            End::GivenBack { not_before, why } => {
-                leave_alone = not_before;
-                self.given_back(why);
-            }
-            End::LostRace => self.summary.lost_races += 1,
-            End::StoreFailed => {
-                self.summary.store_errors += 1;
-                leave_alone = now.plus(AFTER_STORE_ERROR);
-            }
-        }
-        self.adapt(&attempted.task, attempted.downstream, now);
-        self.selector.skip(attempted.task, leave_alone);
-    }
-
-    fn given_back(&mut self, why: Why) {
-        self.gave_back = true;
-        match why {
-            Why::Retry => self.summary.retried += 1,
-            Why::Busy => self.summary.busy += 1,
-            Why::CutOff => {
-                self.summary.cut_off += 1;
-                self.summary.retried += 1;
-            }
-        }
-    }
-
-    fn adapt(&mut self, task: &TaskId, downstream: Downstream, now: Millis) {
-        match downstream {
-            Downstream::Answered => {
-                self.slots.succeeded();
-                self.refused.clear();
-            }
-            Downstream::Busy { retry_after } => {
-                self.slots.busy(retry_after, fastrand::f64(), now);
-            }
-            Downstream::Refused { reason } => {
-                tracing::error!(task_id = %task, reason, "the downstream refuses us");
-                self.refused.insert(task.clone());
-            }
-            Downstream::Unknown => {}
         }
     }
 

@@ -2,22 +2,23 @@
 //! DynamoDB store (the conformance suite holds the two together) and is never stale.
 
 mod control;
+mod record;
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
+pub use self::record::Record;
 use super::{
     Candidate, Cursor, Inserted, Page, PageQuery, StandingLease, StoreError, TakeOutcome,
     TakeRequest, TakenPage, TaskStore, Written,
 };
 use crate::control::Control;
 use crate::task::{
-    GiveBack, Lease, LeaseToken, NewTask, Reclaim, Retention, Settlement, TakenTask, Task, TaskId,
-    TaskStatus, Ttl, truncate_error,
+    GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TakenTask, Task, TaskId, TaskStatus,
+    Ttl, truncate_error,
 };
 use crate::time::{EpochSeconds, Millis};
 
@@ -31,35 +32,6 @@ pub struct MemoryStore {
 struct State {
     tasks: BTreeMap<TaskId, Record>,
     control: Control,
-}
-
-/// A task as it is stored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Record {
-    /// Its state.
-    pub status: TaskStatus,
-    /// When it was created.
-    pub created: Millis,
-    /// When DynamoDB would delete it.
-    pub ttl: Ttl,
-    /// Its deadline while TAKEN.
-    pub expires_at: Option<EpochSeconds>,
-    /// Attempts that count.
-    pub attempts: u32,
-    /// Every start.
-    pub total_attempts: u32,
-    /// The current or last lease's token.
-    pub lease_token: Option<LeaseToken>,
-    /// When the lease runs out.
-    pub lease_until: Option<Millis>,
-    /// It may not start before.
-    pub not_before: Option<Millis>,
-    /// Why the last attempt did not succeed.
-    pub last_error: Option<String>,
-    /// Its payload.
-    pub payload: Option<serde_json::Value>,
-    /// The put that made it.
-    pub create_token: Option<Uuid>,
 }
 
 impl State {
@@ -92,18 +64,6 @@ impl State {
                 task: id.clone(),
             });
         (evaluated, next)
-    }
-}
-
-impl Record {
-    fn is_ours(&self, status: TaskStatus, lease: &Lease) -> bool {
-        self.status == status && self.lease_token == Some(lease.token)
-    }
-
-    fn due(&self, now: Millis) -> bool {
-        self.status == TaskStatus::Pending
-            && self.not_before.is_none_or(|at| at <= now)
-            && !self.ttl.is_expired(now)
     }
 }
 

@@ -1,0 +1,180 @@
+//! How a turn ends, and who is awake then.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use conformance::{NOW, claim, new_task};
+use lifo_queue::notify::WakeReason;
+use lifo_queue::process::{Exit, TurnError};
+use lifo_queue::runner::Outcome;
+use lifo_queue::store::{ControlStore, TaskStore};
+use lifo_queue::task::TaskStatus;
+use lifo_queue::time::{Clock, Millis};
+use lifo_queue::wake::Wake;
+use local_cloud::faulty::{Fault, FaultyStore};
+
+use super::world::*;
+
+#[tokio::test(start_paused = true)]
+async fn time_up_releases_first_and_then_tail_calls() {
+    let world = World::new(|_| (Duration::from_secs(7), Outcome::Success))
+        .with_tasks(200)
+        .await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
+    // Nine rounds of ten start within the minute, and every one is awaited.
+    assert_eq!(summary.succeeded, 90);
+    assert_eq!(world.count(TaskStatus::Taken), 0);
+    assert_eq!(world.store.control().await.unwrap().lease, None);
+    let tail_calls = world.topics.trigger();
+    assert_eq!(tail_calls.len(), 1);
+    assert_eq!(tail_calls[0].reason, WakeReason::TailCall);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tail_call_that_is_not_published_fails_the_turn() {
+    let world = World::new(|_| (Duration::from_secs(7), Outcome::Success))
+        .with_tasks(200)
+        .await;
+    world.topics.set_broken(true);
+    let error = world.turn_on(world.store.clone()).await.unwrap_err();
+    assert!(matches!(error.error, TurnError::TailCall(_)), "{error}");
+    assert_eq!(
+        (error.summary.exit, error.summary.succeeded),
+        (Exit::Failed, 90)
+    );
+    // The retry finds the lease free.
+    assert_eq!(world.store.control().await.unwrap().lease, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_that_settle_nothing_end_the_loop() {
+    let busy = Outcome::Busy { retry_after: None };
+    let mut world = World::new(move |_| (Duration::ZERO, busy.clone()));
+    world.settings.max_busy_returns = u32::MAX;
+    let world = world.with_tasks(2).await;
+    let mut tail_calls = Vec::new();
+    for _ in 0..4 {
+        tail_calls.push(world.turn().await.tail_call);
+    }
+    assert_eq!(tail_calls, [true, true, false, false]);
+    assert_eq!(world.turn().await.exit, Exit::NoProgress);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_processors_live_lease_ends_the_turn_quietly() {
+    let world = World::new(|_| at_once()).with_tasks(1).await;
+    world
+        .store
+        .acquire(&claim("other", NOW), NOW)
+        .await
+        .unwrap();
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.taken), (Exit::AlreadyActive, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_of_my_own_message_means_that_i_died_before() {
+    let world = World::new(|_| at_once()).with_tasks(1).await;
+    world.store.acquire(&claim("m1", NOW), NOW).await.unwrap();
+    let error = world.turn_on(world.store.clone()).await.unwrap_err();
+    assert!(
+        matches!(error.error, TurnError::Predecessor { .. }),
+        "{error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_during_the_linger_keeps_the_processor_awake() {
+    let world = World::new(|_| at_once()).with_tasks(1).await;
+    let late = async {
+        tokio::time::sleep(Duration::from_millis(1_900)).await;
+        world.store.insert(&new_task("late", 1_900)).await.unwrap();
+        let wake = world
+            .waker()
+            .request("event", WakeReason::Insert)
+            .await
+            .unwrap();
+        assert_eq!(wake, Wake::AlreadyAwake);
+    };
+    let (summary, ()) = tokio::join!(world.turn(), late);
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 2));
+    assert!(summary.duration_ms >= 3_900, "{summary:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_the_index_does_not_show_yet_is_looked_for_again() {
+    let world = World::new(|_| at_once());
+    let request = async {
+        tokio::time::sleep(Duration::from_millis(1_999)).await;
+        world
+            .waker()
+            .request("event", WakeReason::Insert)
+            .await
+            .unwrap();
+        // The index shows it only later.
+        tokio::time::sleep(Duration::from_millis(1_900)).await;
+        world.store.insert(&new_task("late", 3_900)).await.unwrap();
+    };
+    let (summary, ()) = tokio::join!(world.turn(), request);
+    assert_eq!(summary.succeeded, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_processor_that_lost_its_lease_stops_taking() {
+    let mut world = World::new(|_| {
+        (
+            Duration::from_secs(4),
+            Outcome::Retry { reason: "x".into() },
+        )
+    });
+    world.settings.backoff.max = Duration::ZERO;
+    let world = world.with_tasks(100).await;
+    let thief = async {
+        tokio::time::sleep(Duration::from_millis(4_900)).await;
+        // As if this one had stood still for longer than its lease.
+        let owner = world.store.control().await.unwrap().lease.unwrap().owner;
+        world.store.renew(owner, Millis(0)).await.unwrap();
+        let now = world.clock.now();
+        world
+            .store
+            .acquire(&claim("thief", now), now)
+            .await
+            .unwrap();
+    };
+    let (summary, ()) = tokio::join!(world.turn(), thief);
+    assert_eq!((summary.exit, summary.tail_call), (Exit::LeaseLost, false));
+    assert_eq!(summary.taken, 20, "{summary:?}");
+    // The thief holds the lease and was asked to look again.
+    let control = world.store.control().await.unwrap();
+    assert_eq!(control.lease.unwrap().message_id, "thief");
+    assert_eq!(control.requested, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_processor_whose_lease_ran_out_unrenewed_calls_on() {
+    let world = World::new(|_| (Duration::from_secs(3), Outcome::Success))
+        .with_tasks(500)
+        .await;
+    let unrenewed = FaultyStore::new(world.store.clone(), |operation| match operation {
+        "renew" => Fault::Refused,
+        _ => Fault::None,
+    });
+    let summary = world.turn_on(Arc::new(unrenewed)).await.unwrap();
+    // It takes only while the lease is live, lets what runs end, and wakes a successor.
+    assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
+    assert_eq!(summary.succeeded, 70, "{summary:?}");
+    assert_eq!(world.topics.trigger().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_query_that_fails_is_not_an_empty_queue() {
+    let world = World::new(|_| at_once()).with_tasks(5).await;
+    let broken = FaultyStore::new(world.store.clone(), |operation| match operation {
+        "pending_page" => Fault::Refused,
+        _ => Fault::None,
+    });
+    let error = world.turn_on(Arc::new(broken)).await.unwrap_err();
+    assert!(matches!(error.error, TurnError::Store(_)), "{error}");
+    assert_eq!(world.store.control().await.unwrap().lease, None);
+}

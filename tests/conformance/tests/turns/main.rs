@@ -1,0 +1,8 @@
+//! Turns of `process-tasks` on the in-memory store, on tokio's paused clock: minutes pass in
+//! milliseconds, and always alike.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod ending;
+mod order;
+mod outcomes;
+mod world;

@@ -1,0 +1,62 @@
+//! Which task is next.
+
+use std::time::Duration;
+
+use conformance::{NOW, new_task};
+use lifo_queue::process::Exit;
+use lifo_queue::runner::Outcome;
+use lifo_queue::store::{ControlStore, TaskStore};
+use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::time::{Clock, TokioClock};
+
+use super::world::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_drains_the_queue_newest_first_and_releases_the_lease() {
+    let mut world = World::new(|_| (Duration::from_millis(500), Outcome::Success));
+    world.settings.slots = 1;
+    let world = world.with_tasks(40).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.tail_call), (Exit::Empty, false));
+    assert_eq!((summary.taken, summary.succeeded), (40, 40));
+    let newest_first: Vec<_> = (0..40).rev().map(|n| format!("t{n:04}")).collect();
+    assert_eq!(world.started(), newest_first);
+    assert_eq!(world.store.control().await.unwrap().lease, None);
+    assert!(world.topics.trigger().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_newer_task_overtakes_the_backlog_at_the_next_free_slot() {
+    let mut world = World::new(|_| (Duration::from_secs(1), Outcome::Success));
+    world.settings.slots = 1;
+    let world = world.with_tasks(10).await;
+    let late = async {
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        world.store.insert(&new_task("late", 2_500)).await.unwrap();
+    };
+    let (summary, ()) = tokio::join!(world.turn(), late);
+    assert_eq!(summary.succeeded, 11);
+    assert_eq!(world.started()[3], "late");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_due_within_the_turn_are_waited_for_and_later_ones_left() {
+    let retry = Outcome::Retry {
+        reason: "not yet".into(),
+    };
+    let clock = TokioClock::starting_at(NOW);
+    let world = World::new(move |_| match clock.now() {
+        now if now < NOW.plus(Duration::from_millis(1)) => (Duration::ZERO, retry.clone()),
+        _ => at_once(),
+    });
+    let world = world.with_tasks(2).await;
+    let mut later = world.record("t0000");
+    later.not_before = Some(NOW.plus(Duration::from_secs(600)));
+    world.store.put(TaskId::from_stored("later"), later);
+    let summary = world.turn().await;
+    assert_eq!(
+        (summary.exit, summary.succeeded, summary.retried),
+        (Exit::Empty, 2, 2)
+    );
+    assert_eq!(world.record("later").status, TaskStatus::Pending);
+}

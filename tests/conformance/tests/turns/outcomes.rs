@@ -1,0 +1,210 @@
+//! What becomes of a task, and of its neighbours.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use conformance::NOW;
+use lifo_queue::notify::WakeReason;
+use lifo_queue::process::{Exit, Invocation, Processor};
+use lifo_queue::runner::Outcome;
+use lifo_queue::task::{Task, TaskStatus, Ttl};
+use lifo_queue::time::{Clock, Millis, TokioClock};
+use lifo_queue::wake::Wake;
+use local_cloud::faulty::{Fault, FaultyStore};
+
+use super::world::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_and_a_time_out_cost_one_task_one_attempt() {
+    let world = World::new(|task| match task.task_id.as_str() {
+        "t0002" => panic!("boom"),
+        "t0001" => (Duration::from_secs(99), Outcome::Success),
+        _ => at_once(),
+    });
+    let world = world.with_tasks(4).await;
+    let turn = world.turn().await;
+    assert_eq!((turn.succeeded, world.count(TaskStatus::Success)), (2, 2));
+    for (id, error) in [("t0002", "boom"), ("t0001", "task timeout")] {
+        let record = world.record(id);
+        assert!(record.last_error.unwrap().contains(error), "{id}");
+        assert!(record.attempts >= 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poison_task_ends_as_failure_after_its_attempts() {
+    let retry = Outcome::Retry {
+        reason: "HTTP 500".into(),
+    };
+    let mut world = World::new(move |task| match task.task_id.as_str() {
+        "t0000" => (Duration::ZERO, retry.clone()),
+        _ => at_once(),
+    });
+    world.settings.backoff.max = Duration::from_secs(2);
+    let world = world.with_tasks(5).await;
+    let summary = world.turn().await;
+    assert_eq!(
+        (summary.succeeded, summary.failed, summary.retried),
+        (4, 1, 4)
+    );
+    let record = world.record("t0000");
+    assert_eq!((record.status, record.attempts), (TaskStatus::Failure, 5));
+    assert!(record.last_error.unwrap().contains("HTTP 500"));
+    assert!(matches!(record.ttl, Ttl::Seconds(at) if at > NOW.floor_seconds()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_final() {
+    let failure = Outcome::Failure {
+        reason: "HTTP 400".into(),
+    };
+    let world = World::new(move |_| (Duration::ZERO, failure.clone()))
+        .with_tasks(1)
+        .await;
+    let summary = world.turn().await;
+    assert_eq!((summary.failed, summary.retried), (1, 0));
+    assert_eq!(
+        world.record("t0000").last_error.as_deref(),
+        Some("HTTP 400")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_downstream_slows_the_processor_and_costs_no_attempts() {
+    let running = Arc::new(Mutex::new(HashMap::<String, Millis>::new()));
+    let clock = TokioClock::starting_at(NOW);
+    let capacity = move |task: &Task| {
+        let mut running = running.lock().unwrap();
+        let now = clock.now();
+        running.retain(|_, until| *until > now);
+        if running.len() >= 3 {
+            return (Duration::ZERO, Outcome::Busy { retry_after: None });
+        }
+        running.insert(
+            task.task_id.to_string(),
+            now.plus(Duration::from_millis(900)),
+        );
+        (Duration::from_millis(900), Outcome::Success)
+    };
+    let world = World::new(capacity).with_tasks(60).await;
+    let summary = world.turn().await;
+    assert_eq!(world.count(TaskStatus::Failure), 0, "{summary:?}");
+    assert!(summary.succeeded >= 40, "{summary:?}");
+    // The published sample takes each task 2.8 times.
+    assert!(summary.taken <= 2 * summary.succeeded, "{summary:?}");
+    assert!(
+        world
+            .store
+            .records()
+            .iter()
+            .all(|(_, record)| record.attempts <= 1)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_downstream_that_refuses_several_tasks_pauses_the_queue() {
+    let refused = Outcome::Refused {
+        reason: "HTTP 403".into(),
+    };
+    let world = World::new(move |_| (Duration::from_secs(1), refused.clone()));
+    let world = world.with_tasks(50).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
+    assert!(summary.taken <= 10, "{summary:?}");
+    assert_eq!(world.count(TaskStatus::Pending), 50);
+    assert_eq!(world.turn().await.exit, Exit::Paused);
+    let wake = world
+        .waker()
+        .request("event", WakeReason::Insert)
+        .await
+        .unwrap();
+    assert_eq!(wake, Wake::Paused);
+    tokio::time::sleep(SETTINGS.pause).await;
+    assert!(world.turn().await.taken > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_task_that_is_refused_does_not_pause_the_others() {
+    let world = World::new(|task| match task.task_id.as_str() {
+        "t0003" => (
+            Duration::ZERO,
+            Outcome::Refused {
+                reason: "HTTP 404".into(),
+            },
+        ),
+        _ => at_once(),
+    });
+    let world = world.with_tasks(20).await;
+    let summary = world.turn().await;
+    assert_eq!(summary.succeeded, 19);
+    assert_ne!(summary.exit, Exit::Paused);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_still_runs_at_the_deadline_is_given_back() {
+    // The deadline comes sooner than the settings promise, as on a local runtime.
+    let mut world = World::new(|_| (Duration::from_secs(500), Outcome::Success));
+    world.settings.task_timeout = Duration::from_secs(1_000);
+    world.settings.deadline_margin = Duration::ZERO;
+    world.settings.turn = Duration::from_secs(5);
+    let world = world.with_tasks(3).await;
+    let processor = Processor::new(
+        world.store.clone(),
+        world.topics.clone(),
+        world.runner.clone(),
+        world.clock.clone(),
+        world.settings,
+    );
+    let invocation = Invocation {
+        message_id: "m1".into(),
+        deadline: None,
+    };
+    let summary = processor.turn(invocation).await.unwrap();
+    assert_eq!(
+        summary.succeeded, 3,
+        "without a deadline every run is awaited: {summary:?}"
+    );
+
+    let world = World::new(|_| (Duration::from_secs(500), Outcome::Success))
+        .with_tasks(3)
+        .await;
+    let mut settings = SETTINGS;
+    settings.task_timeout = Duration::from_secs(80);
+    let processor = Processor::new(
+        world.store.clone(),
+        world.topics.clone(),
+        world.runner.clone(),
+        world.clock.clone(),
+        settings,
+    );
+    let deadline = Some(NOW.plus(Duration::from_secs(91)));
+    let invocation = Invocation {
+        message_id: "m1".into(),
+        deadline,
+    };
+    let summary = processor.turn(invocation).await.unwrap();
+    assert_eq!((summary.taken, summary.retried), (3, 3), "{summary:?}");
+    assert_eq!(world.count(TaskStatus::Pending), 3);
+    assert!(world.clock.now() <= NOW.plus(Duration::from_secs(81)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_acknowledgements_cost_nothing() {
+    let world = World::new(|_| at_once()).with_tasks(30).await;
+    let calls = Mutex::new(0_u32);
+    let flaky = FaultyStore::new(world.store.clone(), move |operation| {
+        let mut calls = calls.lock().unwrap();
+        *calls += 1;
+        match operation {
+            "take" | "settle" | "give_back" if calls.is_multiple_of(3) => Fault::LostAck,
+            _ => Fault::None,
+        }
+    });
+    let summary = world.turn_on(Arc::new(flaky)).await.unwrap();
+    assert_eq!(
+        (summary.succeeded, summary.lost_races, summary.store_errors),
+        (30, 0, 0)
+    );
+    assert_eq!(world.started().len(), 30, "every task ran once");
+}

@@ -1,0 +1,146 @@
+//! A queue in memory, a scripted runner and a clock.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use conformance::{NOW, RETENTION, new_task};
+use lifo_queue::backoff::Backoff;
+use lifo_queue::process::{FailedTurn, Invocation, ProcessSettings, Processor, TurnSummary};
+use lifo_queue::runner::{Outcome, TaskRunner};
+use lifo_queue::store::memory::{MemoryStore, Record};
+use lifo_queue::store::{QueueStore, TaskStore};
+use lifo_queue::task::{Task, TaskId, TaskStatus};
+use lifo_queue::time::{Clock, TokioClock};
+use lifo_queue::wake::Waker;
+use local_cloud::topics::Topics;
+
+pub(crate) const SETTINGS: ProcessSettings = ProcessSettings {
+    turn: Duration::from_secs(60),
+    task_timeout: Duration::from_secs(30),
+    deadline_margin: Duration::from_secs(10),
+    slots: 10,
+    max_attempts: 5,
+    max_busy_returns: 20,
+    backoff: Backoff {
+        base: Duration::from_secs(1),
+        max: Duration::from_secs(300),
+    },
+    processor_lease: Duration::from_secs(20),
+    heartbeat: Duration::from_secs(5),
+    index_lag: Duration::from_secs(2),
+    max_idle_turns: 3,
+    clock_skew: Duration::from_secs(2),
+    retention: RETENTION,
+    default_ttl: Duration::from_secs(3600),
+    notification_marker: Duration::from_secs(10),
+    pause: Duration::from_secs(300),
+};
+
+pub(crate) type Script = Box<dyn Fn(&Task) -> (Duration, Outcome) + Send + Sync>;
+
+/// Answers as a script says, and remembers the order of starts.
+pub(crate) struct Scripted {
+    pub(crate) script: Script,
+    pub(crate) started: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl TaskRunner for Scripted {
+    async fn run(&self, task: &Task) -> Outcome {
+        self.started.lock().unwrap().push(task.task_id.to_string());
+        let (duration, outcome) = (self.script)(task);
+        tokio::time::sleep(duration).await;
+        outcome
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) topics: Arc<Topics>,
+    pub(crate) clock: Arc<TokioClock>,
+    pub(crate) runner: Arc<Scripted>,
+    pub(crate) settings: ProcessSettings,
+}
+
+impl World {
+    pub(crate) fn new(
+        script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static,
+    ) -> Self {
+        let runner = Scripted {
+            script: Box::new(script),
+            started: Mutex::default(),
+        };
+        Self {
+            store: Arc::new(MemoryStore::new()),
+            topics: Arc::new(Topics::default()),
+            clock: Arc::new(TokioClock::starting_at(NOW)),
+            runner: Arc::new(runner),
+            settings: SETTINGS,
+        }
+    }
+
+    pub(crate) async fn with_tasks(self, count: i64) -> Self {
+        for n in 0..count {
+            self.store
+                .insert(&new_task(&format!("t{n:04}"), n - count))
+                .await
+                .unwrap();
+        }
+        self
+    }
+
+    pub(crate) async fn turn_on(
+        &self,
+        store: Arc<dyn QueueStore>,
+    ) -> Result<TurnSummary, FailedTurn> {
+        let processor = Processor::new(
+            store,
+            self.topics.clone(),
+            self.runner.clone(),
+            self.clock.clone(),
+            self.settings,
+        );
+        let deadline = Some(self.clock.now().plus(Duration::from_secs(120)));
+        processor
+            .turn(Invocation {
+                message_id: "m1".into(),
+                deadline,
+            })
+            .await
+    }
+
+    pub(crate) async fn turn(&self) -> TurnSummary {
+        self.turn_on(self.store.clone()).await.unwrap()
+    }
+
+    pub(crate) fn started(&self) -> Vec<String> {
+        self.runner.started.lock().unwrap().clone()
+    }
+
+    pub(crate) fn count(&self, status: TaskStatus) -> usize {
+        self.store
+            .records()
+            .iter()
+            .filter(|(_, record)| record.status == status)
+            .count()
+    }
+
+    pub(crate) fn record(&self, id: &str) -> Record {
+        self.store.record(&TaskId::from_stored(id)).unwrap()
+    }
+
+    pub(crate) fn waker(&self) -> Waker {
+        let marker = SETTINGS.notification_marker;
+        Waker::new(
+            self.store.clone(),
+            self.topics.clone(),
+            self.clock.clone(),
+            marker,
+        )
+    }
+}
+
+pub(crate) fn at_once() -> (Duration, Outcome) {
+    (Duration::ZERO, Outcome::Success)
+}
