@@ -1,0 +1,67 @@
+"""A processor that is killed in mid-run: what it held comes back."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from expectations import number, wait_for, wait_until_idle
+
+from local.queue import DeployedQueue, now_ms, wait_until
+
+PROCESSES = Path("/proc")
+TASKS = 10
+#: The task's lease (5.5 s), the sweep's schedule (60 s) and the emulator's tick (10 s), the
+#: backoff's jitter (1 s) and the run (3 s).
+BACK_SECONDS = 100
+
+
+@pytest.mark.skipif(not PROCESSES.is_dir(), reason="finds the function's process by /proc")
+def test_the_tasks_of_a_killed_processor_come_back(queue: DeployedQueue) -> None:
+    wait_until_idle(queue)
+    queue.set_environment(
+        "process-tasks",
+        {
+            "TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": TASKS, "durationMs": 3000}),
+            "TASK_TIMEOUT_MS": "4000",
+            "DEADLINE_MARGIN_MS": "1000",
+            "CLOCK_SKEW_MS": "500",
+            "PROCESSOR_LEASE_MS": "4000",
+            "HEARTBEAT_MS": "1000",
+        },
+    )
+    began = now_ms()
+    created = queue.create([{"payload": {"number": n}} for n in range(TASKS)])["created"]
+    ids = [task["taskId"] for task in created]
+    wait_until(lambda: all(queue.status(task) == "TAKEN" for task in ids), 20, "all tasks TAKEN")
+    victims = processes_of(queue.function("process-tasks"))
+    assert victims, "no process of process-tasks"
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+
+    wait_for(queue, ids, seconds=BACK_SECONDS)
+    print(f"the tasks of a killed processor were done after {(now_ms() - began) / 1000:.0f} s")
+    for task in ids:
+        item = queue.item(task)
+        assert item is not None
+        assert (number(item, "attempts"), number(item, "totalAttempts")) == (2, 2)
+        assert "the lease ran out" in item["lastError"]["S"]
+
+
+def processes_of(function: str) -> list[int]:
+    """The processes that run this function: its physical name is this deployment's alone."""
+    wanted = f"AWS_LAMBDA_FUNCTION_NAME={function}".encode()
+    found = []
+    for process in PROCESSES.iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            variables = (process / "environ").read_bytes().split(b"\0")
+        except (PermissionError, FileNotFoundError, ProcessLookupError):
+            continue  # Another user's, or gone meanwhile.
+        if wanted in variables:
+            found.append(int(process.name))
+    return found
