@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from expectations import wait_until_idle
 
 from local import assembly, deployment, emulator
 from local.assembly import Assembly
@@ -49,5 +50,8 @@ def queue(deployed: DeployedQueue) -> Iterator[DeployedQueue]:
     reserved = functions.get_function_concurrency(FunctionName=name)["ReservedConcurrentExecutions"]
     yield deployed
     if deployed.environment("process-tasks") != environment:
+        # A new environment replaces the process: one that still held the processor lease would
+        # leave it behind, and the next test's tasks would wait for the sweep.
+        wait_until_idle(deployed)
         deployed.replace_environment("process-tasks", environment)
     functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=reserved)
