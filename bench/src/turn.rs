@@ -120,6 +120,7 @@ fn settings(slots: u16) -> ProcessSettings {
         task_timeout: Duration::from_secs(30),
         deadline_margin: Duration::from_secs(10),
         slots,
+        rate: None,
         max_attempts: 5,
         max_busy_returns: 20,
         backoff: Backoff {
@@ -136,6 +137,7 @@ fn settings(slots: u16) -> ProcessSettings {
             failure: Duration::from_secs(86_400),
         },
         default_ttl: Duration::from_secs(3600),
+        expiry_bound: None,
         notification_marker: Duration::from_secs(10),
         pause: Duration::from_secs(300),
     }

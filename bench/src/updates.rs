@@ -49,11 +49,14 @@ async fn take_and_settle(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Erro
             created: now,
             ttl: Ttl::Seconds(EpochSeconds(0)),
             not_before: None,
+            attempts: 0,
+            lease_ran_out: false,
         },
         token: LeaseToken::fresh(),
         lease_until: now.plus(Duration::from_secs(42)),
         taken_ttl: now.ceil_seconds().plus(DAY),
         default_deadline: now.ceil_seconds().plus(DAY),
+        alone: false,
         now,
     };
     let TakeOutcome::Won(taken) = store.take(&request).await? else {

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lifo_queue::control::Claim;
+use lifo_queue::control::{Claim, IdleTurns, Release};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::memory::MemoryStore;
-use lifo_queue::store::{Candidate, Inserted, PageQuery, QueueStore, TakeOutcome, TakeRequest};
+use lifo_queue::store::{
+    Candidate, Inserted, Order, PageQuery, QueueStore, TakeOutcome, TakeRequest,
+};
 use lifo_queue::task::{
     LeaseToken, NewTask, Retention, StatusKey, TakenTask, TaskId, TaskStatus, Ttl,
 };
@@ -80,6 +82,8 @@ pub async fn insert(store: &dyn QueueStore, ids: &[&str]) {
 pub fn first_page(limit: u16) -> PageQuery {
     PageQuery {
         status: StatusKey::from(TaskStatus::Pending),
+        order: Order::NewestFirst,
+        created_from: None,
         after: None,
         limit,
         now: NOW,
@@ -95,6 +99,8 @@ pub fn candidate(id: &str) -> Candidate {
         created: NOW,
         ttl,
         not_before: None,
+        attempts: 0,
+        lease_ran_out: false,
     }
 }
 
@@ -107,6 +113,7 @@ pub fn wish(candidate: Candidate) -> TakeRequest {
         lease_until: NOW.plus(Duration::from_secs(40)),
         taken_ttl: NOW.floor_seconds().plus(Duration::from_secs(86_400)),
         default_deadline: NOW.floor_seconds().plus(Duration::from_secs(3600)),
+        alone: false,
         now: NOW,
     }
 }
@@ -135,5 +142,18 @@ pub fn claim(message_id: &str, now: Millis) -> Claim {
         owner: Uuid::new_v4(),
         message_id: message_id.to_owned(),
         until,
+        rate_full_at: None,
+    }
+}
+
+/// A release at the end of a turn that settled something.
+#[must_use]
+pub fn release(owner: Uuid, if_requested_is: Option<u64>, idle_turns: IdleTurns) -> Release {
+    Release {
+        owner,
+        if_requested_is,
+        idle_turns,
+        recovered: true,
+        rate_full_at: None,
     }
 }

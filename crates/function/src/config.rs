@@ -108,6 +108,7 @@ impl SweepTasks {
             wake: Wake::read(&mut env),
             settings: SweepSettings {
                 default_ttl: env.seconds(var::DEFAULT_TTL_SECONDS, 1),
+                expiry_bound: env.optional_seconds(var::EXPIRY_BOUND_SECONDS, 1),
                 max_attempts: env.number(var::MAX_ATTEMPTS, 1),
                 backoff: backoff(&mut env),
                 failure_retention: env.seconds(var::FAILURE_RETENTION_SECONDS, 0),

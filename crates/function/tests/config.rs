@@ -162,3 +162,41 @@ fn a_trigger_with_nothing_names_all_three() {
         ]
     );
 }
+
+#[test]
+fn a_rate_limit_is_read_with_its_burst() {
+    let rate = |changes: &[(&str, &str)]| process_tasks(changes).map(|config| config.settings.rate);
+    assert_eq!(rate(&[]).unwrap(), None);
+    for (per_second, burst, interval_ms, starts) in [
+        ("0.5", None, 2_000, 1),
+        ("2.5", None, 400, 3),
+        ("20", Some("1"), 50, 1),
+    ] {
+        let burst: &[_] = &burst.map_or_else(Vec::new, |burst| vec![("RATE_BURST", burst)]);
+        let changes = [&[("RATE_PER_SECOND", per_second)], burst].concat();
+        let limit = rate(&changes).unwrap().unwrap();
+        assert_eq!(limit.interval, Duration::from_millis(interval_ms));
+        assert_eq!(limit.burst.get(), starts, "{per_second}");
+    }
+    for (changes, part) in [
+        (
+            vec![("RATE_PER_SECOND", "0")],
+            "RATE_PER_SECOND is \"0\" and should be a decimal",
+        ),
+        (
+            vec![("RATE_PER_SECOND", "inf")],
+            "should be a decimal number",
+        ),
+        (
+            vec![("RATE_BURST", "5")],
+            "RATE_BURST has no meaning without RATE_PER_SECOND",
+        ),
+        (
+            vec![("RATE_PER_SECOND", "5"), ("RATE_BURST", "0")],
+            "RATE_BURST is \"0\" and should be a whole number from 1",
+        ),
+    ] {
+        let text = message(&rate(&changes).unwrap_err());
+        assert!(text.contains(part), "{part:?} is not in {text:?}");
+    }
+}

@@ -1,8 +1,10 @@
 //! The control item: who processes, and how many wake-ups were asked for.
 
+use std::time::Duration;
+
 use uuid::Uuid;
 
-use crate::time::Millis;
+use crate::time::{EpochSeconds, Millis};
 
 /// The control item as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +23,22 @@ pub struct Control {
     pub notified_by: Option<String>,
     /// Consecutive turns that settled nothing.
     pub idle_turns: u32,
+    /// Consecutive pauses because the downstream was busy: the next turn starts with one slot.
+    pub busy_pauses: u32,
+    /// When the rate limit's bucket is full again.
+    pub rate_full_at: Option<Millis>,
+    /// Tasks that were redriven, for the bound on the index's sort key.
+    pub redriven: Option<RedrivenTasks>,
+}
+
+/// Redriven tasks keep their `taskCreated`, so the bound on the index's sort key must not hide
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RedrivenTasks {
+    /// `taskCreated` of the oldest.
+    pub oldest: Millis,
+    /// When the last of them expires.
+    pub until: EpochSeconds,
 }
 
 /// Who processes.
@@ -53,6 +71,18 @@ impl Control {
         self.notified_until.is_some_and(|until| until > now)
             && self.notified_by.as_deref() != Some(event)
     }
+
+    /// The lower bound on `taskCreated` below which every task has expired, where no task
+    /// outlives its creation by more than `longest_expiry`: never above a redriven task that
+    /// may still be PENDING.
+    #[must_use]
+    pub fn created_bound(&self, longest_expiry: Duration, now: Millis) -> Millis {
+        let bound = now.minus(longest_expiry);
+        match self.redriven {
+            Some(redriven) if redriven.until.millis() > now => bound.min(redriven.oldest),
+            _ => bound,
+        }
+    }
 }
 
 /// A wish for the processor lease.
@@ -65,17 +95,29 @@ pub struct Claim {
     pub message_id: String,
     /// Until when.
     pub until: Millis,
+    /// Until this claim's holder says better, when the rate limit's bucket is full again:
+    /// what it may grant at most, so that one that dies leaves no full bucket behind.
+    pub rate_full_at: Option<Millis>,
 }
 
 /// The answer to a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Acquired {
-    /// The lease is ours; the item as it is now.
+    /// The lease is ours; the item as it was just before, but for the lease itself.
     Ours(Control),
     /// Another's lease is live.
     Held(ProcessorLease),
     /// The queue is paused until then.
     Paused(Millis),
+}
+
+/// The answer to a renewal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Renewed {
+    /// The lease is still ours; the item as it is now.
+    Ours(Control),
+    /// The lease is another's, or nobody's.
+    Lost,
 }
 
 /// A wish to give the processor lease up.
@@ -88,6 +130,10 @@ pub struct Release {
     pub if_requested_is: Option<u64>,
     /// What the turn does to the count of turns that settled nothing.
     pub idle_turns: IdleTurns,
+    /// Whether the turn ended otherwise than by a pause: the next turn starts with every slot.
+    pub recovered: bool,
+    /// When the rate limit's bucket is full again; `None` without a limit.
+    pub rate_full_at: Option<Millis>,
 }
 
 /// Rule 10's count.
@@ -100,18 +146,27 @@ pub enum IdleTurns {
 }
 
 /// The answer to a release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Released {
     /// The lease is given up.
     Done {
         /// Consecutive turns that settled nothing, this one included.
         idle_turns: u32,
     },
-    /// Still ours: a wake-up was requested in the meantime.
-    Requested {
-        /// The count as it is now.
-        requested: u64,
-    },
+    /// Still ours: a wake-up was requested in the meantime. The item as it is now.
+    Requested(Control),
     /// The lease is another's, or nobody's.
     NotOurs,
+}
+
+/// A wish that nobody processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// Until when.
+    pub until: Millis,
+    /// Why, for operators.
+    pub reason: String,
+    /// Whether it is for a busy downstream: the next turn then starts with one slot, and the
+    /// next such pause is longer.
+    pub busy: bool,
 }

@@ -13,6 +13,8 @@
 //! | [`process`] | the newest-first loop: one turn of `process-tasks` |
 //! | [`runner`] | what a task does: HTTP, Lambda, simulated, or your own |
 //! | [`sweep`] | what fell between: leases that ran out, wake-ups that were lost |
+//! | [`operate`] | what operators do: look, pause, resume, redrive, cancel, wake |
+//! | [`depth`] | how many tasks there are, and how old the oldest is |
 //! | [`store`] | where tasks live: DynamoDB, and memory for tests |
 //! | [`control`] | the control item, which names the one active processor |
 //! | [`notify`] | how a processor is woken: SNS |
@@ -28,7 +30,9 @@ pub mod backoff;
 pub mod causes;
 pub mod control;
 pub mod create;
+pub mod depth;
 pub mod notify;
+pub mod operate;
 pub mod process;
 pub mod runner;
 pub mod schema;

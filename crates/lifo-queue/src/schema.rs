@@ -29,6 +29,8 @@ pub const NOT_BEFORE: &str = "notBefore";
 pub const EXPIRES_AT: &str = "expiresAt";
 /// Identifies the put that created the item (S), so that its lost acknowledgement is recognised.
 pub const CREATE_TOKEN: &str = "createToken";
+/// The last take ran the task without neighbours (BOOL); absent otherwise.
+pub const ALONE: &str = "alone";
 /// Why the last attempt did not succeed (S, truncated).
 pub const LAST_ERROR: &str = "lastError";
 
@@ -51,6 +53,14 @@ pub const MESSAGE_ID: &str = "messageId";
 pub const PAUSED_UNTIL: &str = "pausedUntil";
 /// Control item: why the queue is paused (S).
 pub const PAUSE_REASON: &str = "pauseReason";
+/// Control item: consecutive pauses because the downstream was busy (N).
+pub const BUSY_PAUSES: &str = "busyPauses";
+/// Control item: when the rate limit's bucket is full again (N, milliseconds).
+pub const RATE_FULL_AT: &str = "rateFullAt";
+/// Control item: `taskCreated` of the oldest redriven task (N, milliseconds).
+pub const OLDEST_REDRIVEN: &str = "oldestRedriven";
+/// Control item: when the last redriven task expires (N, epoch **seconds**).
+pub const REDRIVEN_UNTIL: &str = "redrivenUntil";
 /// Control item: a notification is on its way until (N, milliseconds).
 pub const NOTIFIED_UNTIL: &str = "notifiedUntil";
 /// Control item: the event that published that notification (S).

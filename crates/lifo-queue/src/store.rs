@@ -7,23 +7,26 @@
 
 pub mod dynamodb;
 pub mod memory;
+mod operator;
 
 use std::error::Error;
 
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::control::{Acquired, Claim, Control, Release, Released};
+use crate::control::{Acquired, Claim, Control, Pause, Release, Released, Renewed};
 use crate::task::{
     GiveBack, Lease, LeaseToken, NewTask, Reclaim, Retention, Settlement, StatusKey, TakenTask,
     TaskId, Ttl,
 };
 use crate::time::{EpochSeconds, Millis};
 
-/// Everything the queue needs of a store.
-pub trait QueueStore: TaskStore + ControlStore {}
+pub use self::operator::{Cancelled, OperatorStore, Redrive, Redriven};
 
-impl<S: TaskStore + ControlStore> QueueStore for S {}
+/// Everything the queue needs of a store.
+pub trait QueueStore: TaskStore + ControlStore + OperatorStore {}
+
+impl<S: TaskStore + ControlStore + OperatorStore> QueueStore for S {}
 
 /// Tasks: each method is one transition of the state machine in [`task`](crate::task).
 #[async_trait]
@@ -32,8 +35,8 @@ pub trait TaskStore: Send + Sync {
     /// recognised by its create token and answered [`Inserted::Created`].
     async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError>;
 
-    /// One page of the index under PENDING, newest first. Expired tasks whose `ttl` is in
-    /// seconds are left out; the page may be stale by the index's lag.
+    /// One page of the index. Expired tasks whose `ttl` is in seconds are left out; the page may
+    /// be stale by the index's lag.
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError>;
 
     /// PENDING → TAKEN, if still PENDING, due and not expired. One attempt more, a new lease.
@@ -60,7 +63,8 @@ pub trait TaskStore: Send + Sync {
     /// One page of the index under TAKEN, newest first; it may be stale by the index's lag.
     async fn taken_page(&self, query: &PageQuery) -> Result<TakenPage, StoreError>;
 
-    /// TAKEN → PENDING or FAILURE, if this very lease still stands and ran out before `now`.
+    /// TAKEN → PENDING or FAILURE, if this very lease still stands and ran out before `now`;
+    /// to FAILURE only if the task ran alone ([`TakeRequest::alone`]).
     async fn reclaim(
         &self,
         lease: &Lease,
@@ -112,13 +116,13 @@ pub trait ControlStore: Send + Sync {
     async fn acquire(&self, claim: &Claim, now: Millis) -> Result<Acquired, StoreError>;
 
     /// Rule 2: a longer lease, if `owner` still has it.
-    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Written, StoreError>;
+    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Renewed, StoreError>;
 
     /// Rules 5 and 6: gives the lease up.
     async fn release(&self, release: &Release) -> Result<Released, StoreError>;
 
-    /// Nobody starts to process before `until`; never shortens a pause.
-    async fn pause(&self, until: Millis, reason: &str) -> Result<Written, StoreError>;
+    /// Nobody processes before the pause is over; never shortens a pause.
+    async fn pause(&self, pause: &Pause) -> Result<Written, StoreError>;
 }
 
 /// The answer to an insert.
@@ -144,12 +148,25 @@ pub enum Written {
 pub struct PageQuery {
     /// Which partition.
     pub status: StatusKey,
-    /// Where the previous page ended; `None` for the newest.
+    /// From which end.
+    pub order: Order,
+    /// Only tasks created at this moment or later; `None` for all. Older ones cost no reads.
+    pub created_from: Option<Millis>,
+    /// Where the previous page ended; `None` for the first.
     pub after: Option<Cursor>,
     /// At most so many items are evaluated.
     pub limit: u16,
     /// For leaving out what has expired.
     pub now: Millis,
+}
+
+/// From which end the index is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As the queue runs.
+    NewestFirst,
+    /// To measure the oldest.
+    OldestFirst,
 }
 
 /// Where a page of the index ended.
@@ -180,7 +197,7 @@ pub(crate) fn parse_number(digits: &str) -> Option<i64> {
         .or_else(|| digits.parse::<f64>().ok().map(|value| value.floor() as i64))
 }
 
-/// A page of the index, newest first.
+/// A page of the index, in the order that was asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     /// What the index says of each task.
@@ -200,6 +217,10 @@ pub struct Candidate {
     pub ttl: Ttl,
     /// It may not start before.
     pub not_before: Option<Millis>,
+    /// Attempts that counted so far.
+    pub attempts: u32,
+    /// Its last lease ran out, and the sweep returned it: it may have killed its process.
+    pub lease_ran_out: bool,
 }
 
 /// A page of the index under TAKEN.
@@ -233,6 +254,8 @@ pub struct TakeRequest {
     pub taken_ttl: EpochSeconds,
     /// The deadline of a task that has none.
     pub default_deadline: EpochSeconds,
+    /// Whether it will run without neighbours.
+    pub alone: bool,
     /// Now.
     pub now: Millis,
 }

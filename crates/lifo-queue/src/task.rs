@@ -8,6 +8,8 @@
 //! | TAKEN | PENDING | [`TaskStore::give_back`](crate::store::TaskStore::give_back), by [`GiveBack`] |
 //! | TAKEN | PENDING, FAILURE | [`TaskStore::reclaim`](crate::store::TaskStore::reclaim), by [`Reclaim`], once the lease ran out |
 //! | PENDING | FAILURE | [`TaskStore::quarantine`](crate::store::TaskStore::quarantine) |
+//! | FAILURE | PENDING | [`OperatorStore::redrive`](crate::store::OperatorStore::redrive) |
+//! | PENDING | – | [`OperatorStore::cancel`](crate::store::OperatorStore::cancel), or DynamoDB's time to live |
 //!
 //! Nothing else can be written down: [`Settlement`] has terminal targets only, and both it and
 //! [`GiveBack`] need a [`Lease`], which only a take hands out.

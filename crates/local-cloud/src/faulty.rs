@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use lifo_queue::control::{Acquired, Claim, Control, Release, Released};
+use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewed};
 use lifo_queue::store::{
-    ControlStore, Inserted, Page, PageQuery, QueueStore, StoreError, TakeOutcome, TakeRequest,
-    TakenPage, TaskStore, Written,
+    Cancelled, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore, Redrive,
+    Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
 };
 use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
@@ -166,7 +166,7 @@ impl ControlStore for FaultyStore {
         self.step("acquire", self.inner.acquire(claim, now)).await
     }
 
-    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Written, StoreError> {
+    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Renewed, StoreError> {
         self.step("renew", self.inner.renew(owner, until)).await
     }
 
@@ -174,7 +174,22 @@ impl ControlStore for FaultyStore {
         self.step("release", self.inner.release(release)).await
     }
 
-    async fn pause(&self, until: Millis, reason: &str) -> Result<Written, StoreError> {
-        self.step("pause", self.inner.pause(until, reason)).await
+    async fn pause(&self, pause: &Pause) -> Result<Written, StoreError> {
+        self.step("pause", self.inner.pause(pause)).await
+    }
+}
+
+#[async_trait]
+impl OperatorStore for FaultyStore {
+    async fn redrive(&self, redrive: &Redrive, now: Millis) -> Result<Redriven, StoreError> {
+        self.step("redrive", self.inner.redrive(redrive, now)).await
+    }
+
+    async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+        self.step("cancel", self.inner.cancel(task)).await
+    }
+
+    async fn resume(&self) -> Result<(), StoreError> {
+        self.step("resume", self.inner.resume()).await
     }
 }

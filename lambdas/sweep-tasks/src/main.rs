@@ -53,6 +53,9 @@ impl Handler for Sweep {
             woke = report.woke,
             adopted = report.adopted,
             complete = report.complete,
+            pending = %report.pending,
+            oldest_pending_ms = report.oldest_pending_ms,
+            taken = %report.taken,
             "sweep"
         );
         self.metrics.emit(&report);

@@ -119,6 +119,7 @@ impl World {
             task_timeout: Duration::from_secs(5),
             deadline_margin: Duration::from_secs(1),
             slots: 4,
+            rate: None,
             max_attempts: 5,
             max_busy_returns: 20,
             backoff: Backoff {
@@ -132,6 +133,7 @@ impl World {
             clock_skew: Duration::from_secs(2),
             retention: RETENTION,
             default_ttl: Duration::from_secs(3_600),
+            expiry_bound: None,
             notification_marker: Duration::from_secs(10),
             pause: Duration::from_secs(60),
         };
@@ -156,6 +158,7 @@ impl World {
         );
         let settings = SweepSettings {
             default_ttl: Duration::from_secs(3_600),
+            expiry_bound: None,
             max_attempts: 5,
             backoff: Backoff {
                 base: Duration::ZERO,

@@ -1,14 +1,16 @@
 //! Sweeps on the in-memory store, on tokio's paused clock.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use conformance::{NOW, claim, insert, new_task, take};
 use lifo_queue::backoff::Backoff;
+use lifo_queue::control::Pause;
+use lifo_queue::depth::Depth;
 use lifo_queue::notify::WakeReason;
 use lifo_queue::store::memory::MemoryStore;
-use lifo_queue::store::{ControlStore, TaskStore, Written};
+use lifo_queue::store::{ControlStore, TakeOutcome, TaskStore, Written};
 use lifo_queue::sweep::{SweepReport, SweepSettings, Sweeper};
 use lifo_queue::task::{Settlement, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, TokioClock};
@@ -17,6 +19,7 @@ use local_cloud::topics::Topics;
 
 const SETTINGS: SweepSettings = SweepSettings {
     default_ttl: Duration::from_secs(3_600),
+    expiry_bound: None,
     max_attempts: 2,
     backoff: Backoff {
         base: Duration::from_secs(1),
@@ -100,6 +103,7 @@ async fn the_last_lease_that_ran_out_is_a_failure() {
         let mut wish = conformance::wish(conformance::candidate("killer"));
         wish.now = world.clock.now();
         wish.lease_until = wish.now.plus(LEASE);
+        wish.alone = true;
         world.store.take(&wish).await.unwrap();
         tokio::time::sleep(Duration::from_secs(60)).await;
         let report = world.sweep().await;
@@ -122,16 +126,83 @@ async fn the_last_lease_that_ran_out_is_a_failure() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_neighbour_of_a_killer_gets_one_start_more_alone() {
+    let world = World::start();
+    insert(&*world.store, &["neighbour"]).await;
+    for (alone, expected) in [(false, 1), (false, 2), (true, 3)] {
+        let mut wish = conformance::wish(conformance::candidate("neighbour"));
+        wish.now = world.clock.now();
+        wish.lease_until = wish.now.plus(LEASE);
+        wish.alone = alone;
+        let taken = world.store.take(&wish).await.unwrap();
+        let TakeOutcome::Won(taken) = taken else {
+            panic!("{taken:?}")
+        };
+        assert_eq!(taken.task.attempt, expected);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let report = world.sweep().await;
+        assert_eq!(
+            (report.returned, report.failed),
+            (u32::from(!alone), u32::from(alone))
+        );
+        tokio::time::sleep(Duration::from_secs(60)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_measured_and_expired_tasks_do_not_count() {
+    let world = World::start();
+    for n in 0..2_500 {
+        let mut task = new_task(&format!("t{n}"), n);
+        if n < 500 {
+            task.expires_at = NOW.floor_seconds();
+        }
+        world.store.insert(&task).await.unwrap();
+    }
+    take(&*world.store, "t2000").await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let report = world.sweep().await;
+    let exact = |count| Depth { count, exact: true };
+    assert_eq!((report.pending, report.taken), (exact(1_999), exact(1)));
+    assert_eq!(report.oldest_pending_ms, Some(2_500));
+}
+
+#[tokio::test(start_paused = true)]
+async fn beyond_ten_thousand_the_depth_is_a_lower_bound_and_the_oldest_is_found_from_its_end() {
+    let world = World::start();
+    for n in 0..12_100 {
+        let mut task = new_task(&format!("t{n}"), n);
+        if n < 1_100 {
+            task.expires_at = NOW.floor_seconds();
+        }
+        world.store.insert(&task).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(13)).await;
+    let report = world.sweep().await;
+    let capped = Depth {
+        count: 10_000,
+        exact: false,
+    };
+    assert_eq!((report.pending, report.complete), (capped, false));
+    assert_eq!(report.pending.to_string(), "at least 10000");
+    assert_eq!(report.oldest_pending_ms, Some(13_000 - 1_100));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_sweep_wakes_only_when_nobody_is_awake_and_something_is_due() {
     let world = World::start();
-    assert_eq!(
-        world.sweep().await,
-        SweepReport {
-            pages: 2,
-            complete: true,
-            ..Default::default()
-        }
-    );
+    let nothing = Depth {
+        count: 0,
+        exact: true,
+    };
+    let expected = SweepReport {
+        pages: 2,
+        complete: true,
+        pending: nothing,
+        taken: nothing,
+        ..SweepReport::default()
+    };
+    assert_eq!(world.sweep().await, expected);
     insert(&*world.store, &["due"]).await;
     world
         .store
@@ -143,7 +214,13 @@ async fn a_sweep_wakes_only_when_nobody_is_awake_and_something_is_due() {
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert!(world.sweep().await.woke);
     let until = world.clock.now().plus(Duration::from_secs(300));
-    world.store.pause(until, "maintenance").await.unwrap();
+    let reason = "maintenance".to_owned();
+    let pause = Pause {
+        until,
+        reason,
+        busy: false,
+    };
+    world.store.pause(&pause).await.unwrap();
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(!world.sweep().await.woke, "paused");
     tokio::time::sleep(Duration::from_secs(240)).await;

@@ -1,6 +1,9 @@
 //! Configuration of `process-tasks`.
 
-use lifo_queue::process::ProcessSettings;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use lifo_queue::process::{ProcessSettings, RateLimit};
 use lifo_queue::runner::config::RunnerConfig;
 use lifo_queue::task::Retention;
 
@@ -57,6 +60,7 @@ fn settings(env: &mut Reader<'_>) -> ProcessSettings {
         task_timeout: env.millis(var::TASK_TIMEOUT_MS, 1),
         deadline_margin: env.millis(var::DEADLINE_MARGIN_MS, 0),
         slots: env.number(var::TASK_SLOTS, 1),
+        rate: rate(env),
         max_attempts: env.number(var::MAX_ATTEMPTS, 1),
         max_busy_returns: env.number(var::MAX_BUSY_RETURNS, 0),
         backoff: super::backoff(env),
@@ -70,7 +74,30 @@ fn settings(env: &mut Reader<'_>) -> ProcessSettings {
             failure: env.seconds(var::FAILURE_RETENTION_SECONDS, 0),
         },
         default_ttl: env.seconds(var::DEFAULT_TTL_SECONDS, 1),
+        expiry_bound: env.optional_seconds(var::EXPIRY_BOUND_SECONDS, 1),
         notification_marker: env.millis(var::NOTIFICATION_MARKER_MS, 0),
         pause: env.millis(var::PAUSE_MS, 1),
     }
+}
+
+/// The rate limit, if there is one. Without `RATE_BURST` one second's starts may come at once.
+fn rate(env: &mut Reader<'_>) -> Option<RateLimit> {
+    let per_second = env.optional_rate(var::RATE_PER_SECOND);
+    let burst: Option<NonZeroU32> = env.optional_number(var::RATE_BURST, NonZeroU32::MIN);
+    env.check(
+        per_second.is_some() || burst.is_none(),
+        var::RATE_BURST,
+        "has no meaning without RATE_PER_SECOND; set that, or remove this",
+    );
+    let per_second = per_second?;
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positive, and saturates"
+    )]
+    let one_second = NonZeroU32::new(per_second.ceil() as u32).unwrap_or(NonZeroU32::MIN);
+    Some(RateLimit {
+        interval: Duration::from_secs_f64(per_second.recip()),
+        burst: burst.unwrap_or(one_second),
+    })
 }

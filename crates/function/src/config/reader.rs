@@ -8,6 +8,12 @@ use serde::de::DeserializeOwned;
 
 use super::variable::Variable;
 
+/// About two a day.
+const SLOWEST_RATE: f64 = 0.000_02;
+
+/// Far beyond what a table bears.
+const FASTEST_RATE: f64 = 1_000_000.0;
+
 /// Reads variables one by one. A variable that is missing or wrong is noted and a placeholder
 /// returned in its place; [`finish`](Self::finish) hands the configuration out only if nothing
 /// was noted, so no placeholder is ever used.
@@ -106,6 +112,25 @@ impl<'a> Reader<'a> {
         let text = self.find(variable)?;
         let seconds = self.parsed(variable, text, |text| whole(&text, min))?;
         Some(Duration::from_secs(seconds.into()))
+    }
+
+    /// A whole number that is not below `min`, in a variable that may be left out.
+    pub fn optional_number<N>(&mut self, variable: Variable, min: N) -> Option<N>
+    where
+        N: FromStr + PartialOrd + fmt::Display + Copy,
+    {
+        let text = self.find(variable)?;
+        self.parsed(variable, text, |text| whole(&text, min))
+    }
+
+    /// A rate a second: a decimal number from one a day to a million, in a variable that may be
+    /// left out.
+    pub fn optional_rate(&mut self, variable: Variable) -> Option<f64> {
+        let text = self.find(variable)?;
+        self.parsed(variable, text, |text| match text.parse::<f64>() {
+            Ok(rate) if (SLOWEST_RATE..=FASTEST_RATE).contains(&rate) => Ok(rate),
+            _ => Err(wrong(&text, "a decimal number from 0.00002 to 1000000")),
+        })
     }
 
     /// A value as JSON; `placeholder` stands in for it when it cannot be read.

@@ -50,6 +50,11 @@ counters! {
     LEASES_RETURNED = "LeasesReturned": "Tasks whose lease ran out and that went back to PENDING.",
     LEASES_FAILED = "LeasesFailed": "Tasks whose last lease ran out: FAILURE.",
     TASKS_ADOPTED = "TasksAdopted": "Foreign writers' tasks whose `ttl` was set or corrected.",
+    SWEEPS = "Sweeps": "Sweeps that came to their end: an alarm when they stay away.",
+    PENDING_TASKS = "PendingTasks": "Tasks that wait, expired ones not counted; exact up to 10,000.",
+    PENDING_TASKS_CAPPED = "PendingTasksCapped": "1 when there are more than `PendingTasks` says.",
+    TAKEN_TASKS = "TakenTasks": "Leases that stand, run out or not.",
+    OLDEST_PENDING_SECONDS = "OldestPendingSeconds": "Age of the oldest task that waits, in seconds: an alarm.",
 }
 
 /// The metrics of one process.
@@ -72,6 +77,10 @@ impl Metrics {
         for name in NAMES {
             ::metrics::describe_counter!(*name, ::metrics::Unit::Count, "");
         }
+        for name in [PENDING_TASKS, PENDING_TASKS_CAPPED, TAKEN_TASKS] {
+            ::metrics::describe_gauge!(name, ::metrics::Unit::Count, "");
+        }
+        ::metrics::describe_gauge!(OLDEST_PENDING_SECONDS, ::metrics::Unit::Seconds, "");
         Ok(Self {
             collector,
             level: super::level(),
@@ -111,6 +120,11 @@ pub struct AlreadyInstalled(String);
 pub trait Counted {
     /// The metrics' names and by how much each grew.
     fn counts(&self) -> Vec<(&'static str, u64)>;
+
+    /// Metrics that are measured rather than counted.
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 }
 
 fn count(counted: &impl Counted) {
@@ -118,6 +132,9 @@ fn count(counted: &impl Counted) {
         if by > 0 {
             ::metrics::counter!(name).increment(by);
         }
+    }
+    for (name, value) in counted.gauges() {
+        ::metrics::gauge!(name).set(value);
     }
 }
 
@@ -155,6 +172,21 @@ impl Counted for SweepReport {
             (LEASES_RETURNED, self.returned.into()),
             (LEASES_FAILED, self.failed.into()),
             (TASKS_ADOPTED, self.adopted.into()),
+            (SWEEPS, 1),
+        ]
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+        let seconds = self.oldest_pending_ms.unwrap_or(0) as f64 / 1_000.0;
+        vec![
+            (PENDING_TASKS, self.pending.count.into()),
+            (
+                PENDING_TASKS_CAPPED,
+                f64::from(u8::from(!self.pending.exact)),
+            ),
+            (TAKEN_TASKS, self.taken.count.into()),
+            (OLDEST_PENDING_SECONDS, seconds),
         ]
     }
 }

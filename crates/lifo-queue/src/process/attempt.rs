@@ -9,6 +9,7 @@ use futures::FutureExt;
 use tokio::sync::watch;
 
 use super::ProcessSettings;
+use crate::backoff::Backoff;
 use crate::causes;
 use crate::runner::{Outcome, TaskRunner};
 use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest, Written};
@@ -19,8 +20,15 @@ use crate::time::{Clock, EpochSeconds, Millis};
 /// sweep failed for longer.
 const TAKEN_TTL_MARGIN: Duration = Duration::from_secs(86_400);
 
-/// The shortest and longest wait of a task that met a busy downstream which named none.
-const BUSY_WAIT: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(2));
+/// The shortest wait of a task that met a busy downstream which named none.
+const SHORTEST_BUSY_WAIT: Duration = Duration::from_millis(200);
+
+/// What is drawn on top: more with each busy answer to the same task, so that the next probe of
+/// the downstream is made with another.
+const BUSY_WAIT: Backoff = Backoff {
+    base: Duration::from_secs(2),
+    max: Duration::from_secs(15),
+};
 
 /// What every attempt needs.
 pub(super) struct Attempts {
@@ -89,11 +97,11 @@ enum Verdict {
 
 impl Attempts {
     /// Takes the task and, if it is ours, runs and settles it.
-    pub(super) async fn attempt(self: Arc<Self>, candidate: Candidate) -> Attempted {
+    pub(super) async fn attempt(self: Arc<Self>, candidate: Candidate, alone: bool) -> Attempted {
         let task = candidate.id.clone();
         let mut start_age = None;
         let mut downstream = Downstream::Unknown;
-        let end = match self.take(candidate).await {
+        let end = match self.take(candidate, alone).await {
             Ok(TakeOutcome::Won(taken)) => {
                 start_age = Some(self.clock.now().since(taken.task.task_created));
                 let outcome = self.run(&taken).await;
@@ -124,7 +132,7 @@ impl Attempts {
         }
     }
 
-    async fn take(&self, candidate: Candidate) -> Result<TakeOutcome, StoreError> {
+    async fn take(&self, candidate: Candidate, alone: bool) -> Result<TakeOutcome, StoreError> {
         let token = LeaseToken::fresh();
         let settings = &self.settings;
         // The same token at every repetition: if an earlier one was carried out, the store
@@ -138,6 +146,7 @@ impl Attempts {
                 lease_until,
                 taken_ttl: lease_until.ceil_seconds().plus(TAKEN_TTL_MARGIN),
                 default_deadline: now.ceil_seconds().plus(settings.default_ttl),
+                alone,
                 now,
             };
             async move { self.store.take(&request).await }
@@ -244,8 +253,7 @@ impl Attempts {
         if returns >= self.settings.max_busy_returns {
             return self.retry(taken, reason, Why::Busy);
         }
-        let (shortest, longest) = BUSY_WAIT;
-        let jitter = || shortest + (longest - shortest).mul_f64(fastrand::f64());
+        let jitter = || SHORTEST_BUSY_WAIT + BUSY_WAIT.draw(returns.saturating_add(1));
         let wait = retry_after
             .unwrap_or_else(jitter)
             .min(self.settings.backoff.max);

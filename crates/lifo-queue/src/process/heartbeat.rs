@@ -1,4 +1,5 @@
-//! Keeps the processor lease (rule 2): renews it at every beat, and tells when it is lost.
+//! Keeps the processor lease (rule 2): renews it at every beat, tells when it is lost, and
+//! brings what operators wrote to the control item meanwhile.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,14 +9,15 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::causes;
-use crate::store::{QueueStore, Written};
+use crate::control::{Control, Renewed};
+use crate::store::QueueStore;
 use crate::time::{Clock, Millis};
 
 /// What is known of the lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
-    /// Ours until then, at least.
-    Until(Millis),
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Held {
+    /// Ours until then, at least; and the control item as it was then.
+    Until(Millis, Control),
     /// Another's.
     Lost,
 }
@@ -25,6 +27,8 @@ pub(super) enum Held {
 pub(super) enum LeaseState {
     /// Ours.
     Ours,
+    /// Ours, but the queue was paused.
+    Paused,
     /// Not renewed in time: perhaps nobody's, so nobody may be awake.
     RanOut,
     /// Another's, who looks again before it rests.
@@ -32,6 +36,7 @@ pub(super) enum LeaseState {
 }
 
 pub(super) struct Heartbeat {
+    tell: watch::Sender<Held>,
     held: watch::Receiver<Held>,
     beats: JoinHandle<()>,
 }
@@ -46,21 +51,40 @@ pub(super) struct Beat {
 }
 
 impl Heartbeat {
-    /// Starts to beat; the lease was acquired until `until`.
-    pub(super) fn start(beat: Beat, until: Millis) -> Self {
-        let (tell, held) = watch::channel(Held::Until(until));
-        let beats = tokio::spawn(async move { beat.run(&tell).await });
-        Self { held, beats }
+    /// Starts to beat; the lease was acquired until `until`, when the item was `control`.
+    pub(super) fn start(beat: Beat, until: Millis, control: Control) -> Self {
+        let (tell, held) = watch::channel(Held::Until(until, control));
+        let sender = tell.clone();
+        let beats = tokio::spawn(async move { beat.run(&sender).await });
+        Self { tell, held, beats }
     }
 
     /// What is known of the lease now. A renewal that got no answer is tried again at the next
     /// beat; meanwhile the lease is ours only until it runs out.
     pub(super) fn lease(&self, now: Millis) -> LeaseState {
-        match *self.held.borrow() {
-            Held::Until(until) if until > now => LeaseState::Ours,
-            Held::Until(_) => LeaseState::RanOut,
+        match &*self.held.borrow() {
+            Held::Until(until, _) if *until <= now => LeaseState::RanOut,
+            Held::Until(_, control) if control.is_paused(now) => LeaseState::Paused,
+            Held::Until(..) => LeaseState::Ours,
             Held::Lost => LeaseState::Others,
         }
+    }
+
+    /// The lower bound on `taskCreated`, by what is known of redriven tasks.
+    pub(super) fn created_bound(&self, longest_expiry: Duration, now: Millis) -> Option<Millis> {
+        match &*self.held.borrow() {
+            Held::Until(_, control) => Some(control.created_bound(longest_expiry, now)),
+            Held::Lost => None,
+        }
+    }
+
+    /// Takes in the control item as another call brought it.
+    pub(super) fn learn(&self, control: Control) {
+        self.tell.send_modify(|held| {
+            if let Held::Until(_, known) = held {
+                *known = control;
+            }
+        });
     }
 
     /// Returns when the lease was seen to be another's.
@@ -98,8 +122,8 @@ impl Beat {
             tokio::time::sleep(self.interval).await;
             let until = self.clock.now().plus(self.lease);
             match self.store.renew(self.owner, until).await {
-                Ok(Written::Done) => drop(tell.send_replace(Held::Until(until))),
-                Ok(Written::Lost) => {
+                Ok(Renewed::Ours(control)) => drop(tell.send_replace(Held::Until(until, control))),
+                Ok(Renewed::Lost) => {
                     tracing::warn!(owner = %self.owner, "the processor lease is another's now");
                     tell.send_replace(Held::Lost);
                     return;

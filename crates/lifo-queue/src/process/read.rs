@@ -5,13 +5,15 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 use super::select::Wanted;
-use crate::store::{Page, PageQuery, QueueStore, StoreError};
+use crate::store::{Order, Page, PageQuery, QueueStore, StoreError};
 use crate::task::TaskStatus;
 use crate::time::{Clock, Millis};
 
 pub(super) struct Reads {
     store: Arc<dyn QueueStore>,
     clock: Arc<dyn Clock>,
+    /// Tasks created before this are not asked for.
+    pub(super) created_from: Option<Millis>,
     ahead: Option<Ahead>,
     /// Pages asked for.
     pub(super) queries: u32,
@@ -38,6 +40,7 @@ impl Reads {
         Self {
             store,
             clock,
+            created_from: None,
             ahead: None,
             queries: 0,
         }
@@ -51,6 +54,8 @@ impl Reads {
         self.queries += 1;
         let query = PageQuery {
             status: TaskStatus::Pending.into(),
+            order: Order::NewestFirst,
+            created_from: self.created_from,
             after: wanted.after.clone(),
             limit: wanted.limit,
             now,

@@ -16,8 +16,17 @@ use crate::time::Millis;
 /// index must not make every page too old to use.
 pub const MAX_PAGE_AGE: Duration = Duration::from_millis(100);
 
-/// The largest page: further pages are always this large.
-pub const MAX_PAGE: u16 = 100;
+/// The largest head: the newest page, which is read again and again.
+pub const MAX_HEAD: u16 = 100;
+
+/// How large further pages are: one page of the index's small items is far below DynamoDB's
+/// limit of 1 MB an answer.
+pub const DEEP_PAGE: u16 = 1_000;
+
+/// Further pages are read at most this often, so that a backlog of tasks that are not due costs
+/// a bounded number of reads. An older task behind `n` of them so waits for
+/// `n / DEEP_PAGE × DEEP_PAGE_PAUSE` at most, beside the reads themselves.
+pub const DEEP_PAGE_PAUSE: Duration = Duration::from_millis(100);
 
 /// What to do next.
 #[derive(Debug, PartialEq)]
@@ -80,7 +89,7 @@ pub(super) struct Selector {
 impl Selector {
     /// A selector for a processor with this many slots.
     pub(super) fn new(slots: u16) -> Self {
-        let smallest_page = slots.clamp(1, MAX_PAGE);
+        let smallest_page = slots.clamp(1, MAX_HEAD);
         Self {
             head: None,
             deep: None,
@@ -117,7 +126,7 @@ impl Selector {
         match self.next_beyond_head() {
             Some(cursor) => Step::Read(Wanted {
                 after: Some(cursor),
-                limit: MAX_PAGE,
+                limit: DEEP_PAGE,
             }),
             None => self.exhausted(),
         }
@@ -142,7 +151,7 @@ impl Selector {
         let limit = self
             .used
             .saturating_mul(2)
-            .clamp(self.smallest_page, MAX_PAGE);
+            .clamp(self.smallest_page, MAX_HEAD);
         Wanted { after: None, limit }
     }
 
@@ -211,6 +220,13 @@ impl Selector {
     /// Leaves a task alone until `until`, whatever the index says of it.
     pub(super) fn skip(&mut self, task: TaskId, until: Millis) {
         self.skip.insert(task, until);
+    }
+
+    /// Forgets the pages at hand, because time passes before the next is taken from them. The
+    /// pass goes on where it was.
+    pub(super) fn let_go(&mut self) {
+        self.head = None;
+        self.deep = None;
     }
 
     fn exhausted(&mut self) -> Step {

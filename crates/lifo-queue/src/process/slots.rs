@@ -11,6 +11,9 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// The longest wait between two probes of a busy downstream.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
+/// Busy bursts in a row after which the queue should pause.
+const PROBES_TO_PAUSE: u32 = 8;
+
 /// Answers of one burst count once: those that come this soon after a decrease were sent before
 /// it.
 const ONE_BURST: Duration = Duration::from_millis(100);
@@ -22,6 +25,8 @@ pub(super) struct Slots {
     busy_in_a_row: u32,
     decreased: Option<Millis>,
     wait_until: Option<Millis>,
+    /// The latest moment that the downstream itself has named, since it last had room.
+    retry_after: Option<Millis>,
 }
 
 impl Slots {
@@ -34,7 +39,30 @@ impl Slots {
             busy_in_a_row: 0,
             decreased: None,
             wait_until: None,
+            retry_after: None,
         }
+    }
+
+    /// Starts with one slot, after a pause: it probes.
+    pub(super) fn probing(max: u16) -> Self {
+        Self {
+            limit: 1.0,
+            ..Self::new(max)
+        }
+    }
+
+    /// Whether the downstream has been busy for so long that waiting for it within the turn is
+    /// worth little: some ten seconds of slower and slower probes, or it said so itself.
+    pub(super) fn is_congested(&self, now: Millis) -> bool {
+        self.busy_in_a_row >= PROBES_TO_PAUSE
+            || self
+                .retry_after
+                .is_some_and(|at| at.since(now) > LONGEST_WAIT)
+    }
+
+    /// Until when the downstream wants to be left alone, if it said so.
+    pub(super) fn retry_after(&self) -> Option<Millis> {
+        self.retry_after
     }
 
     /// Whether one more task may start beside those that run.
@@ -61,6 +89,7 @@ impl Slots {
     /// The downstream had room: one slot more for each round of answers.
     pub(super) fn succeeded(&mut self) {
         self.busy_in_a_row = 0;
+        self.retry_after = None;
         self.limit = (self.limit + 1.0 / self.limit).min(self.max);
     }
 
@@ -75,6 +104,7 @@ impl Slots {
         }
         let doubled = FIRST_WAIT * 2_u32.pow(self.busy_in_a_row.saturating_sub(1).min(10));
         let wait = retry_after.unwrap_or_else(|| doubled.mul_f64(0.5 + jitter / 2.0));
+        self.retry_after = self.retry_after.max(retry_after.map(|wait| now.plus(wait)));
         let until = now.plus(wait.min(LONGEST_WAIT));
         self.wait_until = Some(self.wait_until.map_or(until, |there| there.max(until)));
     }

@@ -1,5 +1,7 @@
 //! The loop of a turn: rules 4, 5 and 7.
 
+mod empty;
+mod pause;
 mod record;
 
 use std::collections::HashSet;
@@ -12,14 +14,16 @@ use uuid::Uuid;
 
 use super::Processor;
 use super::attempt::{Attempted, Attempts};
+use super::ending::Stopped;
 use super::heartbeat::{Beat, Heartbeat, LeaseState};
+use super::rate::Rate;
 use super::read::{Read, Reads};
-use super::select::{Pass, Selector, Step};
+use super::select::{DEEP_PAGE_PAUSE, Selector, Step, Wanted};
 use super::slots::Slots;
 use super::summary::TurnSummary;
 use crate::causes;
-use crate::control::{IdleTurns, Release, Released};
-use crate::store::{StoreError, Written};
+use crate::control::{Control, Pause};
+use crate::store::{Candidate, StoreError};
 use crate::task::TaskId;
 use crate::time::Millis;
 
@@ -32,9 +36,6 @@ const MAX_FAILED_READS: u32 = 3;
 /// How long a task is left alone after its step failed: longer each time would be kinder, but
 /// a turn is short.
 const AFTER_STORE_ERROR: Duration = Duration::from_secs(10);
-
-/// Distinct tasks in a row that the downstream must refuse before the queue pauses.
-const REFUSALS_TO_PAUSE: usize = 3;
 
 /// Why the loop ended.
 #[derive(Debug)]
@@ -51,6 +52,16 @@ pub(super) enum TurnEnd {
     Failed(StoreError),
 }
 
+/// Whether one more task may start.
+enum Gate {
+    Open,
+    /// Not before this moment, or before a run ends.
+    Wait(Millis),
+    /// The loop ends.
+    End(TurnEnd),
+    Pause(Pause),
+}
+
 pub(super) struct Turn<'a> {
     processor: &'a Processor,
     owner: Uuid,
@@ -60,11 +71,21 @@ pub(super) struct Turn<'a> {
     selector: Selector,
     reads: Reads,
     slots: Slots,
+    rate: Rate,
     attempts: Arc<Attempts>,
     cut_off: watch::Sender<bool>,
     running: JoinSet<Attempted>,
     summary: TurnSummary,
+    /// Tasks that met a downstream which refuses us, since it last answered.
     refused: HashSet<TaskId>,
+    /// Tasks that met a busy downstream, since it last had room.
+    busy: HashSet<TaskId>,
+    /// Pauses before this turn for a busy downstream.
+    busy_pauses: u32,
+    /// What runs has no neighbours, and gets none.
+    alone: bool,
+    /// When the index may be read beyond the head again.
+    next_deep: Millis,
     /// Since when the queue has looked empty.
     empty_since: Option<Millis>,
     failed_reads: u32,
@@ -77,7 +98,7 @@ impl<'a> Turn<'a> {
     pub(super) fn start(
         processor: &'a Processor,
         owner: Uuid,
-        seen: u64,
+        control: Control,
         lease_until: Millis,
         deadline: Option<Millis>,
     ) -> Self {
@@ -95,14 +116,21 @@ impl<'a> Turn<'a> {
             lease: settings.processor_lease,
             interval: settings.heartbeat,
         };
+        let slots = match control.busy_pauses {
+            0 => Slots::new(settings.slots),
+            _ => Slots::probing(settings.slots),
+        };
+        let clock = processor.clock.clone();
         Self {
             processor,
             owner,
-            seen,
-            heartbeat: Heartbeat::start(beat, lease_until),
+            seen: control.requested,
+            rate: Rate::start(settings.rate, control.rate_full_at, clock),
+            busy_pauses: control.busy_pauses,
+            heartbeat: Heartbeat::start(beat, lease_until, control),
             selector: Selector::new(settings.slots),
             reads: Reads::new(processor.store.clone(), processor.clock.clone()),
-            slots: Slots::new(settings.slots),
+            slots,
             attempts: Arc::new(Attempts {
                 store: processor.store.clone(),
                 runner: processor.runner.clone(),
@@ -114,6 +142,9 @@ impl<'a> Turn<'a> {
             running: JoinSet::new(),
             summary: TurnSummary::default(),
             refused: HashSet::new(),
+            busy: HashSet::new(),
+            alone: false,
+            next_deep: now,
             empty_since: None,
             failed_reads: 0,
             gave_back: false,
@@ -135,37 +166,18 @@ impl<'a> Turn<'a> {
                 return end;
             }
             let now = self.now();
-            match self.heartbeat.lease(now) {
-                LeaseState::Ours => {}
-                LeaseState::Others => return TurnEnd::LeaseLost,
-                // Nobody may be awake: call on, as at the end of the time (rule 6).
-                LeaseState::RanOut => return TurnEnd::TimeUp,
-            }
-            if now >= self.stop_taking {
-                return TurnEnd::TimeUp;
-            }
-            if self.refused.len() >= REFUSALS_TO_PAUSE {
-                return self.pause(now).await;
-            }
-            if !self.slots.is_open(self.running.len(), now) {
-                let wake = self.slots.wait_until().filter(|at| *at > now);
-                self.wait(wake.unwrap_or(self.stop_taking)).await;
-                continue;
+            match self.gate(now) {
+                Gate::Open => {}
+                Gate::Wait(until) => {
+                    self.wait(until).await;
+                    continue;
+                }
+                Gate::End(end) => return end,
+                Gate::Pause(pause) => return self.pause(&pause).await,
             }
             let ended = match self.selector.next(now) {
-                Step::Take(candidate) => {
-                    // Until it ended nobody else in this turn may try it.
-                    self.selector.skip(candidate.id.clone(), Millis::MAX);
-                    self.running.spawn(self.attempts.clone().attempt(candidate));
-                    if let Some(wanted) = self.selector.read_ahead() {
-                        self.reads.start(wanted, now);
-                    }
-                    None
-                }
-                Step::Read(wanted) => match self.reads.next(wanted, now).await {
-                    Some(read) => self.take_in(read).await,
-                    None => None,
-                },
+                Step::Take(task) => self.start_attempt(task, now).await,
+                Step::Read(wanted) => self.read(wanted, now).await,
                 Step::Exhausted(pass) => self.nothing_to_take(pass, now).await,
             };
             if let Some(end) = ended {
@@ -174,11 +186,87 @@ impl<'a> Turn<'a> {
         }
     }
 
+    fn gate(&mut self, now: Millis) -> Gate {
+        match self.heartbeat.lease(now) {
+            LeaseState::Ours => {}
+            LeaseState::Paused => return Gate::End(TurnEnd::Paused),
+            LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),
+            // Nobody may be awake: call on, as at the end of the time (rule 6).
+            LeaseState::RanOut => return Gate::End(TurnEnd::TimeUp),
+        }
+        if now >= self.stop_taking {
+            return Gate::End(TurnEnd::TimeUp);
+        }
+        if let Some(pause) = self.wants_pause(now) {
+            return Gate::Pause(pause);
+        }
+        self.alone = self.alone && !self.running.is_empty();
+        if self.alone {
+            return Gate::Wait(self.stop_taking);
+        }
+        if !self.slots.is_open(self.running.len(), now) {
+            let wake = self.slots.wait_until().filter(|at| *at > now);
+            return Gate::Wait(wake.unwrap_or(self.stop_taking));
+        }
+        match self.rate.grant(now) {
+            Ok(()) => Gate::Open,
+            Err(again) => Gate::Wait(again),
+        }
+    }
+
+    /// Starts the task's attempt. One that must run alone waits until nothing else runs; what is
+    /// newest then is asked anew.
+    async fn start_attempt(&mut self, task: Candidate, now: Millis) -> Option<TurnEnd> {
+        let alone = self.processor.settings.must_run_alone(&task);
+        if alone && !self.running.is_empty() {
+            self.selector.let_go();
+            self.wait(self.stop_taking).await;
+            return None;
+        }
+        self.alone = alone;
+        self.rate.used();
+        // Until it ended nobody else in this turn may try it.
+        self.selector.skip(task.id.clone(), Millis::MAX);
+        self.running
+            .spawn(self.attempts.clone().attempt(task, alone));
+        if let Some(wanted) = self.selector.read_ahead() {
+            self.bound_reads(now);
+            self.reads.start(wanted, now);
+        }
+        None
+    }
+
+    /// Reads a page that is needed now; one beyond the head not too soon after the last.
+    async fn read(&mut self, wanted: Wanted, now: Millis) -> Option<TurnEnd> {
+        if wanted.after.is_some() {
+            if now < self.next_deep {
+                self.wait(self.next_deep).await;
+                return None;
+            }
+            self.next_deep = now.plus(DEEP_PAGE_PAUSE);
+        }
+        self.bound_reads(now);
+        let read = self.reads.next(wanted, now).await?;
+        self.take_in(read).await
+    }
+
+    /// Where no task outlives its creation by more than a promised time, older ones need not be
+    /// read, redriven ones excepted.
+    fn bound_reads(&mut self, now: Millis) {
+        let settings = &self.processor.settings;
+        self.reads.created_from = settings
+            .expiry_bound
+            // A second, because `ttl` is in whole ones.
+            .map(|bound| bound + settings.clock_skew + Duration::from_secs(1))
+            .and_then(|bound| self.heartbeat.created_bound(bound, now));
+    }
+
     /// Lets what runs end, until the hard stop; what still runs then is given back.
     pub(super) async fn drain(&mut self) {
         while !self.running.is_empty() {
             let left = self.hard_stop.since(self.now());
             tokio::select! {
+                biased;
                 Some(ended) = self.running.join_next() => self.record(ended),
                 () = tokio::time::sleep(left), if !*self.cut_off.borrow() => {
                     self.cut_off.send_replace(true);
@@ -187,11 +275,16 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Ends the heartbeat; the summary, and whether a task was given back.
-    pub(super) async fn stop(mut self) -> (TurnSummary, bool) {
+    /// Ends the heartbeat.
+    pub(super) async fn stop(mut self) -> Stopped {
         self.heartbeat.stop().await;
         self.summary.queries = self.reads.queries;
-        (self.summary, self.gave_back)
+        Stopped {
+            owner: self.owner,
+            summary: self.summary,
+            gave_back: self.gave_back,
+            rate: self.rate,
+        }
     }
 
     /// Takes in a page of the index, or the failure to read it.
@@ -217,65 +310,11 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Rule 5: the queue looks empty. While tasks run, or one is due within the turn, look again
-    /// soon; otherwise linger at least as long as the index lags, look again, and release on
-    /// the condition that no wake-up was requested meanwhile.
-    async fn nothing_to_take(&mut self, pass: Pass, now: Millis) -> Option<TurnEnd> {
-        self.summary.empty_polls += u32::from(!pass.took);
-        if pass.took || !self.running.is_empty() {
-            self.empty_since = None;
-            self.wait(now.plus(POLL)).await;
-            return None;
-        }
-        if let Some(due) = pass.next_due.filter(|due| *due < self.stop_taking) {
-            self.empty_since = None;
-            self.wait(due.min(now.plus(POLL))).await;
-            return None;
-        }
-        let since = *self.empty_since.get_or_insert(now);
-        let lingered = since.plus(self.processor.settings.index_lag);
-        if pass.started.is_none_or(|started| started < lingered) {
-            self.wait(lingered.min(now.plus(POLL))).await;
-            return None;
-        }
-        self.release().await
-    }
-
-    async fn release(&mut self) -> Option<TurnEnd> {
-        let release = Release {
-            owner: self.owner,
-            if_requested_is: Some(self.seen),
-            idle_turns: IdleTurns::Reset,
-        };
-        match self.processor.store.release(&release).await {
-            Ok(Released::Done { .. }) => Some(TurnEnd::Empty),
-            Ok(Released::Requested { requested }) => {
-                self.seen = requested;
-                self.empty_since = None;
-                None
-            }
-            Ok(Released::NotOurs) => Some(TurnEnd::LeaseLost),
-            Err(error) => Some(TurnEnd::Failed(error)),
-        }
-    }
-
-    async fn pause(&mut self, now: Millis) -> TurnEnd {
-        let until = now.plus(self.processor.settings.pause);
-        let reason = format!(
-            "the downstream refused {} tasks in a row",
-            self.refused.len()
-        );
-        tracing::error!(until_ms = until.0, reason, "queue paused");
-        match self.processor.store.pause(until, &reason).await {
-            Ok(Written::Done | Written::Lost) => TurnEnd::Paused,
-            Err(error) => TurnEnd::Failed(error),
-        }
-    }
-
     /// Waits until a task ends, the lease is lost or the moment has come.
     async fn wait(&mut self, until: Millis) {
         let pause = until.min(self.stop_taking).since(self.now());
         tokio::select! {
+            biased;
             Some(ended) = self.running.join_next() => self.record(ended),
             () = self.heartbeat.lost() => {}
             () = tokio::time::sleep(pause) => {}

@@ -6,12 +6,13 @@
 
 mod control;
 mod error;
+mod index;
 mod item;
+mod operator;
 mod update;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
@@ -76,25 +77,6 @@ impl DynamoStore {
         })
     }
 
-    /// A read of one page of the index, newest first.
-    fn index_page(&self, query: &PageQuery) -> QueryFluentBuilder {
-        let start = query
-            .after
-            .as_ref()
-            .map(|cursor| item::start_key(cursor, query.status));
-        self.client
-            .query()
-            .table_name(&self.table)
-            .index_name(schema::INDEX)
-            .key_condition_expression("#status = :status")
-            .expression_attribute_names("#status", schema::TASK_STATUS)
-            .expression_attribute_names("#id", schema::TASK_ID)
-            .expression_attribute_values(":status", string(query.status))
-            .scan_index_forward(false)
-            .limit(i32::from(query.limit))
-            .set_exclusive_start_key(start)
-    }
-
     async fn insert_item(&self, task: &NewTask, item: Item) -> Result<Inserted, StoreError> {
         let put = self
             .client
@@ -149,49 +131,11 @@ impl TaskStore for DynamoStore {
     }
 
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError> {
-        let read = self
-            .index_page(query)
-            // Written as a negation, so that an item without `ttl`, or with one that is no
-            // number, stays visible and can be adopted or quarantined.
-            .filter_expression("NOT (#ttl <= :now)")
-            .projection_expression("#id, #created, #ttl, #notBefore")
-            .expression_attribute_names("#created", schema::TASK_CREATED)
-            .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
-            .expression_attribute_values(":now", number(query.now.floor_seconds().0));
-        let output = read
-            .send()
-            .await
-            .map_err(|error| store_error("Query", error))?;
-        Ok(Page {
-            candidates: output
-                .items()
-                .iter()
-                .map(item::candidate)
-                .collect::<Result<_, _>>()?,
-            next: output.last_evaluated_key().map(item::cursor).transpose()?,
-        })
+        self.read_pending(query).await
     }
 
     async fn taken_page(&self, query: &PageQuery) -> Result<TakenPage, StoreError> {
-        let read = self
-            .index_page(query)
-            .projection_expression("#id, #token, #until, #attempts")
-            .expression_attribute_names("#token", schema::LEASE_TOKEN)
-            .expression_attribute_names("#until", schema::LEASE_UNTIL)
-            .expression_attribute_names("#attempts", schema::ATTEMPTS);
-        let output = read
-            .send()
-            .await
-            .map_err(|error| store_error("Query", error))?;
-        Ok(TakenPage {
-            leases: output
-                .items()
-                .iter()
-                .filter_map(item::standing_lease)
-                .collect(),
-            next: output.last_evaluated_key().map(item::cursor).transpose()?,
-        })
+        self.read_taken(query).await
     }
 
     async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError> {

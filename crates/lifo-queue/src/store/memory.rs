@@ -2,18 +2,19 @@
 //! DynamoDB store (the conformance suite holds the two together) and is never stale.
 
 mod control;
+mod index;
+mod operator;
 mod record;
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
 pub use self::record::Record;
 use super::{
-    Candidate, Cursor, Inserted, Page, PageQuery, StandingLease, StoreError, TakeOutcome,
-    TakeRequest, TakenPage, TaskStore, Written,
+    Candidate, Inserted, Page, PageQuery, StandingLease, StoreError, TakeOutcome, TakeRequest,
+    TakenPage, TaskStore, Written,
 };
 use crate::control::Control;
 use crate::task::{
@@ -32,39 +33,6 @@ pub struct MemoryStore {
 struct State {
     tasks: BTreeMap<TaskId, Record>,
     control: Control,
-}
-
-impl State {
-    /// One page of the index, newest first, and where it ended.
-    fn page(&self, query: &PageQuery) -> (Vec<(TaskId, Record)>, Option<Cursor>) {
-        let partition = self
-            .tasks
-            .iter()
-            .filter(|(_, r)| r.status == query.status.status);
-        let index: BTreeMap<(Millis, &TaskId), &Record> = partition
-            .map(|(id, record)| ((record.created, id), record))
-            .collect();
-        let end = match &query.after {
-            None => Bound::Unbounded,
-            Some(cursor) => Bound::Excluded((cursor.created(), &cursor.task)),
-        };
-        let limit = usize::from(query.limit);
-        let mut rest = index.range((Bound::Unbounded, end)).rev();
-        let evaluated: Vec<_> = rest
-            .by_ref()
-            .take(limit)
-            .map(|((_, id), record)| ((*id).clone(), (*record).clone()))
-            .collect();
-        let more = rest.next().is_some();
-        let next = evaluated
-            .last()
-            .filter(|_| more)
-            .map(|(id, record)| Cursor {
-                created: record.created.0.to_string(),
-                task: id.clone(),
-            });
-        (evaluated, next)
-    }
 }
 
 impl MemoryStore {
@@ -143,6 +111,7 @@ impl TaskStore for MemoryStore {
             lease_token: None,
             lease_until: None,
             not_before: None,
+            alone: false,
             last_error: None,
             payload: task.payload.clone(),
             create_token: Some(task.create_token),
@@ -164,6 +133,8 @@ impl TaskStore for MemoryStore {
             created: record.created,
             ttl: record.ttl,
             not_before: record.not_before,
+            attempts: record.attempts,
+            lease_ran_out: record.attempts > 0 && record.lease_token.is_none(),
         });
         Ok(Page {
             candidates: candidates.collect(),
@@ -212,6 +183,7 @@ impl TaskStore for MemoryStore {
             record.lease_token = Some(lease.token);
             record.lease_until = Some(lease.until);
             record.not_before = None;
+            record.alone = request.alone;
             record.expires_at = Some(match record.ttl {
                 Ttl::Seconds(at) => at,
                 Ttl::Milliseconds(at) => at.floor_seconds(),
@@ -273,6 +245,7 @@ impl TaskStore for MemoryStore {
         let ran_out = |record: &Record| {
             record.is_ours(TaskStatus::Taken, lease)
                 && record.lease_until.is_some_and(|until| until <= now)
+                && (record.alone || matches!(reclaim, Reclaim::Return { .. }))
         };
         let mut state = self.lock();
         let record = state

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use conformance::*;
-use lifo_queue::control::{Acquired, IdleTurns, Release, Released};
+use lifo_queue::control::{Acquired, Claim, IdleTurns, Pause, Released, Renewed};
 use lifo_queue::store::{QueueStore, Written};
 use uuid::Uuid;
 
@@ -47,10 +47,8 @@ pub(crate) async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>)
     // Renewed, it is live for longer; run out, it is another's.
     let later = NOW.plus(Duration::from_secs(10));
     let until = later.plus(Duration::from_secs(1));
-    assert_eq!(
-        store.renew(first.owner, until).await.unwrap(),
-        Written::Done
-    );
+    let renewed = store.renew(first.owner, until).await.unwrap();
+    assert!(matches!(renewed, Renewed::Ours(control) if control.requested == 1));
     let second = claim("m2", until);
     assert!(matches!(
         store.acquire(&second, later).await.unwrap(),
@@ -60,15 +58,9 @@ pub(crate) async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>)
         store.acquire(&second, until).await.unwrap(),
         Acquired::Ours(_)
     ));
-    assert_eq!(
-        store.renew(first.owner, until).await.unwrap(),
-        Written::Lost
-    );
-    let release = Release {
-        owner: first.owner,
-        if_requested_is: None,
-        idle_turns: IdleTurns::Reset,
-    };
+    let renewed = store.renew(first.owner, until).await.unwrap();
+    assert_eq!(renewed, Renewed::Lost);
+    let release = release(first.owner, None, IdleTurns::Reset);
     assert_eq!(store.release(&release).await.unwrap(), Released::NotOurs);
     assert_eq!(
         store.control().await.unwrap().lease.unwrap().owner,
@@ -81,14 +73,10 @@ pub(crate) async fn a_release_notices_requests(store: Arc<dyn QueueStore>) {
     let Acquired::Ours(control) = store.acquire(&claim, NOW).await.unwrap() else {
         panic!()
     };
-    let release = |seen| Release {
-        owner: claim.owner,
-        if_requested_is: Some(seen),
-        idle_turns: IdleTurns::Reset,
-    };
+    let release = |seen| release(claim.owner, Some(seen), IdleTurns::Reset);
     store.request().await.unwrap();
     let refused = store.release(&release(control.requested)).await.unwrap();
-    assert_eq!(refused, Released::Requested { requested: 1 });
+    assert!(matches!(refused, Released::Requested(control) if control.requested == 1));
     assert!(store.control().await.unwrap().live_lease(NOW).is_some());
     let released = store.release(&release(1)).await.unwrap();
     assert_eq!(released, Released::Done { idle_turns: 0 });
@@ -105,11 +93,7 @@ pub(crate) async fn idle_turns_are_counted(store: Arc<dyn QueueStore>) {
     ] {
         let claim = claim("m1", NOW);
         store.acquire(&claim, NOW).await.unwrap();
-        let release = Release {
-            owner: claim.owner,
-            if_requested_is: None,
-            idle_turns,
-        };
+        let release = release(claim.owner, None, idle_turns);
         let released = store.release(&release).await.unwrap();
         assert_eq!(
             released,
@@ -136,12 +120,7 @@ pub(crate) async fn a_mark_holds_other_events_back(store: Arc<dyn QueueStore>) {
     store.acquire(&claim, NOW).await.unwrap();
     assert_eq!(store.control().await.unwrap().notified_until, None);
     assert_eq!(mark("e3", NOW).await, Written::Lost);
-    let idle_turns = IdleTurns::Reset;
-    let release = Release {
-        owner: claim.owner,
-        if_requested_is: None,
-        idle_turns,
-    };
+    let release = release(claim.owner, None, IdleTurns::Reset);
     store.release(&release).await.unwrap();
     assert_eq!(mark("e3", NOW).await, Written::Done);
 }
@@ -150,12 +129,15 @@ pub(crate) async fn a_pause_keeps_processors_out_and_is_never_shortened(
     store: Arc<dyn QueueStore>,
 ) {
     let until = NOW.plus(Duration::from_secs(60));
-    assert_eq!(
-        store.pause(until, "maintenance").await.unwrap(),
-        Written::Done
-    );
-    let shorter = NOW.plus(Duration::from_secs(30));
-    assert_eq!(store.pause(shorter, "hurry").await.unwrap(), Written::Lost);
+    let pause = |until, reason: &str| Pause {
+        until,
+        reason: reason.to_owned(),
+        busy: false,
+    };
+    let long = pause(until, "maintenance");
+    assert_eq!(store.pause(&long).await.unwrap(), Written::Done);
+    let shorter = pause(NOW.plus(Duration::from_secs(30)), "hurry");
+    assert_eq!(store.pause(&shorter).await.unwrap(), Written::Lost);
     let control = store.control().await.unwrap();
     assert_eq!(control.pause_reason.as_deref(), Some("maintenance"));
     let answer = store.acquire(&claim("m1", NOW), NOW).await.unwrap();
@@ -164,8 +146,56 @@ pub(crate) async fn a_pause_keeps_processors_out_and_is_never_shortened(
         store.acquire(&claim("m1", until), until).await.unwrap(),
         Acquired::Ours(_)
     ));
-    assert_eq!(
-        store.renew(Uuid::new_v4(), until).await.unwrap(),
-        Written::Lost
-    );
+    let renewed = store.renew(Uuid::new_v4(), until).await.unwrap();
+    assert_eq!(renewed, Renewed::Lost);
+}
+
+pub(crate) async fn pauses_for_a_busy_downstream_are_counted_until_a_turn_recovers(
+    store: Arc<dyn QueueStore>,
+) {
+    for count in 1..=2 {
+        let pause = Pause {
+            until: NOW.plus(Duration::from_secs(count)),
+            reason: "busy".to_owned(),
+            busy: true,
+        };
+        assert_eq!(store.pause(&pause).await.unwrap(), Written::Done);
+    }
+    let later = NOW.plus(Duration::from_secs(2));
+    let claim = claim("m1", later);
+    let Acquired::Ours(control) = store.acquire(&claim, later).await.unwrap() else {
+        panic!()
+    };
+    assert_eq!(control.busy_pauses, 2);
+    let mut release = release(claim.owner, None, IdleTurns::Add);
+    release.recovered = false;
+    store.release(&release).await.unwrap();
+    assert_eq!(store.control().await.unwrap().busy_pauses, 2);
+    store.acquire(&claim, later).await.unwrap();
+    release.recovered = true;
+    store.release(&release).await.unwrap();
+    assert_eq!(store.control().await.unwrap().busy_pauses, 0);
+}
+
+pub(crate) async fn the_rate_limit_is_kept_at_its_worst_until_the_release(
+    store: Arc<dyn QueueStore>,
+) {
+    let at = |seconds| Some(NOW.plus(Duration::from_secs(seconds)));
+    let claim = |seconds| Claim {
+        rate_full_at: at(seconds),
+        ..claim("m1", NOW)
+    };
+    let first = claim(90);
+    let Acquired::Ours(control) = store.acquire(&first, NOW).await.unwrap() else {
+        panic!()
+    };
+    assert_eq!(control.rate_full_at, None, "what the turn before left");
+    assert_eq!(store.control().await.unwrap().rate_full_at, at(90));
+    let mut release = release(first.owner, None, IdleTurns::Reset);
+    release.rate_full_at = at(7);
+    store.release(&release).await.unwrap();
+    let Acquired::Ours(control) = store.acquire(&claim(91), NOW).await.unwrap() else {
+        panic!()
+    };
+    assert_eq!(control.rate_full_at, at(7));
 }

@@ -2,10 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod control;
+mod leases;
+mod operator;
 mod tasks;
 
 mod checks {
     pub(crate) use super::control::*;
+    pub(crate) use super::leases::*;
+    pub(crate) use super::operator::*;
     pub(crate) use super::tasks::*;
 }
 
@@ -25,6 +29,7 @@ on_every_store!(
     creating_is_idempotent,
     a_lost_acknowledgement_of_our_own_put_is_created,
     pages_are_newest_first_and_go_on_where_they_ended,
+    pages_keep_to_their_bound_and_their_order,
     a_take_is_exclusive,
     a_taken_task_is_whole,
     a_lost_acknowledgement_of_a_take_is_recognised,
@@ -35,6 +40,7 @@ on_every_store!(
     a_busy_return_gives_the_attempt_back,
     a_late_worker_cannot_touch_what_another_holds,
     a_lease_is_reclaimed_once_it_ran_out_and_only_that_lease,
+    a_lease_that_ran_out_is_a_failure_only_if_the_task_ran_alone,
     quarantine_is_for_pending_tasks,
     requests_are_counted,
     the_processor_lease_is_exclusive,
@@ -42,4 +48,11 @@ on_every_store!(
     idle_turns_are_counted,
     a_mark_holds_other_events_back,
     a_pause_keeps_processors_out_and_is_never_shortened,
+    pauses_for_a_busy_downstream_are_counted_until_a_turn_recovers,
+    the_rate_limit_is_kept_at_its_worst_until_the_release,
+    a_failed_task_is_redriven_with_new_attempts_and_its_old_age,
+    only_a_failed_task_is_redriven,
+    the_bound_remembers_the_oldest_redriven_task,
+    only_a_waiting_task_is_cancelled,
+    a_pause_is_ended_by_resume,
 );

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use conformance::*;
 use futures::future::join_all;
-use lifo_queue::store::{Inserted, PageQuery, QueueStore, StandingLease, TakeOutcome, Written};
-use lifo_queue::task::{GiveBack, Reclaim, Settlement, TakenTask, TaskStatus, Ttl};
+use lifo_queue::store::{Inserted, Order, Page, PageQuery, QueueStore, TakeOutcome, Written};
+use lifo_queue::task::{GiveBack, Settlement};
 use lifo_queue::time::Millis;
 
 pub(crate) async fn creating_is_idempotent(store: Arc<dyn QueueStore>) {
@@ -231,78 +231,6 @@ pub(crate) async fn a_late_worker_cannot_touch_what_another_holds(store: Arc<dyn
     assert_eq!(settled, Written::Done);
 }
 
-pub(crate) async fn a_lease_is_reclaimed_once_it_ran_out_and_only_that_lease(
-    store: Arc<dyn QueueStore>,
-) {
-    insert(&*store, &["a", "b", "c"]).await;
-    let (a, b) = (take(&*store, "a").await, take(&*store, "b").await);
-    let taken = PageQuery {
-        status: TaskStatus::Taken.into(),
-        ..first_page(1)
-    };
-    let first = store.taken_page(&taken).await.unwrap();
-    let rest = store
-        .taken_page(&PageQuery {
-            after: first.next,
-            ..taken.clone()
-        })
-        .await
-        .unwrap();
-    let leases: Vec<_> = first.leases.into_iter().chain(rest.leases).collect();
-    let standing = |taken: &TakenTask| StandingLease {
-        lease: taken.lease.clone(),
-        attempts: 1,
-    };
-    assert_eq!(leases, [standing(&b), standing(&a)]);
-
-    let back = Reclaim::Return {
-        not_before: a.lease.until,
-    };
-    let early = a.lease.until.minus(Duration::from_millis(1));
-    assert_eq!(
-        store.reclaim(&a.lease, &back, early).await.unwrap(),
-        Written::Lost
-    );
-    let mut forged = a.lease.clone();
-    forged.token = wish(candidate("a")).token;
-    assert_eq!(
-        store.reclaim(&forged, &back, a.lease.until).await.unwrap(),
-        Written::Lost
-    );
-    assert_eq!(
-        store.reclaim(&a.lease, &back, a.lease.until).await.unwrap(),
-        Written::Done
-    );
-    assert_eq!(
-        store.reclaim(&a.lease, &back, a.lease.until).await.unwrap(),
-        Written::Lost
-    );
-    let page = store.pending_page(&first_page(10)).await.unwrap();
-    let returned = page
-        .candidates
-        .iter()
-        .find(|task| task.id == a.task.task_id)
-        .unwrap();
-    assert_eq!(returned.not_before, Some(a.lease.until));
-    assert_eq!(returned.ttl, Ttl::Seconds(a.task.expires_at));
-
-    let fail = Reclaim::Fail {
-        keep_until: NOW.floor_seconds(),
-    };
-    assert_eq!(
-        store.reclaim(&b.lease, &fail, b.lease.until).await.unwrap(),
-        Written::Done
-    );
-    for late in [a.lease, b.lease] {
-        let settled = store
-            .settle(&late, &Settlement::Success, &RETENTION, NOW)
-            .await
-            .unwrap();
-        assert_eq!(settled, Written::Lost);
-    }
-    assert!(store.taken_page(&taken).await.unwrap().leases.is_empty());
-}
-
 pub(crate) async fn quarantine_is_for_pending_tasks(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b"]).await;
     let lease = take(&*store, "a").await.lease;
@@ -322,4 +250,34 @@ pub(crate) async fn quarantine_is_for_pending_tasks(store: Arc<dyn QueueStore>) 
         .await
         .unwrap();
     assert_eq!(settled, Written::Done);
+}
+
+pub(crate) async fn pages_keep_to_their_bound_and_their_order(store: Arc<dyn QueueStore>) {
+    insert(&*store, &["a", "b", "c", "d", "e"]).await;
+    let ids = |page: Page| {
+        let ids = page.candidates.into_iter().map(|task| task.id.to_string());
+        ids.collect::<Vec<_>>()
+    };
+    let from_c = PageQuery {
+        created_from: Some(Millis(NOW.0 + 2)),
+        ..first_page(10)
+    };
+    let page = store.pending_page(&from_c).await.unwrap();
+    assert_eq!(
+        page.next, None,
+        "what is below the bound is not even evaluated"
+    );
+    assert_eq!(ids(page), ["e", "d", "c"]);
+    let oldest = PageQuery {
+        order: Order::OldestFirst,
+        limit: 2,
+        ..from_c
+    };
+    let page = store.pending_page(&oldest).await.unwrap();
+    let rest = PageQuery {
+        after: page.next.clone(),
+        ..oldest
+    };
+    assert_eq!(ids(page), ["c", "d"]);
+    assert_eq!(ids(store.pending_page(&rest).await.unwrap()), ["e"]);
 }

@@ -20,6 +20,7 @@ pub(crate) const SETTINGS: ProcessSettings = ProcessSettings {
     task_timeout: Duration::from_secs(30),
     deadline_margin: Duration::from_secs(10),
     slots: 10,
+    rate: None,
     max_attempts: 5,
     max_busy_returns: 20,
     backoff: Backoff {
@@ -33,6 +34,7 @@ pub(crate) const SETTINGS: ProcessSettings = ProcessSettings {
     clock_skew: Duration::from_secs(2),
     retention: RETENTION,
     default_ttl: Duration::from_secs(3600),
+    expiry_bound: None,
     notification_marker: Duration::from_secs(10),
     pause: Duration::from_secs(300),
 };

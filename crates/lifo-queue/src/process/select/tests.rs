@@ -7,6 +7,8 @@ fn task(created: i64, not_before: Option<i64>) -> Candidate {
         created: Millis(created),
         ttl: Ttl::Missing,
         not_before: not_before.map(Millis),
+        attempts: 0,
+        lease_ran_out: false,
     }
 }
 
@@ -69,7 +71,7 @@ fn tasks_in_backoff_do_not_hide_an_older_one() {
 
 #[test]
 fn a_pass_goes_on_where_it_was_however_slow_the_index_is() {
-    let index: Vec<_> = (1..=1_000)
+    let index: Vec<_> = (1..=5_000)
         .rev()
         .map(|n| task(1_000 + n, Some(99_999)))
         .collect();
@@ -93,7 +95,7 @@ fn a_pass_goes_on_where_it_was_however_slow_the_index_is() {
     let beyond_head: Vec<_> = reads.into_iter().flatten().collect();
     assert_eq!(
         beyond_head,
-        (0..10).map(|n| 1_991 - 100 * n).collect::<Vec<_>>()
+        (0..5).map(|n| 5_991 - 1_000 * n).collect::<Vec<_>>()
     );
 }
 

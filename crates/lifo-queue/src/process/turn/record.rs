@@ -65,9 +65,11 @@ impl Turn<'_> {
             Downstream::Answered => {
                 self.slots.succeeded();
                 self.refused.clear();
+                self.busy.clear();
             }
             Downstream::Busy { retry_after } => {
                 self.slots.busy(retry_after, fastrand::f64(), now);
+                self.busy.insert(task.clone());
             }
             Downstream::Refused { reason } => {
                 tracing::error!(task_id = %task, reason, "the downstream refuses us");

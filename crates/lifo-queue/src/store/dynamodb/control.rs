@@ -6,16 +6,17 @@ use aws_sdk_dynamodb::types::ReturnValue;
 use uuid::Uuid;
 
 use super::item::{self, number, string};
-use super::{DynamoStore, Updated, send, store_error};
-use crate::control::{Acquired, Claim, Control, IdleTurns, Release, Released};
+use super::{DynamoStore, Updated, send};
+use crate::control::{Acquired, Claim, Control, IdleTurns, Pause, Release, Released, Renewed};
 use crate::schema;
 use crate::store::{ControlStore, StoreError, Written};
+use crate::task::truncate_error;
 use crate::time::Millis;
 
 const NO_LIVE_LEASE: &str = "(attribute_not_exists(#until) OR #until <= :now)";
 
 impl DynamoStore {
-    fn update_control(&self) -> UpdateItemFluentBuilder {
+    pub(super) fn update_control(&self) -> UpdateItemFluentBuilder {
         self.update(schema::CONTROL_ITEM)
     }
 }
@@ -62,31 +63,28 @@ impl ControlStore for DynamoStore {
     }
 
     async fn control(&self) -> Result<Control, StoreError> {
-        let output = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .key(schema::TASK_ID, string(schema::CONTROL_ITEM))
-            .consistent_read(true)
-            .send()
+        self.item(schema::CONTROL_ITEM)
             .await
-            .map_err(|error| store_error("GetItem", error))?;
-        Ok(output.item().map(item::control).unwrap_or_default())
+            .map(|item| item::control(&item))
     }
 
     async fn acquire(&self, claim: &Claim, now: Millis) -> Result<Acquired, StoreError> {
-        let update = self
+        let rate = match claim.rate_full_at {
+            Some(_) => ", #rateFullAt = :rateFullAt",
+            None => "",
+        };
+        let mut update = self
             .update_control()
-            .update_expression(
+            .update_expression(format!(
                 "SET #owner = :owner, #until = :until, #messageId = :messageId, \
-                 #requested = if_not_exists(#requested, :zero) \
-                 REMOVE #notifiedUntil, #notifiedBy",
-            )
+                 #requested = if_not_exists(#requested, :zero){rate} \
+                 REMOVE #notifiedUntil, #notifiedBy"
+            ))
             .condition_expression(format!(
                 "({NO_LIVE_LEASE} OR #owner = :owner) \
                  AND (attribute_not_exists(#pausedUntil) OR #pausedUntil <= :now)"
             ))
-            .return_values(ReturnValue::AllNew)
+            .return_values(ReturnValue::AllOld)
             .expression_attribute_names("#owner", schema::OWNER)
             .expression_attribute_names("#until", schema::LEASE_UNTIL)
             .expression_attribute_names("#messageId", schema::MESSAGE_ID)
@@ -99,6 +97,11 @@ impl ControlStore for DynamoStore {
             .expression_attribute_values(":messageId", string(&claim.message_id))
             .expression_attribute_values(":zero", number(0))
             .expression_attribute_values(":now", number(now.0));
+        if let Some(at) = claim.rate_full_at {
+            update = update
+                .expression_attribute_names("#rateFullAt", schema::RATE_FULL_AT)
+                .expression_attribute_values(":rateFullAt", number(at.0));
+        }
         let refused = match send(update).await? {
             Updated::Done(item) => return Ok(Acquired::Ours(item::control(&item))),
             Updated::Refused(item) => item::control(&item),
@@ -113,18 +116,19 @@ impl ControlStore for DynamoStore {
         }
     }
 
-    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Written, StoreError> {
+    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Renewed, StoreError> {
         let update = self
             .update_control()
             .update_expression("SET #until = :until")
             .condition_expression("#owner = :owner")
+            .return_values(ReturnValue::AllNew)
             .expression_attribute_names("#until", schema::LEASE_UNTIL)
             .expression_attribute_names("#owner", schema::OWNER)
             .expression_attribute_values(":until", number(until.0))
             .expression_attribute_values(":owner", string(owner));
         Ok(match send(update).await? {
-            Updated::Done(_) => Written::Done,
-            Updated::Refused(_) => Written::Lost,
+            Updated::Done(item) => Renewed::Ours(item::control(&item)),
+            Updated::Refused(_) => Renewed::Lost,
         })
     }
 
@@ -137,11 +141,19 @@ impl ControlStore for DynamoStore {
             Some(_) => " AND #requested = :seen",
             None => "",
         };
+        let rate = match release.rate_full_at {
+            Some(_) => ", #rateFullAt = :rateFullAt",
+            None => "",
+        };
+        let recovered = match release.recovered {
+            true => ", #busyPauses",
+            false => "",
+        };
         let mut update = self
             .update_control()
             .update_expression(format!(
-                "SET #idle = {idle} \
-                 REMOVE #owner, #until, #messageId, #notifiedUntil, #notifiedBy"
+                "SET #idle = {idle}{rate} \
+                 REMOVE #owner, #until, #messageId, #notifiedUntil, #notifiedBy{recovered}"
             ))
             .condition_expression(format!("#owner = :owner{unrequested}"))
             .return_values(ReturnValue::UpdatedNew)
@@ -156,6 +168,14 @@ impl ControlStore for DynamoStore {
         if release.idle_turns == IdleTurns::Add {
             update = update.expression_attribute_values(":one", number(1));
         }
+        if release.recovered {
+            update = update.expression_attribute_names("#busyPauses", schema::BUSY_PAUSES);
+        }
+        if let Some(at) = release.rate_full_at {
+            update = update
+                .expression_attribute_names("#rateFullAt", schema::RATE_FULL_AT)
+                .expression_attribute_values(":rateFullAt", number(at.0));
+        }
         if let Some(seen) = release.if_requested_is {
             update = update
                 .expression_attribute_names("#requested", schema::REQUESTED)
@@ -166,26 +186,36 @@ impl ControlStore for DynamoStore {
                 idle_turns: item::idle_turns(&item),
             },
             Updated::Refused(item) => {
-                let ours = item::processor_lease(&item).is_some_and(|l| l.owner == release.owner);
-                match ours {
-                    true => Released::Requested {
-                        requested: item::requested(&item),
-                    },
+                let control = item::control(&item);
+                let owner = control.lease.as_ref().map(|lease| lease.owner);
+                match owner == Some(release.owner) {
+                    true => Released::Requested(control),
                     false => Released::NotOurs,
                 }
             }
         })
     }
 
-    async fn pause(&self, until: Millis, reason: &str) -> Result<Written, StoreError> {
-        let update = self
+    async fn pause(&self, pause: &Pause) -> Result<Written, StoreError> {
+        let busy = match pause.busy {
+            true => " ADD #busyPauses :one",
+            false => "",
+        };
+        let mut update = self
             .update_control()
-            .update_expression("SET #pausedUntil = :until, #pauseReason = :reason")
+            .update_expression(format!(
+                "SET #pausedUntil = :until, #pauseReason = :reason{busy}"
+            ))
             .condition_expression("attribute_not_exists(#pausedUntil) OR #pausedUntil < :until")
             .expression_attribute_names("#pausedUntil", schema::PAUSED_UNTIL)
             .expression_attribute_names("#pauseReason", schema::PAUSE_REASON)
-            .expression_attribute_values(":until", number(until.0))
-            .expression_attribute_values(":reason", string(crate::task::truncate_error(reason)));
+            .expression_attribute_values(":until", number(pause.until.0))
+            .expression_attribute_values(":reason", string(truncate_error(&pause.reason)));
+        if pause.busy {
+            update = update
+                .expression_attribute_names("#busyPauses", schema::BUSY_PAUSES)
+                .expression_attribute_values(":one", number(1));
+        }
         Ok(match send(update).await? {
             Updated::Done(_) => Written::Done,
             Updated::Refused(_) => Written::Lost,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use uuid::Uuid;
 
-use crate::control::{Control, ProcessorLease};
+use crate::control::{Control, ProcessorLease, RedrivenTasks};
 use crate::schema;
 use crate::store::{Candidate, Cursor, StandingLease, StoreError, parse_number};
 use crate::task::{Lease, LeaseToken, NewTask, StatusKey, Task, TaskId, TaskStatus, Ttl};
@@ -104,7 +104,32 @@ pub(super) fn candidate(item: &Item) -> Result<Candidate, StoreError> {
             .ok_or_else(|| missing(schema::TASK_CREATED))?,
         ttl: ttl(item),
         not_before: integer(item, schema::NOT_BEFORE).map(Millis),
+        attempts: count(item, schema::ATTEMPTS).unwrap_or(0),
+        // Settle and give-back keep the token; only the sweep takes it away.
+        lease_ran_out: count(item, schema::ATTEMPTS).is_some_and(|attempts| attempts > 0)
+            && !item.contains_key(schema::LEASE_TOKEN),
     })
+}
+
+/// The state a task is in.
+pub(super) fn status(item: &Item) -> Result<TaskStatus, StoreError> {
+    text(item, schema::TASK_STATUS)
+        .and_then(|text| text.parse::<StatusKey>().ok())
+        .map(|key| key.status)
+        .ok_or(StoreError::Undecodable {
+            operation: "GetItem",
+            attribute: schema::TASK_STATUS,
+        })
+}
+
+/// When a task was created.
+pub(super) fn created(item: &Item) -> Result<Millis, StoreError> {
+    integer(item, schema::TASK_CREATED)
+        .map(Millis)
+        .ok_or(StoreError::Undecodable {
+            operation: "GetItem",
+            attribute: schema::TASK_CREATED,
+        })
 }
 
 /// An index entry under TAKEN; `None` for one that no take wrote.
@@ -181,11 +206,22 @@ pub(super) fn control(item: &Item) -> Control {
         notified_until: integer(item, schema::NOTIFIED_UNTIL).map(Millis),
         notified_by: text(item, schema::NOTIFIED_BY).map(str::to_owned),
         idle_turns: idle_turns(item),
+        busy_pauses: count(item, schema::BUSY_PAUSES).unwrap_or(0),
+        rate_full_at: integer(item, schema::RATE_FULL_AT).map(Millis),
+        redriven: redriven(item),
     }
 }
 
+/// What the control item remembers of redriven tasks.
+pub(super) fn redriven(item: &Item) -> Option<RedrivenTasks> {
+    Some(RedrivenTasks {
+        oldest: Millis(integer(item, schema::OLDEST_REDRIVEN)?),
+        until: EpochSeconds(integer(item, schema::REDRIVEN_UNTIL)?),
+    })
+}
+
 /// How many wake-ups were requested.
-pub(super) fn requested(item: &Item) -> u64 {
+fn requested(item: &Item) -> u64 {
     integer(item, schema::REQUESTED)
         .and_then(|value| u64::try_from(value).ok())
         .unwrap_or(0)
@@ -197,7 +233,7 @@ pub(super) fn idle_turns(item: &Item) -> u32 {
 }
 
 /// The processor lease, live or not.
-pub(super) fn processor_lease(item: &Item) -> Option<ProcessorLease> {
+fn processor_lease(item: &Item) -> Option<ProcessorLease> {
     Some(ProcessorLease {
         owner: Uuid::parse_str(text(item, schema::OWNER)?).ok()?,
         message_id: text(item, schema::MESSAGE_ID)

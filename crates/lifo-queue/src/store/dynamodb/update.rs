@@ -1,7 +1,7 @@
 //! The conditional updates of the transitions.
 
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
-use aws_sdk_dynamodb::types::ReturnValue;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 
 use super::DynamoStore;
 use super::item::{number, string};
@@ -23,13 +23,17 @@ impl DynamoStore {
             Ttl::Milliseconds(_) => (":deadline", "#ttl > :now AND #ttl > :maxSeconds"),
             Ttl::Malformed => return None,
         };
+        let alone = match request.alone {
+            true => ", #alone = :alone REMOVE #notBefore",
+            false => " REMOVE #notBefore, #alone",
+        };
         let mut update = self
             .update(request.candidate.id.as_str())
             .update_expression(format!(
                 "SET #status = :taken, #updated = :now, #token = :token, #until = :until, \
                  #attempts = if_not_exists(#attempts, :zero) + :one, \
                  #total = if_not_exists(#total, :zero) + :one, \
-                 #expires = {deadline}, #ttl = :takenTtl REMOVE #notBefore"
+                 #expires = {deadline}, #ttl = :takenTtl{alone}"
             ))
             .condition_expression(format!(
                 "#status = :pending AND NOT (#notBefore > :now) AND {in_time}"
@@ -52,7 +56,11 @@ impl DynamoStore {
             .expression_attribute_values(":takenTtl", number(request.taken_ttl.0))
             .expression_attribute_values(":zero", number(0))
             .expression_attribute_values(":one", number(1));
+        update = update.expression_attribute_names("#alone", schema::ALONE);
         // DynamoDB refuses values that no expression uses.
+        if request.alone {
+            update = update.expression_attribute_values(":alone", AttributeValue::Bool(true));
+        }
         update = match request.candidate.ttl {
             Ttl::Missing => {
                 update.expression_attribute_values(":deadline", number(request.default_deadline.0))
@@ -95,13 +103,19 @@ impl DynamoStore {
             ),
             Reclaim::Fail { keep_until } => ("#ttl = :value", None, keep_until.0),
         };
+        let alone = match reclaim {
+            Reclaim::Return { .. } => "",
+            Reclaim::Fail { .. } => " AND attribute_exists(#alone)",
+        };
         let mut update = self
             .held(lease)
             .update_expression(format!(
                 "SET #status = :target, #updated = :now, #error = :error, {change} \
                  REMOVE #token, #until, #expires"
             ))
-            .condition_expression("#status = :taken AND #token = :token AND #until <= :now")
+            .condition_expression(format!(
+                "#status = :taken AND #token = :token AND #until <= :now{alone}"
+            ))
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_names("#error", schema::LAST_ERROR)
             .expression_attribute_values(":target", string(StatusKey::from(reclaim.status())))
@@ -110,6 +124,8 @@ impl DynamoStore {
             .expression_attribute_values(":value", number(value));
         if let Some(name) = name {
             update = update.expression_attribute_names("#notBefore", name);
+        } else {
+            update = update.expression_attribute_names("#alone", schema::ALONE);
         }
         update
     }

@@ -4,8 +4,11 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::MemoryStore;
-use crate::control::{Acquired, Claim, Control, IdleTurns, ProcessorLease, Release, Released};
+use crate::control::{
+    Acquired, Claim, Control, IdleTurns, Pause, ProcessorLease, Release, Released, Renewed,
+};
 use crate::store::{ControlStore, StoreError, Written};
+use crate::task::truncate_error;
 use crate::time::Millis;
 
 #[async_trait]
@@ -53,17 +56,19 @@ impl ControlStore for MemoryStore {
         });
         control.notified_until = None;
         control.notified_by = None;
-        Ok(Acquired::Ours(control.clone()))
+        let before = control.clone();
+        control.rate_full_at = claim.rate_full_at.or(control.rate_full_at);
+        Ok(Acquired::Ours(before))
     }
 
-    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Written, StoreError> {
+    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Renewed, StoreError> {
         let control = &mut self.lock().control;
         match control.lease.as_mut().filter(|lease| lease.owner == owner) {
             Some(lease) => {
                 lease.until = until;
-                Ok(Written::Done)
+                Ok(Renewed::Ours(control.clone()))
             }
-            None => Ok(Written::Lost),
+            None => Ok(Renewed::Lost),
         }
     }
 
@@ -80,9 +85,7 @@ impl ControlStore for MemoryStore {
             .if_requested_is
             .is_some_and(|seen| seen != control.requested)
         {
-            return Ok(Released::Requested {
-                requested: control.requested,
-            });
+            return Ok(Released::Requested(control.clone()));
         }
         control.lease = None;
         control.notified_until = None;
@@ -91,18 +94,26 @@ impl ControlStore for MemoryStore {
             IdleTurns::Reset => 0,
             IdleTurns::Add => control.idle_turns + 1,
         };
+        if release.recovered {
+            control.busy_pauses = 0;
+        }
+        control.rate_full_at = release.rate_full_at.or(control.rate_full_at);
         Ok(Released::Done {
             idle_turns: control.idle_turns,
         })
     }
 
-    async fn pause(&self, until: Millis, reason: &str) -> Result<Written, StoreError> {
+    async fn pause(&self, pause: &Pause) -> Result<Written, StoreError> {
         let control = &mut self.lock().control;
-        if control.paused_until.is_some_and(|there| there >= until) {
+        if control
+            .paused_until
+            .is_some_and(|there| there >= pause.until)
+        {
             return Ok(Written::Lost);
         }
-        control.paused_until = Some(until);
-        control.pause_reason = Some(reason.to_owned());
+        control.paused_until = Some(pause.until);
+        control.pause_reason = Some(truncate_error(&pause.reason).to_owned());
+        control.busy_pauses += u32::from(pause.busy);
         Ok(Written::Done)
     }
 }

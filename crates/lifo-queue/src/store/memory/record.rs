@@ -26,6 +26,8 @@ pub struct Record {
     pub lease_until: Option<Millis>,
     /// It may not start before.
     pub not_before: Option<Millis>,
+    /// The last take ran it without neighbours.
+    pub alone: bool,
     /// Why the last attempt did not succeed.
     pub last_error: Option<String>,
     /// Its payload.

@@ -1,0 +1,121 @@
+//! How many tasks there are in a state: exact up to [`MAX_COUNT`], then "at least".
+//!
+//! A DynamoDB table knows no such number; counting reads the index. What has expired does not
+//! count: it will not start, whether DynamoDB has deleted it yet or not.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::store::{Order, PageQuery, QueueStore, StoreError};
+use crate::task::TaskStatus;
+use crate::time::Millis;
+
+/// How far is counted.
+pub const MAX_COUNT: u32 = 10_000;
+
+/// Items of the index evaluated in one read.
+const PAGE: u16 = 1_000;
+
+/// Pages read for one number. Expired items that DynamoDB has not deleted yet fill pages
+/// without adding to the count.
+const MAX_PAGES: u32 = 20;
+
+/// A number of tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Depth {
+    /// So many.
+    pub count: u32,
+    /// Whether there are no more.
+    pub exact: bool,
+}
+
+impl Depth {
+    pub(crate) fn add(&mut self, tasks: usize) {
+        let tasks = u32::try_from(tasks).unwrap_or(u32::MAX);
+        self.count = self.count.saturating_add(tasks);
+    }
+
+    /// What is beyond the maximum was not counted to its end.
+    pub(crate) fn cap(&mut self) {
+        self.count = self.count.min(MAX_COUNT);
+    }
+}
+
+impl fmt::Display for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.exact {
+            true => write!(f, "{}", self.count),
+            false => write!(f, "at least {}", self.count),
+        }
+    }
+}
+
+/// Counts the tasks of a status that were created at `created_from` or later.
+///
+/// # Errors
+/// [`StoreError`]: the index could not be read.
+pub async fn measure(
+    store: &dyn QueueStore,
+    status: TaskStatus,
+    created_from: Option<Millis>,
+    now: Millis,
+) -> Result<Depth, StoreError> {
+    let mut depth = Depth::default();
+    let mut query = PageQuery {
+        status: status.into(),
+        order: Order::NewestFirst,
+        created_from,
+        after: None,
+        limit: PAGE,
+        now,
+    };
+    for _ in 0..MAX_PAGES {
+        let page = store.pending_page(&query).await?;
+        depth.add(
+            page.candidates
+                .iter()
+                .filter(|task| !task.ttl.is_expired(now))
+                .count(),
+        );
+        query.after = page.next;
+        if query.after.is_none() || depth.count > MAX_COUNT {
+            break;
+        }
+    }
+    depth.exact = query.after.is_none() && depth.count <= MAX_COUNT;
+    depth.cap();
+    Ok(depth)
+}
+
+/// When the oldest PENDING task that has not expired was created; `None` also when nothing but
+/// expired ones was found within a bounded number of reads.
+///
+/// # Errors
+/// [`StoreError`]: the index could not be read.
+pub async fn oldest(
+    store: &dyn QueueStore,
+    created_from: Option<Millis>,
+    now: Millis,
+) -> Result<Option<Millis>, StoreError> {
+    let mut query = PageQuery {
+        status: TaskStatus::Pending.into(),
+        order: Order::OldestFirst,
+        created_from,
+        after: None,
+        limit: PAGE,
+        now,
+    };
+    for _ in 0..MAX_PAGES {
+        let page = store.pending_page(&query).await?;
+        let live = page
+            .candidates
+            .iter()
+            .find(|task| !task.ttl.is_expired(now));
+        query.after = page.next;
+        if live.is_some() || query.after.is_none() {
+            return Ok(live.map(|task| task.created));
+        }
+    }
+    Ok(None)
+}

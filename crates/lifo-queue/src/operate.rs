@@ -1,0 +1,202 @@
+//! What operators do: look, pause, resume, redrive, cancel, wake.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt, TryStreamExt, stream};
+use uuid::Uuid;
+
+use crate::control::{Control, Pause};
+use crate::depth::{self, Depth};
+use crate::notify::WakeReason;
+use crate::store::{
+    Cancelled, Candidate, Order, PageQuery, QueueStore, Redrive, Redriven, StoreError, Written,
+};
+use crate::task::{TaskId, TaskStatus};
+use crate::time::{Clock, Millis};
+use crate::wake::{Wake, WakeError, Waker};
+
+/// Redrives under way at once when all failed tasks are redriven.
+const REDRIVES_AT_ONCE: usize = 16;
+
+/// Items of the index evaluated in one read.
+const PAGE: u16 = 1_000;
+
+/// An operator's hand on one queue.
+pub struct Operator {
+    store: Arc<dyn QueueStore>,
+    waker: Waker,
+    clock: Arc<dyn Clock>,
+}
+
+/// A queue as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// When this was read.
+    pub now: Millis,
+    /// Who processes, whether it is paused, what was asked for.
+    pub control: Control,
+    /// What waits; expired tasks do not count.
+    pub pending: Depth,
+    /// When the oldest of them was created.
+    pub oldest_pending: Option<Millis>,
+    /// What runs, or was left by a process that died.
+    pub taken: Depth,
+    /// What failed and may be redriven.
+    pub failed: Depth,
+}
+
+/// What became of the failed tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RedriveReport {
+    /// PENDING again.
+    pub redriven: u32,
+    /// In another state meanwhile, or gone.
+    pub lost: u32,
+    /// Whether somebody was woken for them, if there were any.
+    pub wake: Option<Wake>,
+}
+
+/// An operation that may be repeated.
+#[derive(Debug, thiserror::Error)]
+pub enum OperateError {
+    /// The table could not be read or written.
+    #[error("the table could not be used")]
+    Store(#[from] StoreError),
+    /// What was asked for is done, but nobody could be woken; the sweep does it within a minute.
+    #[error("it is done, but nobody was woken for it; the sweep wakes within a minute")]
+    Wake(#[from] WakeError),
+}
+
+impl Operator {
+    /// An operator of the queue in `store`.
+    #[must_use]
+    pub fn new(store: Arc<dyn QueueStore>, waker: Waker, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            store,
+            waker,
+            clock,
+        }
+    }
+
+    /// Looks; reads at most some twenty pages of the index a number.
+    ///
+    /// # Errors
+    /// [`StoreError`]: the table could not be read.
+    pub async fn status(&self) -> Result<Status, StoreError> {
+        let (store, now) = (&*self.store, self.clock.now());
+        Ok(Status {
+            now,
+            control: store.control().await?,
+            pending: depth::measure(store, TaskStatus::Pending, None, now).await?,
+            oldest_pending: depth::oldest(store, None, now).await?,
+            taken: depth::measure(store, TaskStatus::Taken, None, now).await?,
+            failed: depth::measure(store, TaskStatus::Failure, None, now).await?,
+        })
+    }
+
+    /// Nobody takes a task before the time is over; what runs comes to its end. A longer pause
+    /// stands: the answer is then [`Written::Lost`].
+    ///
+    /// # Errors
+    /// [`StoreError`]: the pause may stand or not.
+    pub async fn pause(&self, time: Duration, reason: &str) -> Result<Written, StoreError> {
+        let pause = Pause {
+            until: self.clock.now().plus(time),
+            reason: reason.to_owned(),
+            busy: false,
+        };
+        self.store.pause(&pause).await
+    }
+
+    /// Ends a pause, and wakes.
+    ///
+    /// # Errors
+    /// [`OperateError`].
+    pub async fn resume(&self) -> Result<Wake, OperateError> {
+        self.store.resume().await?;
+        Ok(self.wake().await?)
+    }
+
+    /// Runs one failed task again, with a new deadline so far ahead, and wakes.
+    ///
+    /// # Errors
+    /// [`OperateError`].
+    pub async fn redrive(&self, task: &TaskId, ttl: Duration) -> Result<Redriven, OperateError> {
+        let redriven = self.redrive_one(task.clone(), ttl).await?;
+        if redriven == Redriven::Done {
+            self.wake().await?;
+        }
+        Ok(redriven)
+    }
+
+    /// Runs every failed task again that has not failed since this began, and wakes once.
+    ///
+    /// # Errors
+    /// [`OperateError`]: some may be redriven; repeat it for the others.
+    pub async fn redrive_all(&self, ttl: Duration) -> Result<RedriveReport, OperateError> {
+        let mut report = RedriveReport::default();
+        let done = self.redrive_pages(ttl, &mut report).await;
+        if report.redriven > 0 {
+            // Also when the rest could not be read: those that are PENDING wait.
+            report.wake = Some(self.wake().await?);
+        }
+        done?;
+        Ok(report)
+    }
+
+    async fn redrive_pages(
+        &self,
+        ttl: Duration,
+        report: &mut RedriveReport,
+    ) -> Result<(), StoreError> {
+        let mut query = PageQuery {
+            status: TaskStatus::Failure.into(),
+            order: Order::NewestFirst,
+            created_from: None,
+            after: None,
+            limit: PAGE,
+            now: self.clock.now(),
+        };
+        loop {
+            let page = self.store.pending_page(&query).await?;
+            let redrive = |task: Candidate| self.redrive_one(task.id, ttl);
+            let mut answers = stream::iter(page.candidates)
+                .map(redrive)
+                .buffer_unordered(REDRIVES_AT_ONCE);
+            while let Some(answer) = answers.try_next().await? {
+                match answer {
+                    Redriven::Done => report.redriven += 1,
+                    Redriven::Is(_) | Redriven::NotFound => report.lost += 1,
+                }
+            }
+            query.after = page.next;
+            if query.after.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn redrive_one(&self, task: TaskId, ttl: Duration) -> Result<Redriven, StoreError> {
+        let now = self.clock.now();
+        let expires_at = now.ceil_seconds().plus(ttl);
+        self.store.redrive(&Redrive { task, expires_at }, now).await
+    }
+
+    /// Removes a task that waits.
+    ///
+    /// # Errors
+    /// [`StoreError`]: it may be gone or not.
+    pub async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+        self.store.cancel(task).await
+    }
+
+    /// Wakes a processor, unless one is active or the queue is paused.
+    ///
+    /// # Errors
+    /// [`WakeError`].
+    pub async fn wake(&self) -> Result<Wake, WakeError> {
+        let event = format!("operator-{}", Uuid::new_v4());
+        self.waker.request(&event, WakeReason::Operator).await
+    }
+}

@@ -1,0 +1,145 @@
+//! How a turn ends: who is awake afterwards (rules 6 and 10).
+
+use uuid::Uuid;
+
+use super::rate::Rate;
+use super::summary::{Exit, TurnSummary};
+use super::turn::TurnEnd;
+use super::{Processor, TurnError};
+use crate::causes;
+use crate::control::{IdleTurns, Release, Released};
+use crate::notify::{Notification, WakeReason};
+use crate::store::StoreError;
+use crate::wake::Waker;
+
+/// A turn that no longer runs anything.
+pub(super) struct Stopped {
+    pub(super) owner: Uuid,
+    pub(super) summary: TurnSummary,
+    /// A task was given back.
+    pub(super) gave_back: bool,
+    pub(super) rate: Rate,
+}
+
+impl Stopped {
+    /// The release of this turn's lease, on the condition of rule 5 where there is one.
+    fn release(&self, end: &TurnEnd) -> Release {
+        release(
+            self.owner,
+            &self.summary,
+            &self.rate,
+            None,
+            matches!(end, TurnEnd::Paused),
+        )
+    }
+}
+
+/// A release by the holder of the processor lease.
+pub(super) fn release(
+    owner: Uuid,
+    summary: &TurnSummary,
+    rate: &Rate,
+    if_requested_is: Option<u64>,
+    paused: bool,
+) -> Release {
+    let settled = summary.settled() > 0;
+    // A turn that found the queue empty, or that only waited for the rate limit, made all the
+    // progress it could.
+    let progress = settled || rate.waited || if_requested_is.is_some();
+    Release {
+        owner,
+        if_requested_is,
+        idle_turns: if progress {
+            IdleTurns::Reset
+        } else {
+            IdleTurns::Add
+        },
+        recovered: settled && !paused,
+        rate_full_at: rate.full_at(),
+    }
+}
+
+impl Processor {
+    /// What follows the loop. On every way out either the lease was released on the condition
+    /// of rule 5, or someone is woken, or the sweep is left to wake (rule 10, pause).
+    pub(super) async fn finish(
+        &self,
+        end: TurnEnd,
+        stopped: &mut Stopped,
+    ) -> Result<(), TurnError> {
+        let release = stopped.release(&end);
+        let summary = &mut stopped.summary;
+        match end {
+            TurnEnd::Empty => summary.exit = Exit::Empty,
+            TurnEnd::LeaseLost => {
+                summary.exit = Exit::LeaseLost;
+                if stopped.gave_back {
+                    self.waker()
+                        .request(&stopped.owner.to_string(), WakeReason::LateGiveBack)
+                        .await?;
+                }
+            }
+            TurnEnd::Paused => {
+                summary.exit = Exit::Paused;
+                self.release(&release, summary).await?;
+            }
+            TurnEnd::TimeUp => self.tail_call(&release, summary).await?,
+            TurnEnd::Failed(error) => {
+                // The message comes again and should find the lease free; the reason for
+                // failing is what the caller must see.
+                if let Err(second) = self.release(&release, summary).await {
+                    let second = causes::chain(&second);
+                    tracing::error!(error = second, "lease not released; it will run out");
+                }
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Rule 6: release first, then the tail call, also when the release was refused. Rule 10:
+    /// not after too many turns in a row that settled nothing.
+    async fn tail_call(
+        &self,
+        release: &Release,
+        summary: &mut TurnSummary,
+    ) -> Result<(), TurnError> {
+        self.release(release, summary).await?;
+        if summary.idle_turns >= self.settings.max_idle_turns {
+            summary.exit = Exit::NoProgress;
+            tracing::error!(
+                idle_turns = summary.idle_turns,
+                "too many turns in a row settled nothing: no tail call, the sweep takes over"
+            );
+            return Ok(());
+        }
+        summary.exit = Exit::TimeUp;
+        let notification = Notification {
+            reason: WakeReason::TailCall,
+            event: release.owner.to_string(),
+        };
+        self.notifier.tail_call(&notification).await?;
+        summary.tail_call = true;
+        Ok(())
+    }
+
+    async fn release(
+        &self,
+        release: &Release,
+        summary: &mut TurnSummary,
+    ) -> Result<(), StoreError> {
+        if let Released::Done { idle_turns } = self.store.release(release).await? {
+            summary.idle_turns = idle_turns;
+        }
+        Ok(())
+    }
+
+    fn waker(&self) -> Waker {
+        Waker::new(
+            self.store.clone(),
+            self.notifier.clone(),
+            self.clock.clone(),
+            self.settings.notification_marker,
+        )
+    }
+}

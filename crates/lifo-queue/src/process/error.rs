@@ -1,0 +1,54 @@
+//! Why a turn failed.
+
+use super::summary::{Exit, TurnSummary};
+use crate::notify::NotifyError;
+use crate::store::StoreError;
+use crate::wake::WakeError;
+
+/// A turn that failed, and what it did until then. The platform must deliver its message again.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct FailedTurn {
+    /// What the turn did until it failed.
+    pub summary: TurnSummary,
+    /// Why it failed.
+    #[source]
+    pub error: TurnError,
+}
+
+impl From<TurnError> for FailedTurn {
+    /// A turn that failed before it did anything.
+    fn from(error: TurnError) -> Self {
+        Self {
+            summary: TurnSummary {
+                exit: Exit::Failed,
+                ..TurnSummary::default()
+            },
+            error,
+        }
+    }
+}
+
+/// Why a turn failed.
+#[derive(Debug, thiserror::Error)]
+pub enum TurnError {
+    /// Rule 3: an earlier attempt of this very message still holds the lease, so it died.
+    #[error(
+        "an earlier attempt of message {message_id} died holding the processor lease until {until_ms} ms; to be retried"
+    )]
+    Predecessor {
+        /// The message.
+        message_id: String,
+        /// When the lease runs out, in milliseconds since the epoch.
+        until_ms: i64,
+    },
+    /// The store gave no usable answer, repeatedly.
+    #[error("the turn could not use the table")]
+    Store(#[from] StoreError),
+    /// The tail call was not published.
+    #[error("work remains, but the tail call was not published")]
+    TailCall(#[from] NotifyError),
+    /// A task was given back late, and nobody could be woken for it.
+    #[error("a task was given back after the processor lease was lost, but the wake-up failed")]
+    LateGiveBack(#[from] WakeError),
+}

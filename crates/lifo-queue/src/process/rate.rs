@@ -1,0 +1,237 @@
+//! The rate limit: at most so many starts a second, whichever turn they fall in.
+//!
+//! The bucket is governor's (GCRA). It lives for one turn, so what was granted last is kept in
+//! the control item as the moment at which the bucket is full again; the next turn begins with
+//! what has refilled since. While a turn holds the processor lease, the item says the worst
+//! that the turn may grant: one that dies leaves an empty bucket, never a full one.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use governor::clock::Clock as GovernorClock;
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+
+use crate::time::{Clock, Millis};
+
+/// How many tasks may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimit {
+    /// One start each so long, in the long run. Not zero.
+    pub interval: Duration,
+    /// Starts at once after a rest.
+    pub burst: NonZeroU32,
+}
+
+impl RateLimit {
+    /// How long an empty bucket takes to be full.
+    fn refill(&self) -> Duration {
+        self.interval.saturating_mul(self.burst.get())
+    }
+
+    /// When the bucket is full again at the latest, if a turn that ends then grants all it may.
+    pub(super) fn worst(&self, end: Millis) -> Millis {
+        end.plus(self.refill())
+    }
+}
+
+type Limiter = RateLimiter<NotKeyed, InMemoryState, Epoch, NoOpMiddleware<Duration>>;
+
+/// The limit within one turn.
+pub(super) struct Rate {
+    bucket: Option<Bucket>,
+    /// A start was granted and not used yet.
+    permit: bool,
+    /// A start had to wait.
+    pub(super) waited: bool,
+}
+
+struct Bucket {
+    limit: RateLimit,
+    limiter: Limiter,
+    full_at: Millis,
+}
+
+/// The queue's clock as governor wants it: the time since the epoch.
+struct Epoch(Arc<dyn Clock>);
+
+impl GovernorClock for Epoch {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.0.now().since(Millis(0))
+    }
+}
+
+impl Rate {
+    /// The limit of a turn that begins now; `full_at` is what the turn before left.
+    pub(super) fn start(
+        limit: Option<RateLimit>,
+        full_at: Option<Millis>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let bucket = limit.and_then(|limit| Bucket::start(limit, full_at, clock));
+        Self {
+            bucket,
+            permit: false,
+            waited: false,
+        }
+    }
+
+    /// Asks for one start; when to ask again if there is none. What was granted stays granted
+    /// until it is used.
+    pub(super) fn grant(&mut self, now: Millis) -> Result<(), Millis> {
+        let Some(bucket) = self.bucket.as_mut().filter(|_| !self.permit) else {
+            return Ok(());
+        };
+        if let Err(refused) = bucket.limiter.check() {
+            self.waited = true;
+            // To the next whole millisecond, or the question would come too early for ever.
+            let wait = refused.wait_time_from(now.since(Millis(0)));
+            return Err(now.plus(wait + Duration::from_millis(1)));
+        }
+        bucket.full_at = bucket.full_at.max(now).plus(bucket.limit.interval);
+        self.permit = true;
+        Ok(())
+    }
+
+    /// The start that was granted has happened.
+    pub(super) fn used(&mut self) {
+        self.permit = false;
+    }
+
+    /// When the bucket is full again; `None` without a limit. A start that was granted and not
+    /// used goes back.
+    pub(super) fn full_at(&self) -> Option<Millis> {
+        let bucket = self.bucket.as_ref()?;
+        Some(match self.permit {
+            true => bucket.full_at.minus(bucket.limit.interval),
+            false => bucket.full_at,
+        })
+    }
+}
+
+impl Bucket {
+    fn start(limit: RateLimit, full_at: Option<Millis>, clock: Arc<dyn Clock>) -> Option<Self> {
+        let now = clock.now();
+        // Never more than empty: a clock that was ahead must not stop the queue.
+        let full_at = full_at.unwrap_or(now).clamp(now, now.plus(limit.refill()));
+        let quota = Quota::with_period(limit.interval)?.allow_burst(limit.burst);
+        let limiter = RateLimiter::direct_with_clock(quota, Epoch(clock));
+        let missing = full_at
+            .since(now)
+            .as_nanos()
+            .div_ceil(limit.interval.as_nanos());
+        let missing = u32::try_from(missing)
+            .unwrap_or(u32::MAX)
+            .min(limit.burst.get());
+        if let Some(missing) = NonZeroU32::new(missing) {
+            // A new bucket is full, and no more than it holds is taken out.
+            let taken = limiter.check_n(missing);
+            debug_assert!(matches!(taken, Ok(Ok(()))), "{taken:?}");
+        }
+        Some(Self {
+            limit,
+            limiter,
+            full_at,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    #[derive(Default)]
+    struct Hand(AtomicI64);
+
+    impl Clock for Hand {
+        fn now(&self) -> Millis {
+            Millis(self.0.load(Ordering::SeqCst))
+        }
+    }
+
+    const LIMIT: RateLimit = RateLimit {
+        interval: Duration::from_millis(200),
+        burst: NonZeroU32::new(5).unwrap(),
+    };
+
+    fn at(now: i64) -> Arc<Hand> {
+        Arc::new(Hand(AtomicI64::new(now)))
+    }
+
+    /// Starts granted by a turn from `from` to `to` that asks at once when it is told to.
+    fn turn(full_at: Option<Millis>, from: i64, to: i64) -> (u32, Option<Millis>) {
+        let hand = at(from);
+        let mut rate = Rate::start(Some(LIMIT), full_at, hand.clone());
+        let mut granted = 0;
+        while hand.now() < Millis(to) {
+            match rate.grant(hand.now()) {
+                Ok(()) => {
+                    rate.used();
+                    granted += 1;
+                }
+                Err(again) => hand.0.store(again.0, Ordering::SeqCst),
+            }
+        }
+        (granted, rate.full_at())
+    }
+
+    #[test]
+    fn a_burst_and_then_the_rate() {
+        let start = 1_800_000_000_000;
+        let (granted, full_at) = turn(None, start, start + 10_000);
+        assert!((54..=55).contains(&granted), "{granted}");
+        // Empty: it takes the burst's whole time to fill.
+        let refill = full_at.unwrap().since(Millis(start + 10_000));
+        assert!(
+            refill > Duration::from_millis(700) && refill <= LIMIT.refill(),
+            "{refill:?}"
+        );
+    }
+
+    #[test]
+    fn the_bucket_does_not_refill_at_every_turn() {
+        let start = 1_800_000_000_000;
+        let (mut total, mut full_at) = (0, None);
+        for n in 0..20 {
+            let from = start + n * 500;
+            let (granted, left) = turn(full_at, from, from + 500);
+            total += granted;
+            full_at = left;
+        }
+        // Ten seconds at five a second, and one burst; not twenty bursts.
+        assert!((45..=55).contains(&total), "{total}");
+    }
+
+    #[test]
+    fn what_is_granted_and_not_used_goes_back() {
+        let hand = at(1_000);
+        let mut rate = Rate::start(Some(LIMIT), None, hand);
+        assert_eq!(rate.grant(Millis(1_000)), Ok(()));
+        assert_eq!(rate.grant(Millis(1_000)), Ok(()), "still the same start");
+        assert_eq!(rate.full_at(), Some(Millis(1_000)));
+        rate.used();
+        assert_eq!(rate.full_at(), Some(Millis(1_200)));
+        assert!(!rate.waited);
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_leaves_an_empty_bucket_and_no_more() {
+        let (granted, _) = turn(Some(Millis(9_000_000)), 1_000, 2_100);
+        assert!((4..=5).contains(&granted), "{granted}");
+    }
+
+    #[test]
+    fn without_a_limit_everything_is_granted() {
+        let mut rate = Rate::start(None, Some(Millis::MAX), at(0));
+        for _ in 0..1_000 {
+            assert_eq!(rate.grant(Millis(0)), Ok(()));
+            rate.used();
+        }
+        assert_eq!(rate.full_at(), None);
+    }
+}

@@ -1,0 +1,55 @@
+//! Nothing is left to take: rules 5 and 7.
+
+use super::{POLL, Turn, TurnEnd};
+use crate::control::Released;
+use crate::process::ending::release;
+use crate::process::select::Pass;
+use crate::time::Millis;
+
+impl Turn<'_> {
+    /// Rule 5: the queue looks empty. While tasks run, or one is due within the turn, look again
+    /// soon; otherwise linger at least as long as the index lags, look again, and release on
+    /// the condition that no wake-up was requested meanwhile.
+    pub(super) async fn nothing_to_take(&mut self, pass: Pass, now: Millis) -> Option<TurnEnd> {
+        self.summary.empty_polls += u32::from(!pass.took);
+        if pass.took || !self.running.is_empty() {
+            self.empty_since = None;
+            self.wait(now.plus(POLL)).await;
+            return None;
+        }
+        if let Some(due) = pass.next_due.filter(|due| *due < self.stop_taking) {
+            self.empty_since = None;
+            self.wait(due.min(now.plus(POLL))).await;
+            return None;
+        }
+        let since = *self.empty_since.get_or_insert(now);
+        let lingered = since.plus(self.processor.settings.index_lag);
+        if pass.started.is_none_or(|started| started < lingered) {
+            self.wait(lingered.min(now.plus(POLL))).await;
+            return None;
+        }
+        self.release().await
+    }
+
+    async fn release(&mut self) -> Option<TurnEnd> {
+        let release = release(
+            self.owner,
+            &self.summary,
+            &self.rate,
+            Some(self.seen),
+            false,
+        );
+        match self.processor.store.release(&release).await {
+            Ok(Released::Done { .. }) => Some(TurnEnd::Empty),
+            Ok(Released::Requested(control)) => {
+                self.seen = control.requested;
+                // An operator may have redriven an older task than the bound lets us see.
+                self.heartbeat.learn(control);
+                self.empty_since = None;
+                None
+            }
+            Ok(Released::NotOurs) => Some(TurnEnd::LeaseLost),
+            Err(error) => Some(TurnEnd::Failed(error)),
+        }
+    }
+}

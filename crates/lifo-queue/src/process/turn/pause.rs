@@ -1,0 +1,61 @@
+//! When the queue pauses: the downstream refuses us, or is busy for everybody.
+
+use std::time::Duration;
+
+use super::{Turn, TurnEnd};
+use crate::control::Pause;
+use crate::store::Written;
+use crate::time::Millis;
+
+/// Distinct tasks in a row that must meet the same wall before the queue pauses: one task alone
+/// may be at fault itself.
+const TASKS_TO_PAUSE: usize = 3;
+
+/// The first pause for a busy downstream; it doubles with each further one. The sweep, which
+/// comes every minute, ends it.
+const FIRST_BUSY_PAUSE: Duration = Duration::from_secs(30);
+
+impl Turn<'_> {
+    /// Whether to pause, and for how long.
+    pub(super) fn wants_pause(&self, now: Millis) -> Option<Pause> {
+        let settings = &self.processor.settings;
+        if self.refused.len() >= TASKS_TO_PAUSE {
+            return Some(Pause {
+                until: now.plus(settings.pause),
+                reason: format!(
+                    "the downstream refused {} tasks in a row",
+                    self.refused.len()
+                ),
+                busy: false,
+            });
+        }
+        if self.busy.len() < TASKS_TO_PAUSE || !self.slots.is_congested(now) {
+            return None;
+        }
+        let doubled = FIRST_BUSY_PAUSE.saturating_mul(1 << self.busy_pauses.min(10));
+        let asked = self
+            .slots
+            .retry_after()
+            .map_or(Duration::ZERO, |at| at.since(now));
+        Some(Pause {
+            until: now.plus(doubled.max(asked).min(settings.pause)),
+            reason: format!(
+                "the downstream was busy for {} tasks in a row",
+                self.busy.len()
+            ),
+            busy: true,
+        })
+    }
+
+    pub(super) async fn pause(&self, pause: &Pause) -> TurnEnd {
+        let (until_ms, reason) = (pause.until.0, &pause.reason);
+        match pause.busy {
+            true => tracing::warn!(until_ms, reason, "queue paused"),
+            false => tracing::error!(until_ms, reason, "queue paused"),
+        }
+        match self.processor.store.pause(pause).await {
+            Ok(Written::Done | Written::Lost) => TurnEnd::Paused,
+            Err(error) => TurnEnd::Failed(error),
+        }
+    }
+}

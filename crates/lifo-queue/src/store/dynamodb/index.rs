@@ -1,0 +1,84 @@
+//! Reads of the index.
+
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+
+use super::item::{self, number, string};
+use super::{DynamoStore, store_error};
+use crate::schema;
+use crate::store::{Order, Page, PageQuery, StoreError, TakenPage};
+
+impl DynamoStore {
+    pub(super) async fn read_pending(&self, query: &PageQuery) -> Result<Page, StoreError> {
+        let read = self
+            .index_page(query)
+            // Written as a negation, so that an item without `ttl`, or with one that is no
+            // number, stays visible and can be adopted or quarantined.
+            .filter_expression("NOT (#ttl <= :now)")
+            .projection_expression("#id, #created, #ttl, #notBefore, #token, #attempts")
+            .expression_attribute_names("#created", schema::TASK_CREATED)
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_values(":now", number(query.now.floor_seconds().0));
+        let output = read
+            .send()
+            .await
+            .map_err(|error| store_error("Query", error))?;
+        Ok(Page {
+            candidates: output
+                .items()
+                .iter()
+                .map(item::candidate)
+                .collect::<Result<_, _>>()?,
+            next: output.last_evaluated_key().map(item::cursor).transpose()?,
+        })
+    }
+
+    pub(super) async fn read_taken(&self, query: &PageQuery) -> Result<TakenPage, StoreError> {
+        let mut read = self
+            .index_page(query)
+            .projection_expression("#id, #token, #until, #attempts")
+            .expression_attribute_names("#until", schema::LEASE_UNTIL);
+        if query.created_from.is_some() {
+            read = read.expression_attribute_names("#created", schema::TASK_CREATED);
+        }
+        let output = read
+            .send()
+            .await
+            .map_err(|error| store_error("Query", error))?;
+        Ok(TakenPage {
+            leases: output
+                .items()
+                .iter()
+                .filter_map(item::standing_lease)
+                .collect(),
+            next: output.last_evaluated_key().map(item::cursor).transpose()?,
+        })
+    }
+
+    /// A read of one page of the index. The caller names `#created`.
+    fn index_page(&self, query: &PageQuery) -> QueryFluentBuilder {
+        let start = query
+            .after
+            .as_ref()
+            .map(|cursor| item::start_key(cursor, query.status));
+        let read = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .index_name(schema::INDEX)
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_names("#id", schema::TASK_ID)
+            .expression_attribute_names("#token", schema::LEASE_TOKEN)
+            .expression_attribute_names("#attempts", schema::ATTEMPTS)
+            .expression_attribute_values(":status", string(query.status))
+            .scan_index_forward(query.order == Order::OldestFirst)
+            .limit(i32::from(query.limit))
+            .set_exclusive_start_key(start);
+        match query.created_from {
+            None => read.key_condition_expression("#status = :status"),
+            Some(from) => read
+                .key_condition_expression("#status = :status AND #created >= :from")
+                .expression_attribute_values(":from", number(from.0)),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The operators' transitions on DynamoDB.
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+
+use super::item::{self, Item, number, string};
+use super::{DynamoStore, Updated, send, store_error};
+use crate::control::RedrivenTasks;
+use crate::schema;
+use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
+use crate::task::{StatusKey, TaskId, TaskStatus};
+use crate::time::{EpochSeconds, Millis};
+
+/// Redrives that may widen the bound at once before one of them has to be repeated.
+const CONTENDERS: u32 = 20;
+
+#[async_trait]
+impl OperatorStore for DynamoStore {
+    async fn redrive(&self, redrive: &Redrive, now: Millis) -> Result<Redriven, StoreError> {
+        let there = self.item(redrive.task.as_str()).await?;
+        if there.is_empty() {
+            return Ok(Redriven::NotFound);
+        }
+        let status = item::status(&there)?;
+        if status != TaskStatus::Failure {
+            return Ok(Redriven::Is(status));
+        }
+        // Never changed afterwards, so what was read stands.
+        let created = item::created(&there)?;
+        self.widen_bound(created, redrive.expires_at, now).await?;
+        match send(self.redrive_update(redrive, now)).await? {
+            Updated::Done(_) => Ok(Redriven::Done),
+            Updated::Refused(item) if item.is_empty() => Ok(Redriven::NotFound),
+            Updated::Refused(item) => Ok(Redriven::Is(item::status(&item)?)),
+        }
+    }
+
+    async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+        let delete = self
+            .client
+            .delete_item()
+            .table_name(&self.table)
+            .key(schema::TASK_ID, string(task))
+            .condition_expression("#status = :pending")
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let Err(error) = delete.send().await else {
+            return Ok(Cancelled::Done);
+        };
+        match error.as_service_error() {
+            Some(DeleteItemError::ConditionalCheckFailedException(there)) => match there.item() {
+                Some(item) if !item.is_empty() => Ok(Cancelled::Is(item::status(item)?)),
+                _ => Ok(Cancelled::NotFound),
+            },
+            _ => Err(store_error("DeleteItem", error)),
+        }
+    }
+
+    async fn resume(&self) -> Result<(), StoreError> {
+        let update = self
+            .update_control()
+            .update_expression("REMOVE #pausedUntil, #pauseReason, #busyPauses")
+            .expression_attribute_names("#pausedUntil", schema::PAUSED_UNTIL)
+            .expression_attribute_names("#pauseReason", schema::PAUSE_REASON)
+            .expression_attribute_names("#busyPauses", schema::BUSY_PAUSES);
+        send(update).await.map(drop)
+    }
+}
+
+impl DynamoStore {
+    /// An item as it is, strongly consistent; empty when there is none.
+    pub(super) async fn item(&self, id: &str) -> Result<Item, StoreError> {
+        let output = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key(schema::TASK_ID, string(id))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(|error| store_error("GetItem", error))?;
+        Ok(output.item.unwrap_or_default())
+    }
+
+    fn redrive_update(&self, redrive: &Redrive, now: Millis) -> UpdateItemFluentBuilder {
+        self.update(redrive.task.as_str())
+            .update_expression(
+                "SET #status = :pending, #updated = :now, #ttl = :ttl, #attempts = :zero, \
+                 #total = :zero REMOVE #token, #until, #notBefore, #expires, #alone",
+            )
+            .condition_expression("#status = :failure")
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_names("#updated", schema::TASK_UPDATED)
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#attempts", schema::ATTEMPTS)
+            .expression_attribute_names("#total", schema::TOTAL_ATTEMPTS)
+            .expression_attribute_names("#token", schema::LEASE_TOKEN)
+            .expression_attribute_names("#until", schema::LEASE_UNTIL)
+            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_names("#expires", schema::EXPIRES_AT)
+            .expression_attribute_names("#alone", schema::ALONE)
+            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
+            .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)))
+            .expression_attribute_values(":now", number(now.0))
+            .expression_attribute_values(":ttl", number(redrive.expires_at.0))
+            .expression_attribute_values(":zero", number(0))
+    }
+
+    /// Before a task of this age is PENDING until `until`, the control item remembers it: by
+    /// compare and set, since other redrives may do the same at this moment.
+    async fn widen_bound(
+        &self,
+        created: Millis,
+        until: EpochSeconds,
+        now: Millis,
+    ) -> Result<(), StoreError> {
+        let mut there = item::redriven(&self.item(schema::CONTROL_ITEM).await?);
+        for _ in 0..CONTENDERS {
+            let live = there.filter(|redriven| redriven.until.millis() > now);
+            let wider = live.map_or(
+                RedrivenTasks {
+                    oldest: created,
+                    until,
+                },
+                |live| RedrivenTasks {
+                    oldest: live.oldest.min(created),
+                    until: live.until.max(until),
+                },
+            );
+            if there == Some(wider) {
+                return Ok(());
+            }
+            match send(self.redriven_update(there, wider)).await? {
+                Updated::Done(_) => return Ok(()),
+                Updated::Refused(item) => there = item::redriven(&item),
+            }
+        }
+        Err(StoreError::Throttled {
+            operation: "UpdateItem",
+            source: "too many redrives at once".into(),
+        })
+    }
+
+    fn redriven_update(
+        &self,
+        there: Option<RedrivenTasks>,
+        wider: RedrivenTasks,
+    ) -> UpdateItemFluentBuilder {
+        let update = self
+            .update_control()
+            .update_expression("SET #oldest = :oldest, #until = :until")
+            .expression_attribute_names("#oldest", schema::OLDEST_REDRIVEN)
+            .expression_attribute_names("#until", schema::REDRIVEN_UNTIL)
+            .expression_attribute_values(":oldest", number(wider.oldest.0))
+            .expression_attribute_values(":until", number(wider.until.0));
+        match there {
+            None => update.condition_expression("attribute_not_exists(#until)"),
+            Some(there) => update
+                .condition_expression("#oldest = :oldestThere AND #until = :untilThere")
+                .expression_attribute_values(":oldestThere", number(there.oldest.0))
+                .expression_attribute_values(":untilThere", number(there.until.0)),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The index in memory: by status, ordered by creation.
+
+use std::collections::BTreeMap;
+
+use super::{Record, State};
+use crate::store::{Cursor, Order, PageQuery};
+use crate::task::TaskId;
+use crate::time::Millis;
+
+impl State {
+    /// One page of the index, and where it ended.
+    pub(super) fn page(&self, query: &PageQuery) -> (Vec<(TaskId, Record)>, Option<Cursor>) {
+        let partition = self
+            .tasks
+            .iter()
+            .filter(|(_, r)| r.status == query.status.status)
+            .filter(|(_, r)| query.created_from.is_none_or(|from| r.created >= from));
+        let index: BTreeMap<(Millis, &TaskId), &Record> = partition
+            .map(|(id, record)| ((record.created, id), record))
+            .collect();
+        let entries: Box<dyn Iterator<Item = _>> = match query.order {
+            Order::NewestFirst => Box::new(index.into_iter().rev()),
+            Order::OldestFirst => Box::new(index.into_iter()),
+        };
+        let after = query.after.as_ref().map(|at| (at.created(), &at.task));
+        let mut rest = entries.skip_while(|(key, _)| match (after, query.order) {
+            (None, _) => false,
+            (Some(after), Order::NewestFirst) => *key >= after,
+            (Some(after), Order::OldestFirst) => *key <= after,
+        });
+        let evaluated: Vec<_> = rest
+            .by_ref()
+            .take(usize::from(query.limit))
+            .map(|((_, id), record)| (id.clone(), record.clone()))
+            .collect();
+        let more = rest.next().is_some();
+        let next = evaluated
+            .last()
+            .filter(|_| more)
+            .map(|(id, record)| Cursor {
+                created: record.created.0.to_string(),
+                task: id.clone(),
+            });
+        (evaluated, next)
+    }
+}

@@ -1,0 +1,56 @@
+//! The operators' transitions in memory.
+
+use async_trait::async_trait;
+
+use super::MemoryStore;
+use crate::control::RedrivenTasks;
+use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
+use crate::task::{TaskId, TaskStatus, Ttl};
+use crate::time::Millis;
+
+#[async_trait]
+impl OperatorStore for MemoryStore {
+    async fn redrive(&self, redrive: &Redrive, now: Millis) -> Result<Redriven, StoreError> {
+        let state = &mut *self.lock();
+        let Some(record) = state.tasks.get_mut(&redrive.task) else {
+            return Ok(Redriven::NotFound);
+        };
+        if record.status != TaskStatus::Failure {
+            return Ok(Redriven::Is(record.status));
+        }
+        let there = state.control.redriven.filter(|r| r.until.millis() > now);
+        state.control.redriven = Some(RedrivenTasks {
+            oldest: there.map_or(record.created, |r| r.oldest.min(record.created)),
+            until: there.map_or(redrive.expires_at, |r| r.until.max(redrive.expires_at)),
+        });
+        record.status = TaskStatus::Pending;
+        record.ttl = Ttl::Seconds(redrive.expires_at);
+        record.attempts = 0;
+        record.total_attempts = 0;
+        record.lease_token = None;
+        record.lease_until = None;
+        record.not_before = None;
+        record.alone = false;
+        Ok(Redriven::Done)
+    }
+
+    async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+        let mut state = self.lock();
+        match state.tasks.get(task).map(|record| record.status) {
+            None => Ok(Cancelled::NotFound),
+            Some(TaskStatus::Pending) => {
+                state.tasks.remove(task);
+                Ok(Cancelled::Done)
+            }
+            Some(status) => Ok(Cancelled::Is(status)),
+        }
+    }
+
+    async fn resume(&self) -> Result<(), StoreError> {
+        let control = &mut self.lock().control;
+        control.paused_until = None;
+        control.pause_reason = None;
+        control.busy_pauses = 0;
+        Ok(())
+    }
+}

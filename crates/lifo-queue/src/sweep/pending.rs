@@ -1,0 +1,85 @@
+//! Tasks that wait: is somebody awake for them, how many are they, how old is the oldest.
+
+use super::{MAX_PAGES, PAGE, SweepError, SweepReport, Sweeper};
+use crate::control::Control;
+use crate::depth::{self, MAX_COUNT};
+use crate::notify::WakeReason;
+use crate::store::{Candidate, Order, PageQuery, StoreError, Written};
+use crate::task::{TaskStatus, Ttl};
+use crate::time::Millis;
+use crate::wake::Wake;
+
+impl Sweeper {
+    /// Wakes for a due task, adopts foreign ones, and measures.
+    pub(super) async fn sweep_pending(
+        &self,
+        event: &str,
+        control: &Control,
+        report: &mut SweepReport,
+    ) -> Result<(), SweepError> {
+        let created_from = self.created_from(control, self.clock.now());
+        let mut query = PageQuery {
+            status: TaskStatus::Pending.into(),
+            order: Order::NewestFirst,
+            created_from,
+            after: None,
+            limit: PAGE,
+            now: self.clock.now(),
+        };
+        let mut oldest = None;
+        for _ in 0..MAX_PAGES {
+            let now = self.clock.now();
+            query.now = now;
+            let page = self.store.pending_page(&query).await?;
+            report.pages += 1;
+            let live = || {
+                page.candidates
+                    .iter()
+                    .filter(|task| !task.ttl.is_expired(now))
+            };
+            if !report.due && live().any(|task| task.not_before.is_none_or(|at| at <= now)) {
+                report.due = true;
+                report.woke = report.woke || self.wake(event, now).await?;
+            }
+            for task in &page.candidates {
+                report.adopted += u32::from(self.adopt(task, now).await?);
+            }
+            report.pending.add(live().count());
+            oldest = live().next_back().map(|task| task.created).or(oldest);
+            query.after = page.next;
+            if query.after.is_none() || report.pending.count > MAX_COUNT {
+                break;
+            }
+        }
+        report.pending.exact = query.after.is_none() && report.pending.count <= MAX_COUNT;
+        if query.after.is_some() {
+            let store = &*self.store;
+            oldest = depth::oldest(store, created_from, self.clock.now())
+                .await?
+                .or(oldest);
+        }
+        let age = oldest.map(|created| self.clock.now().since(created));
+        report.oldest_pending_ms =
+            age.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+        report.pending.cap();
+        Ok(())
+    }
+
+    /// Wakes a processor unless one is active: what it will find needs no request.
+    async fn wake(&self, event: &str, now: Millis) -> Result<bool, SweepError> {
+        let control = self.store.control().await?;
+        if control.live_lease(now).is_some() || control.is_paused(now) {
+            return Ok(false);
+        }
+        Ok(self.waker.request(event, WakeReason::Sweep).await? == Wake::Published)
+    }
+
+    async fn adopt(&self, task: &Candidate, now: Millis) -> Result<bool, StoreError> {
+        let ttl = match task.ttl {
+            Ttl::Missing => now.ceil_seconds().plus(self.settings.default_ttl),
+            Ttl::Milliseconds(at) => at.floor_seconds(),
+            Ttl::Seconds(_) | Ttl::Malformed => return Ok(false),
+        };
+        Ok(self.store.adopt_ttl(&task.id, task.ttl, ttl).await? == Written::Done)
+    }
+}

@@ -1,0 +1,110 @@
+//! Leases that ran out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use conformance::*;
+use lifo_queue::store::{PageQuery, QueueStore, StandingLease, TakeOutcome, Written};
+use lifo_queue::task::{GiveBack, Lease, Reclaim, Settlement, TakenTask, TaskStatus, Ttl};
+
+pub(crate) async fn a_lease_is_reclaimed_once_it_ran_out_and_only_that_lease(
+    store: Arc<dyn QueueStore>,
+) {
+    insert(&*store, &["a", "b", "c"]).await;
+    let (a, b) = (take(&*store, "a").await, take(&*store, "b").await);
+    let taken = PageQuery {
+        status: TaskStatus::Taken.into(),
+        ..first_page(1)
+    };
+    let first = store.taken_page(&taken).await.unwrap();
+    let rest = store
+        .taken_page(&PageQuery {
+            after: first.next,
+            ..taken.clone()
+        })
+        .await
+        .unwrap();
+    let leases: Vec<_> = first.leases.into_iter().chain(rest.leases).collect();
+    let standing = |taken: &TakenTask| StandingLease {
+        lease: taken.lease.clone(),
+        attempts: 1,
+    };
+    assert_eq!(leases, [standing(&b), standing(&a)]);
+
+    let back = Reclaim::Return {
+        not_before: a.lease.until,
+    };
+    let early = a.lease.until.minus(Duration::from_millis(1));
+    assert_eq!(
+        store.reclaim(&a.lease, &back, early).await.unwrap(),
+        Written::Lost
+    );
+    let mut forged = a.lease.clone();
+    forged.token = wish(candidate("a")).token;
+    assert_eq!(
+        store.reclaim(&forged, &back, a.lease.until).await.unwrap(),
+        Written::Lost
+    );
+    assert_eq!(
+        store.reclaim(&a.lease, &back, a.lease.until).await.unwrap(),
+        Written::Done
+    );
+    assert_eq!(
+        store.reclaim(&a.lease, &back, a.lease.until).await.unwrap(),
+        Written::Lost
+    );
+    let page = store.pending_page(&first_page(10)).await.unwrap();
+    let returned = page
+        .candidates
+        .iter()
+        .find(|task| task.id == a.task.task_id)
+        .unwrap();
+    assert_eq!(returned.not_before, Some(a.lease.until));
+    assert_eq!(returned.ttl, Ttl::Seconds(a.task.expires_at));
+
+    assert!(returned.lease_ran_out && returned.attempts == 1);
+    let settled = store.settle(&a.lease, &Settlement::Success, &RETENTION, NOW);
+    assert_eq!(settled.await.unwrap(), Written::Lost);
+}
+
+pub(crate) async fn a_lease_that_ran_out_is_a_failure_only_if_the_task_ran_alone(
+    store: Arc<dyn QueueStore>,
+) {
+    insert(&*store, &["alone", "in-company"]).await;
+    let fail = Reclaim::Fail {
+        keep_until: NOW.floor_seconds(),
+    };
+    let beside = take(&*store, "in-company").await.lease;
+    let reclaimed = store.reclaim(&beside, &fail, beside.until);
+    assert_eq!(reclaimed.await.unwrap(), Written::Lost);
+
+    let mut request = wish(candidate("alone"));
+    request.alone = true;
+    let TakeOutcome::Won(taken) = store.take(&request).await.unwrap() else {
+        panic!()
+    };
+    let lease = taken.lease;
+    let reclaimed = store.reclaim(&lease, &fail, lease.until);
+    assert_eq!(reclaimed.await.unwrap(), Written::Done);
+    let settled = store.settle(&lease, &Settlement::Success, &RETENTION, NOW);
+    assert_eq!(settled.await.unwrap(), Written::Lost);
+
+    // Another take of the same task in company forgets that it once ran alone.
+    let back = GiveBack {
+        not_before: NOW,
+        attempt_counts: true,
+        reason: "again".into(),
+    };
+    store.give_back(&beside, &back, NOW).await.unwrap();
+    request = wish(candidate("in-company"));
+    request.alone = true;
+    store.take(&request).await.unwrap();
+    let alone = Lease {
+        token: request.token,
+        ..beside
+    };
+    store.give_back(&alone, &back, NOW).await.unwrap();
+    let again = take(&*store, "in-company").await.lease;
+    let reclaimed = store.reclaim(&again, &fail, again.until);
+    assert_eq!(reclaimed.await.unwrap(), Written::Lost);
+}

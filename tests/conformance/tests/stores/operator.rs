@@ -1,0 +1,151 @@
+//! Operators: redrive, cancel, resume.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use conformance::*;
+use futures::future::join_all;
+use lifo_queue::control::{Acquired, Pause};
+use lifo_queue::store::{Cancelled, QueueStore, Redrive, Redriven, TakeOutcome, Written};
+use lifo_queue::task::{Settlement, TaskId, TaskStatus, Ttl};
+use lifo_queue::time::{EpochSeconds, Millis};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn later() -> EpochSeconds {
+    NOW.floor_seconds().plus(2 * HOUR)
+}
+
+fn redrive(id: &str) -> Redrive {
+    Redrive {
+        task: TaskId::from_stored(id),
+        expires_at: later(),
+    }
+}
+
+async fn fail(store: &dyn QueueStore, id: &str) {
+    let lease = take(store, id).await.lease;
+    let reason = "broken".to_owned();
+    let failure = Settlement::Failure { reason };
+    let settled = store.settle(&lease, &failure, &RETENTION, NOW).await;
+    assert_eq!(settled.unwrap(), Written::Done);
+}
+
+pub(crate) async fn a_failed_task_is_redriven_with_new_attempts_and_its_old_age(
+    store: Arc<dyn QueueStore>,
+) {
+    insert(&*store, &["a", "b"]).await;
+    fail(&*store, "a").await;
+    assert_eq!(
+        store.redrive(&redrive("a"), NOW).await.unwrap(),
+        Redriven::Done
+    );
+    let page = store.pending_page(&first_page(10)).await.unwrap();
+    let task = page.candidates.iter().find(|task| task.id.as_str() == "a");
+    let task = task.unwrap().clone();
+    assert_eq!((task.created, task.attempts), (NOW, 0));
+    assert_eq!(task.ttl, Ttl::Seconds(later()));
+    assert!(!task.lease_ran_out);
+    let taken = take(&*store, "a").await.task;
+    assert_eq!((taken.attempt, taken.total_attempts), (1, 1));
+    assert_eq!(taken.expires_at, later());
+}
+
+pub(crate) async fn only_a_failed_task_is_redriven(store: Arc<dyn QueueStore>) {
+    insert(&*store, &["a"]).await;
+    let answer = |id: &'static str| {
+        let store = store.clone();
+        async move { store.redrive(&redrive(id), NOW).await.unwrap() }
+    };
+    assert_eq!(answer("nobody").await, Redriven::NotFound);
+    assert_eq!(answer("a").await, Redriven::Is(TaskStatus::Pending));
+    let lease = take(&*store, "a").await.lease;
+    assert_eq!(answer("a").await, Redriven::Is(TaskStatus::Taken));
+    let settled = store.settle(&lease, &Settlement::Success, &RETENTION, NOW);
+    settled.await.unwrap();
+    assert_eq!(answer("a").await, Redriven::Is(TaskStatus::Success));
+    assert_eq!(store.control().await.unwrap().redriven, None);
+}
+
+pub(crate) async fn the_bound_remembers_the_oldest_redriven_task(store: Arc<dyn QueueStore>) {
+    let ids: Vec<String> = (0..8).map(|n| format!("t{n}")).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    insert(&*store, &ids).await;
+    for id in &ids {
+        fail(&*store, id).await;
+    }
+    let redrives = ids[2..].iter().map(|id| {
+        let (store, redrive) = (store.clone(), redrive(id));
+        async move { store.redrive(&redrive, NOW).await.unwrap() }
+    });
+    let all = join_all(redrives).await;
+    assert!(all.iter().all(|answer| *answer == Redriven::Done));
+    let control = store.control().await.unwrap();
+    let redriven = control.redriven.unwrap();
+    assert_eq!(
+        (redriven.oldest, redriven.until),
+        (Millis(NOW.0 + 2), later())
+    );
+    // While they may wait, the bound is theirs; afterwards it is the promise's.
+    let minute = Duration::from_secs(60);
+    let soon = NOW.plus(HOUR);
+    assert_eq!(control.created_bound(minute, soon), redriven.oldest);
+    let after = later().millis();
+    assert_eq!(control.created_bound(minute, after), after.minus(minute));
+    // What ran out does not count any more.
+    let redrive = Redrive {
+        task: TaskId::from_stored("t7"),
+        expires_at: later().plus(HOUR),
+    };
+    fail_again(&*store, "t7", after).await;
+    assert_eq!(
+        store.redrive(&redrive, after).await.unwrap(),
+        Redriven::Done
+    );
+    let redriven = store.control().await.unwrap().redriven.unwrap();
+    let expected = (Millis(NOW.0 + 7), redrive.expires_at);
+    assert_eq!((redriven.oldest, redriven.until), expected);
+}
+
+async fn fail_again(store: &dyn QueueStore, id: &str, now: Millis) {
+    let id = TaskId::from_stored(id);
+    let put_away = store.quarantine(&id, "bad", later(), now).await;
+    assert_eq!(put_away.unwrap(), Written::Done);
+}
+
+pub(crate) async fn only_a_waiting_task_is_cancelled(store: Arc<dyn QueueStore>) {
+    insert(&*store, &["a", "b"]).await;
+    let cancel = |id: &'static str| {
+        let store = store.clone();
+        async move { store.cancel(&TaskId::from_stored(id)).await.unwrap() }
+    };
+    assert_eq!(cancel("a").await, Cancelled::Done);
+    assert_eq!(cancel("a").await, Cancelled::NotFound);
+    let gone = store.take(&wish(candidate("a"))).await.unwrap();
+    assert_eq!(gone, TakeOutcome::Lost);
+    let lease = take(&*store, "b").await.lease;
+    assert_eq!(cancel("b").await, Cancelled::Is(TaskStatus::Taken));
+    let settled = store.settle(&lease, &Settlement::Success, &RETENTION, NOW);
+    assert_eq!(settled.await.unwrap(), Written::Done);
+    assert_eq!(cancel("b").await, Cancelled::Is(TaskStatus::Success));
+}
+
+pub(crate) async fn a_pause_is_ended_by_resume(store: Arc<dyn QueueStore>) {
+    store.resume().await.unwrap();
+    let pause = Pause {
+        until: Millis::MAX,
+        reason: "maintenance".into(),
+        busy: true,
+    };
+    store.pause(&pause).await.unwrap();
+    store.resume().await.unwrap();
+    let control = store.control().await.unwrap();
+    let left = (
+        control.paused_until,
+        control.pause_reason,
+        control.busy_pauses,
+    );
+    assert_eq!(left, (None, None, 0));
+    let answer = store.acquire(&claim("m1", NOW), NOW).await.unwrap();
+    assert!(matches!(answer, Acquired::Ours(_)));
+}
