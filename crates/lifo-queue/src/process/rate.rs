@@ -6,7 +6,7 @@
 //! that the turn may grant: one that dies leaves an empty bucket, never a full one.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use governor::clock::Clock as GovernorClock;
@@ -54,14 +54,22 @@ struct Bucket {
     full_at: Millis,
 }
 
-/// The queue's clock as governor wants it: the time since the epoch.
-struct Epoch(Arc<dyn Clock>);
+/// The queue's clock as governor wants it: the time since the epoch. While it is held, it says
+/// the moment of [`Hold`].
+struct Epoch {
+    clock: Arc<dyn Clock>,
+    hold: Hold,
+}
+
+/// A moment to which a clock is held, or nothing.
+type Hold = Arc<Mutex<Option<Millis>>>;
 
 impl GovernorClock for Epoch {
     type Instant = Duration;
 
     fn now(&self) -> Duration {
-        self.0.now().since(Millis(0))
+        let held = *self.hold.lock().unwrap_or_else(PoisonError::into_inner);
+        held.unwrap_or_else(|| self.clock.now()).since(Millis(0))
     }
 }
 
@@ -119,19 +127,26 @@ impl Bucket {
         // Never more than empty: a clock that was ahead must not stop the queue.
         let full_at = full_at.unwrap_or(now).clamp(now, now.plus(limit.refill()));
         let quota = Quota::with_period(limit.interval)?.allow_burst(limit.burst);
-        let limiter = RateLimiter::direct_with_clock(quota, Epoch(clock));
         let missing = full_at
             .since(now)
             .as_nanos()
             .div_ceil(limit.interval.as_nanos());
-        let missing = u32::try_from(missing)
-            .unwrap_or(u32::MAX)
-            .min(limit.burst.get());
-        if let Some(missing) = NonZeroU32::new(missing) {
-            // A new bucket is full, and no more than it holds is taken out.
-            let taken = limiter.check_n(missing);
-            debug_assert!(matches!(taken, Ok(Ok(()))), "{taken:?}");
-        }
+        let missing = u32::try_from(missing).map_or(limit.burst, |n| {
+            NonZeroU32::new(n).map_or(NonZeroU32::MIN, |n| n.min(limit.burst))
+        });
+        // Whole starts can be taken out of governor's bucket, and `full_at` lies between two: so
+        // they are taken out at the moment from which exactly that many lead to it.
+        let then = full_at.minus(limit.interval.saturating_mul(missing.get()));
+        let hold = Hold::new(Mutex::new(Some(then)));
+        let clock = Epoch {
+            clock,
+            hold: hold.clone(),
+        };
+        let limiter = RateLimiter::direct_with_clock(quota, clock);
+        // A new bucket is full, and no more than it holds is taken out.
+        let taken = limiter.check_n(missing);
+        debug_assert!(matches!(taken, Ok(Ok(()))), "{taken:?}");
+        *hold.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Some(Self {
             limit,
             limiter,

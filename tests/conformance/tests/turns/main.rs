@@ -2,7 +2,11 @@
 //! milliseconds, and always alike.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
+mod depths;
 mod ending;
+mod neighbours;
 mod order;
 mod outcomes;
+mod pausing;
+mod rate;
 mod world;

@@ -1,0 +1,101 @@
+//! What lies deep in the index: tasks in backoff, expired ones, redriven ones.
+
+use std::time::Duration;
+
+use conformance::{NOW, new_task};
+use lifo_queue::operate::Operator;
+use lifo_queue::process::{DEEP_PAGE, DEEP_PAGE_PAUSE, Exit};
+use lifo_queue::store::{Redriven, TaskStore};
+use lifo_queue::task::{TaskId, TaskStatus, Ttl};
+use lifo_queue::time::Clock;
+
+use super::world::*;
+
+/// Puts `count` tasks that are newer than [`NOW`] and not due for an hour.
+async fn backoff(world: &World, count: i64) {
+    for n in 0..count {
+        let id = format!("later{n}");
+        world.store.insert(&new_task(&id, n)).await.unwrap();
+        let mut record = world.record(&id);
+        record.not_before = Some(NOW.plus(Duration::from_secs(3_000)));
+        world.store.put(TaskId::from_stored(id), record);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_in_backoff_hide_an_older_one_for_no_longer_than_is_stated() {
+    let count = 4_500;
+    let world = World::new(|_| at_once());
+    backoff(&world, count).await;
+    world.store.insert(&new_task("old", -1)).await.unwrap();
+    let began = world.clock.now();
+    let turn = world.turn();
+    let seen = async {
+        while world.record("old").status != TaskStatus::Success {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        world.clock.now().since(began)
+    };
+    let (summary, seen) = tokio::join!(turn, seen);
+    let pages = u32::try_from(count / i64::from(DEEP_PAGE)).unwrap() + 1;
+    let stated = DEEP_PAGE_PAUSE * pages;
+    assert!(seen <= stated, "{seen:?}, stated {stated:?}");
+    assert_eq!(summary.exit, Exit::Empty);
+    // At most ten further pages a second, each with its head, and the polls of the linger.
+    let most = summary.duration_ms / 100 * 2 + 20;
+    assert!(u64::from(summary.queries) <= most, "{summary:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_backlog_costs_no_reads_where_the_longest_expiry_is_promised() {
+    let mut queries = Vec::new();
+    for bound in [None, Some(Duration::from_secs(600))] {
+        let mut world = World::new(|_| at_once());
+        world.settings.expiry_bound = bound;
+        for n in 0..20_000 {
+            let mut task = new_task(&format!("expired{n}"), -700_000 - n);
+            task.expires_at = NOW.floor_seconds();
+            world.store.insert(&task).await.unwrap();
+        }
+        world
+            .store
+            .insert(&new_task("fresh", -599_000))
+            .await
+            .unwrap();
+        let summary = world.turn().await;
+        assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));
+        queries.push(summary.queries);
+    }
+    let [all, bounded] = queries[..] else {
+        panic!()
+    };
+    assert!(all > 40 && bounded <= 12, "{all} and {bounded} pages");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_redriven_task_is_seen_below_the_bound_even_by_a_processor_about_to_rest() {
+    let mut world = World::new(|_| at_once());
+    world.settings.expiry_bound = Some(Duration::from_secs(600));
+    let mut old = new_task("old", -10_000_000);
+    old.expires_at = NOW.floor_seconds();
+    world.store.insert(&old).await.unwrap();
+    let mut record = world.record("old");
+    record.status = TaskStatus::Failure;
+    record.ttl = Ttl::Seconds(NOW.floor_seconds().plus(Duration::from_secs(9_000)));
+    world.store.put(TaskId::from_stored("old"), record);
+    let redrive = async {
+        // Shortly before the linger of an empty queue ends, and before the next heartbeat.
+        tokio::time::sleep(Duration::from_millis(1_950)).await;
+        let operator = Operator::new(world.store.clone(), world.waker(), world.clock.clone());
+        let id = TaskId::from_stored("old");
+        let redriven = operator
+            .redrive(&id, Duration::from_secs(60))
+            .await
+            .unwrap();
+        assert_eq!(redriven, Redriven::Done);
+    };
+    let (summary, ()) = tokio::join!(world.turn(), redrive);
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));
+    assert_eq!(world.record("old").status, TaskStatus::Success);
+    assert!(world.topics.process_tasks().is_empty(), "it was awake");
+}

@@ -1,0 +1,128 @@
+//! When the queue pauses, and how it goes on.
+
+use std::time::Duration;
+
+use conformance::NOW;
+use lifo_queue::operate::Operator;
+use lifo_queue::process::Exit;
+use lifo_queue::runner::Outcome;
+use lifo_queue::store::{ControlStore, Written};
+use lifo_queue::task::TaskStatus;
+use lifo_queue::time::{Clock, TokioClock};
+
+use super::world::*;
+
+const BUSY: Outcome = Outcome::Busy { retry_after: None };
+
+impl World {
+    fn operator(&self) -> Operator {
+        Operator::new(self.store.clone(), self.waker(), self.clock.clone())
+    }
+
+    /// How long the queue is still paused.
+    async fn paused_for(&self) -> Duration {
+        let control = self.store.control().await.unwrap();
+        control.paused_until.unwrap().since(self.clock.now())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn distinct_tasks_that_find_the_downstream_busy_pause_the_queue_longer_and_longer() {
+    let world = World::new(|_| (Duration::from_millis(20), BUSY))
+        .with_tasks(50)
+        .await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
+    // It slowed down first: some ten seconds of slower and slower probes.
+    assert!(
+        (5_000..30_000).contains(&summary.duration_ms),
+        "{summary:?}"
+    );
+    assert!(
+        world
+            .store
+            .records()
+            .iter()
+            .all(|(_, record)| record.attempts == 0)
+    );
+    for (pauses, seconds) in [(1, 30), (2, 60), (3, 120), (4, 240), (5, 300), (6, 300)] {
+        assert_eq!(world.store.control().await.unwrap().busy_pauses, pauses);
+        let left = world.paused_for().await;
+        assert!(left <= Duration::from_secs(seconds), "{left:?}");
+        assert!(left >= Duration::from_secs(seconds - 1), "{left:?}");
+        // The pause is honoured ...
+        assert_eq!(world.turn().await.exit, Exit::Paused);
+        tokio::time::sleep(left).await;
+        // ... and what comes after it probes, one task at a time.
+        let summary = world.turn().await;
+        assert_eq!(summary.exit, Exit::Paused);
+        assert!(summary.taken <= 12, "{summary:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_downstream_that_has_room_again_is_used_with_every_slot() {
+    let clock = TokioClock::starting_at(NOW);
+    let world = World::new(move |_| match clock.now() {
+        now if now < NOW.plus(Duration::from_secs(40)) => (Duration::ZERO, BUSY),
+        _ => (Duration::from_millis(100), Outcome::Success),
+    });
+    let world = world.with_tasks(200).await;
+    assert_eq!(world.turn().await.exit, Exit::Paused);
+    tokio::time::sleep(world.paused_for().await).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 200));
+    assert!(summary.duration_ms < 20_000, "{summary:?}");
+    assert_eq!(world.store.control().await.unwrap().busy_pauses, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_downstream_that_names_a_time_is_left_alone_for_it() {
+    let busy = Outcome::Busy {
+        retry_after: Some(Duration::from_secs(120)),
+    };
+    let world = World::new(move |_| (Duration::ZERO, busy.clone()))
+        .with_tasks(50)
+        .await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.taken), (Exit::Paused, 10));
+    assert!(world.paused_for().await > Duration::from_secs(119));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_task_that_is_always_busy_pauses_nobody() {
+    let world = World::new(|task| match task.task_id.as_str() {
+        "t0049" => (Duration::ZERO, BUSY),
+        _ => at_once(),
+    });
+    let world = world.with_tasks(50).await;
+    let summary = world.turn().await;
+    assert_eq!(world.count(TaskStatus::Success), 49, "{summary:?}");
+    assert_eq!(world.store.control().await.unwrap().paused_until, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operators_pause_ends_the_turn_within_a_heartbeat_and_resume_wakes() {
+    let world = World::new(|_| (Duration::from_secs(1), Outcome::Success))
+        .with_tasks(600)
+        .await;
+    let pause = async {
+        tokio::time::sleep(Duration::from_millis(11_900)).await;
+        let operator = world.operator();
+        let paused = operator
+            .pause(Duration::from_secs(3_600), "deployment")
+            .await;
+        assert_eq!(paused.unwrap(), Written::Done);
+    };
+    let (summary, ()) = tokio::join!(world.turn(), pause);
+    assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
+    // 11.9 s, at most one heartbeat of 5 s, and what ran came to its end.
+    assert!((120..=180).contains(&summary.succeeded), "{summary:?}");
+    assert_eq!(world.count(TaskStatus::Taken), 0);
+    assert!(world.topics.process_tasks().is_empty());
+    world.operator().resume().await.unwrap();
+    assert_eq!(world.topics.process_tasks().len(), 1);
+    let summary = world.turn().await;
+    assert_eq!(summary.exit, Exit::Empty);
+    assert_eq!(world.count(TaskStatus::Success), 600);
+}

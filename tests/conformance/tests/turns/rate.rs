@@ -1,0 +1,84 @@
+//! The rate limit over turns.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use lifo_queue::process::{Exit, RateLimit};
+use lifo_queue::runner::Outcome;
+use lifo_queue::store::ControlStore;
+use lifo_queue::time::Clock;
+
+use super::world::*;
+
+const LIMIT: RateLimit = RateLimit {
+    interval: Duration::from_millis(200),
+    burst: NonZeroU32::new(10).unwrap(),
+};
+
+async fn limited(tasks: i64) -> World {
+    let mut world = World::new(|_| at_once());
+    world.settings.rate = Some(LIMIT);
+    world.with_tasks(tasks).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn starts_keep_to_the_rate_over_turns() {
+    let world = limited(2_000).await;
+    let began = world.clock.now();
+    for _ in 0..4 {
+        let summary = world.turn().await;
+        assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
+    }
+    let passed = world.clock.now().since(began);
+    let allowed = passed.as_millis() / LIMIT.interval.as_millis() + 10;
+    let started = world.started().len() as u128;
+    assert!(started <= allowed, "{started} starts in {passed:?}");
+    assert!(
+        started * 100 >= allowed * 97,
+        "{started} of {allowed}: too slow"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rest_fills_the_bucket_and_no_more() {
+    let world = limited(10).await;
+    assert_eq!(world.turn().await.succeeded, 10);
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    let world = world.with_tasks(10).await;
+    let began = world.clock.now();
+    world.turn().await;
+    // The burst at once, and the linger of an empty queue.
+    assert!(world.clock.now().since(began) < Duration::from_secs(3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_processor_that_dies_leaves_no_full_bucket() {
+    let world = limited(2_000).await;
+    // Killed in the midst of its burst, before its first heartbeat.
+    let died = tokio::time::timeout(Duration::from_millis(100), world.turn()).await;
+    assert!(died.is_err());
+    assert_eq!(world.started().len(), 10);
+    tokio::time::sleep(world.settings.processor_lease).await;
+    let began = world.clock.now();
+    let next = tokio::time::timeout(Duration::from_millis(1_000), world.turn());
+    assert!(next.await.is_err());
+    let started = world.started().len() - 10;
+    assert!((4..=5).contains(&started), "{started} in the first second");
+    assert!(world.clock.now().since(began) <= Duration::from_millis(1_001));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_rate_is_no_lack_of_progress() {
+    let mut world = World::new(|_| (Duration::ZERO, Outcome::Success));
+    world.settings.rate = Some(RateLimit {
+        interval: Duration::from_secs(150),
+        burst: NonZeroU32::MIN,
+    });
+    let world = world.with_tasks(10).await;
+    for _ in 0..8 {
+        let summary = world.turn().await;
+        assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
+    }
+    assert_eq!(world.store.control().await.unwrap().idle_turns, 0);
+    assert_eq!(world.started().len(), 4);
+}
