@@ -32,6 +32,7 @@ export const ENVIRONMENT = {
     'CLOCK_SKEW_MS',
     'DEADLINE_MARGIN_MS',
     'DEFAULT_TTL_SECONDS',
+    'EXPIRY_BOUND_SECONDS',
     'FAILURE_RETENTION_SECONDS',
     'HEARTBEAT_MS',
     'INDEX_LAG_MS',
@@ -42,6 +43,8 @@ export const ENVIRONMENT = {
     'PAUSE_MS',
     'PROCESSOR_LEASE_MS',
     'PROCESS_TASKS_TOPIC_ARN',
+    'RATE_BURST',
+    'RATE_PER_SECOND',
     'RETRY_BASE_MS',
     'RETRY_MAX_MS',
     'SUCCESS_RETENTION_SECONDS',
@@ -55,6 +58,7 @@ export const ENVIRONMENT = {
   'sweep-tasks': [
     'CLOCK_SKEW_MS',
     'DEFAULT_TTL_SECONDS',
+    'EXPIRY_BOUND_SECONDS',
     'FAILURE_RETENTION_SECONDS',
     'MAX_ATTEMPTS',
     'NOTIFICATION_MARKER_MS',
@@ -63,10 +67,17 @@ export const ENVIRONMENT = {
     'RETRY_MAX_MS',
     'TASK_TABLE_NAME',
   ],
+  'count-shed': ['SHED_QUEUE_URL', 'TASK_TABLE_NAME'],
 } as const;
 
 /** Variables a function does without. */
-export const OPTIONAL_ENVIRONMENT = ['MAX_TTL_SECONDS'] as const;
+export const OPTIONAL_ENVIRONMENT = [
+  'MAX_TTL_SECONDS',
+  'EXPIRY_BOUND_SECONDS',
+  'RATE_PER_SECOND',
+  'RATE_BURST',
+  'SHED_QUEUE_URL',
+] as const;
 
 /** The metrics that the functions emit, for each queue: the dimension's value is the name of its table. */
 export const METRICS = {
@@ -90,13 +101,19 @@ export const METRICS = {
     'LeasesReturned',
     'LeasesFailed',
     'TasksAdopted',
+    'Sweeps',
+    'PendingTasks',
+    'PendingTasksCapped',
+    'TakenTasks',
+    'OldestPendingSeconds',
+    'ShedTasks',
   ],
 } as const;
 
 /** The name of a metric. */
 export type MetricName = (typeof METRICS.names)[number];
 
-/** The stack's outputs. */
+/** The outputs that the stack always has. */
 export const OUTPUTS = [
   'QueueTableName',
   'TriggerTopicArn',
@@ -105,6 +122,9 @@ export const OUTPUTS = [
   'TriggerFunctionName',
   'ProcessTasksFunctionName',
 ] as const;
+
+/** The output that the stack has when it keeps shed tasks. */
+export const SHED_TASKS_OUTPUT = 'ShedTasksQueueUrl';
 
 /** The name of a function: its folder, its binary and its construct id. */
 export type FunctionName = keyof typeof ENVIRONMENT;

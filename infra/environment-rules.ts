@@ -6,8 +6,9 @@ import {
   type EnvironmentName,
   type RunnerConfig,
 } from './environments';
+import { loadProblems, simulationProblems } from './load-rules';
 import { type Problem, refuse } from './problem';
-import { loadProblems, settingsProblems, simulationProblems } from './rules';
+import { settingsProblems } from './rules';
 import { urlProblems } from './runners/http';
 import { headerNameProblems } from './runners/http-auth';
 import { SimulatedRunner } from './runners/simulated';
@@ -43,6 +44,7 @@ export function environmentProblems(environment: Environment): Problem[] {
     ...runnerProblems(environment),
     ...simulationProblems(environment.simulation?.load),
     ...loadProblems(environment.expectedTasksPerSecond),
+    ...alarmTopicArnProblems(environment),
     ...tagProblems(environment.tags),
   ];
   return problems.map((problem) => ({ ...problem, setting: `${environment.name}.${problem.setting}` }));
@@ -142,6 +144,29 @@ function runnerProblems({ runner, settings }: Environment): Problem[] {
     }
   }
   return problems;
+}
+
+function alarmTopicArnProblems({ alarmTopicArn, region }: Environment): Problem[] {
+  if (alarmTopicArn === undefined) return [];
+  const setting = 'alarmTopicArn';
+  const [, topicRegion] = /^arn:[a-z-]+:sns:([a-z0-9-]+):\d{12}:[\w-]{1,256}$/.exec(alarmTopicArn) ?? [];
+  if (topicRegion === undefined) {
+    return [
+      {
+        setting,
+        rule: `"${alarmTopicArn}" is not the ARN of a standard SNS topic`,
+        remedy: 'copy it from SNS, for example arn:aws:sns:eu-central-1:123456789012:on-call',
+      },
+    ];
+  }
+  if (region === undefined || region === topicRegion) return [];
+  return [
+    {
+      setting,
+      rule: `alarms in ${region} cannot publish to a topic in ${topicRegion}`,
+      remedy: `use a topic in ${region}`,
+    },
+  ];
 }
 
 function tagProblems(tags: Readonly<Record<string, string>>): Problem[] {

@@ -66,6 +66,18 @@ export interface Environment {
    * @default - unknown
    */
   readonly expectedTasksPerSecond?: number;
+  /**
+   * Whether tasks that expired before they were done are kept in an SQS queue, payload and all, for 14 days: the
+   * stack's output `ShedTasksQueueUrl`. On everywhere: what is given up should be there to be seen and to be created
+   * again, in prod above all, and an unused queue costs nothing. Switch it off where a payload must not outlive
+   * its expiry, or where you expect more to be shed than anybody would look at; `ShedTasks` counts them all the same.
+   */
+  readonly keepShedTasks: boolean;
+  /**
+   * The ARN of the SNS topic that alarms go to, in the region of the stack. It must let CloudWatch publish.
+   * @default - nobody is told; the alarms are seen in the console
+   */
+  readonly alarmTopicArn?: string;
   /** Tags of every resource. */
   readonly tags: Readonly<Record<string, string>>;
 }
@@ -88,6 +100,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
     // Room for every slot and quick, so that the demonstration and the end-to-end tests last seconds.
     runner: { kind: 'simulated', capacity: 10, durationSeconds: 0.25 },
     simulation: {},
+    keepShedTasks: true,
     tags: { application: 'freshq', environment: 'dev' },
   },
   {
@@ -99,6 +112,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
     logs: { level: ApplicationLogLevel.INFO, retention: RetentionDays.ONE_MONTH },
     runner: { kind: 'http', url: UNSET_RUNNER_URL },
     simulation: {},
+    keepShedTasks: true,
     tags: { application: 'freshq', environment: 'staging' },
   },
   {
@@ -109,6 +123,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
     pointInTimeRecovery: true,
     logs: { level: ApplicationLogLevel.INFO, retention: RetentionDays.THREE_MONTHS },
     runner: { kind: 'http', url: UNSET_RUNNER_URL },
+    keepShedTasks: true,
     tags: { application: 'freshq', environment: 'prod' },
   },
 ];

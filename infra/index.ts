@@ -2,6 +2,7 @@
 export type { SimulatedLoad, SimulationSettings } from './constructs/create-tasks';
 export { LifoQueue, type LifoQueueProps } from './constructs/lifo-queue';
 export type { NetworkSettings } from './constructs/rust-function';
+export { ShedQueue, type ShedQueueProps } from './constructs/shed-queue';
 export { type ITaskRunner, type RunnerBinding, TaskRunner } from './constructs/task-runner';
 export { InvalidConfiguration, type Problem } from './problem';
 export type { HttpRunnerProps } from './runners/http';
@@ -9,6 +10,7 @@ export { type HeaderAuthProps, HttpAuth, type IHttpAuth, type SigV4AuthProps } f
 export type { RustRunnerProps } from './runners/rust';
 export type { SimulatedRunnerProps } from './runners/simulated';
 export {
+  type AlarmSettings,
   type PartialQueueSettings,
   type ProcessingSettings,
   StreamBatching,

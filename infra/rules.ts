@@ -1,18 +1,22 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Problem } from './problem';
+import { duration, integer, ms, seconds, text, wholeSeconds } from './ranges';
 import type { QueueSettings } from './settings';
 
 /** How often `sweep-tasks` looks for lost wake-ups and leases that ran out. */
 export const SWEEP_INTERVAL = Duration.minutes(1);
 
+/** How long Lambda gathers what TTL deleted before it invokes `count-shed`: nobody waits for the count. */
+export const SHED_WINDOW = Duration.seconds(10);
+
 /** Lambda waits this long before the first retry of an asynchronous invocation, twice as long before the second. */
 const FIRST_ASYNC_RETRY_WAIT_MS = 60_000;
 
-/** Sustained tasks per second beyond which one index partition (1,000 writes/s) no longer suffices. */
-export const SUSTAINED_TASKS_PER_SECOND = 500;
+/** One task in 1,000 s: slower than that, not one would start within the longest invocation (900 s). */
+const LOWEST_RATE = 0.001;
 
-/** Tasks that create-tasks takes or makes up in one event, at most. */
-const MOST_SIMULATED_TASKS = 10_000;
+/** Far beyond what a queue sustains: a limit that limits nothing is a mistake. */
+const HIGHEST_RATE = 1_000_000;
 
 /** Every rule the settings break; empty if they can work. */
 export function settingsProblems(settings: QueueSettings): Problem[] {
@@ -21,7 +25,9 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
     ...turnProblems(settings),
     ...leaseProblems(settings),
     ...asyncProblems(settings),
+    ...rateProblems(settings),
     ...taskProblems(settings),
+    ...alarmProblems(settings),
   ];
 }
 
@@ -110,11 +116,62 @@ function taskProblems({ tasks }: QueueSettings): Problem[] {
       remedy: 'raise maxTtl or lower defaultTtl',
     });
   }
+  if (!tasks.foreignWriters && tasks.maxTtl === undefined) {
+    problems.push({
+      setting: 'tasks.foreignWriters',
+      rule: 'that nobody else puts tasks into the table bounds their expiry only if there is a longest one',
+      remedy: 'set maxTtl to the longest expiry a task may name, or leave foreignWriters out',
+    });
+  }
   return problems;
 }
 
-function rangeProblems({ tasks, processing, stream }: QueueSettings): Problem[] {
+function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): Problem[] {
+  const problems: Problem[] = [];
+  if (ratePerSecond !== undefined && !(ratePerSecond >= LOWEST_RATE && ratePerSecond <= HIGHEST_RATE)) {
+    problems.push({
+      setting: 'processing.ratePerSecond',
+      rule: `${ratePerSecond} is not a rate from ${LOWEST_RATE} to ${HIGHEST_RATE} tasks per second`,
+      remedy: 'choose one in that range (0.5: one task in two seconds), or leave it out for no limit',
+    });
+  }
+  if (burst !== undefined && ratePerSecond === undefined) {
+    problems.push({
+      setting: 'processing.burst',
+      rule: 'a burst means nothing without a rate that it may exceed for a moment',
+      remedy: 'set ratePerSecond too, or leave burst out; slots bounds how many tasks run at once',
+    });
+  }
+  return problems;
+}
+
+function alarmProblems({ tasks, stream, alarms }: QueueSettings): Problem[] {
+  const problems: Problem[] = [];
+  if (!tasks.foreignWriters && tasks.maxTtl !== undefined && ms(alarms.oldestPending) >= ms(tasks.maxTtl)) {
+    problems.push({
+      setting: 'alarms.oldestPending',
+      rule: `no task gets as old as ${text(alarms.oldestPending)}, since the longest expiry is ${text(tasks.maxTtl)}: the alarm could never ring`,
+      remedy: 'make oldestPending shorter than tasks.maxTtl',
+    });
+  }
+  const windows = [
+    ['stream.batchWindow', stream.batchWindow],
+    ["count-shed's window", SHED_WINDOW],
+  ] as const;
+  for (const [name, window] of windows) {
+    if (ms(alarms.streamDelay) > ms(window)) continue;
+    problems.push({
+      setting: 'alarms.streamDelay',
+      rule: `${name} of ${text(window)} alone makes records as late as ${text(alarms.streamDelay)}: the alarm would ring though nothing is wrong`,
+      remedy: `make streamDelay longer than ${text(window)}; a minute on top is ample`,
+    });
+  }
+  return problems;
+}
+
+function rangeProblems({ tasks, processing, stream, alarms }: QueueSettings): Problem[] {
   const { maxTtl } = tasks;
+  const { burst } = processing;
   return [
     wholeSeconds('tasks.defaultTtl', tasks.defaultTtl, 1),
     maxTtl && wholeSeconds('tasks.maxTtl', maxTtl, 1),
@@ -138,90 +195,14 @@ function rangeProblems({ tasks, processing, stream }: QueueSettings): Problem[] 
       1_000,
       'with none, Lambda would throttle every notification and no task would run',
     ),
+    burst === undefined ? undefined : integer('processing.burst', burst, 1, HIGHEST_RATE),
     integer('processing.retryAttempts', processing.retryAttempts, 0, 2, "Lambda's limit"),
     integer('processing.maxIdleTurns', processing.maxIdleTurns, 1, 100_000),
     integer('stream.batchSize', stream.batchSize, 1, 10_000, "Lambda's limit for DynamoDB streams"),
     wholeSeconds('stream.batchWindow', stream.batchWindow, 0, 300, "Lambda's limit"),
     integer('stream.retryAttempts', stream.retryAttempts, 0, 10_000, "Lambda's limit"),
     wholeSeconds('stream.maxRecordAge', stream.maxRecordAge, 60, 604_800, "Lambda's limit"),
+    wholeSeconds('alarms.oldestPending', alarms.oldestPending, 1),
+    duration('alarms.streamDelay', alarms.streamDelay, 1),
   ].filter((problem) => problem !== undefined);
-}
-
-/** What cannot work about a simulated load, if there is one. */
-export function simulationProblems(load: { every: Duration; tasks: number } | undefined): Problem[] {
-  if (load === undefined) return [];
-  const problems = [integer('simulation.load.tasks', load.tasks, 1, MOST_SIMULATED_TASKS)];
-  if (ms(load.every) < 60_000 || ms(load.every) % 60_000 !== 0) {
-    problems.push({
-      setting: 'simulation.load.every',
-      rule: `${text(load.every)} is not whole minutes, which is as fine as EventBridge Scheduler counts`,
-      remedy: 'choose whole minutes, at least one',
-    });
-  }
-  return problems.filter((problem) => problem !== undefined);
-}
-
-/** What cannot be meant by an expected load. */
-export function loadProblems(tasksPerSecond: number | undefined): Problem[] {
-  if (tasksPerSecond === undefined || tasksPerSecond > 0) return [];
-  return [
-    {
-      setting: 'expectedTasksPerSecond',
-      rule: `${tasksPerSecond} is not a rate`,
-      remedy: 'give the sustained rate you expect, more than 0, or leave it out',
-    },
-  ];
-}
-
-/** A problem unless `value` is an integer from `min` to `max`. */
-export function integer(
-  setting: string,
-  value: number,
-  min: number,
-  max: number,
-  why?: string,
-): Problem | undefined {
-  if (Number.isInteger(value) && value >= min && value <= max) return undefined;
-  const reason = why === undefined ? '' : ` (${why})`;
-  return {
-    setting,
-    rule: `${value} is not a whole number from ${min} to ${max}${reason}`,
-    remedy: `choose a whole number from ${min} to ${max}`,
-  };
-}
-
-/** A problem unless `value` is whole seconds from `min` to `max`. */
-export function wholeSeconds(
-  setting: string,
-  value: Duration,
-  min: number,
-  max = Number.MAX_SAFE_INTEGER,
-  why?: string,
-): Problem | undefined {
-  const problem = integer(setting, ms(value) / 1_000, min, max, why);
-  if (problem === undefined) return undefined;
-  const range = max === Number.MAX_SAFE_INTEGER ? `at least ${min} s` : `${min} s to ${max} s`;
-  const reason = why === undefined ? '' : ` (${why})`;
-  return {
-    setting,
-    rule: `${text(value)} is not a whole number of seconds in the range ${range}${reason}`,
-    remedy: `choose whole seconds, ${range}`,
-  };
-}
-
-function duration(setting: string, value: Duration, minMs: number): Problem | undefined {
-  if (ms(value) >= minMs) return undefined;
-  return { setting, rule: `${text(value)} leaves no time at all`, remedy: `choose at least ${minMs} ms` };
-}
-
-function ms(value: Duration): number {
-  return value.toMilliseconds();
-}
-
-function seconds(millis: number): string {
-  return `${millis / 1_000} s`;
-}
-
-function text(value: Duration): string {
-  return seconds(ms(value));
 }

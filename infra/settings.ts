@@ -13,6 +13,18 @@ export interface TaskSettings {
    */
   readonly maxTtl?: Duration;
   /**
+   * Whether others than `create-tasks` may put tasks into the table.
+   *
+   * `false` is a promise: no task's `ttl` is further than {@link maxTtl}, which must then be given, from its
+   * `taskCreated`; a redrive by the product's own verb is the one exception, and is looked after. In return the
+   * queue is read from now - `maxTtl` on, so that a backlog that expired, and that DynamoDB takes days to delete,
+   * costs no reads. If the promise is broken, a task whose `ttl` is further away than that is no longer found once
+   * it is older than `maxTtl`: it ends by its `ttl`, as shed. So break it never, and lower `maxTtl` only when no
+   * task with a longer expiry is left.
+   * @default true
+   */
+  readonly foreignWriters?: boolean;
+  /**
    * How long a task that succeeded is kept.
    * @default 1 day
    */
@@ -76,6 +88,18 @@ export interface ProcessingSettings {
    * @default 10
    */
   readonly slots?: number;
+  /**
+   * The most tasks that start in a second, on average; decimals allowed (0.5: one in two seconds). It holds
+   * across turns and invocations: a new turn does not begin with a full bucket.
+   * @default - no limit but {@link slots}
+   */
+  readonly ratePerSecond?: number;
+  /**
+   * The most tasks that start at once after a quiet time: the size of the bucket. Only with
+   * {@link ratePerSecond}.
+   * @default - ratePerSecond, rounded up
+   */
+  readonly burst?: number;
   /**
    * Reserved concurrency of the function. One invocation holds the processor lease at a time, so more than
    * one costs more and processes no faster: raise {@link slots} instead. Lambda keeps 10 of an account's
@@ -163,11 +187,31 @@ export const StreamBatching = {
   PUBLISHED: { batchSize: 10, batchWindow: Duration.seconds(10) },
 } as const satisfies Record<string, StreamSettings>;
 
+/** When the alarms ring. */
+export interface AlarmSettings {
+  /**
+   * The age of the oldest pending task, in whole seconds, beyond which somebody is called: from then on tasks are
+   * about to expire undone.
+   * @default - 80 % of tasks.defaultTtl
+   */
+  readonly oldestPending?: Duration;
+  /**
+   * How far the readers of the table's stream (`trigger`, `count-shed`) may lag behind it: more than the window
+   * in which they gather records.
+   * @default - 1 minute beyond stream.batchWindow
+   */
+  readonly streamDelay?: Duration;
+}
+
+/** `T`, where all but `K` is known. */
+type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
+
 /** Every setting of a queue, defaults filled in. */
 export interface QueueSettings {
-  readonly tasks: Required<Omit<TaskSettings, 'maxTtl'>> & Pick<TaskSettings, 'maxTtl'>;
-  readonly processing: Required<ProcessingSettings>;
+  readonly tasks: RequiredExcept<TaskSettings, 'maxTtl'>;
+  readonly processing: RequiredExcept<ProcessingSettings, 'ratePerSecond' | 'burst'>;
   readonly stream: Required<StreamSettings>;
+  readonly alarms: Required<AlarmSettings>;
 }
 
 /** The parts of a queue's settings as a user gives them. */
@@ -175,21 +219,31 @@ export interface PartialQueueSettings {
   readonly tasks?: TaskSettings;
   readonly processing?: ProcessingSettings;
   readonly stream?: StreamSettings;
+  readonly alarms?: AlarmSettings;
 }
 
 /** Fills in the defaults. An explicit `undefined` counts as not given. */
 export function resolveSettings(given: PartialQueueSettings): QueueSettings {
+  const tasks = {
+    defaultTtl: Duration.hours(1),
+    foreignWriters: true,
+    successRetention: Duration.days(1),
+    failureRetention: Duration.days(14),
+    maxAttempts: 5,
+    maxBusyReturns: 20,
+    retryBase: Duration.seconds(1),
+    retryMax: Duration.minutes(5),
+    ...definedOf(given.tasks),
+  };
+  const stream = {
+    batchSize: 100,
+    batchWindow: Duration.seconds(0),
+    retryAttempts: 5,
+    maxRecordAge: Duration.minutes(10),
+    ...definedOf(given.stream),
+  };
   return {
-    tasks: {
-      defaultTtl: Duration.hours(1),
-      successRetention: Duration.days(1),
-      failureRetention: Duration.days(14),
-      maxAttempts: 5,
-      maxBusyReturns: 20,
-      retryBase: Duration.seconds(1),
-      retryMax: Duration.minutes(5),
-      ...definedOf(given.tasks),
-    },
+    tasks,
     processing: {
       turn: Duration.seconds(60),
       taskTimeout: Duration.seconds(30),
@@ -209,12 +263,13 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
       notificationMarker: Duration.seconds(10),
       ...definedOf(given.processing),
     },
-    stream: {
-      batchSize: 100,
-      batchWindow: Duration.seconds(0),
-      retryAttempts: 5,
-      maxRecordAge: Duration.minutes(10),
-      ...definedOf(given.stream),
+    stream,
+    alarms: {
+      oldestPending: Duration.seconds(
+        Math.max(1, Math.floor(0.8 * tasks.defaultTtl.toSeconds({ integral: false }))),
+      ),
+      streamDelay: stream.batchWindow.plus(Duration.minutes(1)),
+      ...definedOf(given.alarms),
     },
   };
 }

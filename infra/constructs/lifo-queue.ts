@@ -1,15 +1,18 @@
-import { Annotations, RemovalPolicy, Token } from 'aws-cdk-lib';
+import { Annotations, RemovalPolicy } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { loadProblems, loadWarnings, simulationProblems } from '../load-rules';
 import { refuse } from '../problem';
-import { loadProblems, SUSTAINED_TASKS_PER_SECOND, settingsProblems, simulationProblems } from '../rules';
+import { settingsProblems } from '../rules';
 import { type PartialQueueSettings, resolveSettings } from '../settings';
+import { CountShed, shedQueueProblems } from './count-shed';
 import { CreateTasks, type SimulationSettings } from './create-tasks';
-import { Observability } from './observability';
+import { alarmTopicProblems, Observability } from './observability';
 import { ProcessTasks } from './process-tasks';
 import { QueueTopic } from './queue-topic';
 import type { LogSettings } from './rust-function';
@@ -18,7 +21,7 @@ import type { ITaskRunner } from './task-runner';
 import { TaskTable } from './task-table';
 import { Trigger } from './trigger';
 
-/** Props of {@link LifoQueue}. The settings of `tasks`, `processing` and `stream` have defaults one by one. */
+/** Props of {@link LifoQueue}. The settings of `tasks`, `processing`, `stream` and `alarms` have defaults one by one. */
 export interface LifoQueueProps extends PartialQueueSettings {
   /** What a task does: `TaskRunner.http`, `.lambda`, `.rust` or `.simulated`. */
   readonly runner: ITaskRunner;
@@ -58,14 +61,23 @@ export interface LifoQueueProps extends PartialQueueSettings {
    * @default - nobody; the alarms are seen in the console
    */
   readonly alarmTopic?: ITopic;
+  /**
+   * A standard queue that receives each shed task, one that expired before it was done, as JSON: once at least, a
+   * while after it expired, since DynamoDB deletes what expired within days. Yours to read and to watch.
+   * @default - nowhere; shed tasks are only counted
+   */
+  readonly shedTasksTo?: IQueue;
 }
 
 /**
- * A newest-first task queue: create → table → stream → trigger → topic → process, and a sweep for what falls
- * between.
+ * A newest-first task queue: create → table → stream → trigger → topic → process, a sweep for what falls between,
+ * and a count of what expired.
  */
 export class LifoQueue extends Construct {
-  /** The tasks. Any writer's conditional put of `taskId`, `taskStatus` and `taskCreated` is a task. */
+  /**
+   * The tasks. Any writer's conditional put of `taskId`, `taskStatus` and `taskCreated` is a task, unless
+   * `tasks.foreignWriters` is false. Its stream has the two readers that DynamoDB allows.
+   */
   readonly table: Table;
   /** Tail calls; a notification here makes the queue look for work. */
   readonly triggerTopic: Topic;
@@ -79,6 +91,8 @@ export class LifoQueue extends Construct {
   readonly processTasks: ProcessTasks;
   /** Finds what was lost. */
   readonly sweepTasks: SweepTasks;
+  /** Counts what expired. */
+  readonly countShed: CountShed;
   /** Alarms. */
   readonly observability: Observability;
 
@@ -91,8 +105,11 @@ export class LifoQueue extends Construct {
       ...simulationProblems(props.simulation?.load),
       ...loadProblems(props.expectedTasksPerSecond),
       ...alarmTopicProblems(props.alarmTopic),
+      ...shedQueueProblems(props.shedTasksTo),
     ]);
-    this.warnOfLoad(props.expectedTasksPerSecond);
+    for (const { id, text } of loadWarnings(props.expectedTasksPerSecond, settings)) {
+      Annotations.of(this).addWarningV2(id, text);
+    }
     const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
     const logs: LogSettings = {
       level: props.logs?.level ?? ApplicationLogLevel.INFO,
@@ -114,8 +131,12 @@ export class LifoQueue extends Construct {
     this.trigger = new Trigger(this, 'trigger', wiring);
     this.processTasks = new ProcessTasks(this, 'process-tasks', { ...wiring, runner });
     this.sweepTasks = new SweepTasks(this, 'sweep-tasks', wiring);
+    this.countShed = new CountShed(this, 'count-shed', { ...wiring, shedTasksTo: props.shedTasksTo });
     this.observability = new Observability(this, 'observability', {
       table: table.table,
+      settings,
+      streamReaders: { trigger: this.trigger, 'count-shed': this.countShed },
+      loop: { trigger: this.trigger, 'process-tasks': this.processTasks },
       failureQueues: {
         'create-tasks-failures': this.createTasks.failures,
         'trigger-failures': this.trigger.failures,
@@ -124,6 +145,7 @@ export class LifoQueue extends Construct {
         'process-tasks-undelivered': processTasksTopic.undelivered,
         'sweep-tasks-failures': this.sweepTasks.failures,
         'sweep-tasks-undelivered': this.sweepTasks.schedule.undelivered,
+        'count-shed-failures': this.countShed.failures,
         ...(this.createTasks.load && { 'load-undelivered': this.createTasks.load.undelivered }),
       },
       alarmTopic: props.alarmTopic,
@@ -142,23 +164,4 @@ export class LifoQueue extends Construct {
       resourceArns: [this.createTasks.function.functionArn],
     });
   }
-
-  private warnOfLoad(tasksPerSecond: number | undefined): void {
-    if (tasksPerSecond === undefined || tasksPerSecond <= SUSTAINED_TASKS_PER_SECOND) return;
-    Annotations.of(this).addWarningV2(
-      'freshq:sustained-load',
-      `expectedTasksPerSecond = ${tasksPerSecond} is beyond what one queue sustains: a status is one index partition of 1,000 writes per second, and PENDING and TAKEN each cost two writes a task, so about ${SUSTAINED_TASKS_PER_SECOND} tasks per second. Split the load over several LifoQueue constructs, or expect DynamoDB to throttle sustained peaks.`,
-    );
-  }
-}
-
-function alarmTopicProblems(topic: ITopic | undefined) {
-  if (topic === undefined || Token.isUnresolved(topic.fifo) || !topic.fifo) return [];
-  return [
-    {
-      setting: 'alarmTopic',
-      rule: 'CloudWatch alarms cannot publish to a FIFO topic',
-      remedy: 'use a standard topic',
-    },
-  ];
 }

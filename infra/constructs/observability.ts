@@ -1,22 +1,26 @@
-import { Duration } from 'aws-cdk-lib';
-import {
-  Alarm,
-  ComparisonOperator,
-  type IMetric,
-  Metric,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import { Token } from 'aws-cdk-lib';
+import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { METRICS, type MetricName } from '../contract';
+import { failureAlarms, recursionAlarms, streamDelayAlarms } from '../alarms/platform';
+import { type ProgressAlarms, progressAlarms } from '../alarms/progress';
+import type { Problem } from '../problem';
+import type { QueueSettings } from '../settings';
 import type { FailureQueue } from './failure-queue';
+import type { RustFunction } from './rust-function';
 
 /** Props of {@link Observability}. */
 export interface ObservabilityProps {
   /** The task table: its name tells one queue's metrics from another's. */
   readonly table: Table;
+  /** When the alarms ring. */
+  readonly settings: QueueSettings;
+  /** The functions that read the table's stream, by name. */
+  readonly streamReaders: Readonly<Record<string, RustFunction>>;
+  /** The functions that call each other round and round on purpose, by name. */
+  readonly loop: Readonly<Record<string, RustFunction>>;
   /** Every queue for what could not be delivered or processed, by a name for its alarm. */
   readonly failureQueues: Readonly<Record<string, FailureQueue>>;
   /**
@@ -26,59 +30,43 @@ export interface ObservabilityProps {
   readonly alarmTopic?: ITopic;
 }
 
-/** Tells when the queue needs a person: it paused, it makes no progress, or something failed for good. */
+/** What cannot work about a topic for alarms. */
+export function alarmTopicProblems(topic: ITopic | undefined): Problem[] {
+  if (topic === undefined || Token.isUnresolved(topic.fifo) || !topic.fifo) return [];
+  return [
+    {
+      setting: 'alarmTopic',
+      rule: 'CloudWatch alarms cannot publish to a FIFO topic',
+      remedy: 'use a standard topic',
+    },
+  ];
+}
+
+/** Tells when the queue needs a person. `docs/operations.md` has a section for each kind of alarm. */
 export class Observability extends Construct {
-  /** The downstream refuses us, and the queue waits. */
-  readonly paused: Alarm;
-  /** Turn after turn settled nothing, and the queue waits for the sweep. */
-  readonly stalled: Alarm;
+  /** The queue makes no progress. */
+  readonly progress: ProgressAlarms;
+  /** A reader of the stream is late. */
+  readonly streamDelays: readonly Alarm[];
+  /** Lambda takes the tail call for a runaway loop. */
+  readonly recursions: readonly Alarm[];
   /** Something lies in a failure queue. */
   readonly failures: readonly Alarm[];
 
   constructor(scope: Construct, id: string, props: ObservabilityProps) {
     super(scope, id);
-    this.paused = this.alarm(
-      'paused',
-      emitted(props.table, 'QueuePaused'),
-      'The downstream refuses several distinct tasks (401, 403 or 404): check credentials and address. The queue goes on by itself after its pause.',
-    );
-    this.stalled = this.alarm(
-      'stalled',
-      emitted(props.table, 'IdleBoundReached'),
-      'Many turns in a row settled nothing: look at the downstream and at the errors of process-tasks. The sweep wakes the queue every minute.',
-    );
-    this.failures = Object.entries(props.failureQueues).map(([name, queue]) =>
-      this.alarm(
-        name,
-        queue.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(1), statistic: 'Maximum' }),
-        'Something could not be delivered or processed: read the message in the queue, mend the cause, then delete it. Tasks themselves are in the table; the sweep wakes the queue for them.',
-      ),
-    );
-    if (props.alarmTopic !== undefined) {
-      const action = new SnsAction(props.alarmTopic);
-      for (const alarm of [this.paused, this.stalled, ...this.failures]) alarm.addAlarmAction(action);
-    }
+    const { alarms } = props.settings;
+    this.progress = progressAlarms(this, props.table, alarms);
+    this.streamDelays = streamDelayAlarms(this, props.streamReaders, alarms);
+    this.recursions = recursionAlarms(this, props.loop);
+    this.failures = failureAlarms(this, props.failureQueues);
+    if (props.alarmTopic === undefined) return;
+    const action = new SnsAction(props.alarmTopic);
+    for (const alarm of this.all) alarm.addAlarmAction(action);
   }
 
-  private alarm(id: string, metric: IMetric, alarmDescription: string): Alarm {
-    return new Alarm(this, `${id}-alarm`, {
-      metric,
-      threshold: 0,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
-      evaluationPeriods: 1,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
-      alarmDescription,
-    });
+  /** Every alarm, to add actions of one's own. */
+  get all(): readonly Alarm[] {
+    return [...Object.values(this.progress), ...this.streamDelays, ...this.recursions, ...this.failures];
   }
-}
-
-/** A metric that the functions of one queue emit, summed by the minute. */
-function emitted(table: Table, metricName: MetricName): IMetric {
-  return new Metric({
-    namespace: METRICS.namespace,
-    metricName,
-    dimensionsMap: { [METRICS.dimension]: table.tableName },
-    statistic: 'Sum',
-    period: Duration.minutes(1),
-  });
 }

@@ -2,6 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { EnvironmentOf } from '../contract';
 import type { QueueSettings } from '../settings';
+import { expiryBound } from './expiry-bound';
 import type { QueueTopic } from './queue-topic';
 import { type LogSettings, RustFunction } from './rust-function';
 import type { RunnerBinding } from './task-runner';
@@ -55,13 +56,16 @@ export class ProcessTasks extends RustFunction<'process-tasks'> {
   }
 }
 
-type SettingVariable = Exclude<
-  keyof EnvironmentOf<'process-tasks'>,
+type SettingEnvironment = Omit<
+  EnvironmentOf<'process-tasks'>,
   'TASK_TABLE_NAME' | 'PROCESS_TASKS_TOPIC_ARN' | 'TRIGGER_TOPIC_ARN' | 'TASK_RUNNER'
 >;
 
-function settingsEnvironment({ tasks, processing }: QueueSettings): Record<SettingVariable, string> {
+function settingsEnvironment(settings: QueueSettings): SettingEnvironment {
+  const { tasks, processing } = settings;
   return {
+    ...expiryBound(settings),
+    ...rateLimit(settings),
     CLOCK_SKEW_MS: String(processing.clockSkew.toMilliseconds()),
     DEADLINE_MARGIN_MS: String(processing.deadlineMargin.toMilliseconds()),
     DEFAULT_TTL_SECONDS: String(tasks.defaultTtl.toSeconds()),
@@ -81,4 +85,9 @@ function settingsEnvironment({ tasks, processing }: QueueSettings): Record<Setti
     TASK_TIMEOUT_MS: String(processing.taskTimeout.toMilliseconds()),
     TURN_MS: String(processing.turn.toMilliseconds()),
   };
+}
+
+function rateLimit({ processing: { ratePerSecond, burst } }: QueueSettings) {
+  if (ratePerSecond === undefined) return {};
+  return { RATE_PER_SECOND: String(ratePerSecond), RATE_BURST: String(burst ?? Math.ceil(ratePerSecond)) };
 }

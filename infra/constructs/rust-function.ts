@@ -103,7 +103,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
   readonly function: LambdaFunction;
   /** Its log group. */
   readonly logGroup: LogGroup;
-  /** Invocations (and, for `trigger`, stream batches) that failed for good. */
+  /** Invocations (and, for `trigger` and `count-shed`, stream batches) that failed for good. */
   readonly failures: FailureQueue;
   private readonly role: Role;
 

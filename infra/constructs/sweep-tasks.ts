@@ -2,6 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { SWEEP_INTERVAL } from '../rules';
 import type { QueueSettings } from '../settings';
+import { expiryBound } from './expiry-bound';
 import { FunctionSchedule } from './function-schedule';
 import type { QueueTopic } from './queue-topic';
 import { type LogSettings, RustFunction } from './rust-function';
@@ -36,6 +37,7 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
         RETRY_BASE_MS: settings.tasks.retryBase.toMilliseconds().toString(),
         RETRY_MAX_MS: settings.tasks.retryMax.toMilliseconds().toString(),
         NOTIFICATION_MARKER_MS: settings.processing.notificationMarker.toMilliseconds().toString(),
+        ...expiryBound(settings),
       },
       timeout: Duration.seconds(50),
       memorySize: 256,

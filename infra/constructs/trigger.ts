@@ -1,10 +1,11 @@
 import { Duration } from 'aws-cdk-lib';
-import { EventSourceMapping, FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import { FilterRule } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { TABLE } from '../contract';
 import type { QueueSettings } from '../settings';
 import type { QueueTopic } from './queue-topic';
 import { type LogSettings, RustFunction } from './rust-function';
+import { TaskStream } from './task-stream';
 import type { TaskTable } from './task-table';
 
 /** Props of {@link Trigger}. */
@@ -48,36 +49,17 @@ export class Trigger extends RustFunction<'trigger'> {
       Null: { 'dynamodb:LeadingKeys': 'false' },
     });
     this.allow(['sns:Publish'], [processTasksTopic.topic.topicArn]);
-    this.readStream(table, settings);
-    triggerTopic.notify(this);
-  }
-
-  private readStream(table: TaskTable, { stream }: QueueSettings): void {
-    this.allow(
-      ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],
-      [table.streamArn],
-    );
-    const mapping = new EventSourceMapping(this, 'stream', {
-      target: this.function,
-      eventSourceArn: table.streamArn,
-      startingPosition: StartingPosition.TRIM_HORIZON,
-      batchSize: stream.batchSize,
-      maxBatchingWindow: stream.batchWindow,
-      retryAttempts: stream.retryAttempts,
-      maxRecordAge: stream.maxRecordAge,
-      bisectBatchOnError: true,
-      onFailure: this.failures.asDestination(),
+    new TaskStream(this, 'stream', {
+      table,
+      ...settings.stream,
       // Only new tasks that are due a processor: what the queue itself writes must not wake it.
-      filters: [
-        FilterCriteria.filter({
-          eventName: FilterRule.isEqual('INSERT'),
-          dynamodb: {
-            NewImage: { [TABLE.indexPartitionKey]: { S: FilterRule.beginsWith(TABLE.statuses[0]) } },
-          },
-        }),
-      ],
+      pattern: {
+        eventName: FilterRule.isEqual('INSERT'),
+        dynamodb: {
+          NewImage: { [TABLE.indexPartitionKey]: { S: FilterRule.beginsWith(TABLE.statuses[0]) } },
+        },
+      },
     });
-    // Lambda refuses a mapping whose function may not read the stream yet.
-    if (this.function.role !== undefined) mapping.node.addDependency(this.function.role);
+    triggerTopic.notify(this);
   }
 }

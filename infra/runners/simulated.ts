@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { ITaskRunner, RunnerBinding } from '../constructs/task-runner';
 import type { Problem } from '../problem';
-import { integer } from '../rules';
+import { integer } from '../ranges';
 import type { QueueSettings } from '../settings';
 
 /** Props of `TaskRunner.simulated`. */

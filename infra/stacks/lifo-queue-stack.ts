@@ -1,9 +1,11 @@
 import { Annotations, CfnOutput, Stack, Tags } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { LifoQueue } from '../constructs/lifo-queue';
+import { ShedQueue } from '../constructs/shed-queue';
 import { type ITaskRunner, TaskRunner } from '../constructs/task-runner';
-import { OUTPUTS, type OutputName } from '../contract';
+import { OUTPUTS, type OutputName, SHED_TASKS_OUTPUT } from '../contract';
 import { simulatedRunner } from '../environment-rules';
 import { type Environment, type RunnerConfig, UNSET_RUNNER_URL } from '../environments';
 import { HttpAuth } from '../runners/http-auth';
@@ -26,6 +28,9 @@ export class LifoQueueStack extends Stack {
       description: `freshq: newest-first task queue (${environment.name})`,
       terminationProtection: environment.terminationProtection,
     });
+    const shedTasks = environment.keepShedTasks
+      ? new ShedQueue(this, 'shed-tasks', { removalPolicy: environment.removalPolicy })
+      : undefined;
     this.queue = new LifoQueue(this, 'queue', {
       ...environment.settings,
       runner: this.runner(environment.runner),
@@ -35,9 +40,21 @@ export class LifoQueueStack extends Stack {
       logs: environment.logs,
       simulation: environment.simulation,
       expectedTasksPerSecond: environment.expectedTasksPerSecond,
+      alarmTopic: this.alarmTopic(environment.alarmTopicArn),
+      shedTasksTo: shedTasks,
     });
     for (const [key, value] of Object.entries(environment.tags)) Tags.of(this).add(key, value);
     this.addOutputs();
+    if (shedTasks !== undefined) {
+      new CfnOutput(this, SHED_TASKS_OUTPUT, {
+        value: shedTasks.queueUrl,
+        description: 'Tasks that expired before they were done, kept for 14 days',
+      });
+    }
+  }
+
+  private alarmTopic(arn: string | undefined): ITopic | undefined {
+    return arn === undefined ? undefined : Topic.fromTopicArn(this, 'alarm-topic', arn);
   }
 
   private runner(config: RunnerConfig): ITaskRunner {

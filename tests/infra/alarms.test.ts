@@ -1,56 +1,156 @@
-import { Stack } from 'aws-cdk-lib';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Topic } from 'aws-cdk-lib/aws-sns';
+import { RUNBOOK } from '../../infra/alarms/queue-alarm';
 import { LifoQueue } from '../../infra/constructs/lifo-queue';
 import { TaskRunner } from '../../infra/constructs/task-runner';
-import { newApp, Synthesized } from './synthesis';
+import { METRICS } from '../../infra/contract';
+import { ENVIRONMENT_NAMES } from '../../infra/environments';
+import { newApp, ROOT, Synthesized } from './synthesis';
 
-const dev = Synthesized.environment('dev');
+const runbook = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
 
-test.each([
-  ['paused', 'QueuePaused'],
-  ['stalled', 'IdleBoundReached'],
-])('an alarm tells that the queue is %s', (alarm, metric) => {
-  const { Properties } = dev.at(`observability/${alarm}-alarm`);
-  expect(Properties).toMatchObject({
-    Namespace: 'freshq',
-    MetricName: metric,
-    Statistic: 'Sum',
-    Period: 60,
-    Threshold: 0,
-    ComparisonOperator: 'GreaterThanThreshold',
-    TreatMissingData: 'notBreaching',
-  });
-  expect(Properties.Dimensions).toEqual([{ Name: 'Queue', Value: expect.anything() }]);
-  expect(dev.readable(Properties.Dimensions[0].Value)).toBe('task-table/table');
-});
+describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
+  const synthesized = Synthesized.environment(name);
+  const alarms = synthesized.all('AWS::CloudWatch::Alarm');
+  const alarm = (id: string) => synthesized.at(`observability/${id}-alarm`).Properties;
 
-test('an alarm watches every failure queue', () => {
-  const watched = dev
-    .all('AWS::CloudWatch::Alarm')
-    .filter(({ Properties }) => Properties.Namespace === 'AWS/SQS')
-    .map(({ Properties }) => {
-      expect(Properties).toMatchObject({
-        MetricName: 'ApproximateNumberOfMessagesVisible',
-        Statistic: 'Maximum',
-        Threshold: 0,
-        ComparisonOperator: 'GreaterThanThreshold',
-      });
-      return dev.readable(Properties.Dimensions[0].Value);
+  test.each([
+    ['paused', 'QueuePaused', 'Sum', 0],
+    ['stalled', 'IdleBoundReached', 'Sum', 0],
+    // 80 % of the hour that a task may wait.
+    ['oldest-pending', 'OldestPendingSeconds', 'Maximum', 2_880],
+  ])('ring when the queue is %s, in its worst minute', (id, metric, statistic, threshold) => {
+    expect(alarm(id)).toMatchObject({
+      Namespace: 'freshq',
+      MetricName: metric,
+      Statistic: statistic,
+      Period: 60,
+      EvaluationPeriods: 1,
+      Threshold: threshold,
+      ComparisonOperator: 'GreaterThanThreshold',
+      TreatMissingData: 'notBreaching',
     });
-  const queues = dev
-    .all('AWS::SQS::Queue')
-    .map(({ Metadata }) =>
-      Metadata?.['aws:cdk:path']?.replace('LifoQueue-dev/queue/', '').replace('/Resource', ''),
-    );
-  expect(watched.sort()).toEqual(queues.map((queue) => `${queue}.QueueName`).sort());
+  });
+
+  test('ring when no sweep ran for five minutes, since silence is what they watch for', () => {
+    expect(alarm('sweep-missed')).toMatchObject({
+      Namespace: 'freshq',
+      MetricName: 'Sweeps',
+      Statistic: 'Sum',
+      Period: 300,
+      EvaluationPeriods: 1,
+      Threshold: 1,
+      ComparisonOperator: 'LessThanThreshold',
+      TreatMissingData: 'breaching',
+    });
+  });
+
+  test('tell this queue from others', () => {
+    const own = alarms.filter(({ Properties }) => Properties.Namespace === 'freshq');
+    expect(own).toHaveLength(4);
+    for (const { Properties } of own) {
+      expect(METRICS.names).toContain(Properties.MetricName);
+      expect(Properties.Dimensions).toEqual([{ Name: 'Queue', Value: expect.anything() }]);
+      expect(synthesized.readable(Properties.Dimensions[0].Value)).toBe('task-table/table');
+    }
+  });
+
+  test.each(['trigger', 'count-shed'])('ring when %s lags a minute behind the stream', (fn) => {
+    const properties = alarm(`${fn}-stream-delay`);
+    expect(properties).toMatchObject({
+      Namespace: 'AWS/Lambda',
+      MetricName: 'IteratorAge',
+      Statistic: 'Maximum',
+      Period: 60,
+      Threshold: 60_000,
+      ComparisonOperator: 'GreaterThanThreshold',
+      TreatMissingData: 'notBreaching',
+    });
+    expect(properties.Dimensions).toEqual([{ Name: 'FunctionName', Value: expect.anything() }]);
+    expect(synthesized.readable(properties.Dimensions[0].Value)).toBe(`${fn}/function`);
+  });
+
+  test.each(['trigger', 'process-tasks'])('ring when Lambda drops %s as a runaway loop', (fn) => {
+    const properties = alarm(`${fn}-recursion`);
+    expect(properties).toMatchObject({
+      Namespace: 'AWS/Lambda',
+      MetricName: 'RecursiveInvocationsDropped',
+      Statistic: 'Sum',
+      Period: 60,
+      Threshold: 0,
+      ComparisonOperator: 'GreaterThanThreshold',
+      TreatMissingData: 'notBreaching',
+    });
+    expect(synthesized.readable(properties.Dimensions[0].Value)).toBe(`${fn}/function`);
+  });
+
+  test('watch every failure queue, and not the tasks that were shed', () => {
+    const watched = alarms
+      .filter(({ Properties }) => Properties.Namespace === 'AWS/SQS')
+      .map(({ Properties }) => {
+        expect(Properties).toMatchObject({
+          MetricName: 'ApproximateNumberOfMessagesVisible',
+          Statistic: 'Maximum',
+          Threshold: 0,
+          ComparisonOperator: 'GreaterThanThreshold',
+        });
+        return synthesized.readable(Properties.Dimensions[0].Value);
+      });
+    const queues = synthesized
+      .all('AWS::SQS::Queue')
+      .map(({ Metadata }) => String(Metadata?.['aws:cdk:path']))
+      .filter((path) => path.startsWith(`LifoQueue-${name}/queue/`))
+      .map((path) => path.replace(`LifoQueue-${name}/queue/`, '').replace('/Resource', ''));
+    expect(queues).toContain('count-shed/failures');
+    expect(watched.sort()).toEqual(queues.map((queue) => `${queue}.QueueName`).sort());
+  });
+
+  test('say what to do first, and name a section of the runbook that is there', () => {
+    const named = alarms.map(({ Properties }) => {
+      expect(Properties.AlarmDescription).toMatch(/\bFirst \w+/);
+      expect(Properties.AlarmDescription.length).toBeLessThanOrEqual(1_024);
+      const [, section] = /More: docs\/operations\.md, "(.+)"\.$/.exec(Properties.AlarmDescription) ?? [];
+      expect(runbook).toContain(`\n### ${section}\n`);
+      return section;
+    });
+    expect(new Set(named)).toEqual(new Set(Object.values(RUNBOOK)));
+  });
+
+  test('tell nobody unless told whom', () => {
+    for (const { Properties } of alarms) expect(Properties.AlarmActions).toBeUndefined();
+  });
 });
 
-test('alarms tell whom they are given, or nobody', () => {
-  for (const { Properties } of dev.all('AWS::CloudWatch::Alarm'))
-    expect(Properties.AlarmActions).toBeUndefined();
+test('the runbook explains every metric', () => {
+  for (const metric of METRICS.names) expect(runbook).toContain(`| \`${metric}\` |`);
+});
+
+test('alarms follow their typed settings', () => {
+  const synthesized = Synthesized.queue({
+    tasks: { defaultTtl: Duration.hours(2) },
+    alarms: { oldestPending: Duration.seconds(90), streamDelay: Duration.millis(45_500) },
+  });
+  const threshold = (id: string) => synthesized.at(`observability/${id}-alarm`).Properties.Threshold;
+  expect(threshold('oldest-pending')).toBe(90);
+  expect([threshold('trigger-stream-delay'), threshold('count-shed-stream-delay')]).toEqual([45_500, 45_500]);
+});
+
+test('alarms follow the expiry and the window they watch', () => {
+  const synthesized = Synthesized.queue({
+    tasks: { defaultTtl: Duration.seconds(99) },
+    stream: { batchWindow: Duration.seconds(300) },
+  });
+  const threshold = (id: string) => synthesized.at(`observability/${id}-alarm`).Properties.Threshold;
+  expect(threshold('oldest-pending')).toBe(79);
+  expect(threshold('trigger-stream-delay')).toBe(360_000);
+});
+
+test('alarms tell whom they are given', () => {
   const told = Synthesized.of((stack) => ({ alarmTopic: new Topic(stack, 'on-call') }));
   const alarms = told.all('AWS::CloudWatch::Alarm');
-  expect(alarms.length).toBe(dev.all('AWS::CloudWatch::Alarm').length);
+  expect(alarms.length).toBe(Synthesized.queue().all('AWS::CloudWatch::Alarm').length);
   for (const { Properties } of alarms) {
     expect(Properties.AlarmActions.map((action: unknown) => told.readable(action))).toEqual(['on-call']);
   }

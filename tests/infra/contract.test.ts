@@ -1,9 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
-import { ENVIRONMENT, METRICS, OPTIONAL_ENVIRONMENT, OUTPUTS, TABLE } from '../../infra/contract';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import {
+  ENVIRONMENT,
+  METRICS,
+  OPTIONAL_ENVIRONMENT,
+  OUTPUTS,
+  SHED_TASKS_OUTPUT,
+  TABLE,
+} from '../../infra/contract';
 import { ENVIRONMENT_NAMES } from '../../infra/environments';
-import { ROOT, Synthesized } from './synthesis';
+import { environment, ROOT, Synthesized } from './synthesis';
 
 const contract = JSON.parse(readFileSync(join(ROOT, 'tests', 'contract.json'), 'utf8'));
 
@@ -26,13 +34,16 @@ describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
     "gives %s the contract's variables",
     (fn, variables) => {
       const given = Object.keys(synthesized.fn(fn).Environment.Variables);
-      const required = variables.filter((variable) => !contract.optionalEnvironment.includes(variable));
-      expect(given.sort()).toEqual(required.sort());
+      const optional = (variable: string) => contract.optionalEnvironment.includes(variable);
+      const required = variables.filter((variable) => !optional(variable));
+      expect(given.filter((variable) => !optional(variable)).sort()).toEqual(required.sort());
+      expect(variables).toEqual(expect.arrayContaining(given));
     },
   );
 
-  test("has the contract's outputs", () => {
-    expect(Object.keys(synthesized.outputs)).toEqual(contract.outputs);
+  test("has the contract's outputs, and that of the shed tasks it keeps", () => {
+    const kept = environment(name).keepShedTasks ? [SHED_TASKS_OUTPUT] : [];
+    expect(Object.keys(synthesized.outputs)).toEqual([...contract.outputs, ...kept]);
   });
 
   test('names table, key, index and projection as the contract does', () => {
@@ -48,9 +59,15 @@ describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
   });
 });
 
-test('an optional variable is given once it is set, and is in the contract', () => {
-  const synthesized = Synthesized.queue({ tasks: { maxTtl: Duration.days(2) } });
-  const given = Object.keys(synthesized.fn('create-tasks').Environment.Variables);
-  expect(given.sort()).toEqual([...contract.environment['create-tasks']].sort());
+test('every optional variable is given once it is set, and is in the contract', () => {
+  const synthesized = Synthesized.of((stack) => ({
+    tasks: { maxTtl: Duration.days(2), foreignWriters: false },
+    processing: { ratePerSecond: 20 },
+    shedTasksTo: new Queue(stack, 'shed'),
+  }));
+  for (const [fn, variables] of Object.entries(contract.environment as Record<string, string[]>)) {
+    const given = Object.keys(synthesized.fn(fn).Environment.Variables);
+    expect(given.sort()).toEqual([...variables].sort());
+  }
   expect(synthesized.fn('create-tasks').Environment.Variables.MAX_TTL_SECONDS).toBe('172800');
 });

@@ -51,7 +51,7 @@ describe('failure queues', () => {
   const policies = withLoad.all('AWS::SQS::QueuePolicy');
 
   test('are one for each function, subscription and schedule', () => {
-    expect(queues).toHaveLength(8);
+    expect(queues).toHaveLength(9);
   });
 
   test('are encrypted and keep messages for 14 days', () => {
@@ -76,11 +76,10 @@ describe('failure queues', () => {
   });
 });
 
-describe('the stream', () => {
+describe("trigger's stream", () => {
   const mapping = dev.at('trigger/stream');
 
   test('reaches trigger from its beginning, with bounded retries, halved batches and a failure queue', () => {
-    expect(dev.all('AWS::Lambda::EventSourceMapping')).toHaveLength(1);
     expect(dev.readable(mapping.Properties.EventSourceArn)).toBe('task-table/table.StreamArn');
     expect(dev.readable(mapping.Properties.FunctionName)).toBe('trigger/function');
     expect(dev.readable(mapping.Properties.DestinationConfig.OnFailure.Destination)).toBe(
@@ -94,6 +93,7 @@ describe('the stream', () => {
       MaximumRecordAgeInSeconds: 600,
       BisectBatchOnFunctionError: true,
     });
+    expect(mapping.Properties.FunctionResponseTypes).toBeUndefined();
   });
 
   test('lets only new, pending tasks through', () => {
@@ -135,6 +135,19 @@ describe('the stream', () => {
       MaximumRecordAgeInSeconds: 60,
     });
   });
+});
+
+test('the stream has the two readers that DynamoDB allows, and no third', () => {
+  const readers = dev
+    .all('AWS::Lambda::EventSourceMapping')
+    .map(({ Properties }) => [
+      dev.readable(Properties.EventSourceArn),
+      dev.readable(Properties.FunctionName),
+    ]);
+  expect(readers.sort()).toEqual([
+    ['task-table/table.StreamArn', 'count-shed/function'],
+    ['task-table/table.StreamArn', 'trigger/function'],
+  ]);
 });
 
 describe('schedules', () => {

@@ -125,6 +125,19 @@ test.each<[string, EnvironmentName, Partial<Environment>, string]>([
   ],
   ['settings that cannot work', 'prod', { settings: { processing: { slots: 0 } } }, 'prod.processing.slots'],
   ['a rate that is none', 'prod', { expectedTasksPerSecond: 0 }, 'prod.expectedTasksPerSecond'],
+  ['an alarm topic that is none', 'prod', { alarmTopicArn: 'on-call' }, 'prod.alarmTopicArn'],
+  [
+    'a FIFO alarm topic',
+    'prod',
+    { alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call.fifo' },
+    'prod.alarmTopicArn',
+  ],
+  [
+    'an alarm topic elsewhere',
+    'prod',
+    { region: 'eu-central-1', alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call' },
+    'prod.alarmTopicArn',
+  ],
   ["a tag of AWS's", 'prod', { tags: { 'aws:name': 'x' } }, 'prod.tags'],
 ])('refused: %s', (_what, name, changes, setting) => {
   expect(refused(name, changes)).toContain(setting);
@@ -164,6 +177,16 @@ test('an environment may authenticate with a secret header', () => {
     actions: ['secretsmanager:GetSecretValue'],
     resources: [SECRET],
   });
+});
+
+test('an environment may say who is told', () => {
+  const told = { ...environment('prod'), alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call' };
+  expect(environmentProblems({ ...told, region: 'eu-west-1' })).toEqual([]);
+  const alarms = new Synthesized(new LifoQueueStack(newApp(), { environment: told })).all(
+    'AWS::CloudWatch::Alarm',
+  );
+  expect(alarms.length).toBeGreaterThan(0);
+  for (const { Properties } of alarms) expect(Properties.AlarmActions).toEqual([told.alarmTopicArn]);
 });
 
 test.each(ENVIRONMENT_NAMES)('the template of %s is as it was reviewed', (name) => {

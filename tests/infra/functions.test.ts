@@ -1,10 +1,11 @@
 import { Duration } from 'aws-cdk-lib';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { TaskSettings } from '../../infra/settings';
 import { Synthesized } from './synthesis';
 
 const dev = Synthesized.environment('dev');
-const FUNCTIONS = ['create-tasks', 'trigger', 'process-tasks', 'sweep-tasks'];
+const FUNCTIONS = ['create-tasks', 'trigger', 'process-tasks', 'sweep-tasks', 'count-shed'];
 
 describe.each(FUNCTIONS)('%s', (name) => {
   const fn = dev.fn(name);
@@ -83,7 +84,7 @@ describe('concurrency, retries and loops', () => {
     expect(config('trigger')).toMatchObject({ MaximumRetryAttempts: 0 });
   });
 
-  test.each(['create-tasks', 'sweep-tasks'])('%s may not loop', (name) => {
+  test.each(['create-tasks', 'sweep-tasks', 'count-shed'])('%s may not loop', (name) => {
     expect(dev.fn(name).RecursiveLoop).toBeUndefined();
     expect(dev.fn(name).ReservedConcurrentExecutions).toBeUndefined();
   });
@@ -182,9 +183,41 @@ describe('the environment of process-tasks', () => {
     });
   });
 
+  test.each([
+    [0.5, undefined, '0.5', '1'],
+    [12.3, undefined, '12.3', '13'],
+    [5, undefined, '5', '5'],
+    [0.001, undefined, '0.001', '1'],
+    [2.5, 40, '2.5', '40'],
+  ])('limits the rate to %s a second, bursts of %s', (ratePerSecond, burst, rate, atOnce) => {
+    const { Variables } = Synthesized.queue({ processing: { ratePerSecond, burst } }).fn(
+      'process-tasks',
+    ).Environment;
+    expect([Variables.RATE_PER_SECOND, Variables.RATE_BURST]).toEqual([rate, atOnce]);
+  });
+
   test('treats a setting that is explicitly undefined as not given', () => {
     const fn = Synthesized.queue({ processing: { turn: undefined } }).fn('process-tasks');
     expect(fn.Environment.Variables.TURN_MS).toBe('60000');
+  });
+});
+
+describe('the bound on expiry', () => {
+  const bounds = (tasks: TaskSettings) => {
+    const synthesized = Synthesized.queue({ tasks });
+    return ['process-tasks', 'sweep-tasks'].map(
+      (name) => synthesized.fn(name).Environment.Variables.EXPIRY_BOUND_SECONDS,
+    );
+  };
+
+  test('is the longest expiry, where nobody else writes', () => {
+    expect(bounds({ foreignWriters: false, maxTtl: Duration.days(2) })).toEqual(['172800', '172800']);
+  });
+
+  test('is not there where others may write, longest expiry or not', () => {
+    expect(bounds({})).toEqual([undefined, undefined]);
+    expect(bounds({ maxTtl: Duration.days(2) })).toEqual([undefined, undefined]);
+    expect(bounds({ foreignWriters: true, maxTtl: Duration.days(2) })).toEqual([undefined, undefined]);
   });
 });
 

@@ -1,5 +1,7 @@
 import { Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { LifoQueue } from '../../infra/constructs/lifo-queue';
 import { TaskRunner } from '../../infra/constructs/task-runner';
 import { newApp, type Statement, Synthesized } from './synthesis';
@@ -21,6 +23,10 @@ function ownLogsTracesAndFailures(name: string): Statement[] {
 
 const TABLE = 'task-table/table.Arn';
 const INDEX = 'task-table/table.Arn/index/task-status-created-index';
+const READ_STREAM = allow(
+  ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],
+  ['task-table/table.StreamArn'],
+);
 const WORK: Record<string, Statement[]> = {
   'create-tasks': [allow(['dynamodb:PutItem'], [TABLE])],
   trigger: [
@@ -29,10 +35,7 @@ const WORK: Record<string, Statement[]> = {
       Null: { 'dynamodb:LeadingKeys': 'false' },
     }),
     allow(['sns:Publish'], ['process-tasks-topic/topic']),
-    allow(
-      ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],
-      ['task-table/table.StreamArn'],
-    ),
+    READ_STREAM,
   ],
   'process-tasks': [
     allow(['dynamodb:Query'], [INDEX]),
@@ -44,10 +47,31 @@ const WORK: Record<string, Statement[]> = {
     allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [TABLE]),
     allow(['sns:Publish'], ['process-tasks-topic/topic']),
   ],
+  'count-shed': [allow(['sqs:SendMessage'], ['shed-tasks.Arn']), READ_STREAM],
 };
 
 test.each(Object.keys(WORK))('%s may do its work and nothing else', (name) => {
   expect(prod.policy(`${name}/role`)).toEqual([...ownLogsTracesAndFailures(name), ...(WORK[name] ?? [])]);
+});
+
+test('count-shed may send nothing where shed tasks go nowhere', () => {
+  expect(Synthesized.queue().policy('count-shed/role')).toEqual([
+    ...ownLogsTracesAndFailures('count-shed'),
+    READ_STREAM,
+  ]);
+});
+
+test("count-shed may use the key of a queue that has one of its owner's, and nothing else of it", () => {
+  const own = Synthesized.of((stack) => {
+    const encryptionMasterKey = new Key(stack, 'key');
+    return { shedTasksTo: new Queue(stack, 'mine', { encryptionMasterKey }) };
+  });
+  expect(own.policy('count-shed/role')).toEqual([
+    ...ownLogsTracesAndFailures('count-shed'),
+    allow(['sqs:SendMessage'], ['mine.Arn']),
+    allow(['kms:Decrypt', 'kms:GenerateDataKey'], ['key.Arn']),
+    READ_STREAM,
+  ]);
 });
 
 test('the schedule of the sweep may invoke the sweep and nothing else', () => {

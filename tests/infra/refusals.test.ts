@@ -93,6 +93,45 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
   ['no expiry', { tasks: { defaultTtl: seconds(0) } }, 'tasks.defaultTtl'],
   ['retention in fractions', { tasks: { successRetention: millis(1) } }, 'tasks.successRetention'],
   ['no attempts', { tasks: { maxAttempts: 0 } }, 'tasks.maxAttempts'],
+  [
+    "nobody else's writes without a longest expiry",
+    { tasks: { foreignWriters: false } },
+    'tasks.foreignWriters',
+  ],
+  ['a rate of none', { processing: { ratePerSecond: 0 } }, 'processing.ratePerSecond'],
+  ['a negative rate', { processing: { ratePerSecond: -1 } }, 'processing.ratePerSecond'],
+  [
+    'a rate without end',
+    { processing: { ratePerSecond: Number.POSITIVE_INFINITY } },
+    'processing.ratePerSecond',
+  ],
+  ['a rate that is no number', { processing: { ratePerSecond: Number.NaN } }, 'processing.ratePerSecond'],
+  [
+    'a rate below one task an invocation',
+    { processing: { ratePerSecond: 0.0009 } },
+    'processing.ratePerSecond',
+  ],
+  ['a burst without a rate', { processing: { burst: 5 } }, 'processing.burst'],
+  ['a burst of none', { processing: { ratePerSecond: 5, burst: 0 } }, 'processing.burst'],
+  ['half a burst', { processing: { ratePerSecond: 5, burst: 1.5 } }, 'processing.burst'],
+  [
+    'a stream alarm within the window',
+    { stream: { batchWindow: seconds(60) }, alarms: { streamDelay: seconds(60) } },
+    'alarms.streamDelay',
+  ],
+  [
+    "a stream alarm within count-shed's window",
+    { alarms: { streamDelay: seconds(10) } },
+    'alarms.streamDelay',
+  ],
+  ['no stream delay', { alarms: { streamDelay: millis(0) } }, 'alarms.streamDelay'],
+  ['no age to call at', { alarms: { oldestPending: seconds(0) } }, 'alarms.oldestPending'],
+  ['an age in fractions', { alarms: { oldestPending: millis(1_500) } }, 'alarms.oldestPending'],
+  [
+    'an age that no task reaches',
+    { tasks: { maxTtl: minutes(60), foreignWriters: false }, alarms: { oldestPending: minutes(60) } },
+    'alarms.oldestPending',
+  ],
   ['negative busy returns', { tasks: { maxBusyReturns: -1 } }, 'tasks.maxBusyReturns'],
 ];
 
@@ -111,6 +150,11 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
   ['a minute of event age without a retry', { processing: { retryAttempts: 0, maxEventAge: seconds(60) } }],
   ['a long lease without a retry', { processing: { retryAttempts: 0, processorLease: seconds(90) } }],
   ["the stream's limits", { stream: { batchSize: 1, batchWindow: seconds(300), maxRecordAge: days(7) } }],
+  ['nobody else writes, with a longest expiry', { tasks: { foreignWriters: false, maxTtl: minutes(60) } }],
+  ['a rate in decimals', { processing: { ratePerSecond: 0.25 } }],
+  ['a rate and the smallest burst', { processing: { ratePerSecond: 100, burst: 1 } }],
+  ['an alarm beyond the default expiry', { alarms: { oldestPending: minutes(90) } }],
+  ['an alarm a moment beyond the windows', { alarms: { streamDelay: millis(10_001) } }],
   ['no notification marker', { processing: { notificationMarker: millis(0) } }],
 ];
 
@@ -121,7 +165,8 @@ test.each(ACCEPTED)('accepted: %s', (_limit, settings) => {
 test('the message says every rule and every remedy at once', () => {
   const build = () =>
     Synthesized.queue({
-      processing: { turn: seconds(90), heartbeat: seconds(10) },
+      processing: { turn: seconds(90), heartbeat: seconds(10), burst: 3 },
+      tasks: { foreignWriters: false },
       stream: { batchSize: 0 },
       runner: TaskRunner.simulated({ capacity: 0 }),
       expectedTasksPerSecond: -1,
@@ -133,6 +178,8 @@ test('the message says every rule and every remedy at once', () => {
     /Remedy: raise functionTimeout to at least 130 s/,
     /processing\.processorLease: three heartbeats of 10 s do not fit into a lease of 20 s/,
     /Remedy: lengthen processorLease to at least 30 s, or shorten heartbeat/,
+    /processing\.burst: a burst means nothing without a rate.*Remedy: set ratePerSecond too/,
+    /tasks\.foreignWriters: .*only if there is a longest one\. Remedy: set maxTtl to the longest expiry/,
     /stream\.batchSize: 0 is not a whole number from 1 to 10000/,
     /runner\.capacity: 0 is not a whole number/,
     /expectedTasksPerSecond: -1 is not a rate/,
@@ -163,5 +210,16 @@ describe('the expected load', () => {
     expect(others).toEqual([]);
     expect(warning).toMatch(/expectedTasksPerSecond = 501 is beyond what one queue sustains/);
     expect(warning).toMatch(/Split the load over several LifoQueue constructs/);
+  });
+
+  test('beyond the rate limit is warned of', () => {
+    const processing = { ratePerSecond: 4.5 };
+    expect(Synthesized.queue({ processing, expectedTasksPerSecond: 4.5 }).warnings()).toEqual([]);
+    expect(Synthesized.queue({ processing }).warnings()).toEqual([]);
+    expect(Synthesized.queue({ processing, expectedTasksPerSecond: 5 }).warnings()).toEqual([
+      expect.stringMatching(
+        /expectedTasksPerSecond = 5 is more than processing\.ratePerSecond = 4\.5.*Raise ratePerSecond/,
+      ),
+    ]);
   });
 });

@@ -46,7 +46,7 @@ function useCargo(script: string): () => string {
 /** Synthesizes a queue with the runner and the functions of this package built beforehand. */
 function synthesizeWithBuild(props: Partial<RustRunnerProps> = {}): { assembly: string; stack: Stack } {
   const artifacts = join(scratch, 'artifacts');
-  for (const binary of ['create-tasks', 'trigger', 'sweep-tasks', 'process-tasks']) {
+  for (const binary of ['create-tasks', 'trigger', 'sweep-tasks', 'count-shed', 'process-tasks']) {
     mkdirSync(join(artifacts, binary), { recursive: true });
     writeFileSync(join(artifacts, binary, 'bootstrap'), binary);
   }
@@ -83,7 +83,13 @@ test('its binary is built by cargo-lambda for arm64 and replaces process-tasks',
   expect(calledWith()).toMatch(
     /^lambda build --release --arm64 --manifest-path \S+Cargo\.toml --bin my-runner --lambda-dir \S+ --features x$/,
   );
-  expect(bootstraps(assembly).sort()).toEqual(['built', 'create-tasks', 'sweep-tasks', 'trigger']);
+  expect(bootstraps(assembly).sort()).toEqual([
+    'built',
+    'count-shed',
+    'create-tasks',
+    'sweep-tasks',
+    'trigger',
+  ]);
 });
 
 test("the machine's own flags come last", () => {

@@ -1,0 +1,46 @@
+import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Construct } from 'constructs';
+
+/** The sections of `docs/operations.md` that alarms send a person to; a test holds the two together. */
+export const RUNBOOK = {
+  paused: 'The queue is paused',
+  stalled: 'No progress',
+  oldestPending: 'Tasks are about to expire',
+  sweepMissed: 'The sweep is missing',
+  failures: 'Something lies in a failure queue',
+  streamDelay: 'The stream is late',
+  recursion: 'Lambda ends our loop',
+} as const;
+
+/** Props of {@link QueueAlarm}. */
+export interface QueueAlarmProps {
+  /** What is watched, once a period. */
+  readonly metric: IMetric;
+  /** When it rings. */
+  readonly rings: { readonly above: number } | { readonly below: number };
+  /**
+   * What a period without data means.
+   * @default TreatMissingData.NOT_BREACHING
+   */
+  readonly missing?: TreatMissingData;
+  /** What it means, and what to do first. */
+  readonly says: string;
+  /** The section of the runbook. */
+  readonly section: keyof typeof RUNBOOK;
+}
+
+/** An alarm of a queue: one period suffices, and its text says what to do first and where to read on. */
+export class QueueAlarm extends Alarm {
+  constructor(scope: Construct, id: string, props: QueueAlarmProps) {
+    const { metric, rings, missing, says, section } = props;
+    super(scope, `${id}-alarm`, {
+      metric,
+      ...('above' in rings
+        ? { threshold: rings.above, comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD }
+        : { threshold: rings.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD }),
+      evaluationPeriods: 1,
+      treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
+      alarmDescription: `${says} More: docs/operations.md, "${RUNBOOK[section]}".`,
+    });
+  }
+}
