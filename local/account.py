@@ -60,5 +60,6 @@ def leftovers(assembly: Assembly) -> list[str]:
         f" --stack-name {assembly.stack}",
         "  aws dynamodb update-table --no-deletion-protection-enabled --table-name <name>",
         "  aws dynamodb delete-table --table-name <name>      # after the stack, for a retained table",
+        "  aws sqs delete-queue --queue-url <url>             # after the stack, for a retained queue",
         "  aws logs delete-log-group --log-group-name <name>  # after the stack, for a retained group",
     ]

@@ -70,6 +70,8 @@ pub struct SweepReport {
     pub woke: bool,
     /// Foreign tasks whose `ttl` was set or corrected.
     pub adopted: u32,
+    /// The queue is paused.
+    pub paused: bool,
     /// Whether everything PENDING and TAKEN was seen.
     pub complete: bool,
     /// What waits: expired tasks do not count.
@@ -116,6 +118,7 @@ impl Sweeper {
     pub async fn sweep(&self, event: &str) -> Result<SweepReport, SweepError> {
         let mut report = SweepReport::default();
         let control = self.store.control().await?;
+        report.paused = control.is_paused(self.clock.now());
         self.sweep_taken(&mut report).await?;
         if report.returned > 0 {
             // They are due after a jitter, within the turn of whoever is woken now.

@@ -53,6 +53,7 @@ impl Handler for Sweep {
             woke = report.woke,
             adopted = report.adopted,
             complete = report.complete,
+            paused = report.paused,
             pending = %report.pending,
             oldest_pending_ms = report.oldest_pending_ms,
             taken = %report.taken,

@@ -222,7 +222,8 @@ async fn a_sweep_wakes_only_when_nobody_is_awake_and_something_is_due() {
     };
     world.store.pause(&pause).await.unwrap();
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert!(!world.sweep().await.woke, "paused");
+    let report = world.sweep().await;
+    assert_eq!((report.paused, report.woke), (true, false));
     tokio::time::sleep(Duration::from_secs(240)).await;
     assert!(world.sweep().await.woke, "the pause is over");
 }

@@ -41,7 +41,7 @@ counters! {
     LOST_RACES = "LostRaces": "Takes and settlements that another was faster with.",
     EMPTY_POLLS = "EmptyPolls": "Passes over the index that found nothing to take: spare capacity.",
     TAIL_CALLS = "TailCalls": "Turns that ended with a tail call.",
-    QUEUE_PAUSED = "QueuePaused": "Turns that ended because the queue is paused: an alarm.",
+    QUEUE_PAUSED = "QueuePaused": "Turns that ended, and sweeps that came, while the queue is paused: an alarm.",
     IDLE_BOUND_REACHED = "IdleBoundReached": "Turns that ended without a tail call because too many in a row settled nothing: an alarm.",
     TASKS_CREATED = "TasksCreated": "Tasks created.",
     TASKS_DUPLICATE = "TasksDuplicate": "Tasks that were there already.",
@@ -173,6 +173,8 @@ impl Counted for SweepReport {
             (LEASES_FAILED, self.failed.into()),
             (TASKS_ADOPTED, self.adopted.into()),
             (SWEEPS, 1),
+            // A paused queue has no turns: without this the alarm would end with the last one.
+            (QUEUE_PAUSED, self.paused.into()),
         ]
     }
 
