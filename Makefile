@@ -168,8 +168,31 @@ bench: synth-local ## measure: calls a task, throughput, memory, cold start, wak
 	$(BIN)/python -m local burst
 
 .PHONY: soak
-soak: setup ## explore the wake-up protocol's model to its end (a quarter of an hour, several GB of memory)
+soak: setup ## ten times the fault schedules and reference runs, and the whole model (half an hour, several GB)
+	FRESHQ_SOAK=1 cargo nextest run --locked --workspace --target $(HOST) -j2 \
+	  --filterset 'package(faults) | package(reference)'
 	FRESHQ_SOAK=1 cargo nextest run --locked --workspace --target $(HOST) -j1 --filterset 'package(model)'
+
+# A copy of what is committed, whose sources may be broken; it shares the compiled dependencies.
+MUTANTS := .local/mutants
+CARGO_MUTANTS := .tools/bin/cargo-mutants
+$(CARGO_MUTANTS): | check-tools
+	cargo install --quiet --locked --root .tools cargo-mutants@27.0.0
+
+.PHONY: mutants-copy
+mutants-copy:
+	@mkdir -p $(MUTANTS)/tree
+	@find $(MUTANTS)/tree -mindepth 1 -maxdepth 1 -exec rm -rf {} +
+	@git archive HEAD | tar -x -C $(MUTANTS)/tree
+
+.PHONY: guards
+guards: setup mutants-copy ## break the queue's guards one at a time: some test must fail each time (a quarter of an hour)
+	CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/python -m tests.guards --root $(MUTANTS)/tree --target $(HOST)
+
+.PHONY: mutants
+mutants: guards $(CARGO_MUTANTS) ## that, and cargo-mutants on the queue's core (hours; SHARD=1/8 for a part); docs/mutants.md explains survivors
+	cd $(MUTANTS)/tree && CARGO_TARGET_DIR=$(CURDIR)/target $(CURDIR)/$(CARGO_MUTANTS) mutants --in-place --no-shuffle \
+	  --cargo-arg=--target=$(HOST) --minimum-test-timeout 60 --output $(CURDIR)/$(MUTANTS) $(if $(SHARD),--shard $(SHARD))
 
 .PHONY: clean
 clean: ## remove what was built (keeps the installed tools)

@@ -3,7 +3,8 @@
 //! Prints, from one run: tasks/s of a turn over 1,000 tasks with a runner that costs nothing,
 //! calls a task by kind, peak memory, and the ratio to the store's own limit (two conditional
 //! updates a task from the same client at the same concurrency, nothing else) and to the very
-//! updates of a turn without its loop; and how long the release binary takes from exec to its first `next`.
+//! updates of a turn without its loop; how often a task is taken beside poison and with a busy
+//! downstream; and how long the release binary takes from exec to its first `next`.
 //!
 //! Server, turn and limit each run in a process of their own, so that memory is the turn's alone.
 //! Nothing here fails for being slow: the figures are for reading.
@@ -13,6 +14,7 @@ mod limit;
 mod process;
 mod report;
 mod server;
+mod takes;
 mod turn;
 mod updates;
 

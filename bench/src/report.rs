@@ -5,6 +5,7 @@ use std::time::Duration;
 use comfy_table::{Table, presets};
 
 use crate::process::{Figures, Server, run};
+use crate::takes::{self, Downstream};
 use crate::{Arguments, Error, cold_start};
 
 /// Starts of the binary that are timed.
@@ -31,6 +32,7 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Error> {
         )?);
     }
     print_turn(arguments, &turns, &updates, &limits);
+    print_takes(arguments)?;
     match &arguments.cold_start {
         None => Ok(()),
         Some(bootstrap) => {
@@ -108,6 +110,34 @@ fn print_turn(arguments: &Arguments, turns: &[Figures], updates: &[Figures], lim
         "In all three the embedded server is what is busy: a lease's longer expressions cost it more \
          than a bare change of status. DynamoDB itself bills both alike, by the item's size."
     );
+}
+
+fn print_takes(arguments: &Arguments) -> Result<(), Error> {
+    let mut table = table(&format!(
+        "takes over {} tasks, {} slots, on a virtual clock",
+        arguments.tasks, arguments.slots
+    ));
+    for (what, downstream, aim) in [
+        // Five attempts of every tenth, shared by the nine others.
+        ("one poison task in ten", Downstream::Poison, "1.56"),
+        (
+            "a runner busy half of the time",
+            Downstream::BusyHalfOfTheTime,
+            "",
+        ),
+    ] {
+        let takes = takes::measure(arguments, downstream)?;
+        let each = f64::from(takes.taken) / f64::from(takes.succeeded);
+        let measured = format!("{each:.2} takes a completed task");
+        row(&mut table, what, measured, aim);
+        let ends = format!(
+            "{} SUCCESS, {} FAILURE in {} turns",
+            takes.succeeded, takes.failed, takes.turns
+        );
+        row(&mut table, "", ends, "");
+    }
+    println!("{table}");
+    Ok(())
 }
 
 fn print_cold_start(starts: &[Duration]) {

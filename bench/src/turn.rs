@@ -114,7 +114,7 @@ async fn insert(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Error> {
 }
 
 /// The defaults of `infra/`, but a short linger: it is a wait, not work, and is not timed.
-fn settings(slots: u16) -> ProcessSettings {
+pub(crate) fn settings(slots: u16) -> ProcessSettings {
     ProcessSettings {
         turn: Duration::from_secs(600),
         task_timeout: Duration::from_secs(30),

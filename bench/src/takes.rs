@@ -1,0 +1,128 @@
+//! How often a task is taken until it is done: one with poison among its neighbours, and one
+//! whose downstream is busy half of the time. Counted on a virtual clock with the in-memory
+//! store, turn after turn, so the figures are the loop's own and not this machine's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lifo_queue::process::{Exit, Invocation, ProcessSettings, Processor};
+use lifo_queue::runner::{Outcome, TaskRunner};
+use lifo_queue::store::QueueStore;
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::task::Task;
+use lifo_queue::time::{Clock, Millis, TokioClock};
+use local_cloud::topics::Topics;
+
+use crate::{Arguments, Error, turn};
+
+/// How long a run takes.
+const RUN: Duration = Duration::from_millis(100);
+
+/// How long the downstream is busy, and has room, by turns.
+const PHASE: Duration = Duration::from_secs(1);
+
+/// How often somebody looks for tasks that became due after a turn: the sweep.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// A downstream with a flaw.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Downstream {
+    /// Every tenth task fails at every attempt.
+    Poison,
+    /// Busy for a second, with room for a second.
+    BusyHalfOfTheTime,
+}
+
+/// What became of a backlog.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Takes {
+    /// Successful takes.
+    pub(crate) taken: u32,
+    /// Tasks that ended as SUCCESS.
+    pub(crate) succeeded: u32,
+    /// Tasks that ended as FAILURE.
+    pub(crate) failed: u32,
+    /// Turns.
+    pub(crate) turns: u32,
+}
+
+struct Flawed {
+    downstream: Downstream,
+    clock: TokioClock,
+    start: Millis,
+}
+
+#[async_trait]
+impl TaskRunner for Flawed {
+    async fn run(&self, task: &Task) -> Outcome {
+        tokio::time::sleep(RUN).await;
+        match self.downstream {
+            Downstream::Poison if task.task_id.as_str().ends_with('0') => Outcome::Retry {
+                reason: "poison".to_owned(),
+            },
+            Downstream::BusyHalfOfTheTime if self.is_busy() => Outcome::Busy { retry_after: None },
+            _ => Outcome::Success,
+        }
+    }
+}
+
+impl Flawed {
+    fn is_busy(&self) -> bool {
+        let passed = self.clock.now().since(self.start);
+        passed.as_millis() / PHASE.as_millis() % 2 == 0
+    }
+}
+
+/// Drains a backlog with this downstream.
+pub(crate) fn measure(arguments: &Arguments, downstream: Downstream) -> Result<Takes, Error> {
+    fastrand::seed(0);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()?;
+    runtime.block_on(drain(arguments, downstream))
+}
+
+async fn drain(arguments: &Arguments, downstream: Downstream) -> Result<Takes, Error> {
+    let store: Arc<dyn QueueStore> = Arc::new(MemoryStore::new());
+    turn::insert_all(&store, arguments.tasks).await?;
+    let start = lifo_queue::time::SystemClock.now();
+    let clock = TokioClock::starting_at(start);
+    let settings = ProcessSettings {
+        turn: Duration::from_secs(60),
+        index_lag: Duration::from_secs(2),
+        ..turn::settings(arguments.slots)
+    };
+    let runner = Flawed {
+        downstream,
+        clock,
+        start,
+    };
+    let processor = Processor::new(
+        store,
+        Arc::new(Topics::default()),
+        Arc::new(runner),
+        Arc::new(clock),
+        settings,
+    );
+    let mut takes = Takes::default();
+    while takes.succeeded + takes.failed < arguments.tasks {
+        if takes.turns > 1_000 {
+            return Err(format!("{downstream:?}: the queue was not drained: {takes:?}").into());
+        }
+        let invocation = Invocation {
+            message_id: format!("turn {}", takes.turns),
+            deadline: None,
+        };
+        let summary = processor.turn(invocation).await?;
+        takes.turns += 1;
+        takes.taken += summary.taken;
+        takes.succeeded += summary.succeeded;
+        takes.failed += summary.failed;
+        if summary.exit != Exit::TimeUp {
+            tokio::time::sleep(SWEEP).await;
+        }
+    }
+    Ok(takes)
+}

@@ -1,0 +1,94 @@
+"""Ten poison and ninety healthy tasks through the HTTP runner: the healthy ones do not suffer."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from expectations import number, takes, wait_for, wait_until_idle
+
+from local.history import History
+from local.queue import DeployedQueue, now_ms
+
+HEALTHY = 90
+POISON = 10
+ATTEMPTS = 4
+
+
+class Legacy(BaseHTTPRequestHandler):
+    """A system that fails for every poison task and serves every other."""
+
+    protocol_version = "HTTP/1.1"
+    calls: Counter[str] = Counter()
+    lock = threading.Lock()
+
+    def do_POST(self) -> None:
+        task = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        poison = task["payload"]["poison"]
+        with self.lock:
+            self.calls["poison" if poison else "healthy"] += 1
+        self.send_response(500 if poison else 200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the test's own output is what matters."""
+
+
+@contextmanager
+def legacy_system() -> Iterator[str]:
+    """The address of a legacy system on this machine, for as long as the test runs."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Legacy) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/tasks"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None:
+    wait_until_idle(queue)
+    with legacy_system() as url:
+        queue.set_environment(
+            "process-tasks",
+            {
+                "TASK_RUNNER": json.dumps({"kind": "http", "url": url}),
+                "MAX_ATTEMPTS": str(ATTEMPTS),
+                "RETRY_BASE_MS": "500",
+                "RETRY_MAX_MS": "2000",
+            },
+        )
+        began = now_ms()
+        healthy = create(queue, HEALTHY, poison=False)
+        # The newest of all: a queue that retried them first would serve nobody else.
+        poison = create(queue, POISON, poison=True)
+        wait_for(queue, healthy, seconds=60)
+        served = now_ms()
+        wait_for(queue, poison, "FAILURE", seconds=90)
+        wait_until_idle(queue)
+
+    print(
+        f"{HEALTHY} healthy tasks were served in {(served - began) / 1000:.1f} s beside {POISON}"
+        f" poison ones; calls: {dict(Legacy.calls)}"
+    )
+    assert Legacy.calls["poison"] == POISON * ATTEMPTS
+    assert Legacy.calls["healthy"] == HEALTHY
+    assert set(takes(history, healthy).values()) == {1}
+    for task in poison:
+        item = queue.item(task)
+        assert item is not None
+        assert number(item, "attempts") == ATTEMPTS
+        assert "500" in item["lastError"]["S"]
+
+
+def create(queue: DeployedQueue, count: int, *, poison: bool) -> list[str]:
+    """Create tasks of one kind; their ids."""
+    answer = queue.create([{"payload": {"poison": poison, "number": n}} for n in range(count)])
+    assert answer["failed"] == []
+    return [task["taskId"] for task in answer["created"]]

@@ -1,0 +1,281 @@
+"""The queue's guards, and how each is broken: text of the source, and what stands there instead.
+
+Each change compiles and is accepted by DynamoDB, so only a test that knows the guard's purpose can
+tell. A guard that two stores keep is broken in both at once, or in each where that says more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_CORE = "crates/lifo-queue/src"
+_DYNAMODB = f"{_CORE}/store/dynamodb.rs"
+_UPDATE = f"{_CORE}/store/dynamodb/update.rs"
+_DYNAMODB_CONTROL = f"{_CORE}/store/dynamodb/control.rs"
+_MEMORY = f"{_CORE}/store/memory.rs"
+_MEMORY_CONTROL = f"{_CORE}/store/memory/control.rs"
+_RECORD = f"{_CORE}/store/memory/record.rs"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One place in the source."""
+
+    file: str
+    find: str
+    replace: str
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A guard and the change that breaks it."""
+
+    name: str
+    changes: tuple[Change, ...]
+
+
+GUARDS: tuple[Guard, ...] = (
+    Guard(
+        "settle and give back without the token (DynamoDB)",
+        (
+            Change(
+                _UPDATE,
+                '.condition_expression("#status = :taken AND #token = :token")',
+                '.condition_expression("#status = :taken AND (#token = :token OR attribute_exists(#token))")',
+            ),
+        ),
+    ),
+    Guard(
+        "settle and give back without the token (memory)",
+        (
+            Change(
+                _RECORD,
+                "self.status == status && self.lease_token == Some(lease.token)",
+                "self.status == status && lease.token == lease.token",
+            ),
+        ),
+    ),
+    Guard(
+        "settle by id only (DynamoDB)",
+        (
+            Change(
+                _DYNAMODB,
+                """        let mut update = self
+            .held(lease)
+            .update_expression(format!(
+                "SET #status = :target, #updated = :now, #ttl = :ttl{set_error} \\""",
+                """        let mut update = self
+            .held(lease)
+            .condition_expression("attribute_exists(#status) OR (#status = :taken AND #token = :token)")
+            .update_expression(format!(
+                "SET #status = :target, #updated = :now, #ttl = :ttl{set_error} \\""",
+            ),
+        ),
+    ),
+    Guard(
+        "settle by id only (memory)",
+        (
+            Change(
+                _MEMORY,
+                "Some(record) if record.is_ours(TaskStatus::Taken, lease) => {",
+                "Some(record) if record.lease_token.is_some() => {",
+            ),
+        ),
+    ),
+    Guard(
+        "take what has expired (DynamoDB)",
+        (
+            Change(
+                _UPDATE,
+                '"#ttl > :nowSeconds AND #ttl <= :maxSeconds"',
+                '"#ttl > :nowSeconds OR #ttl <= :maxSeconds"',
+            ),
+        ),
+    ),
+    Guard(
+        "take what has expired (memory)",
+        (
+            Change(
+                _RECORD,
+                """            && self.not_before.is_none_or(|at| at <= now)
+            && !self.ttl.is_expired(now)""",
+                "            && self.not_before.is_none_or(|at| at <= now)",
+            ),
+        ),
+    ),
+    Guard(
+        "show what has expired to the selection",
+        (
+            Change(
+                f"{_CORE}/process/select.rs",
+                "if task.ttl.is_expired(now) {",
+                "if task.ttl.is_expired(Millis(0)) {",
+            ),
+        ),
+    ),
+    Guard(
+        "take what is not due (DynamoDB)",
+        (
+            Change(
+                _UPDATE,
+                '"#status = :pending AND NOT (#notBefore > :now) AND {in_time}"',
+                '"#status = :pending AND {in_time}"',
+            ),
+        ),
+    ),
+    Guard(
+        "reclaim a lease that stands (DynamoDB)",
+        (
+            Change(
+                _UPDATE,
+                '"#status = :taken AND #token = :token AND #until <= :now{alone}"',
+                '"#status = :taken AND #token = :token{alone}"',
+            ),
+        ),
+    ),
+    Guard(
+        "reclaim a lease that stands (memory)",
+        (
+            Change(
+                _MEMORY,
+                "&& record.lease_until.is_some_and(|until| until <= now)",
+                "&& record.lease_until.is_some_and(|until| until != now || until == now)",
+            ),
+        ),
+    ),
+    Guard(
+        "fail a task whose neighbour may have killed the process",
+        (
+            Change(
+                _MEMORY,
+                "&& (record.alone || matches!(reclaim, Reclaim::Return { .. }))",
+                "",
+            ),
+        ),
+    ),
+    Guard(
+        "release without the counter",
+        (
+            Change(
+                f"{_CORE}/process/turn/empty.rs",
+                "Some(self.seen)",
+                "None",
+            ),
+        ),
+    ),
+    Guard(
+        "release without the counter (DynamoDB)",
+        (
+            Change(
+                _DYNAMODB_CONTROL,
+                '" AND #requested = :seen"',
+                '" AND (#requested = :seen OR attribute_exists(#requested))"',
+            ),
+        ),
+    ),
+    Guard(
+        "tail call before the release",
+        (
+            Change(
+                f"{_CORE}/process/ending.rs",
+                "        self.release(release, summary).await?;\n        if summary.idle_turns",
+                """        let early = Notification {
+            reason: WakeReason::TailCall,
+            event: release.owner.to_string(),
+        };
+        self.notifier.tail_call(&early).await?;
+        summary.tail_call = true;
+        self.release(release, summary).await?;
+        if summary.tail_call {
+            summary.exit = Exit::TimeUp;
+            return Ok(());
+        }
+        if summary.idle_turns""",
+            ),
+        ),
+    ),
+    Guard(
+        "owner = message id",
+        (
+            Change(
+                f"{_CORE}/process.rs",
+                "let owner = Uuid::new_v4();",
+                """let owner = Uuid::from_u128({
+            let mut hasher = std::hash::DefaultHasher::new();
+            std::hash::Hash::hash(&invocation.message_id, &mut hasher);
+            std::hash::Hasher::finish(&hasher).into()
+        });""",
+            ),
+        ),
+    ),
+    Guard(
+        "acquire a lease that is live (memory)",
+        (
+            Change(
+                _MEMORY_CONTROL,
+                ".filter(|lease| lease.owner != claim.owner)",
+                ".filter(|lease| lease.owner == claim.owner && lease.until < now)",
+            ),
+        ),
+    ),
+    Guard(
+        "count busy as an attempt",
+        (
+            Change(
+                f"{_CORE}/process/attempt.rs",
+                "attempt_counts: false",
+                "attempt_counts: true",
+            ),
+        ),
+    ),
+    Guard(
+        "skip the linger",
+        (
+            Change(
+                f"{_CORE}/process/turn/empty.rs",
+                "let lingered = since.plus(self.processor.settings.index_lag);",
+                "let lingered = since;",
+            ),
+        ),
+    ),
+    Guard(
+        "go on after the lease was lost",
+        (
+            Change(
+                f"{_CORE}/process/turn.rs",
+                "LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),",
+                "LeaseState::Others => {}",
+            ),
+        ),
+    ),
+    Guard(
+        "publish although the request failed",
+        (
+            Change(
+                f"{_CORE}/wake.rs",
+                "let control = self.store.request().await?;",
+                "let control = self.store.request().await.unwrap_or_default();",
+            ),
+        ),
+    ),
+    Guard(
+        "redrive without remembering the task's age",
+        (
+            Change(
+                f"{_CORE}/store/dynamodb/operator.rs",
+                "self.widen_bound(created, redrive.expires_at, now).await?;",
+                "let _unbound = created;",
+            ),
+        ),
+    ),
+    Guard(
+        "refill the rate limit at every turn",
+        (
+            Change(
+                f"{_CORE}/process/rate.rs",
+                "let full_at = full_at.unwrap_or(now).clamp(now, now.plus(limit.refill()));",
+                "let full_at = full_at.map_or(now, |_| now).clamp(now, now.plus(limit.refill()));",
+            ),
+        ),
+    ),
+)
