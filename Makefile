@@ -177,7 +177,7 @@ soak: setup ## ten times the fault schedules and reference runs, and the whole m
 MUTANTS := .local/mutants
 CARGO_MUTANTS := .tools/bin/cargo-mutants
 $(CARGO_MUTANTS): | check-tools
-	cargo install --quiet --locked --root .tools cargo-mutants@27.0.0
+	cargo install --quiet --locked --root .tools cargo-mutants@27.1.0
 
 .PHONY: mutants-copy
 mutants-copy:

@@ -12,7 +12,8 @@ use tokio::sync::Notify;
 
 use super::world::*;
 
-async fn sweep(world: &World) {
+/// One sweep of the world.
+pub(crate) async fn sweep(world: &World) {
     let settings = SweepSettings {
         default_ttl: world.settings.default_ttl,
         expiry_bound: None,
