@@ -15,6 +15,7 @@
 //! | [`sweep`] | what fell between: leases that ran out, wake-ups that were lost |
 //! | [`operate`] | what operators do: look, pause, resume, redrive, cancel, wake |
 //! | [`depth`] | how many tasks there are, and how old the oldest is |
+//! | [`shed`] | what DynamoDB deleted before it was done: counted, and handed to a queue |
 //! | [`store`] | where tasks live: DynamoDB, and memory for tests |
 //! | [`control`] | the control item, which names the one active processor |
 //! | [`notify`] | how a processor is woken: SNS |
@@ -36,6 +37,7 @@ pub mod operate;
 pub mod process;
 pub mod runner;
 pub mod schema;
+pub mod shed;
 pub mod store;
 pub mod sweep;
 pub mod task;

@@ -11,7 +11,7 @@ mod retry_after;
 pub mod simulated;
 
 #[cfg(test)]
-mod fake_aws;
+pub(crate) mod fake_aws;
 #[cfg(test)]
 mod samples;
 

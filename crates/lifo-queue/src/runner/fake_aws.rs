@@ -16,31 +16,31 @@ use aws_types::SdkConfig;
 use aws_types::region::Region;
 
 /// One prepared answer: status, headers, body. Status 0 is a connection that breaks.
-pub(super) type Prepared = (u16, Vec<(&'static str, &'static str)>, String);
+pub(crate) type Prepared = (u16, Vec<(&'static str, &'static str)>, String);
 
 /// A prepared answer without headers.
-pub(super) fn answer(status: u16, body: impl Into<String>) -> Prepared {
+pub(crate) fn answer(status: u16, body: impl Into<String>) -> Prepared {
     (status, Vec::new(), body.into())
 }
 
 /// A request as it was made.
 #[derive(Clone, Debug)]
-pub(super) struct Made {
-    pub(super) uri: String,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: String,
+pub(crate) struct Made {
+    pub(crate) uri: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
 }
 
 /// Gives the prepared answers in turn, the last one for ever; remembers the requests.
 #[derive(Clone, Debug)]
-pub(super) struct FakeAws {
+pub(crate) struct FakeAws {
     answers: Arc<Mutex<VecDeque<Prepared>>>,
     made: Arc<Mutex<Vec<Made>>>,
     delay: Duration,
 }
 
 impl FakeAws {
-    pub(super) fn answering(answers: impl IntoIterator<Item = Prepared>) -> Self {
+    pub(crate) fn answering(answers: impl IntoIterator<Item = Prepared>) -> Self {
         let answers = Arc::new(Mutex::new(answers.into_iter().collect()));
         Self {
             answers,
@@ -50,12 +50,12 @@ impl FakeAws {
     }
 
     /// Lets each answer take this long.
-    pub(super) fn after(self, delay: Duration) -> Self {
+    pub(crate) fn after(self, delay: Duration) -> Self {
         Self { delay, ..self }
     }
 
     /// The configuration that a function would load, over this connector.
-    pub(super) fn config(&self) -> SdkConfig {
+    pub(crate) fn config(&self) -> SdkConfig {
         let connector = SharedHttpConnector::new(self.clone());
         let credentials = Credentials::new(
             "AKIDEXAMPLE",
@@ -73,7 +73,7 @@ impl FakeAws {
     }
 
     /// The requests so far.
-    pub(super) fn made(&self) -> Vec<Made> {
+    pub(crate) fn made(&self) -> Vec<Made> {
         self.made.lock().unwrap().clone()
     }
 

@@ -1,0 +1,143 @@
+//! A deleted item to a shed task. Reading is lenient: the item is gone, so what can be read of it
+//! is all there will ever be.
+
+use serde::Deserialize;
+use serde_dynamo::AttributeValue;
+use serde_json::Value;
+
+use super::ShedTask;
+use crate::schema;
+use crate::store::parse_number;
+use crate::task::{StatusKey, TaskId, TaskStatus, Ttl, truncate_error};
+use crate::time::{EpochSeconds, Millis};
+
+/// Why a deleted item is no shed task.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotShed {
+    /// One of the queue's own items.
+    #[error("it is one of the queue's own items")]
+    OwnItem,
+    /// It was done; its retention passed.
+    #[error("it was {0}")]
+    Settled(TaskStatus),
+    /// It has no status of ours, so it is no task.
+    #[error("its {} is missing or none of the queue's", schema::TASK_STATUS)]
+    NoStatus,
+}
+
+impl ShedTask {
+    /// The task that an item was, from its key and the item as it was before the deletion, both
+    /// in DynamoDB's own JSON, as in `{"taskId": {"S": "order-1"}}`.
+    ///
+    /// Each attribute is read by itself, so that a bad one costs no other.
+    ///
+    /// # Errors
+    /// [`NotShed`] when the item was no task that waited or ran.
+    pub fn from_image(key: &Value, image: &Value) -> Result<Self, NotShed> {
+        let mut attributes = Attributes {
+            image,
+            unreadable: Vec::new(),
+        };
+        let task_id = attributes
+            .read(schema::TASK_ID, text)
+            .or_else(|| decode(&key[schema::TASK_ID], text));
+        let own = |id: &String| id.starts_with(schema::RESERVED_PREFIX);
+        if task_id.as_ref().is_some_and(own) {
+            return Err(NotShed::OwnItem);
+        }
+        let status = attributes
+            .read(schema::TASK_STATUS, status)
+            .ok_or(NotShed::NoStatus)?;
+        if status.is_settled() {
+            return Err(NotShed::Settled(status));
+        }
+        Ok(Self {
+            task_id: task_id.map(TaskId::from_stored),
+            task_status: status,
+            task_created: attributes.read(schema::TASK_CREATED, integer).map(Millis),
+            expires_at: deadline(&mut attributes, status),
+            attempts: attributes.read(schema::ATTEMPTS, count),
+            total_attempts: attributes.read(schema::TOTAL_ATTEMPTS, count),
+            last_error: attributes
+                .read(schema::LAST_ERROR, text)
+                .map(|error| truncate_error(&error).to_owned()),
+            payload: attributes
+                .read(schema::PAYLOAD, json)
+                .unwrap_or(Value::Null),
+            unreadable: attributes.unreadable,
+        })
+    }
+}
+
+/// While a task is TAKEN its deadline stands in `expiresAt`, because `ttl` is moved out of the
+/// way of running work. One that a foreign writer wrote as TAKEN has but its `ttl`.
+fn deadline(attributes: &mut Attributes<'_>, status: TaskStatus) -> Option<EpochSeconds> {
+    let moved = match status {
+        TaskStatus::Taken => attributes
+            .read(schema::EXPIRES_AT, integer)
+            .map(EpochSeconds),
+        _ => None,
+    };
+    moved.or_else(
+        || match Ttl::from_number(attributes.read(schema::TTL, integer)?) {
+            Ttl::Milliseconds(at) => Some(at.floor_seconds()),
+            Ttl::Seconds(at) => Some(at),
+            Ttl::Missing | Ttl::Malformed => None,
+        },
+    )
+}
+
+/// The attributes of an item, and the names of those that could not be read.
+struct Attributes<'a> {
+    image: &'a Value,
+    unreadable: Vec<&'static str>,
+}
+
+impl Attributes<'_> {
+    fn read<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(AttributeValue) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.image.get(name)?;
+        let decoded = decode(value, read);
+        if decoded.is_none() {
+            self.unreadable.push(name);
+        }
+        decoded
+    }
+}
+
+fn decode<T>(value: &Value, read: impl FnOnce(AttributeValue) -> Option<T>) -> Option<T> {
+    read(AttributeValue::deserialize(value).ok()?)
+}
+
+fn text(value: AttributeValue) -> Option<String> {
+    match value {
+        AttributeValue::S(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn integer(value: AttributeValue) -> Option<i64> {
+    match value {
+        AttributeValue::N(digits) => parse_number(&digits),
+        _ => None,
+    }
+}
+
+fn count(value: AttributeValue) -> Option<u32> {
+    u32::try_from(integer(value)?).ok()
+}
+
+fn status(value: AttributeValue) -> Option<TaskStatus> {
+    let key: StatusKey = text(value)?.parse().ok()?;
+    Some(key.status)
+}
+
+fn json(value: AttributeValue) -> Option<Value> {
+    serde_dynamo::from_attribute_value(value).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! One shed task as one message, and messages in batches.
+
+use aws_sdk_sqs::error::BuildError;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use serde_json::{Value, json};
+
+use super::{MAX_BATCH_BYTES, MAX_BATCH_MESSAGES};
+use crate::shed::ShedTask;
+
+/// A message, and the task it is of.
+pub(super) struct Message<'a> {
+    /// The task's place in the list that is handed over.
+    pub(super) index: usize,
+    task: &'a ShedTask,
+    body: String,
+    has_payload: bool,
+}
+
+impl<'a> Message<'a> {
+    /// With its payload, unless no message can be so large.
+    fn new(index: usize, task: &'a ShedTask) -> Self {
+        let whole = Self::with(index, task, true);
+        if whole.bytes() <= MAX_BATCH_BYTES {
+            return whole;
+        }
+        Self::with(index, task, false)
+    }
+
+    fn with(index: usize, task: &'a ShedTask, payload: bool) -> Self {
+        Self {
+            index,
+            task,
+            body: body(task, payload),
+            has_payload: payload && !task.payload.is_null(),
+        }
+    }
+
+    /// What SQS counts of it.
+    pub(super) fn bytes(&self) -> usize {
+        self.body.len()
+    }
+
+    /// The same without its payload; `None` if it has none.
+    pub(super) fn without_payload(self) -> Option<Self> {
+        self.has_payload
+            .then(|| Self::with(self.index, self.task, false))
+    }
+
+    /// The message as one entry of a batch, under this id.
+    pub(super) fn entry(&self, id: usize) -> Result<SendMessageBatchRequestEntry, BuildError> {
+        SendMessageBatchRequestEntry::builder()
+            .id(id.to_string())
+            .message_body(&self.body)
+            .build()
+    }
+}
+
+/// The tasks as messages, in order, in batches that SQS takes.
+pub(super) fn batches(tasks: &[ShedTask]) -> impl Iterator<Item = Vec<Message<'_>>> {
+    let mut messages = tasks
+        .iter()
+        .enumerate()
+        .map(|(index, task)| Message::new(index, task))
+        .peekable();
+    std::iter::from_fn(move || {
+        let mut batch = vec![messages.next()?];
+        let mut bytes = batch[0].bytes();
+        while let Some(next) = messages.next_if(|next| {
+            batch.len() < MAX_BATCH_MESSAGES && bytes + next.bytes() <= MAX_BATCH_BYTES
+        }) {
+            bytes += next.bytes();
+            batch.push(next);
+        }
+        Some(batch)
+    })
+}
+
+/// The document described at [`super`].
+///
+/// SQS takes the characters of XML 1.0 only. Of those that JSON does not escape anyway, U+FFFE and
+/// U+FFFF are none, and stand in strings only, where JSON may escape them.
+fn body(task: &ShedTask, payload: bool) -> String {
+    let document = json!({
+        "taskId": task.task_id,
+        "taskStatus": task.task_status,
+        "taskCreated": task.task_created,
+        "expiresAt": task.expires_at,
+        "attempts": task.attempts,
+        "totalAttempts": task.total_attempts,
+        "lastError": task.last_error,
+        "payload": if payload { &task.payload } else { &Value::Null },
+        "payloadOmitted": !payload,
+        "unreadable": task.unreadable,
+    });
+    let text = document.to_string();
+    text.replace('\u{fffe}', "\\ufffe")
+        .replace('\u{ffff}', "\\uffff")
+}

@@ -1,0 +1,309 @@
+//! The real client over prepared answers.
+
+use serde_json::{Value, json};
+
+use super::super::tests::task;
+use super::*;
+use crate::runner::fake_aws::{FakeAws, Made, Prepared, answer};
+
+const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/shed";
+
+/// An answer that takes these entries and refuses those, by sender's fault or not, with a code.
+fn answers(taken: &[usize], refused: &[(usize, bool, &str)]) -> Prepared {
+    let taken: Vec<_> = taken
+        .iter()
+        .map(|id| json!({"Id": id.to_string(), "MessageId": "m", "MD5OfMessageBody": "d"}))
+        .collect();
+    let refused: Vec<_> = refused
+        .iter()
+        .map(|(id, ours, code)| {
+            json!({"Id": id.to_string(), "SenderFault": ours, "Code": code, "Message": "because"})
+        })
+        .collect();
+    answer(
+        200,
+        json!({"Successful": taken, "Failed": refused}).to_string(),
+    )
+}
+
+/// An error of the whole call.
+fn error(status: u16, code: &str) -> Prepared {
+    let body = json!({"__type": format!("com.amazonaws.sqs#{code}"), "message": "because"});
+    answer(status, body.to_string())
+}
+
+fn tasks(count: usize) -> Vec<ShedTask> {
+    (0..count).map(|n| task(&format!("order-{n}"))).collect()
+}
+
+async fn hand_over(
+    answers: impl IntoIterator<Item = Prepared>,
+    tasks: &[ShedTask],
+) -> (Vec<NotHandedOver>, Vec<Made>) {
+    let aws = FakeAws::answering(answers);
+    // The client's own repetitions are its own business: here each call is one request.
+    let config = aws_sdk_sqs::config::Builder::from(&aws.config())
+        .retry_config(aws_sdk_sqs::config::retry::RetryConfig::disabled())
+        .build();
+    let sink = SqsShedSink::new(Client::from_conf(config), QUEUE.to_owned());
+    let left = sink.hand_over(tasks).await;
+    (left, aws.made())
+}
+
+/// The bodies that a request sends.
+fn bodies(made: &Made) -> Vec<Value> {
+    let request: Value = serde_json::from_str(&made.body).unwrap();
+    let entries = request["Entries"].as_array().unwrap();
+    let body = |entry: &Value| serde_json::from_str(entry["MessageBody"].as_str().unwrap());
+    entries.iter().map(|entry| body(entry).unwrap()).collect()
+}
+
+/// The ids of the tasks that a request sends.
+fn ids(made: &Made) -> Vec<String> {
+    let id = |body: &Value| body["taskId"].as_str().unwrap().to_owned();
+    bodies(made).iter().map(id).collect()
+}
+
+fn indices(left: &[NotHandedOver]) -> Vec<usize> {
+    left.iter().map(|task| task.index).collect()
+}
+
+#[tokio::test]
+async fn a_message_is_the_documented_document() {
+    let (left, made) = hand_over([answers(&[0], &[])], &tasks(1)).await;
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(made.len(), 1);
+    let request: Value = serde_json::from_str(&made[0].body).unwrap();
+    assert_eq!(request["QueueUrl"], QUEUE);
+    let expected = json!({
+        "taskId": "order-0", "taskStatus": "PENDING", "taskCreated": 1_700_000_000_123_i64,
+        "expiresAt": 1_700_003_600, "attempts": 1, "totalAttempts": 3,
+        "lastError": "503 from the warehouse", "payload": {"order": 7},
+        "payloadOmitted": false, "unreadable": [],
+    });
+    assert_eq!(bodies(&made[0]), [expected]);
+}
+
+#[tokio::test]
+async fn every_field_is_there_when_nothing_could_be_read() {
+    let bare = ShedTask {
+        task_id: None,
+        task_created: None,
+        expires_at: None,
+        attempts: None,
+        total_attempts: None,
+        last_error: None,
+        payload: Value::Null,
+        unreadable: vec!["payload"],
+        ..task("a")
+    };
+    let (_, made) = hand_over([answers(&[0], &[])], &[bare]).await;
+    let body = &bodies(&made[0])[0];
+    assert_eq!(body.as_object().unwrap().len(), 10);
+    assert_eq!(body["unreadable"], json!(["payload"]));
+    assert_eq!(
+        (&body["taskId"], &body["payloadOmitted"]),
+        (&Value::Null, &json!(false))
+    );
+}
+
+#[tokio::test]
+async fn characters_that_sqs_refuses_are_escaped() {
+    let text = "a\u{0}\u{1f}\u{fffe}\u{ffff}\u{10ffff}é";
+    let odd = ShedTask {
+        payload: json!({text: text}),
+        ..task("a")
+    };
+    let (_, made) = hand_over([answers(&[0], &[])], std::slice::from_ref(&odd)).await;
+    let request: Value = serde_json::from_str(&made[0].body).unwrap();
+    let sent = request["Entries"][0]["MessageBody"].as_str().unwrap();
+    // The characters of XML 1.0, which are those that SQS names.
+    let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+    assert!(sent.chars().all(allowed), "{sent}");
+    assert_eq!(bodies(&made[0])[0]["payload"], odd.payload);
+}
+
+#[tokio::test]
+async fn a_batch_holds_ten_messages() {
+    let all: Vec<_> = (0..10).collect();
+    let (left, made) = hand_over([answers(&all, &[])], &tasks(23)).await;
+    assert!(left.is_empty(), "{left:?}");
+    let sent: Vec<_> = made.iter().flat_map(ids).collect();
+    let expected: Vec<_> = (0..23).map(|n| format!("order-{n}")).collect();
+    assert_eq!(sent, expected);
+    assert_eq!(made.iter().map(|call| bodies(call).len()).max(), Some(10));
+    assert_eq!(made.len(), 3);
+}
+
+#[tokio::test]
+async fn a_batch_holds_one_mebibyte_and_no_byte_more() {
+    let overhead = task_with_payload(0);
+    let large = MAX_BATCH_BYTES / 2 - overhead;
+    for (extra, calls) in [(0, 1), (1, 2)] {
+        let tasks = [large, large + extra].map(|n| ShedTask {
+            payload: json!("x".repeat(n)),
+            ..task("order-0")
+        });
+        let (left, made) = hand_over([answers(&[0, 1], &[])], &tasks).await;
+        assert!(left.is_empty(), "{left:?}");
+        assert_eq!(made.len(), calls);
+    }
+}
+
+/// How many bytes a message has whose payload is a text of so many.
+fn task_with_payload(bytes: usize) -> usize {
+    let task = ShedTask {
+        payload: json!("x".repeat(bytes)),
+        ..task("order-0")
+    };
+    let tasks = [task];
+    message::batches(&tasks).next().unwrap()[0].bytes()
+}
+
+#[tokio::test]
+async fn a_payload_that_no_message_can_hold_is_left_out_and_said_to_be() {
+    let fits = MAX_BATCH_BYTES - task_with_payload(0);
+    for (bytes, omitted) in [(fits, false), (fits + 1, true)] {
+        let large = ShedTask {
+            payload: json!("x".repeat(bytes)),
+            ..task("order-0")
+        };
+        let (left, made) = hand_over([answers(&[0], &[])], &[large]).await;
+        assert!(left.is_empty(), "{left:?}");
+        let body = &bodies(&made[0])[0];
+        assert_eq!(body["payloadOmitted"], omitted);
+        assert_eq!(body["payload"].is_null(), omitted);
+        assert_eq!(body["taskId"], "order-0");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_batch_only_what_was_not_taken_is_sent_again() {
+    let first = answers(
+        &[0, 2],
+        &[(1, false, "InternalError"), (3, true, "RequestThrottled")],
+    );
+    let (left, made) = hand_over([first, answers(&[0, 1], &[])], &tasks(4)).await;
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(made.len(), 2);
+    assert_eq!(ids(&made[1]), ["order-1", "order-3"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_the_answer_does_not_mention_was_not_taken() {
+    let (left, made) = hand_over([answers(&[0], &[])], &tasks(2)).await;
+    // The second answer takes what is now entry 0.
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(ids(&made[1]), ["order-1"]);
+
+    let (left, _) = hand_over([answers(&[], &[])], &tasks(2)).await;
+    assert_eq!(indices(&left), [0, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_message_goes_without_its_payload() {
+    let refused = answers(&[0], &[(1, true, "InvalidParameterValue")]);
+    let (left, made) = hand_over([refused, answers(&[0], &[])], &tasks(2)).await;
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(made.len(), 2);
+    let again = bodies(&made[1]);
+    assert_eq!(again[0]["taskId"], "order-1");
+    assert_eq!(
+        (&again[0]["payload"], &again[0]["payloadOmitted"]),
+        (&Value::Null, &json!(true))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_stays_refused_is_an_error_for_exactly_that_message() {
+    let refused = answers(&[0, 2], &[(1, true, "InvalidMessageContents")]);
+    let again = answers(&[], &[(0, true, "InvalidMessageContents")]);
+    let (left, made) = hand_over([refused, again], &tasks(3)).await;
+    assert_eq!(indices(&left), [1]);
+    assert_eq!(
+        left[0].error.to_string(),
+        "refused: InvalidMessageContents: because"
+    );
+    assert_eq!(made.len(), 2, "with its payload and without");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_message_that_failed_no_further_batch_is_sent() {
+    let all: Vec<_> = (0..10).collect();
+    let refuses = answers(&all[..9], &[(9, false, "InternalError")]);
+    let failing = answers(&[], &[(0, false, "InternalError")]);
+    let (left, made) = hand_over([answers(&all, &[]), refuses, failing], &tasks(35)).await;
+    assert_eq!(indices(&left), (19..35).collect::<Vec<_>>());
+    assert!(matches!(left[0].error, HandOverError::Refused { .. }));
+    for untried in &left[1..] {
+        assert!(matches!(untried.error, HandOverError::NotTried));
+    }
+    assert_eq!(
+        made.len(),
+        2 + 3,
+        "the second batch, and three repetitions of one entry"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_may_succeed_later_is_repeated() {
+    for trouble in [
+        answer(0, ""),
+        error(500, "InternalError"),
+        error(503, "ServiceUnavailable"),
+        error(400, "RequestThrottled"),
+        error(400, "KmsThrottled"),
+    ] {
+        let again = [trouble.clone(), trouble.clone(), answers(&[0, 1], &[])];
+        let (left, made) = hand_over(again, &tasks(2)).await;
+        assert!(left.is_empty(), "{trouble:?}: {left:?}");
+        assert_eq!(made.len(), 3, "{trouble:?}");
+
+        let (left, made) = hand_over([trouble.clone()], &tasks(2)).await;
+        assert_eq!(indices(&left), [0, 1], "{trouble:?}");
+        assert_eq!(made.len(), 4, "{trouble:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_never_succeeds_is_made_once() {
+    for code in ["QueueDoesNotExist", "AccessDeniedException", "KmsDisabled"] {
+        let (left, made) = hand_over([error(400, code)], &tasks(12)).await;
+        assert_eq!(indices(&left), (0..12).collect::<Vec<_>>(), "{code}");
+        let error = crate::causes::chain(&left[0].error);
+        assert!(error.contains(code), "{error}");
+        assert!(matches!(left[11].error, HandOverError::NotTried));
+        assert_eq!(made.len(), 1, "{code}");
+    }
+}
+
+/// A request-wide refusal with the older protocol's code in a header, as SQS sends it, or without.
+fn too_long(header: bool) -> Prepared {
+    let mut refusal = error(400, "BatchRequestTooLong");
+    if header {
+        let code = "AWS.SimpleQueueService.BatchRequestTooLong;Sender";
+        refusal.1.push(("x-amzn-query-error", code));
+    }
+    refusal
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_takes_less_gets_its_messages_one_by_one() {
+    for header in [true, false] {
+        let prepared = [
+            too_long(header),
+            // One by one: the second alone is too long, and goes again without its payload.
+            answers(&[0], &[]),
+            too_long(header),
+            answers(&[0], &[]),
+            answers(&[0], &[]),
+        ];
+        let (left, made) = hand_over(prepared, &tasks(3)).await;
+        assert!(left.is_empty(), "{left:?}");
+        let sent: Vec<_> = made.iter().map(|call| ids(call).join(" ")).collect();
+        let all = "order-0 order-1 order-2";
+        assert_eq!(sent, [all, "order-0", "order-1", "order-2", "order-1"]);
+        assert_eq!(bodies(&made[2])[0]["payloadOmitted"], false);
+        assert_eq!(bodies(&made[4])[0]["payloadOmitted"], true);
+    }
+}
