@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use function::config::{ConfigError, CreateTasks, ProcessTasks, Trigger};
+use function::config::{ConfigError, CountShed, CreateTasks, ProcessTasks, Trigger};
 use lifo_queue::create::LONGEST_TTL;
 use lifo_queue::runner::config::RunnerConfig;
 
@@ -199,4 +199,24 @@ fn a_rate_limit_is_read_with_its_burst() {
         let text = message(&rate(&changes).unwrap_err());
         assert!(text.contains(part), "{part:?} is not in {text:?}");
     }
+}
+
+#[test]
+fn shed_tasks_go_to_a_standard_queue_or_nowhere() {
+    const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/shed";
+    let read = |queue: Option<&str>| {
+        CountShed::read(&|name| match name {
+            "TASK_TABLE_NAME" => Some("tasks".to_owned()),
+            _ => queue.map(str::to_owned),
+        })
+    };
+    assert_eq!(read(Some(QUEUE)).unwrap().shed_queue.unwrap(), QUEUE);
+    for left_out in [None, Some("")] {
+        assert_eq!(read(left_out).unwrap().shed_queue, None);
+    }
+    let error = message(&read(Some(&format!("{QUEUE}.fifo"))).unwrap_err());
+    assert!(
+        error.contains("SHED_QUEUE_URL names a FIFO queue"),
+        "{error}"
+    );
 }

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use function::config::{CreateTasks, ProcessTasks, SweepTasks, Trigger};
+use function::config::{CountShed, CreateTasks, ProcessTasks, SweepTasks, Trigger};
 use function::telemetry::metrics;
 use lifo_queue::schema;
 use lifo_queue::task::TaskStatus;
@@ -61,9 +61,10 @@ fn each_function_reads_exactly_the_variables_it_is_given() {
         names(&environment["process-tasks"])
     );
     assert_eq!(asked(SweepTasks::read), names(&environment["sweep-tasks"]));
+    assert_eq!(asked(CountShed::read), names(&environment["count-shed"]));
     assert_eq!(
         environment.as_object().unwrap().len(),
-        4,
+        5,
         "a function that no test compares"
     );
 }
@@ -86,6 +87,7 @@ fn every_variable_but_the_optional_ones_is_required() {
     missing("trigger", Trigger::read(&|_| None).unwrap_err());
     missing("process-tasks", ProcessTasks::read(&|_| None).unwrap_err());
     missing("sweep-tasks", SweepTasks::read(&|_| None).unwrap_err());
+    missing("count-shed", CountShed::read(&|_| None).unwrap_err());
 }
 
 #[test]

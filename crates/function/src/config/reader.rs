@@ -70,6 +70,11 @@ impl<'a> Reader<'a> {
         self.required(variable, Ok).unwrap_or_default()
     }
 
+    /// A text that may be left out.
+    pub fn optional_text(&mut self, variable: Variable) -> Option<String> {
+        self.find(variable)
+    }
+
     /// An ARN.
     pub fn arn(&mut self, variable: Variable) -> String {
         let parse = |text: String| {

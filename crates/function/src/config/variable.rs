@@ -46,4 +46,5 @@ variables! {
     RETRY_MAX_MS: "The longest backoff, in milliseconds",
     SUCCESS_RETENTION_SECONDS: "How long a SUCCESS is kept, in seconds",
     FAILURE_RETENTION_SECONDS: "How long a FAILURE is kept, in seconds",
+    SHED_QUEUE_URL: "The URL of an SQS standard queue that shed tasks go to; left out: they are counted only",
 }

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use aws_smithy_types::date_time::{DateTime, Format};
 use lifo_queue::create::CreateReport;
 use lifo_queue::process::{Exit, TurnSummary};
+use lifo_queue::shed::ShedReport;
 use lifo_queue::sweep::SweepReport;
 use lifo_queue::wake::Wake;
 use metrics_cloudwatch_embedded::{Builder, Collector};
@@ -55,6 +56,7 @@ counters! {
     PENDING_TASKS_CAPPED = "PendingTasksCapped": "1 when there are more than `PendingTasks` says.",
     TAKEN_TASKS = "TakenTasks": "Leases that stand, run out or not.",
     OLDEST_PENDING_SECONDS = "OldestPendingSeconds": "Age of the oldest task that waits, in seconds: an alarm.",
+    SHED_TASKS = "ShedTasks": "Tasks that DynamoDB deleted while they were PENDING or TAKEN.",
 }
 
 /// The metrics of one process.
@@ -190,6 +192,12 @@ impl Counted for SweepReport {
             (TAKEN_TASKS, self.taken.count.into()),
             (OLDEST_PENDING_SECONDS, seconds),
         ]
+    }
+}
+
+impl Counted for ShedReport {
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![(SHED_TASKS, self.counted())]
     }
 }
 

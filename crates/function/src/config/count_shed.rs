@@ -1,0 +1,36 @@
+//! Configuration of `count-shed`.
+
+use super::variable as var;
+use super::{ConfigError, Reader};
+
+/// Configuration of `count-shed`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountShed {
+    /// The task table.
+    pub table: String,
+    /// The URL of the queue that shed tasks go to; `None`: they are counted only.
+    pub shed_queue: Option<String>,
+}
+
+impl CountShed {
+    /// Reads it through `lookup`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names every variable that is missing or wrong.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut env = Reader::new(lookup);
+        let config = Self {
+            table: env.text(var::TASK_TABLE_NAME),
+            shed_queue: env.optional_text(var::SHED_QUEUE_URL),
+        };
+        // A FIFO queue's name, and so its URL, ends like this
+        // (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-queue-message-identifiers.html).
+        let is_fifo = |url: &String| url.ends_with(".fifo");
+        env.check(
+            !config.shed_queue.as_ref().is_some_and(is_fifo),
+            var::SHED_QUEUE_URL,
+            "names a FIFO queue, which takes no message without a group; name a standard queue",
+        );
+        env.finish(config)
+    }
+}
