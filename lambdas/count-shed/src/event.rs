@@ -1,0 +1,98 @@
+//! The event of `count-shed`: a batch of the table's stream.
+//!
+//! Records are read one by one, and of each what is needed only, so that a bad one blocks none
+//! beside it.
+
+use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
+use function::event::EventError;
+use lifo_queue::shed::{NotShed, ShedTask};
+use serde_json::Value;
+
+const STREAM: &str = "records of the task table's stream";
+
+/// What a batch brings.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Batch {
+    /// How many records it has.
+    pub(crate) records: usize,
+    /// The tasks that were shed, oldest deletion first.
+    pub(crate) tasks: Vec<ShedTask>,
+    /// The sequence number of each task's record.
+    sequence_numbers: Vec<Option<String>>,
+}
+
+/// A record that Lambda cannot be asked for again by itself; so the whole batch is.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("a shed task was not handed over, and its record has no SequenceNumber to retry from")]
+pub(crate) struct NoSequenceNumber;
+
+impl Batch {
+    /// Asks for everything from this task on again, or for nothing.
+    ///
+    /// Lambda retries a stream's batch from the lowest sequence number it is given
+    /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>).
+    pub(crate) fn response(
+        &self,
+        again_from: Option<usize>,
+    ) -> Result<DynamoDbEventResponse, NoSequenceNumber> {
+        let mut response = DynamoDbEventResponse::default();
+        if let Some(first) = again_from {
+            let number = self.sequence_numbers.get(first).cloned().flatten();
+            let mut failure = DynamoDbBatchItemFailure::default();
+            failure.item_identifier = Some(number.ok_or(NoSequenceNumber)?);
+            response.batch_item_failures.push(failure);
+        }
+        Ok(response)
+    }
+}
+
+/// The shed tasks in a batch of the stream.
+///
+/// # Errors
+/// [`EventError`] when no record is one of a DynamoDB stream.
+pub(crate) fn read(event: &Value) -> Result<Batch, EventError> {
+    let records = event["Records"].as_array();
+    let records = records
+        .filter(|records| records.iter().any(is_from_stream))
+        .ok_or_else(|| EventError::unexpected(event, STREAM))?;
+    let mut batch = Batch {
+        records: records.len(),
+        ..Batch::default()
+    };
+    for record in records.iter().filter(|record| is_deleted_by_ttl(record)) {
+        let change = &record["dynamodb"];
+        let sequence_number = change["SequenceNumber"].as_str().map(str::to_owned);
+        match ShedTask::from_image(&change["Keys"], &change["OldImage"]) {
+            Ok(task) => {
+                batch.tasks.push(task);
+                batch.sequence_numbers.push(sequence_number);
+            }
+            Err(NotShed::OwnItem | NotShed::Settled(_)) => {}
+            Err(reason @ NotShed::NoStatus) => {
+                tracing::warn!(sequence_number, %reason, "deleted item is not counted");
+            }
+        }
+    }
+    Ok(batch)
+}
+
+fn is_from_stream(record: &Value) -> bool {
+    record["eventSource"] == "aws:dynamodb" || record["dynamodb"].is_object()
+}
+
+/// By the identity that the service gives itself
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_Record.html>).
+/// What an operator or a program deletes has none, and neither has a deletion that a global table
+/// replicates from another Region, where it is counted
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ttl-expired-items.html>).
+///
+/// The mapping's filter says the same, and is looked after here too.
+fn is_deleted_by_ttl(record: &Value) -> bool {
+    let identity = &record["userIdentity"];
+    record["eventName"] == "REMOVE"
+        && identity["type"] == "Service"
+        && identity["principalId"] == "dynamodb.amazonaws.com"
+}
+
+#[cfg(test)]
+mod tests;

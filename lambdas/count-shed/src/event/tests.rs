@@ -1,0 +1,254 @@
+use lifo_queue::task::TaskStatus;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::json;
+
+use super::*;
+
+/// Two shed tasks, one that was done, one that an operator cancelled.
+fn stream() -> Value {
+    serde_json::from_str(include_str!("../../../../tests/events/count-shed.json")).unwrap()
+}
+
+/// The stream's first record, a shed task, after `change`.
+fn record(change: impl FnOnce(&mut Value)) -> Value {
+    let mut record = stream()["Records"][0].take();
+    change(&mut record);
+    record
+}
+
+fn batch(records: &[Value]) -> Batch {
+    read(&json!({"Records": records})).unwrap()
+}
+
+/// How many tasks one such record counts for.
+fn tasks_after(change: impl FnOnce(&mut Value)) -> usize {
+    batch(&[record(change)]).tasks.len()
+}
+
+fn ids(batch: &Batch) -> Vec<&str> {
+    let ids = batch.tasks.iter().map(|task| task.task_id.as_ref());
+    ids.map(|id| id.unwrap().as_str()).collect()
+}
+
+#[test]
+fn the_event_for_local_invocation_has_one_task_of_each_kind() {
+    let batch = read(&stream()).unwrap();
+    assert_eq!(batch.records, 4);
+    assert_eq!(ids(&batch), ["order-4711", "order-4712"]);
+    let status = |n: usize| batch.tasks[n].task_status;
+    assert_eq!(
+        (status(0), status(1)),
+        (TaskStatus::Pending, TaskStatus::Taken)
+    );
+    assert_eq!(
+        batch.tasks[0].payload,
+        json!({"order": 4711, "lines": [1, 2]})
+    );
+    assert_eq!(batch.tasks[1].expires_at.unwrap().0, 1_795_153_600);
+    assert!(batch.tasks.iter().all(|task| task.unreadable.is_empty()));
+}
+
+#[test]
+fn only_what_the_ttl_service_removed_is_shed() {
+    assert_eq!(tasks_after(|_| ()), 1);
+    for name in ["INSERT", "MODIFY", "remove", ""] {
+        assert_eq!(tasks_after(|record| record["eventName"] = json!(name)), 0);
+    }
+    for identity in [
+        json!(null),
+        json!({}),
+        json!({"type": "Service"}),
+        json!({"type": "Service", "principalId": "lambda.amazonaws.com"}),
+        json!({"type": "IAMUser", "principalId": "dynamodb.amazonaws.com"}),
+    ] {
+        let set = |record: &mut Value| record["userIdentity"] = identity.clone();
+        assert_eq!(tasks_after(set), 0, "{identity}");
+    }
+    let cancelled = |record: &mut Value| {
+        record.as_object_mut().unwrap().remove("userIdentity");
+    };
+    assert_eq!(tasks_after(cancelled), 0);
+}
+
+#[test]
+fn only_what_waited_or_ran_is_shed() {
+    let status = |text: &'static str| {
+        move |record: &mut Value| record["dynamodb"]["OldImage"]["taskStatus"] = json!({"S": text})
+    };
+    for shed in ["PENDING", "TAKEN", "PENDING#1", "TAKEN#65535"] {
+        assert_eq!(tasks_after(status(shed)), 1, "{shed}");
+    }
+    for kept in ["SUCCESS", "FAILURE", "SUCCESS#2", "FAILURE#2", "DONE", ""] {
+        assert_eq!(tasks_after(status(kept)), 0, "{kept}");
+    }
+    let control_item = |record: &mut Value| {
+        record["dynamodb"]["Keys"]["taskId"] = json!({"S": "#processor"});
+        record["dynamodb"]["OldImage"] = json!({
+            "taskId": {"S": "#processor"}, "requested": {"N": "5"},
+        });
+    };
+    assert_eq!(tasks_after(control_item), 0);
+    let no_image = |record: &mut Value| record["dynamodb"]["OldImage"] = Value::Null;
+    assert_eq!(tasks_after(no_image), 0);
+}
+
+#[test]
+fn a_record_that_can_be_read_in_part_is_counted_and_handed_on_with_the_rest() {
+    let damaged = record(|record| {
+        record.as_object_mut().unwrap().remove("eventID");
+        record["awsRegion"] = json!(7);
+        record["dynamodb"]["SizeBytes"] = json!("large");
+        record["dynamodb"]["OldImage"]["payload"] = json!({"Z": 1});
+        record["dynamodb"]["OldImage"]["attempts"] = json!({"S": "none"});
+    });
+    let batch = batch(&[damaged]);
+    assert_eq!(ids(&batch), ["order-4711"]);
+    assert_eq!(batch.tasks[0].unreadable, ["attempts", "payload"]);
+    assert_eq!(batch.tasks[0].task_created.unwrap().0, 1_795_250_000_000);
+}
+
+#[test]
+fn a_bad_record_blocks_none_beside_it() {
+    for bad in [
+        json!(null),
+        json!(7),
+        json!([]),
+        json!({"eventName": "REMOVE"}),
+        record(|record| record["dynamodb"] = json!("gone")),
+        record(|record| record["dynamodb"]["OldImage"]["taskStatus"] = json!("PENDING")),
+    ] {
+        let batch = batch(&[bad.clone(), record(|_| ()), bad.clone()]);
+        assert_eq!(ids(&batch), ["order-4711"], "{bad}");
+        assert_eq!(batch.records, 3);
+    }
+}
+
+#[test]
+fn lambda_is_asked_for_everything_from_the_first_failure_on() {
+    let batch = read(&stream()).unwrap();
+    let response = |first| serde_json::to_value(batch.response(first).unwrap()).unwrap();
+    assert_eq!(response(None), json!({"batchItemFailures": []}));
+    for (first, number) in [
+        (0, "111100000000000000000001"),
+        (1, "111100000000000000000002"),
+    ] {
+        let expected = json!({"batchItemFailures": [{"itemIdentifier": number}]});
+        assert_eq!(response(Some(first)), expected);
+    }
+}
+
+#[test]
+fn without_a_sequence_number_the_whole_batch_is_asked_for_again() {
+    let nameless = record(|record| record["dynamodb"]["SequenceNumber"] = Value::Null);
+    let batch = batch(&[record(|_| ()), nameless]);
+    assert_eq!(batch.tasks.len(), 2, "counted all the same");
+    assert!(batch.response(None).is_ok() && batch.response(Some(0)).is_ok());
+    assert_eq!(batch.response(Some(1)), Err(NoSequenceNumber));
+}
+
+#[test]
+fn any_other_event_is_refused() {
+    let notification = include_str!("../../../../tests/events/trigger-notification.json");
+    let notification = serde_json::from_str(notification).unwrap();
+    for event in [
+        notification,
+        json!(null),
+        json!([]),
+        json!({}),
+        json!({"Records": []}),
+        json!({"Records": {}}),
+        json!({"Records": [null, {}]}),
+        json!({"tasks": []}),
+    ] {
+        let error = read(&event).unwrap_err().to_string();
+        assert!(error.contains("the task table's stream"), "{error}");
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+    ];
+    let names = ["Records", "eventSource", "dynamodb", "S", "N", "M"];
+    let name = prop_oneof![
+        prop::sample::select(names.map(str::to_owned).to_vec()),
+        ".{0,6}"
+    ];
+    leaf.prop_recursive(4, 32, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::btree_map(name.clone(), inner, 0..5)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+/// Every place in a JSON value, as pointers.
+fn places(value: &Value, here: &str, found: &mut Vec<String>) {
+    found.push(here.to_owned());
+    match value {
+        Value::Object(fields) => {
+            for (name, inner) in fields {
+                places(inner, &format!("{here}/{name}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (n, inner) in items.iter().enumerate() {
+                places(inner, &format!("{here}/{n}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+proptest! {
+    /// Nothing that happens to look like an event sheds a task.
+    #[test]
+    fn arbitrary_json_is_refused_or_sheds_nothing(event in any_json()) {
+        if let Ok(batch) = read(&event) {
+            prop_assert_eq!(batch.tasks.len(), 0);
+        }
+    }
+
+    /// Whatever one record of a batch becomes, the good ones beside it are read as before, and it
+    /// is itself counted once or not at all.
+    #[test]
+    fn a_damaged_record_neither_panics_nor_costs_its_neighbours(
+        place in any::<Index>(), value in any_json(), which in 0..4_usize,
+    ) {
+        let mut damaged = stream()["Records"][which].take();
+        let mut found = Vec::new();
+        places(&damaged, "", &mut found);
+        let place: &String = place.get(&found);
+        *damaged.pointer_mut(place).unwrap() = value;
+
+        let good = read(&stream()).unwrap();
+        let mut records = stream()["Records"].as_array().unwrap().clone();
+        records.insert(1, damaged);
+        let batch = batch(&records);
+        prop_assert_eq!(batch.records, 5);
+        let own = batch.tasks.len() - good.tasks.len();
+        prop_assert!(own <= 1);
+        prop_assert_eq!(&batch.tasks[0], &good.tasks[0]);
+        prop_assert_eq!(&batch.tasks[1 + own..], &good.tasks[1..]);
+        prop_assert_eq!(batch.sequence_numbers.len(), batch.tasks.len());
+        prop_assert_eq!(&batch.sequence_numbers[1 + own..], &good.sequence_numbers[1..]);
+    }
+
+    /// A shed task stays one whatever stands in its other attributes; the bad one is named.
+    #[test]
+    fn a_damaged_attribute_costs_no_count(
+        name in prop::sample::select(vec!["taskCreated", "ttl", "attempts", "totalAttempts", "payload"]),
+        value in any_json(),
+    ) {
+        let damaged = record(|record| record["dynamodb"]["OldImage"][name] = value);
+        let batch = batch(&[damaged]);
+        prop_assert_eq!(ids(&batch), ["order-4711"]);
+        prop_assert!(batch.tasks[0].unreadable.iter().all(|named| *named == name));
+    }
+}
