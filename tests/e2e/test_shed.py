@@ -1,0 +1,48 @@
+"""What DynamoDB deleted before it was done is counted and handed to the shed queue.
+
+The local AWS deletes by `ttl` without a stream record, so count-shed gets the record that AWS
+would send.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import uuid
+from typing import Any
+
+from local.paths import PROJECT
+from local.queue import DeployedQueue, now_ms, wait_until
+
+
+def test_a_shed_task_is_handed_over_and_a_cancelled_one_is_not(queue: DeployedQueue) -> None:
+    event = json.loads((PROJECT / "tests" / "events" / "count-shed.json").read_text())
+    shed, cancelled = f"shed-{uuid.uuid4()}", f"cancelled-{uuid.uuid4()}"
+    by_ttl = named(event["Records"][0], shed)
+    by_hand = named(event["Records"][0], cancelled)
+    # An operator's deletion has no identity of the service.
+    del by_hand["userIdentity"]
+    answer = queue.invoke("count-shed", {"Records": [by_hand, by_ttl]})
+    assert answer == {"batchItemFailures": []}
+
+    messages: dict[str, dict[str, Any]] = {}
+    sqs, url = queue.client("sqs"), queue.outputs["ShedTasksQueueUrl"]
+
+    def arrived() -> bool:
+        received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
+        messages.update({m["taskId"]: m for m in (json.loads(r["Body"]) for r in received)})
+        return shed in messages
+
+    wait_until(arrived, 20, "the shed task's message")
+    assert cancelled not in messages
+    assert messages[shed]["status"] == "PENDING"
+    assert "payload" in messages[shed]
+
+
+def named(record: dict[str, Any], task_id: str) -> dict[str, Any]:
+    """A copy of the record for a task of this name, deleted just now."""
+    copied = copy.deepcopy(record)
+    copied["dynamodb"]["Keys"]["taskId"] = {"S": task_id}
+    copied["dynamodb"]["OldImage"]["taskId"] = {"S": task_id}
+    copied["dynamodb"]["ApproximateCreationDateTime"] = now_ms() // 1000
+    return copied
