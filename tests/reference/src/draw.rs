@@ -1,0 +1,115 @@
+//! Which operations are drawn. Most do what a well-behaved caller would do in this state; the
+//! others are late, early, repeated, stale or forged.
+
+mod control;
+mod leases;
+mod operator;
+mod pages;
+mod tasks;
+
+use std::ops::Range;
+
+use lifo_queue::store::memory::Record;
+use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::time::Millis;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::Union;
+
+use crate::machine::Machine;
+use crate::operation::Operation;
+
+/// The ids of a sequence.
+const IDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+/// How long a take's lease lasts, in milliseconds.
+const LEASE: i64 = 40_000;
+
+/// How long tasks live, in milliseconds, unless they expire at once.
+const LIFE: i64 = 3_600_000;
+
+/// One operation from this state.
+#[must_use]
+pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
+    let free = IDS.len() - machine.queue.tasks.len();
+    let count = |status| {
+        let tasks = machine.queue.tasks.values();
+        tasks.filter(|task| task.status == status).count()
+    };
+    let pending = count(TaskStatus::Pending);
+    let taken = count(TaskStatus::Taken);
+    let failed = count(TaskStatus::Failure);
+    // Rare where they would only be refused, frequent where they lead on.
+    let weight = |promising: usize, usual: u32| if promising > 0 { usual } else { 1 };
+    Union::new_weighted(vec![
+        (weight(free, 10), tasks::insert(machine)),
+        (weight(free, 5), tasks::foreign(machine)),
+        (4, pages::waiting(machine)),
+        (2, pages::leases(machine)),
+        (weight(pending, 14), tasks::take(machine)),
+        (weight(taken, 6), leases::settle(machine)),
+        (weight(taken, 7), leases::give_back(machine)),
+        (weight(taken, 7), leases::reclaim(machine)),
+        (weight(pending, 2), tasks::quarantine(machine)),
+        (weight(pending, 3), tasks::adopt(machine)),
+        (weight(failed, 8), operator::redrive(machine)),
+        (2, operator::cancel(machine)),
+        (2, Just(Operation::Request).boxed()),
+        (4, control::mark(machine)),
+        (1, Just(Operation::Look).boxed()),
+        (6, control::acquire(machine)),
+        (3, control::renew(machine)),
+        (5, control::release(machine)),
+        (3, operator::pause(machine)),
+        (2, Just(Operation::Resume).boxed()),
+    ])
+    .boxed()
+}
+
+/// Now: mostly a little later, sometimes by a whole lease, seldom past every deadline, and
+/// sometimes earlier, by another machine's clock.
+fn moment(machine: &Machine) -> BoxedStrategy<Millis> {
+    let clock = machine.clock;
+    prop_oneof![
+        60 => 0..50_i64,
+        20 => 0..3_000_i64,
+        6 => Just(LEASE),
+        5 => -1_500..0_i64,
+        1 => Just(LIFE),
+    ]
+    .prop_map(move |passed| Millis(clock.0 + passed))
+    .boxed()
+}
+
+/// A moment so many milliseconds from the clock.
+fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Millis> {
+    let clock = machine.clock;
+    range.prop_map(move |passed| Millis(clock.0 + passed)).boxed()
+}
+
+/// An id, preferably one of these.
+fn id(preferred: Vec<TaskId>) -> BoxedStrategy<TaskId> {
+    let any = select(&IDS[..]).prop_map(TaskId::from_stored);
+    if preferred.is_empty() {
+        return any.boxed();
+    }
+    prop_oneof![5 => select(preferred), 1 => any].boxed()
+}
+
+/// The ids of the tasks that are like this.
+fn ids(machine: &Machine, like: impl Fn(&Record) -> bool) -> Vec<TaskId> {
+    let tasks = machine.queue.tasks.iter();
+    tasks
+        .filter(|(_, task)| like(task))
+        .map(|(id, _)| id.clone())
+        .collect()
+}
+
+/// Why something went wrong: sometimes at such length that not all of it is kept.
+fn reason() -> BoxedStrategy<String> {
+    prop_oneof![
+        9 => select(&["broken", "busy", "later"][..]).prop_map(str::to_owned),
+        1 => (1020..1030_usize).prop_map(|length| "x".repeat(length)),
+    ]
+    .boxed()
+}

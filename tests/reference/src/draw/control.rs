@@ -1,0 +1,84 @@
+//! What processors and triggers do to the control item.
+
+use lifo_queue::control::{Claim, IdleTurns, Release};
+use lifo_queue::time::Millis;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use uuid::Uuid;
+
+use super::{around, moment};
+use crate::machine::Machine;
+use crate::operation::Operation;
+
+/// How long a processor's lease lasts, in milliseconds.
+const LEASE: i64 = 10_000;
+
+/// One of three owners, preferably the one who has the lease.
+fn owner(machine: &Machine) -> BoxedStrategy<Uuid> {
+    let any = (1..4_u128).prop_map(Uuid::from_u128);
+    match &machine.queue.control.lease {
+        None => any.boxed(),
+        Some(lease) => prop_oneof![2 => Just(lease.owner), 1 => any].boxed(),
+    }
+}
+
+/// A mark by one of three events.
+pub(super) fn mark(machine: &Machine) -> BoxedStrategy<Operation> {
+    let event = select(&["e1", "e2", "e3"][..]);
+    (event, around(machine, 0..5_000), moment(machine))
+        .prop_map(|(event, until, now)| Operation::Mark {
+            event: event.to_owned(),
+            until,
+            now,
+        })
+        .boxed()
+}
+
+/// A claim by any owner, with or without a rate limit.
+pub(super) fn acquire(machine: &Machine) -> BoxedStrategy<Operation> {
+    let rate = option::of(around(machine, 0..60_000));
+    let message = select(&["m1", "m2"][..]);
+    (owner(machine), message, rate, moment(machine))
+        .prop_map(|(owner, message, rate_full_at, now)| {
+            let claim = Claim {
+                owner,
+                message_id: message.to_owned(),
+                until: Millis(now.0 + LEASE),
+                rate_full_at,
+            };
+            Operation::Acquire { claim, now }
+        })
+        .boxed()
+}
+
+/// A renewal, by the owner or by somebody else.
+pub(super) fn renew(machine: &Machine) -> BoxedStrategy<Operation> {
+    (owner(machine), around(machine, 0..LEASE))
+        .prop_map(|(owner, until)| Operation::Renew { owner, until })
+        .boxed()
+}
+
+/// A release on every condition: whatever was requested, or only if nothing was since.
+pub(super) fn release(machine: &Machine) -> BoxedStrategy<Operation> {
+    let requested = machine.queue.control.requested;
+    let seen = prop_oneof![
+        1 => Just(None),
+        2 => Just(Some(requested)),
+        1 => Just(Some(requested.saturating_sub(1))),
+        1 => Just(Some(requested + 1)),
+    ];
+    let idle = prop_oneof![Just(IdleTurns::Reset), Just(IdleTurns::Add)];
+    let rate = option::of(around(machine, 0..60_000));
+    (owner(machine), seen, idle, any::<bool>(), rate)
+        .prop_map(|(owner, if_requested_is, idle_turns, recovered, rate_full_at)| {
+            Operation::Release(Release {
+                owner,
+                if_requested_is,
+                idle_turns,
+                recovered,
+                rate_full_at,
+            })
+        })
+        .boxed()
+}

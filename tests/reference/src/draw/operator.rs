@@ -1,0 +1,47 @@
+//! What operators do.
+
+use lifo_queue::control::Pause;
+use lifo_queue::store::Redrive;
+use lifo_queue::task::TaskStatus;
+use proptest::prelude::*;
+
+use super::{LIFE, around, id, ids, moment, reason};
+use crate::machine::Machine;
+use crate::operation::Operation;
+
+/// A redrive, mostly of a failed task.
+pub(super) fn redrive(machine: &Machine) -> BoxedStrategy<Operation> {
+    let failed = ids(machine, |task| task.status == TaskStatus::Failure);
+    let deadline = prop_oneof![
+        3 => around(machine, LIFE..LIFE + 5_000),
+        1 => around(machine, 500..5_000),
+    ];
+    (id(failed), deadline, moment(machine))
+        .prop_map(|(task, deadline, now)| {
+            let expires_at = deadline.ceil_seconds();
+            let redrive = Redrive { task, expires_at };
+            Operation::Redrive { redrive, now }
+        })
+        .boxed()
+}
+
+/// A cancellation of any task.
+pub(super) fn cancel(machine: &Machine) -> BoxedStrategy<Operation> {
+    let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
+    prop_oneof![id(waiting), id(Vec::new())]
+        .prop_map(Operation::Cancel)
+        .boxed()
+}
+
+/// A pause, longer or shorter than the one that stands.
+pub(super) fn pause(machine: &Machine) -> BoxedStrategy<Operation> {
+    (around(machine, 1_000..20_000), reason(), any::<bool>())
+        .prop_map(|(until, reason, busy)| {
+            Operation::Pause(Pause {
+                until,
+                reason,
+                busy,
+            })
+        })
+        .boxed()
+}

@@ -1,0 +1,168 @@
+//! Creating, taking, putting away.
+
+use lifo_queue::store::{Candidate, TakeRequest};
+use lifo_queue::task::{LeaseToken, NewTask, TaskId, TaskStatus, Ttl};
+use lifo_queue::time::{EpochSeconds, Millis};
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{IDS, LEASE, LIFE, around, id, ids, moment, reason};
+use crate::machine::Machine;
+use crate::operation::{ForeignTask, Operation};
+
+/// How far ahead a running task's `ttl` is moved, in seconds.
+const TAKEN_TTL: i64 = 86_400;
+
+/// The ids nobody uses.
+fn free(machine: &Machine) -> Vec<TaskId> {
+    let ids = IDS.iter().map(|id| TaskId::from_stored(*id));
+    ids.filter(|id| !machine.queue.tasks.contains_key(id)).collect()
+}
+
+fn payload() -> BoxedStrategy<Option<Value>> {
+    prop_oneof![
+        Just(None),
+        Just(Some(Value::Null)),
+        (0..100_i64).prop_map(|n| Some(json!({"n": n, "deep": [1, -2.5, null, "ü", {}]}))),
+    ]
+    .boxed()
+}
+
+/// When a task expires: mostly late, sometimes soon, sometimes it has already.
+fn deadline(machine: &Machine) -> BoxedStrategy<Millis> {
+    prop_oneof![
+        8 => around(machine, LIFE..LIFE + 5_000),
+        2 => around(machine, 0..5_000),
+        1 => around(machine, -2_000..1),
+    ]
+    .boxed()
+}
+
+/// A task of ours: new, under an id in use, or a put that is repeated.
+pub(super) fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
+    let token = Uuid::from_u128(machine.steps);
+    let parts = (
+        id(free(machine)),
+        around(machine, -5..1),
+        deadline(machine),
+        payload(),
+    );
+    let fresh = parts.prop_map(move |(id, created, deadline, payload)| {
+        Operation::Insert(NewTask {
+            id,
+            created,
+            expires_at: deadline.floor_seconds(),
+            payload,
+            create_token: token,
+        })
+    });
+    if machine.inserts.is_empty() {
+        return fresh.boxed();
+    }
+    let again = select(machine.inserts.clone()).prop_map(Operation::Insert);
+    prop_oneof![5 => fresh, 1 => again].boxed()
+}
+
+/// A deadline as somebody else writes it.
+fn foreign_ttl(machine: &Machine) -> BoxedStrategy<Ttl> {
+    prop_oneof![
+        4 => Just(Ttl::Missing),
+        5 => deadline(machine).prop_map(Ttl::Milliseconds),
+        1 => deadline(machine).prop_map(|at| Ttl::Seconds(at.floor_seconds())),
+        1 => Just(Ttl::Malformed),
+    ]
+    .boxed()
+}
+
+/// A task of somebody else's.
+pub(super) fn foreign(machine: &Machine) -> BoxedStrategy<Operation> {
+    let parts = (
+        id(free(machine)),
+        around(machine, -5..1),
+        foreign_ttl(machine),
+    );
+    parts
+        .prop_map(|(id, created, ttl)| Operation::Foreign(ForeignTask { id, created, ttl }))
+        .boxed()
+}
+
+/// What the index says of a task, or what it said before the deadline changed.
+fn candidate(machine: &Machine) -> BoxedStrategy<Candidate> {
+    let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
+    let queue = machine.queue.clone();
+    let ttl = prop_oneof![7 => Just(None), 1 => foreign_ttl(machine).prop_map(Some)];
+    (id(waiting), ttl)
+        .prop_map(move |(id, stale)| {
+            let shown = queue.tasks.get(&id).map(|task| queue.candidate(&id, task));
+            let mut candidate = shown.unwrap_or(Candidate {
+                id,
+                created: Millis(0),
+                ttl: Ttl::Seconds(EpochSeconds(0)),
+                not_before: None,
+                attempts: 0,
+                lease_ran_out: false,
+            });
+            candidate.ttl = stale.unwrap_or(candidate.ttl);
+            candidate
+        })
+        .boxed()
+}
+
+/// A take with a fresh token, or one that is repeated.
+pub(super) fn take(machine: &Machine) -> BoxedStrategy<Operation> {
+    let token = LeaseToken(Uuid::from_u128(machine.steps));
+    let parts = (candidate(machine), moment(machine), any::<bool>());
+    let fresh = parts.prop_map(move |(candidate, now, alone)| {
+        Operation::Take(TakeRequest {
+            candidate,
+            token,
+            lease_until: Millis(now.0 + LEASE),
+            taken_ttl: EpochSeconds(now.0 / 1000 + TAKEN_TTL),
+            default_deadline: EpochSeconds((now.0 + LIFE) / 1000),
+            alone,
+            now,
+        })
+    });
+    if machine.takes.is_empty() {
+        return fresh.boxed();
+    }
+    // The latest above all: a repetition follows its call.
+    let latest: Vec<_> = machine.takes.iter().rev().take(2).cloned().collect();
+    let again = prop_oneof![2 => select(latest), 1 => select(machine.takes.clone())];
+    prop_oneof![6 => fresh, 1 => again.prop_map(Operation::Take)].boxed()
+}
+
+/// A quarantine, mostly of a task that waits.
+pub(super) fn quarantine(machine: &Machine) -> BoxedStrategy<Operation> {
+    let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
+    (id(waiting), reason(), deadline(machine), moment(machine))
+        .prop_map(|(task, reason, keep_until, now)| Operation::Quarantine {
+            task,
+            reason,
+            keep_until: keep_until.ceil_seconds(),
+            now,
+        })
+        .boxed()
+}
+
+/// An adoption of what stands there, or of what stood there once.
+pub(super) fn adopt(machine: &Machine) -> BoxedStrategy<Operation> {
+    let foreign = |ttl| matches!(ttl, Ttl::Missing | Ttl::Milliseconds(_));
+    let orphans = ids(machine, |task| {
+        task.status == TaskStatus::Pending && foreign(task.ttl)
+    });
+    let queue = machine.queue.clone();
+    let seen = prop_oneof![3 => Just(None), 1 => foreign_ttl(machine).prop_map(Some)];
+    (id(orphans), seen, deadline(machine))
+        .prop_map(move |(task, seen, ttl)| {
+            let there = queue.tasks.get(&task).map_or(Ttl::Missing, |task| task.ttl);
+            Operation::Adopt {
+                task,
+                seen: seen.unwrap_or(there),
+                ttl: ttl.floor_seconds(),
+            }
+        })
+        .boxed()
+}

@@ -1,0 +1,67 @@
+//! What was run.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::operation::{Answer, Operation};
+use crate::rule::Rule;
+
+/// How often what happened.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// Sequences run to their end.
+    pub sequences: u64,
+    operations: BTreeMap<&'static str, Tally>,
+    rules: BTreeMap<Rule, u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    performed: u64,
+    refused: u64,
+}
+
+impl Figures {
+    /// Counts an operation that was answered as it should be.
+    pub fn count(&mut self, operation: &Operation, answer: &Answer, rule: Rule) {
+        let tally = self.operations.entry(operation.name()).or_default();
+        tally.performed += 1;
+        tally.refused += u64::from(answer.is_refusal());
+        *self.rules.entry(rule).or_default() += 1;
+    }
+
+    /// The rules that never applied: each is an operation that was not drawn, or an answer that
+    /// was never given.
+    #[must_use]
+    pub fn unused(&self) -> Vec<&'static str> {
+        let rules = Rule::ALL.iter();
+        rules
+            .filter(|rule| !self.rules.contains_key(rule))
+            .map(|rule| rule.row())
+            .collect()
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sum = |of: fn(&Tally) -> u64| self.operations.values().map(of).sum::<u64>();
+        writeln!(
+            f,
+            "{} sequences, {} operations, {} of them refused; {} of {} rules applied",
+            self.sequences,
+            sum(|tally| tally.performed),
+            sum(|tally| tally.refused),
+            self.rules.len(),
+            Rule::ALL.len(),
+        )?;
+        for (name, tally) in &self.operations {
+            let Tally { performed, refused } = tally;
+            writeln!(f, "  {name:<14}{performed:>9}, {refused:>7} refused")?;
+        }
+        let rarest = self.rules.iter().min_by_key(|(_, times)| **times);
+        match rarest {
+            Some((rule, times)) => write!(f, "  rarest: {} ({times} times)", rule.row()),
+            None => Ok(()),
+        }
+    }
+}

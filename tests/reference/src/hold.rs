@@ -1,0 +1,134 @@
+//! Holds a store to the reference, sequence by sequence.
+
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use proptest::test_runner::{
+    Config, FileFailurePersistence, TestCaseError, TestError, TestRunner,
+};
+use proptest_state_machine::ReferenceStateMachine;
+use tokio::runtime::Runtime;
+
+use crate::figures::Figures;
+use crate::ledger::Ledger;
+use crate::machine::Machine;
+use crate::operation::Operation;
+use crate::subject::{Failure, Snapshot, Subject, perform, snapshot};
+
+/// How much is run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Sequences.
+    pub sequences: u32,
+    /// Operations in each.
+    pub length: RangeInclusive<usize>,
+    /// The test's source file, beside which the seeds of failures are kept.
+    pub source_file: &'static str,
+}
+
+/// Runs sequences, each on a fresh store: after every operation the answer and everything that
+/// is stored are the reference's.
+///
+/// The sequences are `proptest-state-machine`'s; its own test loop is not used, since a store is
+/// asynchronous and its sequences share one server.
+///
+/// # Errors
+/// The shortest sequence found that does not hold, and why.
+pub fn hold<S: Subject>(
+    plan: Plan,
+    runtime: &Runtime,
+    fresh: impl AsyncFn() -> Result<S, Failure>,
+) -> Result<Figures, String> {
+    let config = Config {
+        cases: plan.sequences,
+        source_file: Some(plan.source_file),
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        max_shrink_iters: 4_000,
+        max_shrink_time: 60_000,
+        ..Config::default()
+    };
+    let figures = RefCell::new(Figures::default());
+    let strategy = Machine::sequential_strategy(plan.length);
+    let outcome = TestRunner::new(config).run(&strategy, |(machine, operations, seen)| {
+        let run = async {
+            let store = fresh().await.map_err(|failure| failure.to_string())?;
+            let mut figures = figures.borrow_mut();
+            sequence(&store, machine, &operations, seen, &mut figures).await
+        };
+        runtime.block_on(run).map_err(TestCaseError::fail)
+    });
+    match outcome {
+        Ok(()) => Ok(figures.into_inner()),
+        Err(TestError::Fail(reason, (_, operations, _))) => {
+            Err(counterexample(&reason.to_string(), &operations))
+        }
+        Err(TestError::Abort(reason)) => Err(reason.to_string()),
+    }
+}
+
+async fn sequence(
+    store: &impl Subject,
+    mut machine: Machine,
+    operations: &[Operation],
+    seen: Option<Arc<AtomicUsize>>,
+    figures: &mut Figures,
+) -> Result<(), String> {
+    let (mut ledger, mut before) = (Ledger::default(), Snapshot::default());
+    for operation in operations {
+        if let Some(seen) = &seen {
+            // Tells the shrinking how far this came.
+            seen.fetch_add(1, Ordering::SeqCst);
+        }
+        let failed = |failure: Failure| format!("{}: {failure}", operation.name());
+        machine.perform(operation);
+        let Some((expected, rule)) = machine.last.clone() else {
+            return Err("the reference has no answer".to_owned());
+        };
+        let answer = perform(store, operation).await.map_err(failed)?;
+        if answer != expected {
+            return Err(format!(
+                "{}\n  has to be answered {expected:?}\n  and was answered   {answer:?}",
+                rule.row()
+            ));
+        }
+        let after = snapshot(store).await.map_err(failed)?;
+        same(&machine, &after).map_err(|difference| format!("{}\n{difference}", rule.row()))?;
+        ledger.enter(operation, &answer, &before, &after)?;
+        before = after;
+        figures.count(operation, &answer, rule);
+    }
+    figures.sequences += 1;
+    Ok(())
+}
+
+/// What is stored is what the reference has.
+fn same(machine: &Machine, stored: &Snapshot) -> Result<(), String> {
+    let queue = &machine.queue;
+    if stored.control != queue.control {
+        let (expected, found) = (&queue.control, &stored.control);
+        return Err(format!("  has to leave {expected:?}\n  and left     {found:?}"));
+    }
+    let ids = queue.tasks.keys().chain(stored.tasks.keys());
+    for id in ids {
+        let (expected, found) = (queue.tasks.get(id), stored.tasks.get(id));
+        if expected != found {
+            return Err(format!(
+                "  has to leave {id} as {expected:?}\n  and left it as {found:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn counterexample(reason: &str, operations: &[Operation]) -> String {
+    let mut text = reason.to_owned();
+    text.push_str("\nafter");
+    for (number, operation) in (1..).zip(operations) {
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n  {number}. {operation:?}");
+    }
+    text
+}

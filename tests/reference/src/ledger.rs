@@ -1,0 +1,146 @@
+//! What holds whatever the reference says: kept from a store's own answers and what it stored,
+//! so that a mistake the reference shares with a store is still found.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lifo_queue::store::memory::Record;
+use lifo_queue::store::TakeOutcome;
+use lifo_queue::task::{LeaseToken, TaskId, TaskStatus};
+
+use crate::operation::{Answer, Operation};
+use crate::subject::Snapshot;
+
+/// Who holds what, and how often each task started.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    /// The lease of each task that a take handed out and nothing ended.
+    holders: BTreeMap<TaskId, LeaseToken>,
+    /// Starts since the task was created or redriven.
+    starts: BTreeMap<TaskId, u32>,
+}
+
+impl Ledger {
+    /// Enters one operation.
+    ///
+    /// # Errors
+    /// A promise that was broken.
+    pub fn enter(
+        &mut self,
+        operation: &Operation,
+        answer: &Answer,
+        before: &Snapshot,
+        after: &Snapshot,
+    ) -> Result<(), String> {
+        if answer.is_refusal() && before != after {
+            return Err("refused, and yet something changed".to_owned());
+        }
+        let ids: BTreeSet<_> = before.tasks.keys().chain(after.tasks.keys()).collect();
+        for id in ids {
+            let (was, is) = (before.tasks.get(id), after.tasks.get(id));
+            if was == is {
+                continue;
+            }
+            if operation.task() != Some(id) {
+                return Err(format!("{id} changed, and nobody asked for it"));
+            }
+            arrow(operation, was, is)?;
+            if let (Some(was), Some(is)) = (was, is)
+                && was.created != is.created
+            {
+                return Err(format!("{id} changed its age"));
+            }
+            self.change(id, operation, is)?;
+        }
+        self.answers(operation, answer)?;
+        self.counts(after)
+    }
+
+    /// Follows the lease of a task that changed.
+    fn change(
+        &mut self,
+        id: &TaskId,
+        operation: &Operation,
+        is: Option<&Record>,
+    ) -> Result<(), String> {
+        match operation {
+            Operation::Take(request) => {
+                if self.holders.insert(id.clone(), request.token).is_some() {
+                    return Err(format!("{id} has two live leases"));
+                }
+                *self.starts.entry(id.clone()).or_default() += 1;
+            }
+            Operation::Settle { lease, .. } | Operation::GiveBack { lease, .. } => {
+                if self.holders.remove(id) != Some(lease.token) {
+                    return Err(format!("{id} was another's"));
+                }
+            }
+            Operation::Reclaim { lease, .. } => {
+                if self.holders.remove(id) != Some(lease.token) {
+                    return Err(format!("the lease of {id} was another"));
+                }
+                if is.is_some_and(|task| task.lease_token.is_some()) {
+                    return Err(format!("the sweep left its token on {id}"));
+                }
+            }
+            Operation::Insert(_) | Operation::Foreign(_) | Operation::Redrive { .. } => {
+                self.starts.remove(id);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Nobody is told that a lease is theirs which is not.
+    fn answers(&self, operation: &Operation, answer: &Answer) -> Result<(), String> {
+        match (operation, answer) {
+            (Operation::Take(request), Answer::Taken(TakeOutcome::Won(taken))) => {
+                let holder = self.holders.get(&taken.task.task_id);
+                let ours = holder == Some(&request.token) && taken.lease.token == request.token;
+                ours.then_some(()).ok_or_else(|| "won, and yet another's".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Attempts are starts, less those given back.
+    fn counts(&self, after: &Snapshot) -> Result<(), String> {
+        for (id, task) in &after.tasks {
+            let starts = self.starts.get(id).copied().unwrap_or(0);
+            if task.total_attempts != starts || task.attempts > starts {
+                return Err(format!("{id} started {starts} times, and counts {task:?}"));
+            }
+            let held = self.holders.get(id).copied();
+            let stored = task.lease_token.filter(|_| task.status == TaskStatus::Taken);
+            if held != stored {
+                return Err(format!("{id} is held by {held:?}, and says {stored:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Every change of state is a row of the table, by its operation; settled tasks stay settled but
+/// by a redrive.
+fn arrow(
+    operation: &Operation,
+    was: Option<&Record>,
+    is: Option<&Record>,
+) -> Result<(), String> {
+    use TaskStatus::{Failure, Pending, Success, Taken};
+    let (from, to) = (was.map(|task| task.status), is.map(|task| task.status));
+    let legal = match operation {
+        Operation::Insert(_) | Operation::Foreign(_) => (from, to) == (None, Some(Pending)),
+        Operation::Take(_) => (from, to) == (Some(Pending), Some(Taken)),
+        Operation::Settle { .. } => from == Some(Taken) && matches!(to, Some(Success | Failure)),
+        Operation::GiveBack { .. } => (from, to) == (Some(Taken), Some(Pending)),
+        Operation::Reclaim { .. } => from == Some(Taken) && matches!(to, Some(Pending | Failure)),
+        Operation::Quarantine { .. } => (from, to) == (Some(Pending), Some(Failure)),
+        Operation::Adopt { .. } => (from, to) == (Some(Pending), Some(Pending)),
+        Operation::Redrive { .. } => (from, to) == (Some(Failure), Some(Pending)),
+        Operation::Cancel(_) => (from, to) == (Some(Pending), None),
+        _ => false,
+    };
+    legal
+        .then_some(())
+        .ok_or_else(|| format!("no row of the table: {from:?} to {to:?}"))
+}

@@ -1,0 +1,240 @@
+//! What is asked of a queue, and what it answers.
+
+use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewed};
+use lifo_queue::store::memory::Record;
+use lifo_queue::store::{
+    Cancelled, Candidate, Inserted, Order, Redrive, Redriven, StandingLease, TakeOutcome,
+    TakeRequest, Written,
+};
+use lifo_queue::task::{
+    GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, TaskStatus, Ttl,
+};
+use lifo_queue::time::{EpochSeconds, Millis};
+use uuid::Uuid;
+
+/// One operation with everything it needs, the time included: a sequence means the same when
+/// some of it is left out.
+#[allow(missing_docs, reason = "the fields are the arguments of the stores' methods")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// A task of ours.
+    Insert(NewTask),
+    /// A task of somebody else's, by a conditional put.
+    Foreign(ForeignTask),
+    /// What is PENDING, SUCCESS or FAILURE, page by page to the end.
+    Waiting(Pass),
+    /// What is TAKEN, page by page to the end.
+    Leases(Pass),
+    /// A take.
+    Take(TakeRequest),
+    /// A settlement; the retention is [`RETENTION`].
+    Settle {
+        lease: Lease,
+        settlement: Settlement,
+        now: Millis,
+    },
+    /// A give-back.
+    GiveBack {
+        lease: Lease,
+        give_back: GiveBack,
+        now: Millis,
+    },
+    /// A sweep of one lease.
+    Reclaim {
+        lease: Lease,
+        reclaim: Reclaim,
+        now: Millis,
+    },
+    /// A quarantine.
+    Quarantine {
+        task: TaskId,
+        reason: String,
+        keep_until: EpochSeconds,
+        now: Millis,
+    },
+    /// A foreign task's deadline put right.
+    Adopt {
+        task: TaskId,
+        seen: Ttl,
+        ttl: EpochSeconds,
+    },
+    /// An operator's redrive.
+    Redrive { redrive: Redrive, now: Millis },
+    /// An operator's cancellation.
+    Cancel(TaskId),
+    /// A wake-up.
+    Request,
+    /// A mark that a notification is on its way.
+    Mark {
+        event: String,
+        until: Millis,
+        now: Millis,
+    },
+    /// A look at the control item.
+    Look,
+    /// A claim on the processor lease.
+    Acquire { claim: Claim, now: Millis },
+    /// A renewal of the processor lease.
+    Renew { owner: Uuid, until: Millis },
+    /// The processor lease given up.
+    Release(Release),
+    /// A pause.
+    Pause(Pause),
+    /// The end of a pause.
+    Resume,
+}
+
+/// How long settled tasks are kept, in every sequence.
+pub const RETENTION: Retention = Retention {
+    success: std::time::Duration::from_secs(60),
+    failure: std::time::Duration::from_secs(600),
+};
+
+/// What a foreign writer gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForeignTask {
+    /// Its id.
+    pub id: TaskId,
+    /// When it was created.
+    pub created: Millis,
+    /// Its deadline, whatever its writer took for one.
+    pub ttl: Ttl,
+}
+
+impl ForeignTask {
+    /// The task as it is stored.
+    #[must_use]
+    pub fn record(&self) -> Record {
+        Record {
+            status: TaskStatus::Pending,
+            created: self.created,
+            ttl: self.ttl,
+            expires_at: None,
+            attempts: 0,
+            total_attempts: 0,
+            lease_token: None,
+            lease_until: None,
+            not_before: None,
+            alone: false,
+            last_error: None,
+            payload: None,
+            create_token: None,
+        }
+    }
+}
+
+/// A read of the index from one end to the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pass {
+    /// Which partition.
+    pub status: TaskStatus,
+    /// From which end.
+    pub order: Order,
+    /// The bound on the age.
+    pub created_from: Option<Millis>,
+    /// The sizes of the pages, over and over.
+    pub limits: Vec<u16>,
+    /// For leaving out what expired.
+    pub now: Millis,
+}
+
+/// What a queue answers, without what the specification leaves open: the words of a rejection,
+/// and the order of tasks created in the same millisecond.
+#[allow(missing_docs, reason = "each is the answer of the operation of its name")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    Inserted(Inserted),
+    Waiting(Vec<Candidate>),
+    Leases(Vec<StandingLease>),
+    Taken(TakeOutcome),
+    Written(Written),
+    Redriven(Redriven),
+    Cancelled(Cancelled),
+    Control(Control),
+    Acquired(Acquired),
+    Renewed(Renewed),
+    Released(Released),
+    Nothing,
+}
+
+impl Answer {
+    /// Whether the operation was refused: another was faster, or the task is not as it should be.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Inserted(answer) => *answer == Inserted::Duplicate,
+            Self::Taken(answer) => !matches!(answer, TakeOutcome::Won(_)),
+            Self::Written(answer) => *answer == Written::Lost,
+            Self::Redriven(answer) => *answer != Redriven::Done,
+            Self::Cancelled(answer) => *answer != Cancelled::Done,
+            Self::Acquired(answer) => !matches!(answer, Acquired::Ours(_)),
+            Self::Renewed(answer) => *answer == Renewed::Lost,
+            Self::Released(answer) => !matches!(answer, Released::Done { .. }),
+            Self::Waiting(_) | Self::Leases(_) | Self::Control(_) | Self::Nothing => false,
+        }
+    }
+}
+
+impl Operation {
+    /// Its name in the figures.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Insert(_) => "insert",
+            Self::Foreign(_) => "foreign put",
+            Self::Waiting(_) => "pending_page",
+            Self::Leases(_) => "taken_page",
+            Self::Take(_) => "take",
+            Self::Settle { .. } => "settle",
+            Self::GiveBack { .. } => "give_back",
+            Self::Reclaim { .. } => "reclaim",
+            Self::Quarantine { .. } => "quarantine",
+            Self::Adopt { .. } => "adopt_ttl",
+            Self::Redrive { .. } => "redrive",
+            Self::Cancel(_) => "cancel",
+            Self::Request => "request",
+            Self::Mark { .. } => "mark_notified",
+            Self::Look => "control",
+            Self::Acquire { .. } => "acquire",
+            Self::Renew { .. } => "renew",
+            Self::Release(_) => "release",
+            Self::Pause(_) => "pause",
+            Self::Resume => "resume",
+        }
+    }
+
+    /// The time it says it is, if it says so.
+    #[must_use]
+    pub fn now(&self) -> Option<Millis> {
+        match self {
+            Self::Take(request) => Some(request.now),
+            Self::Waiting(pass) | Self::Leases(pass) => Some(pass.now),
+            Self::Settle { now, .. }
+            | Self::GiveBack { now, .. }
+            | Self::Reclaim { now, .. }
+            | Self::Quarantine { now, .. }
+            | Self::Redrive { now, .. }
+            | Self::Mark { now, .. }
+            | Self::Acquire { now, .. } => Some(*now),
+            _ => None,
+        }
+    }
+
+    /// The task it is about, if it is about one.
+    #[must_use]
+    pub fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::Insert(task) => Some(&task.id),
+            Self::Foreign(task) => Some(&task.id),
+            Self::Take(request) => Some(&request.candidate.id),
+            Self::Settle { lease, .. }
+            | Self::GiveBack { lease, .. }
+            | Self::Reclaim { lease, .. } => Some(&lease.task),
+            Self::Quarantine { task, .. } | Self::Adopt { task, .. } | Self::Cancel(task) => {
+                Some(task)
+            }
+            Self::Redrive { redrive, .. } => Some(&redrive.task),
+            _ => None,
+        }
+    }
+}

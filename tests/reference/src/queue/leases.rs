@@ -1,0 +1,126 @@
+//! Rows of the table that end a lease: settle, give back, sweep.
+
+use lifo_queue::store::memory::Record;
+use lifo_queue::task::{GiveBack, Lease, Reclaim, Settlement, TaskStatus, Ttl};
+use lifo_queue::time::Millis;
+
+use super::{ReferenceQueue, done, kept, lost, seconds_after, stands};
+use crate::operation::{Answer, RETENTION};
+use crate::rule::Rule;
+
+/// The task is no longer TAKEN, and its deadline no longer set aside.
+fn leave_taken(task: &mut Record, status: TaskStatus) {
+    task.status = status;
+    task.lease_until = None;
+    task.expires_at = None;
+}
+
+impl ReferenceQueue {
+    /// TAKEN → SUCCESS, FAILURE, settle: own lease token, which stays. `ttl` is now + the
+    /// retention of this end. "A failed condition that returns our token and our target status
+    /// is our success."
+    pub(super) fn settle(
+        &mut self,
+        lease: &Lease,
+        settlement: &Settlement,
+        now: Millis,
+    ) -> (Answer, Rule) {
+        let (target, retention, rule) = match settlement {
+            Settlement::Success => (
+                TaskStatus::Success,
+                RETENTION.success,
+                Rule::SettleSuccess,
+            ),
+            Settlement::Failure { .. } => (
+                TaskStatus::Failure,
+                RETENTION.failure,
+                Rule::SettleFailure,
+            ),
+        };
+        let Some(task) = self.tasks.get_mut(&lease.task) else {
+            return lost(Rule::SettleGone);
+        };
+        if stands(task, target, lease) {
+            return done(Rule::SettleRepeated);
+        }
+        if task.status != TaskStatus::Taken {
+            return lost(Rule::SettleNotTaken);
+        }
+        if task.lease_token != Some(lease.token) {
+            return lost(Rule::SettleOtherLease);
+        }
+        leave_taken(task, target);
+        task.ttl = Ttl::Seconds(seconds_after(now, retention.as_secs()));
+        if let Settlement::Failure { reason } = settlement {
+            task.last_error = Some(kept(reason));
+        }
+        done(rule)
+    }
+
+    /// TAKEN → PENDING, give back: own lease token, which stays; the deadline is restored, and
+    /// *busy* gives the attempt back.
+    pub(super) fn give_back(&mut self, lease: &Lease, give_back: &GiveBack) -> (Answer, Rule) {
+        let Some(task) = self.tasks.get_mut(&lease.task) else {
+            return lost(Rule::GiveBackGone);
+        };
+        if stands(task, TaskStatus::Pending, lease) {
+            return done(Rule::GiveBackRepeated);
+        }
+        if task.status != TaskStatus::Taken {
+            return lost(Rule::GiveBackNotTaken);
+        }
+        if task.lease_token != Some(lease.token) {
+            return lost(Rule::GiveBackOtherLease);
+        }
+        task.ttl = task.expires_at.map_or(task.ttl, Ttl::Seconds);
+        leave_taken(task, TaskStatus::Pending);
+        task.not_before = Some(give_back.not_before);
+        task.last_error = Some(kept(&give_back.reason));
+        if give_back.attempt_counts {
+            return done(Rule::GiveBack);
+        }
+        task.attempts -= 1;
+        done(Rule::GiveBackFree)
+    }
+
+    /// TAKEN → PENDING or FAILURE, sweep: the lease ran out, and is the one that was seen; to
+    /// FAILURE only a task that ran alone. The token is removed; the deadline is restored, or
+    /// replaced by the retention.
+    pub(super) fn reclaim(
+        &mut self,
+        lease: &Lease,
+        reclaim: &Reclaim,
+        now: Millis,
+    ) -> (Answer, Rule) {
+        let Some(task) = self.tasks.get_mut(&lease.task) else {
+            return lost(Rule::ReclaimGone);
+        };
+        if task.status != TaskStatus::Taken {
+            return lost(Rule::ReclaimNotTaken);
+        }
+        if task.lease_token != Some(lease.token) {
+            return lost(Rule::ReclaimOtherLease);
+        }
+        if task.lease_until.is_none_or(|until| until > now) {
+            return lost(Rule::ReclaimTooEarly);
+        }
+        let rule = match reclaim {
+            Reclaim::Return { not_before } => {
+                task.ttl = task.expires_at.map_or(task.ttl, Ttl::Seconds);
+                leave_taken(task, TaskStatus::Pending);
+                task.not_before = Some(*not_before);
+                Rule::ReclaimReturn
+            }
+            Reclaim::Fail { .. } if !task.alone => return lost(Rule::ReclaimInCompany),
+            Reclaim::Fail { keep_until } => {
+                leave_taken(task, TaskStatus::Failure);
+                task.ttl = Ttl::Seconds(*keep_until);
+                Rule::ReclaimFail
+            }
+        };
+        task.lease_token = None;
+        task.last_error = Some(reclaim.reason().to_owned());
+        self.swept.insert(lease.task.clone());
+        done(rule)
+    }
+}

@@ -1,0 +1,68 @@
+//! Rows of the table that are an operator's: redrive, cancel, resume.
+
+use lifo_queue::control::RedrivenTasks;
+use lifo_queue::store::{Cancelled, Redrive, Redriven};
+use lifo_queue::task::{TaskId, TaskStatus, Ttl};
+use lifo_queue::time::Millis;
+
+use super::ReferenceQueue;
+use crate::operation::Answer;
+use crate::rule::Rule;
+
+impl ReferenceQueue {
+    /// FAILURE → PENDING, redrive: attempts from 0, a new `ttl`, no token. The control item
+    /// keeps the age of the oldest redriven task until the last of them expires.
+    pub(super) fn redrive(&mut self, redrive: &Redrive, now: Millis) -> (Answer, Rule) {
+        let Some(task) = self.tasks.get_mut(&redrive.task) else {
+            return (Answer::Redriven(Redriven::NotFound), Rule::RedriveGone);
+        };
+        if task.status != TaskStatus::Failure {
+            let is = Answer::Redriven(Redriven::Is(task.status));
+            return (is, Rule::RedriveNotFailure);
+        }
+        task.status = TaskStatus::Pending;
+        task.ttl = Ttl::Seconds(redrive.expires_at);
+        task.attempts = 0;
+        task.total_attempts = 0;
+        task.lease_token = None;
+        task.not_before = None;
+        task.alone = false;
+        self.swept.remove(&redrive.task);
+        let mut bound = RedrivenTasks {
+            oldest: task.created,
+            until: redrive.expires_at,
+        };
+        let mut rule = Rule::RedriveFirst;
+        if let Some(others) = self.control.redriven
+            && others.until.0 * 1000 > now.0
+        {
+            bound.oldest = bound.oldest.min(others.oldest);
+            bound.until = bound.until.max(others.until);
+            rule = Rule::RedriveBeside;
+        }
+        self.control.redriven = Some(bound);
+        (Answer::Redriven(Redriven::Done), rule)
+    }
+
+    /// PENDING → gone, cancel.
+    pub(super) fn cancel(&mut self, id: &TaskId) -> (Answer, Rule) {
+        let (answer, rule) = match self.tasks.get(id).map(|task| task.status) {
+            None => (Cancelled::NotFound, Rule::CancelGone),
+            Some(TaskStatus::Pending) => {
+                self.tasks.remove(id);
+                self.swept.remove(id);
+                (Cancelled::Done, Rule::Cancel)
+            }
+            Some(status) => (Cancelled::Is(status), Rule::CancelNotPending),
+        };
+        (Answer::Cancelled(answer), rule)
+    }
+
+    /// The pause is over, whoever set it, and its count starts again.
+    pub(super) fn resume(&mut self) -> (Answer, Rule) {
+        self.control.paused_until = None;
+        self.control.pause_reason = None;
+        self.control.busy_pauses = 0;
+        (Answer::Nothing, Rule::Resume)
+    }
+}

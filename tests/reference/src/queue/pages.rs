@@ -1,0 +1,76 @@
+//! What the index shows.
+
+use lifo_queue::store::memory::Record;
+use lifo_queue::store::{Candidate, Order, StandingLease};
+use lifo_queue::task::{Lease, TaskId, TaskStatus, Ttl};
+
+use super::{ReferenceQueue, is_expired};
+use crate::operation::{Answer, Pass};
+use crate::rule::Rule;
+
+impl ReferenceQueue {
+    /// The tasks of one status, not older than the bound, by age; those of one millisecond by
+    /// their id.
+    fn by_age(&self, pass: &Pass) -> Vec<(&TaskId, &Record)> {
+        let mut tasks: Vec<_> = self
+            .tasks
+            .iter()
+            .filter(|(_, task)| task.status == pass.status)
+            .filter(|(_, task)| pass.created_from.is_none_or(|from| task.created >= from))
+            .collect();
+        tasks.sort_by_key(|(id, task)| match pass.order {
+            Order::NewestFirst => (-task.created.0, *id),
+            Order::OldestFirst => (task.created.0, *id),
+        });
+        tasks
+    }
+
+    /// Expired tasks are left out, but for those whose `ttl` DynamoDB cannot act on.
+    pub(super) fn waiting(&self, pass: &Pass) -> (Answer, Rule) {
+        let found = self.by_age(pass);
+        let shown: Vec<Candidate> = found
+            .iter()
+            .filter(|(_, task)| {
+                !(matches!(task.ttl, Ttl::Seconds(_)) && is_expired(task.ttl, pass.now))
+            })
+            .map(|(id, task)| self.candidate(id, task))
+            .collect();
+        let all = self.tasks.values().filter(|task| task.status == pass.status);
+        let rule = match pass.status {
+            TaskStatus::Success | TaskStatus::Failure | TaskStatus::Taken => Rule::Settled,
+            TaskStatus::Pending if shown.len() < found.len() => Rule::WaitingExpired,
+            TaskStatus::Pending if found.len() < all.count() => Rule::WaitingBound,
+            TaskStatus::Pending => Rule::Waiting,
+        };
+        (Answer::Waiting(shown), rule)
+    }
+
+    /// What the index says of a task. That the sweep returned it is told of PENDING tasks only:
+    /// of others nobody asks.
+    #[must_use]
+    pub fn candidate(&self, id: &TaskId, task: &Record) -> Candidate {
+        Candidate {
+            id: id.clone(),
+            created: task.created,
+            ttl: task.ttl,
+            not_before: task.not_before,
+            attempts: task.attempts,
+            lease_ran_out: task.status == TaskStatus::Pending && self.swept.contains(id),
+        }
+    }
+
+    /// Every lease that stands, live or not.
+    pub(super) fn leases(&self, pass: &Pass) -> (Answer, Rule) {
+        let leases = self.by_age(pass).into_iter().filter_map(|(id, task)| {
+            Some(StandingLease {
+                lease: Lease {
+                    task: id.clone(),
+                    token: task.lease_token?,
+                    until: task.lease_until?,
+                },
+                attempts: task.attempts,
+            })
+        });
+        (Answer::Leases(leases.collect()), Rule::Leases)
+    }
+}

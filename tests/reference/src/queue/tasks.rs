@@ -1,0 +1,151 @@
+//! Rows of the table: create, take, quarantine; and what a foreign writer leaves.
+
+use lifo_queue::store::memory::Record;
+use lifo_queue::store::{Inserted, TakeOutcome, TakeRequest};
+use lifo_queue::task::{Lease, NewTask, TakenTask, Task, TaskId, TaskStatus, Ttl};
+use lifo_queue::time::EpochSeconds;
+
+use super::{ReferenceQueue, done, is_expired, kept, lost};
+use crate::operation::{Answer, ForeignTask};
+use crate::rule::Rule;
+
+impl ReferenceQueue {
+    /// – → PENDING, create: no such `taskId`, or our own create token.
+    pub(super) fn insert(&mut self, task: &NewTask) -> (Answer, Rule) {
+        match self.tasks.get(&task.id) {
+            None => {
+                let bare = ForeignTask {
+                    id: task.id.clone(),
+                    created: task.created,
+                    ttl: Ttl::Seconds(task.expires_at),
+                };
+                let record = Record {
+                    payload: task.payload.clone(),
+                    create_token: Some(task.create_token),
+                    ..bare.record()
+                };
+                self.tasks.insert(task.id.clone(), record);
+                (Answer::Inserted(Inserted::Created), Rule::Create)
+            }
+            Some(there) if there.create_token == Some(task.create_token) => {
+                (Answer::Inserted(Inserted::Created), Rule::CreateRepeated)
+            }
+            Some(_) => (Answer::Inserted(Inserted::Duplicate), Rule::CreateDuplicate),
+        }
+    }
+
+    /// – → PENDING by a writer who gives `taskId`, `taskStatus`, `taskCreated` and some `ttl`.
+    pub(super) fn foreign(&mut self, task: &ForeignTask) -> (Answer, Rule) {
+        if self.tasks.contains_key(&task.id) {
+            let duplicate = Answer::Inserted(Inserted::Duplicate);
+            return (duplicate, Rule::ForeignDuplicate);
+        }
+        self.tasks.insert(task.id.clone(), task.record());
+        (Answer::Inserted(Inserted::Created), Rule::Foreign)
+    }
+
+    /// PENDING → TAKEN, take: still PENDING, not expired, `notBefore` passed; attempt + 1, new
+    /// lease. The index says which kind of deadline to expect; if another stands there by now,
+    /// the candidate is stale.
+    pub(super) fn take(&mut self, request: &TakeRequest) -> (Answer, Rule) {
+        let refused = |rule| (Answer::Taken(TakeOutcome::Lost), rule);
+        if request.candidate.ttl == Ttl::Malformed {
+            let reason = String::new();
+            let rejected = Answer::Taken(TakeOutcome::Rejected { reason });
+            return (rejected, Rule::TakeMalformed);
+        }
+        let Some(task) = self.tasks.get_mut(&request.candidate.id) else {
+            return refused(Rule::TakeGone);
+        };
+        if task.status == TaskStatus::Taken && task.lease_token == Some(request.token) {
+            return (won(task, request), Rule::TakeRepeated);
+        }
+        if task.status != TaskStatus::Pending {
+            return refused(Rule::TakeNotPending);
+        }
+        if task.not_before.is_some_and(|at| at > request.now) {
+            return refused(Rule::TakeTooEarly);
+        }
+        if is_expired(task.ttl, request.now) {
+            return refused(Rule::TakeExpired);
+        }
+        let (deadline, rule) = match (request.candidate.ttl, task.ttl) {
+            (Ttl::Missing, Ttl::Missing) => (request.default_deadline, Rule::TakeWithoutTtl),
+            (Ttl::Seconds(_), Ttl::Seconds(at)) => (at, Rule::Take),
+            (Ttl::Milliseconds(seen), Ttl::Milliseconds(at)) if seen == at => {
+                (EpochSeconds(at.0 / 1000), Rule::TakeMilliseconds)
+            }
+            _ => return refused(Rule::TakeTtlChanged),
+        };
+        task.status = TaskStatus::Taken;
+        task.attempts += 1;
+        task.total_attempts += 1;
+        task.lease_token = Some(request.token);
+        task.lease_until = Some(request.lease_until);
+        task.not_before = None;
+        task.alone = request.alone;
+        task.expires_at = Some(deadline);
+        task.ttl = Ttl::Seconds(request.taken_ttl);
+        self.swept.remove(&request.candidate.id);
+        (won(task, request), rule)
+    }
+
+    /// PENDING → FAILURE, quarantine: still PENDING. Nobody's token stays.
+    pub(super) fn quarantine(
+        &mut self,
+        id: &TaskId,
+        reason: &str,
+        keep_until: EpochSeconds,
+    ) -> (Answer, Rule) {
+        let Some(task) = self.tasks.get_mut(id) else {
+            return lost(Rule::QuarantineGone);
+        };
+        if task.status != TaskStatus::Pending {
+            return lost(Rule::QuarantineNotPending);
+        }
+        task.status = TaskStatus::Failure;
+        task.ttl = Ttl::Seconds(keep_until);
+        task.last_error = Some(kept(reason));
+        task.lease_token = None;
+        task.not_before = None;
+        done(Rule::Quarantine)
+    }
+
+    /// "A missing `ttl` gets the default on first sight", one in milliseconds is corrected; if
+    /// what was seen still stands there.
+    pub(super) fn adopt(&mut self, id: &TaskId, seen: Ttl, ttl: EpochSeconds) -> (Answer, Rule) {
+        let rule = match seen {
+            Ttl::Missing => Rule::AdoptMissing,
+            Ttl::Milliseconds(_) => Rule::AdoptMilliseconds,
+            Ttl::Seconds(_) | Ttl::Malformed => return lost(Rule::AdoptNothing),
+        };
+        match self.tasks.get_mut(id) {
+            Some(task) if task.status == TaskStatus::Pending && task.ttl == seen => {
+                task.ttl = Ttl::Seconds(ttl);
+                done(rule)
+            }
+            Some(task) if task.status == TaskStatus::Pending => lost(Rule::AdoptChanged),
+            _ => lost(Rule::AdoptNotPending),
+        }
+    }
+}
+
+/// A task as its runner gets it.
+fn won(task: &Record, request: &TakeRequest) -> Answer {
+    let id = request.candidate.id.clone();
+    Answer::Taken(TakeOutcome::Won(Box::new(TakenTask {
+        task: Task {
+            task_id: id.clone(),
+            task_created: task.created,
+            attempt: task.attempts,
+            total_attempts: task.total_attempts,
+            expires_at: task.expires_at.unwrap_or_default(),
+            payload: task.payload.clone().unwrap_or_default(),
+        },
+        lease: Lease {
+            task: id,
+            token: request.token,
+            until: request.lease_until,
+        },
+    })))
+}

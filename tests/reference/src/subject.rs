@@ -1,0 +1,210 @@
+//! A store under test, seen from outside: what it answers and what it has stored.
+
+pub mod dynamodb;
+pub mod memory;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+
+use lifo_queue::control::{Acquired, Control};
+use lifo_queue::store::memory::Record;
+use lifo_queue::store::{
+    Candidate, Cursor, Inserted, Order, PageQuery, QueueStore, TakeOutcome,
+};
+use lifo_queue::task::{TaskId, TaskStatus};
+
+use crate::operation::{Answer, ForeignTask, Operation, Pass, RETENTION};
+
+/// Why a store could not be used, or what it did that no answer allows.
+pub type Failure = Box<dyn Error>;
+
+/// The most pages a pass may have: more than there are tasks, even one at a time.
+const MOST_PAGES: usize = 20;
+
+/// Everything a queue has stored.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// Its tasks.
+    pub tasks: BTreeMap<TaskId, Record>,
+    /// Its control item.
+    pub control: Control,
+}
+
+/// A store, and the ways around it.
+#[allow(async_fn_in_trait, reason = "used in this package only, on one thread")]
+pub trait Subject {
+    /// The store.
+    fn store(&self) -> &dyn QueueStore;
+
+    /// Writes an item as a foreign writer does: with the three attributes it must give and a
+    /// deadline, if there is no such item.
+    async fn put(&self, task: &ForeignTask) -> Result<Inserted, Failure>;
+
+    /// Every task as it is stored.
+    async fn tasks(&self) -> Result<BTreeMap<TaskId, Record>, Failure>;
+}
+
+/// Everything that is stored.
+///
+/// # Errors
+/// The store failed, or holds what nobody should have written.
+pub async fn snapshot(subject: &impl Subject) -> Result<Snapshot, Failure> {
+    Ok(Snapshot {
+        tasks: subject.tasks().await?,
+        control: subject.store().control().await?,
+    })
+}
+
+/// Performs an operation.
+///
+/// # Errors
+/// The store failed, or a page is not what was asked for.
+pub async fn perform(subject: &impl Subject, operation: &Operation) -> Result<Answer, Failure> {
+    let store = subject.store();
+    Ok(match operation {
+        Operation::Insert(task) => Answer::Inserted(store.insert(task).await?),
+        Operation::Foreign(task) => Answer::Inserted(subject.put(task).await?),
+        Operation::Waiting(pass) => Answer::Waiting(waiting(store, pass).await?),
+        Operation::Leases(pass) => leases(store, pass).await?,
+        Operation::Take(request) => Answer::Taken(without_words(store.take(request).await?)),
+        Operation::Settle {
+            lease,
+            settlement,
+            now,
+        } => Answer::Written(store.settle(lease, settlement, &RETENTION, *now).await?),
+        Operation::GiveBack {
+            lease,
+            give_back,
+            now,
+        } => Answer::Written(store.give_back(lease, give_back, *now).await?),
+        Operation::Reclaim {
+            lease,
+            reclaim,
+            now,
+        } => Answer::Written(store.reclaim(lease, reclaim, *now).await?),
+        Operation::Quarantine {
+            task,
+            reason,
+            keep_until,
+            now,
+        } => Answer::Written(store.quarantine(task, reason, *keep_until, *now).await?),
+        Operation::Adopt { task, seen, ttl } => {
+            Answer::Written(store.adopt_ttl(task, *seen, *ttl).await?)
+        }
+        Operation::Redrive { redrive, now } => {
+            Answer::Redriven(store.redrive(redrive, *now).await?)
+        }
+        Operation::Cancel(task) => Answer::Cancelled(store.cancel(task).await?),
+        control => perform_control(store, control).await?,
+    })
+}
+
+async fn perform_control(
+    store: &dyn QueueStore,
+    operation: &Operation,
+) -> Result<Answer, Failure> {
+    Ok(match operation {
+        Operation::Request => Answer::Control(store.request().await?),
+        Operation::Mark { event, until, now } => {
+            Answer::Written(store.mark_notified(event, *until, *now).await?)
+        }
+        Operation::Look => Answer::Control(store.control().await?),
+        Operation::Acquire { claim, now } => {
+            Answer::Acquired(without_lease(store.acquire(claim, *now).await?))
+        }
+        Operation::Renew { owner, until } => Answer::Renewed(store.renew(*owner, *until).await?),
+        Operation::Release(release) => Answer::Released(store.release(release).await?),
+        Operation::Pause(pause) => Answer::Written(store.pause(pause).await?),
+        Operation::Resume => {
+            store.resume().await?;
+            Answer::Nothing
+        }
+        task => return Err(format!("{} is not about the control item", task.name()).into()),
+    })
+}
+
+/// Each store gives its reason in its own words.
+fn without_words(outcome: TakeOutcome) -> TakeOutcome {
+    match outcome {
+        TakeOutcome::Rejected { .. } => TakeOutcome::Rejected {
+            reason: String::new(),
+        },
+        outcome => outcome,
+    }
+}
+
+/// The item as it was just before, but for the lease itself.
+fn without_lease(acquired: Acquired) -> Acquired {
+    match acquired {
+        Acquired::Ours(mut before) => {
+            before.lease = None;
+            Acquired::Ours(before)
+        }
+        acquired => acquired,
+    }
+}
+
+fn query(pass: &Pass, page: usize, after: Option<Cursor>) -> PageQuery {
+    PageQuery {
+        status: pass.status.into(),
+        order: pass.order,
+        created_from: pass.created_from,
+        after,
+        limit: pass.limits[page % pass.limits.len()],
+        now: pass.now,
+    }
+}
+
+async fn waiting(store: &dyn QueueStore, pass: &Pass) -> Result<Vec<Candidate>, Failure> {
+    let (mut found, mut after) = (Vec::<Candidate>::new(), None);
+    for page in 0..MOST_PAGES {
+        let query = query(pass, page, after);
+        let read = store.pending_page(&query).await?;
+        if read.candidates.len() > usize::from(query.limit) {
+            return Err("a page is longer than was asked for".into());
+        }
+        found.extend(read.candidates);
+        after = read.next;
+        if after.is_none() {
+            return in_order(found, pass);
+        }
+    }
+    Err("the pass has no end".into())
+}
+
+/// The candidates by age, as they came; those of one millisecond, in whatever order they came,
+/// by their id.
+fn in_order(mut found: Vec<Candidate>, pass: &Pass) -> Result<Vec<Candidate>, Failure> {
+    let in_age = found.is_sorted_by(|one, next| match pass.order {
+        Order::NewestFirst => one.created >= next.created,
+        Order::OldestFirst => one.created <= next.created,
+    });
+    if !in_age {
+        return Err(format!("not {:?}: {found:?}", pass.order).into());
+    }
+    for group in found.chunk_by_mut(|one, next| one.created == next.created) {
+        group.sort_by(|one, next| one.id.cmp(&next.id));
+    }
+    for candidate in &mut found {
+        // Told of PENDING tasks only: of others nobody asks.
+        candidate.lease_ran_out &= pass.status == TaskStatus::Pending;
+    }
+    Ok(found)
+}
+
+async fn leases(store: &dyn QueueStore, pass: &Pass) -> Result<Answer, Failure> {
+    let (mut found, mut after) = (Vec::new(), None);
+    for page in 0..MOST_PAGES {
+        let query = query(pass, page, after);
+        let read = store.taken_page(&query).await?;
+        if read.leases.len() > usize::from(query.limit) {
+            return Err("a page is longer than was asked for".into());
+        }
+        found.extend(read.leases);
+        after = read.next;
+        if after.is_none() {
+            return Ok(Answer::Leases(found));
+        }
+    }
+    Err("the pass has no end".into())
+}

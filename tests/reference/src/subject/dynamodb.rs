@@ -1,0 +1,168 @@
+//! The store on DynamoDB, each sequence with a table of its own.
+
+use std::collections::{BTreeMap, HashMap};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use lifo_queue::schema;
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::store::memory::Record;
+use lifo_queue::store::{Inserted, QueueStore};
+use lifo_queue::task::{LeaseToken, StatusKey, TaskId, TaskStatus, Ttl};
+use lifo_queue::time::{EpochSeconds, Millis};
+use local_cloud::dynamodb::create_task_table;
+use uuid::Uuid;
+
+use super::{Failure, Subject};
+use crate::operation::ForeignTask;
+
+type Item = HashMap<String, AttributeValue>;
+
+/// The store on one table.
+pub struct Table {
+    client: Client,
+    name: String,
+    store: DynamoStore,
+}
+
+impl Table {
+    /// A fresh table of this name.
+    ///
+    /// # Errors
+    /// DynamoDB does not create it.
+    pub async fn create(client: &Client, name: String) -> Result<Self, Failure> {
+        create_task_table(client, &name).await?;
+        Ok(Self {
+            client: client.clone(),
+            store: DynamoStore::new(client.clone(), &name),
+            name,
+        })
+    }
+}
+
+impl Subject for Table {
+    fn store(&self) -> &dyn QueueStore {
+        &self.store
+    }
+
+    async fn put(&self, task: &ForeignTask) -> Result<Inserted, Failure> {
+        let pending = StatusKey::from(TaskStatus::Pending).to_string();
+        let put = self
+            .client
+            .put_item()
+            .table_name(&self.name)
+            .item(schema::TASK_ID, AttributeValue::S(task.id.to_string()))
+            .item(schema::TASK_STATUS, AttributeValue::S(pending))
+            .item(schema::TASK_CREATED, number(task.created.0))
+            .condition_expression("attribute_not_exists(#id)")
+            .expression_attribute_names("#id", schema::TASK_ID);
+        let ttl = match task.ttl {
+            Ttl::Missing => None,
+            Ttl::Seconds(at) => Some(number(at.0)),
+            Ttl::Milliseconds(at) => Some(number(at.0)),
+            Ttl::Malformed => Some(AttributeValue::S("tomorrow".to_owned())),
+        };
+        let put = match ttl {
+            None => put,
+            Some(ttl) => put.item(schema::TTL, ttl),
+        };
+        match put.send().await {
+            Ok(_) => Ok(Inserted::Created),
+            Err(error) => match error.as_service_error() {
+                Some(refused) if refused.is_conditional_check_failed_exception() => {
+                    Ok(Inserted::Duplicate)
+                }
+                _ => Err(error.into()),
+            },
+        }
+    }
+
+    async fn tasks(&self) -> Result<BTreeMap<TaskId, Record>, Failure> {
+        let scan = self.client.scan().table_name(&self.name);
+        let output = scan.consistent_read(true).send().await?;
+        let mut tasks = BTreeMap::new();
+        for mut item in output.items.unwrap_or_default() {
+            let id = required(text(&mut item, schema::TASK_ID)?, schema::TASK_ID)?;
+            if id != schema::CONTROL_ITEM {
+                tasks.insert(TaskId::from_stored(id), record(item)?);
+            }
+        }
+        Ok(tasks)
+    }
+}
+
+fn number(value: i64) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+fn required<T>(value: Option<T>, attribute: &str) -> Result<T, Failure> {
+    value.ok_or_else(|| format!("{attribute} is missing").into())
+}
+
+fn text(item: &mut Item, attribute: &str) -> Result<Option<String>, Failure> {
+    match item.remove(attribute) {
+        None => Ok(None),
+        Some(AttributeValue::S(text)) => Ok(Some(text)),
+        Some(other) => Err(format!("{attribute} is no string but {other:?}").into()),
+    }
+}
+
+fn integer(item: &mut Item, attribute: &str) -> Result<Option<i64>, Failure> {
+    match item.remove(attribute) {
+        None => Ok(None),
+        Some(AttributeValue::N(digits)) => Ok(Some(digits.parse()?)),
+        Some(other) => Err(format!("{attribute} is no number but {other:?}").into()),
+    }
+}
+
+fn count(item: &mut Item, attribute: &str) -> Result<u32, Failure> {
+    let number = integer(item, attribute)?.unwrap_or(0);
+    Ok(u32::try_from(number)?)
+}
+
+fn id(item: &mut Item, attribute: &str) -> Result<Option<Uuid>, Failure> {
+    let text = text(item, attribute)?;
+    Ok(text.map(|text| Uuid::parse_str(&text)).transpose()?)
+}
+
+fn ttl(item: &mut Item) -> Result<Ttl, Failure> {
+    if let Some(AttributeValue::S(_)) = item.get(schema::TTL) {
+        item.remove(schema::TTL);
+        return Ok(Ttl::Malformed);
+    }
+    let number = integer(item, schema::TTL)?;
+    Ok(number.map_or(Ttl::Missing, Ttl::from_number))
+}
+
+/// A task's item, read strictly: every attribute has its type, and there is no other.
+fn record(mut item: Item) -> Result<Record, Failure> {
+    let item = &mut item;
+    let status = required(text(item, schema::TASK_STATUS)?, schema::TASK_STATUS)?;
+    let created = required(integer(item, schema::TASK_CREATED)?, schema::TASK_CREATED)?;
+    let alone = match item.remove(schema::ALONE) {
+        None => false,
+        Some(AttributeValue::Bool(true)) => true,
+        Some(other) => return Err(format!("{} is {other:?}", schema::ALONE).into()),
+    };
+    let payload = item.remove(schema::PAYLOAD);
+    let record = Record {
+        status: status.parse::<StatusKey>()?.status,
+        created: Millis(created),
+        ttl: ttl(item)?,
+        expires_at: integer(item, schema::EXPIRES_AT)?.map(EpochSeconds),
+        attempts: count(item, schema::ATTEMPTS)?,
+        total_attempts: count(item, schema::TOTAL_ATTEMPTS)?,
+        lease_token: id(item, schema::LEASE_TOKEN)?.map(LeaseToken),
+        lease_until: integer(item, schema::LEASE_UNTIL)?.map(Millis),
+        not_before: integer(item, schema::NOT_BEFORE)?.map(Millis),
+        alone,
+        last_error: text(item, schema::LAST_ERROR)?,
+        payload: payload.map(serde_dynamo::from_attribute_value).transpose()?,
+        create_token: id(item, schema::CREATE_TOKEN)?,
+    };
+    integer(item, schema::TASK_UPDATED)?;
+    match item.keys().next() {
+        None => Ok(record),
+        Some(unknown) => Err(format!("{unknown} is no attribute of a task").into()),
+    }
+}

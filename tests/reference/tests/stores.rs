@@ -1,0 +1,51 @@
+//! Every store does what the reference queue does.
+//!
+//! Each test prints what it ran. `FRESHQ_SOAK=1` runs ten times as many sequences. The seeds of
+//! failures are kept in `stores.regressions` beside this file, and run first.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use std::cell::Cell;
+
+use lifo_queue::store::memory::MemoryStore;
+use local_cloud::dynamodb::EmbeddedDynamo;
+use reference::figures::Figures;
+use reference::hold::{Plan, hold};
+use reference::subject::dynamodb::Table;
+use tokio::runtime::{Builder, Runtime};
+
+fn plan(sequences: u32, longest: usize) -> Plan {
+    let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
+    Plan {
+        sequences: if soaks { 10 * sequences } else { sequences },
+        length: longest / 2..=longest,
+        source_file: file!(),
+    }
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+fn report(store: &str, outcome: Result<Figures, String>) {
+    let figures = outcome.unwrap_or_else(|counterexample| panic!("{counterexample}"));
+    println!("{store}: {figures}");
+    assert_eq!(figures.unused(), [""; 0], "rules that never applied");
+}
+
+#[test]
+fn the_store_in_memory_is_the_reference_queue() {
+    let fresh = async || Ok(MemoryStore::new());
+    report("memory", hold(plan(2_000, 60), &runtime(), fresh));
+}
+
+#[test]
+fn the_store_on_dynamodb_is_the_reference_queue() {
+    let runtime = runtime();
+    let dynamo = runtime.block_on(EmbeddedDynamo::start()).unwrap();
+    let tables = Cell::new(0);
+    let fresh = async || {
+        tables.set(tables.get() + 1);
+        Table::create(&dynamo.client, format!("sequence-{}", tables.get())).await
+    };
+    report("dynamodb", hold(plan(150, 40), &runtime, fresh));
+}
