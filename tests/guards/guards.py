@@ -88,7 +88,7 @@ GUARDS: tuple[Guard, ...] = (
             Change(
                 _UPDATE,
                 '"#ttl > :nowSeconds AND #ttl <= :maxSeconds"',
-                '"#ttl > :nowSeconds OR #ttl <= :maxSeconds"',
+                '"(#ttl > :nowSeconds OR #ttl <= :maxSeconds)"',
             ),
         ),
     ),
