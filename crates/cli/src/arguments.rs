@@ -1,0 +1,116 @@
+//! The command line.
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Parser, Subcommand};
+use lifo_queue::task::TaskId;
+
+use crate::report::Format;
+use crate::verbs::{Cancel, Pause, Redrive, Resume, Status, VerbOnQueue, Wake};
+
+/// Operates a newest-first task queue.
+///
+/// Region and credentials come from where the AWS CLI takes them: AWS_PROFILE, AWS_REGION, keys
+/// in the environment, a single sign-on. Exit code 0: done; 1: something that was asked for was
+/// not done, and the answer says why; 2: an error.
+#[derive(Debug, Parser)]
+#[command(name = "freshq", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Show what waits, runs and failed, who processes, and whether it is paused
+    Status(On<Status>),
+    /// Let nobody take a task for a while; what runs comes to its end
+    Pause(On<Pause>),
+    /// End a pause, and wake
+    Resume(On<Resume>),
+    /// Run failed tasks again: attempts from 0, a new deadline, their old place in age
+    Redrive(On<Redrive>),
+    /// Remove tasks that wait
+    Cancel(On<Cancel>),
+    /// Wake a processor, unless one is active or the queue is paused
+    Wake(On<Wake>),
+}
+
+/// A verb's own arguments, and those that all verbs have.
+#[derive(Debug, Args)]
+pub(crate) struct On<V: Args> {
+    #[command(flatten)]
+    verb: V,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What all verbs have.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    #[command(flatten)]
+    pub(crate) queue: QueueArguments,
+    /// How the answer is printed
+    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Common options")]
+    pub(crate) output: Format,
+}
+
+/// Which queue: by its environment, or by its table and topic.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct QueueArguments {
+    /// The queue of the stack LifoQueue-<ENV>, found by the stack's outputs
+    #[arg(
+        long,
+        conflicts_with_all = ["table", "process_tasks_topic"],
+        value_parser = NonEmptyStringValueParser::new(),
+        help_heading = "Which queue"
+    )]
+    pub(crate) env: Option<String>,
+    /// The queue in this table; CloudFormation is not asked
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "process_tasks_topic",
+        value_parser = NonEmptyStringValueParser::new(),
+        help_heading = "Which queue"
+    )]
+    pub(crate) table: Option<String>,
+    /// The topic that wakes the queue's process-tasks
+    #[arg(
+        long,
+        value_name = "ARN",
+        requires = "table",
+        value_parser = NonEmptyStringValueParser::new(),
+        help_heading = "Which queue"
+    )]
+    pub(crate) process_tasks_topic: Option<String>,
+}
+
+impl Verb {
+    /// The verb, and what all verbs have.
+    pub(crate) fn parts(&self) -> (&dyn VerbOnQueue, &Common) {
+        match self {
+            Self::Status(on) => on.parts(),
+            Self::Pause(on) => on.parts(),
+            Self::Resume(on) => on.parts(),
+            Self::Redrive(on) => on.parts(),
+            Self::Cancel(on) => on.parts(),
+            Self::Wake(on) => on.parts(),
+        }
+    }
+}
+
+impl<V: Args + VerbOnQueue> On<V> {
+    fn parts(&self) -> (&dyn VerbOnQueue, &Common) {
+        (&self.verb, &self.common)
+    }
+}
+
+/// Reads a task's id.
+pub(crate) fn task_id(text: &str) -> Result<TaskId, String> {
+    TaskId::new(text).map_err(|error| format!("it {error}"))
+}
+
+#[cfg(test)]
+mod tests;

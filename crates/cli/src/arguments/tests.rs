@@ -1,0 +1,157 @@
+use std::time::Duration;
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+
+use super::*;
+
+const TABLE: [&str; 4] = [
+    "--table",
+    "tasks",
+    "--process-tasks-topic",
+    "arn:aws:sns:x:1:t",
+];
+
+fn parse(line: &str) -> Result<Arguments, clap::Error> {
+    Arguments::try_parse_from(std::iter::once("freshq").chain(line.split_whitespace()))
+}
+
+fn verb(line: &str) -> Verb {
+    parse(line).unwrap().verb
+}
+
+fn refused(line: &str) -> ErrorKind {
+    let error = parse(line).unwrap_err();
+    assert_eq!(error.exit_code(), 2, "{line}");
+    error.kind()
+}
+
+#[test]
+fn the_definition_holds_together() {
+    Arguments::command().debug_assert();
+}
+
+#[test]
+fn a_queue_is_named_by_its_environment_or_by_table_and_topic() {
+    let on = |line: &str| {
+        let verb = verb(line);
+        let (_, common) = verb.parts();
+        (
+            common.queue.env.clone(),
+            common.queue.table.clone(),
+            common.queue.process_tasks_topic.clone(),
+            common.output,
+        )
+    };
+    let named = |text: &str| Some(text.to_owned());
+    for verb in ["status", "resume", "wake", "cancel a", "redrive a"] {
+        assert_eq!(
+            on(&format!("{verb} --env dev")),
+            (named("dev"), None, None, Format::Table)
+        );
+    }
+    assert_eq!(
+        on(&format!("status --output json {}", TABLE.join(" "))),
+        (
+            None,
+            named("tasks"),
+            named("arn:aws:sns:x:1:t"),
+            Format::Json
+        )
+    );
+    for line in [
+        "status",
+        "status --table tasks",
+        "status --process-tasks-topic arn",
+    ] {
+        assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
+    }
+    let both = format!("status --env dev {}", TABLE.join(" "));
+    assert_eq!(refused(&both), ErrorKind::ArgumentConflict);
+    assert_eq!(refused("status --env="), ErrorKind::InvalidValue);
+    assert_eq!(
+        refused("status --env dev --output xml"),
+        ErrorKind::InvalidValue
+    );
+}
+
+#[test]
+fn a_pause_has_a_time_and_a_reason() {
+    let line = [
+        "freshq", "pause", "--env", "dev", "--for", "1h 30m", "--reason", "x y",
+    ];
+    let Verb::Pause(on) = Arguments::try_parse_from(line).unwrap().verb else {
+        panic!("not a pause")
+    };
+    assert_eq!(on.verb.time, Duration::from_secs(5_400));
+    assert_eq!(on.verb.reason, "x y");
+    for line in ["pause --env dev --for 30m", "pause --env dev --reason x"] {
+        assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
+    }
+    for time in ["0s", "30", "soon", "-5m", "2years"] {
+        let kind = refused(&format!("pause --env dev --reason x --for={time}"));
+        assert_eq!(kind, ErrorKind::ValueValidation, "{time}");
+    }
+    assert_eq!(
+        refused("pause --env dev --for 1h --reason="),
+        ErrorKind::InvalidValue
+    );
+}
+
+#[test]
+fn redrive_takes_ids_or_all() {
+    let redrive = |line: &str| match verb(line) {
+        Verb::Redrive(on) => on.verb,
+        other => panic!("{other:?}"),
+    };
+    let some = redrive("redrive a b --env dev --ttl 2h");
+    assert_eq!(some.tasks, ["a", "b"].map(TaskId::from_stored));
+    assert_eq!((some.all, some.ttl), (false, Duration::from_secs(7_200)));
+    let all = redrive("redrive --all --yes --env dev");
+    assert_eq!(
+        (all.all, all.yes, all.ttl),
+        (true, true, Duration::from_secs(3_600))
+    );
+    assert_eq!(
+        refused("redrive --env dev"),
+        ErrorKind::MissingRequiredArgument
+    );
+    assert_eq!(
+        refused("redrive a --all --env dev"),
+        ErrorKind::ArgumentConflict
+    );
+    assert_eq!(
+        refused("redrive a --yes --env dev"),
+        ErrorKind::ArgumentConflict
+    );
+    let dashed = redrive("redrive --env dev -- -a");
+    assert_eq!(dashed.tasks, [TaskId::from_stored("-a")]);
+}
+
+#[test]
+fn cancel_takes_ids_and_never_the_queues_own_items() {
+    assert_eq!(
+        refused("cancel --env dev"),
+        ErrorKind::MissingRequiredArgument
+    );
+    for verb in ["cancel", "redrive"] {
+        let error = parse(&format!("{verb} --env dev #processor")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ValueValidation);
+        assert!(
+            error
+                .to_string()
+                .contains("reserved for the queue's own items")
+        );
+    }
+}
+
+#[test]
+fn no_verb_and_unknown_verbs_are_usage_errors() {
+    assert_eq!(refused("purge --env dev"), ErrorKind::InvalidSubcommand);
+    let none = parse("").unwrap_err();
+    assert_eq!(none.exit_code(), 2);
+    assert_eq!(
+        none.kind(),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+}

@@ -1,0 +1,53 @@
+//! A yes or no from whoever sits at the terminal.
+
+use std::io::{self, IsTerminal, Write};
+
+use crate::failure::Failure;
+
+/// Somebody who can be asked.
+pub(crate) trait Person {
+    /// Asks, and waits for the answer. Anything but a yes is a no.
+    ///
+    /// # Errors
+    /// [`Failure::NobodyToAsk`]: there is no terminal.
+    fn agrees(&mut self, question: &str) -> Result<bool, Failure>;
+}
+
+/// The terminal this command runs in.
+pub(crate) struct Terminal;
+
+impl Person for Terminal {
+    fn agrees(&mut self, question: &str) -> Result<bool, Failure> {
+        if !io::stdin().is_terminal() {
+            return Err(Failure::NobodyToAsk);
+        }
+        // On standard error, so that standard output carries the report alone.
+        let mut screen = io::stderr();
+        write!(screen, "{question} [y/N] ").map_err(Failure::Terminal)?;
+        screen.flush().map_err(Failure::Terminal)?;
+        let mut answer = String::new();
+        io::stdin()
+            .read_line(&mut answer)
+            .map_err(Failure::Terminal)?;
+        Ok(is_yes(&answer))
+    }
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        for yes in ["y\n", "Y", " yes\r\n", "YES"] {
+            assert!(is_yes(yes), "{yes:?}");
+        }
+        for no in ["", "\n", "n", "no", "yep", "y y"] {
+            assert!(!is_yes(no), "{no:?}");
+        }
+    }
+}

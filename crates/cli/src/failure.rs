@@ -1,0 +1,173 @@
+//! What went wrong, and what to do about it: one line.
+
+use std::error::Error;
+use std::io;
+
+use aws_credential_types::provider::error::CredentialsError;
+use lifo_queue::causes;
+use lifo_queue::operate::OperateError;
+use lifo_queue::store::{Source, StoreError};
+use lifo_queue::wake::WakeError;
+
+/// Why the command could not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Neither the environment nor the profile names a region.
+    #[error("no AWS region: set AWS_REGION, or a region in your profile")]
+    NoRegion,
+    /// The command line names none, though its parser asks for one.
+    #[error("no queue: name it by --env, or by --table and --process-tasks-topic")]
+    NoQueue,
+    /// There is no such stack here.
+    #[error("there is no stack {stack} in {region}")]
+    NoStack { stack: String, region: String },
+    /// CloudFormation did not say.
+    #[error("the outputs of stack {stack} in {region} could not be read")]
+    Stack {
+        stack: String,
+        region: String,
+        source: Source,
+    },
+    /// The stack is none of ours, or not deployed to its end.
+    #[error(
+        "stack {stack} has no output {output}: is it a stack of this project, deployed to its end?"
+    )]
+    NoOutput { stack: String, output: &'static str },
+    /// The table could not be used.
+    #[error("the table could not be used")]
+    Store(#[from] StoreError),
+    /// Nobody was woken.
+    #[error("nobody was woken; if tasks are due, the sweep wakes within a minute")]
+    Wake(#[from] WakeError),
+    /// The queue's own words.
+    #[error(transparent)]
+    Operate(#[from] OperateError),
+    /// A question, and no terminal.
+    #[error("this asks before it begins, and there is no terminal to ask at: say --yes")]
+    NobodyToAsk,
+    /// The terminal itself failed.
+    #[error("the terminal could not be read or written")]
+    Terminal(#[source] io::Error),
+}
+
+/// What helps who is not signed in. The last way serves every sign-in that the AWS CLI knows.
+const SIGN_IN: &str = "sign in (aws sso login), set AWS_PROFILE, set AWS_ACCESS_KEY_ID and \
+                       AWS_SECRET_ACCESS_KEY, or hand on the AWS CLI's own: \
+                       eval \"$(aws configure export-credentials --format env)\"";
+
+/// Codes of AWS's answers, as they stand in its errors' text, and what helps
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html>).
+const REMEDIES: [(&str, &str); 7] = [
+    ("ExpiredToken", SIGN_IN),
+    ("UnrecognizedClientException", SIGN_IN),
+    ("InvalidClientTokenId", SIGN_IN),
+    ("SignatureDoesNotMatch", SIGN_IN),
+    (
+        "AccessDenied",
+        "it takes cloudformation:DescribeStacks, sns:Publish on the topic, and dynamodb:GetItem, Query, \
+         UpdateItem and DeleteItem on the table and its index",
+    ),
+    (
+        "AuthorizationError",
+        "it takes sns:Publish on the topic ProcessTasksTopic",
+    ),
+    (
+        "ResourceNotFoundException",
+        "is it the table's right name, and the right account and region?",
+    ),
+];
+
+impl Failure {
+    /// The error with its causes and, where one is known, its remedy.
+    pub(crate) fn line(&self) -> String {
+        // What AWS and its client say may have line breaks.
+        let chain = causes::chain(self);
+        let chain = chain.split_whitespace().collect::<Vec<_>>().join(" ");
+        match self.remedy(&chain) {
+            Some(remedy) => format!("{chain} ({remedy})"),
+            None => chain,
+        }
+    }
+
+    fn remedy(&self, chain: &str) -> Option<&'static str> {
+        if matches!(self, Self::NoStack { .. }) {
+            return Some(
+                "is it deployed (make deploy ENV=…), and are this the right account and region? \
+                 aws sts get-caller-identity says which account",
+            );
+        }
+        if is_caused_by::<CredentialsError>(self) {
+            return Some(SIGN_IN);
+        }
+        let known = REMEDIES.iter().find(|(code, _)| chain.contains(code));
+        known.map(|(_, remedy)| *remedy)
+    }
+}
+
+fn is_caused_by<E: Error + 'static>(error: &(dyn Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| (*error).source()).any(|error| error.is::<E>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(code: &str) -> Failure {
+        let source = "what\nAWS said".into();
+        let (operation, code) = ("Query", code.to_owned());
+        Failure::Store(StoreError::Refused {
+            operation,
+            code,
+            source,
+        })
+    }
+
+    #[test]
+    fn a_failure_is_one_line_with_its_causes_and_its_remedy() {
+        let line = refused("ResourceNotFoundException").line();
+        let expected = "the table could not be used: Query: refused by DynamoDB (ResourceNotFoundException): what AWS said \
+             (is it the table's right name, and the right account and region?)";
+        assert_eq!(line, expected);
+        assert!(
+            refused("ExpiredTokenException")
+                .line()
+                .contains("aws sso login")
+        );
+        assert!(
+            refused("AccessDeniedException")
+                .line()
+                .contains("dynamodb:GetItem")
+        );
+        assert!(
+            refused("Other").line().ends_with("what AWS said"),
+            "no remedy is made up"
+        );
+    }
+
+    #[test]
+    fn who_is_not_signed_in_is_told_how() {
+        let source = Box::new(CredentialsError::not_loaded("no profile"));
+        let failure = Failure::Stack {
+            stack: "LifoQueue-dev".to_owned(),
+            region: "eu-central-1".to_owned(),
+            source,
+        };
+        assert!(
+            failure.line().contains("aws sso login"),
+            "{}",
+            failure.line()
+        );
+    }
+
+    #[test]
+    fn a_missing_stack_is_told_with_its_region() {
+        let failure = Failure::NoStack {
+            stack: "LifoQueue-dev".to_owned(),
+            region: "eu-central-1".to_owned(),
+        };
+        let line = failure.line();
+        assert!(
+            line.starts_with("there is no stack LifoQueue-dev in eu-central-1 (is it deployed")
+        );
+    }
+}

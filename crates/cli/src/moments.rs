@@ -1,0 +1,94 @@
+//! Times, for people and for programs.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use lifo_queue::time::Millis;
+
+/// The longest duration that is taken from the command line: a year says "for good" as well as
+/// any longer one.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// The last millisecond that RFC 3339 can say.
+const LAST: i64 = 253_402_300_799_999;
+
+/// A moment to the millisecond, as RFC 3339 has it. Beyond the years 1970 to 9999, which only a
+/// foreign writer's number can be, the number itself.
+pub(crate) fn exact(at: Millis) -> String {
+    let since_epoch = u64::try_from(at.0).ok().filter(|_| at.0 <= LAST);
+    match since_epoch.and_then(|ms| UNIX_EPOCH.checked_add(Duration::from_millis(ms))) {
+        Some(time) => humantime::format_rfc3339_millis(time).to_string(),
+        None => format!("{} ms since 1970", at.0),
+    }
+}
+
+/// A duration for people: in whole seconds from a second on, in milliseconds below.
+pub(crate) fn rough(duration: Duration) -> String {
+    let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let rounded = match millis {
+        0..1_000 => Duration::from_millis(millis),
+        _ => Duration::from_secs(millis / 1_000),
+    };
+    humantime::format_duration(rounded).to_string()
+}
+
+/// How long until a moment, or since it: "in 5m" or "5m ago".
+pub(crate) fn relative(at: Millis, now: Millis) -> String {
+    match at > now {
+        true => format!("in {}", rough(at.since(now))),
+        false => format!("{} ago", rough(now.since(at))),
+    }
+}
+
+/// Reads a duration such as `30m` or `1h 30m`: at least a second, at most about a year.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text)
+        .map_err(|error| format!("{error}; write for example 90s, 30m or 2h"))?;
+    match duration {
+        short if short < Duration::from_secs(1) => Err("it must be at least 1s".to_owned()),
+        long if long > LONGEST => Err("it must be at most a year (366days)".to_owned()),
+        duration => Ok(duration),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_exact_and_one_beyond_the_calendar_is_its_number() {
+        assert_eq!(exact(Millis(1_800_000_000_007)), "2027-01-15T08:00:00.007Z");
+        assert_eq!(exact(Millis(LAST)), "9999-12-31T23:59:59.999Z");
+        for beyond in [-1, LAST + 1, i64::MAX, i64::MIN] {
+            assert_eq!(exact(Millis(beyond)), format!("{beyond} ms since 1970"));
+        }
+    }
+
+    #[test]
+    fn a_duration_is_rounded_for_people() {
+        assert_eq!(rough(Duration::ZERO), "0s");
+        assert_eq!(rough(Duration::from_micros(250_900)), "250ms");
+        assert_eq!(rough(Duration::from_millis(3_723_900)), "1h 2m 3s");
+        assert!(!rough(Duration::MAX).is_empty());
+        assert_eq!(relative(Millis(61_500), Millis(500)), "in 1m 1s");
+        assert_eq!(relative(Millis(500), Millis(1_500)), "1s ago");
+        assert_eq!(relative(Millis(500), Millis(500)), "0s ago");
+    }
+
+    #[test]
+    fn durations_are_read_within_bounds() {
+        assert_eq!(parse_duration("30m"), Ok(Duration::from_secs(1_800)));
+        assert_eq!(parse_duration("1h 30m"), Ok(Duration::from_secs(5_400)));
+        for (text, why) in [
+            ("", "write for example"),
+            ("30", "write for example"),
+            ("a while", "write for example"),
+            ("0s", "at least 1s"),
+            ("999ms", "at least 1s"),
+            ("2years", "at most a year"),
+            ("99999999999999999999h", "write for example"),
+        ] {
+            let refused = parse_duration(text).unwrap_err();
+            assert!(refused.contains(why), "{text}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a verb did, as it is printed: for people or for programs.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use comfy_table::{Table, presets};
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// How a report is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Table,
+    /// For programs: one JSON object
+    Json,
+}
+
+/// What a verb did.
+pub(crate) trait Report: std::fmt::Debug {
+    /// How the command ends.
+    fn exit(&self) -> Exit;
+    /// For people.
+    fn text(&self) -> String;
+    /// For programs: an object.
+    fn json(&self) -> Value;
+}
+
+/// How the command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Exit {
+    /// 0: all that was asked for is done.
+    Done,
+    /// 1: some of it was not done, because of how things stand.
+    NotAll,
+    /// 2: an error.
+    Failed,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(match exit {
+            Exit::Done => 0,
+            Exit::NotAll => 1,
+            Exit::Failed => 2,
+        })
+    }
+}
+
+/// Prints a report on standard output.
+///
+/// # Errors
+/// [`Failure::Terminal`]: it could not be written. Who reads only its beginning is no error.
+pub(crate) fn print(report: &dyn Report, format: Format) -> Result<Exit, Failure> {
+    let text = match format {
+        Format::Table => report.text(),
+        Format::Json => format!("{:#}", report.json()),
+    };
+    match writeln!(io::stdout(), "{text}") {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Terminal(error)),
+        Ok(()) | Err(_) => Ok(report.exit()),
+    }
+}
+
+/// Rows of two cells, one below the other, each on one line.
+pub(crate) fn two_columns<L: Into<String>, R: Into<String>>(
+    rows: impl IntoIterator<Item = (L, R)>,
+) -> String {
+    let mut table = Table::new();
+    *table.style_mut() = presets::NOTHING;
+    for (left, right) in rows {
+        table.add_row([on_one_line(left.into()), on_one_line(right.into())]);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table.trim_fmt()
+}
+
+/// A foreign writer's text may hold line breaks and other control characters.
+fn on_one_line(text: String) -> String {
+    match text.contains(char::is_control) {
+        true => text.replace(char::is_control, " "),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_columns_each_on_one_line() {
+        let text = two_columns([("paused", "no\nand \u{1b}[1m no"), ("x", "y")]);
+        assert_eq!(text, "paused  no and  [1m no\nx       y");
+    }
+}

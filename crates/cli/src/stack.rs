@@ -1,0 +1,129 @@
+//! A deployed stack's outputs: where a queue's table and topic are.
+
+use aws_config::SdkConfig;
+use aws_sdk_cloudformation::Client;
+use aws_sdk_cloudformation::error::ProvideErrorMetadata;
+use aws_sdk_cloudformation::types::Output;
+
+use crate::failure::Failure;
+
+/// What stands before the environment in a stack's name.
+const PREFIX: &str = "LifoQueue-";
+
+const QUEUE_TABLE_NAME: &str = "QueueTableName";
+const PROCESS_TASKS_TOPIC_ARN: &str = "ProcessTasksTopicArn";
+
+/// Where a queue is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// What an operator calls it.
+    pub(crate) name: String,
+    pub(crate) table: String,
+    pub(crate) process_tasks_topic: String,
+}
+
+/// The place of an environment's queue, by its stack's outputs
+/// (<https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html>).
+///
+/// # Errors
+/// [`Failure`]: no such stack here, no answer, or a stack that is none of ours.
+pub(crate) async fn find(env: &str, aws: &SdkConfig) -> Result<Place, Failure> {
+    let stack = format!("{PREFIX}{env}");
+    let region = aws.region().map(ToString::to_string).unwrap_or_default();
+    let described = Client::new(aws)
+        .describe_stacks()
+        .stack_name(&stack)
+        .send()
+        .await;
+    let stacks = match described {
+        Ok(described) => described.stacks.unwrap_or_default(),
+        // DescribeStacks has no error of its own for it.
+        Err(error)
+            if error.code() == Some("ValidationError")
+                && error
+                    .message()
+                    .is_some_and(|m| m.contains("does not exist")) =>
+        {
+            return Err(Failure::NoStack { stack, region });
+        }
+        Err(error) => {
+            let source = Box::new(error);
+            return Err(Failure::Stack {
+                stack,
+                region,
+                source,
+            });
+        }
+    };
+    match stacks.into_iter().next() {
+        Some(found) => place(stack, &found.outputs.unwrap_or_default()),
+        None => Err(Failure::NoStack { stack, region }),
+    }
+}
+
+fn place(stack: String, outputs: &[Output]) -> Result<Place, Failure> {
+    let value = |output: &'static str| {
+        outputs
+            .iter()
+            .find(|there| there.output_key() == Some(output))
+            .and_then(Output::output_value)
+            .map(str::to_owned)
+            .ok_or_else(|| Failure::NoOutput {
+                stack: stack.clone(),
+                output,
+            })
+    };
+    Ok(Place {
+        table: value(QUEUE_TABLE_NAME)?,
+        process_tasks_topic: value(PROCESS_TASKS_TOPIC_ARN)?,
+        name: stack,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(key: &str, value: &str) -> Output {
+        Output::builder()
+            .output_key(key)
+            .output_value(value)
+            .build()
+    }
+
+    #[test]
+    fn a_queue_is_where_its_stacks_outputs_say() {
+        let outputs = [
+            output("TriggerTopicArn", "arn:1"),
+            output(QUEUE_TABLE_NAME, "table"),
+            output(PROCESS_TASKS_TOPIC_ARN, "arn:2"),
+        ];
+        let expected = Place {
+            name: "LifoQueue-dev".to_owned(),
+            table: "table".to_owned(),
+            process_tasks_topic: "arn:2".to_owned(),
+        };
+        assert_eq!(
+            place("LifoQueue-dev".to_owned(), &outputs).unwrap(),
+            expected
+        );
+        let missing = place("LifoQueue-dev".to_owned(), &outputs[..2]).unwrap_err();
+        assert!(matches!(
+            missing,
+            Failure::NoOutput {
+                output: PROCESS_TASKS_TOPIC_ARN,
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn the_outputs_are_those_that_the_stack_promises() {
+        let contract = include_str!("../../../tests/contract.json");
+        let contract: serde_json::Value = serde_json::from_str(contract).unwrap();
+        let promised = contract["outputs"].as_array().unwrap();
+        for output in [QUEUE_TABLE_NAME, PROCESS_TASKS_TOPIC_ARN] {
+            assert!(promised.contains(&output.into()), "{output}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `freshq cancel`: removes tasks that wait.
+
+use async_trait::async_trait;
+use clap::Args;
+use lifo_queue::store::Cancelled;
+use lifo_queue::task::TaskId;
+
+use super::VerbOnQueue;
+use super::task_outcomes::{Outcome, TaskOutcomes};
+use crate::arguments;
+use crate::consent::Person;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::Report;
+
+/// Removes tasks that wait. What runs or is settled stays as it is.
+#[derive(Debug, Args)]
+pub(crate) struct Cancel {
+    /// The tasks to remove
+    #[arg(required = true, value_name = "TASK_ID", value_parser = arguments::task_id)]
+    pub(crate) tasks: Vec<TaskId>,
+}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for Cancel {
+    async fn run(&self, queue: &Queue, _: &mut dyn Person) -> Result<Box<dyn Report>, Failure> {
+        let mut report = TaskOutcomes::new("cancelled");
+        for task in &self.tasks {
+            let outcome = match report.has_failed() {
+                true => Outcome::NotTried,
+                false => match queue.operator.cancel(task).await {
+                    Ok(Cancelled::Done) => Outcome::Done,
+                    Ok(Cancelled::Is(status)) => Outcome::Is(status),
+                    Ok(Cancelled::NotFound) => Outcome::NotFound,
+                    Err(error) => Outcome::unknown(error),
+                },
+            };
+            report.note(task, outcome);
+        }
+        Ok(Box::new(report))
+    }
+}

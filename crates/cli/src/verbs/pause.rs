@@ -1,0 +1,107 @@
+//! `freshq pause`: nobody takes a task for a while.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use lifo_queue::control::Control;
+use lifo_queue::store::Written;
+use lifo_queue::time::Millis;
+use serde_json::{Value, json};
+
+use super::VerbOnQueue;
+use crate::consent::Person;
+use crate::failure::Failure;
+use crate::moments::{exact, parse_duration, rough};
+use crate::queue::Queue;
+use crate::report::{Exit, Report};
+
+/// Nobody takes a task for a while; what runs comes to its end. A longer pause stands.
+#[derive(Debug, Args)]
+pub(crate) struct Pause {
+    /// For how long, for example 30m
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) time: Duration,
+    /// Why, for whoever looks at the queue meanwhile
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) reason: String,
+}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for Pause {
+    async fn run(&self, queue: &Queue, _: &mut dyn Person) -> Result<Box<dyn Report>, Failure> {
+        let earliest = queue.clock.now().plus(self.time);
+        let written = queue.operator.pause(self.time, &self.reason).await?;
+        let latest = queue.clock.now().plus(self.time);
+        // What stands is read back: an operator acts on it, and so do the processors.
+        let control = queue.store.control().await?;
+        // The client may have repeated a write that had won: then the pause refused is our own.
+        let is_ours = |until| written == Written::Done || (earliest..=latest).contains(&until);
+        let outcome = match control.paused_until {
+            None => Outcome::Ended,
+            Some(until) if is_ours(until) => Outcome::Paused,
+            Some(_) => Outcome::LongerStands,
+        };
+        let now = queue.clock.now();
+        Ok(Box::new(Paused {
+            outcome,
+            now,
+            control,
+        }))
+    }
+}
+
+/// Whether the queue is paused as asked.
+#[derive(Debug)]
+struct Paused {
+    outcome: Outcome,
+    now: Millis,
+    control: Control,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Paused,
+    LongerStands,
+    /// Somebody resumed at the same moment.
+    Ended,
+}
+
+impl Report for Paused {
+    fn exit(&self) -> Exit {
+        match self.outcome {
+            Outcome::Paused => Exit::Done,
+            Outcome::LongerStands | Outcome::Ended => Exit::NotAll,
+        }
+    }
+
+    fn text(&self) -> String {
+        let stands = stands(&self.control, self.now).unwrap_or_default();
+        match self.outcome {
+            Outcome::Paused => {
+                format!("paused {stands}\nwhat runs comes to its end; freshq resume ends the pause")
+            }
+            Outcome::LongerStands => format!(
+                "not changed: a longer pause stands, {stands}\nto shorten it, end it first with freshq resume"
+            ),
+            Outcome::Ended => "not paused: somebody resumed at the same moment".to_owned(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "paused": self.outcome == Outcome::Paused,
+            "until": self.control.paused_until.map(exact),
+            "reason": self.control.pause_reason,
+        })
+    }
+}
+
+/// A pause for people: until when, how long still, and why.
+pub(super) fn stands(control: &Control, now: Millis) -> Option<String> {
+    let until = control.paused_until?;
+    let still = rough(until.since(now));
+    let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
+    Some(format!("until {}, {still} still: {reason}", exact(until)))
+}

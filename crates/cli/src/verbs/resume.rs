@@ -1,0 +1,26 @@
+//! `freshq resume`: ends a pause, whoever set it, and wakes.
+
+use async_trait::async_trait;
+use clap::Args;
+
+use super::VerbOnQueue;
+use super::wake::WakeUp;
+use crate::consent::Person;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::Report;
+
+/// Ends a pause, whoever set it, and wakes.
+#[derive(Debug, Args)]
+pub(crate) struct Resume {}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for Resume {
+    async fn run(&self, queue: &Queue, _: &mut dyn Person) -> Result<Box<dyn Report>, Failure> {
+        let wake = queue.operator.resume().await?;
+        Ok(Box::new(WakeUp {
+            resumed: true,
+            wake,
+        }))
+    }
+}

@@ -1,0 +1,183 @@
+//! `freshq status`: a queue as it stands.
+
+use async_trait::async_trait;
+use clap::Args;
+use lifo_queue::control::ProcessorLease;
+use lifo_queue::operate;
+use lifo_queue::time::Millis;
+use serde_json::{Value, json};
+
+use super::{VerbOnQueue, pause};
+use crate::consent::Person;
+use crate::failure::Failure;
+use crate::moments::{exact, relative, rough};
+use crate::queue::Queue;
+use crate::report::{Exit, Report, two_columns};
+
+/// Shows what waits, runs and failed, who processes, and whether it is paused.
+#[derive(Debug, Args)]
+pub(crate) struct Status {}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for Status {
+    async fn run(&self, queue: &Queue, _: &mut dyn Person) -> Result<Box<dyn Report>, Failure> {
+        let status = queue.operator.status().await?;
+        let queue = queue.name.clone();
+        Ok(Box::new(Standing { queue, status }))
+    }
+}
+
+/// A queue as it stands.
+#[derive(Debug)]
+struct Standing {
+    queue: String,
+    status: operate::Status,
+}
+
+impl Standing {
+    fn paused(&self) -> String {
+        let operate::Status { control, now, .. } = &self.status;
+        pause::stands(control, *now)
+            .filter(|_| control.is_paused(*now))
+            .unwrap_or_else(|| "no".to_owned())
+    }
+
+    fn processor(&self) -> String {
+        let now = self.status.now;
+        match &self.status.control.lease {
+            None => "nobody".to_owned(),
+            Some(lease) => format!(
+                "{} {}, {} ({})",
+                holder(lease, now),
+                exact(lease.until),
+                relative(lease.until, now),
+                lease.owner,
+            ),
+        }
+    }
+
+    fn oldest(&self) -> String {
+        match self.status.oldest_pending {
+            None => "-".to_owned(),
+            Some(created) => {
+                let age = rough(self.status.now.since(created));
+                format!("{age}, created {}", exact(created))
+            }
+        }
+    }
+
+    fn notification(&self) -> String {
+        let operate::Status { control, now, .. } = &self.status;
+        match control.notified_until.filter(|until| until > now) {
+            None => "none".to_owned(),
+            Some(until) => {
+                format!(
+                    "holds others back until {}, {}",
+                    exact(until),
+                    relative(until, *now)
+                )
+            }
+        }
+    }
+
+    fn rate(&self) -> String {
+        let now = self.status.now;
+        match self.status.control.rate_full_at {
+            None => "no limit was applied yet".to_owned(),
+            Some(at) if at <= now => "full".to_owned(),
+            Some(at) => format!("full again at {}, {}", exact(at), relative(at, now)),
+        }
+    }
+
+    fn redriven(&self) -> String {
+        let operate::Status { control, now, .. } = &self.status;
+        match control.redriven.filter(|r| r.until.millis() > *now) {
+            None => "none that may wait".to_owned(),
+            Some(redriven) => format!(
+                "oldest created {}, last deadline {}",
+                exact(redriven.oldest),
+                exact(redriven.until.millis()),
+            ),
+        }
+    }
+}
+
+fn holder(lease: &ProcessorLease, now: Millis) -> &'static str {
+    match lease.until > now {
+        true => "active, its lease until",
+        false => "gone without release, its lease ran out",
+    }
+}
+
+impl Report for Standing {
+    fn exit(&self) -> Exit {
+        Exit::Done
+    }
+
+    fn text(&self) -> String {
+        let operate::Status {
+            now,
+            control,
+            pending,
+            taken,
+            failed,
+            ..
+        } = &self.status;
+        two_columns([
+            ("queue", self.queue.clone()),
+            ("as of", exact(*now)),
+            ("paused", self.paused()),
+            ("processor", self.processor()),
+            ("PENDING", pending.to_string()),
+            ("oldest PENDING", self.oldest()),
+            ("TAKEN", taken.to_string()),
+            ("FAILURE", failed.to_string()),
+            ("wake-ups requested", control.requested.to_string()),
+            ("last notification", self.notification()),
+            ("idle turns in a row", control.idle_turns.to_string()),
+            ("busy pauses in a row", control.busy_pauses.to_string()),
+            ("rate limit's bucket", self.rate()),
+            ("redriven tasks", self.redriven()),
+        ])
+    }
+
+    fn json(&self) -> Value {
+        let status = &self.status;
+        let (control, now) = (&status.control, status.now);
+        let paused = control.paused_until.filter(|_| control.is_paused(now));
+        json!({
+            "queue": self.queue,
+            "now": exact(now),
+            "paused": paused.map(|until| json!({
+                "until": exact(until),
+                "remainingMs": until.since(now).as_millis(),
+                "reason": control.pause_reason,
+            })),
+            "processor": control.lease.as_ref().map(|lease| json!({
+                "active": lease.until > now,
+                "leaseUntil": exact(lease.until),
+                "owner": lease.owner,
+                "messageId": lease.message_id,
+            })),
+            "pending": status.pending,
+            "oldestPending": status.oldest_pending.map(|created| json!({
+                "created": exact(created),
+                "ageMs": now.since(created).as_millis(),
+            })),
+            "taken": status.taken,
+            "failed": status.failed,
+            "wakeUpsRequested": control.requested,
+            "notifiedUntil": control.notified_until.map(exact),
+            "idleTurns": control.idle_turns,
+            "busyPauses": control.busy_pauses,
+            "rateFullAt": control.rate_full_at.map(exact),
+            "redriven": control.redriven.map(|redriven| json!({
+                "oldestCreated": exact(redriven.oldest),
+                "lastDeadline": exact(redriven.until.millis()),
+            })),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+use lifo_queue::control::{Control, RedrivenTasks};
+use lifo_queue::depth::Depth;
+use lifo_queue::time::EpochSeconds;
+use uuid::Uuid;
+
+use super::*;
+
+const NOW: Millis = Millis(1_800_000_000_000);
+
+fn at(seconds: i64) -> Millis {
+    Millis(NOW.0 + seconds * 1_000)
+}
+
+fn standing(control: Control) -> Standing {
+    let exactly = |count| Depth { count, exact: true };
+    Standing {
+        queue: "LifoQueue-dev".to_owned(),
+        status: operate::Status {
+            now: NOW,
+            control,
+            pending: Depth {
+                count: 10_000,
+                exact: false,
+            },
+            oldest_pending: Some(at(-3_723)),
+            taken: exactly(10),
+            failed: exactly(3),
+        },
+    }
+}
+
+fn busy() -> Control {
+    Control {
+        requested: 42,
+        lease: Some(ProcessorLease {
+            owner: Uuid::from_u128(7),
+            message_id: "message-1".to_owned(),
+            until: at(18),
+        }),
+        paused_until: Some(at(1_770)),
+        pause_reason: Some("maintenance".to_owned()),
+        notified_until: Some(at(9)),
+        notified_by: Some("batch".to_owned()),
+        idle_turns: 2,
+        busy_pauses: 1,
+        rate_full_at: Some(at(4)),
+        redriven: Some(RedrivenTasks {
+            oldest: at(-7_200),
+            until: EpochSeconds(1_800_003_600),
+        }),
+    }
+}
+
+#[test]
+fn everything_that_is_known_is_shown() {
+    let expected = "\
+queue                 LifoQueue-dev
+as of                 2027-01-15T08:00:00.000Z
+paused                until 2027-01-15T08:29:30.000Z, 29m 30s still: maintenance
+processor             active, its lease until 2027-01-15T08:00:18.000Z, in 18s (00000000-0000-0000-0000-000000000007)
+PENDING               at least 10000
+oldest PENDING        1h 2m 3s, created 2027-01-15T06:57:57.000Z
+TAKEN                 10
+FAILURE               3
+wake-ups requested    42
+last notification     holds others back until 2027-01-15T08:00:09.000Z, in 9s
+idle turns in a row   2
+busy pauses in a row  1
+rate limit's bucket   full again at 2027-01-15T08:00:04.000Z, in 4s
+redriven tasks        oldest created 2027-01-15T06:00:00.000Z, last deadline 2027-01-15T09:00:00.000Z";
+    assert_eq!(standing(busy()).text(), expected);
+}
+
+#[test]
+fn what_is_over_is_not_shown_as_if_it_stood() {
+    let lease = ProcessorLease {
+        owner: Uuid::from_u128(7),
+        message_id: "message-1".to_owned(),
+        until: at(-5),
+    };
+    let over = Control {
+        lease: Some(lease),
+        paused_until: Some(NOW),
+        pause_reason: Some("maintenance".to_owned()),
+        notified_until: Some(NOW),
+        rate_full_at: Some(NOW),
+        redriven: Some(RedrivenTasks {
+            oldest: at(-7_200),
+            until: EpochSeconds(1_800_000_000),
+        }),
+        ..Control::default()
+    };
+    let mut standing = standing(over);
+    standing.status.oldest_pending = None;
+    let text = standing.text();
+    for line in [
+        "paused                no",
+        "processor             gone without release, its lease ran out 2027-01-15T07:59:55.000Z, 5s ago (00000000-0000-0000-0000-000000000007)",
+        "oldest PENDING        -",
+        "last notification     none",
+        "rate limit's bucket   full",
+        "redriven tasks        none that may wait",
+    ] {
+        assert!(
+            text.lines().any(|there| there == line),
+            "{line:?} in\n{text}"
+        );
+    }
+    assert_eq!(standing.json()["paused"], Value::Null);
+    assert_eq!(standing.json()["processor"]["active"], json!(false));
+}
+
+#[test]
+fn programs_get_exact_figures() {
+    let expected = json!({
+        "queue": "LifoQueue-dev",
+        "now": "2027-01-15T08:00:00.000Z",
+        "paused": {
+            "until": "2027-01-15T08:29:30.000Z", "remainingMs": 1_770_000, "reason": "maintenance",
+        },
+        "processor": {
+            "active": true, "leaseUntil": "2027-01-15T08:00:18.000Z",
+            "owner": "00000000-0000-0000-0000-000000000007", "messageId": "message-1",
+        },
+        "pending": { "count": 10_000, "exact": false },
+        "oldestPending": { "created": "2027-01-15T06:57:57.000Z", "ageMs": 3_723_000 },
+        "taken": { "count": 10, "exact": true },
+        "failed": { "count": 3, "exact": true },
+        "wakeUpsRequested": 42,
+        "notifiedUntil": "2027-01-15T08:00:09.000Z",
+        "idleTurns": 2,
+        "busyPauses": 1,
+        "rateFullAt": "2027-01-15T08:00:04.000Z",
+        "redriven": {
+            "oldestCreated": "2027-01-15T06:00:00.000Z", "lastDeadline": "2027-01-15T09:00:00.000Z",
+        },
+    });
+    assert_eq!(standing(busy()).json(), expected);
+}
+
+#[test]
+fn a_queue_that_nobody_used_yet_is_shown_too() {
+    let untouched = standing(Control::default());
+    let text = untouched.text();
+    for line in [
+        "paused                no",
+        "processor             nobody",
+        "wake-ups requested    0",
+        "rate limit's bucket   no limit was applied yet",
+    ] {
+        assert!(
+            text.lines().any(|there| there == line),
+            "{line:?} in\n{text}"
+        );
+    }
+    for key in [
+        "paused",
+        "processor",
+        "notifiedUntil",
+        "rateFullAt",
+        "redriven",
+    ] {
+        assert_eq!(untouched.json()[key], Value::Null, "{key}");
+    }
+    assert_eq!(untouched.exit(), Exit::Done);
+}

@@ -1,0 +1,169 @@
+//! What became of each task that the command line names.
+
+use lifo_queue::task::{TaskId, TaskStatus};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::report::{Exit, Report, two_columns};
+
+/// What became of one task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// As asked.
+    Done,
+    /// In another state, and unchanged.
+    Is(TaskStatus),
+    /// There is no such task.
+    NotFound,
+    /// As asked, but nobody was woken for it; why.
+    NotWoken(String),
+    /// Not known: the table failed; why.
+    Unknown(String),
+    /// Not begun, because the table had failed for another.
+    NotTried,
+}
+
+/// What became of all of them, in the order of the command line.
+#[derive(Debug)]
+pub(super) struct TaskOutcomes {
+    /// What [`Outcome::Done`] is called.
+    done: &'static str,
+    outcomes: Vec<(TaskId, Outcome)>,
+}
+
+impl TaskOutcomes {
+    pub(super) fn new(done: &'static str) -> Self {
+        let outcomes = Vec::new();
+        Self { done, outcomes }
+    }
+
+    /// Notes what became of a task.
+    pub(super) fn note(&mut self, task: &TaskId, outcome: Outcome) {
+        self.outcomes.push((task.clone(), outcome));
+    }
+
+    /// Whether the table failed, so that there is no use in going on.
+    pub(super) fn has_failed(&self) -> bool {
+        let last = self.outcomes.last();
+        last.is_some_and(|(_, outcome)| matches!(outcome, Outcome::Unknown(_) | Outcome::NotTried))
+    }
+}
+
+impl Outcome {
+    /// The table failed in the midst of it.
+    pub(super) fn unknown(failure: impl Into<Failure>) -> Self {
+        Self::Unknown(failure.into().line())
+    }
+
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Done => Exit::Done,
+            Self::Is(_) | Self::NotFound => Exit::NotAll,
+            Self::NotWoken(_) | Self::Unknown(_) | Self::NotTried => Exit::Failed,
+        }
+    }
+
+    fn text(&self, done: &str) -> String {
+        match self {
+            Self::Done => done.to_owned(),
+            Self::Is(status) => format!("not {done}: it is {status}"),
+            Self::NotFound => "not found".to_owned(),
+            Self::NotWoken(why) => format!("{done}, but {why}"),
+            Self::Unknown(why) => format!("perhaps not {done}: {why}"),
+            Self::NotTried => format!("not {done}: not tried after the failure above"),
+        }
+    }
+
+    fn json(&self, done: &str) -> Value {
+        match self {
+            Self::Done => json!({ "outcome": done }),
+            Self::Is(status) => json!({ "outcome": "inAnotherState", "status": status }),
+            Self::NotFound => json!({ "outcome": "notFound" }),
+            Self::NotWoken(why) => json!({ "outcome": done, "notWoken": why }),
+            Self::Unknown(why) => json!({ "outcome": "unknown", "error": why }),
+            Self::NotTried => json!({ "outcome": "notTried" }),
+        }
+    }
+}
+
+impl Report for TaskOutcomes {
+    fn exit(&self) -> Exit {
+        let exits = self.outcomes.iter().map(|(_, outcome)| outcome.exit());
+        exits.max().unwrap_or(Exit::Done)
+    }
+
+    fn text(&self) -> String {
+        let rows = self.outcomes.iter();
+        two_columns(rows.map(|(task, outcome)| (task.as_str(), outcome.text(self.done))))
+    }
+
+    fn json(&self) -> Value {
+        let tasks = self.outcomes.iter().map(|(task, outcome)| {
+            let mut object = outcome.json(self.done);
+            object["taskId"] = json!(task);
+            object
+        });
+        json!({ "tasks": tasks.collect::<Vec<_>>() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> TaskOutcomes {
+        let mut report = TaskOutcomes::new("redriven");
+        for (task, outcome) in [
+            ("a", Outcome::Done),
+            ("longer-id", Outcome::Is(TaskStatus::Success)),
+            ("c", Outcome::NotFound),
+            ("d", Outcome::NotWoken("nobody was woken".into())),
+            ("e", Outcome::Unknown("no answer".into())),
+            ("f", Outcome::NotTried),
+        ] {
+            report.note(&TaskId::from_stored(task), outcome);
+        }
+        report
+    }
+
+    #[test]
+    fn each_task_has_one_line() {
+        let expected = "\
+a          redriven
+longer-id  not redriven: it is SUCCESS
+c          not found
+d          redriven, but nobody was woken
+e          perhaps not redriven: no answer
+f          not redriven: not tried after the failure above";
+        assert_eq!(all().text(), expected);
+    }
+
+    #[test]
+    fn programs_get_the_same_in_fields() {
+        let expected = json!({"tasks": [
+            {"taskId": "a", "outcome": "redriven"},
+            {"taskId": "longer-id", "outcome": "inAnotherState", "status": "SUCCESS"},
+            {"taskId": "c", "outcome": "notFound"},
+            {"taskId": "d", "outcome": "redriven", "notWoken": "nobody was woken"},
+            {"taskId": "e", "outcome": "unknown", "error": "no answer"},
+            {"taskId": "f", "outcome": "notTried"},
+        ]});
+        assert_eq!(all().json(), expected);
+    }
+
+    #[test]
+    fn the_worst_outcome_decides_the_exit_code() {
+        let mut report = TaskOutcomes::new("cancelled");
+        assert_eq!(report.exit(), Exit::Done);
+        for (outcome, exit, failed) in [
+            (Outcome::Done, Exit::Done, false),
+            (Outcome::NotFound, Exit::NotAll, false),
+            (Outcome::Done, Exit::NotAll, false),
+            (Outcome::NotWoken(String::new()), Exit::Failed, false),
+            (Outcome::Unknown(String::new()), Exit::Failed, true),
+        ] {
+            report.note(&TaskId::from_stored("a"), outcome);
+            assert_eq!((report.exit(), report.has_failed()), (exit, failed));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The verbs on the in-memory store, on tokio's paused clock; and one on an embedded DynamoDB.
+
+mod many;
+mod queue;
+mod tasks;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lifo_queue::store::QueueStore;
+use lifo_queue::store::memory::{MemoryStore, Record};
+use lifo_queue::task::{TaskId, TaskStatus, Ttl};
+use lifo_queue::time::{Clock, Millis, TokioClock};
+use local_cloud::topics::Topics;
+
+use super::*;
+use crate::report::Exit;
+
+const NOW: Millis = Millis(1_800_000_000_000);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// Who is asked, and what was asked.
+#[derive(Default)]
+struct Answering {
+    answer: Option<bool>,
+    asked: Vec<String>,
+}
+
+impl Person for Answering {
+    fn agrees(&mut self, question: &str) -> Result<bool, Failure> {
+        self.asked.push(question.to_owned());
+        self.answer.ok_or(Failure::NobodyToAsk)
+    }
+}
+
+struct World {
+    store: Arc<MemoryStore>,
+    topics: Arc<Topics>,
+    clock: Arc<TokioClock>,
+    person: Answering,
+}
+
+impl World {
+    fn start() -> Self {
+        Self {
+            store: Arc::default(),
+            topics: Arc::default(),
+            clock: Arc::new(TokioClock::starting_at(NOW)),
+            person: Answering::default(),
+        }
+    }
+
+    /// A task created so many seconds ago.
+    fn put(&self, id: &str, status: TaskStatus, age: u64) {
+        let created = self.clock.now().minus(Duration::from_secs(age));
+        let record = Record {
+            status,
+            created,
+            ttl: Ttl::Seconds(created.ceil_seconds().plus(24 * HOUR)),
+            expires_at: None,
+            attempts: 3,
+            total_attempts: 3,
+            lease_token: None,
+            lease_until: None,
+            not_before: None,
+            alone: false,
+            last_error: None,
+            payload: None,
+            create_token: None,
+        };
+        self.store.put(TaskId::from_stored(id), record);
+    }
+
+    fn task(&self, id: &str) -> Option<Record> {
+        self.store.record(&TaskId::from_stored(id))
+    }
+
+    fn status(&self, id: &str) -> Option<TaskStatus> {
+        self.task(id).map(|record| record.status)
+    }
+
+    /// Runs a verb on this world's store.
+    async fn run(&mut self, verb: &impl VerbOnQueue) -> Result<Box<dyn Report>, Failure> {
+        self.run_on(self.store.clone(), verb).await
+    }
+
+    /// Runs a verb on another store.
+    async fn run_on(
+        &mut self,
+        store: Arc<dyn QueueStore>,
+        verb: &impl VerbOnQueue,
+    ) -> Result<Box<dyn Report>, Failure> {
+        let (topics, clock) = (self.topics.clone(), self.clock.clone());
+        let queue = Queue::new("LifoQueue-dev".to_owned(), store, topics, clock);
+        verb.run(&queue, &mut self.person).await
+    }
+
+    /// Runs a verb, and expects its first line and its exit code.
+    async fn expect(&mut self, verb: &impl VerbOnQueue, line: &str, exit: Exit) {
+        let report = self.run(verb).await.unwrap();
+        let text = report.text();
+        assert_eq!((text.lines().next(), report.exit()), (Some(line), exit));
+    }
+}
+
+fn ids(ids: &[&str]) -> Vec<TaskId> {
+    ids.iter().copied().map(TaskId::from_stored).collect()
+}

@@ -1,0 +1,139 @@
+//! status, pause, resume, wake.
+
+use lifo_queue::control::Claim;
+use lifo_queue::notify::WakeReason;
+use lifo_queue::operate::OperateError;
+use lifo_queue::store::ControlStore;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::*;
+
+fn pause(time: Duration) -> Pause {
+    let reason = "maintenance".to_owned();
+    Pause { time, reason }
+}
+
+async fn hold(world: &World, seconds: u64) {
+    let now = world.clock.now();
+    let claim = Claim {
+        owner: Uuid::from_u128(7),
+        message_id: "message-1".to_owned(),
+        until: now.plus(Duration::from_secs(seconds)),
+        rate_full_at: None,
+    };
+    world.store.acquire(&claim, now).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn status_counts_what_is_there_and_says_who_processes() {
+    let mut world = World::start();
+    for (n, id) in ["a", "b", "c"].into_iter().enumerate() {
+        world.put(id, TaskStatus::Pending, 60 * (n as u64 + 1));
+    }
+    world.put("d", TaskStatus::Taken, 10);
+    world.put("e", TaskStatus::Failure, 10);
+    world.put("f", TaskStatus::Success, 10);
+    hold(&world, 20).await;
+    world.run(&pause(HOUR)).await.unwrap();
+    let report = world.run(&Status {}).await.unwrap();
+    let json = report.json();
+    let count = |count: u32| json!({ "count": count, "exact": true });
+    assert_eq!(
+        (&json["pending"], &json["taken"], &json["failed"]),
+        (&count(3), &count(1), &count(1))
+    );
+    assert_eq!(json["oldestPending"]["ageMs"], json!(180_000));
+    assert_eq!(json["paused"]["reason"], json!("maintenance"));
+    assert_eq!(json["processor"]["messageId"], json!("message-1"));
+    assert_eq!(report.exit(), Exit::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_stands_until_its_time_and_a_longer_one_stays() {
+    let mut world = World::start();
+    let half = pause(HOUR / 2);
+    let line = "paused until 2027-01-15T08:30:00.000Z, 30m still: maintenance";
+    world.expect(&half, line, Exit::Done).await;
+    assert!(
+        world
+            .store
+            .control()
+            .await
+            .unwrap()
+            .is_paused(NOW.plus(HOUR / 3))
+    );
+    // As when the client repeats a pause whose answer was lost: it is refused, and is our own.
+    world.expect(&half, line, Exit::Done).await;
+    let line = "paused until 2027-01-15T09:00:00.000Z, 1h still: maintenance";
+    world.expect(&pause(HOUR), line, Exit::Done).await;
+    let line =
+        "not changed: a longer pause stands, until 2027-01-15T09:00:00.000Z, 1h still: maintenance";
+    world.expect(&half, line, Exit::NotAll).await;
+    let report = world.run(&half).await.unwrap().json();
+    assert_eq!(
+        report,
+        json!({ "paused": false, "until": "2027-01-15T09:00:00.000Z", "reason": "maintenance" })
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn resume_ends_a_pause_and_wakes() {
+    let mut world = World::start();
+    world.run(&pause(HOUR)).await.unwrap();
+    world
+        .expect(&Resume {}, "resumed: a processor was notified", Exit::Done)
+        .await;
+    assert_eq!(world.store.control().await.unwrap().paused_until, None);
+    let published = world.topics.process_tasks();
+    assert_eq!(published.len(), 1);
+    assert_eq!(published[0].reason, WakeReason::Operator);
+    let again = world.run(&Resume {}).await.unwrap();
+    assert_eq!(
+        again.json(),
+        json!({ "resumed": true, "wake": "alreadyNotified" })
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resume_whose_wake_up_fails_is_an_error_that_says_what_stands() {
+    let mut world = World::start();
+    world.run(&pause(HOUR)).await.unwrap();
+    world.topics.set_broken(true);
+    let failure = world.run(&Resume {}).await.unwrap_err();
+    assert!(
+        matches!(failure, Failure::Operate(OperateError::Wake(_))),
+        "{failure:?}"
+    );
+    let line = failure.line();
+    assert!(
+        line.starts_with("it is done, but nobody was woken for it"),
+        "{line}"
+    );
+    assert!(line.contains("the topic is broken"), "{line}");
+    assert_eq!(world.store.control().await.unwrap().paused_until, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wake_up_says_what_became_of_it() {
+    let mut world = World::start();
+    world
+        .expect(&Wake {}, "a processor was notified", Exit::Done)
+        .await;
+    world
+        .expect(
+            &Wake {},
+            "a processor was notified just before, by another",
+            Exit::Done,
+        )
+        .await;
+    hold(&world, 20).await;
+    let line = "a processor is active, and will look again before it rests";
+    world.expect(&Wake {}, line, Exit::Done).await;
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    world.run(&pause(HOUR)).await.unwrap();
+    let line = "nobody was woken, because the queue is paused";
+    world.expect(&Wake {}, line, Exit::NotAll).await;
+    assert_eq!(world.topics.process_tasks().len(), 1);
+    assert_eq!(world.store.control().await.unwrap().requested, 4);
+}

@@ -1,0 +1,188 @@
+//! redrive and cancel.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use lifo_queue::operate::OperateError;
+use lifo_queue::task::Ttl;
+use local_cloud::faulty::{Fault, FaultyStore};
+use serde_json::json;
+
+use super::*;
+
+fn redrive(tasks: &[&str]) -> Redrive {
+    Redrive {
+        tasks: ids(tasks),
+        all: tasks.is_empty(),
+        yes: false,
+        ttl: 2 * HOUR,
+    }
+}
+
+fn outcomes(report: &dyn Report) -> Vec<String> {
+    let json = report.json();
+    let tasks = json["tasks"].as_array().unwrap().iter();
+    tasks
+        .map(|task| task["outcome"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The world's store, whose `nth` call of a step fails.
+fn failing(world: &World, step: &'static str, nth: u32) -> Arc<dyn QueueStore> {
+    let calls = AtomicU32::new(0);
+    Arc::new(FaultyStore::new(world.store.clone(), move |operation| {
+        let is_it = operation == step && calls.fetch_add(1, Ordering::SeqCst) + 1 == nth;
+        if is_it { Fault::Refused } else { Fault::None }
+    }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_task_is_redriven_and_any_other_is_told_apart() {
+    let mut world = World::start();
+    world.put("failed", TaskStatus::Failure, 60);
+    world.put("done", TaskStatus::Success, 60);
+    let report = world
+        .run(&redrive(&["failed", "done", "nobody"]))
+        .await
+        .unwrap();
+    let expected = "\
+failed  redriven
+done    not redriven: it is SUCCESS
+nobody  not found";
+    assert_eq!(
+        (report.text().as_str(), report.exit()),
+        (expected, Exit::NotAll)
+    );
+    let task = world.task("failed").unwrap();
+    assert_eq!((task.status, task.attempts), (TaskStatus::Pending, 0));
+    assert_eq!(task.ttl, Ttl::Seconds(NOW.ceil_seconds().plus(2 * HOUR)));
+    assert_eq!(world.status("done"), Some(TaskStatus::Success));
+    assert_eq!(world.topics.process_tasks().len(), 1);
+    world.put("failed", TaskStatus::Failure, 60);
+    let report = world.run(&redrive(&["failed"])).await.unwrap();
+    assert_eq!(report.exit(), Exit::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_table_that_fails_ends_the_list_and_each_task_is_accounted_for() {
+    let mut world = World::start();
+    for id in ["a", "b", "c"] {
+        world.put(id, TaskStatus::Failure, 60);
+    }
+    let store = failing(&world, "redrive", 2);
+    let report = world
+        .run_on(store, &redrive(&["a", "b", "c"]))
+        .await
+        .unwrap();
+    assert_eq!(outcomes(&*report), ["redriven", "unknown", "notTried"]);
+    assert_eq!(report.exit(), Exit::Failed);
+    let text = report.text();
+    assert!(
+        text.contains("b  perhaps not redriven: the table could not be used: redrive: no answer"),
+        "{text}"
+    );
+    assert_eq!(world.status("c"), Some(TaskStatus::Failure));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_redriven_task_that_nobody_was_woken_for_stays_redriven() {
+    let mut world = World::start();
+    world.put("a", TaskStatus::Failure, 60);
+    world.put("b", TaskStatus::Failure, 60);
+    world.topics.set_broken(true);
+    let report = world.run(&redrive(&["a", "b"])).await.unwrap();
+    assert_eq!(report.exit(), Exit::Failed);
+    let json = report.json();
+    assert_eq!(json["tasks"][0]["outcome"], json!("redriven"));
+    let why = json["tasks"][0]["notWoken"].as_str().unwrap();
+    assert!(why.contains("the topic is broken"), "{why}");
+    let both = [world.status("a"), world.status("b")];
+    assert_eq!(both, [Some(TaskStatus::Pending); 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn redriving_all_asks_first() {
+    let mut world = World::start();
+    world.expect(&redrive(&[]), "redriven: 0", Exit::Done).await;
+    assert!(world.person.asked.is_empty(), "nothing to ask about");
+    for id in ["a", "b", "c"] {
+        world.put(id, TaskStatus::Failure, 60);
+    }
+    let failure = world.run(&redrive(&[])).await.unwrap_err();
+    assert!(matches!(failure, Failure::NobodyToAsk), "{failure:?}");
+    world.person.answer = Some(false);
+    world
+        .expect(&redrive(&[]), "nothing was redriven", Exit::NotAll)
+        .await;
+    assert_eq!(world.status("a"), Some(TaskStatus::Failure));
+    world.person.answer = Some(true);
+    let line = "redriven: 3; a processor was notified";
+    world.expect(&redrive(&[]), line, Exit::Done).await;
+    let question = "Run 3 failed tasks of LifoQueue-dev again, with a new deadline 2h ahead?";
+    assert_eq!(world.person.asked, [question; 3]);
+    assert_eq!(world.topics.process_tasks().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_yes_beforehand_is_not_asked_for() {
+    let mut world = World::start();
+    world.put("a", TaskStatus::Failure, 60);
+    let yes = Redrive {
+        yes: true,
+        ..redrive(&[])
+    };
+    let report = world.run(&yes).await.unwrap();
+    assert_eq!(
+        report.json(),
+        json!({ "redriven": 1, "lost": 0, "wake": "published" })
+    );
+    assert!(world.person.asked.is_empty());
+    world.put("a", TaskStatus::Failure, 60);
+    world.topics.set_broken(true);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let failure = world.run(&yes).await.unwrap_err();
+    assert!(
+        matches!(failure, Failure::Operate(OperateError::Wake(_))),
+        "{failure:?}"
+    );
+    assert_eq!(world.status("a"), Some(TaskStatus::Pending));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiting_task_is_cancelled_and_any_other_is_told_apart() {
+    let mut world = World::start();
+    world.put("waits", TaskStatus::Pending, 60);
+    world.put("runs", TaskStatus::Taken, 60);
+    let cancel = |tasks| Cancel { tasks: ids(tasks) };
+    let report = world
+        .run(&cancel(&["waits", "runs", "nobody"]))
+        .await
+        .unwrap();
+    let expected = "\
+waits   cancelled
+runs    not cancelled: it is TAKEN
+nobody  not found";
+    assert_eq!(
+        (report.text().as_str(), report.exit()),
+        (expected, Exit::NotAll)
+    );
+    assert_eq!(
+        (world.status("waits"), world.status("runs")),
+        (None, Some(TaskStatus::Taken))
+    );
+    world.put("waits", TaskStatus::Pending, 60);
+    assert_eq!(
+        world.run(&cancel(&["waits"])).await.unwrap().exit(),
+        Exit::Done
+    );
+    let store = failing(&world, "cancel", 1);
+    let report = world
+        .run_on(store, &cancel(&["runs", "waits"]))
+        .await
+        .unwrap();
+    assert_eq!(outcomes(&*report), ["unknown", "notTried"]);
+    assert_eq!(report.exit(), Exit::Failed);
+    assert!(
+        world.topics.process_tasks().is_empty(),
+        "cancelling wakes nobody"
+    );
+}

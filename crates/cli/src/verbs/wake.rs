@@ -1,0 +1,77 @@
+//! `freshq wake`: wakes a processor.
+
+use async_trait::async_trait;
+use clap::Args;
+use lifo_queue::wake;
+use serde_json::{Value, json};
+
+use super::VerbOnQueue;
+use crate::consent::Person;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::{Exit, Report};
+
+/// Wakes a processor, unless one is active or the queue is paused.
+#[derive(Debug, Args)]
+pub(crate) struct Wake {}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for Wake {
+    async fn run(&self, queue: &Queue, _: &mut dyn Person) -> Result<Box<dyn Report>, Failure> {
+        let wake = queue.operator.wake().await?;
+        Ok(Box::new(WakeUp {
+            resumed: false,
+            wake,
+        }))
+    }
+}
+
+/// What became of a wake-up, and whether a pause was ended first.
+#[derive(Debug)]
+pub(super) struct WakeUp {
+    pub(super) resumed: bool,
+    pub(super) wake: wake::Wake,
+}
+
+impl Report for WakeUp {
+    fn exit(&self) -> Exit {
+        match self.wake {
+            wake::Wake::Paused => Exit::NotAll,
+            _ => Exit::Done,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self.resumed {
+            true => format!("resumed: {}", text(self.wake)),
+            false => text(self.wake).to_owned(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self.resumed {
+            true => json!({ "resumed": true, "wake": name(self.wake) }),
+            false => json!({ "wake": name(self.wake) }),
+        }
+    }
+}
+
+/// What became of a wake-up, for people.
+pub(super) fn text(wake: wake::Wake) -> &'static str {
+    match wake {
+        wake::Wake::Published => "a processor was notified",
+        wake::Wake::AlreadyAwake => "a processor is active, and will look again before it rests",
+        wake::Wake::AlreadyNotified => "a processor was notified just before, by another",
+        wake::Wake::Paused => "nobody was woken, because the queue is paused",
+    }
+}
+
+/// What became of a wake-up, for programs.
+pub(super) fn name(wake: wake::Wake) -> &'static str {
+    match wake {
+        wake::Wake::Published => "published",
+        wake::Wake::AlreadyAwake => "alreadyAwake",
+        wake::Wake::AlreadyNotified => "alreadyNotified",
+        wake::Wake::Paused => "paused",
+    }
+}

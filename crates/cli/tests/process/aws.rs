@@ -1,0 +1,109 @@
+//! What CloudFormation and SNS answer, as far as the command asks them.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::post;
+use percent_encoding::percent_decode_str;
+
+type Fields = BTreeMap<String, String>;
+
+/// Both services on the loopback interface; they end with the test's runtime.
+pub(crate) struct Aws {
+    address: SocketAddr,
+    state: Arc<Services>,
+}
+
+#[derive(Default)]
+struct Services {
+    /// Stacks, each with its queue's table; without a table, without outputs.
+    stacks: Mutex<Fields>,
+    /// The topics that were published on.
+    published: Mutex<Vec<String>>,
+}
+
+impl Aws {
+    pub(crate) async fn start() -> Self {
+        let state = Arc::<Services>::default();
+        let routes = Router::new()
+            .route("/", post(answer))
+            .with_state(state.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, routes).await });
+        Self { address, state }
+    }
+
+    pub(crate) fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn deploy(&self, stack: &str, table: &str) {
+        let mut stacks = self.state.stacks.lock().unwrap();
+        stacks.insert(stack.to_owned(), table.to_owned());
+    }
+
+    pub(crate) fn published(&self) -> Vec<String> {
+        self.state.published.lock().unwrap().clone()
+    }
+}
+
+/// The query protocol of both: a form with the action's name and its fields.
+fn fields(form: &str) -> Fields {
+    let decoded = |text| percent_decode_str(text).decode_utf8().unwrap().into_owned();
+    let pairs = form.split('&').filter_map(|pair| pair.split_once('='));
+    pairs
+        .map(|(name, value)| (decoded(name), decoded(value)))
+        .collect()
+}
+
+async fn answer(State(services): State<Arc<Services>>, form: String) -> (StatusCode, String) {
+    let asked = fields(&form);
+    match asked["Action"].as_str() {
+        "DescribeStacks" => services.describe(&asked["StackName"]),
+        "Publish" => {
+            services
+                .published
+                .lock()
+                .unwrap()
+                .push(asked["TopicArn"].clone());
+            let body = "<PublishResponse><PublishResult><MessageId>1</MessageId></PublishResult></PublishResponse>";
+            (StatusCode::OK, body.to_owned())
+        }
+        other => (StatusCode::NOT_IMPLEMENTED, other.to_owned()),
+    }
+}
+
+impl Services {
+    fn describe(&self, stack: &str) -> (StatusCode, String) {
+        let Some(table) = self.stacks.lock().unwrap().get(stack).cloned() else {
+            let error = format!(
+                "<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code>\
+                 <Message>Stack with id {stack} does not exist</Message></Error>\
+                 <RequestId>1</RequestId></ErrorResponse>"
+            );
+            return (StatusCode::BAD_REQUEST, error);
+        };
+        let member = |key: &str, value: &str| {
+            format!(
+                "<member><OutputKey>{key}</OutputKey><OutputValue>{value}</OutputValue></member>"
+            )
+        };
+        let topic = "arn:aws:sns:us-east-1:000000000000:process";
+        let outputs = match table.as_str() {
+            "" => String::new(),
+            table => member("QueueTableName", table) + &member("ProcessTasksTopicArn", topic),
+        };
+        let body = format!(
+            "<DescribeStacksResponse><DescribeStacksResult><Stacks><member>\
+             <StackName>{stack}</StackName><CreationTime>2027-01-15T08:00:00Z</CreationTime>\
+             <StackStatus>CREATE_COMPLETE</StackStatus><Outputs>{outputs}</Outputs>\
+             </member></Stacks></DescribeStacksResult></DescribeStacksResponse>"
+        );
+        (StatusCode::OK, body)
+    }
+}

@@ -1,0 +1,170 @@
+//! The command itself, as a process: an embedded DynamoDB behind the real clients, and a small
+//! server that answers for CloudFormation and SNS.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod aws;
+
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use lifo_queue::schema;
+use lifo_queue::time::{Clock, SystemClock};
+use local_cloud::dynamodb::{EmbeddedDynamo, TABLE};
+use serde_json::Value;
+
+use crate::aws::Aws;
+
+/// One run of the command against these services.
+struct Run<'a> {
+    dynamodb: &'a EmbeddedDynamo,
+    aws: &'a Aws,
+    credentials: bool,
+}
+
+impl Run<'_> {
+    /// Standard input is empty, as in a script.
+    fn freshq(&self, line: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_freshq"));
+        command
+            .args(line.split_whitespace())
+            .stdin(Stdio::null())
+            .env_clear()
+            .env("AWS_REGION", "us-east-1")
+            .env("AWS_EC2_METADATA_DISABLED", "true")
+            .env("AWS_CONFIG_FILE", "/dev/null")
+            .env("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+            .env("AWS_ENDPOINT_URL", self.aws.endpoint())
+            .env(
+                "AWS_ENDPOINT_URL_DYNAMODB",
+                format!("http://{}", self.dynamodb.address),
+            );
+        if self.credentials {
+            command
+                .env("AWS_ACCESS_KEY_ID", "local")
+                .env("AWS_SECRET_ACCESS_KEY", "local");
+        }
+        command.output().unwrap()
+    }
+}
+
+/// One task that failed.
+async fn put_failed(client: &Client) {
+    let deadline = SystemClock
+        .now()
+        .ceil_seconds()
+        .plus(Duration::from_secs(3_600));
+    let put = client
+        .put_item()
+        .table_name(TABLE)
+        .item(schema::TASK_ID, AttributeValue::S("a".to_owned()))
+        .item(schema::TASK_STATUS, AttributeValue::S("FAILURE".to_owned()))
+        .item(
+            schema::TASK_CREATED,
+            AttributeValue::N("1800000000000".to_owned()),
+        )
+        .item(schema::TTL, AttributeValue::N(deadline.0.to_string()));
+    put.send().await.unwrap();
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn failed(output: &Output) -> String {
+    assert_eq!(
+        (code(output), stdout(output).as_str()),
+        (2, ""),
+        "{}",
+        stderr(output)
+    );
+    let line = stderr(output);
+    assert!(
+        line.starts_with("freshq: ") && line.trim_end().lines().count() == 1,
+        "{line}"
+    );
+    line
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_is_found_by_its_environment_paused_and_resumed() {
+    let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
+    aws.deploy("LifoQueue-dev", TABLE);
+    let run = Run {
+        dynamodb: &dynamodb,
+        aws: &aws,
+        credentials: true,
+    };
+    let paused = run.freshq("pause --env dev --for 30m --reason maintenance");
+    assert_eq!(code(&paused), 0, "{}", stderr(&paused));
+    assert!(
+        stdout(&paused).starts_with("paused until 20"),
+        "{}",
+        stdout(&paused)
+    );
+    let shorter = run.freshq("pause --env dev --for 10m --reason other");
+    assert_eq!(code(&shorter), 1);
+    assert!(stdout(&shorter).contains("a longer pause stands"));
+    let status = run.freshq("status --env dev --output json");
+    let status: Value = serde_json::from_str(&stdout(&status)).unwrap();
+    assert_eq!(status["queue"], "LifoQueue-dev");
+    assert_eq!(status["paused"]["reason"], "maintenance");
+    assert_eq!(code(&run.freshq("wake --env dev")), 1, "it is paused");
+    assert!(aws.published().is_empty());
+    let resumed = run.freshq("resume --env dev");
+    assert_eq!(
+        stdout(&resumed),
+        "resumed: a processor was notified\n",
+        "{}",
+        stderr(&resumed)
+    );
+    assert_eq!(
+        aws.published(),
+        ["arn:aws:sns:us-east-1:000000000000:process"]
+    );
+    let named = format!("status --table {TABLE} --process-tasks-topic arn:aws:sns:us-east-1:0:t");
+    let status = run.freshq(&named);
+    assert!(
+        stdout(&status).contains("paused                no\n"),
+        "{}",
+        stdout(&status)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_wrong_is_one_line_with_a_remedy_and_exit_code_2() {
+    let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
+    let mut run = Run {
+        dynamodb: &dynamodb,
+        aws: &aws,
+        credentials: true,
+    };
+    let line = failed(&run.freshq("status --env staging"));
+    assert!(
+        line.contains("there is no stack LifoQueue-staging in us-east-1 (is it deployed"),
+        "{line}"
+    );
+    aws.deploy("LifoQueue-dev", "no-such-table");
+    let line = failed(&run.freshq("status --env dev"));
+    assert!(line.contains("ResourceNotFoundException"), "{line}");
+    assert!(line.contains("is it the table's right name"), "{line}");
+    aws.deploy("LifoQueue-dev", "");
+    let line = failed(&run.freshq("status --env dev"));
+    assert!(line.contains("no output QueueTableName"), "{line}");
+    aws.deploy("LifoQueue-dev", TABLE);
+    put_failed(&dynamodb.client).await;
+    let line = failed(&run.freshq("redrive --all --env dev"));
+    assert!(line.contains("say --yes"), "{line}");
+    run.credentials = false;
+    let line = failed(&run.freshq("status --env dev"));
+    assert!(line.contains("aws sso login"), "{line}");
+}
