@@ -121,6 +121,49 @@ destroy: setup ## delete ENV's stack from AWS; says first how to remove what is 
 	@$(BIN)/python -m local leftovers --stack $(STACK)
 	cdk destroy --app cdk.out $(STACK)
 
+# ---- operate a queue ----
+
+# Built with the features of the whole workspace, so that what the functions' builds compiled serves here.
+FRESHQ = target/$(HOST)/debug/freshq
+# With LOCAL=1 on the local AWS that local-up started, otherwise on the account you are signed in to.
+OPERATE = @$(MAKE) --no-print-directory build-freshq >/dev/null; \
+	if [ -n "$${LOCAL:-}" ]; then \
+	  test "$(ENV)" = dev -a -f .local/env || { echo "LOCAL=1 is for ENV=dev, on the local AWS. Start it with: make local-up" >&2; exit 2; }; \
+	  . .local/env; \
+	fi; \
+	set -f; $(FRESHQ)
+
+.PHONY: build-freshq
+build-freshq: ## build the operators' command, freshq
+	@command -v cargo >/dev/null || { echo "missing: Rust. Install it with rustup; rust-toolchain.toml names the version." >&2; exit 2; }
+	@test -x $(FRESHQ) || echo "building freshq; the first time this takes some minutes" >&2
+	@cargo build --locked --quiet --workspace --bin freshq --target $(HOST)
+	@echo "$(FRESHQ)"
+
+.PHONY: status
+status: ## show ENV's queue: what waits, runs and failed, who processes, a pause (here and below, LOCAL=1: local-up's queue)
+	$(OPERATE) status --env $(ENV)
+
+.PHONY: pause
+pause: ## let nobody take a task of ENV's queue: FOR=30m REASON="why"
+	$(OPERATE) pause --env $(ENV) $${FOR:+--for "$$FOR"} $${REASON:+--reason "$$REASON"}
+
+.PHONY: resume
+resume: ## end a pause of ENV's queue, and wake it
+	$(OPERATE) resume --env $(ENV)
+
+.PHONY: redrive
+redrive: ## run failed tasks of ENV's queue again: TASK="<id> …" or ALL=1, and TTL=1h
+	$(OPERATE) redrive --env $(ENV) $${TTL:+--ttl "$$TTL"} $(if $(filter 1,$(ALL)),--all) -- $${TASK:-}
+
+.PHONY: cancel
+cancel: ## remove waiting tasks of ENV's queue: TASK="<id> …"
+	$(OPERATE) cancel --env $(ENV) -- $${TASK:-}
+
+.PHONY: wake
+wake: ## wake ENV's queue, unless it is awake or paused
+	$(OPERATE) wake --env $(ENV)
+
 # ---- checks ----
 
 .PHONY: test
@@ -140,7 +183,7 @@ test-python: setup e2e
 	$(BIN)/python -m pytest tests/local
 
 .PHONY: e2e
-e2e: synth-local ## run the end-to-end tests against the template, deployed to a local AWS
+e2e: synth-local build-freshq ## run the end-to-end tests against the template, deployed to a local AWS
 	$(BIN)/python -m pytest tests/e2e
 
 .PHONY: lint

@@ -1,0 +1,190 @@
+"""The operators' command, freshq, on the deployed template."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from expectations import number, takes, wait_for, wait_until_idle
+
+from local.emulator import local_environment
+from local.history import History
+from local.paths import PROJECT
+from local.queue import DeployedQueue, now_ms, wait_until
+
+#: Sooner than any sweep that did not happen to come at this moment.
+AT_ONCE_SECONDS = 10
+BUILD_SECONDS = 1200
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def make(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        ["make", "--silent", "--no-print-directory", *arguments],
+        cwd=PROJECT,
+        env=environment or dict(os.environ),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=BUILD_SECONDS,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def command() -> str:
+    """The built command's path, which its target prints last."""
+    built = make("build-freshq")
+    assert built.returncode == 0, built.stderr
+    return str(PROJECT / built.stdout.split()[-1])
+
+
+@pytest.fixture
+def freshq(queue: DeployedQueue, command: str) -> Iterator[Run]:
+    """Run a verb on the deployed queue, as in a script; no pause outlasts the test."""
+    environment = local_environment(queue.endpoint)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        line = [command, *arguments]
+        if "--env" not in arguments:
+            line += ["--env", "dev"]
+        return subprocess.run(
+            line,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    yield run
+    run("resume")
+
+
+def expect(run: Run, code: int, *arguments: str) -> str:
+    """Run a verb and expect this exit code; returns what it printed."""
+    finished = run(*arguments)
+    assert finished.returncode == code, (finished.stdout, finished.stderr)
+    return finished.stdout
+
+
+def status(run: Run) -> dict[str, Any]:
+    return json.loads(expect(run, 0, "status", "--output", "json"))
+
+
+def create(queue: DeployedQueue, count: int) -> list[str]:
+    answer = queue.create([{"payload": {"number": n}} for n in range(count)])
+    assert answer["failed"] == []
+    return [created["taskId"] for created in answer["created"]]
+
+
+def test_a_pause_holds_new_tasks_back_and_resume_runs_them_at_once(
+    queue: DeployedQueue, freshq: Run
+) -> None:
+    wait_until_idle(queue)
+    assert "maintenance" in expect(freshq, 0, "pause", "--for", "10m", "--reason", "maintenance")
+    began = now_ms()
+    ids = create(queue, 5)
+    wait_until(lambda: queue.invocations("trigger", began) > 0, 20, "the trigger")
+    time.sleep(3)
+    assert [queue.status(task) for task in ids] == ["PENDING"] * 5
+
+    now = status(freshq)
+    assert now["queue"] == "LifoQueue-dev"
+    assert now["paused"]["reason"] == "maintenance"
+    assert 500_000 < now["paused"]["remainingMs"] <= 600_000
+    assert now["pending"] == {"count": 5, "exact": True}
+    assert 3_000 <= now["oldestPending"]["ageMs"] < 60_000
+    assert now["processor"] is None
+    assert now["wakeUpsRequested"] >= 1
+    shorter = expect(freshq, 1, "pause", "--for", "1m", "--reason", "shorter")
+    assert "a longer pause stands" in shorter
+    assert "the queue is paused" in expect(freshq, 1, "wake")
+    assert [queue.status(task) for task in ids] == ["PENDING"] * 5
+
+    resumed = now_ms()
+    assert expect(freshq, 0, "resume") == "resumed: a processor was notified\n"
+    wait_until(
+        lambda: any(queue.status(task) != "PENDING" for task in ids), AT_ONCE_SECONDS, "a start"
+    )
+    print(f"the first task started {now_ms() - resumed} ms after resume")
+    wait_for(queue, ids)
+    assert status(freshq)["paused"] is None
+
+
+def test_a_task_that_failed_is_redriven_and_succeeds(
+    queue: DeployedQueue, freshq: Run, history: History
+) -> None:
+    wait_until_idle(queue)
+    before = queue.set_environment(
+        "process-tasks",
+        {
+            "TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": 5, "durationMs": 3000}),
+            "TASK_TIMEOUT_MS": "1000",
+            "MAX_ATTEMPTS": "1",
+        },
+    )
+    one, *others = ids = create(queue, 3)
+    wait_for(queue, ids, "FAILURE")
+    wait_until_idle(queue)
+    queue.replace_environment("process-tasks", before)
+    assert status(freshq)["failed"]["count"] >= 3
+
+    answer = expect(freshq, 1, "redrive", one, "nobody", "--ttl", "30m")
+    assert [line.split(maxsplit=1)[1] for line in answer.splitlines()] == ["redriven", "not found"]
+    wait_for(queue, [one])
+    item = queue.item(one)
+    assert item is not None and number(item, "attempts") == 1
+    assert takes(history, [one]) == {one: 2}
+    assert [queue.status(task) for task in others] == ["FAILURE"] * 2
+    assert "not redriven: it is SUCCESS" in expect(freshq, 1, "redrive", one)
+
+    wait_until_idle(queue)
+    assert "say --yes" in freshq("redrive", "--all").stderr
+    assert [queue.status(task) for task in others] == ["FAILURE"] * 2
+    all_failed = json.loads(expect(freshq, 0, "redrive", "--all", "--yes", "--output", "json"))
+    assert all_failed["redriven"] >= 2 and all_failed["wake"] == "published"
+    wait_for(queue, others)
+
+
+def test_a_cancelled_task_never_runs(queue: DeployedQueue, freshq: Run, history: History) -> None:
+    wait_until_idle(queue)
+    expect(freshq, 0, "pause", "--for", "10m", "--reason", "to cancel in peace")
+    unwanted, *wanted = create(queue, 3)
+    assert expect(freshq, 0, "cancel", unwanted).split() == [unwanted, "cancelled"]
+    assert "not found" in expect(freshq, 1, "cancel", unwanted)
+    expect(freshq, 0, "resume")
+    wait_for(queue, wanted)
+    wait_until_idle(queue)
+    assert queue.status(unwanted) is None
+    assert takes(history, [unwanted, *wanted]) == dict.fromkeys(wanted, 1)
+    assert "it is SUCCESS" in expect(freshq, 1, "cancel", wanted[0])
+
+
+def test_what_is_wrong_is_said_in_one_line(freshq: Run) -> None:
+    missing = freshq("status", "--env", "nowhere")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "there is no stack LifoQueue-nowhere in us-east-1 (is it deployed" in missing.stderr
+    assert len(missing.stderr.splitlines()) == 1
+
+
+def test_make_has_the_same_verbs(queue: DeployedQueue, freshq: Run) -> None:
+    wait_until_idle(queue)
+    environment = local_environment(queue.endpoint)
+    paused = make("pause", "FOR=5m", "REASON=it's \"quoted\"", environment=environment)
+    assert paused.returncode == 0, paused.stderr
+    assert status(freshq)["paused"]["reason"] == "it's \"quoted\""
+    (task,) = create(queue, 1)
+    cancelled = make("cancel", f"TASK={task} nobody", environment=environment)
+    assert cancelled.returncode == 2, "make's own code for a command that failed"
+    assert [line.split()[-1] for line in cancelled.stdout.splitlines()] == ["cancelled", "found"]
+    assert "resumed" in make("resume", "ENV=dev", environment=environment).stdout
+    shown = make("status", environment=environment).stdout
+    assert "LifoQueue-dev" in shown and "oldest PENDING" in shown
