@@ -106,7 +106,11 @@ impl ControlStore for DynamoStore {
             Updated::Done(item) => return Ok(Acquired::Ours(item::control(&item))),
             Updated::Refused(item) => item::control(&item),
         };
-        match (refused.live_lease(now), refused.paused_until) {
+        // Our own live lease is no obstacle: only a pause refuses it then.
+        let others = refused
+            .live_lease(now)
+            .filter(|lease| lease.owner != claim.owner);
+        match (others, refused.paused_until) {
             (Some(lease), _) => Ok(Acquired::Held(lease.clone())),
             (None, Some(until)) if until > now => Ok(Acquired::Paused(until)),
             _ => Err(StoreError::Undecodable {
