@@ -49,6 +49,7 @@ impl ControlStore for MemoryStore {
         if let Some(until) = control.paused_until.filter(|until| *until > now) {
             return Ok(Acquired::Paused(until));
         }
+        let before = control.clone();
         control.lease = Some(ProcessorLease {
             owner: claim.owner,
             message_id: claim.message_id.clone(),
@@ -56,7 +57,6 @@ impl ControlStore for MemoryStore {
         });
         control.notified_until = None;
         control.notified_by = None;
-        let before = control.clone();
         control.rate_full_at = claim.rate_full_at.or(control.rate_full_at);
         Ok(Acquired::Ours(before))
     }
