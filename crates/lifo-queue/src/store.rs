@@ -40,6 +40,9 @@ pub trait TaskStore: Send + Sync {
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError>;
 
     /// PENDING → TAKEN, if still PENDING, due and not expired. One attempt more, a new lease.
+    /// What the index showed of `ttl` decides how the deadline is kept: in seconds as it stands
+    /// by now, in milliseconds as it was shown; if it is of another kind by now, the take is
+    /// lost.
     async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError>;
 
     /// TAKEN → SUCCESS or FAILURE, by the lease's token. The token stays, so that a lost
@@ -83,7 +86,8 @@ pub trait TaskStore: Send + Sync {
     ) -> Result<Written, StoreError>;
 
     /// Gives a foreign writer's PENDING task a `ttl` that DynamoDB can act on, if what stands
-    /// there is still `seen`. Without it such a task would outlive its deadline for ever.
+    /// there is still of the kind that was `seen`: missing, or in milliseconds. Without it such
+    /// a task would outlive its deadline for ever.
     async fn adopt_ttl(
         &self,
         task: &TaskId,

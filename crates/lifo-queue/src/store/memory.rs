@@ -164,19 +164,27 @@ impl TaskStore for MemoryStore {
             token: request.token,
             until: request.lease_until,
         };
+        let seen = request.candidate.ttl;
+        if seen == Ttl::Malformed {
+            let reason = "ttl is not a number".to_owned();
+            return Ok(TakeOutcome::Rejected { reason });
+        }
         let mut state = self.lock();
         let Some(record) = state.tasks.get_mut(&lease.task) else {
             return Ok(TakeOutcome::Lost);
         };
         if !record.is_ours(TaskStatus::Taken, &lease) {
-            if record.ttl == Ttl::Malformed && record.status == TaskStatus::Pending {
-                return Ok(TakeOutcome::Rejected {
-                    reason: "ttl is not a number".to_owned(),
-                });
-            }
             if !record.due(request.now) {
                 return Ok(TakeOutcome::Lost);
             }
+            // As on DynamoDB: a deadline in seconds is the item's own, one in milliseconds is
+            // what the index showed, and one of another kind than it showed is a lost race.
+            let deadline = match (seen, record.ttl) {
+                (Ttl::Missing, Ttl::Missing) => request.default_deadline,
+                (Ttl::Seconds(_), Ttl::Seconds(at)) => at,
+                (Ttl::Milliseconds(at), Ttl::Milliseconds(_)) => at.floor_seconds(),
+                _ => return Ok(TakeOutcome::Lost),
+            };
             record.status = TaskStatus::Taken;
             record.attempts += 1;
             record.total_attempts += 1;
@@ -184,11 +192,7 @@ impl TaskStore for MemoryStore {
             record.lease_until = Some(lease.until);
             record.not_before = None;
             record.alone = request.alone;
-            record.expires_at = Some(match record.ttl {
-                Ttl::Seconds(at) => at,
-                Ttl::Milliseconds(at) => at.floor_seconds(),
-                Ttl::Missing | Ttl::Malformed => request.default_deadline,
-            });
+            record.expires_at = Some(deadline);
             record.ttl = Ttl::Seconds(request.taken_ttl);
         }
         let task = Task {
@@ -304,8 +308,11 @@ impl TaskStore for MemoryStore {
             .tasks
             .get_mut(task)
             .filter(|r| r.status == TaskStatus::Pending);
-        match (seen, record) {
-            (Ttl::Missing | Ttl::Milliseconds(_), Some(record)) if record.ttl == seen => {
+        let Some(record) = record else {
+            return Ok(Written::Lost);
+        };
+        match (seen, record.ttl) {
+            (Ttl::Missing, Ttl::Missing) | (Ttl::Milliseconds(_), Ttl::Milliseconds(_)) => {
                 record.ttl = Ttl::Seconds(ttl);
                 Ok(Written::Done)
             }
