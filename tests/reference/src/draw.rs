@@ -84,7 +84,9 @@ fn moment(machine: &Machine) -> BoxedStrategy<Millis> {
 /// A moment so many milliseconds from the clock.
 fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Millis> {
     let clock = machine.clock;
-    range.prop_map(move |passed| Millis(clock.0 + passed)).boxed()
+    range
+        .prop_map(move |passed| Millis(clock.0 + passed))
+        .boxed()
 }
 
 /// An id, preferably one of these.

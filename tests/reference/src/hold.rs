@@ -6,9 +6,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use proptest::test_runner::{
-    Config, FileFailurePersistence, TestCaseError, TestError, TestRunner,
-};
+use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestError, TestRunner};
 use proptest_state_machine::ReferenceStateMachine;
 use tokio::runtime::Runtime;
 
@@ -87,7 +85,7 @@ async fn sequence(
         let Some((expected, rule)) = machine.last.clone() else {
             return Err("the reference has no answer".to_owned());
         };
-        let answer = perform(store, operation).await.map_err(failed)?;
+        let answer = perform(store, operation, &before).await.map_err(failed)?;
         if answer != expected {
             return Err(format!(
                 "{}\n  has to be answered {expected:?}\n  and was answered   {answer:?}",
@@ -109,7 +107,9 @@ fn same(machine: &Machine, stored: &Snapshot) -> Result<(), String> {
     let queue = &machine.queue;
     if stored.control != queue.control {
         let (expected, found) = (&queue.control, &stored.control);
-        return Err(format!("  has to leave {expected:?}\n  and left     {found:?}"));
+        return Err(format!(
+            "  has to leave {expected:?}\n  and left     {found:?}"
+        ));
     }
     let ids = queue.tasks.keys().chain(stored.tasks.keys());
     for id in ids {

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lifo_queue::store::memory::Record;
 use lifo_queue::store::TakeOutcome;
+use lifo_queue::store::memory::Record;
 use lifo_queue::task::{LeaseToken, TaskId, TaskStatus};
 
 use crate::operation::{Answer, Operation};
@@ -96,7 +96,8 @@ impl Ledger {
             (Operation::Take(request), Answer::Taken(TakeOutcome::Won(taken))) => {
                 let holder = self.holders.get(&taken.task.task_id);
                 let ours = holder == Some(&request.token) && taken.lease.token == request.token;
-                ours.then_some(()).ok_or_else(|| "won, and yet another's".to_owned())
+                ours.then_some(())
+                    .ok_or_else(|| "won, and yet another's".to_owned())
             }
             _ => Ok(()),
         }
@@ -110,7 +111,9 @@ impl Ledger {
                 return Err(format!("{id} started {starts} times, and counts {task:?}"));
             }
             let held = self.holders.get(id).copied();
-            let stored = task.lease_token.filter(|_| task.status == TaskStatus::Taken);
+            let stored = task
+                .lease_token
+                .filter(|_| task.status == TaskStatus::Taken);
             if held != stored {
                 return Err(format!("{id} is held by {held:?}, and says {stored:?}"));
             }
@@ -121,11 +124,7 @@ impl Ledger {
 
 /// Every change of state is a row of the table, by its operation; settled tasks stay settled but
 /// by a redrive.
-fn arrow(
-    operation: &Operation,
-    was: Option<&Record>,
-    is: Option<&Record>,
-) -> Result<(), String> {
+fn arrow(operation: &Operation, was: Option<&Record>, is: Option<&Record>) -> Result<(), String> {
     use TaskStatus::{Failure, Pending, Success, Taken};
     let (from, to) = (was.map(|task| task.status), is.map(|task| task.status));
     let legal = match operation {

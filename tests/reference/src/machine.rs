@@ -65,7 +65,9 @@ impl Machine {
     pub fn perform(&mut self, operation: &Operation) {
         let (answer, rule) = self.queue.perform(operation);
         self.steps += 1;
-        self.clock = operation.now().map_or(self.clock, |now| now.max(self.clock));
+        self.clock = operation
+            .now()
+            .map_or(self.clock, |now| now.max(self.clock));
         match (operation, &answer) {
             (Operation::Insert(task), _) => self.inserts.push(task.clone()),
             (Operation::Take(request), Answer::Taken(TakeOutcome::Won(taken))) => {

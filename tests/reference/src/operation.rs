@@ -14,7 +14,10 @@ use uuid::Uuid;
 
 /// One operation with everything it needs, the time included: a sequence means the same when
 /// some of it is left out.
-#[allow(missing_docs, reason = "the fields are the arguments of the stores' methods")]
+#[allow(
+    missing_docs,
+    reason = "the fields are the arguments of the stores' methods"
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     /// A task of ours.
@@ -140,7 +143,10 @@ pub struct Pass {
 
 /// What a queue answers, without what the specification leaves open: the words of a rejection,
 /// and the order of tasks created in the same millisecond.
-#[allow(missing_docs, reason = "each is the answer of the operation of its name")]
+#[allow(
+    missing_docs,
+    reason = "each is the answer of the operation of its name"
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     Inserted(Inserted),

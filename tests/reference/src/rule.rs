@@ -46,7 +46,7 @@ rules! {
     TakeNotPending: "take: lost, another was faster";
     TakeTooEarly: "take: lost, its notBefore has not passed";
     TakeExpired: "take: lost, it expired";
-    TakeTtlChanged: "take: lost, the deadline is another than the index showed";
+    TakeTtlChanged: "take: lost, the deadline is of another kind than the index showed";
     TakeMalformed: "take: rejected, the index shows a deadline that is no number";
 
     SettleSuccess: "settle: TAKEN -> SUCCESS by the lease's token";
@@ -77,7 +77,7 @@ rules! {
 
     AdoptMissing: "adopt: a task without a deadline gets one";
     AdoptMilliseconds: "adopt: a deadline in milliseconds is corrected";
-    AdoptChanged: "adopt: lost, another deadline stands there than was seen";
+    AdoptChanged: "adopt: lost, a deadline of another kind stands there than was seen";
     AdoptNotPending: "adopt: lost, the task is not PENDING or gone";
     AdoptNothing: "adopt: lost, what was seen needs no adoption";
 

@@ -9,7 +9,7 @@ use std::error::Error;
 use lifo_queue::control::{Acquired, Control};
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{
-    Candidate, Cursor, Inserted, Order, PageQuery, QueueStore, TakeOutcome,
+    Candidate, Cursor, Inserted, Order, PageQuery, QueueStore, StandingLease, TakeOutcome,
 };
 use lifo_queue::task::{TaskId, TaskStatus};
 
@@ -55,17 +55,21 @@ pub async fn snapshot(subject: &impl Subject) -> Result<Snapshot, Failure> {
     })
 }
 
-/// Performs an operation.
+/// Performs an operation on a store that holds `before`.
 ///
 /// # Errors
 /// The store failed, or a page is not what was asked for.
-pub async fn perform(subject: &impl Subject, operation: &Operation) -> Result<Answer, Failure> {
+pub async fn perform(
+    subject: &impl Subject,
+    operation: &Operation,
+    before: &Snapshot,
+) -> Result<Answer, Failure> {
     let store = subject.store();
     Ok(match operation {
         Operation::Insert(task) => Answer::Inserted(store.insert(task).await?),
         Operation::Foreign(task) => Answer::Inserted(subject.put(task).await?),
-        Operation::Waiting(pass) => Answer::Waiting(waiting(store, pass).await?),
-        Operation::Leases(pass) => leases(store, pass).await?,
+        Operation::Waiting(pass) => Answer::Waiting(waiting(store, pass, before).await?),
+        Operation::Leases(pass) => Answer::Leases(leases(store, pass, before).await?),
         Operation::Take(request) => Answer::Taken(without_words(store.take(request).await?)),
         Operation::Settle {
             lease,
@@ -99,10 +103,7 @@ pub async fn perform(subject: &impl Subject, operation: &Operation) -> Result<An
     })
 }
 
-async fn perform_control(
-    store: &dyn QueueStore,
-    operation: &Operation,
-) -> Result<Answer, Failure> {
+async fn perform_control(store: &dyn QueueStore, operation: &Operation) -> Result<Answer, Failure> {
     Ok(match operation {
         Operation::Request => Answer::Control(store.request().await?),
         Operation::Mark { event, until, now } => {
@@ -155,7 +156,11 @@ fn query(pass: &Pass, page: usize, after: Option<Cursor>) -> PageQuery {
     }
 }
 
-async fn waiting(store: &dyn QueueStore, pass: &Pass) -> Result<Vec<Candidate>, Failure> {
+async fn waiting(
+    store: &dyn QueueStore,
+    pass: &Pass,
+    before: &Snapshot,
+) -> Result<Vec<Candidate>, Failure> {
     let (mut found, mut after) = (Vec::<Candidate>::new(), None);
     for page in 0..MOST_PAGES {
         let query = query(pass, page, after);
@@ -166,34 +171,22 @@ async fn waiting(store: &dyn QueueStore, pass: &Pass) -> Result<Vec<Candidate>, 
         found.extend(read.candidates);
         after = read.next;
         if after.is_none() {
-            return in_order(found, pass);
+            for candidate in &mut found {
+                // Told of PENDING tasks only: of others nobody asks.
+                candidate.lease_ran_out &= pass.status == TaskStatus::Pending;
+            }
+            return in_order(found, |candidate| &candidate.id, pass.order, before);
         }
     }
     Err("the pass has no end".into())
 }
 
-/// The candidates by age, as they came; those of one millisecond, in whatever order they came,
-/// by their id.
-fn in_order(mut found: Vec<Candidate>, pass: &Pass) -> Result<Vec<Candidate>, Failure> {
-    let in_age = found.is_sorted_by(|one, next| match pass.order {
-        Order::NewestFirst => one.created >= next.created,
-        Order::OldestFirst => one.created <= next.created,
-    });
-    if !in_age {
-        return Err(format!("not {:?}: {found:?}", pass.order).into());
-    }
-    for group in found.chunk_by_mut(|one, next| one.created == next.created) {
-        group.sort_by(|one, next| one.id.cmp(&next.id));
-    }
-    for candidate in &mut found {
-        // Told of PENDING tasks only: of others nobody asks.
-        candidate.lease_ran_out &= pass.status == TaskStatus::Pending;
-    }
-    Ok(found)
-}
-
-async fn leases(store: &dyn QueueStore, pass: &Pass) -> Result<Answer, Failure> {
-    let (mut found, mut after) = (Vec::new(), None);
+async fn leases(
+    store: &dyn QueueStore,
+    pass: &Pass,
+    before: &Snapshot,
+) -> Result<Vec<StandingLease>, Failure> {
+    let (mut found, mut after) = (Vec::<StandingLease>::new(), None);
     for page in 0..MOST_PAGES {
         let query = query(pass, page, after);
         let read = store.taken_page(&query).await?;
@@ -203,8 +196,30 @@ async fn leases(store: &dyn QueueStore, pass: &Pass) -> Result<Answer, Failure> 
         found.extend(read.leases);
         after = read.next;
         if after.is_none() {
-            return Ok(Answer::Leases(found));
+            return in_order(found, |standing| &standing.lease.task, pass.order, before);
         }
     }
     Err("the pass has no end".into())
+}
+
+/// What was found, by age, as it came; tasks of one millisecond, in whatever order they came,
+/// by their id.
+fn in_order<T: std::fmt::Debug>(
+    mut found: Vec<T>,
+    id: impl Fn(&T) -> &TaskId,
+    order: Order,
+    before: &Snapshot,
+) -> Result<Vec<T>, Failure> {
+    let age = |one: &T| before.tasks.get(id(one)).map(|task| task.created);
+    let in_age = found.is_sorted_by(|one, next| match order {
+        Order::NewestFirst => age(one) >= age(next),
+        Order::OldestFirst => age(one) <= age(next),
+    });
+    if !in_age {
+        return Err(format!("not {order:?}: {found:?}").into());
+    }
+    for same in found.chunk_by_mut(|one, next| age(one) == age(next)) {
+        same.sort_by(|one, next| id(one).cmp(id(next)));
+    }
+    Ok(found)
 }

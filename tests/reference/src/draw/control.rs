@@ -71,14 +71,16 @@ pub(super) fn release(machine: &Machine) -> BoxedStrategy<Operation> {
     let idle = prop_oneof![Just(IdleTurns::Reset), Just(IdleTurns::Add)];
     let rate = option::of(around(machine, 0..60_000));
     (owner(machine), seen, idle, any::<bool>(), rate)
-        .prop_map(|(owner, if_requested_is, idle_turns, recovered, rate_full_at)| {
-            Operation::Release(Release {
-                owner,
-                if_requested_is,
-                idle_turns,
-                recovered,
-                rate_full_at,
-            })
-        })
+        .prop_map(
+            |(owner, if_requested_is, idle_turns, recovered, rate_full_at)| {
+                Operation::Release(Release {
+                    owner,
+                    if_requested_is,
+                    idle_turns,
+                    recovered,
+                    rate_full_at,
+                })
+            },
+        )
         .boxed()
 }

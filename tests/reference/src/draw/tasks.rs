@@ -18,7 +18,8 @@ const TAKEN_TTL: i64 = 86_400;
 /// The ids nobody uses.
 fn free(machine: &Machine) -> Vec<TaskId> {
     let ids = IDS.iter().map(|id| TaskId::from_stored(*id));
-    ids.filter(|id| !machine.queue.tasks.contains_key(id)).collect()
+    ids.filter(|id| !machine.queue.tasks.contains_key(id))
+        .collect()
 }
 
 fn payload() -> BoxedStrategy<Option<Value>> {

@@ -26,16 +26,10 @@ impl ReferenceQueue {
         now: Millis,
     ) -> (Answer, Rule) {
         let (target, retention, rule) = match settlement {
-            Settlement::Success => (
-                TaskStatus::Success,
-                RETENTION.success,
-                Rule::SettleSuccess,
-            ),
-            Settlement::Failure { .. } => (
-                TaskStatus::Failure,
-                RETENTION.failure,
-                Rule::SettleFailure,
-            ),
+            Settlement::Success => (TaskStatus::Success, RETENTION.success, Rule::SettleSuccess),
+            Settlement::Failure { .. } => {
+                (TaskStatus::Failure, RETENTION.failure, Rule::SettleFailure)
+            }
         };
         let Some(task) = self.tasks.get_mut(&lease.task) else {
             return lost(Rule::SettleGone);

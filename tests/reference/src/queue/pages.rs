@@ -35,7 +35,10 @@ impl ReferenceQueue {
             })
             .map(|(id, task)| self.candidate(id, task))
             .collect();
-        let all = self.tasks.values().filter(|task| task.status == pass.status);
+        let all = self
+            .tasks
+            .values()
+            .filter(|task| task.status == pass.status);
         let rule = match pass.status {
             TaskStatus::Success | TaskStatus::Failure | TaskStatus::Taken => Rule::Settled,
             TaskStatus::Pending if shown.len() < found.len() => Rule::WaitingExpired,

@@ -45,8 +45,8 @@ impl ReferenceQueue {
     }
 
     /// PENDING → TAKEN, take: still PENDING, not expired, `notBefore` passed; attempt + 1, new
-    /// lease. The index says which kind of deadline to expect; if another stands there by now,
-    /// the candidate is stale.
+    /// lease. The index says which kind of deadline to expect; if another kind stands there by
+    /// now, the candidate is stale. One in milliseconds is corrected to what the index showed.
     pub(super) fn take(&mut self, request: &TakeRequest) -> (Answer, Rule) {
         let refused = |rule| (Answer::Taken(TakeOutcome::Lost), rule);
         if request.candidate.ttl == Ttl::Malformed {
@@ -72,8 +72,8 @@ impl ReferenceQueue {
         let (deadline, rule) = match (request.candidate.ttl, task.ttl) {
             (Ttl::Missing, Ttl::Missing) => (request.default_deadline, Rule::TakeWithoutTtl),
             (Ttl::Seconds(_), Ttl::Seconds(at)) => (at, Rule::Take),
-            (Ttl::Milliseconds(seen), Ttl::Milliseconds(at)) if seen == at => {
-                (EpochSeconds(at.0 / 1000), Rule::TakeMilliseconds)
+            (Ttl::Milliseconds(seen), Ttl::Milliseconds(_)) => {
+                (EpochSeconds(seen.0 / 1000), Rule::TakeMilliseconds)
             }
             _ => return refused(Rule::TakeTtlChanged),
         };
@@ -112,21 +112,22 @@ impl ReferenceQueue {
     }
 
     /// "A missing `ttl` gets the default on first sight", one in milliseconds is corrected; if
-    /// what was seen still stands there.
+    /// a deadline of the kind that was seen still stands there.
     pub(super) fn adopt(&mut self, id: &TaskId, seen: Ttl, ttl: EpochSeconds) -> (Answer, Rule) {
-        let rule = match seen {
-            Ttl::Missing => Rule::AdoptMissing,
-            Ttl::Milliseconds(_) => Rule::AdoptMilliseconds,
-            Ttl::Seconds(_) | Ttl::Malformed => return lost(Rule::AdoptNothing),
-        };
-        match self.tasks.get_mut(id) {
-            Some(task) if task.status == TaskStatus::Pending && task.ttl == seen => {
-                task.ttl = Ttl::Seconds(ttl);
-                done(rule)
-            }
-            Some(task) if task.status == TaskStatus::Pending => lost(Rule::AdoptChanged),
-            _ => lost(Rule::AdoptNotPending),
+        if matches!(seen, Ttl::Seconds(_) | Ttl::Malformed) {
+            return lost(Rule::AdoptNothing);
         }
+        let waits = |task: &&mut Record| task.status == TaskStatus::Pending;
+        let Some(task) = self.tasks.get_mut(id).filter(waits) else {
+            return lost(Rule::AdoptNotPending);
+        };
+        let rule = match (seen, task.ttl) {
+            (Ttl::Missing, Ttl::Missing) => Rule::AdoptMissing,
+            (Ttl::Milliseconds(_), Ttl::Milliseconds(_)) => Rule::AdoptMilliseconds,
+            _ => return lost(Rule::AdoptChanged),
+        };
+        task.ttl = Ttl::Seconds(ttl);
+        done(rule)
     }
 }
 

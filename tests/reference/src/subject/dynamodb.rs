@@ -157,7 +157,9 @@ fn record(mut item: Item) -> Result<Record, Failure> {
         not_before: integer(item, schema::NOT_BEFORE)?.map(Millis),
         alone,
         last_error: text(item, schema::LAST_ERROR)?,
-        payload: payload.map(serde_dynamo::from_attribute_value).transpose()?,
+        payload: payload
+            .map(serde_dynamo::from_attribute_value)
+            .transpose()?,
         create_token: id(item, schema::CREATE_TOKEN)?,
     };
     integer(item, schema::TASK_UPDATED)?;
