@@ -85,6 +85,21 @@ async fn a_lease_of_my_own_message_means_that_i_died_before() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_duplicate_of_my_message_makes_no_second_processor() {
+    let world = World::new(|_| (Duration::from_secs(5), Outcome::Success))
+        .with_tasks(40)
+        .await;
+    let duplicate = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let error = world.turn_on(world.store.clone()).await.unwrap_err();
+        assert!(matches!(error.error, TurnError::Predecessor { .. }));
+        assert_eq!(error.summary.taken, 0);
+    };
+    let (summary, ()) = tokio::join!(world.turn(), duplicate);
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 40));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_request_during_the_linger_keeps_the_processor_awake() {
     let world = World::new(|_| at_once()).with_tasks(1).await;
     let late = async {
