@@ -153,8 +153,8 @@ resume: ## end a pause of ENV's queue, and wake it
 	$(OPERATE) resume --env $(ENV)
 
 .PHONY: redrive
-redrive: ## run failed tasks of ENV's queue again: TASK="<id> …" or ALL=1, and TTL=1h
-	$(OPERATE) redrive --env $(ENV) $${TTL:+--ttl "$$TTL"} $(if $(filter 1,$(ALL)),--all) -- $${TASK:-}
+redrive: ## run failed tasks of ENV's queue again: TASK="<id> …" or ALL=1 (YES=1: unasked), and TTL=1h
+	$(OPERATE) redrive --env $(ENV) $${TTL:+--ttl "$$TTL"} $(if $(filter 1,$(ALL)),--all $(if $(filter 1,$(YES)),--yes)) -- $${TASK:-}
 
 .PHONY: cancel
 cancel: ## remove waiting tasks of ENV's queue: TASK="<id> …"

@@ -21,12 +21,12 @@ pub(crate) fn exact(at: Millis) -> String {
     }
 }
 
-/// A duration for people: in whole seconds from a second on, in milliseconds below.
+/// A duration for people: to the nearest second from a second on, in milliseconds below.
 pub(crate) fn rough(duration: Duration) -> String {
     let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let rounded = match millis {
         0..1_000 => Duration::from_millis(millis),
-        _ => Duration::from_secs(millis / 1_000),
+        _ => Duration::from_secs(millis.saturating_add(500) / 1_000),
     };
     humantime::format_duration(rounded).to_string()
 }
@@ -67,7 +67,8 @@ mod tests {
     fn a_duration_is_rounded_for_people() {
         assert_eq!(rough(Duration::ZERO), "0s");
         assert_eq!(rough(Duration::from_micros(250_900)), "250ms");
-        assert_eq!(rough(Duration::from_millis(3_723_900)), "1h 2m 3s");
+        assert_eq!(rough(Duration::from_millis(3_723_499)), "1h 2m 3s");
+        assert_eq!(rough(Duration::from_millis(1_799_999)), "30m");
         assert!(!rough(Duration::MAX).is_empty());
         assert_eq!(relative(Millis(61_500), Millis(500)), "in 1m 1s");
         assert_eq!(relative(Millis(500), Millis(1_500)), "1s ago");
