@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use conformance::{NOW, claim, insert, new_task, take};
+use lifo_queue::control::Acquired;
 use lifo_queue::depth::Depth;
 use lifo_queue::notify::WakeReason;
 use lifo_queue::operate::{OperateError, Operator, RedriveReport};
@@ -268,6 +269,22 @@ async fn a_pause_holds_back_and_resume_wakes() {
     assert_eq!(operator.resume().await.unwrap(), Wake::Published);
     assert_eq!(world.store.control().await.unwrap().paused_until, None);
     assert_eq!(world.notifications(), 1);
+}
+
+#[tokio::test]
+async fn a_notification_that_met_the_pause_does_not_hold_resume_back() {
+    for store in [conformance::memory(), conformance::dynamodb().await] {
+        let world = World::start();
+        let (topics, clock) = (world.topics.clone(), world.clock.clone());
+        let waker = Waker::new(store.clone(), topics, clock, MARKER);
+        let wake = waker.request("batch", WakeReason::Insert).await;
+        assert_eq!(wake.unwrap(), Wake::Published);
+        let operator = world.operator_on(store.clone());
+        operator.pause(HOUR, "maintenance").await.unwrap();
+        let met = store.acquire(&claim("m1", NOW), world.clock.now()).await;
+        assert!(matches!(met, Ok(Acquired::Paused(_))), "{met:?}");
+        assert_eq!(operator.resume().await.unwrap(), Wake::Published);
+    }
 }
 
 #[tokio::test(start_paused = true)]

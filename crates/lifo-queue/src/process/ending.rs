@@ -82,6 +82,7 @@ impl Processor {
             TurnEnd::Paused => {
                 summary.exit = Exit::Paused;
                 self.release(&release, summary).await?;
+                self.wake_if_resumed(stopped.owner).await?;
             }
             TurnEnd::TimeUp => self.tail_call(&release, summary).await?,
             TurnEnd::Failed(error) => {
@@ -120,6 +121,18 @@ impl Processor {
         };
         self.notifier.tail_call(&notification).await?;
         summary.tail_call = true;
+        Ok(())
+    }
+
+    /// Whoever resumed while this turn came to its end saw a live lease, and left the waking to
+    /// its holder. Looked for only after the release: who resumes later sees no lease, and wakes.
+    async fn wake_if_resumed(&self, owner: Uuid) -> Result<(), TurnError> {
+        let control = self.store.control().await?;
+        if !control.is_paused(self.clock.now()) {
+            self.waker()
+                .request(&owner.to_string(), WakeReason::Operator)
+                .await?;
+        }
         Ok(())
     }
 

@@ -48,7 +48,8 @@ pub enum TurnError {
     /// The tail call was not published.
     #[error("work remains, but the tail call was not published")]
     TailCall(#[from] NotifyError),
-    /// A task was given back late, and nobody could be woken for it.
-    #[error("a task was given back after the processor lease was lost, but the wake-up failed")]
-    LateGiveBack(#[from] WakeError),
+    /// A task was given back late, or the queue was resumed while the turn came to its end; and
+    /// nobody could be woken for it.
+    #[error("work remains that nobody is awake for, and the wake-up failed")]
+    Wake(#[from] WakeError),
 }

@@ -9,6 +9,7 @@ use lifo_queue::runner::Outcome;
 use lifo_queue::store::{ControlStore, Written};
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, TokioClock};
+use lifo_queue::wake::Wake;
 
 use super::world::*;
 
@@ -125,4 +126,35 @@ async fn an_operators_pause_ends_the_turn_within_a_heartbeat_and_resume_wakes() 
     let summary = world.turn().await;
     assert_eq!(summary.exit, Exit::Empty);
     assert_eq!(world.count(TaskStatus::Success), 600);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resume_is_not_lost_on_a_turn_that_comes_to_its_end() {
+    let world = World::new(|task| {
+        let seconds = if task.task_id.as_str() == "t0019" {
+            6
+        } else {
+            25
+        };
+        (Duration::from_secs(seconds), Outcome::Success)
+    });
+    let world = world.with_tasks(20).await;
+    let operate = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let operator = world.operator();
+        let hour = Duration::from_secs(3_600);
+        operator.pause(hour, "deployment").await.unwrap();
+        // The slot that came free after six seconds was left free, and the rest still runs.
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        assert_eq!(operator.resume().await.unwrap(), Wake::AlreadyAwake);
+    };
+    let (summary, ()) = tokio::join!(world.turn(), operate);
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Paused, 10));
+    assert_eq!(
+        world.topics.process_tasks().len(),
+        1,
+        "it wakes for who resumed"
+    );
+    assert_eq!(world.turn().await.exit, Exit::Empty);
+    assert_eq!(world.count(TaskStatus::Success), 20);
 }

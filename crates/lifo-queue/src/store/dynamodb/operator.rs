@@ -62,10 +62,14 @@ impl OperatorStore for DynamoStore {
     async fn resume(&self) -> Result<(), StoreError> {
         let update = self
             .update_control()
-            .update_expression("REMOVE #pausedUntil, #pauseReason, #busyPauses")
+            .update_expression(
+                "REMOVE #pausedUntil, #pauseReason, #busyPauses, #notifiedUntil, #notifiedBy",
+            )
             .expression_attribute_names("#pausedUntil", schema::PAUSED_UNTIL)
             .expression_attribute_names("#pauseReason", schema::PAUSE_REASON)
-            .expression_attribute_names("#busyPauses", schema::BUSY_PAUSES);
+            .expression_attribute_names("#busyPauses", schema::BUSY_PAUSES)
+            .expression_attribute_names("#notifiedUntil", schema::NOTIFIED_UNTIL)
+            .expression_attribute_names("#notifiedBy", schema::NOTIFIED_BY);
         send(update).await.map(drop)
     }
 }

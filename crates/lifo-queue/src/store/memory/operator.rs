@@ -51,6 +51,8 @@ impl OperatorStore for MemoryStore {
         control.paused_until = None;
         control.pause_reason = None;
         control.busy_pauses = 0;
+        control.notified_until = None;
+        control.notified_by = None;
         Ok(())
     }
 }
