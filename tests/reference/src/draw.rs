@@ -29,7 +29,6 @@ const LEASE: i64 = 40_000;
 const LIFE: i64 = 3_600_000;
 
 /// One operation from this state.
-#[must_use]
 pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     let free = IDS.len() - machine.queue.tasks.len();
     let count = |status| {
@@ -42,20 +41,20 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     // Rare where they would only be refused, frequent where they lead on.
     let weight = |promising: usize, usual: u32| if promising > 0 { usual } else { 1 };
     Union::new_weighted(vec![
-        (weight(free, 10), tasks::insert(machine)),
+        (weight(free, 9), tasks::insert(machine)),
         (weight(free, 5), tasks::foreign(machine)),
         (4, pages::waiting(machine)),
         (2, pages::leases(machine)),
-        (weight(pending, 14), tasks::take(machine)),
-        (weight(taken, 6), leases::settle(machine)),
-        (weight(taken, 7), leases::give_back(machine)),
-        (weight(taken, 7), leases::reclaim(machine)),
-        (weight(pending, 2), tasks::quarantine(machine)),
-        (weight(pending, 3), tasks::adopt(machine)),
-        (weight(failed, 8), operator::redrive(machine)),
+        (weight(pending, 13), tasks::take(machine)),
+        (weight(taken, 8), leases::settle(machine)),
+        (weight(taken, 8), leases::give_back(machine)),
+        (weight(taken, 8), leases::reclaim(machine)),
+        (weight(pending, 3), tasks::quarantine(machine)),
+        (weight(pending, 4), tasks::adopt(machine)),
+        (weight(failed, 10), operator::redrive(machine)),
         (2, operator::cancel(machine)),
         (2, Just(Operation::Request).boxed()),
-        (4, control::mark(machine)),
+        (5, control::mark(machine)),
         (1, Just(Operation::Look).boxed()),
         (6, control::acquire(machine)),
         (3, control::renew(machine)),
@@ -89,13 +88,16 @@ fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Millis> {
         .boxed()
 }
 
-/// An id, preferably one of these.
-fn id(preferred: Vec<TaskId>) -> BoxedStrategy<TaskId> {
+/// An id, preferably one of these, or at least of a task that is there.
+fn id(machine: &Machine, preferred: Vec<TaskId>) -> BoxedStrategy<TaskId> {
     let any = select(&IDS[..]).prop_map(TaskId::from_stored);
-    if preferred.is_empty() {
-        return any.boxed();
+    let mut drawn = vec![(1, any.boxed())];
+    for (weight, ids) in [(6, preferred), (2, ids(machine, |_| true))] {
+        if !ids.is_empty() {
+            drawn.push((weight, select(ids).boxed()));
+        }
     }
-    prop_oneof![5 => select(preferred), 1 => any].boxed()
+    Union::new_weighted(drawn).boxed()
 }
 
 /// The ids of the tasks that are like this.

@@ -58,10 +58,12 @@ impl fmt::Display for Figures {
             let Tally { performed, refused } = tally;
             writeln!(f, "  {name:<14}{performed:>9}, {refused:>7} refused")?;
         }
-        let rarest = self.rules.iter().min_by_key(|(_, times)| **times);
-        match rarest {
-            Some((rule, times)) => write!(f, "  rarest: {} ({times} times)", rule.row()),
-            None => Ok(()),
+        let mut rare: Vec<_> = self.rules.iter().collect();
+        rare.sort_by_key(|(_, times)| **times);
+        write!(f, "  rarest:")?;
+        for (rule, times) in rare.iter().take(3) {
+            write!(f, " {rule:?} ({times})")?;
         }
+        Ok(())
     }
 }

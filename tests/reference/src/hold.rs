@@ -51,12 +51,14 @@ pub fn hold<S: Subject>(
     let figures = RefCell::new(Figures::default());
     let strategy = Machine::sequential_strategy(plan.length);
     let outcome = TestRunner::new(config).run(&strategy, |(machine, operations, seen)| {
+        let mut counted = figures.take();
         let run = async {
             let store = fresh().await.map_err(|failure| failure.to_string())?;
-            let mut figures = figures.borrow_mut();
-            sequence(&store, machine, &operations, seen, &mut figures).await
+            sequence(&store, machine, &operations, seen, &mut counted).await
         };
-        runtime.block_on(run).map_err(TestCaseError::fail)
+        let held = runtime.block_on(run);
+        figures.replace(counted);
+        held.map_err(TestCaseError::fail)
     });
     match outcome {
         Ok(()) => Ok(figures.into_inner()),

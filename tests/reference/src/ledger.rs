@@ -69,16 +69,15 @@ impl Ledger {
                 }
                 *self.starts.entry(id.clone()).or_default() += 1;
             }
-            Operation::Settle { lease, .. } | Operation::GiveBack { lease, .. } => {
-                if self.holders.remove(id) != Some(lease.token) {
-                    return Err(format!("{id} was another's"));
+            Operation::Settle { lease, .. }
+            | Operation::GiveBack { lease, .. }
+            | Operation::Reclaim { lease, .. } => {
+                let holder = self.holders.remove(id);
+                if holder != Some(lease.token) {
+                    return Err(format!("{id} was held by {holder:?}"));
                 }
-            }
-            Operation::Reclaim { lease, .. } => {
-                if self.holders.remove(id) != Some(lease.token) {
-                    return Err(format!("the lease of {id} was another"));
-                }
-                if is.is_some_and(|task| task.lease_token.is_some()) {
+                let swept = matches!(operation, Operation::Reclaim { .. });
+                if swept && is.is_some_and(|task| task.lease_token.is_some()) {
                     return Err(format!("the sweep left its token on {id}"));
                 }
             }

@@ -27,6 +27,10 @@ pub struct Machine {
     pub inserts: Vec<NewTask>,
     /// Every take, to be repeated.
     pub takes: Vec<TakeRequest>,
+    /// Every settlement, to be repeated.
+    pub settlements: Vec<Operation>,
+    /// Every give-back, to be repeated.
+    pub give_backs: Vec<Operation>,
     /// Every lease that was handed out.
     pub leases: Vec<Lease>,
     /// What the last operation has to be answered, and why.
@@ -44,6 +48,8 @@ impl ReferenceStateMachine for Machine {
             steps: 0,
             inserts: Vec::new(),
             takes: Vec::new(),
+            settlements: Vec::new(),
+            give_backs: Vec::new(),
             leases: Vec::new(),
             last: None,
         })
@@ -75,6 +81,8 @@ impl Machine {
                 self.leases.push(taken.lease.clone());
             }
             (Operation::Take(request), _) => self.takes.push(request.clone()),
+            (Operation::Settle { .. }, _) => self.settlements.push(operation.clone()),
+            (Operation::GiveBack { .. }, _) => self.give_backs.push(operation.clone()),
             _ => {}
         }
         self.last = Some((answer, rule));

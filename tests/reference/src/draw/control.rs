@@ -19,19 +19,19 @@ fn owner(machine: &Machine) -> BoxedStrategy<Uuid> {
     let any = (1..4_u128).prop_map(Uuid::from_u128);
     match &machine.queue.control.lease {
         None => any.boxed(),
-        Some(lease) => prop_oneof![2 => Just(lease.owner), 1 => any].boxed(),
+        Some(lease) => prop_oneof![Just(lease.owner), any].boxed(),
     }
 }
 
 /// A mark by one of three events.
 pub(super) fn mark(machine: &Machine) -> BoxedStrategy<Operation> {
-    let event = select(&["e1", "e2", "e3"][..]);
-    (event, around(machine, 0..5_000), moment(machine))
-        .prop_map(|(event, until, now)| Operation::Mark {
-            event: event.to_owned(),
-            until,
-            now,
-        })
+    let any = select(&["e1", "e2", "e3"][..]).prop_map(str::to_owned);
+    let event = match machine.queue.control.notified_by.clone() {
+        None => any.boxed(),
+        Some(there) => prop_oneof![1 => Just(there), 2 => any].boxed(),
+    };
+    (event, around(machine, 1_000..10_000), moment(machine))
+        .prop_map(|(event, until, now)| Operation::Mark { event, until, now })
         .boxed()
 }
 
@@ -39,7 +39,11 @@ pub(super) fn mark(machine: &Machine) -> BoxedStrategy<Operation> {
 pub(super) fn acquire(machine: &Machine) -> BoxedStrategy<Operation> {
     let rate = option::of(around(machine, 0..60_000));
     let message = select(&["m1", "m2"][..]);
-    (owner(machine), message, rate, moment(machine))
+    let now = match &machine.queue.control.lease {
+        None => moment(machine),
+        Some(lease) => prop_oneof![2 => moment(machine), 1 => Just(lease.until)].boxed(),
+    };
+    (owner(machine), message, rate, now)
         .prop_map(|(owner, message, rate_full_at, now)| {
             let claim = Claim {
                 owner,

@@ -14,39 +14,39 @@ use crate::operation::Operation;
 /// A token no take ever had.
 const FORGED: LeaseToken = LeaseToken(Uuid::max());
 
-/// A lease: most often one that stands, sometimes one that ended a moment or a while ago,
-/// sometimes one that was never handed out.
+/// A lease: most often one that stands, sometimes the last one of a task that is not TAKEN any
+/// more or an earlier one of a task that is, sometimes one that was never handed out.
 fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
-    let stands = |lease: &Lease, taken: bool| {
-        let task = machine.queue.tasks.get(&lease.task);
-        task.is_some_and(|task| {
-            task.lease_token == Some(lease.token) && (task.status == TaskStatus::Taken) == taken
-        })
-    };
-    let (mut standing, mut ended) = (Vec::new(), Vec::new());
+    let (mut standing, mut ended, mut late) = (Vec::new(), Vec::new(), Vec::new());
     for lease in &machine.leases {
-        if stands(lease, true) {
-            standing.push(lease.clone());
-        } else if stands(lease, false) {
-            ended.push(lease.clone());
+        let Some(task) = machine.queue.tasks.get(&lease.task) else {
+            continue;
+        };
+        let last = task.lease_token == Some(lease.token);
+        match (last, task.status == TaskStatus::Taken) {
+            (true, true) => standing.push(lease.clone()),
+            (true, false) => ended.push(lease.clone()),
+            (false, true) => late.push(lease.clone()),
+            (false, false) => {}
         }
     }
     let clock = machine.clock;
     let taken = ids(machine, |task| task.status == TaskStatus::Taken);
-    let forged = id(taken).prop_map(move |task| Lease {
+    let forged = id(machine, taken).prop_map(move |task| Lease {
         task,
         token: FORGED,
         until: Millis(clock.0 + LEASE),
     });
     let mut drawn = vec![(2, forged.boxed())];
-    for (weight, leases) in [(24, standing), (6, ended), (3, machine.leases.clone())] {
+    let all = machine.leases.clone();
+    for (weight, leases) in [(18, standing), (9, ended), (9, late), (2, all)] {
         if !leases.is_empty() {
             drawn.push((weight, select(leases).boxed()));
         }
     }
     let drawn = Union::new_weighted(drawn);
     // Now and then somebody else's lease, on a task of one's own.
-    (drawn, id(Vec::new()), 0..20_u8)
+    (drawn, id(machine, Vec::new()), 0..20_u8)
         .prop_map(|(lease, other, astray)| match astray {
             19 => Lease {
                 task: other,
@@ -57,25 +57,39 @@ fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
         .boxed()
 }
 
+/// A fresh operation, or a repetition: mostly it follows its call.
+fn or_again(before: &[Operation], fresh: BoxedStrategy<Operation>) -> BoxedStrategy<Operation> {
+    let latest = before.last().cloned();
+    match latest {
+        None => fresh,
+        Some(latest) => {
+            let any = select(before.to_vec());
+            prop_oneof![8 => fresh, 3 => Just(latest), 1 => any].boxed()
+        }
+    }
+}
+
 /// A settlement.
 pub(super) fn settle(machine: &Machine) -> BoxedStrategy<Operation> {
     let settlement = prop_oneof![
         2 => Just(Settlement::Success),
         5 => reason().prop_map(|reason| Settlement::Failure { reason }),
     ];
-    (lease(machine), settlement, moment(machine))
-        .prop_map(|(lease, settlement, now)| Operation::Settle {
-            lease,
-            settlement,
-            now,
-        })
-        .boxed()
+    let fresh =
+        (lease(machine), settlement, moment(machine)).prop_map(|(lease, settlement, now)| {
+            Operation::Settle {
+                lease,
+                settlement,
+                now,
+            }
+        });
+    or_again(&machine.settlements, fresh.boxed())
 }
 
 /// A give-back, due at once or later.
 pub(super) fn give_back(machine: &Machine) -> BoxedStrategy<Operation> {
     let back = (around(machine, 0..8_000), any::<bool>(), reason());
-    (lease(machine), back, moment(machine))
+    let fresh = (lease(machine), back, moment(machine))
         .prop_map(|(lease, (not_before, attempt_counts, reason), now)| {
             let give_back = GiveBack {
                 not_before,
@@ -88,7 +102,8 @@ pub(super) fn give_back(machine: &Machine) -> BoxedStrategy<Operation> {
                 now,
             }
         })
-        .boxed()
+        .boxed();
+    or_again(&machine.give_backs, fresh)
 }
 
 /// A sweep of a lease: on the moment it runs out, later, or a little too early.

@@ -16,7 +16,7 @@ pub(super) fn redrive(machine: &Machine) -> BoxedStrategy<Operation> {
         3 => around(machine, LIFE..LIFE + 5_000),
         1 => around(machine, 500..5_000),
     ];
-    (id(failed), deadline, moment(machine))
+    (id(machine, failed), deadline, moment(machine))
         .prop_map(|(task, deadline, now)| {
             let expires_at = deadline.ceil_seconds();
             let redrive = Redrive { task, expires_at };
@@ -28,7 +28,7 @@ pub(super) fn redrive(machine: &Machine) -> BoxedStrategy<Operation> {
 /// A cancellation of any task.
 pub(super) fn cancel(machine: &Machine) -> BoxedStrategy<Operation> {
     let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
-    prop_oneof![id(waiting), id(Vec::new())]
+    prop_oneof![id(machine, waiting), id(machine, Vec::new())]
         .prop_map(Operation::Cancel)
         .boxed()
 }

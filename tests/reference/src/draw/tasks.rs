@@ -45,7 +45,7 @@ fn deadline(machine: &Machine) -> BoxedStrategy<Millis> {
 pub(super) fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
     let token = Uuid::from_u128(machine.steps);
     let parts = (
-        id(free(machine)),
+        id(machine, free(machine)),
         around(machine, -5..1),
         deadline(machine),
         payload(),
@@ -80,7 +80,7 @@ fn foreign_ttl(machine: &Machine) -> BoxedStrategy<Ttl> {
 /// A task of somebody else's.
 pub(super) fn foreign(machine: &Machine) -> BoxedStrategy<Operation> {
     let parts = (
-        id(free(machine)),
+        id(machine, free(machine)),
         around(machine, -5..1),
         foreign_ttl(machine),
     );
@@ -93,8 +93,8 @@ pub(super) fn foreign(machine: &Machine) -> BoxedStrategy<Operation> {
 fn candidate(machine: &Machine) -> BoxedStrategy<Candidate> {
     let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
     let queue = machine.queue.clone();
-    let ttl = prop_oneof![7 => Just(None), 1 => foreign_ttl(machine).prop_map(Some)];
-    (id(waiting), ttl)
+    let ttl = prop_oneof![6 => Just(None), 1 => foreign_ttl(machine).prop_map(Some)];
+    (id(machine, waiting), ttl)
         .prop_map(move |(id, stale)| {
             let shown = queue.tasks.get(&id).map(|task| queue.candidate(&id, task));
             let mut candidate = shown.unwrap_or(Candidate {
@@ -131,14 +131,19 @@ pub(super) fn take(machine: &Machine) -> BoxedStrategy<Operation> {
     }
     // The latest above all: a repetition follows its call.
     let latest: Vec<_> = machine.takes.iter().rev().take(2).cloned().collect();
-    let again = prop_oneof![2 => select(latest), 1 => select(machine.takes.clone())];
-    prop_oneof![6 => fresh, 1 => again.prop_map(Operation::Take)].boxed()
+    let again = prop_oneof![4 => select(latest), 1 => select(machine.takes.clone())];
+    prop_oneof![9 => fresh, 2 => again.prop_map(Operation::Take)].boxed()
 }
 
 /// A quarantine, mostly of a task that waits.
 pub(super) fn quarantine(machine: &Machine) -> BoxedStrategy<Operation> {
     let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
-    (id(waiting), reason(), deadline(machine), moment(machine))
+    (
+        id(machine, waiting),
+        reason(),
+        deadline(machine),
+        moment(machine),
+    )
         .prop_map(|(task, reason, keep_until, now)| Operation::Quarantine {
             task,
             reason,
@@ -155,8 +160,8 @@ pub(super) fn adopt(machine: &Machine) -> BoxedStrategy<Operation> {
         task.status == TaskStatus::Pending && foreign(task.ttl)
     });
     let queue = machine.queue.clone();
-    let seen = prop_oneof![3 => Just(None), 1 => foreign_ttl(machine).prop_map(Some)];
-    (id(orphans), seen, deadline(machine))
+    let seen = prop_oneof![1 => Just(None), 1 => foreign_ttl(machine).prop_map(Some)];
+    (id(machine, orphans), seen, deadline(machine))
         .prop_map(move |(task, seen, ttl)| {
             let there = queue.tasks.get(&task).map_or(Ttl::Missing, |task| task.ttl);
             Operation::Adopt {
