@@ -6,7 +6,7 @@ import { expiryBound } from './expiry-bound';
 import type { QueueTopic } from './queue-topic';
 import { type LogSettings, RustFunction } from './rust-function';
 import type { RunnerBinding } from './task-runner';
-import type { TaskTable } from './task-table';
+import { CONTROL_ITEM_ONLY, type TaskTable } from './task-table';
 
 /** Props of {@link ProcessTasks}. */
 export interface ProcessTasksProps {
@@ -48,6 +48,7 @@ export class ProcessTasks extends RustFunction<'process-tasks'> {
     });
     this.allow(['dynamodb:Query'], [table.indexArn]);
     this.allow(['dynamodb:UpdateItem'], [table.table.tableArn]);
+    this.allow(['dynamodb:GetItem'], [table.table.tableArn], CONTROL_ITEM_ONLY);
     this.allow(['sns:Publish'], [processTasksTopic.topic.topicArn, triggerTopic.topic.topicArn]);
     for (const { actions, resources, conditions } of runner.permissions ?? []) {
       this.allow(actions, resources, conditions);

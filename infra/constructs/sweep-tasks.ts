@@ -6,7 +6,7 @@ import { expiryBound } from './expiry-bound';
 import { FunctionSchedule } from './function-schedule';
 import type { QueueTopic } from './queue-topic';
 import { type LogSettings, RustFunction } from './rust-function';
-import type { TaskTable } from './task-table';
+import { CONTROL_ITEM_ONLY, type TaskTable } from './task-table';
 
 /** Props of {@link SweepTasks}. */
 export interface SweepTasksProps {
@@ -46,7 +46,8 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     this.allow(['dynamodb:Query'], [table.indexArn]);
-    this.allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [table.table.tableArn]);
+    this.allow(['dynamodb:UpdateItem'], [table.table.tableArn]);
+    this.allow(['dynamodb:GetItem'], [table.table.tableArn], CONTROL_ITEM_ONLY);
     this.allow(['sns:Publish'], [processTasksTopic.topic.topicArn]);
     this.schedule = new FunctionSchedule(this, 'every-minute', {
       target: this,

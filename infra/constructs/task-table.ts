@@ -10,6 +10,13 @@ import {
 import { Construct } from 'constructs';
 import { TABLE } from '../contract';
 
+/** The condition of a statement that is about the control item and no task. */
+export const CONTROL_ITEM_ONLY = {
+  // ForAllValues is also true of a request without keys, hence Null.
+  'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [TABLE.controlItem] },
+  Null: { 'dynamodb:LeadingKeys': 'false' },
+};
+
 /** How the table is protected. */
 export interface TaskTableProps {
   /** What becomes of the table when the stack goes. */

@@ -6,7 +6,7 @@ import type { QueueSettings } from '../settings';
 import type { QueueTopic } from './queue-topic';
 import { type LogSettings, RustFunction } from './rust-function';
 import { TaskStream } from './task-stream';
-import type { TaskTable } from './task-table';
+import { CONTROL_ITEM_ONLY, type TaskTable } from './task-table';
 
 /** Props of {@link Trigger}. */
 export interface TriggerProps {
@@ -43,11 +43,7 @@ export class Trigger extends RustFunction<'trigger'> {
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
       partOfLoop: true,
     });
-    this.allow(['dynamodb:UpdateItem'], [table.table.tableArn], {
-      // ForAllValues is also true of a request without keys, hence Null.
-      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [TABLE.controlItem] },
-      Null: { 'dynamodb:LeadingKeys': 'false' },
-    });
+    this.allow(['dynamodb:UpdateItem'], [table.table.tableArn], CONTROL_ITEM_ONLY);
     this.allow(['sns:Publish'], [processTasksTopic.topic.topicArn]);
     new TaskStream(this, 'stream', {
       table,

@@ -23,6 +23,10 @@ function ownLogsTracesAndFailures(name: string): Statement[] {
 
 const TABLE = 'task-table/table.Arn';
 const INDEX = 'task-table/table.Arn/index/task-status-created-index';
+const CONTROL_ITEM = {
+  'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['#processor'] },
+  Null: { 'dynamodb:LeadingKeys': 'false' },
+};
 const READ_STREAM = allow(
   ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],
   ['task-table/table.StreamArn'],
@@ -30,21 +34,20 @@ const READ_STREAM = allow(
 const WORK: Record<string, Statement[]> = {
   'create-tasks': [allow(['dynamodb:PutItem'], [TABLE])],
   trigger: [
-    allow(['dynamodb:UpdateItem'], [TABLE], {
-      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['#processor'] },
-      Null: { 'dynamodb:LeadingKeys': 'false' },
-    }),
+    allow(['dynamodb:UpdateItem'], [TABLE], CONTROL_ITEM),
     allow(['sns:Publish'], ['process-tasks-topic/topic']),
     READ_STREAM,
   ],
   'process-tasks': [
     allow(['dynamodb:Query'], [INDEX]),
     allow(['dynamodb:UpdateItem'], [TABLE]),
+    allow(['dynamodb:GetItem'], [TABLE], CONTROL_ITEM),
     allow(['sns:Publish'], ['process-tasks-topic/topic', 'trigger-topic/topic']),
   ],
   'sweep-tasks': [
     allow(['dynamodb:Query'], [INDEX]),
-    allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [TABLE]),
+    allow(['dynamodb:UpdateItem'], [TABLE]),
+    allow(['dynamodb:GetItem'], [TABLE], CONTROL_ITEM),
     allow(['sns:Publish'], ['process-tasks-topic/topic']),
   ],
   'count-shed': [allow(['sqs:SendMessage'], ['shed-tasks.Arn']), READ_STREAM],

@@ -25,7 +25,7 @@ function variables(synthesized: Synthesized) {
 
 /** What the runner adds to the policy of process-tasks. */
 function addedStatements(synthesized: Synthesized) {
-  return synthesized.policy('process-tasks/role').slice(6);
+  return synthesized.policy('process-tasks/role').slice(7);
 }
 
 function userFunction(stack: Stack, timeout?: Duration): LambdaFunction {

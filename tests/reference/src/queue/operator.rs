@@ -63,6 +63,9 @@ impl ReferenceQueue {
         self.control.paused_until = None;
         self.control.pause_reason = None;
         self.control.busy_pauses = 0;
+        // Rule 9's mark may stand for a notification that met the pause.
+        self.control.notified_until = None;
+        self.control.notified_by = None;
         (Answer::Nothing, Rule::Resume)
     }
 }
