@@ -88,11 +88,8 @@ async fn resume_ends_a_pause_and_wakes() {
     let published = world.topics.process_tasks();
     assert_eq!(published.len(), 1);
     assert_eq!(published[0].reason, WakeReason::Operator);
-    let again = world.run(&Resume {}).await.unwrap();
-    assert_eq!(
-        again.json(),
-        json!({ "resumed": true, "wake": "alreadyNotified" })
-    );
+    let again = world.run(&Wake {}).await.unwrap();
+    assert_eq!(again.json(), json!({ "wake": "alreadyNotified" }));
 }
 
 #[tokio::test(start_paused = true)]
