@@ -70,7 +70,7 @@ impl TaskRunner for Flawed {
 impl Flawed {
     fn is_busy(&self) -> bool {
         let passed = self.clock.now().since(self.start);
-        passed.as_millis() / PHASE.as_millis() % 2 == 0
+        (passed.as_millis() / PHASE.as_millis()).is_multiple_of(2)
     }
 }
 
