@@ -63,6 +63,11 @@ impl MemoryStore {
         self.lock().tasks.insert(task, record);
     }
 
+    /// Deletes a task as DynamoDB's time to live would, whatever its state.
+    pub fn remove(&self, task: &TaskId) -> Option<Record> {
+        self.lock().tasks.remove(task)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing panics while the lock is held, so the state is whole either way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
