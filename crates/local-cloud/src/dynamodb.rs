@@ -32,6 +32,12 @@ pub struct EmbeddedDynamo {
 #[derive(Debug)]
 pub struct NotStarted(String);
 
+impl NotStarted {
+    pub(crate) fn new(error: &dyn std::error::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
 impl std::fmt::Display for NotStarted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "the embedded DynamoDB did not start: {}", self.0)
@@ -46,7 +52,7 @@ impl EmbeddedDynamo {
     /// # Errors
     /// [`NotStarted`]: no port, no thread, or the table was refused.
     pub async fn start() -> Result<Self, NotStarted> {
-        let failed = |error: &dyn std::error::Error| NotStarted(error.to_string());
+        let failed = NotStarted::new;
         let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|e| failed(&e))?;
         let address = listener.local_addr().map_err(|e| failed(&e))?;
         let database = Database::memory().map_err(|e| failed(&e))?;

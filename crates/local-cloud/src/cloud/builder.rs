@@ -1,0 +1,110 @@
+//! How a cloud is set up and started.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lifo_queue::notify::WakeReason;
+use lifo_queue::task::Task;
+use lifo_queue::time::TokioClock;
+
+use super::clock::pause;
+use super::embedded::Embedded;
+use super::fault::{Chance, Rates};
+use super::memory::InMemory;
+use super::platform::{self, Event};
+use super::process::{Function, Process};
+use super::runner::{Deed, Script};
+use super::settings::CloudSettings;
+use super::stream::Stream;
+use super::table::{Backend, Table};
+use super::world::World;
+use super::{BEGIN, Cloud, expiry, watch};
+use crate::dynamodb::NotStarted;
+
+/// How a cloud is to be.
+pub struct Builder {
+    seed: u64,
+    settings: CloudSettings,
+    rates: Rates,
+    faults_for: Duration,
+    script: Box<Script>,
+    backend: Box<dyn Backend>,
+}
+
+impl Builder {
+    /// A cloud in memory with the deployed settings, in which nothing goes wrong.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            settings: CloudSettings::default(),
+            rates: Rates::none(),
+            faults_for: Duration::from_secs(600),
+            script: Box::new(|_| (Duration::from_millis(100), Deed::Succeed)),
+            backend: Box::new(InMemory::default()),
+        }
+    }
+
+    /// Configured so.
+    #[must_use]
+    pub fn settings(mut self, settings: CloudSettings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// With faults at these rates, for so long.
+    #[must_use]
+    pub fn faults(mut self, rates: Rates, faults_for: Duration) -> Self {
+        self.rates = rates;
+        self.faults_for = faults_for;
+        self
+    }
+
+    /// With a downstream that does this with each task.
+    #[must_use]
+    pub fn script(
+        mut self,
+        script: impl Fn(&Task) -> (Duration, Deed) + Send + Sync + 'static,
+    ) -> Self {
+        self.script = Box::new(script);
+        self
+    }
+
+    /// On the embedded DynamoDB, through the real SDK's client, instead of in memory.
+    ///
+    /// # Errors
+    /// [`NotStarted`]: the database cannot be made.
+    pub fn embedded(mut self) -> Result<Self, NotStarted> {
+        self.backend = Box::new(Embedded::start()?);
+        Ok(self)
+    }
+
+    /// Starts the cloud, on the clock of the runtime it is called in.
+    #[must_use]
+    pub fn start(self) -> Cloud {
+        let chance = Chance::new(self.seed, self.rates, BEGIN.plus(self.faults_for));
+        let clock = TokioClock::starting_at(BEGIN);
+        let table = Table::new(self.backend);
+        let world = World::new(self.settings, clock, chance, table, self.script);
+        let operator = Arc::new(Process::start(&world, Function::Operator));
+        Stream::start(&world);
+        expiry::start(&world);
+        watch::start(&world);
+        sweep_every_interval(&world);
+        Cloud { world, operator }
+    }
+}
+
+fn sweep_every_interval(world: &Arc<World>) {
+    let world = world.clone();
+    tokio::spawn(async move {
+        for number in 1_u64.. {
+            pause(world.settings.sweep_interval).await;
+            let event = Event {
+                message_id: format!("sweep-{number}"),
+                reason: WakeReason::Sweep,
+            };
+            platform::submit(&world, Function::SweepTasks, event);
+        }
+    });
+}

@@ -1,0 +1,82 @@
+//! What was played, in figures.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use lifo_queue::process::TurnSummary;
+
+use super::fault::FaultKind;
+
+/// Figures of one run of the cloud, or of many added up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Runs added up.
+    pub schedules: u64,
+    /// Tasks created.
+    pub tasks: u64,
+    /// Runs of a task that began.
+    pub starts: u64,
+    /// Calls to the table and to the topics.
+    pub steps: u64,
+    /// Sweeps that ended well.
+    pub sweeps: u64,
+    /// Turns by how they ended, as [`Exit`](lifo_queue::process::Exit) is spelt; those that died
+    /// as `Died`.
+    pub turns: BTreeMap<String, u64>,
+    /// Faults by kind.
+    pub faults: BTreeMap<FaultKind, u64>,
+    /// How tasks ended.
+    pub ends: BTreeMap<String, u64>,
+    /// Virtual time, in seconds.
+    pub seconds: u64,
+}
+
+impl Census {
+    pub(crate) fn fault(&mut self, kind: FaultKind) {
+        *self.faults.entry(kind).or_default() += 1;
+    }
+
+    pub(crate) fn turn(&mut self, summary: &TurnSummary) {
+        let exit = format!("{:?}", summary.exit);
+        *self.turns.entry(exit).or_default() += 1;
+    }
+
+    /// Adds another run's figures.
+    pub fn add(&mut self, other: &Self) {
+        self.schedules += other.schedules;
+        self.tasks += other.tasks;
+        self.starts += other.starts;
+        self.steps += other.steps;
+        self.sweeps += other.sweeps;
+        self.seconds += other.seconds;
+        for (exit, count) in &other.turns {
+            *self.turns.entry(exit.clone()).or_default() += count;
+        }
+        for (kind, count) in &other.faults {
+            *self.faults.entry(*kind).or_default() += count;
+        }
+        for (end, count) in &other.ends {
+            *self.ends.entry(end.clone()).or_default() += count;
+        }
+    }
+}
+
+impl fmt::Display for Census {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let faults: u64 = self.faults.values().sum();
+        write!(
+            f,
+            "{} schedules, {} tasks, {} starts, {} sweeps, {} steps, {} virtual hours; \
+             turns {:?}; ends {:?}; {faults} faults {:?}",
+            self.schedules,
+            self.tasks,
+            self.starts,
+            self.sweeps,
+            self.steps,
+            self.seconds / 3600,
+            self.turns,
+            self.ends,
+            self.faults,
+        )
+    }
+}

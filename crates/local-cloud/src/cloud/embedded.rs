@@ -1,0 +1,217 @@
+//! The table on the embedded DynamoDB, behind the real SDK's client: requests go through an
+//! in-process connector, over the cloud's wire, to the database's own functions.
+
+mod connector;
+mod dispatch;
+mod item;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use aws_credential_types::Credentials;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
+use aws_sdk_dynamodb::{Client, Config};
+use aws_smithy_async::rt::sleep::TokioSleep;
+use aws_smithy_async::time::TimeSource;
+use dynoxide::Database;
+use lifo_queue::control::Control;
+use lifo_queue::schema::CONTROL_ITEM;
+use lifo_queue::store::QueueStore;
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::store::memory::Record;
+use lifo_queue::task::TaskId;
+use lifo_queue::time::Clock;
+use serde_json::{Value, json};
+
+use self::connector::Connector;
+use super::clock::SkewedClock;
+use super::fault::lock;
+use super::process::Process;
+use super::process_store::{Access, ProcessStore};
+use super::table::Backend;
+use super::world::World;
+use crate::dynamodb::{NotStarted, TABLE};
+
+/// As the functions have it (`crates/function`).
+const MAX_ATTEMPTS: u32 = 4;
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// The truth, and what the index shows, each in a database of its own.
+pub(crate) struct Embedded {
+    databases: Arc<Databases>,
+    known: Mutex<Known>,
+}
+
+/// What was read of the truth: nobody writes past the cloud.
+#[derive(Default)]
+struct Known {
+    tasks: BTreeMap<TaskId, Record>,
+    control: Control,
+}
+
+pub(crate) struct Databases {
+    truth: Database,
+    index: Database,
+}
+
+impl Embedded {
+    pub(crate) fn start() -> Result<Self, NotStarted> {
+        let started = || {
+            let database = Database::memory().map_err(|error| NotStarted::new(&error))?;
+            dispatch::create_task_table(&database)?;
+            Ok(database)
+        };
+        let databases = Databases {
+            truth: started()?,
+            index: started()?,
+        };
+        Ok(Self {
+            databases: Arc::new(databases),
+            known: Mutex::default(),
+        })
+    }
+
+    /// A client as a process has it.
+    fn client(&self, world: &Arc<World>, process: &Arc<Process>) -> Client {
+        let connector = Connector {
+            world: world.clone(),
+            process: process.clone(),
+            databases: self.databases.clone(),
+        };
+        client(connector, process.clock)
+    }
+
+    fn read(&self, id: &str) -> Option<Value> {
+        let request = json!({"TableName": TABLE, "Key": {"taskId": {"S": id}}});
+        let (_, body) = dispatch::call(&self.databases.truth, "GetItem", &request.to_string());
+        let mut answer: Value = serde_json::from_str(&body).ok()?;
+        answer.get_mut("Item").map(Value::take)
+    }
+}
+
+/// Writes an item, or deletes it.
+fn put(database: &Database, id: &TaskId, record: Option<&Record>) {
+    let (operation, request) = match record {
+        Some(record) => (
+            "PutItem",
+            json!({"TableName": TABLE, "Item": item::encode(id, record)}),
+        ),
+        None => (
+            "DeleteItem",
+            json!({"TableName": TABLE, "Key": {"taskId": {"S": id.as_str()}}}),
+        ),
+    };
+    let (status, body) = dispatch::call(database, operation, &request.to_string());
+    assert_eq!(status, 200, "{operation} of {id}: {body}");
+}
+
+#[async_trait]
+impl Backend for Embedded {
+    fn store(&self, world: &Arc<World>, process: &Arc<Process>) -> Arc<dyn QueueStore> {
+        let store = DynamoStore::new(self.client(world, process), TABLE);
+        let access = Access::Client(Arc::new(store));
+        Arc::new(ProcessStore::new(world, process, access))
+    }
+
+    async fn put_batch(
+        &self,
+        world: &Arc<World>,
+        process: &Arc<Process>,
+        tasks: &[(TaskId, Record)],
+    ) -> bool {
+        let request = tasks
+            .iter()
+            .map(|(id, record)| item::put_request(id, record));
+        let mut left = Some(HashMap::from([(TABLE.to_owned(), request.collect())]));
+        let client = self.client(world, process);
+        for _ in 0..5 {
+            let batch = client.batch_write_item().set_request_items(left.clone());
+            if let Ok(answer) = batch.send().await {
+                left = answer.unprocessed_items;
+                if left.as_ref().is_none_or(HashMap::is_empty) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn task(&self, id: &TaskId) -> Option<Record> {
+        lock(&self.known).tasks.get(id).cloned()
+    }
+
+    fn read_task(&self, id: &TaskId) -> Option<Record> {
+        let record = self.read(id.as_str()).and_then(|item| item::decode(&item));
+        let mut known = lock(&self.known);
+        match &record {
+            Some(record) => known.tasks.insert(id.clone(), record.clone()),
+            None => known.tasks.remove(id),
+        };
+        record
+    }
+
+    fn tasks(&self) -> Vec<(TaskId, Record)> {
+        let known = lock(&self.known);
+        let task = |(id, record): (&TaskId, &Record)| (id.clone(), record.clone());
+        known.tasks.iter().map(task).collect()
+    }
+
+    fn control(&self) -> Control {
+        lock(&self.known).control.clone()
+    }
+
+    fn read_control(&self) -> Control {
+        let item = self.read(CONTROL_ITEM);
+        let control = item.map(|item| item::control(&item)).unwrap_or_default();
+        lock(&self.known).control = control.clone();
+        control
+    }
+
+    fn put(&self, id: &TaskId, record: Option<&Record>) {
+        put(&self.databases.truth, id, record);
+    }
+
+    fn show(&self, id: &TaskId, record: Option<&Record>) {
+        put(&self.databases.index, id, record);
+    }
+}
+
+/// A client as the functions have it, but for its time, its sleep and its network.
+fn client(connector: Connector, clock: SkewedClock) -> Client {
+    let timeouts = TimeoutConfig::builder()
+        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+        .operation_timeout(OPERATION_TIMEOUT)
+        .build();
+    let retries = RetryConfig::standard()
+        .with_max_attempts(MAX_ATTEMPTS)
+        .with_initial_backoff(Duration::from_millis(50))
+        .with_max_backoff(Duration::from_secs(1));
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("us-east-1"))
+        .endpoint_url("http://dynamodb.internal")
+        .credentials_provider(Credentials::new("local", "local", None, None, "embedded"))
+        .http_client(connector.client())
+        .timeout_config(timeouts)
+        .retry_config(retries)
+        .sleep_impl(TokioSleep::new())
+        .time_source(Told(clock))
+        .build();
+    Client::from_conf(config)
+}
+
+/// The cloud's time, as the SDK wants it.
+#[derive(Debug)]
+struct Told(SkewedClock);
+
+impl TimeSource for Told {
+    fn now(&self) -> SystemTime {
+        let millis = u64::try_from(self.0.now().0).unwrap_or(0);
+        UNIX_EPOCH + Duration::from_millis(millis)
+    }
+}

@@ -1,0 +1,155 @@
+//! The SDK's connector: each request goes over the cloud's wire to the database.
+
+use std::fmt;
+use std::sync::Arc;
+
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector, http_client_fn,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_types::body::SdkBody;
+use lifo_queue::schema::{CONTROL_ITEM, TASK_ID};
+use lifo_queue::task::TaskId;
+use serde_json::{Value, json};
+
+use super::{Databases, dispatch};
+use crate::cloud::fault::FaultKind;
+use crate::cloud::process::Process;
+use crate::cloud::table::Subject;
+use crate::cloud::wire::{BATCHES, Broken, READS, WRITES, exchange};
+use crate::cloud::world::World;
+use crate::dynamodb::TABLE;
+
+#[derive(Clone)]
+pub(super) struct Connector {
+    pub(super) world: Arc<World>,
+    pub(super) process: Arc<Process>,
+    pub(super) databases: Arc<Databases>,
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Connector")
+    }
+}
+
+impl Connector {
+    pub(super) fn client(self) -> SharedHttpClient {
+        let connector = SharedHttpConnector::new(self);
+        http_client_fn(move |_, _| connector.clone())
+    }
+
+    async fn answer(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        let operation = dispatch::operation(target)
+            .ok_or_else(|| ConnectorError::user(format!("{target} is not dispatched").into()))?;
+        let body = request.body().bytes().unwrap_or_default();
+        let body = String::from_utf8_lossy(body).into_owned();
+        let Self {
+            world,
+            process,
+            databases,
+        } = self;
+        let kinds = [FaultKind::PartialBatch];
+        let partial = operation == "BatchWriteItem"
+            && world
+                .chance
+                .befalls(operation, &kinds, world.now())
+                .is_some();
+        let (body, left) = if partial {
+            halve(&body)
+        } else {
+            (body, Value::Null)
+        };
+        let subject = subject(operation, &body);
+        let kinds = match operation {
+            "BatchWriteItem" => BATCHES,
+            _ if subject.is_written() => WRITES,
+            _ => READS,
+        };
+        let by = process.clone();
+        let apply = move |world: &World| {
+            world.table.apply(world, &by, &subject, || {
+                let indexed = operation == "Query";
+                let database = if indexed {
+                    &databases.index
+                } else {
+                    &databases.truth
+                };
+                dispatch::call(database, operation, &body)
+            })
+        };
+        match exchange(&world, &process, operation, kinds, apply).await {
+            Ok((status, body)) if left.is_null() => respond(status, body),
+            Ok((status, _)) => respond(status, json!({ "UnprocessedItems": left }).to_string()),
+            Err(Broken::Throttled) => respond(400, error("ThrottlingException")),
+            Err(Broken::Conflict) => respond(400, error("TransactionConflictException")),
+            Err(Broken::Unavailable) => respond(500, error("InternalServerError")),
+            Err(Broken::Lost) => Err(ConnectorError::timeout("no answer".into())),
+        }
+    }
+}
+
+impl HttpConnector for Connector {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        HttpConnectorFuture::new(self.clone().answer(request))
+    }
+}
+
+/// The first half of a batch, and what of it comes back unprocessed.
+fn halve(body: &str) -> (String, Value) {
+    let mut request: Value = serde_json::from_str(body).unwrap_or_default();
+    let Some(writes) = request["RequestItems"][TABLE].as_array_mut() else {
+        return (body.to_owned(), Value::Null);
+    };
+    let left = writes.split_off(writes.len().div_ceil(2));
+    (request.to_string(), json!({ TABLE: left }))
+}
+
+/// The items that a request writes.
+fn subject(operation: &str, body: &str) -> Subject {
+    let request: Value = serde_json::from_str(body).unwrap_or_default();
+    if let Some(writes) = request["RequestItems"][TABLE].as_array() {
+        let id = |write: &Value| {
+            Some(
+                write["PutRequest"]["Item"][TASK_ID]["S"]
+                    .as_str()?
+                    .to_owned(),
+            )
+        };
+        return Subject {
+            tasks: writes
+                .iter()
+                .filter_map(id)
+                .map(TaskId::from_stored)
+                .collect(),
+            control: false,
+        };
+    }
+    let item = match operation {
+        "PutItem" => &request["Item"],
+        "UpdateItem" | "DeleteItem" => &request["Key"],
+        _ => return Subject::nothing(),
+    };
+    match item[TASK_ID]["S"].as_str() {
+        Some(CONTROL_ITEM) => Subject::control(),
+        Some(id) => Subject::task(&TaskId::from_stored(id)),
+        None => Subject::nothing(),
+    }
+}
+
+fn error(code: &str) -> String {
+    let text = "by the cloud's fault plan";
+    format!(r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{code}","message":"{text}"}}"#)
+}
+
+fn respond(status: u16, body: String) -> Result<HttpResponse, ConnectorError> {
+    let status = status
+        .try_into()
+        .map_err(|error| ConnectorError::other(Box::new(error), None))?;
+    let mut response = HttpResponse::new(status, SdkBody::from(body));
+    let headers = response.headers_mut();
+    headers.insert("content-type", "application/x-amz-json-1.0");
+    Ok(response)
+}

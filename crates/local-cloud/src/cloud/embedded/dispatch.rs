@@ -1,0 +1,82 @@
+//! DynamoDB's JSON protocol on the embedded database's functions.
+
+use dynoxide::{Database, DynoxideError};
+use lifo_queue::schema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::dynamodb::{NotStarted, TABLE};
+
+/// What is dispatched.
+const OPERATIONS: [&str; 6] = [
+    "PutItem",
+    "GetItem",
+    "UpdateItem",
+    "DeleteItem",
+    "Query",
+    "BatchWriteItem",
+];
+
+/// The operation that `x-amz-target` names, if it is dispatched.
+pub(super) fn operation(target: &str) -> Option<&'static str> {
+    let (_, name) = target.split_once('.')?;
+    OPERATIONS.into_iter().find(|operation| *operation == name)
+}
+
+/// Carries a request out: the status and body of its answer.
+pub(super) fn call(database: &Database, operation: &str, body: &str) -> (u16, String) {
+    let done = match operation {
+        "PutItem" => run(body, |request| database.put_item(request)),
+        "GetItem" => run(body, |request| database.get_item(request)),
+        "UpdateItem" => run(body, |request| database.update_item(request)),
+        "DeleteItem" => run(body, |request| database.delete_item(request)),
+        "Query" => run(body, |request| database.query(request)),
+        "BatchWriteItem" => run(body, |request| database.batch_write_item(request)),
+        other => Err(DynoxideError::ValidationException(format!(
+            "{other} is not dispatched"
+        ))),
+    };
+    match done {
+        Ok(body) => (200, body),
+        Err(error) => (error.status_code(), error.to_json()),
+    }
+}
+
+fn run<Q: DeserializeOwned, A: Serialize>(
+    body: &str,
+    call: impl FnOnce(Q) -> Result<A, DynoxideError>,
+) -> Result<String, DynoxideError> {
+    let request = serde_json::from_str(body)
+        .map_err(|error| DynoxideError::SerializationException(error.to_string()))?;
+    let answer = call(request)?;
+    serde_json::to_string(&answer)
+        .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
+}
+
+/// The queue's table, without a stream: the cloud has its own.
+pub(super) fn create_task_table(database: &Database) -> Result<(), NotStarted> {
+    let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+    let attribute = |name: &str, kind: &str| json!({"AttributeName": name, "AttributeType": kind});
+    let request = json!({
+        "TableName": TABLE,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            attribute(schema::TASK_ID, "S"),
+            attribute(schema::TASK_STATUS, "S"),
+            attribute(schema::TASK_CREATED, "N"),
+        ],
+        "KeySchema": [key(schema::TASK_ID, "HASH")],
+        "GlobalSecondaryIndexes": [{
+            "IndexName": schema::INDEX,
+            "KeySchema": [key(schema::TASK_STATUS, "HASH"), key(schema::TASK_CREATED, "RANGE")],
+            "Projection": {
+                "ProjectionType": "INCLUDE",
+                "NonKeyAttributes": schema::INDEX_PROJECTION,
+            },
+        }],
+    });
+    let request = serde_json::from_value(request).map_err(|error| NotStarted::new(&error))?;
+    let created = database.create_table(request);
+    created.map(drop).map_err(|error| NotStarted::new(&error))
+}

@@ -1,0 +1,148 @@
+//! Items as DynamoDB's JSON has them, to records and back.
+
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use lifo_queue::control::{Control, ProcessorLease, RedrivenTasks};
+use lifo_queue::schema;
+use lifo_queue::store::memory::Record;
+use lifo_queue::task::{LeaseToken, StatusKey, TaskId, Ttl};
+use lifo_queue::time::{EpochSeconds, Millis};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+fn text<'a>(item: &'a Value, name: &str) -> Option<&'a str> {
+    item[name]["S"].as_str()
+}
+
+fn number(item: &Value, name: &str) -> Option<i64> {
+    item[name]["N"].as_str()?.parse().ok()
+}
+
+fn count(item: &Value, name: &str) -> u32 {
+    number(item, name)
+        .and_then(|n| u32::try_from(n).ok())
+        .unwrap_or(0)
+}
+
+fn uuid(item: &Value, name: &str) -> Option<Uuid> {
+    Uuid::parse_str(text(item, name)?).ok()
+}
+
+/// A task's item, its payload left out: nothing is decided by it.
+pub(super) fn decode(item: &Value) -> Option<Record> {
+    let status: StatusKey = text(item, schema::TASK_STATUS)?.parse().ok()?;
+    let ttl = match (item.get(schema::TTL), number(item, schema::TTL)) {
+        (None, _) => Ttl::Missing,
+        (_, Some(number)) => Ttl::from_number(number),
+        (_, None) => Ttl::Malformed,
+    };
+    Some(Record {
+        status: status.status,
+        created: Millis(number(item, schema::TASK_CREATED)?),
+        ttl,
+        expires_at: number(item, schema::EXPIRES_AT).map(EpochSeconds),
+        attempts: count(item, schema::ATTEMPTS),
+        total_attempts: count(item, schema::TOTAL_ATTEMPTS),
+        lease_token: uuid(item, schema::LEASE_TOKEN).map(LeaseToken),
+        lease_until: number(item, schema::LEASE_UNTIL).map(Millis),
+        not_before: number(item, schema::NOT_BEFORE).map(Millis),
+        alone: item[schema::ALONE]["BOOL"].as_bool().unwrap_or(false),
+        last_error: text(item, schema::LAST_ERROR).map(str::to_owned),
+        payload: None,
+        create_token: uuid(item, schema::CREATE_TOKEN),
+    })
+}
+
+/// The item of a record, as far as the queue reads it.
+pub(super) fn encode(id: &TaskId, record: &Record) -> Value {
+    let mut item = Map::new();
+    let mut set = |name: &str, kind: &str, value: Option<String>| {
+        if let Some(value) = value {
+            item.insert(name.to_owned(), json!({ kind: value }));
+        }
+    };
+    let millis = |at: Option<Millis>| at.map(|at| at.0.to_string());
+    let ttl = match record.ttl {
+        Ttl::Seconds(at) => Some(at.0.to_string()),
+        Ttl::Milliseconds(at) => Some(at.0.to_string()),
+        Ttl::Missing | Ttl::Malformed => None,
+    };
+    let status = StatusKey::from(record.status).to_string();
+    let expires_at = record.expires_at.map(|at| at.0.to_string());
+    set(schema::TASK_ID, "S", Some(id.to_string()));
+    set(schema::TASK_STATUS, "S", Some(status));
+    set(schema::TASK_CREATED, "N", millis(Some(record.created)));
+    set(schema::TTL, "N", ttl);
+    set(schema::EXPIRES_AT, "N", expires_at);
+    set(schema::ATTEMPTS, "N", Some(record.attempts.to_string()));
+    set(
+        schema::TOTAL_ATTEMPTS,
+        "N",
+        Some(record.total_attempts.to_string()),
+    );
+    set(
+        schema::LEASE_TOKEN,
+        "S",
+        record.lease_token.map(|token| token.to_string()),
+    );
+    set(schema::LEASE_UNTIL, "N", millis(record.lease_until));
+    set(schema::NOT_BEFORE, "N", millis(record.not_before));
+    set(schema::LAST_ERROR, "S", record.last_error.clone());
+    set(
+        schema::CREATE_TOKEN,
+        "S",
+        record.create_token.map(|token| token.to_string()),
+    );
+    if record.alone {
+        item.insert(schema::ALONE.to_owned(), json!({"BOOL": true}));
+    }
+    Value::Object(item)
+}
+
+/// A put of a record's item, in a batch.
+pub(super) fn put_request(id: &TaskId, record: &Record) -> WriteRequest {
+    let attribute = |value: &Value| match (value["S"].as_str(), value["N"].as_str()) {
+        (Some(text), _) => AttributeValue::S(text.to_owned()),
+        (_, Some(number)) => AttributeValue::N(number.to_owned()),
+        _ => AttributeValue::Bool(value["BOOL"].as_bool().unwrap_or(false)),
+    };
+    let item = encode(id, record);
+    let fields = item.as_object().into_iter().flatten();
+    let item = fields
+        .map(|(name, value)| (name.clone(), attribute(value)))
+        .collect();
+    // The item is there, which is all that the builder asks for.
+    let put = PutRequest::builder().set_item(Some(item)).build().ok();
+    WriteRequest::builder().set_put_request(put).build()
+}
+
+/// The control item.
+pub(super) fn control(item: &Value) -> Control {
+    let lease = || {
+        Some(ProcessorLease {
+            owner: uuid(item, schema::OWNER)?,
+            message_id: text(item, schema::MESSAGE_ID)
+                .unwrap_or_default()
+                .to_owned(),
+            until: Millis(number(item, schema::LEASE_UNTIL)?),
+        })
+    };
+    let redriven = || {
+        Some(RedrivenTasks {
+            oldest: Millis(number(item, schema::OLDEST_REDRIVEN)?),
+            until: EpochSeconds(number(item, schema::REDRIVEN_UNTIL)?),
+        })
+    };
+    let requested = number(item, schema::REQUESTED);
+    Control {
+        requested: requested.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+        lease: lease(),
+        paused_until: number(item, schema::PAUSED_UNTIL).map(Millis),
+        pause_reason: text(item, schema::PAUSE_REASON).map(str::to_owned),
+        notified_until: number(item, schema::NOTIFIED_UNTIL).map(Millis),
+        notified_by: text(item, schema::NOTIFIED_BY).map(str::to_owned),
+        idle_turns: count(item, schema::IDLE_TURNS),
+        busy_pauses: count(item, schema::BUSY_PAUSES),
+        rate_full_at: number(item, schema::RATE_FULL_AT).map(Millis),
+        redriven: redriven(),
+    }
+}

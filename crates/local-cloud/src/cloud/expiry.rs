@@ -1,0 +1,32 @@
+//! DynamoDB's time to live: it deletes what expired, after a while
+//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html>).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lifo_queue::task::Ttl;
+
+use super::clock::pause;
+use super::process::{Function, Process};
+use super::world::World;
+
+/// How often it looks; what it finds it deletes this time or some later time.
+const INTERVAL: Duration = Duration::from_secs(30);
+
+/// Looks for ever.
+pub(crate) fn start(world: &Arc<World>) {
+    let world = world.clone();
+    tokio::spawn(async move {
+        let service = Process::start(&world, Function::Operator);
+        loop {
+            pause(INTERVAL).await;
+            let now = world.now();
+            for (id, record) in world.table.backend.tasks() {
+                let expired = matches!(record.ttl, Ttl::Seconds(_)) && record.ttl.is_expired(now);
+                if expired && world.chance.below(3) == 0 {
+                    world.table.put(&world, &service, &id, None);
+                }
+            }
+        }
+    });
+}

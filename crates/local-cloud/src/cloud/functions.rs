@@ -1,0 +1,161 @@
+//! The deployed functions, each invocation in a process of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lifo_queue::causes;
+use lifo_queue::process::{Exit, FailedTurn, Invocation, Processor, TurnSummary};
+use lifo_queue::sweep::Sweeper;
+use lifo_queue::wake::Waker;
+
+use super::fault::{FaultKind, lock};
+use super::platform::{Ended, Event};
+use super::process::{Function, Life, Process};
+use super::runner::ProcessRunner;
+use super::topic::ProcessTopics;
+use super::world::World;
+
+/// Runs one invocation to its end, its deadline or its death.
+pub(crate) async fn invoke(world: &Arc<World>, function: Function, event: &Event) -> Ended {
+    world.platform.start(function);
+    let process = Arc::new(Process::start(world, function));
+    let id = process.id;
+    let text = format!(
+        "{function:?} starts with {} ({} ms ahead)",
+        event.message_id, process.ahead_ms
+    );
+    world.note(id, text);
+    let timeout = match function {
+        Function::ProcessTasks => world.settings.process_tasks.timeout,
+        Function::SweepTasks => world.settings.sweep_tasks.timeout,
+        _ => world.settings.trigger.timeout,
+    };
+    let work = handle(world, &process, event, timeout);
+    let ended = tokio::select! {
+        biased;
+        () = process.died() => Ended::Died,
+        ended = work => ended,
+        () = tokio::time::sleep(timeout) => {
+            world.chance.count(FaultKind::DeadlinePassed);
+            Ended::Died
+        }
+        () = tokio::time::sleep(process.kill_after.unwrap_or(timeout)) => {
+            world.chance.count(FaultKind::KilledAtRandom);
+            Ended::Died
+        }
+    };
+    process.end(match ended {
+        Ended::Died => Life::Died,
+        Ended::Returned | Ended::Failed => Life::Returned,
+    });
+    lock(&world.ledger).process_ended(world.now(), &process, ended);
+    world.platform.stop(function);
+    ended
+}
+
+async fn handle(
+    world: &Arc<World>,
+    process: &Arc<Process>,
+    event: &Event,
+    timeout: Duration,
+) -> Ended {
+    let failed = match process.function {
+        Function::ProcessTasks => turn(world, process, event, timeout).await,
+        Function::SweepTasks => sweep(world, process, event).await,
+        _ => waker(world, process)
+            .request(&event.message_id, event.reason)
+            .await
+            .map_or_else(
+                |error| Some(causes::chain(&error)),
+                |wake| {
+                    world.note(process.id, format!("{wake:?}"));
+                    None
+                },
+            ),
+    };
+    match failed {
+        None => Ended::Returned,
+        Some(error) => {
+            world.note(process.id, format!("fails: {error}"));
+            Ended::Failed
+        }
+    }
+}
+
+pub(crate) fn waker(world: &Arc<World>, process: &Arc<Process>) -> Waker {
+    let topics = ProcessTopics {
+        world: world.clone(),
+        process: process.clone(),
+    };
+    Waker::new(
+        world.table.backend.store(world, process),
+        Arc::new(topics),
+        Arc::new(process.clock),
+        world.settings.process.notification_marker,
+    )
+}
+
+async fn turn(
+    world: &Arc<World>,
+    process: &Arc<Process>,
+    event: &Event,
+    timeout: Duration,
+) -> Option<String> {
+    let topics = ProcessTopics {
+        world: world.clone(),
+        process: process.clone(),
+    };
+    let runner = ProcessRunner {
+        world: world.clone(),
+        process: process.clone(),
+    };
+    let processor = Processor::new(
+        world.table.backend.store(world, process),
+        Arc::new(topics),
+        Arc::new(runner),
+        Arc::new(process.clock),
+        world.settings.process,
+    );
+    let invocation = Invocation {
+        message_id: event.message_id.clone(),
+        // The platform's clock and the process' differ, as everyone's do.
+        deadline: Some(world.now().plus(timeout)),
+    };
+    let (summary, error) = match processor.turn(invocation).await {
+        Ok(summary) => (summary, None),
+        Err(FailedTurn { summary, error }) => (summary, Some(causes::chain(&error))),
+    };
+    ended_turn(world, process, &summary);
+    error
+}
+
+fn ended_turn(world: &World, process: &Process, summary: &TurnSummary) {
+    lock(&world.chance.census).turn(summary);
+    let now = world.now();
+    let mut ledger = lock(&world.ledger);
+    ledger.note(now, process.id, format!("{:?} {summary:?}", summary.exit));
+    match summary.exit {
+        // Rule 10 and a pause leave the waking to the sweep, and so does a step given up.
+        Exit::NoProgress => ledger.setback(now, "a turn without progress calls nobody"),
+        Exit::Paused => ledger.setback(now, "the queue is paused"),
+        _ if summary.store_errors > 0 => ledger.setback(now, "a turn met errors of the table"),
+        _ => {}
+    }
+}
+
+async fn sweep(world: &Arc<World>, process: &Arc<Process>, event: &Event) -> Option<String> {
+    let sweeper = Sweeper::new(
+        world.table.backend.store(world, process),
+        waker(world, process),
+        Arc::new(process.clock),
+        world.settings.sweep(),
+    );
+    match sweeper.sweep(&event.message_id).await {
+        Ok(report) => {
+            lock(&world.chance.census).sweeps += 1;
+            world.note(process.id, format!("{report:?}"));
+            None
+        }
+        Err(error) => Some(causes::chain(&error)),
+    }
+}

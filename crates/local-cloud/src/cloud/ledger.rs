@@ -1,0 +1,133 @@
+//! The book that the cloud keeps: what happened, and whether it was allowed to.
+//!
+//! | module | what it checks |
+//! |---|---|
+//! | `tasks` | S1 to S4: every change of a task, every run |
+//! | `turns` | S5, W2, W3: every take, every change of the control item, every publish |
+//! | `waiting` | W1: nobody sleeps while a task is due |
+//! | `trace` | nothing; it tells what happened |
+
+mod tasks;
+mod trace;
+mod turns;
+mod waiting;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lifo_queue::task::{LeaseToken, TaskId};
+use lifo_queue::time::Millis;
+use uuid::Uuid;
+
+use self::tasks::{History, Run, Take};
+use self::trace::{Trace, What};
+use self::turns::{Marks, Seen};
+pub(crate) use self::waiting::Due;
+use self::waiting::Waiting;
+use super::fault::FaultKind;
+use super::platform::Ended;
+use super::process::{Function, Process};
+use super::settings::CloudSettings;
+
+/// Violations kept; the first ones tell most.
+const KEPT: usize = 10;
+
+pub(crate) struct Ledger {
+    settings: CloudSettings,
+    trace: Trace,
+    violations: Vec<String>,
+    pub(crate) steps: u64,
+    pub(crate) starts: u64,
+    dead: BTreeSet<u32>,
+    histories: BTreeMap<TaskId, History>,
+    takes: BTreeMap<Uuid, Take>,
+    runs: Vec<Run>,
+    /// Steps of a process on a task that failed in a row.
+    failures: BTreeMap<(u32, TaskId), u32>,
+    /// Processes that gave a step on a task up.
+    gave_up: BTreeSet<(u32, TaskId)>,
+    /// What processes saw of the index and of their lease.
+    seen: BTreeMap<u32, Seen>,
+    owners: BTreeMap<Uuid, u32>,
+    marks: Marks,
+    waiting: Waiting,
+}
+
+impl Ledger {
+    pub(crate) fn new(settings: CloudSettings) -> Self {
+        Self {
+            settings,
+            trace: Trace::default(),
+            violations: Vec::new(),
+            steps: 0,
+            starts: 0,
+            dead: BTreeSet::new(),
+            histories: BTreeMap::new(),
+            takes: BTreeMap::new(),
+            runs: Vec::new(),
+            failures: BTreeMap::new(),
+            gave_up: BTreeSet::new(),
+            seen: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            marks: Marks::default(),
+            waiting: Waiting::default(),
+        }
+    }
+
+    pub(crate) fn note(&mut self, now: Millis, process: u32, text: impl Into<String>) {
+        self.trace.push(now, process, What::Note(text.into()));
+    }
+
+    pub(crate) fn violation(&mut self, now: Millis, text: impl Into<String>) {
+        let text = text.into();
+        self.note(now, 0, format!("VIOLATION {text}"));
+        if self.violations.len() < KEPT {
+            self.violations.push(text);
+        }
+    }
+
+    /// A call to the table or a topic.
+    pub(crate) fn called(
+        &mut self,
+        now: Millis,
+        process: &Process,
+        operation: &'static str,
+        fault: Option<FaultKind>,
+    ) {
+        self.steps += 1;
+        self.trace
+            .push(now, process.id, What::Called(operation, fault));
+    }
+
+    pub(crate) fn process_ended(&mut self, now: Millis, process: &Process, ended: Ended) {
+        self.note(now, process.id, format!("{ended:?}"));
+        if ended == Ended::Died {
+            self.dead.insert(process.id);
+            self.runs.retain(|run| run.process != process.id);
+            self.setback(now, format!("process {} died", process.id));
+        }
+        self.waiting.ended(now, process, ended);
+        if process.function == Function::ProcessTasks {
+            self.seen.remove(&process.id);
+        }
+    }
+
+    pub(crate) fn violations(&self) -> &[String] {
+        &self.violations
+    }
+
+    pub(crate) fn trace(&self) -> Vec<String> {
+        self.trace.render()
+    }
+
+    /// Whether this take's holder may have left the task behind.
+    fn is_excused(&self, token: LeaseToken) -> bool {
+        self.takes.get(&token.0).is_none_or(|take| {
+            let step = (take.process, take.task.clone());
+            take.late
+                || self.dead.contains(&take.process)
+                || self.gave_up.contains(&step)
+                // Cut off, and still trying.
+                || self.failures.contains_key(&step)
+        })
+    }
+}

@@ -1,0 +1,358 @@
+//! Tasks: each change is one that the state machine allows, by one who may make it.
+
+use lifo_queue::store::memory::Record;
+use lifo_queue::task::{LeaseToken, Task, TaskId, TaskStatus, Ttl};
+use lifo_queue::time::Millis;
+
+use super::trace::What;
+use super::{Ledger, Process};
+use crate::cloud::process::{Function, Life};
+use crate::cloud::runner::RunEnd;
+use crate::cloud::wire::PATIENCE;
+
+/// Tries of one step before a processor gives it up: one and four repetitions.
+const TRIES: u32 = 5;
+
+/// What is known of a task.
+#[derive(Clone, Debug, Default)]
+pub(super) struct History {
+    starts: u32,
+    /// The take whose run ended for good.
+    done: Option<LeaseToken>,
+    /// The take whose run met a busy downstream.
+    busy: Option<LeaseToken>,
+    /// When it last changed.
+    pub(super) changed: Millis,
+    /// How it ended.
+    end: Option<&'static str>,
+}
+
+/// A take that took effect.
+#[derive(Clone, Debug)]
+pub(super) struct Take {
+    pub(super) process: u32,
+    pub(super) task: TaskId,
+    /// It arrived after its sender had stopped to wait for it, perhaps for good.
+    pub(super) late: bool,
+}
+
+/// A run under way in a process that lives.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) process: u32,
+    pub(super) task: TaskId,
+    token: Option<LeaseToken>,
+    until: Millis,
+    /// Without neighbours.
+    alone: bool,
+}
+
+impl Ledger {
+    /// A task is not any more what it was.
+    pub(crate) fn task_changed(
+        &mut self,
+        now: Millis,
+        process: &Process,
+        id: &TaskId,
+        before: Option<&Record>,
+        after: Option<&Record>,
+    ) {
+        let glimpse = after.map(Into::into);
+        self.trace
+            .push(now, process.id, What::Task(id.clone(), glimpse));
+        let history = self.histories.entry(id.clone()).or_default();
+        history.changed = now;
+        let wrong = self.judge(now, process, id, before, after);
+        if let Some(wrong) = wrong {
+            let change = (before.map(|b| b.status), after.map(|a| a.status));
+            let text = format!("{wrong}: {id} {change:?} by process {}", process.id);
+            self.violation(now, text);
+        }
+    }
+
+    /// What is wrong with a change, if anything is.
+    fn judge(
+        &mut self,
+        now: Millis,
+        process: &Process,
+        id: &TaskId,
+        before: Option<&Record>,
+        after: Option<&Record>,
+    ) -> Option<&'static str> {
+        use TaskStatus::{Failure, Pending, Success, Taken};
+        let (Some(before), Some(after)) = (before, after) else {
+            return self.came_or_went(now, process, id, before, after);
+        };
+        if before.created != after.created {
+            return Some("taskCreated changed");
+        }
+        match (before.status, after.status) {
+            (Pending, Taken) => self.taken(now, process, id, before, after),
+            (Taken, Success | Failure) | (Taken, Pending)
+                if process.function == Function::SweepTasks =>
+            {
+                self.set_end(id, after.status);
+                self.reclaimed(process, before, after.status)
+            }
+            (Taken, Success | Failure) => {
+                self.set_end(id, after.status);
+                self.not_its_own(process, before)
+                    .then_some("S1: settled by another")
+            }
+            (Taken, Pending) => {
+                let history = self.histories.get(id);
+                let done = history.and_then(|history| history.done);
+                let busy = history.and_then(|history| history.busy);
+                let returns = before.total_attempts.saturating_sub(before.attempts);
+                let spared = returns < self.settings.process.max_busy_returns;
+                if self.not_its_own(process, before) {
+                    Some("S1: given back by another")
+                } else if done.is_some() && done == before.lease_token {
+                    Some("S2: given back though its run ended for good")
+                } else if busy.is_some()
+                    && busy == before.lease_token
+                    && spared
+                    && after.attempts == before.attempts
+                {
+                    Some("S4: a busy downstream cost an attempt")
+                } else {
+                    None
+                }
+            }
+            (Pending, Failure) => {
+                self.set_end(id, Failure);
+                (process.function != Function::ProcessTasks).then_some("failed by a stranger")
+            }
+            (Pending, Pending) => None,
+            (Failure, Pending) if process.function == Function::Operator => {
+                self.histories.insert(
+                    id.clone(),
+                    History {
+                        changed: now,
+                        ..History::default()
+                    },
+                );
+                None
+            }
+            _ => Some("no such transition"),
+        }
+    }
+
+    fn came_or_went(
+        &mut self,
+        now: Millis,
+        process: &Process,
+        id: &TaskId,
+        before: Option<&Record>,
+        after: Option<&Record>,
+    ) -> Option<&'static str> {
+        let history = self.histories.entry(id.clone()).or_default();
+        match (before, after) {
+            (None, Some(after)) if after.status == TaskStatus::Pending => None,
+            (Some(before), None) if process.function == Function::Operator => {
+                let expired = matches!(before.ttl, Ttl::Seconds(_)) && before.ttl.is_expired(now);
+                match (before.status, expired) {
+                    (TaskStatus::Taken, _) => return Some("S3: deleted while TAKEN"),
+                    (TaskStatus::Pending, true) => history.end = Some("shed"),
+                    (TaskStatus::Pending, false) => history.end = Some("cancelled"),
+                    (TaskStatus::Success | TaskStatus::Failure, _) => {}
+                }
+                None
+            }
+            _ => Some("S3: came or went as nothing may"),
+        }
+    }
+
+    fn set_end(&mut self, id: &TaskId, status: TaskStatus) {
+        if status.is_settled()
+            && let Some(history) = self.histories.get_mut(id)
+        {
+            history.end = Some(status.name());
+        }
+    }
+
+    fn taken(
+        &mut self,
+        now: Millis,
+        process: &Process,
+        id: &TaskId,
+        before: &Record,
+        after: &Record,
+    ) -> Option<&'static str> {
+        let Some(token) = after.lease_token else {
+            return Some("S1: taken without a token");
+        };
+        let asked = self
+            .seen
+            .get(&process.id)
+            .and_then(|seen| seen.asked.get(&token.0));
+        let take = Take {
+            process: process.id,
+            task: id.clone(),
+            late: asked.is_none_or(|asked| now.since(*asked) > PATIENCE),
+        };
+        if self.takes.insert(token.0, take).is_some() {
+            return Some("S1: taken twice by one token");
+        }
+        let skew = self.settings.skew;
+        if before.not_before.is_some_and(|from| from > now.plus(skew)) {
+            return Some("taken before it is due");
+        }
+        if before.ttl.is_expired(now.minus(skew + self.slowest_take())) {
+            return Some("taken though expired");
+        }
+        let counted = after.total_attempts == before.total_attempts + 1;
+        (!counted).then_some("S4: a take that does not count")
+    }
+
+    /// How long a take may be on its way after it was asked for.
+    fn slowest_take(&self) -> std::time::Duration {
+        std::time::Duration::from_secs(13)
+    }
+
+    fn not_its_own(&self, process: &Process, before: &Record) -> bool {
+        let take = before
+            .lease_token
+            .and_then(|token| self.takes.get(&token.0));
+        take.is_none_or(|take| take.process != process.id)
+    }
+
+    fn reclaimed(
+        &self,
+        process: &Process,
+        before: &Record,
+        target: TaskStatus,
+    ) -> Option<&'static str> {
+        if target == TaskStatus::Success {
+            return Some("the sweep cannot know of a success");
+        }
+        if before.lease_until.is_none_or(|until| until > process.now()) {
+            return Some("S1: returned while its lease is live");
+        }
+        if before
+            .lease_token
+            .is_none_or(|token| !self.is_excused(token))
+        {
+            return Some("S2: left behind by a process that lives and gave nothing up");
+        }
+        let attempts = self.settings.process.max_attempts;
+        (target == TaskStatus::Failure && (before.attempts < attempts || !before.alone))
+            .then_some("S4: failed before its attempts were used up, the last of them alone")
+    }
+
+    /// A step on a task was answered, or failed.
+    pub(crate) fn answered(
+        &mut self,
+        now: Millis,
+        process: &Process,
+        operation: &'static str,
+        task: &TaskId,
+        failed: bool,
+    ) {
+        self.touched(now, process.id, task);
+        let key = (process.id, task.clone());
+        if !failed {
+            self.failures.remove(&key);
+            return;
+        }
+        let failures = self.failures.entry(key.clone()).or_default();
+        *failures += 1;
+        if *failures >= TRIES && self.gave_up.insert(key) {
+            self.setback(now, format!("{operation} of {task} was given up"));
+        }
+    }
+
+    pub(crate) fn run_started(
+        &mut self,
+        now: Millis,
+        process: &Process,
+        task: &Task,
+        truth: Option<&Record>,
+    ) {
+        let id = &task.task_id;
+        self.starts += 1;
+        self.trace
+            .push(now, process.id, What::Run(id.clone(), task.total_attempts));
+        self.touched(now, process.id, id);
+        let other = self
+            .runs
+            .iter()
+            .any(|run| run.task == *id && run.until > now);
+        if other {
+            self.violation(now, format!("S1: {id} runs twice at once"));
+        }
+        let token = truth.and_then(|record| record.lease_token);
+        let take = token.and_then(|token| self.takes.get(&token.0));
+        let taken = truth.is_some_and(|record| record.status == TaskStatus::Taken);
+        if !taken || take.is_none_or(|take| take.process != process.id) {
+            self.violation(now, format!("S1: {id} runs without a lease"));
+        }
+        let limits = &self.settings.process;
+        // One start more than attempts: alone, after crashes, to spare the neighbours.
+        let most = limits.max_attempts + limits.max_busy_returns + 1;
+        let history = self.histories.entry(id.clone()).or_default();
+        history.starts += 1;
+        let (starts, done) = (history.starts, history.done);
+        if starts > most {
+            self.violation(now, format!("S4: {id} starts for the {starts}th time"));
+        }
+        if done.is_some_and(|token| !self.is_excused(token)) {
+            self.violation(now, format!("S2: {id} runs again though it was done"));
+        }
+        let alone = truth.is_some_and(|record| record.alone);
+        let neighbours = self.runs.iter().filter(|run| run.process == process.id);
+        let crowded = neighbours.into_iter().any(|run| run.alone || alone);
+        if crowded {
+            self.violation(now, format!("S4: {id} runs beside one that must run alone"));
+        }
+        self.runs.push(Run {
+            process: process.id,
+            task: id.clone(),
+            token,
+            alone,
+            until: truth.and_then(|record| record.lease_until).unwrap_or(now),
+        });
+    }
+
+    pub(crate) fn run_ended(&mut self, now: Millis, process: &Process, task: &TaskId, end: RunEnd) {
+        if process.life() == Life::Died {
+            // Its runs ended with it, in no order.
+            return;
+        }
+        self.trace
+            .push(now, process.id, What::Ran(task.clone(), end));
+        self.touched(now, process.id, task);
+        let place = self
+            .runs
+            .iter()
+            .position(|run| run.process == process.id && run.task == *task);
+        let Some(run) = place.map(|place| self.runs.swap_remove(place)) else {
+            return;
+        };
+        if let Some(history) = self.histories.get_mut(task) {
+            match end {
+                RunEnd::Final => history.done = run.token,
+                RunEnd::Busy => history.busy = run.token,
+                RunEnd::Again | RunEnd::Dropped => {}
+            }
+        }
+    }
+
+    /// S3, at the end of the world.
+    pub(crate) fn all_ended(&mut self, now: Millis) {
+        let lost: Vec<TaskId> = self
+            .histories
+            .iter()
+            .filter(|(_, history)| history.end.is_none())
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in lost {
+            self.violation(now, format!("S3: {id} never ends"));
+        }
+    }
+
+    /// How tasks ended, and how many there were.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Option<&'static str>> {
+        self.histories.values().map(|history| history.end)
+    }
+}

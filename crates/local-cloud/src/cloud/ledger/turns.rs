@@ -1,0 +1,221 @@
+//! Turns: what is taken next (S5), by whom (W2), and how often somebody is called (W3).
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use lifo_queue::control::Control;
+use lifo_queue::notify::Notification;
+use lifo_queue::process::MAX_PAGE_AGE;
+use lifo_queue::store::{Candidate, Page, TakeRequest};
+use lifo_queue::task::TaskId;
+use lifo_queue::time::Millis;
+use uuid::Uuid;
+
+use super::trace::What;
+use super::{Ledger, Process};
+use crate::cloud::process::{Function, Life};
+
+/// How long a processor may rightly leave a task alone that it touched: while the index lags,
+/// or after its step failed.
+const LEFT_ALONE: Duration = Duration::from_secs(15);
+
+/// What a processor knows.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Its lease, as it was last told.
+    lease: Option<(Uuid, Millis)>,
+    /// Pages it read of late.
+    pages: VecDeque<ReadPage>,
+    /// Tasks it had to do with, and when last.
+    touched: BTreeMap<TaskId, Millis>,
+    /// Takes it asked for, and when first.
+    pub(super) asked: BTreeMap<Uuid, Millis>,
+}
+
+/// A page of the index, as a processor read it.
+#[derive(Debug)]
+struct ReadPage {
+    arrived: Millis,
+    is_head: bool,
+    tasks: Vec<Candidate>,
+}
+
+/// Rule 9's marks, and what was published on the strength of each.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    /// Events that ever set one.
+    by: BTreeSet<String>,
+    /// Answers that a mark is set, each of which allows one notification.
+    granted: u64,
+    set: u64,
+    /// Marks that were there no more, or whose time was over, when another was set; or that
+    /// the same event set again.
+    due: u64,
+    published: u64,
+}
+
+impl Ledger {
+    pub(super) fn touched(&mut self, now: Millis, process: u32, task: &TaskId) {
+        let seen = self.seen.entry(process).or_default();
+        seen.touched.insert(task.clone(), now);
+    }
+
+    pub(crate) fn holds_lease(&mut self, process: &Process, owner: Uuid, until: Millis) {
+        let seen = self.seen.entry(process.id).or_default();
+        seen.lease = Some((owner, until));
+    }
+
+    pub(crate) fn page_read(
+        &mut self,
+        arrived: Millis,
+        process: &Process,
+        is_head: bool,
+        page: &Page,
+    ) {
+        if process.function != Function::ProcessTasks {
+            return;
+        }
+        let seen = self.seen.entry(process.id).or_default();
+        let too_old = |page: &ReadPage| arrived.since(page.arrived) > MAX_PAGE_AGE;
+        while seen.pages.front().is_some_and(too_old) {
+            seen.pages.pop_front();
+        }
+        seen.pages.push_back(ReadPage {
+            arrived,
+            is_head,
+            tasks: page.candidates.clone(),
+        });
+    }
+
+    /// S5 and W2, at the moment a processor decides to take.
+    pub(crate) fn take_asked(&mut self, now: Millis, process: &Process, request: &TakeRequest) {
+        let seen = self.seen.entry(process.id).or_default();
+        if seen.asked.contains_key(&request.token.0) {
+            // A repetition, by the same token, of what was decided before.
+            return;
+        }
+        seen.asked.insert(request.token.0, now);
+        let by_its_clock = process.now();
+        let holds = seen.lease.is_some_and(|(_, until)| until > by_its_clock);
+        let taken = &request.candidate;
+        let fresh = |page: &&ReadPage| now.since(page.arrived) <= MAX_PAGE_AGE;
+        let mut fresh = seen.pages.iter().rev().filter(fresh);
+        let head = fresh.clone().find(|page| page.is_head);
+        let shown = fresh.find(|page| page.tasks.iter().any(|task| task.id == taken.id));
+        let on_them = [head, shown].into_iter().flatten();
+        let on_them = on_them.flat_map(|page| page.tasks.iter().map(|task| (page.arrived, task)));
+        let newer = on_them.map(|(arrived, task)| (now.since(arrived), task));
+        let newer = newer.map(|(age, task)| (by_its_clock.minus(age), task));
+        // Who was not due yet when the page came was rightly passed over.
+        let newer = newer.filter(|(came, task)| task.not_before.is_none_or(|from| from <= *came));
+        let newer = newer.map(|(_, task)| task).find(|task| {
+            let due = !task.ttl.is_expired(by_its_clock);
+            let left_alone = seen
+                .touched
+                .get(&task.id)
+                .is_some_and(|at| now.since(*at) <= LEFT_ALONE);
+            let running = self.runs.iter().any(|run| run.task == task.id);
+            due && task.created > taken.created && !left_alone && !running
+        });
+        let (id, shown) = (&taken.id, shown.is_some());
+        let newer = newer.map(|task| task.id.clone());
+        seen.touched.insert(id.clone(), now);
+        if !holds {
+            let text = format!("W2: process {} takes {id} without the lease", process.id);
+            self.violation(now, text);
+        }
+        if !shown {
+            self.violation(
+                now,
+                format!("S5: {id} is taken from a page that is too old"),
+            );
+        }
+        if let Some(newer) = newer {
+            self.violation(now, format!("S5: {id} is taken before the newer {newer}"));
+        }
+    }
+
+    /// W2 and W3: the control item is not any more what it was.
+    pub(crate) fn control_changed(
+        &mut self,
+        now: Millis,
+        process: &Process,
+        before: &Control,
+        after: &Control,
+    ) {
+        self.trace
+            .push(now, process.id, What::Control(Box::new(after.clone())));
+        if after.requested < before.requested {
+            self.violation(now, "requests were forgotten");
+        }
+        let had = before.lease.as_ref().map(|lease| lease.owner);
+        let has = after.lease.as_ref().map(|lease| lease.owner);
+        if had != has {
+            let theirs = had.is_some_and(|owner| self.owners.get(&owner) != Some(&process.id));
+            let live = before.live_lease(process.now()).is_some();
+            if theirs && live {
+                let text = format!("W2: process {} takes a live lease away", process.id);
+                self.violation(now, text);
+            }
+            if let Some(owner) = has {
+                self.owners.insert(owner, process.id);
+            }
+        }
+        self.marked(process, before, after);
+        let claims = had != has && has.is_some();
+        let marks = before.notified_by != after.notified_by && after.notified_by.is_some();
+        if process.life() != Life::Running && (claims || marks) {
+            // A write that arrived after its sender had gone on: a lease or a mark of nobody.
+            self.setback(now, format!("a late write of process {}", process.id));
+        }
+    }
+
+    fn marked(&mut self, process: &Process, before: &Control, after: &Control) {
+        let Some(by) = &after.notified_by else {
+            return;
+        };
+        if before.notified_until == after.notified_until && before.notified_by == after.notified_by
+        {
+            return;
+        }
+        self.marks.set += 1;
+        self.marks.by.insert(by.clone());
+        let over = !before.is_notified_by_other(by, process.now());
+        self.marks.due += u64::from(over);
+    }
+
+    /// A process was told that its event's mark is set.
+    pub(crate) fn mark_granted(&mut self) {
+        self.marks.granted += 1;
+    }
+
+    /// W3: a message to `process-tasks` needs a mark of its event.
+    pub(crate) fn published(
+        &mut self,
+        now: Millis,
+        process: &Process,
+        subscriber: Function,
+        message: &str,
+        notification: &Notification,
+    ) {
+        let Notification { reason, event, .. } = notification;
+        self.note(
+            now,
+            process.id,
+            format!("publishes {message}: {reason:?} of {event}"),
+        );
+        if subscriber != Function::ProcessTasks || process.function == Function::Operator {
+            return;
+        }
+        self.marks.published += 1;
+        if !self.marks.by.contains(event) {
+            self.violation(now, format!("W3: {message} is published without a mark"));
+        }
+        if self.marks.published > self.marks.granted || self.marks.set > self.marks.due {
+            self.violation(
+                now,
+                format!("W3: more notifications than marks: {:?}", self.marks),
+            );
+        }
+    }
+}

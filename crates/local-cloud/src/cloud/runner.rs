@@ -1,0 +1,111 @@
+//! The downstream: what becomes of a run is scripted, per task and attempt.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lifo_queue::runner::{Outcome, TaskRunner};
+use lifo_queue::task::{Task, TaskId};
+
+use super::clock::pause;
+use super::fault::{FaultKind, lock};
+use super::process::Process;
+use super::world::World;
+
+/// What a run does in the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// SUCCESS.
+    Succeed,
+    /// FAILURE at once.
+    Fail,
+    /// Not this time.
+    Retry,
+    /// No room, until the time it names, if it names one.
+    Busy(Option<Duration>),
+    /// The downstream refuses us.
+    Refuse,
+    /// The runner panics.
+    Panic,
+    /// It never ends.
+    Hang,
+    /// It takes its process with it.
+    Kill,
+}
+
+/// How long a run takes, and what it does then.
+pub type Script = dyn Fn(&Task) -> (Duration, Deed) + Send + Sync;
+
+pub(crate) struct ProcessRunner {
+    pub(crate) world: Arc<World>,
+    pub(crate) process: Arc<Process>,
+}
+
+/// How a run ended, as the checker counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunEnd {
+    /// With success or failure: nothing may follow but the settlement.
+    Final,
+    /// With a wish to come again.
+    Again,
+    /// At a busy downstream, which costs no attempt a bounded number of times.
+    Busy,
+    /// By its process: time-out, cut-off, or death.
+    Dropped,
+}
+
+/// Tells the checker when a run is over, also when it is dropped half-way.
+struct Running<'a> {
+    runner: &'a ProcessRunner,
+    task: TaskId,
+    end: RunEnd,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let ProcessRunner { world, process } = self.runner;
+        lock(&world.ledger).run_ended(world.now(), process, &self.task, self.end);
+    }
+}
+
+#[async_trait]
+impl TaskRunner for ProcessRunner {
+    async fn run(&self, task: &Task) -> Outcome {
+        let (world, process) = (&self.world, &self.process);
+        let call = process.enter(world, "run").await;
+        let truth = world.table.backend.task(&task.task_id);
+        lock(&world.ledger).run_started(world.now(), process, task, truth.as_ref());
+        let mut running = Running {
+            runner: self,
+            task: task.task_id.clone(),
+            end: RunEnd::Dropped,
+        };
+        let (duration, deed) = (world.script)(task);
+        pause(duration).await;
+        process.leave(world, call, "run").await;
+        let reason = || "as scripted".to_owned();
+        let outcome = match deed {
+            Deed::Succeed => Outcome::Success,
+            Deed::Fail => Outcome::Failure { reason: reason() },
+            Deed::Retry => Outcome::Retry { reason: reason() },
+            Deed::Busy(retry_after) => Outcome::Busy { retry_after },
+            Deed::Refuse => Outcome::Refused { reason: reason() },
+            Deed::Hang => std::future::pending().await,
+            Deed::Kill => {
+                process.die_of(world, "run", FaultKind::KilledByTask).await;
+                std::future::pending().await
+            }
+            Deed::Panic => {
+                running.end = RunEnd::Again;
+                // Without the hook that would print it.
+                std::panic::resume_unwind(Box::new("a scripted panic"))
+            }
+        };
+        running.end = match &outcome {
+            Outcome::Success | Outcome::Failure { .. } => RunEnd::Final,
+            Outcome::Busy { .. } => RunEnd::Busy,
+            _ => RunEnd::Again,
+        };
+        outcome
+    }
+}

@@ -1,0 +1,149 @@
+//! The two topics: they deliver at least once, or by a fault twice, late, or not at all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lifo_queue::notify::{Notification, Notifier, NotifyError};
+
+use super::clock::pause;
+use super::fault::{FaultKind, lock};
+use super::platform::Event;
+use super::process::{Function, Process};
+use super::world::World;
+
+/// What may befall the publishing.
+const PUBLISH: [FaultKind; 2] = [FaultKind::PublishRefused, FaultKind::PublishUnanswered];
+
+/// What may befall a message.
+const DELIVERY: [FaultKind; 3] = [
+    FaultKind::NotificationLost,
+    FaultKind::NotificationDuplicated,
+    FaultKind::NotificationDelayed,
+];
+
+#[derive(Debug, Default)]
+pub(crate) struct Topics {
+    published: AtomicU64,
+    in_flight: AtomicUsize,
+    /// The highest number delivered, for each topic.
+    delivered: [AtomicU64; 2],
+}
+
+impl Topics {
+    /// Whether nothing is on its way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.in_flight.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// Both topics, as a process has them.
+pub(crate) struct ProcessTopics {
+    pub(crate) world: Arc<World>,
+    pub(crate) process: Arc<Process>,
+}
+
+#[async_trait]
+impl Notifier for ProcessTopics {
+    async fn wake_processor(&self, notification: &Notification) -> Result<(), NotifyError> {
+        self.publish("wake_processor", Function::ProcessTasks, notification)
+            .await
+    }
+
+    async fn tail_call(&self, notification: &Notification) -> Result<(), NotifyError> {
+        self.publish("tail_call", Function::Trigger, notification)
+            .await
+    }
+}
+
+impl ProcessTopics {
+    async fn publish(
+        &self,
+        operation: &'static str,
+        subscriber: Function,
+        notification: &Notification,
+    ) -> Result<(), NotifyError> {
+        let (world, process) = (&self.world, &self.process);
+        let call = process.enter(world, operation).await;
+        let now = world.now();
+        let faulty = process.function != Function::Operator;
+        let cut_off = process
+            .cut_off
+            .is_some_and(|(from, to)| from <= now && now < to);
+        let fault = match cut_off {
+            true => Some(FaultKind::PublishRefused),
+            false if faulty => world.chance.befalls(operation, &PUBLISH, now),
+            false => None,
+        };
+        lock(&world.ledger).called(now, process, operation, fault);
+        let (near, far) = (Duration::from_millis(2), Duration::from_millis(15));
+        pause(world.chance.between(near, far)).await;
+        if fault != Some(FaultKind::PublishRefused) {
+            send(world, process, subscriber, notification);
+        }
+        process.sent(world, call, operation).await;
+        pause(world.chance.between(near, far)).await;
+        process.leave(world, call, operation).await;
+        match fault {
+            None => Ok(()),
+            Some(_) => Err(NotifyError {
+                topic: operation.to_owned(),
+                source: "the cloud's fault plan".into(),
+            }),
+        }
+    }
+}
+
+/// Puts a message on its way to the function that subscribed.
+pub(crate) fn send(
+    world: &Arc<World>,
+    process: &Process,
+    subscriber: Function,
+    notification: &Notification,
+) {
+    let now = world.now();
+    let number = world.topics.published.fetch_add(1, Ordering::Relaxed) + 1;
+    let event = Event {
+        message_id: format!("message-{number}"),
+        reason: notification.reason,
+    };
+    {
+        let mut ledger = lock(&world.ledger);
+        ledger.published(now, process, subscriber, &event.message_id, notification);
+    }
+    let seconds = Duration::from_secs;
+    let usual = world
+        .chance
+        .between(Duration::from_millis(5), Duration::from_millis(60));
+    match world.chance.befalls("notification", &DELIVERY, now) {
+        Some(FaultKind::NotificationLost) => {
+            lock(&world.ledger).setback(now, format!("{} is lost", event.message_id));
+        }
+        Some(FaultKind::NotificationDuplicated) => {
+            let later = world.chance.between(Duration::ZERO, seconds(40));
+            deliver(world, subscriber, event.clone(), number, usual + later);
+            deliver(world, subscriber, event, number, usual);
+        }
+        Some(_) => {
+            let late = world.chance.between(seconds(1), seconds(30));
+            deliver(world, subscriber, event, number, late);
+        }
+        None => deliver(world, subscriber, event, number, usual),
+    }
+}
+
+fn deliver(world: &Arc<World>, subscriber: Function, event: Event, number: u64, after: Duration) {
+    world.topics.in_flight.fetch_add(1, Ordering::Relaxed);
+    let world = world.clone();
+    tokio::spawn(async move {
+        pause(after).await;
+        let topic = usize::from(subscriber == Function::Trigger);
+        let newest = world.topics.delivered[topic].fetch_max(number, Ordering::Relaxed);
+        if newest > number {
+            world.chance.count(FaultKind::NotificationReordered);
+        }
+        super::platform::submit(&world, subscriber, event);
+        world.topics.in_flight.fetch_sub(1, Ordering::Relaxed);
+    });
+}

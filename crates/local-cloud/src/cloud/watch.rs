@@ -1,0 +1,71 @@
+//! Looks at the whole cloud once a second: whether somebody is awake when a task is due.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lifo_queue::store::memory::Record;
+use lifo_queue::task::{TaskId, TaskStatus};
+
+use super::clock::pause;
+use super::fault::lock;
+use super::ledger::Due;
+use super::process::Function;
+use super::world::World;
+
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Looks for ever.
+pub(crate) fn start(world: &Arc<World>) {
+    let world = world.clone();
+    tokio::spawn(async move {
+        loop {
+            pause(INTERVAL).await;
+            look(&world);
+        }
+    });
+}
+
+fn look(world: &World) {
+    let now = world.now();
+    if world.platform.running(Function::ProcessTasks) > 0 {
+        lock(&world.ledger).awake(now);
+        return;
+    }
+    let quiet = is_quiet(world);
+    let control = world.table.backend.control();
+    if control.is_paused(now) {
+        lock(&world.ledger).awake(now);
+        return;
+    }
+    let tasks = world.table.backend.tasks();
+    let mut ledger = lock(&world.ledger);
+    let due = tasks.iter().filter_map(|(id, record)| {
+        let waits = record.status == TaskStatus::Pending && !record.ttl.is_expired(now);
+        let shows = world.table.shows_at(id)?;
+        let since = record.not_before.map_or(shows, |from| shows.max(from));
+        (waits && since <= now).then(|| Due {
+            task: id.clone(),
+            since,
+            fresh: record.not_before.is_none(),
+        })
+    });
+    match due.min_by_key(|due| due.since) {
+        Some(due) => ledger.asleep(now, &due, quiet),
+        // A dead processor's lease and a lost notification's mark hold others back for a while.
+        None if quiet && control.live_lease(now).is_none() && control.notified_until.is_none() => {
+            let unfinished = |(id, record): &(TaskId, Record)| {
+                let hidden = world.table.shows_at(id).is_some_and(|at| at > now);
+                hidden || record.status == TaskStatus::Taken
+            };
+            if !tasks.iter().any(unfinished) {
+                ledger.clean();
+            }
+        }
+        None => {}
+    }
+}
+
+/// Whether nothing is in flight and nobody is at work.
+pub(crate) fn is_quiet(world: &World) -> bool {
+    world.stream.is_idle() && world.topics.is_idle() && world.platform.is_idle()
+}

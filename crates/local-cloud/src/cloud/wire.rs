@@ -1,0 +1,150 @@
+//! The way to the table and back: latency, and what may befall a call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lifo_queue::time::Millis;
+use tokio::sync::oneshot;
+
+use super::clock::pause;
+use super::fault::{FaultKind, lock};
+use super::process::{Function, Process};
+use super::world::World;
+
+/// Why a call got no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    Throttled,
+    Conflict,
+    Unavailable,
+    /// Nothing came back.
+    Lost,
+}
+
+/// How long a caller waits for an answer: the SDK's own limit for one attempt in
+/// `crates/function`.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long a call takes one way.
+const ONE_WAY: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(8));
+
+/// What may befall a read.
+pub(crate) const READS: &[FaultKind] = &[
+    FaultKind::Throttled,
+    FaultKind::Unavailable,
+    FaultKind::LostAck,
+    FaultKind::Latency,
+];
+/// What may befall a conditional write.
+pub(crate) const WRITES: &[FaultKind] = &[
+    FaultKind::Throttled,
+    FaultKind::Unavailable,
+    FaultKind::TransactionConflict,
+    FaultKind::LostAck,
+    FaultKind::LateWrite,
+    FaultKind::Latency,
+];
+
+/// What may befall a batch, which has no conditions: repeated after a lost answer it would undo
+/// what happened meanwhile, so whoever writes tasks so must not lose answers.
+pub(crate) const BATCHES: &[FaultKind] = &[
+    FaultKind::Throttled,
+    FaultKind::Unavailable,
+    FaultKind::Latency,
+];
+
+/// One call to the table by a process: `apply` is what the table does with it.
+pub(crate) async fn exchange<T: Send + 'static>(
+    world: &Arc<World>,
+    process: &Arc<Process>,
+    operation: &'static str,
+    kinds: &[FaultKind],
+    apply: impl FnOnce(&World) -> T + Send + 'static,
+) -> Result<T, Broken> {
+    let call = process.enter(world, operation).await;
+    let now = world.now();
+    let fault = fault(world, process, operation, kinds, now);
+    lock(&world.ledger).called(now, process, operation, fault);
+    let (mut out, mut back) = match process.function {
+        Function::Operator => (Duration::ZERO, Duration::ZERO),
+        _ => (one_way(world), one_way(world)),
+    };
+    let refused = match fault {
+        Some(FaultKind::Throttled) => Some(Broken::Throttled),
+        Some(FaultKind::TransactionConflict) => Some(Broken::Conflict),
+        Some(FaultKind::Unavailable) => Some(Broken::Unavailable),
+        Some(FaultKind::Partition) => {
+            (out, back) = (PATIENCE, Duration::ZERO);
+            Some(Broken::Lost)
+        }
+        _ => None,
+    };
+    if let Some(broken) = refused {
+        pause(out + back).await;
+        process.leave(world, call, operation).await;
+        return Err(broken);
+    }
+    match fault {
+        Some(FaultKind::Latency) => {
+            let longest = Duration::from_millis(1_400);
+            out += world.chance.between(Duration::from_millis(100), longest);
+            back += world.chance.between(Duration::from_millis(100), longest);
+        }
+        Some(FaultKind::LateWrite) => {
+            out = world.chance.between(PATIENCE, 4 * PATIENCE);
+        }
+        _ => {}
+    }
+    let answer = send(world, out, back, apply);
+    process.sent(world, call, operation).await;
+    // The sender is dropped unanswered only together with the cloud itself.
+    let answer = tokio::time::timeout(PATIENCE, answer).await;
+    process.leave(world, call, operation).await;
+    match answer {
+        Ok(Ok(answer)) if fault != Some(FaultKind::LostAck) => Ok(answer),
+        _ => Err(Broken::Lost),
+    }
+}
+
+/// Puts a request on its way. It arrives whatever becomes of its sender.
+fn send<T: Send + 'static>(
+    world: &Arc<World>,
+    out: Duration,
+    back: Duration,
+    apply: impl FnOnce(&World) -> T + Send + 'static,
+) -> oneshot::Receiver<T> {
+    let (tell, answer) = oneshot::channel();
+    let world = world.clone();
+    tokio::spawn(async move {
+        pause(out).await;
+        let done = apply(&world);
+        pause(back).await;
+        // Nobody waits any more when the caller died or gave up.
+        let _unheard = tell.send(done);
+    });
+    answer
+}
+
+fn fault(
+    world: &World,
+    process: &Process,
+    operation: &'static str,
+    kinds: &[FaultKind],
+    now: Millis,
+) -> Option<FaultKind> {
+    if process.function == Function::Operator {
+        return None;
+    }
+    if process
+        .cut_off
+        .is_some_and(|(from, to)| from <= now && now < to)
+    {
+        world.chance.count(FaultKind::Partition);
+        return Some(FaultKind::Partition);
+    }
+    world.chance.befalls(operation, kinds, now)
+}
+
+fn one_way(world: &World) -> Duration {
+    world.chance.between(ONE_WAY.0, ONE_WAY.1)
+}

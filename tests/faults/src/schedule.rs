@@ -1,0 +1,325 @@
+//! What a seed decides.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use lifo_queue::backoff::Backoff;
+use lifo_queue::store::memory::Record;
+use lifo_queue::task::{Task, TaskId, TaskStatus, Ttl};
+use lifo_queue::time::Millis;
+use local_cloud::cloud::{Cloud, CloudSettings, Deed, FaultKind, Rates};
+use serde_json::{Value, json};
+
+/// How long a schedule may take until every task has ended, in virtual time.
+pub const MOST: Duration = Duration::from_secs(4 * 3600);
+
+/// One schedule.
+pub struct Schedule {
+    /// How the queue is configured.
+    pub settings: CloudSettings,
+    /// What goes wrong, how often.
+    pub rates: Rates,
+    /// For how long.
+    pub faults_for: Duration,
+    load: Vec<Burst>,
+    downstream: Downstream,
+}
+
+/// Tasks that arrive at once.
+struct Burst {
+    after: Duration,
+    specs: Vec<Value>,
+    /// By a foreign writer, past `create-tasks`: without `ttl`, or with one in milliseconds.
+    foreign: Option<bool>,
+}
+
+/// What kinds of tasks there are, in a hundred; the rest succeeds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Downstream {
+    seed: u64,
+    fail: u32,
+    retry: u32,
+    busy: u32,
+    panic: u32,
+    hang: u32,
+    kill: u32,
+    refuse: u32,
+    /// How long a run takes at most.
+    longest: Duration,
+}
+
+impl Schedule {
+    /// The schedule of a seed, with at most so many tasks.
+    #[must_use]
+    pub fn of(seed: u64, most_tasks: usize) -> Self {
+        let mut rng = Rng::with_seed(seed ^ 0x5eed_0001);
+        let rng = &mut rng;
+        let schedule = Self {
+            settings: settings(rng),
+            rates: rates(rng),
+            faults_for: Duration::from_secs(rng.u64(30..400)),
+            load: load(rng, most_tasks),
+            downstream: downstream(rng),
+        };
+        match rng.u32(0..6) {
+            0 => schedule.stalling(rng),
+            _ => schedule,
+        }
+    }
+
+    /// Long runs in processes that are cut off from the table: leases are lost to others while
+    /// their holders work, and functions reach their deadline.
+    fn stalling(mut self, rng: &mut Rng) -> Self {
+        let seconds = Duration::from_secs;
+        self.settings.process.slots = self.settings.process.slots.min(2);
+        self.settings.process.turn = seconds(60);
+        self.settings.process.task_timeout = seconds(90);
+        self.settings.process_tasks.timeout = seconds(*pick(rng, &[105, 180]));
+        self.settings.process_tasks.concurrency = Some(2);
+        self.downstream.hang = 40;
+        self.rates = self
+            .rates
+            .with(FaultKind::Partition, 0.6)
+            .with(FaultKind::NotificationDuplicated, 0.5);
+        self
+    }
+
+    /// What the downstream does with each task.
+    pub fn script(&self) -> impl Fn(&Task) -> (Duration, Deed) + Send + Sync + 'static {
+        let downstream = self.downstream;
+        move |task| downstream.deed(task)
+    }
+
+    /// Brings the load, and waits until all of it has ended; whether it has.
+    pub async fn play(&self, cloud: &Cloud) -> bool {
+        for burst in &self.load {
+            cloud.run_for(burst.after).await;
+            if let Some(in_millis) = burst.foreign {
+                cloud
+                    .put_batch(&burst.foreign_tasks(in_millis, cloud.now()))
+                    .await;
+                continue;
+            }
+            let mut left = burst.specs.clone();
+            // A producer repeats what failed, a few times, under the same ids.
+            for _ in 0..3 {
+                let report = cloud.invoke_create(&left).await;
+                let failed = report.map(|report| report.failed);
+                left = match failed {
+                    Some(failed) => failed.iter().map(|task| left[task.index].clone()).collect(),
+                    None => left,
+                };
+                if left.is_empty() {
+                    break;
+                }
+                cloud.run_for(Duration::from_secs(1)).await;
+            }
+        }
+        cloud.run_until_settled(MOST).await
+    }
+}
+
+impl Burst {
+    fn foreign_tasks(&self, in_millis: bool, now: Millis) -> Vec<(TaskId, Record)> {
+        let ids = self.specs.iter().filter_map(|spec| spec["taskId"].as_str());
+        let record = |place: i64| Record {
+            status: TaskStatus::Pending,
+            created: Millis(now.0 + place),
+            ttl: match in_millis {
+                true => Ttl::Milliseconds(now.plus(Duration::from_secs(1_800))),
+                false => Ttl::Missing,
+            },
+            expires_at: None,
+            attempts: 0,
+            total_attempts: 0,
+            lease_token: None,
+            lease_until: None,
+            not_before: None,
+            alone: false,
+            last_error: None,
+            payload: None,
+            create_token: None,
+        };
+        let ids = ids.map(TaskId::from_stored);
+        ids.zip(0..)
+            .map(|(id, place)| (id, record(place)))
+            .collect()
+    }
+}
+
+impl Downstream {
+    /// By the task's id and attempt alone, so that order and time do not matter.
+    fn deed(&self, task: &Task) -> (Duration, Deed) {
+        let id = task.task_id.as_str().bytes();
+        let hash = id.fold(self.seed, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let mut rng = Rng::with_seed(hash);
+        let longest = u64::try_from(self.longest.as_millis()).unwrap_or(u64::MAX);
+        let duration = Duration::from_millis(rng.u64(1..=longest));
+        let times = rng.u32(1..4);
+        let mut kind = rng.u32(0..100);
+        let mut is = |share: u32| {
+            let hit = kind < share;
+            kind = if hit { u32::MAX } else { kind - share };
+            hit
+        };
+        let early = task.total_attempts <= times;
+        let deed = if is(self.fail) {
+            Deed::Fail
+        } else if is(self.retry) && early {
+            Deed::Retry
+        } else if is(self.busy) && task.total_attempts <= 2 * times {
+            Deed::Busy((times == 1).then_some(Duration::from_secs(3)))
+        } else if is(self.panic) && early {
+            Deed::Panic
+        } else if is(self.hang) && task.total_attempts <= 1 {
+            Deed::Hang
+        } else if is(self.kill) {
+            Deed::Kill
+        } else if is(self.refuse) && early {
+            Deed::Refuse
+        } else {
+            Deed::Succeed
+        };
+        (duration, deed)
+    }
+}
+
+fn settings(rng: &mut Rng) -> CloudSettings {
+    let mut settings = CloudSettings::default();
+    let seconds = Duration::from_secs;
+    settings.process.slots = rng.u16(1..=10);
+    settings.process.turn = seconds(*pick(rng, &[2, 10, 60]));
+    settings.process.max_attempts = rng.u32(2..=5);
+    settings.process.max_busy_returns = rng.u32(2..=6);
+    settings.process.max_idle_turns = *pick(rng, &[1, 3, 10]);
+    settings.process.pause = seconds(*pick(rng, &[20, 300]));
+    settings.process.backoff = Backoff {
+        base: seconds(1),
+        max: seconds(*pick(rng, &[5, 60, 300])),
+    };
+    settings.process_tasks.concurrency = Some(*pick(rng, &[1, 1, 2]));
+    settings.process_tasks.retries = *pick(rng, &[0, 1, 1, 2]);
+    settings.stream.shards = rng.u32(1..=3);
+    settings.stream.batch_size = *pick(rng, &[2, 10, 100]);
+    settings.stream.window = seconds(*pick(rng, &[0, 0, 10]));
+    settings.stream.retries = *pick(rng, &[1, 5]);
+    settings.index_lag = Duration::from_millis(*pick(rng, &[0, 50, 1_500]));
+    settings.skew = Duration::from_millis(*pick(rng, &[0, 0, 900]));
+    settings
+}
+
+/// Some schedules lose nothing, so that what is promised without losses is checked; others lose
+/// a little of everything, others much of one kind.
+fn rates(rng: &mut Rng) -> Rates {
+    use FaultKind as F;
+    const HARMLESS: [F; 13] = [
+        F::Throttled,
+        F::Unavailable,
+        F::TransactionConflict,
+        F::LostAck,
+        F::LateWrite,
+        F::Latency,
+        F::StaleIndex,
+        F::PublishRefused,
+        F::PublishUnanswered,
+        F::NotificationDuplicated,
+        F::NotificationDelayed,
+        F::StreamDelayed,
+        F::BatchRepeated,
+    ];
+    const HARMFUL: [F; 5] = [
+        F::Partition,
+        F::StaleBeyondLag,
+        F::NotificationLost,
+        F::KilledAtCall,
+        F::KilledAtRandom,
+    ];
+    let mut rates = Rates::none().with(F::PartialBatch, 0.5);
+    let theme = rng.u32(0..10);
+    for kind in HARMLESS {
+        if rng.u32(0..3) > 0 {
+            let per_call = if is_per_call(kind) { 0.04 } else { 0.3 };
+            rates = rates.with(kind, rng.f64() * per_call);
+        }
+    }
+    if theme >= 3 {
+        for kind in HARMFUL {
+            if rng.bool() {
+                let most = if kind == F::StaleBeyondLag { 0.05 } else { 0.3 };
+                rates = rates.with(kind, rng.f64() * most);
+            }
+        }
+    }
+    if theme >= 8 {
+        let kind = *pick(
+            rng,
+            &[F::Throttled, F::Unavailable, F::LostAck, F::PublishRefused],
+        );
+        rates = rates.with(kind, 0.2 + rng.f64() * 0.5);
+    }
+    rates
+}
+
+fn is_per_call(kind: FaultKind) -> bool {
+    use FaultKind as F;
+    matches!(
+        kind,
+        F::Throttled
+            | F::Unavailable
+            | F::TransactionConflict
+            | F::LostAck
+            | F::LateWrite
+            | F::Latency
+    )
+}
+
+fn load(rng: &mut Rng, most_tasks: usize) -> Vec<Burst> {
+    let bursts = rng.usize(1..=4);
+    let each = (most_tasks / bursts).max(1);
+    let mut number = 0;
+    let mut burst = |rng: &mut Rng| {
+        let count = rng.usize(1..=each);
+        let specs = (0..count).map(|_| {
+            number += 1;
+            let mut spec = json!({"taskId": format!("t{number:02}")});
+            if rng.u32(0..10) == 0 {
+                spec["ttlSeconds"] = json!(rng.u32(1..90));
+            }
+            spec
+        });
+        specs.collect()
+    };
+    (0..bursts)
+        .map(|_| Burst {
+            after: Duration::from_millis(rng.u64(0..60_000)),
+            specs: burst(rng),
+            foreign: (rng.u32(0..5) == 0).then(|| rng.bool()),
+        })
+        .collect()
+}
+
+fn downstream(rng: &mut Rng) -> Downstream {
+    let mut share = |most: u32| if rng.bool() { rng.u32(0..=most) } else { 0 };
+    let mut downstream = Downstream {
+        fail: share(10),
+        retry: share(20),
+        busy: share(30),
+        panic: share(10),
+        hang: share(5),
+        kill: share(6),
+        refuse: 0,
+        ..Downstream::default()
+    };
+    if rng.u32(0..8) == 0 {
+        downstream.refuse = 40;
+    }
+    downstream.seed = rng.u64(..);
+    downstream.longest = Duration::from_millis(*pick(rng, &[5, 500, 5_000, 20_000]));
+    downstream
+}
+
+fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
+    &from[rng.usize(0..from.len())]
+}

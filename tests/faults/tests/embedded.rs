@@ -1,0 +1,65 @@
+//! Fault schedules on the embedded DynamoDB, through the real SDK's client with its own retries.
+#![allow(missing_docs)]
+
+use faults::suite::{Store, play, run};
+use local_cloud::cloud::FaultKind;
+
+/// So many schedules in each of the tests, which run in parallel.
+const SEEDS: u64 = 50;
+
+/// What must have befallen the SDK.
+const FAULTS: [FaultKind; 8] = [
+    FaultKind::Throttled,
+    FaultKind::Unavailable,
+    FaultKind::TransactionConflict,
+    FaultKind::LostAck,
+    FaultKind::LateWrite,
+    FaultKind::Latency,
+    FaultKind::PartialBatch,
+    FaultKind::StaleIndex,
+];
+
+fn part(number: u64) {
+    let first = 100_000 + number * SEEDS;
+    run(
+        first..first + SEEDS,
+        Store::Embedded,
+        &["Empty", "TimeUp"],
+        &FAULTS,
+    );
+}
+
+#[test]
+fn schedules_0() {
+    part(0);
+}
+
+#[test]
+fn schedules_1() {
+    part(1);
+}
+
+#[test]
+fn schedules_2() {
+    part(2);
+}
+
+#[test]
+fn schedules_3() {
+    part(3);
+}
+
+#[test]
+fn a_seed_plays_the_same_schedule_again() {
+    for seed in [5, 50] {
+        let (first, second) = (play(seed, Store::Embedded), play(seed, Store::Embedded));
+        let differs = first
+            .trace
+            .iter()
+            .zip(&second.trace)
+            .position(|(a, b)| a != b);
+        let place = differs.map(|line| (&first.trace[line], &second.trace[line]));
+        assert_eq!(place, None, "seed {seed}");
+        assert_eq!(first.census, second.census, "seed {seed}");
+    }
+}

@@ -1,0 +1,57 @@
+//! Fault schedules on the store in memory. A failing seed replays exactly.
+#![allow(missing_docs)]
+
+use faults::suite::{ENDINGS, Store, play, run};
+use local_cloud::cloud::FaultKind;
+
+/// So many schedules in each of the tests, which run in parallel.
+const SEEDS: u64 = 500;
+
+fn part(number: u64) {
+    let kinds: Vec<FaultKind> = FaultKind::ALL
+        .into_iter()
+        .filter(|kind| *kind != FaultKind::PartialBatch)
+        .collect();
+    run(
+        number * SEEDS..(number + 1) * SEEDS,
+        Store::Memory,
+        &ENDINGS,
+        &kinds,
+    );
+}
+
+macro_rules! parts {
+    ($($name:ident $number:literal)*) => {$(
+        #[test]
+        fn $name() {
+            part($number);
+        }
+    )*};
+}
+
+parts! {
+    schedules_0 0
+    schedules_1 1
+    schedules_2 2
+    schedules_3 3
+    schedules_4 4
+    schedules_5 5
+    schedules_6 6
+    schedules_7 7
+}
+
+#[test]
+fn a_seed_plays_the_same_schedule_again() {
+    for seed in [1, 2, 3, 17, 99, 1_234].into_iter().chain(5_000..5_020) {
+        let (first, second) = (play(seed, Store::Memory), play(seed, Store::Memory));
+        let differs = first
+            .trace
+            .iter()
+            .zip(&second.trace)
+            .position(|(a, b)| a != b);
+        let place = differs.map(|line| (&first.trace[line], &second.trace[line]));
+        assert_eq!(place, None, "seed {seed}");
+        assert_eq!(first.trace.len(), second.trace.len(), "seed {seed}");
+        assert_eq!(first.census, second.census, "seed {seed}");
+    }
+}

@@ -1,0 +1,126 @@
+//! The cloud itself: faults that are asked for befall, and only they.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::time::Duration;
+
+use lifo_queue::task::TaskStatus;
+use local_cloud::cloud::{self, Builder, Cloud, Deed, FaultKind, Report};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Plays a scene in which every task succeeds after a second.
+fn play(scene: impl AsyncFnOnce(&Cloud)) -> Report {
+    let report = cloud::play(1, async |builder: Builder| {
+        let cloud = builder
+            .script(|_| (Duration::from_secs(1), Deed::Succeed))
+            .start();
+        scene(&cloud).await;
+        cloud.finish()
+    });
+    assert_eq!(report.violations, Vec::<String>::new());
+    report
+}
+
+#[test]
+fn without_faults_each_task_starts_once() {
+    let report = play(async |cloud| {
+        cloud.create(&["a", "b", "c"]).await;
+        assert!(cloud.run_until_settled(MINUTE).await);
+    });
+    assert_eq!(report.census.starts, 3);
+    assert!(
+        report.census.faults.is_empty(),
+        "{:?}",
+        report.census.faults
+    );
+    assert_eq!(report.census.ends["SUCCESS"], 3);
+}
+
+#[test]
+fn a_lost_notification_waits_for_the_sweep() {
+    let report = play(async |cloud| {
+        cloud.lose_next_notification();
+        cloud.create(&["a"]).await;
+        assert!(!cloud.run_until_settled(MINUTE).await);
+        assert!(cloud.run_until_settled(MINUTE).await);
+    });
+    assert_eq!(report.census.faults[&FaultKind::NotificationLost], 1);
+}
+
+#[test]
+fn a_processor_killed_after_a_take_leaves_its_task_to_the_sweep() {
+    let report = play(async |cloud| {
+        cloud.kill_processor_after("take", 1);
+        cloud.create(&["a"]).await;
+        cloud.run_for(MINUTE / 2).await;
+        let task = cloud.task("a").unwrap();
+        assert_eq!((task.status, task.attempts), (TaskStatus::Taken, 1));
+        assert_eq!(cloud.processors(), 0);
+        assert!(cloud.run_until_settled(5 * MINUTE).await);
+        assert_eq!(cloud.task("a").unwrap().attempts, 2);
+    });
+    assert_eq!(report.census.faults[&FaultKind::KilledAtCall], 1);
+    assert_eq!(report.census.starts, 1);
+}
+
+#[test]
+fn what_a_killed_processor_had_settled_is_settled() {
+    let report = play(async |cloud| {
+        cloud.kill_processor_after("settle", 1);
+        cloud.create(&["a"]).await;
+        assert!(cloud.run_until_settled(5 * MINUTE).await);
+    });
+    assert_eq!(report.census.starts, 1);
+    assert_eq!(report.census.ends["SUCCESS"], 1);
+}
+
+#[test]
+fn a_lost_acknowledgement_starts_nothing_twice() {
+    let report = play(async |cloud| {
+        for operation in ["take", "settle", "request", "mark_notified"] {
+            cloud.fail(operation, 1, FaultKind::LostAck);
+        }
+        cloud.create(&["a"]).await;
+        assert!(cloud.run_until_settled(5 * MINUTE).await);
+    });
+    assert_eq!(report.census.faults[&FaultKind::LostAck], 4);
+    assert_eq!(report.census.starts, 1);
+}
+
+#[test]
+fn a_task_that_kills_its_process_ends_as_failure_and_its_neighbour_does_not() {
+    let report = cloud::play(1, async |builder: Builder| {
+        let deed = |id: &str| match id {
+            "killer" => Deed::Kill,
+            _ => Deed::Succeed,
+        };
+        let cloud = builder
+            .script(move |task| (Duration::from_secs(2), deed(task.task_id.as_str())))
+            .start();
+        cloud.create(&["neighbour", "killer"]).await;
+        assert!(cloud.run_until_settled(60 * MINUTE).await);
+        assert_eq!(cloud.task("killer").unwrap().status, TaskStatus::Failure);
+        assert_eq!(cloud.task("neighbour").unwrap().status, TaskStatus::Success);
+        cloud.finish()
+    });
+    assert_eq!(report.violations, Vec::<String>::new());
+    assert!(report.census.faults[&FaultKind::KilledByTask] >= 3);
+}
+
+#[test]
+fn the_embedded_table_plays_the_same_scene() {
+    let report = cloud::play(1, async |builder: Builder| {
+        let cloud = builder.embedded().unwrap().start();
+        cloud.fail("UpdateItem", 2, FaultKind::Throttled);
+        cloud.fail("UpdateItem", 3, FaultKind::LostAck);
+        cloud.create(&["a", "b"]).await;
+        assert!(cloud.run_until_settled(MINUTE).await);
+        cloud.finish()
+    });
+    assert_eq!(report.violations, Vec::<String>::new());
+    assert_eq!(
+        (report.census.starts, report.census.ends["SUCCESS"]),
+        (2, 2)
+    );
+    assert_eq!(report.census.faults.len(), 2, "{:?}", report.census.faults);
+}
