@@ -123,8 +123,9 @@ destroy: setup ## delete ENV's stack from AWS; says first how to remove what is 
 
 # ---- operate a queue ----
 
-# Built with the features of the whole workspace, so that what the functions' builds compiled serves here.
+# Built by itself; `make e2e` takes the one that the Rust tests have built.
 FRESHQ = target/$(HOST)/debug/freshq
+FRESHQ_BUILD ?= cargo build --locked --quiet --package cli --bin freshq --target $(HOST)
 # With LOCAL=1 on the local AWS that local-up started, otherwise on the account you are signed in to.
 OPERATE = @$(MAKE) --no-print-directory build-freshq >/dev/null; \
 	if [ -n "$${LOCAL:-}" ]; then \
@@ -137,7 +138,7 @@ OPERATE = @$(MAKE) --no-print-directory build-freshq >/dev/null; \
 build-freshq: ## build the operators' command, freshq
 	@command -v cargo >/dev/null || { echo "missing: Rust. Install it with rustup; rust-toolchain.toml names the version." >&2; exit 2; }
 	@test -x $(FRESHQ) || echo "building freshq; the first time this takes some minutes" >&2
-	@cargo build --locked --quiet --workspace --bin freshq --target $(HOST)
+	@$(FRESHQ_BUILD)
 	@echo "$(FRESHQ)"
 
 .PHONY: status
@@ -183,6 +184,8 @@ test-python: setup e2e
 	$(BIN)/python -m pytest tests/local
 
 .PHONY: e2e
+# The Rust tests have built freshq already; built by itself it would compile its dependencies once more.
+e2e: export FRESHQ_BUILD = cargo nextest run --no-run --cargo-quiet --locked --workspace --target $(HOST)
 e2e: synth-local build-freshq ## run the end-to-end tests against the template, deployed to a local AWS
 	$(BIN)/python -m pytest tests/e2e
 
