@@ -69,6 +69,17 @@ pub fn hold<S: Subject>(
     }
 }
 
+/// Performs these operations on a fresh store: after each, the answer and everything that is
+/// stored are the reference's.
+///
+/// # Errors
+/// What is not, and the operations.
+pub async fn replay(store: &impl Subject, operations: &[Operation]) -> Result<(), String> {
+    let mut figures = Figures::default();
+    let held = sequence(store, Machine::start(), operations, None, &mut figures).await;
+    held.map_err(|reason| counterexample(&reason, operations))
+}
+
 async fn sequence(
     store: &impl Subject,
     mut machine: Machine,

@@ -42,18 +42,7 @@ impl ReferenceStateMachine for Machine {
     type Transition = Operation;
 
     fn init_state() -> BoxedStrategy<Self> {
-        Just(Self {
-            queue: ReferenceQueue::default(),
-            clock: START,
-            steps: 0,
-            inserts: Vec::new(),
-            takes: Vec::new(),
-            settlements: Vec::new(),
-            give_backs: Vec::new(),
-            leases: Vec::new(),
-            last: None,
-        })
-        .boxed()
+        Just(Self::start()).boxed()
     }
 
     fn transitions(machine: &Self) -> BoxedStrategy<Operation> {
@@ -67,6 +56,22 @@ impl ReferenceStateMachine for Machine {
 }
 
 impl Machine {
+    /// An empty queue that nobody used.
+    #[must_use]
+    pub fn start() -> Self {
+        Self {
+            queue: ReferenceQueue::default(),
+            clock: START,
+            steps: 0,
+            inserts: Vec::new(),
+            takes: Vec::new(),
+            settlements: Vec::new(),
+            give_backs: Vec::new(),
+            leases: Vec::new(),
+            last: None,
+        }
+    }
+
     /// Performs an operation on the reference, and remembers what its caller would.
     pub fn perform(&mut self, operation: &Operation) {
         let (answer, rule) = self.queue.perform(operation);

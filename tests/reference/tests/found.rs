@@ -1,0 +1,132 @@
+//! Sequences in which a store once was not the reference queue, on every store.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::time::Duration;
+
+use lifo_queue::control::{Claim, Pause};
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::store::{Candidate, TakeRequest};
+use lifo_queue::task::{LeaseToken, NewTask, TaskId, Ttl};
+use lifo_queue::time::{EpochSeconds, Millis};
+use local_cloud::dynamodb::EmbeddedDynamo;
+use reference::hold::replay;
+use reference::machine::START;
+use reference::operation::{ForeignTask, Operation};
+use reference::subject::dynamodb::Table;
+use tokio::runtime::Builder;
+use uuid::Uuid;
+
+/// A moment so many seconds into the sequence.
+fn at(seconds: u64) -> Millis {
+    START.plus(Duration::from_secs(seconds))
+}
+
+fn on_every_store(operations: &[Operation]) {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let memory = replay(&MemoryStore::new(), operations).await;
+        assert_eq!(memory, Ok(()), "in memory");
+        let dynamo = EmbeddedDynamo::start().await.unwrap();
+        let table = Table::create(&dynamo.client, "found".to_owned()).await;
+        let dynamodb = replay(&table.unwrap(), operations).await;
+        assert_eq!(dynamodb, Ok(()), "on DynamoDB");
+    });
+}
+
+fn acquire(now: Millis) -> Operation {
+    let claim = Claim {
+        owner: Uuid::from_u128(1),
+        message_id: "m1".to_owned(),
+        until: now.plus(Duration::from_secs(10)),
+        rate_full_at: None,
+    };
+    Operation::Acquire { claim, now }
+}
+
+fn take(ttl: Ttl) -> Operation {
+    Operation::Take(TakeRequest {
+        candidate: Candidate {
+            id: TaskId::from_stored("a"),
+            created: START,
+            ttl,
+            not_before: None,
+            attempts: 0,
+            lease_ran_out: false,
+        },
+        token: LeaseToken(Uuid::from_u128(1)),
+        lease_until: at(40),
+        taken_ttl: at(86_400).floor_seconds(),
+        default_deadline: at(3_600).floor_seconds(),
+        alone: false,
+        now: START,
+    })
+}
+
+fn foreign(ttl: Ttl) -> Operation {
+    Operation::Foreign(ForeignTask {
+        id: TaskId::from_stored("a"),
+        created: START,
+        ttl,
+    })
+}
+
+/// On DynamoDB the holder was told that its own lease is another's, and failed as if an earlier
+/// attempt of its message had died.
+#[test]
+fn a_claim_repeated_during_a_pause_is_told_of_the_pause() {
+    let pause = Pause {
+        until: at(5),
+        reason: "maintenance".to_owned(),
+        busy: false,
+    };
+    on_every_store(&[acquire(START), Operation::Pause(pause), acquire(at(1))]);
+}
+
+/// In memory the mark was cleared first.
+#[test]
+fn a_claim_is_answered_with_the_mark_it_clears() {
+    let mark = Operation::Mark {
+        event: "e1".to_owned(),
+        until: at(5),
+        now: START,
+    };
+    on_every_store(&[mark, acquire(at(1)), Operation::Look]);
+}
+
+/// In memory they were won.
+#[test]
+fn takes_of_a_deadline_of_another_kind_are_lost() {
+    let seconds = at(3_600).floor_seconds();
+    let insert = Operation::Insert(NewTask {
+        id: TaskId::from_stored("a"),
+        created: START,
+        expires_at: seconds,
+        payload: None,
+        create_token: Uuid::from_u128(2),
+    });
+    on_every_store(&[insert.clone(), take(Ttl::Missing)]);
+    on_every_store(&[insert, take(Ttl::Milliseconds(at(3_600)))]);
+    on_every_store(&[foreign(Ttl::Missing), take(Ttl::Seconds(EpochSeconds(0)))]);
+}
+
+/// On DynamoDB the deadline is the one that was shown, in memory it was the item's.
+#[test]
+fn a_deadline_in_milliseconds_is_kept_as_it_was_shown() {
+    let there = foreign(Ttl::Milliseconds(at(3_600)));
+    let shown = Ttl::Milliseconds(at(1_800));
+    let adopt = Operation::Adopt {
+        task: TaskId::from_stored("a"),
+        seen: shown,
+        ttl: at(1_800).floor_seconds(),
+    };
+    on_every_store(&[there.clone(), take(shown)]);
+    on_every_store(&[there, adopt]);
+}
+
+/// In memory such a task was rejected whatever the index had shown.
+#[test]
+fn a_deadline_that_is_no_number_is_rejected_where_the_index_shows_it() {
+    let malformed = foreign(Ttl::Malformed);
+    on_every_store(&[malformed.clone(), take(Ttl::Malformed)]);
+    on_every_store(&[malformed, take(Ttl::Seconds(at(3_600).floor_seconds()))]);
+}
