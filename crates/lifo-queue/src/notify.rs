@@ -45,6 +45,13 @@ pub enum WakeReason {
     Operator,
 }
 
+impl WakeReason {
+    /// Whether to notify although another notification may be on its way: it may be lost.
+    pub(crate) fn insists(self) -> bool {
+        self == Self::Sweep
+    }
+}
+
 /// A notification that was not sent.
 #[derive(Debug, thiserror::Error)]
 #[error("the notification to {topic} was not published")]

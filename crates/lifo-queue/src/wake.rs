@@ -66,7 +66,8 @@ impl Waker {
     /// Requests one wake-up, once per stream batch, tail call, late give-back or sweep.
     ///
     /// The request is counted first and unconditionally: a holder that is about to rest sees the
-    /// count move and looks again. `event` identifies the caller's event; the same event again
+    /// count move and looks again. The sweep publishes whatever another event's mark says (rule
+    /// 8): its notification may be lost. `event` identifies the caller's event; the same event again
     /// may publish again, because its first publish may have failed.
     ///
     /// # Errors
@@ -80,13 +81,13 @@ impl Waker {
         if control.is_paused(now) {
             return Ok(Wake::Paused);
         }
-        if control.is_notified_by_other(event, now)
-            || self
-                .store
-                .mark_notified(event, now.plus(self.marker), now)
-                .await?
-                == Written::Lost
-        {
+        let insists = reason.insists();
+        if !insists && control.is_notified_by_other(event, now) {
+            return Ok(Wake::AlreadyNotified);
+        }
+        let until = now.plus(self.marker);
+        let marked = self.store.mark_notified(event, until, now).await?;
+        if !insists && marked == Written::Lost {
             return Ok(Wake::AlreadyNotified);
         }
         let notification = Notification {

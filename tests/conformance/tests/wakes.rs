@@ -65,6 +65,17 @@ async fn a_burst_publishes_once_until_its_notification_may_be_lost() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_sweep_publishes_whatever_the_mark_says() {
+    let world = World::start();
+    assert_eq!(world.insert("batch").await.unwrap(), Wake::Published);
+    // That notification is lost, and the sweep comes within the mark's time.
+    let wake = world.waker().request("sweep", WakeReason::Sweep).await;
+    assert_eq!(wake.unwrap(), Wake::Published);
+    assert_eq!(world.insert("next").await.unwrap(), Wake::AlreadyNotified);
+    assert_eq!(world.topics.process_tasks().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_publish_that_fails_is_an_error_and_its_event_may_publish_again() {
     let world = World::start();
     world.topics.set_broken(true);

@@ -12,10 +12,15 @@ fn part(number: u64) {
         .into_iter()
         .filter(|kind| *kind != FaultKind::PartialBatch)
         .collect();
+    // A lost lease is so rare that a part may be without; a test of whole turns has one always.
+    let endings: Vec<&str> = ENDINGS
+        .into_iter()
+        .filter(|ending| *ending != "LeaseLost")
+        .collect();
     run(
         number * SEEDS..(number + 1) * SEEDS,
         Store::Memory,
-        &ENDINGS,
+        &endings,
         &kinds,
     );
 }

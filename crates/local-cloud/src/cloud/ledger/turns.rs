@@ -204,7 +204,9 @@ impl Ledger {
             process.id,
             format!("publishes {message}: {reason:?} of {event}"),
         );
-        if subscriber != Function::ProcessTasks || process.function == Function::Operator {
+        // Rule 8: the sweep publishes whatever the mark says.
+        let insists = matches!(process.function, Function::Operator | Function::SweepTasks);
+        if subscriber != Function::ProcessTasks || insists {
             return;
         }
         self.marks.published += 1;
