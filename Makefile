@@ -229,7 +229,8 @@ $(CARGO_MUTANTS): | check-tools
 mutants-copy:
 	@mkdir -p $(MUTANTS)/tree
 	@find $(MUTANTS)/tree -mindepth 1 -maxdepth 1 -exec rm -rf {} +
-	@git archive HEAD | tar -x -C $(MUTANTS)/tree
+	@git archive HEAD -- .cargo .config Cargo.lock Cargo.toml clippy.toml rust-toolchain.toml bench crates examples lambdas tests \
+	  | tar -x -C $(MUTANTS)/tree
 
 .PHONY: guards
 guards: setup mutants-copy ## break the queue's guards one at a time: some test must fail each time (a quarter of an hour)
