@@ -35,7 +35,7 @@ def test_a_shed_task_is_handed_over_and_a_cancelled_one_is_not(queue: DeployedQu
 
     wait_until(arrived, 20, "the shed task's message")
     assert cancelled not in messages
-    assert messages[shed]["status"] == "PENDING"
+    assert messages[shed]["taskStatus"] == "PENDING"
     assert "payload" in messages[shed]
 
 

@@ -218,7 +218,7 @@ impl Ledger {
     }
 
     fn reclaimed(
-        &self,
+        &mut self,
         process: &Process,
         before: &Record,
         target: TaskStatus,
@@ -234,6 +234,11 @@ impl Ledger {
             .is_none_or(|token| !self.is_excused(token))
         {
             return Some("S2: left behind by a process that lives and gave nothing up");
+        }
+        if let Some(take) = before.lease_token.and_then(|token| self.takes.get(&token.0)) {
+            // Its settlement is unanswered for longer than its lease; whatever the answer will
+            // be, the task may run again.
+            self.gave_up.insert((take.process, take.task.clone()));
         }
         let attempts = self.settings.process.max_attempts;
         (target == TaskStatus::Failure && (before.attempts < attempts || !before.alone))
