@@ -219,7 +219,8 @@ soak: setup ## ten times the fault schedules and reference runs, and the whole m
 	  --filterset 'package(faults) | package(reference)'
 	FRESHQ_SOAK=1 cargo nextest run --locked --workspace --target $(HOST) -j1 --filterset 'package(model)'
 
-# A copy of what is committed, whose sources may be broken; it shares the compiled dependencies.
+# A copy of what is committed, whose sources may be broken. Its target folder is its own: cargo names a crate's
+# artefacts alike in both places, and would take a broken one for the real one.
 MUTANTS := .local/mutants
 CARGO_MUTANTS := .tools/bin/cargo-mutants
 $(CARGO_MUTANTS): | check-tools
@@ -234,11 +235,11 @@ mutants-copy:
 
 .PHONY: guards
 guards: setup mutants-copy ## break the queue's guards one at a time: some test must fail each time (a quarter of an hour)
-	CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/python -m tests.guards --root $(MUTANTS)/tree --target $(HOST)
+	CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/target $(BIN)/python -m tests.guards --root $(MUTANTS)/tree --target $(HOST)
 
 .PHONY: mutants
 mutants: guards $(CARGO_MUTANTS) ## that, and cargo-mutants on the queue's core (hours; SHARD=1/8 for a part); docs/mutants.md explains survivors
-	cd $(MUTANTS)/tree && CARGO_TARGET_DIR=$(CURDIR)/target $(CURDIR)/$(CARGO_MUTANTS) mutants --in-place --no-shuffle \
+	cd $(MUTANTS)/tree && CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/target $(CURDIR)/$(CARGO_MUTANTS) mutants --in-place --no-shuffle \
 	  --cargo-arg=--target=$(HOST) --minimum-test-timeout 60 --output $(CURDIR)/$(MUTANTS) $(if $(SHARD),--shard $(SHARD))
 
 .PHONY: clean

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use conformance::NOW;
+use lifo_queue::control::Pause;
 use lifo_queue::operate::Operator;
 use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
@@ -157,4 +158,21 @@ async fn a_resume_is_not_lost_on_a_turn_that_comes_to_its_end() {
     );
     assert_eq!(world.turn().await.exit, Exit::Empty);
     assert_eq!(world.count(TaskStatus::Success), 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_settles_nothing_proves_no_recovery() {
+    let world = World::new(|_| at_once());
+    let pause = Pause {
+        until: NOW.plus(Duration::from_secs(30)),
+        reason: "busy".to_owned(),
+        busy: true,
+    };
+    world.store.pause(&pause).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(world.turn().await.exit, Exit::Empty);
+    assert_eq!(world.store.control().await.unwrap().busy_pauses, 1);
+    let world = world.with_tasks(1).await;
+    assert_eq!(world.turn().await.succeeded, 1);
+    assert_eq!(world.store.control().await.unwrap().busy_pauses, 0);
 }

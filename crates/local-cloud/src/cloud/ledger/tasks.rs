@@ -235,7 +235,10 @@ impl Ledger {
         {
             return Some("S2: left behind by a process that lives and gave nothing up");
         }
-        if let Some(take) = before.lease_token.and_then(|token| self.takes.get(&token.0)) {
+        if let Some(take) = before
+            .lease_token
+            .and_then(|token| self.takes.get(&token.0))
+        {
             // Its settlement is unanswered for longer than its lease; whatever the answer will
             // be, the task may run again.
             self.gave_up.insert((take.process, take.task.clone()));
