@@ -72,6 +72,20 @@ impl Control {
             && self.notified_by.as_deref() != Some(event)
     }
 
+    /// Where the reads of the index end: the [bound](Self::created_bound) with a margin for clocks
+    /// that differ, and a second, because `ttl` is in whole ones. `None` where no longest expiry
+    /// is promised.
+    #[must_use]
+    pub fn created_from(
+        &self,
+        longest_expiry: Option<Duration>,
+        clock_skew: Duration,
+        now: Millis,
+    ) -> Option<Millis> {
+        let bound = longest_expiry? + clock_skew + Duration::from_secs(1);
+        Some(self.created_bound(bound, now))
+    }
+
     /// The lower bound on `taskCreated` below which every task has expired, where no task
     /// outlives its creation by more than `longest_expiry`: never above a redriven task that
     /// may still be PENDING.

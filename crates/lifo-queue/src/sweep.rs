@@ -15,11 +15,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::backoff::Backoff;
-use crate::control::Control;
 use crate::depth::Depth;
 use crate::notify::WakeReason;
 use crate::store::{QueueStore, StoreError};
-use crate::time::{Clock, Millis};
+use crate::time::Clock;
 use crate::wake::{Wake, WakeError, Waker};
 
 /// Items of the index evaluated in one read.
@@ -127,13 +126,5 @@ impl Sweeper {
         self.sweep_pending(event, &control, &mut report).await?;
         report.complete = report.taken.exact && report.pending.exact;
         Ok(report)
-    }
-
-    /// The bound on `taskCreated` below which everything must have expired.
-    fn created_from(&self, control: &Control, now: Millis) -> Option<Millis> {
-        let bound = self.settings.expiry_bound?;
-        // A second, because `ttl` is in whole ones.
-        let bound = bound + self.settings.clock_skew + Duration::from_secs(1);
-        Some(control.created_bound(bound, now))
     }
 }

@@ -71,9 +71,14 @@ impl Heartbeat {
     }
 
     /// The lower bound on `taskCreated`, by what is known of redriven tasks.
-    pub(super) fn created_bound(&self, longest_expiry: Duration, now: Millis) -> Option<Millis> {
+    pub(super) fn created_from(
+        &self,
+        longest_expiry: Option<Duration>,
+        clock_skew: Duration,
+        now: Millis,
+    ) -> Option<Millis> {
         match &*self.held.borrow() {
-            Held::Until(_, control) => Some(control.created_bound(longest_expiry, now)),
+            Held::Until(_, control) => control.created_from(longest_expiry, clock_skew, now),
             Held::Lost => None,
         }
     }

@@ -254,11 +254,9 @@ impl<'a> Turn<'a> {
     /// read, redriven ones excepted.
     fn bound_reads(&mut self, now: Millis) {
         let settings = &self.processor.settings;
-        self.reads.created_from = settings
-            .expiry_bound
-            // A second, because `ttl` is in whole ones.
-            .map(|bound| bound + settings.clock_skew + Duration::from_secs(1))
-            .and_then(|bound| self.heartbeat.created_bound(bound, now));
+        self.reads.created_from =
+            self.heartbeat
+                .created_from(settings.expiry_bound, settings.clock_skew, now);
     }
 
     /// Lets what runs end, until the hard stop; what still runs then is given back.

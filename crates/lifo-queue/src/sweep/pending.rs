@@ -17,7 +17,9 @@ impl Sweeper {
         control: &Control,
         report: &mut SweepReport,
     ) -> Result<(), SweepError> {
-        let created_from = self.created_from(control, self.clock.now());
+        let settings = &self.settings;
+        let created_from =
+            control.created_from(settings.expiry_bound, settings.clock_skew, self.clock.now());
         let mut query = PageQuery {
             status: TaskStatus::Pending.into(),
             order: Order::NewestFirst,

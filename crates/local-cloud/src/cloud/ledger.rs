@@ -7,6 +7,7 @@
 //! | `waiting` | W1: nobody sleeps while a task is due |
 //! | `trace` | nothing; it tells what happened |
 
+mod runs;
 mod tasks;
 mod trace;
 mod turns;
@@ -18,7 +19,8 @@ use lifo_queue::task::{LeaseToken, TaskId};
 use lifo_queue::time::Millis;
 use uuid::Uuid;
 
-use self::tasks::{History, Run, Take};
+use self::runs::Run;
+use self::tasks::{History, Take};
 use self::trace::{Trace, What};
 use self::turns::{Marks, Seen};
 pub(crate) use self::waiting::Due;

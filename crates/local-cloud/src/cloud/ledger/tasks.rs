@@ -1,13 +1,12 @@
 //! Tasks: each change is one that the state machine allows, by one who may make it.
 
 use lifo_queue::store::memory::Record;
-use lifo_queue::task::{LeaseToken, Task, TaskId, TaskStatus, Ttl};
+use lifo_queue::task::{LeaseToken, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Millis;
 
 use super::trace::What;
 use super::{Ledger, Process};
-use crate::cloud::process::{Function, Life};
-use crate::cloud::runner::RunEnd;
+use crate::cloud::process::Function;
 use crate::cloud::wire::PATIENCE;
 
 /// Tries of one step before a processor gives it up: one and four repetitions.
@@ -16,11 +15,11 @@ const TRIES: u32 = 5;
 /// What is known of a task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
-    starts: u32,
+    pub(super) starts: u32,
     /// The take whose run ended for good.
-    done: Option<LeaseToken>,
+    pub(super) done: Option<LeaseToken>,
     /// The take whose run met a busy downstream.
-    busy: Option<LeaseToken>,
+    pub(super) busy: Option<LeaseToken>,
     /// When it last changed.
     pub(super) changed: Millis,
     /// How it ended.
@@ -34,17 +33,6 @@ pub(super) struct Take {
     pub(super) task: TaskId,
     /// It arrived after its sender had stopped to wait for it, perhaps for good.
     pub(super) late: bool,
-}
-
-/// A run under way in a process that lives.
-#[derive(Clone, Debug)]
-pub(super) struct Run {
-    pub(super) process: u32,
-    pub(super) task: TaskId,
-    token: Option<LeaseToken>,
-    until: Millis,
-    /// Without neighbours.
-    alone: bool,
 }
 
 impl Ledger {
@@ -267,82 +255,6 @@ impl Ledger {
         *failures += 1;
         if *failures >= TRIES && self.gave_up.insert(key) {
             self.setback(now, format!("{operation} of {task} was given up"));
-        }
-    }
-
-    pub(crate) fn run_started(
-        &mut self,
-        now: Millis,
-        process: &Process,
-        task: &Task,
-        truth: Option<&Record>,
-    ) {
-        let id = &task.task_id;
-        self.starts += 1;
-        self.trace
-            .push(now, process.id, What::Run(id.clone(), task.total_attempts));
-        self.touched(now, process.id, id);
-        let other = self
-            .runs
-            .iter()
-            .any(|run| run.task == *id && run.until > now);
-        if other {
-            self.violation(now, format!("S1: {id} runs twice at once"));
-        }
-        let token = truth.and_then(|record| record.lease_token);
-        let take = token.and_then(|token| self.takes.get(&token.0));
-        let taken = truth.is_some_and(|record| record.status == TaskStatus::Taken);
-        if !taken || take.is_none_or(|take| take.process != process.id) {
-            self.violation(now, format!("S1: {id} runs without a lease"));
-        }
-        let limits = &self.settings.process;
-        // One start more than attempts: alone, after crashes, to spare the neighbours.
-        let most = limits.max_attempts + limits.max_busy_returns + 1;
-        let history = self.histories.entry(id.clone()).or_default();
-        history.starts += 1;
-        let (starts, done) = (history.starts, history.done);
-        if starts > most {
-            self.violation(now, format!("S4: {id} starts for the {starts}th time"));
-        }
-        if done.is_some_and(|token| !self.is_excused(token)) {
-            self.violation(now, format!("S2: {id} runs again though it was done"));
-        }
-        let alone = truth.is_some_and(|record| record.alone);
-        let neighbours = self.runs.iter().filter(|run| run.process == process.id);
-        let crowded = neighbours.into_iter().any(|run| run.alone || alone);
-        if crowded {
-            self.violation(now, format!("S4: {id} runs beside one that must run alone"));
-        }
-        self.runs.push(Run {
-            process: process.id,
-            task: id.clone(),
-            token,
-            alone,
-            until: truth.and_then(|record| record.lease_until).unwrap_or(now),
-        });
-    }
-
-    pub(crate) fn run_ended(&mut self, now: Millis, process: &Process, task: &TaskId, end: RunEnd) {
-        if process.life() == Life::Died {
-            // Its runs ended with it, in no order.
-            return;
-        }
-        self.trace
-            .push(now, process.id, What::Ran(task.clone(), end));
-        self.touched(now, process.id, task);
-        let place = self
-            .runs
-            .iter()
-            .position(|run| run.process == process.id && run.task == *task);
-        let Some(run) = place.map(|place| self.runs.swap_remove(place)) else {
-            return;
-        };
-        if let Some(history) = self.histories.get_mut(task) {
-            match end {
-                RunEnd::Final => history.done = run.token,
-                RunEnd::Busy => history.busy = run.token,
-                RunEnd::Again | RunEnd::Dropped => {}
-            }
         }
     }
 
