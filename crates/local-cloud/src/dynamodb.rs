@@ -1,4 +1,6 @@
-//! An embedded DynamoDB with the queue's table.
+//! An embedded DynamoDB with a queue's table.
+
+mod agents;
 
 use std::net::SocketAddr;
 use std::thread;
@@ -16,7 +18,9 @@ use aws_smithy_http_client::Builder as HttpClient;
 use dynoxide::Database;
 use lifo_queue::schema;
 
-/// The name of the embedded table.
+pub use self::agents::{AGENT_TABLE, create_agent_table};
+
+/// The name of the embedded task table.
 pub const TABLE: &str = "tasks";
 
 /// An embedded DynamoDB on the loopback interface. It lives on a thread of its own and ends with
@@ -47,11 +51,29 @@ impl std::fmt::Display for NotStarted {
 impl std::error::Error for NotStarted {}
 
 impl EmbeddedDynamo {
-    /// Starts it and creates the queue's table, without a stream.
+    /// Starts it and creates the task table, without a stream.
     ///
     /// # Errors
     /// [`NotStarted`]: no port, no thread, or the table was refused.
     pub async fn start() -> Result<Self, NotStarted> {
+        let embedded = Self::start_empty()?;
+        let created = create_task_table(&embedded.client, TABLE).await;
+        created.map_err(|e| NotStarted::new(&e))?;
+        Ok(embedded)
+    }
+
+    /// Starts it and creates the agents' table.
+    ///
+    /// # Errors
+    /// [`NotStarted`]: no port, no thread, or the table was refused.
+    pub async fn start_for_agents() -> Result<Self, NotStarted> {
+        let embedded = Self::start_empty()?;
+        let created = create_agent_table(&embedded.client, AGENT_TABLE).await;
+        created.map_err(|e| NotStarted::new(&e))?;
+        Ok(embedded)
+    }
+
+    fn start_empty() -> Result<Self, NotStarted> {
         let failed = NotStarted::new;
         let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|e| failed(&e))?;
         let address = listener.local_addr().map_err(|e| failed(&e))?;
@@ -69,11 +91,10 @@ impl EmbeddedDynamo {
         };
         let builder = thread::Builder::new().name("embedded-dynamodb".to_owned());
         builder.spawn(serve).map_err(|e| failed(&e))?;
-        let client = client(address);
-        create_task_table(&client, TABLE)
-            .await
-            .map_err(|e| failed(&e))?;
-        Ok(Self { client, address })
+        Ok(Self {
+            client: client(address),
+            address,
+        })
     }
 }
 

@@ -1,0 +1,140 @@
+//! A call, what became of it, and the assignment that ends its wait.
+//!
+//! | from | to | by |
+//! |---|---|---|
+//! | – | waiting | no agent fits, or others wait for the same |
+//! | –, waiting | assigned | match |
+//! | waiting | cancelled | the caller |
+//! | –, waiting | expired | it waited for longer than `maxWait` |
+//!
+//! Nothing else, and what is assigned, cancelled or expired stays so for ever: a call that is
+//! delivered again gets its first answer again.
+
+use serde::Serialize;
+
+use crate::agent::Ticket;
+use crate::criteria::Criteria;
+use crate::name::{AgentId, CallId};
+use crate::time::Micros;
+
+/// A call that asks for an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The identity; one assignment for each, for ever.
+    pub id: CallId,
+    /// Which agents fit.
+    pub criteria: Criteria,
+    /// Since when it waits: when it was sent, not when it was delivered.
+    pub arrived: Micros,
+}
+
+/// A call and its agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Assignment {
+    /// The call; subscribers deduplicate by it.
+    pub call_id: CallId,
+    /// What it asked for, canonical: `Spanish#M`.
+    #[serde(serialize_with = "as_text")]
+    pub criteria: Criteria,
+    /// The agent.
+    pub agent_id: AgentId,
+    /// The agent's name, for people.
+    pub agent_name: String,
+    /// To finish the call with.
+    pub ticket: Ticket,
+    /// When they met.
+    pub assigned_at: Micros,
+    /// When the agent is taken back; absent: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_until: Option<Micros>,
+}
+
+fn as_text<S: serde::Serializer>(criteria: &Criteria, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(criteria)
+}
+
+/// What became of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallState {
+    /// Waits for an agent.
+    Waiting,
+    /// Met its agent.
+    Assigned(Assignment),
+    /// Given up by the caller.
+    Cancelled,
+    /// Waited for too long; it is in the dead-letter queue, or on its way there.
+    Expired,
+}
+
+impl CallState {
+    /// As it stands in the table.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Assigned(_) => "assigned",
+            Self::Cancelled => "cancelled",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+/// A call as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallRecord {
+    /// The call.
+    pub call: Call,
+    /// What became of it.
+    pub state: CallState,
+}
+
+/// A call in the dead-letter queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExpiredCall {
+    /// The call.
+    pub call_id: CallId,
+    /// What it asked for, canonical.
+    #[serde(serialize_with = "as_text")]
+    pub criteria: Criteria,
+    /// Since when it waited.
+    pub arrived_at: Micros,
+}
+
+/// Something to tell the world, kept in the table until it was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// When it was written; with the call's id its key.
+    pub at: Micros,
+    /// What it says.
+    pub news: News,
+}
+
+/// What a notice says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// For the topic.
+    Assigned(Assignment),
+    /// For the dead-letter queue.
+    Expired(ExpiredCall),
+}
+
+impl News {
+    /// The call it is about.
+    #[must_use]
+    pub fn call_id(&self) -> &CallId {
+        match self {
+            Self::Assigned(assignment) => &assignment.call_id,
+            Self::Expired(call) => &call.call_id,
+        }
+    }
+}
+
+impl Notice {
+    /// Its sort key.
+    #[must_use]
+    pub fn sort_key(&self) -> String {
+        format!("{}#{}", self.at, self.news.call_id())
+    }
+}

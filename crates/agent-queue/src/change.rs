@@ -1,0 +1,392 @@
+//! Every change of the table: one transaction, composed here, carried out by a store.
+//!
+//! A [`Change`] is a list of [`Step`]s, each on one item of its own, each with its condition:
+//! all of them or none. What a transaction must hold is so said once, for every store.
+
+use uuid::Uuid;
+
+use crate::agent::{Agent, AgentChange, AgentState, AgentStatus, Ticket};
+use crate::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, News, Notice};
+use crate::criteria::{Criteria, QueueName};
+use crate::name::{AgentId, CallId};
+use crate::schema;
+use crate::time::Micros;
+
+/// An agent's entry in one queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueEntry {
+    /// Which queue.
+    pub queue: QueueName,
+    /// The place: since when the agent waits.
+    pub at: Micros,
+    /// The agent.
+    pub agent: AgentId,
+    /// The agent's name, which does not change while queued.
+    pub agent_name: String,
+    /// The stay: without it the entry says nothing.
+    pub ticket: Ticket,
+    /// All queues the agent waits in, this one included.
+    pub queues: Vec<QueueName>,
+}
+
+/// A lease on an agent in a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallLease {
+    /// When the agent is taken back.
+    pub until: Micros,
+    /// The agent.
+    pub agent: AgentId,
+    /// The stay that the call ended.
+    pub ticket: Ticket,
+    /// The call.
+    pub call: CallId,
+}
+
+impl CallLease {
+    /// The lease of an agent in a call, if the call has one.
+    #[must_use]
+    pub fn of(agent: &Agent) -> Option<Self> {
+        let AgentState::AttendingCall { call, until } = &agent.state else {
+            return None;
+        };
+        Some(Self {
+            until: (*until)?,
+            agent: agent.id.clone(),
+            ticket: agent.ticket,
+            call: call.clone(),
+        })
+    }
+}
+
+/// What a call's item must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Not there: a new call.
+    New,
+    /// There, and waiting.
+    Waiting,
+}
+
+/// One more, or one less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// One more.
+    More,
+    /// One less; refused at zero.
+    Less,
+}
+
+/// One item's part of a change, and its condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Puts an agent, if there is none of this id.
+    NewAgent(Agent),
+    /// Moves an agent along an arrow, if it meets the arrow's conditions.
+    Agent(AgentChange),
+    /// Makes sure that a queue has counters.
+    OpenQueue(QueueName),
+    /// Puts an entry, if there is none in its place.
+    Join(QueueEntry),
+    /// Deletes an entry, if it is there.
+    Leave(QueueEntry),
+    /// Counts a queue: depth by one, version one more.
+    CountQueue(QueueName, By),
+    /// Writes what became of a call.
+    Call(Before, CallRecord),
+    /// Only if no call of these criteria waits.
+    NobodyWaits(Criteria),
+    /// Puts a call among those waiting.
+    Wait(Call),
+    /// Deletes it there, if it is there.
+    Unwait(Call),
+    /// Counts those waiting.
+    CountWaiting(Criteria, By),
+    /// Puts a lease.
+    Lease(CallLease),
+    /// Deletes it, be it there or not.
+    Unlease(CallLease),
+    /// Keeps news until they are told.
+    Notice(Notice),
+}
+
+/// Steps that happen all together or not at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Names this change, so that a second try of the same one changes nothing
+    /// (`ClientRequestToken`, good for ten minutes:
+    /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-apis-txwriteitems-idempotency>).
+    pub token: Uuid,
+    /// At most one for each item.
+    pub steps: Vec<Step>,
+}
+
+impl Change {
+    /// These steps, under a token of their own.
+    #[must_use]
+    pub fn of(steps: Vec<Step>) -> Self {
+        Self {
+            token: Uuid::new_v4(),
+            steps,
+        }
+    }
+
+    /// A new agent, whose queues exist from now on.
+    #[must_use]
+    pub fn register(agent: Agent, queues: Vec<QueueName>) -> Self {
+        let queues = queues.into_iter().map(Step::OpenQueue);
+        Self::of(
+            std::iter::once(Step::NewAgent(agent))
+                .chain(queues)
+                .collect(),
+        )
+    }
+
+    /// Another profile, whose queues exist from now on.
+    #[must_use]
+    pub fn profile(change: AgentChange, queues: Vec<QueueName>) -> Self {
+        let queues = queues.into_iter().map(Step::OpenQueue);
+        Self::of(std::iter::once(Step::Agent(change)).chain(queues).collect())
+    }
+
+    /// An arrow that concerns nobody else; ends the lease, if there was one.
+    #[must_use]
+    pub fn agent(change: AgentChange, lease: Option<CallLease>) -> Self {
+        let lease = lease.map(Step::Unlease);
+        Self::of(std::iter::once(Step::Agent(change)).chain(lease).collect())
+    }
+
+    /// Into all queues of the arrow.
+    #[must_use]
+    pub fn enqueue(change: AgentChange, agent: &Agent) -> Self {
+        let mut steps = vec![];
+        if let AgentState::Queued { at, queues, .. } = &change.to {
+            for queue in queues {
+                steps.push(Step::Join(QueueEntry {
+                    queue: queue.clone(),
+                    at: *at,
+                    agent: agent.id.clone(),
+                    agent_name: agent.name.clone(),
+                    ticket: change.fresh_ticket.unwrap_or(agent.ticket),
+                    queues: queues.clone(),
+                }));
+                steps.push(Step::CountQueue(queue.clone(), By::More));
+            }
+        }
+        steps.push(Step::Agent(change));
+        Self::of(steps)
+    }
+
+    /// Out of all queues the agent waits in.
+    #[must_use]
+    pub fn leave(change: AgentChange, agent: &Agent) -> Self {
+        let mut steps = vec![];
+        if let AgentState::Queued { at, queues, .. } = &agent.state {
+            let entry = |queue: &QueueName| QueueEntry {
+                queue: queue.clone(),
+                at: *at,
+                agent: agent.id.clone(),
+                agent_name: agent.name.clone(),
+                ticket: agent.ticket,
+                queues: queues.clone(),
+            };
+            for queue in queues {
+                steps.push(Step::Leave(entry(queue)));
+                steps.push(Step::CountQueue(queue.clone(), By::Less));
+            }
+        }
+        steps.push(Step::Agent(change));
+        Self::of(steps)
+    }
+
+    /// A call meets the agent of an entry, who leaves all queues in the same instant. A new
+    /// call never overtakes one that waits for the same.
+    #[must_use]
+    pub fn assign(
+        call: &Call,
+        from: Before,
+        entry: &QueueEntry,
+        at: Micros,
+        until: Option<Micros>,
+    ) -> (Self, Assignment) {
+        let assignment = Assignment {
+            call_id: call.id.clone(),
+            criteria: call.criteria.clone(),
+            agent_id: entry.agent.clone(),
+            agent_name: entry.agent_name.clone(),
+            ticket: entry.ticket,
+            assigned_at: at,
+            lease_until: until,
+        };
+        let mut steps = vec![Step::Agent(AgentChange {
+            agent: entry.agent.clone(),
+            from: AgentStatus::Queued,
+            ticket: entry.ticket,
+            in_call: None,
+            to: AgentState::AttendingCall {
+                call: call.id.clone(),
+                until,
+            },
+            fresh_ticket: None,
+            profile: None,
+        })];
+        for queue in &entry.queues {
+            let there = QueueEntry {
+                queue: queue.clone(),
+                ..entry.clone()
+            };
+            steps.push(Step::Leave(there));
+            steps.push(Step::CountQueue(queue.clone(), By::Less));
+        }
+        steps.extend(end_of_wait(
+            call,
+            from,
+            CallState::Assigned(assignment.clone()),
+        ));
+        if from == Before::New {
+            steps.push(Step::NobodyWaits(call.criteria.clone()));
+        }
+        if let Some(until) = until {
+            steps.push(Step::Lease(CallLease {
+                until,
+                agent: entry.agent.clone(),
+                ticket: entry.ticket,
+                call: call.id.clone(),
+            }));
+        }
+        steps.push(Step::Notice(Notice {
+            at,
+            news: News::Assigned(assignment.clone()),
+        }));
+        (Self::of(steps), assignment)
+    }
+
+    /// A new call waits.
+    #[must_use]
+    pub fn wait(call: &Call) -> Self {
+        let record = CallRecord {
+            call: call.clone(),
+            state: CallState::Waiting,
+        };
+        Self::of(vec![
+            Step::Call(Before::New, record),
+            Step::Wait(call.clone()),
+            Step::CountWaiting(call.criteria.clone(), By::More),
+        ])
+    }
+
+    /// A waiting call is given up.
+    #[must_use]
+    pub fn cancel(call: &Call) -> Self {
+        Self::of(end_of_wait(call, Before::Waiting, CallState::Cancelled))
+    }
+
+    /// A call waited for too long.
+    #[must_use]
+    pub fn expire(call: &Call, from: Before, at: Micros) -> Self {
+        let mut steps = end_of_wait(call, from, CallState::Expired);
+        let expired = ExpiredCall {
+            call_id: call.id.clone(),
+            criteria: call.criteria.clone(),
+            arrived_at: call.arrived,
+        };
+        steps.push(Step::Notice(Notice {
+            at,
+            news: News::Expired(expired),
+        }));
+        Self::of(steps)
+    }
+
+    /// A lease ran out: the agent is available again, and not queued.
+    #[must_use]
+    pub fn take_back(lease: &CallLease, at: Micros) -> Self {
+        let change = AgentChange {
+            agent: lease.agent.clone(),
+            from: AgentStatus::AttendingCall,
+            ticket: lease.ticket,
+            in_call: Some(lease.call.clone()),
+            to: AgentState::Available { since: at },
+            fresh_ticket: None,
+            profile: None,
+        };
+        Self::agent(change, Some(lease.clone()))
+    }
+
+    /// A lease that stands for nothing any more.
+    #[must_use]
+    pub fn end_lease(lease: &CallLease) -> Self {
+        Self::of(vec![Step::Unlease(lease.clone())])
+    }
+}
+
+fn end_of_wait(call: &Call, from: Before, state: CallState) -> Vec<Step> {
+    let record = CallRecord {
+        call: call.clone(),
+        state,
+    };
+    let mut steps = vec![Step::Call(from, record)];
+    if from == Before::Waiting {
+        steps.push(Step::Unwait(call.clone()));
+        steps.push(Step::CountWaiting(call.criteria.clone(), By::Less));
+    }
+    steps
+}
+
+/// The key of an item: partition key and sort key.
+pub type Key = (String, String);
+
+impl Step {
+    /// The one item it is about.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        match self {
+            Self::NewAgent(Agent { id, .. }) | Self::Agent(AgentChange { agent: id, .. }) => {
+                agent_key(id)
+            }
+            Self::OpenQueue(queue) | Self::CountQueue(queue, _) => {
+                (schema::ALL_QUEUES.to_owned(), queue.to_string())
+            }
+            Self::Join(entry) | Self::Leave(entry) => (
+                entry.queue.to_string(),
+                format!("{}#{}", entry.at, entry.agent),
+            ),
+            Self::Call(_, record) => call_key(&record.call.id),
+            Self::NobodyWaits(criteria) | Self::CountWaiting(criteria, _) => {
+                (schema::ALL_CRITERIA.to_owned(), waiting_partition(criteria))
+            }
+            Self::Wait(call) | Self::Unwait(call) => (
+                waiting_partition(&call.criteria),
+                format!("{}#{}", call.arrived, call.id),
+            ),
+            Self::Lease(lease) | Self::Unlease(lease) => (
+                schema::LEASES.to_owned(),
+                format!("{}#{}", lease.until, lease.agent),
+            ),
+            Self::Notice(notice) => (schema::OUTBOX.to_owned(), notice.sort_key()),
+        }
+    }
+}
+
+/// The key of an agent's item.
+#[must_use]
+pub fn agent_key(agent: &AgentId) -> Key {
+    let sort = format!("{}{agent}", schema::AGENT_PREFIX);
+    (schema::ALL_AGENTS.to_owned(), sort)
+}
+
+/// The key of a call's item.
+#[must_use]
+pub fn call_key(call: &CallId) -> Key {
+    (
+        format!("{}{call}", schema::CALL_PREFIX),
+        schema::CALL.to_owned(),
+    )
+}
+
+/// The partition of the calls that wait for the same.
+#[must_use]
+pub fn waiting_partition(criteria: &Criteria) -> String {
+    format!("{}{criteria}", schema::CRITERIA_PREFIX)
+}
+
+#[cfg(test)]
+mod tests;

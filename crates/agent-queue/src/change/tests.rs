@@ -1,0 +1,108 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+
+use super::*;
+use crate::dimension::{Dimensions, MAX_QUEUES, MAX_TRANSACTION};
+
+fn queued(languages: usize) -> (Agent, QueueEntry) {
+    let names: Vec<_> = (0..languages).map(|n| format!("l{n}")).collect();
+    let attributes = json!({"language": names, "gender": "F"});
+    let attributes: BTreeMap<_, _> = serde_json::from_value(attributes).unwrap();
+    let dimensions = Dimensions::default();
+    let profile = dimensions.profile(&attributes).unwrap();
+    let mut agent = Agent::new(AgentId::new("ana").unwrap(), "Ana".to_owned(), profile);
+    let queues = dimensions.queues(&agent.profile);
+    agent.state = AgentState::Queued {
+        since: Micros(1),
+        at: Micros(2),
+        queues: queues.clone(),
+    };
+    let entry = QueueEntry {
+        queue: queues[0].clone(),
+        at: Micros(2),
+        agent: agent.id.clone(),
+        agent_name: agent.name.clone(),
+        ticket: agent.ticket,
+        queues,
+    };
+    (agent, entry)
+}
+
+fn call() -> Call {
+    Call {
+        id: CallId::new("c1").unwrap(),
+        criteria: Criteria::from_stored("l0#F"),
+        arrived: Micros(3),
+    }
+}
+
+fn keys(change: &Change) -> BTreeSet<Key> {
+    change.steps.iter().map(Step::key).collect()
+}
+
+#[test]
+fn the_largest_transaction_of_the_largest_agent_fits() {
+    let (_, entry) = queued(MAX_QUEUES);
+    let until = Some(Micros(9));
+    let (change, _) = Change::assign(&call(), Before::Waiting, &entry, Micros(4), until);
+    assert_eq!(change.steps.len(), MAX_TRANSACTION);
+    let (new, _) = Change::assign(&call(), Before::New, &entry, Micros(4), until);
+    assert!(new.steps.len() <= MAX_TRANSACTION);
+}
+
+#[test]
+fn no_change_has_two_steps_on_one_item() {
+    let (agent, entry) = queued(3);
+    let leave = Change::leave(agent.leave(crate::agent::Rest::Offline).unwrap(), &agent);
+    let until = Some(Micros(9));
+    let (assign, _) = Change::assign(&call(), Before::New, &entry, Micros(4), until);
+    let (again, _) = Change::assign(&call(), Before::Waiting, &entry, Micros(4), until);
+    let expire = Change::expire(&call(), Before::Waiting, Micros(4));
+    for change in [leave, assign, again, expire, Change::wait(&call())] {
+        assert_eq!(keys(&change).len(), change.steps.len(), "{change:?}");
+    }
+}
+
+#[test]
+fn an_agent_leaves_every_queue_in_the_instant_of_the_match() {
+    let (_, entry) = queued(3);
+    let (change, assignment) = Change::assign(&call(), Before::New, &entry, Micros(4), None);
+    for queue in &entry.queues {
+        let leaves = |step: &Step| matches!(step, Step::Leave(there) if there.queue == *queue);
+        let counts = |step: &Step| *step == Step::CountQueue(queue.clone(), By::Less);
+        assert!(change.steps.iter().any(leaves) && change.steps.iter().any(counts));
+    }
+    assert_eq!(
+        (assignment.ticket, assignment.lease_until),
+        (entry.ticket, None)
+    );
+}
+
+#[test]
+fn keys_are_the_published_ones() {
+    let (_, entry) = queued(1);
+    let key = |step: Step| {
+        let (pk, sk) = step.key();
+        format!("{pk} / {sk}")
+    };
+    assert_eq!(
+        key(Step::OpenQueue(entry.queue.clone())),
+        "AllQueues / Q#l0#F"
+    );
+    assert_eq!(
+        key(Step::Join(entry)),
+        "Q#l0#F / 1970-01-01T00:00:00.000002Z#ana"
+    );
+    assert_eq!(
+        key(Step::Wait(call())),
+        "C#l0#F / 1970-01-01T00:00:00.000003Z#c1"
+    );
+    let criteria = Criteria::from_stored("*#F");
+    assert_eq!(
+        key(Step::CountWaiting(criteria, By::More)),
+        "AllCriteria / C#*#F"
+    );
+    assert_eq!(agent_key(&AgentId::new("ana").unwrap()).1, "Agent#ana");
+    assert_eq!(call_key(&CallId::new("c1").unwrap()).0, "Call#c1");
+}

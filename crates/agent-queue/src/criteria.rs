@@ -1,0 +1,169 @@
+//! What a caller asks for, and the queues it is found in.
+
+use std::fmt;
+
+use crate::name::Value;
+use crate::profile::Profile;
+
+/// Separates values in keys; no value holds it.
+const SEPARATOR: char = '#';
+
+/// Stands for a dimension that was left out; no value holds it.
+const ANY: &str = "*";
+
+/// What a caller asks for: a value in each dimension, or any. Its text is canonical: values in
+/// the dimensions' order, joined by `#`, `*` for any.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Criteria(Vec<Option<Value>>);
+
+impl Criteria {
+    /// Criteria of values that were checked
+    /// ([`Dimensions::criteria`](crate::dimension::Dimensions::criteria)).
+    #[must_use]
+    pub(crate) fn new(wanted: Vec<Option<Value>>) -> Self {
+        Self(wanted)
+    }
+
+    /// Reads the canonical text, as it stands in the table.
+    #[must_use]
+    pub(crate) fn from_stored(text: &str) -> Self {
+        let wanted = |part| (part != ANY).then(|| Value::from_stored(part));
+        Self(text.split(SEPARATOR).map(wanted).collect())
+    }
+
+    /// The one queue that fits, if no dimension was left out.
+    #[must_use]
+    pub fn exact(&self) -> Option<QueueName> {
+        let values: Option<Vec<_>> = self.0.iter().map(Option::as_ref).collect();
+        values.map(QueueName::new)
+    }
+
+    /// Whether an agent in this queue fits.
+    #[must_use]
+    pub fn fits(&self, queue: &QueueName) -> bool {
+        let mut values = queue.values();
+        let fits = self.0.iter().all(|wanted| {
+            let value = values.next();
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| value == Some(wanted.as_str()))
+        });
+        fits && values.next().is_none()
+    }
+
+    /// Whether an agent of this profile fits.
+    #[must_use]
+    pub fn fits_profile(&self, profile: &Profile) -> bool {
+        let Some((several, single)) = self.0.split_first() else {
+            return false;
+        };
+        let one_of = |wanted: &Value| profile.several().contains(wanted);
+        several.as_ref().is_none_or(one_of)
+            && single.len() == profile.single().len()
+            && std::iter::zip(single, profile.single())
+                .all(|(wanted, value)| wanted.as_ref().is_none_or(|wanted| wanted == value))
+    }
+}
+
+/// The canonical text.
+impl fmt::Display for Criteria {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, wanted) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "#" };
+            let wanted = wanted.as_ref().map_or(ANY, Value::as_str);
+            write!(f, "{separator}{wanted}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A queue's name: `Q#<language>#<gender>`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueName(String);
+
+impl QueueName {
+    /// How every name begins.
+    pub(crate) const PREFIX: &str = "Q#";
+
+    /// The queue of agents with these values, one a dimension.
+    #[must_use]
+    pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a Value>) -> Self {
+        let values: Vec<_> = values.into_iter().map(Value::as_str).collect();
+        Self(format!("{}{}", Self::PREFIX, values.join("#")))
+    }
+
+    /// A name as it stands in the table.
+    #[must_use]
+    pub(crate) fn from_stored(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// As text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    fn values(&self) -> impl Iterator<Item = &str> {
+        let values = self.0.strip_prefix(Self::PREFIX).unwrap_or_default();
+        values.split(SEPARATOR)
+    }
+}
+
+impl fmt::Display for QueueName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn value(text: &str) -> Value {
+        Value::new(text).unwrap()
+    }
+
+    #[test]
+    fn criteria_round_trip_through_their_text() {
+        for text in ["Spanish#M", "*#M", "Spanish#*", "*#*", "*"] {
+            assert_eq!(Criteria::from_stored(text).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_queue_fits_where_every_value_that_was_asked_for_is_its_own() {
+        let queue = QueueName::new([&value("Spanish"), &value("M")]);
+        let fits = |text| Criteria::from_stored(text).fits(&queue);
+        assert!(
+            ["Spanish#M", "*#M", "Spanish#*", "*#*"]
+                .iter()
+                .all(|text| fits(text))
+        );
+        assert!(
+            !["English#M", "Spanish#F", "*#F", "*", "Spanish#M#x"]
+                .iter()
+                .any(|text| fits(text))
+        );
+        assert_eq!(Criteria::from_stored("Spanish#M").exact(), Some(queue));
+        assert_eq!(Criteria::from_stored("*#M").exact(), None);
+    }
+
+    #[test]
+    fn a_profile_fits_as_its_queues_do() {
+        let several = BTreeSet::from([value("Spanish"), value("English")]);
+        let profile = Profile::new(several, vec![value("M")]);
+        let fits = |text| Criteria::from_stored(text).fits_profile(&profile);
+        assert!(
+            ["Spanish#M", "English#M", "*#M", "English#*", "*#*"]
+                .iter()
+                .all(|text| fits(text))
+        );
+        assert!(
+            !["French#M", "Spanish#F", "*", "*#M#x"]
+                .iter()
+                .any(|text| fits(text))
+        );
+    }
+}

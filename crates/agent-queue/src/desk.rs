@@ -1,0 +1,213 @@
+//! The commands of `agent-desk`, and their answers: JSON in, JSON out.
+
+mod answer;
+mod command;
+
+use std::sync::Arc;
+
+use crate::call::{Assignment, Call, CallState};
+use crate::name::AgentId;
+use crate::queue::{AgentQueue, QueueError};
+use crate::roster::Changed;
+use crate::seed::{self, SeedError};
+use crate::tell::{Teller, Told};
+use crate::time::Clock;
+
+pub use self::answer::{AgentView, Answer, QueueView, WaitingView};
+pub use self::command::{Command, CommandError};
+
+/// Carries commands out.
+pub struct Desk {
+    queue: Arc<AgentQueue>,
+    teller: Arc<dyn Teller>,
+    clock: Arc<dyn Clock>,
+    seed_enabled: bool,
+}
+
+/// What a command did, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeskReport {
+    /// Calls that met their agents.
+    pub assigned: u32,
+    /// New calls that wait.
+    pub calls_queued: u32,
+    /// Calls given up by their caller.
+    pub cancelled: u32,
+    /// Calls that had waited for too long.
+    pub expired: u32,
+    /// Agents queued.
+    pub agents_queued: u32,
+    /// What was told.
+    pub told: Told,
+}
+
+/// Why a command was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum DeskError {
+    /// The queue failed.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    /// No agents can be made up.
+    #[error(transparent)]
+    Seed(#[from] SeedError),
+}
+
+impl Desk {
+    /// A desk of a queue, which tells assignments at once.
+    #[must_use]
+    pub fn new(
+        queue: Arc<AgentQueue>,
+        teller: Arc<dyn Teller>,
+        clock: Arc<dyn Clock>,
+        seed_enabled: bool,
+    ) -> Self {
+        Self {
+            queue,
+            teller,
+            clock,
+            seed_enabled,
+        }
+    }
+
+    /// Carries a command out.
+    ///
+    /// # Errors
+    /// [`DeskError`]; repeat the command.
+    pub async fn execute(&self, command: Command) -> Result<(Answer, DeskReport), DeskError> {
+        let mut report = DeskReport::default();
+        let answer = match command {
+            Command::Register(id, name, profile) => {
+                let changed = self.queue.register(&id, &name, &profile).await?;
+                self.changed(changed, None)
+            }
+            Command::Seed(count) => self.seed(count).await?,
+            Command::Available(id) => {
+                let changed = self.queue.become_available(&id).await?;
+                self.changed(changed, None)
+            }
+            Command::Enqueue(id) => self.enqueue(&id, &mut report).await?,
+            Command::QueueAllAvailable => {
+                let all = self.queue.enqueue_all_available().await?;
+                report.agents_queued = u32::try_from(all.queued).unwrap_or(u32::MAX);
+                report.expired = all.expired;
+                self.tell(&all.assignments, &mut report).await?;
+                Answer::AllQueued {
+                    queued: all.queued,
+                    assignments: all.assignments,
+                }
+            }
+            Command::Leave(id, rest) => {
+                let changed = self.queue.leave(&id, rest).await?;
+                self.changed(changed, None)
+            }
+            Command::Finish(id, call, ticket) => {
+                let changed = self.queue.finish(&id, &call, ticket).await?;
+                self.changed(changed, None)
+            }
+            Command::Match(id, criteria) => {
+                let arrived = self.clock.now();
+                let call = Call {
+                    id,
+                    criteria,
+                    arrived,
+                };
+                self.match_call(&call, &mut report).await?
+            }
+            Command::Call(id) => {
+                let record = self.queue.call(&id).await?;
+                Answer::call(id, record.map(|record| record.state))
+            }
+            Command::CancelCall(id) => {
+                let state = self.queue.cancel(&id).await?;
+                report.cancelled = u32::from(state == Some(CallState::Cancelled));
+                Answer::call(id, state)
+            }
+            Command::Queues => {
+                let queues = self.queue.queues().await?;
+                Answer::queues(queues, self.queue.waiting().await?)
+            }
+            Command::Agents(after, limit) => {
+                let page = self.queue.agents(after.as_ref(), limit).await?;
+                Answer::agents(page, &self.queue.settings().dimensions)
+            }
+        };
+        Ok((answer, report))
+    }
+
+    async fn match_call(&self, call: &Call, report: &mut DeskReport) -> Result<Answer, DeskError> {
+        let matched = self.queue.match_call(call).await?;
+        report.calls_queued = matched.queued.into();
+        report.expired = matched.expired;
+        self.tell(&matched.assignments, report).await?;
+        Ok(Answer::call(call.id.clone(), Some(matched.state)))
+    }
+
+    async fn enqueue(&self, id: &AgentId, report: &mut DeskReport) -> Result<Answer, DeskError> {
+        let enqueued = self.queue.enqueue(id).await?;
+        report.agents_queued = matches!(enqueued.changed, Changed::Done(_)).into();
+        report.expired = enqueued.expired;
+        self.tell(&enqueued.assignments, report).await?;
+        let ours = |made: &&Assignment| made.agent_id == *id;
+        let assignment = enqueued.assignments.iter().find(ours).cloned();
+        Ok(self.changed(enqueued.changed, assignment))
+    }
+
+    async fn seed(&self, count: u32) -> Result<Answer, DeskError> {
+        if !self.seed_enabled {
+            return Err(SeedError::Off.into());
+        }
+        let dimensions = &self.queue.settings().dimensions;
+        let mut agents = vec![];
+        for (name, profile) in seed::agents(count, dimensions)? {
+            let id = AgentId::fresh();
+            self.queue.register(&id, &name, &profile).await?;
+            if let Changed::Done(agent) = self.queue.become_available(&id).await? {
+                agents.push(AgentView::of(&agent, dimensions));
+            }
+        }
+        Ok(Answer::Seeded { agents })
+    }
+
+    /// What fails to be told is told by the sweep.
+    async fn tell(
+        &self,
+        assignments: &[Assignment],
+        report: &mut DeskReport,
+    ) -> Result<(), DeskError> {
+        report.assigned = u32::try_from(assignments.len()).unwrap_or(u32::MAX);
+        let told = self
+            .queue
+            .tell_assignments(&*self.teller, assignments)
+            .await;
+        match told {
+            Ok(told) => report.told = told,
+            // The assignments stand, and their tickets must reach the caller.
+            Err(error) => tracing::warn!(%error, "told again by the sweep"),
+        }
+        Ok(())
+    }
+
+    fn changed(&self, changed: Changed, assignment: Option<Assignment>) -> Answer {
+        let dimensions = &self.queue.settings().dimensions;
+        match changed {
+            Changed::Done(agent) => Answer::Changed {
+                changed: true,
+                refused: None,
+                agent: Some(AgentView::of(&agent, dimensions)),
+                assignment,
+            },
+            Changed::Refused { why, agent } => Answer::Changed {
+                changed: false,
+                refused: Some(why.to_string()),
+                agent: Some(AgentView::of(&agent, dimensions)),
+                assignment,
+            },
+            Changed::Unknown => Answer::Changed {
+                changed: false,
+                refused: Some("no agent has this agentId; register it first".to_owned()),
+                agent: None,
+                assignment: None,
+            },
+        }
+    }
+}

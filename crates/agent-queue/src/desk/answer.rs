@@ -1,0 +1,178 @@
+//! What `agent-desk` answers.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use crate::agent::{Agent, AgentState, AgentStatus, Ticket};
+use crate::call::{Assignment, CallState};
+use crate::dimension::Dimensions;
+use crate::name::{AgentId, CallId};
+use crate::store::{AgentPage, QueueCounters, WaitingCount};
+use crate::time::Micros;
+
+/// The answer to a command.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+pub enum Answer {
+    /// Of register, available, enqueue, leave and finish.
+    Changed {
+        /// Whether this command did it.
+        changed: bool,
+        /// Why not, and what to do first.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        refused: Option<String>,
+        /// The agent as it is now.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent: Option<AgentView>,
+        /// The agent's call, where one was waiting.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        assignment: Option<Assignment>,
+    },
+    /// Of queue-all-available.
+    AllQueued {
+        /// How many agents.
+        queued: usize,
+        /// The calls that were waiting.
+        assignments: Vec<Assignment>,
+    },
+    /// Of seed.
+    Seeded {
+        /// The agents, available.
+        agents: Vec<AgentView>,
+    },
+    /// Of match, call and cancel-call.
+    Call {
+        /// The call.
+        call_id: CallId,
+        /// `assigned`, `waiting`, `cancelled`, `expired` or `unknown`.
+        status: &'static str,
+        /// Its agent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        assignment: Option<Assignment>,
+    },
+    /// Of queues.
+    Queues {
+        /// Every queue.
+        queues: Vec<QueueView>,
+        /// Every criteria that somebody ever waited for.
+        waiting: Vec<WaitingView>,
+    },
+    /// Of agents.
+    Agents {
+        /// A page of them, by id.
+        agents: Vec<AgentView>,
+        /// To give as `after`, if there may be more.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        next: Option<AgentId>,
+    },
+}
+
+/// An agent, for people and programs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentView {
+    agent_id: AgentId,
+    name: String,
+    attributes: BTreeMap<String, Json>,
+    status: AgentStatus,
+    ticket: Ticket,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    available_since: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queued_at: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_id: Option<CallId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_until: Option<Micros>,
+}
+
+/// A queue's counters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct QueueView {
+    queue: String,
+    depth: u64,
+    version: u64,
+}
+
+/// How many calls wait for the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WaitingView {
+    criteria: String,
+    depth: u64,
+}
+
+impl AgentView {
+    /// The agent, with the dimensions' names.
+    #[must_use]
+    pub fn of(agent: &Agent, dimensions: &Dimensions) -> Self {
+        let mut single = agent.profile.single().iter();
+        let attributes = dimensions.all().iter().map(|dimension| {
+            let value = if dimension.multi_valued {
+                json!(agent.profile.several())
+            } else {
+                json!(single.next())
+            };
+            (dimension.name.clone(), value)
+        });
+        let (available_since, queued_at, call_id, lease_until) = match &agent.state {
+            AgentState::Offline => (None, None, None, None),
+            AgentState::Available { since } => (Some(*since), None, None, None),
+            AgentState::Queued { since, at, .. } => (Some(*since), Some(*at), None, None),
+            AgentState::AttendingCall { call, until } => (None, None, Some(call.clone()), *until),
+        };
+        Self {
+            agent_id: agent.id.clone(),
+            name: agent.name.clone(),
+            attributes: attributes.collect(),
+            status: agent.state.status(),
+            ticket: agent.ticket,
+            available_since,
+            queued_at,
+            call_id,
+            lease_until,
+        }
+    }
+}
+
+impl Answer {
+    pub(super) fn call(call_id: CallId, state: Option<CallState>) -> Self {
+        let status = state.as_ref().map_or("unknown", CallState::as_str);
+        let assignment = match state {
+            Some(CallState::Assigned(assignment)) => Some(assignment),
+            _ => None,
+        };
+        Self::Call {
+            call_id,
+            status,
+            assignment,
+        }
+    }
+
+    pub(super) fn queues(queues: Vec<QueueCounters>, waiting: Vec<WaitingCount>) -> Self {
+        let queue = |counters: QueueCounters| QueueView {
+            queue: counters.queue.to_string(),
+            depth: counters.depth,
+            version: counters.version,
+        };
+        let criteria = |count: WaitingCount| WaitingView {
+            criteria: count.criteria.to_string(),
+            depth: count.depth,
+        };
+        Self::Queues {
+            queues: queues.into_iter().map(queue).collect(),
+            waiting: waiting.into_iter().map(criteria).collect(),
+        }
+    }
+
+    pub(super) fn agents(page: AgentPage, dimensions: &Dimensions) -> Self {
+        let agents = page.agents.iter();
+        Self::Agents {
+            agents: agents
+                .map(|agent| AgentView::of(agent, dimensions))
+                .collect(),
+            next: page.next,
+        }
+    }
+}

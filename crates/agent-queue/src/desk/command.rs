@@ -1,0 +1,261 @@
+//! What `agent-desk` is asked, as JSON; each command with an example in `docs/agent-desk.md`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value as Json};
+
+use crate::agent::{Rest, Ticket};
+use crate::criteria::Criteria;
+use crate::dimension::{AttributeError, Dimensions};
+use crate::name::{AgentId, CallId};
+use crate::profile::Profile;
+
+/// A command, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// A new agent, or another profile.
+    Register(AgentId, String, Profile),
+    /// So many made-up agents.
+    Seed(u32),
+    /// offline → available.
+    Available(AgentId),
+    /// available → queued.
+    Enqueue(AgentId),
+    /// The same, for everybody.
+    QueueAllAvailable,
+    /// Out of the queues, or off work.
+    Leave(AgentId, Rest),
+    /// The end of a call.
+    Finish(AgentId, CallId, Ticket),
+    /// A call asks for an agent.
+    Match(CallId, Criteria),
+    /// What became of a call.
+    Call(CallId),
+    /// A caller hangs up.
+    CancelCall(CallId),
+    /// Depths and versions.
+    Queues,
+    /// Who is there: after this id, at most so many.
+    Agents(Option<AgentId>, u16),
+}
+
+/// Every command's name.
+const NAMES: &str = "register, seed, available, enqueue, queue-all-available, leave, finish, match, call, \
+                     cancel-call, queues, agents";
+
+/// The longest name of an agent, in characters.
+const MAX_AGENT_NAME: usize = 200;
+
+/// The most agents of one answer.
+const MAX_PAGE: u16 = 1_000;
+
+/// A command that no rule covers; names the field and the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// No object, or no command in it.
+    #[error("{0}; send {{\"command\": \"…\", …}}, one of {NAMES}")]
+    None(String),
+    /// A field that is missing, unknown or wrong.
+    #[error("command {command}: {field}: {fault}")]
+    Field {
+        /// Which command.
+        command: String,
+        /// Which field.
+        field: String,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// Attributes or criteria.
+    #[error("command {command}: {fault}")]
+    Attribute {
+        /// Which command.
+        command: &'static str,
+        /// Which field, and what is wrong with it.
+        #[source]
+        fault: AttributeError,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Register {
+    agent_id: Option<AgentId>,
+    name: String,
+    attributes: BTreeMap<String, Json>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Seed {
+    count: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OneAgent {
+    agent_id: AgentId,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Leave {
+    agent_id: AgentId,
+    #[serde(default)]
+    to: Rest,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Finish {
+    agent_id: AgentId,
+    call_id: CallId,
+    ticket: Ticket,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Match {
+    call_id: Option<CallId>,
+    criteria: BTreeMap<String, Json>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OneCall {
+    call_id: CallId,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Agents {
+    after: Option<AgentId>,
+    #[serde(default = "default_page")]
+    limit: u16,
+}
+
+fn default_page() -> u16 {
+    100
+}
+
+impl Command {
+    /// Reads a command.
+    ///
+    /// # Errors
+    /// [`CommandError`] names the field and the remedy.
+    pub fn read(event: Json, dimensions: &Dimensions) -> Result<Self, CommandError> {
+        let Json::Object(mut fields) = event else {
+            return Err(CommandError::None("the event is no object".to_owned()));
+        };
+        let command = match fields.remove("command") {
+            Some(Json::String(command)) => command,
+            Some(other) => return Err(CommandError::None(format!("field command is {other}"))),
+            None => return Err(CommandError::None("field command is missing".to_owned())),
+        };
+        match command.as_str() {
+            "register" => register(fields, dimensions),
+            "seed" => parse("seed", fields).map(|Seed { count }| Self::Seed(count)),
+            "available" => one_agent("available", fields).map(Self::Available),
+            "enqueue" => one_agent("enqueue", fields).map(Self::Enqueue),
+            "queue-all-available" => {
+                parse("queue-all-available", fields).map(|Nothing {}| Self::QueueAllAvailable)
+            }
+            "leave" => {
+                let Leave { agent_id, to } = parse("leave", fields)?;
+                Ok(Self::Leave(agent_id, to))
+            }
+            "finish" => {
+                let Finish {
+                    agent_id,
+                    call_id,
+                    ticket,
+                } = parse("finish", fields)?;
+                Ok(Self::Finish(agent_id, call_id, ticket))
+            }
+            "match" => match_call(fields, dimensions),
+            "call" => one_call("call", fields).map(Self::Call),
+            "cancel-call" => one_call("cancel-call", fields).map(Self::CancelCall),
+            "queues" => parse("queues", fields).map(|Nothing {}| Self::Queues),
+            "agents" => agents(fields),
+            _ => Err(CommandError::None(format!("field command is {command:?}"))),
+        }
+    }
+}
+
+fn parse<T: DeserializeOwned>(
+    command: &'static str,
+    fields: Map<String, Json>,
+) -> Result<T, CommandError> {
+    serde_path_to_error::deserialize(Json::Object(fields)).map_err(|error| CommandError::Field {
+        command: command.to_owned(),
+        field: match error.path().to_string().as_str() {
+            "." => "the command's fields".to_owned(),
+            path => format!("field {path}"),
+        },
+        fault: error.inner().to_string(),
+    })
+}
+
+fn one_agent(command: &'static str, fields: Map<String, Json>) -> Result<AgentId, CommandError> {
+    parse(command, fields).map(|OneAgent { agent_id }| agent_id)
+}
+
+fn one_call(command: &'static str, fields: Map<String, Json>) -> Result<CallId, CommandError> {
+    parse(command, fields).map(|OneCall { call_id }| call_id)
+}
+
+fn register(fields: Map<String, Json>, dimensions: &Dimensions) -> Result<Command, CommandError> {
+    let command = "register";
+    let Register {
+        agent_id,
+        name,
+        attributes,
+    } = parse(command, fields)?;
+    let length = name.chars().count();
+    if name.trim().is_empty() || length > MAX_AGENT_NAME || name.chars().any(char::is_control) {
+        return Err(CommandError::Field {
+            command: command.to_owned(),
+            field: "field name".to_owned(),
+            fault: format!(
+                "has {length} characters; give 1 to {MAX_AGENT_NAME} printable ones, not only spaces"
+            ),
+        });
+    }
+    let profile = dimensions
+        .profile(&attributes)
+        .map_err(|fault| CommandError::Attribute { command, fault })?;
+    let id = agent_id.unwrap_or_else(AgentId::fresh);
+    Ok(Command::Register(id, name, profile))
+}
+
+fn match_call(fields: Map<String, Json>, dimensions: &Dimensions) -> Result<Command, CommandError> {
+    let command = "match";
+    let Match { call_id, criteria } = parse(command, fields)?;
+    let criteria = dimensions
+        .criteria(&criteria)
+        .map_err(|fault| CommandError::Attribute { command, fault })?;
+    Ok(Command::Match(
+        call_id.unwrap_or_else(CallId::fresh),
+        criteria,
+    ))
+}
+
+fn agents(fields: Map<String, Json>) -> Result<Command, CommandError> {
+    let Agents { after, limit } = parse("agents", fields)?;
+    if !(1..=MAX_PAGE).contains(&limit) {
+        return Err(CommandError::Field {
+            command: "agents".to_owned(),
+            field: "field limit".to_owned(),
+            fault: format!("is {limit}; give a whole number from 1 to {MAX_PAGE}"),
+        });
+    }
+    Ok(Command::Agents(after, limit))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn read(event: Json) -> Result<Command, CommandError> {
+    Command::read(event, &Dimensions::default())
+}
+
+fn refused(event: Json) -> String {
+    let error = read(event).unwrap_err();
+    error.to_string()
+}
+
+#[test]
+fn every_command_is_read() {
+    let ticket = Ticket::fresh();
+    let id = AgentId::new("ana").unwrap();
+    let call = CallId::new("c1").unwrap();
+    let attributes = json!({"language": ["Spanish"], "gender": "F"});
+    let registered = read(json!({
+        "command": "register", "agentId": "ana", "name": "Ana", "attributes": attributes
+    }));
+    assert!(
+        matches!(registered.unwrap(), Command::Register(there, name, _) if there == id && name == "Ana")
+    );
+    let commands = [
+        (json!({"command": "seed", "count": 5}), Command::Seed(5)),
+        (
+            json!({"command": "available", "agentId": "ana"}),
+            Command::Available(id.clone()),
+        ),
+        (
+            json!({"command": "enqueue", "agentId": "ana"}),
+            Command::Enqueue(id.clone()),
+        ),
+        (
+            json!({"command": "queue-all-available"}),
+            Command::QueueAllAvailable,
+        ),
+        (
+            json!({"command": "leave", "agentId": "ana"}),
+            Command::Leave(id.clone(), Rest::Available),
+        ),
+        (
+            json!({"command": "leave", "agentId": "ana", "to": "offline"}),
+            Command::Leave(id.clone(), Rest::Offline),
+        ),
+        (
+            json!({"command": "finish", "agentId": "ana", "callId": "c1", "ticket": ticket}),
+            Command::Finish(id.clone(), call.clone(), ticket),
+        ),
+        (
+            json!({"command": "call", "callId": "c1"}),
+            Command::Call(call.clone()),
+        ),
+        (
+            json!({"command": "cancel-call", "callId": "c1"}),
+            Command::CancelCall(call),
+        ),
+        (json!({"command": "queues"}), Command::Queues),
+        (json!({"command": "agents"}), Command::Agents(None, 100)),
+        (
+            json!({"command": "agents", "after": "ana", "limit": 2}),
+            Command::Agents(Some(id), 2),
+        ),
+    ];
+    for (event, command) in commands {
+        assert_eq!(read(event).unwrap(), command);
+    }
+    let event = json!({"command": "match", "callId": "c1", "criteria": {"gender": "M"}});
+    assert!(
+        matches!(read(event).unwrap(), Command::Match(_, criteria) if criteria.to_string() == "*#M")
+    );
+}
+
+#[test]
+fn a_wrong_command_names_the_field_and_the_remedy() {
+    assert!(refused(json!([])).starts_with("the event is no object; send {\"command\""));
+    assert!(refused(json!({})).starts_with("field command is missing; send"));
+    assert!(refused(json!({"command": "fly"})).starts_with("field command is \"fly\"; send"));
+    assert_eq!(
+        refused(json!({"command": "available"})),
+        "command available: the command's fields: missing field `agentId`"
+    );
+    assert_eq!(
+        refused(json!({"command": "available", "agentId": "a b"})),
+        "command available: field agentId: \"a b\" holds ' '; use A-Z a-z 0-9 _ . + - only"
+    );
+    assert_eq!(
+        refused(json!({"command": "finish", "agentId": "a", "callId": "c", "ticket": 1})),
+        "command finish: field ticket: invalid type: integer `1`, expected a formatted UUID string"
+    );
+    assert_eq!(
+        refused(json!({"command": "match", "criteria": {"gender": 1}})),
+        "command match: field criteria.gender is 1; give one text"
+    );
+    let text = refused(json!({"command": "queues", "verbose": true}));
+    assert!(text.contains("unknown field `verbose`"), "{text}");
+    let attributes = json!({"language": ["a"], "gender": "F"});
+    let event = json!({"command": "register", "name": " ", "attributes": attributes});
+    assert!(
+        refused(event).contains("field name: has 1 characters"),
+        "name"
+    );
+    assert!(refused(json!({"command": "agents", "limit": 0})).contains("from 1 to 1000"));
+}
+
+/// Any JSON, up to a small depth.
+fn any_json() -> impl Strategy<Value = Json> {
+    let leaf = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::from),
+        any::<i64>().prop_map(Json::from),
+        ".{0,8}".prop_map(Json::from),
+    ];
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Json::from),
+            prop::collection::hash_map("[a-zA-Z]{1,10}", inner, 0..4)
+                .prop_map(|fields| fields.into_iter().collect()),
+        ]
+    })
+}
+
+fn any_field() -> impl Strategy<Value = (String, Json)> {
+    let names = prop::sample::select(vec![
+        "agentId",
+        "callId",
+        "name",
+        "attributes",
+        "criteria",
+        "ticket",
+        "to",
+        "count",
+        "limit",
+        "after",
+    ]);
+    (names.prop_map(str::to_owned), any_json())
+}
+
+proptest! {
+    #[test]
+    fn no_event_panics(event in any_json()) {
+        let _ = read(event);
+    }
+
+    #[test]
+    fn no_command_panics(
+        name in prop::sample::select(NAMES.split(", ").map(str::trim).collect::<Vec<_>>()),
+        fields in prop::collection::vec(any_field(), 0..5),
+    ) {
+        let mut event: Map<String, Json> = fields.into_iter().collect();
+        event.insert("command".to_owned(), name.into());
+        if let Err(error) = read(Json::Object(event)) {
+            let text = error.to_string();
+            prop_assert!(text.starts_with(&format!("command {name}: ")), "{}", text);
+        }
+    }
+}

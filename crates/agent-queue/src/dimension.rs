@@ -1,0 +1,276 @@
+//! The dimensions agents are chosen by: configuration, not code.
+//!
+//! One dimension has several values an agent (the languages an agent speaks), any other exactly
+//! one (gender). An agent so waits in one queue for each value of the first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::criteria::{Criteria, QueueName};
+use crate::name::Value;
+use crate::profile::Profile;
+use crate::schema;
+
+/// The most dimensions: their values make up a message group of at most 128 characters.
+pub const MAX_DIMENSIONS: usize = 5;
+
+/// The most items one DynamoDB transaction changes
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html>).
+pub const MAX_TRANSACTION: usize = 100;
+
+/// The largest transaction is the match of a waiting call: for each queue the agent's entry and
+/// the queue's counters, and beside these the agent, the call, its place among those waiting,
+/// their count, the lease and the assignment to publish.
+pub const ITEMS_BESIDE_QUEUES: usize = 6;
+
+/// The most values an agent may have in the multi-valued dimension.
+pub const MAX_QUEUES: usize = (MAX_TRANSACTION - ITEMS_BESIDE_QUEUES) / 2;
+
+/// One dimension.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Dimension {
+    /// Its name in commands and criteria: `language`.
+    pub name: String,
+    /// Its attribute in the table: `Languages`.
+    pub attribute: String,
+    /// Whether an agent has several values. The first dimension has, the others have not.
+    #[serde(default)]
+    pub multi_valued: bool,
+}
+
+/// All dimensions, in the order in which their values make up a queue's name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Vec<Dimension>")]
+pub struct Dimensions(Vec<Dimension>);
+
+/// Why dimensions are refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidDimensions {
+    /// None, or too many.
+    #[error("{0} dimensions are given; give 1 to {MAX_DIMENSIONS}, the multi-valued one first")]
+    Count(usize),
+    /// The multi-valued one is not the first, or there are several.
+    #[error(
+        "dimension {name:?}: multiValued must be true for the first dimension and for no other"
+    )]
+    MultiValued {
+        /// Which.
+        name: String,
+    },
+    /// A name that cannot be used.
+    #[error(
+        "dimension {name:?}: give it a name and an attribute of letters and digits, each used once, and none of the table's own ({})",
+        schema::RESERVED.join(", ")
+    )]
+    Name {
+        /// Which.
+        name: String,
+    },
+}
+
+/// Why a profile or criteria are refused; names the field and the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AttributeError {
+    /// A field of another dimension.
+    #[error("field {path}.{name} is no dimension; the dimensions are {known}")]
+    Unknown {
+        /// `attributes` or `criteria`.
+        path: &'static str,
+        /// The field.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// An agent without a value.
+    #[error("field {path}.{name} is missing; an agent has a value in every dimension")]
+    Missing {
+        /// `attributes` or `criteria`.
+        path: &'static str,
+        /// The field.
+        name: String,
+    },
+    /// No value of the right kind.
+    #[error("field {path}.{name} {fault}")]
+    Wrong {
+        /// `attributes` or `criteria`.
+        path: &'static str,
+        /// The field.
+        name: String,
+        /// What is wrong and what to give.
+        fault: String,
+    },
+    /// More queues than a transaction bears.
+    #[error(
+        "field {path}.{name} has {values} values: a match changes 2 items for each and {ITEMS_BESIDE_QUEUES} \
+         others, which makes {}, and DynamoDB changes at most {MAX_TRANSACTION} in one \
+         transaction; give at most {MAX_QUEUES}",
+        2 * values + ITEMS_BESIDE_QUEUES
+    )]
+    TooMany {
+        /// `attributes` or `criteria`.
+        path: &'static str,
+        /// The field.
+        name: String,
+        /// How many it has.
+        values: usize,
+    },
+}
+
+impl TryFrom<Vec<Dimension>> for Dimensions {
+    type Error = InvalidDimensions;
+
+    fn try_from(dimensions: Vec<Dimension>) -> Result<Self, InvalidDimensions> {
+        if dimensions.is_empty() || dimensions.len() > MAX_DIMENSIONS {
+            return Err(InvalidDimensions::Count(dimensions.len()));
+        }
+        let plain = |text: &str| {
+            !text.is_empty() && text.len() <= 64 && text.chars().all(|c| c.is_ascii_alphanumeric())
+        };
+        let (mut names, mut attributes) = (BTreeSet::new(), BTreeSet::new());
+        for (index, dimension) in dimensions.iter().enumerate() {
+            let name = dimension.name.clone();
+            if dimension.multi_valued != (index == 0) {
+                return Err(InvalidDimensions::MultiValued { name });
+            }
+            let usable = plain(&dimension.name)
+                && plain(&dimension.attribute)
+                && !schema::RESERVED.contains(&dimension.attribute.as_str())
+                && names.insert(&dimension.name)
+                && attributes.insert(&dimension.attribute);
+            if !usable {
+                return Err(InvalidDimensions::Name { name });
+            }
+        }
+        Ok(Self(dimensions))
+    }
+}
+
+impl Default for Dimensions {
+    /// The published ones: several languages, one gender.
+    fn default() -> Self {
+        let dimension = |name: &str, attribute: &str, multi_valued| Dimension {
+            name: name.to_owned(),
+            attribute: attribute.to_owned(),
+            multi_valued,
+        };
+        Self(vec![
+            dimension("language", "Languages", true),
+            dimension("gender", "Gender", false),
+        ])
+    }
+}
+
+impl Dimensions {
+    /// The dimensions, the multi-valued one first.
+    #[must_use]
+    pub fn all(&self) -> &[Dimension] {
+        &self.0
+    }
+
+    /// Reads an agent's attributes: a list of texts for the multi-valued dimension, a text for
+    /// each other.
+    ///
+    /// # Errors
+    /// [`AttributeError`] names the first field that is missing, unknown or wrong.
+    pub fn profile(&self, attributes: &BTreeMap<String, Json>) -> Result<Profile, AttributeError> {
+        const PATH: &str = "attributes";
+        self.known(PATH, attributes)?;
+        let mut several = BTreeSet::new();
+        let mut single = Vec::new();
+        for Dimension {
+            name, multi_valued, ..
+        } in &self.0
+        {
+            let given = attributes
+                .get(name)
+                .ok_or_else(|| AttributeError::Missing {
+                    path: PATH,
+                    name: name.clone(),
+                })?;
+            if *multi_valued {
+                several = values(PATH, name, given)?;
+            } else {
+                single.push(value(PATH, name, given)?);
+            }
+        }
+        Ok(Profile::new(several, single))
+    }
+
+    /// Reads criteria: a text for each dimension; one that is left out fits every agent.
+    ///
+    /// # Errors
+    /// [`AttributeError`] names the first field that is unknown or wrong.
+    pub fn criteria(&self, fields: &BTreeMap<String, Json>) -> Result<Criteria, AttributeError> {
+        const PATH: &str = "criteria";
+        self.known(PATH, fields)?;
+        let wanted = self.0.iter().map(|dimension| {
+            let name = &dimension.name;
+            let given = fields.get(name).filter(|given| !given.is_null());
+            given.map(|given| value(PATH, name, given)).transpose()
+        });
+        Ok(Criteria::new(wanted.collect::<Result<_, _>>()?))
+    }
+
+    /// The queues an agent waits in: one for each value of the multi-valued dimension.
+    #[must_use]
+    pub fn queues(&self, profile: &Profile) -> Vec<QueueName> {
+        let queue = |value| QueueName::new(std::iter::once(value).chain(profile.single()));
+        profile.several().iter().map(queue).collect()
+    }
+
+    fn known(
+        &self,
+        path: &'static str,
+        given: &BTreeMap<String, Json>,
+    ) -> Result<(), AttributeError> {
+        let unknown = |name: &&String| self.0.iter().all(|dimension| dimension.name != **name);
+        let Some(name) = given.keys().find(unknown) else {
+            return Ok(());
+        };
+        let names: Vec<_> = self.0.iter().map(|d| d.name.as_str()).collect();
+        Err(AttributeError::Unknown {
+            path,
+            name: name.clone(),
+            known: names.join(", "),
+        })
+    }
+}
+
+fn value(path: &'static str, name: &str, given: &Json) -> Result<Value, AttributeError> {
+    let wrong = |fault: String| AttributeError::Wrong {
+        path,
+        name: name.to_owned(),
+        fault,
+    };
+    let text = given
+        .as_str()
+        .ok_or_else(|| wrong(format!("is {given}; give one text")))?;
+    Value::new(text).map_err(|fault| wrong(fault.to_string()))
+}
+
+fn values(path: &'static str, name: &str, given: &Json) -> Result<BTreeSet<Value>, AttributeError> {
+    let list = given.as_array().filter(|list| !list.is_empty());
+    let list = list.ok_or_else(|| AttributeError::Wrong {
+        path,
+        name: name.to_owned(),
+        fault: format!("is {given}; give a list of at least one text"),
+    })?;
+    let values: BTreeSet<_> = list
+        .iter()
+        .map(|given| value(path, name, given))
+        .collect::<Result<_, _>>()?;
+    if values.len() > MAX_QUEUES {
+        return Err(AttributeError::TooMany {
+            path,
+            name: name.to_owned(),
+            values: values.len(),
+        });
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests;

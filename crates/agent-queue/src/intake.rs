@@ -1,0 +1,161 @@
+//! A message of the call queue, an SQS FIFO queue: its body is a call, its message group the
+//! canonical criteria, so that calls for the same come in their order and others beside them,
+//! and its deduplication id the call's.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::call::Call;
+use crate::dimension::{AttributeError, Dimensions};
+use crate::name::{CallId, InvalidName};
+use crate::time::Micros;
+
+/// A message as it was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// `{"callId"?: "…", "criteria": {"language"?: "…", "gender"?: "…"}}`.
+    pub body: &'a str,
+    /// `MessageGroupId`.
+    pub group: &'a str,
+    /// `MessageDeduplicationId`, the call's id where the body has none.
+    pub deduplication: &'a str,
+    /// When it was sent.
+    pub sent: Micros,
+}
+
+/// Why a message is no call. It would be refused every time, so it must not come again.
+#[derive(Debug, thiserror::Error)]
+pub enum IntakeError {
+    /// Not of the shape.
+    #[error("the body must be {{\"callId\"?: \"…\", \"criteria\": {{…}}}}: field {field}: {fault}")]
+    Shape {
+        /// Where.
+        field: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// Wrong criteria.
+    #[error(transparent)]
+    Criteria(#[from] AttributeError),
+    /// No id that can be used.
+    #[error("MessageDeduplicationId stands for callId, which the body does not have, and {0}")]
+    Id(InvalidName),
+    /// Another group than the criteria's: calls for the same would overtake each other.
+    #[error("MessageGroupId is {group:?} and should be the criteria's {canonical:?}")]
+    Group {
+        /// What it is.
+        group: String,
+        /// What it should be.
+        canonical: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Body {
+    call_id: Option<CallId>,
+    criteria: BTreeMap<String, Json>,
+}
+
+/// Reads a message.
+///
+/// # Errors
+/// [`IntakeError`] names the field and the remedy.
+pub fn read(message: Message<'_>, dimensions: &Dimensions) -> Result<Call, IntakeError> {
+    let json = &mut serde_json::Deserializer::from_str(message.body);
+    let body: Body =
+        serde_path_to_error::deserialize(json).map_err(|error| IntakeError::Shape {
+            field: error.path().to_string(),
+            fault: error.inner().to_string(),
+        })?;
+    let criteria = dimensions.criteria(&body.criteria)?;
+    let id = match body.call_id {
+        Some(id) => id,
+        None => CallId::new(message.deduplication).map_err(IntakeError::Id)?,
+    };
+    let canonical = criteria.to_string();
+    if message.group != canonical {
+        return Err(IntakeError::Group {
+            group: message.group.to_owned(),
+            canonical,
+        });
+    }
+    Ok(Call {
+        id,
+        criteria,
+        arrived: message.sent,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn message<'a>(body: &'a str, group: &'a str) -> Message<'a> {
+        Message {
+            body,
+            group,
+            deduplication: "d1",
+            sent: Micros(5),
+        }
+    }
+
+    fn refused(body: &str, group: &str) -> String {
+        let read = read(message(body, group), &Dimensions::default());
+        read.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_message_is_a_call_since_it_was_sent() {
+        let body = r#"{"callId": "c1", "criteria": {"language": "Spanish"}}"#;
+        let call = read(message(body, "Spanish#*"), &Dimensions::default()).unwrap();
+        assert_eq!((call.id.as_str(), call.arrived), ("c1", Micros(5)));
+        assert_eq!(call.criteria.to_string(), "Spanish#*");
+        let call = read(
+            message(r#"{"criteria": {}}"#, "*#*"),
+            &Dimensions::default(),
+        )
+        .unwrap();
+        assert_eq!(call.id.as_str(), "d1", "the deduplication id stands in");
+    }
+
+    #[test]
+    fn a_wrong_message_names_the_field_and_the_remedy() {
+        let body = r#"{"criteria": {"language": "Spanish", "gender": "M"}}"#;
+        assert_eq!(
+            refused(body, "Spanish"),
+            "MessageGroupId is \"Spanish\" and should be the criteria's \"Spanish#M\""
+        );
+        let text = refused(r#"{"callId": "a b", "criteria": {}}"#, "*#*");
+        assert!(text.contains("field callId: \"a b\" holds ' '"), "{text}");
+        let text = refused(r#"{"criteria": {"team": "x"}}"#, "*#*");
+        assert!(
+            text.starts_with("field criteria.team is no dimension"),
+            "{text}"
+        );
+        assert!(refused("hello", "*#*").contains("the body must be"));
+        assert!(refused(r#"{"criteria": {}, "x": 1}"#, "*#*").contains("unknown field `x`"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_message_panics(body in ".{0,60}", group in ".{0,20}", id in ".{0,20}") {
+            let message = Message { body: &body, group: &group, deduplication: &id, sent: Micros(1) };
+            let _ = read(message, &Dimensions::default());
+        }
+
+        #[test]
+        fn what_is_read_has_the_group_it_came_with(language in "[a-z]{1,3}|\\*|#", gender in "[MF]") {
+            let body = format!(r#"{{"criteria": {{"language": "{language}", "gender": "{gender}"}}}}"#);
+            let group = format!("{language}#{gender}");
+            let message = Message { body: &body, group: &group, deduplication: "d", sent: Micros(1) };
+            if let Ok(call) = read(message, &Dimensions::default()) {
+                prop_assert_eq!(call.criteria.to_string(), group);
+                prop_assert!(call.criteria.exact().is_some());
+            }
+        }
+    }
+}

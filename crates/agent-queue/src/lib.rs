@@ -1,0 +1,48 @@
+//! # A filtered FIFO queue on DynamoDB
+//!
+//! Agents wait; a call asks for one who speaks Spanish and is a man; of those who fit, the one
+//! who waited longest is assigned, and leaves every other queue in the same instant.
+//!
+//! ## Layout, in the order of a call's way
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`dimension`], [`profile`], [`criteria`], [`name`] | what agents are chosen by |
+//! | [`agent`] | an agent, its states and what may follow what |
+//! | [`call`] | a call, what became of it, and its assignment |
+//! | [`change`] | every change as one transaction, with its conditions |
+//! | [`store`] | where it all lives: DynamoDB, and memory for tests |
+//! | [`queue`] | the queue itself: settings, and how a change is carried through |
+//! | [`roster`] | register, become available, leave, finish |
+//! | [`enqueue`] | into all queues that fit, and then the longest waiting call |
+//! | [`matcher`] | a call meets an agent, waits, or is given up |
+//! | [`tell`] | assignments to the topic, expired calls to the dead-letter queue |
+//! | [`sweep`] | what fell between: leases that ran out, calls and news left behind |
+//! | [`intake`] | a message of the call queue |
+//! | [`desk`] | the commands of `agent-desk`, and their answers |
+//! | [`seed`] | made-up agents, for trying it out |
+//! | [`time`] | microseconds and the clock |
+//! | [`schema`] | the table's names |
+//!
+//! The crate knows AWS services behind traits. It knows no Lambda event or runtime type and
+//! reads no environment.
+
+pub mod agent;
+pub mod call;
+pub mod change;
+pub mod criteria;
+pub mod desk;
+pub mod dimension;
+pub mod enqueue;
+pub mod intake;
+pub mod matcher;
+pub mod name;
+pub mod profile;
+pub mod queue;
+pub mod roster;
+pub mod schema;
+pub mod seed;
+pub mod store;
+pub mod sweep;
+pub mod tell;
+pub mod time;

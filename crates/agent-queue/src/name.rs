@@ -1,0 +1,171 @@
+//! Names that stand in keys: agents' and calls' ids, and the values agents are chosen by.
+//!
+//! Their characters are few because a criterion's values make up the message group of an SQS
+//! FIFO queue, which takes 128 characters, letters, digits and punctuation
+//! (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queue-message-identifiers.html>),
+//! and because `#` and `*` have a meaning in keys.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+/// The longest id.
+pub const MAX_ID: usize = 64;
+
+/// The longest value of a dimension: five of them and their separators fit into a message group.
+pub const MAX_VALUE: usize = 24;
+
+/// Why a text cannot be a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidName {
+    /// The empty text.
+    #[error("is empty; give 1 to {max} of A-Z a-z 0-9 _ . + -")]
+    Empty {
+        /// The longest allowed.
+        max: usize,
+    },
+    /// Too long.
+    #[error("has {length} characters; give 1 to {max}")]
+    TooLong {
+        /// How long it is.
+        length: usize,
+        /// The longest allowed.
+        max: usize,
+    },
+    /// A character that keys and message groups do not take.
+    #[error("holds {found:?}; use A-Z a-z 0-9 _ . + - only")]
+    Character {
+        /// The first such character.
+        found: char,
+    },
+}
+
+fn check(text: &str, max: usize) -> Result<(), InvalidName> {
+    let allowed = |c: &char| c.is_ascii_alphanumeric() || "_.+-".contains(*c);
+    if text.is_empty() {
+        return Err(InvalidName::Empty { max });
+    }
+    if let Some(found) = text.chars().find(|c| !allowed(c)) {
+        return Err(InvalidName::Character { found });
+    }
+    if text.len() > max {
+        return Err(InvalidName::TooLong {
+            length: text.len(),
+            max,
+        });
+    }
+    Ok(())
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $max:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Checks a text.
+            ///
+            /// # Errors
+            /// [`InvalidName`] says what is wrong with it, and the remedy.
+            pub fn new(text: impl Into<String>) -> Result<Self, InvalidName> {
+                let text = text.into();
+                check(&text, $max)?;
+                Ok(Self(text))
+            }
+
+            /// A text as it stands in the table; it was checked before it got there.
+            #[must_use]
+            pub(crate) fn from_stored(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            /// As text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                Self::new(text.as_str()).map_err(|fault| {
+                    de::Error::custom(format_args!("{:?} {fault}", text))
+                })
+            }
+        }
+    };
+}
+
+name!(
+    /// An agent's identity: names change and repeat, ids do not.
+    AgentId,
+    MAX_ID
+);
+name!(
+    /// A call's identity, and its deduplication key for ever.
+    CallId,
+    MAX_ID
+);
+name!(
+    /// A value of a dimension: a language, a gender.
+    Value,
+    MAX_VALUE
+);
+
+impl AgentId {
+    /// A fresh UUIDv7.
+    #[must_use]
+    pub fn fresh() -> Self {
+        Self(uuid::Uuid::now_v7().to_string())
+    }
+}
+
+impl CallId {
+    /// A fresh UUIDv7.
+    #[must_use]
+    pub fn fresh() -> Self {
+        Self(uuid::Uuid::now_v7().to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_refused_with_the_reason() {
+        assert_eq!(Value::new(""), Err(InvalidName::Empty { max: 24 }));
+        assert_eq!(
+            Value::new("a#b"),
+            Err(InvalidName::Character { found: '#' })
+        );
+        assert_eq!(Value::new("*"), Err(InvalidName::Character { found: '*' }));
+        let long = "x".repeat(25);
+        let too_long = InvalidName::TooLong {
+            length: 25,
+            max: 24,
+        };
+        assert_eq!(Value::new(long.as_str()), Err(too_long));
+        assert!(AgentId::new(long).is_ok());
+        assert!(Value::new("pt-BR").is_ok());
+    }
+
+    #[test]
+    fn json_names_the_text_and_the_remedy() {
+        let error = serde_json::from_str::<CallId>("\"a b\"").unwrap_err();
+        assert!(
+            error.to_string().starts_with("\"a b\" holds ' '; use A-Z"),
+            "{error}"
+        );
+        assert!(CallId::new(CallId::fresh().as_str()).is_ok());
+    }
+}

@@ -1,0 +1,208 @@
+//! The queue itself: its settings, and how a change is carried through.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use backon::{ExponentialBuilder, Retryable};
+
+use crate::change::Change;
+use crate::dimension::Dimensions;
+use crate::store::{AgentStore, Committed, Order, Refusal, StoreError};
+use crate::time::Clock;
+
+/// The filtered queue, on any store. Its operations are in [`roster`](crate::roster),
+/// [`enqueue`](crate::enqueue), [`matcher`](crate::matcher) and [`sweep`](crate::sweep).
+pub struct AgentQueue {
+    pub(crate) store: Arc<dyn AgentStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) settings: Settings,
+    tally: Tally,
+}
+
+/// How the queue behaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What agents are chosen by.
+    pub dimensions: Dimensions,
+    /// Who comes first.
+    pub order: Order,
+    /// How long a call waits for an agent.
+    pub max_wait: Duration,
+    /// How long a call may last before its agent is taken back; `None`: for ever.
+    pub call_lease: Option<Duration>,
+    /// How many entries of a queue a match reads at once.
+    pub page: u16,
+    /// How a change is repeated.
+    pub patience: Patience,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            dimensions: Dimensions::default(),
+            order: Order::Fifo,
+            max_wait: Duration::from_secs(15 * 60),
+            call_lease: None,
+            page: 5,
+            patience: Patience::default(),
+        }
+    }
+}
+
+/// How a change is repeated that met another transaction, or was not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// How often at most, the first time not counted.
+    pub repeats: usize,
+    /// The first pause; each further one is twice as long, with jitter.
+    pub shortest: Duration,
+    /// The longest pause.
+    pub longest: Duration,
+}
+
+impl Default for Patience {
+    /// Some three seconds in all: a transaction takes about ten milliseconds.
+    fn default() -> Self {
+        Self {
+            repeats: 30,
+            shortest: Duration::from_millis(4),
+            longest: Duration::from_millis(128),
+        }
+    }
+}
+
+/// Why an operation did not come to its end. What it asked for may be done or not; repeat it.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Others kept changing the same items.
+    #[error(
+        "{operation}: gave way to other transactions {tries} times; repeat it, or see docs/scaling.md about the rate one queue bears"
+    )]
+    Contended {
+        /// The operation.
+        operation: &'static str,
+        /// How often it tried.
+        tries: usize,
+    },
+}
+
+impl QueueError {
+    /// Whether the same operation may work when it is repeated.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_transient(),
+            Self::Contended { .. } => true,
+        }
+    }
+}
+
+/// How a change ended, once it did not meet another transaction.
+pub(crate) enum Outcome {
+    Done,
+    Refused(Vec<Refusal>),
+}
+
+/// Why a change is tried again.
+enum Again {
+    Conflict,
+    Store(StoreError),
+}
+
+/// What was counted since the last look.
+#[derive(Debug, Default)]
+struct Tally {
+    conflicts: AtomicU64,
+    lost_matches: AtomicU64,
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Changes that met another transaction and were repeated.
+    pub conflicts: u64,
+    /// Matches that came too late for an agent and went on to the next.
+    pub lost_matches: u64,
+}
+
+impl AgentQueue {
+    /// A queue on a store.
+    #[must_use]
+    pub fn new(store: Arc<dyn AgentStore>, clock: Arc<dyn Clock>, settings: Settings) -> Self {
+        Self {
+            store,
+            clock,
+            settings,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Its settings.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What was counted since it was last asked.
+    #[must_use]
+    pub fn counted(&self) -> Counted {
+        Counted {
+            conflicts: self.tally.conflicts.swap(0, Ordering::Relaxed),
+            lost_matches: self.tally.lost_matches.swap(0, Ordering::Relaxed),
+        }
+    }
+
+    pub(crate) fn count_lost_match(&self) {
+        self.tally.lost_matches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Carries a change through: after a conflict, a throttle or silence the same change again,
+    /// by its token, with jitter; a bounded number of times.
+    pub(crate) async fn commit(
+        &self,
+        operation: &'static str,
+        change: &Change,
+    ) -> Result<Outcome, QueueError> {
+        let Patience {
+            repeats,
+            shortest,
+            longest,
+        } = self.settings.patience;
+        let pauses = ExponentialBuilder::default()
+            .with_min_delay(shortest)
+            .with_max_delay(longest)
+            .with_max_times(repeats)
+            .with_jitter();
+        let once = || async {
+            match self.store.commit(change).await {
+                Ok(Committed::Done) => Ok(Outcome::Done),
+                Ok(Committed::Refused(refusals)) => Ok(Outcome::Refused(refusals)),
+                Ok(Committed::Conflict) => {
+                    self.tally.conflicts.fetch_add(1, Ordering::Relaxed);
+                    Err(Again::Conflict)
+                }
+                Err(error) => Err(Again::Store(error)),
+            }
+        };
+        let worth_it = |again: &Again| match again {
+            Again::Conflict => true,
+            Again::Store(error) => error.is_transient(),
+        };
+        let ended = once
+            .retry(pauses)
+            .sleep(tokio::time::sleep)
+            .when(worth_it)
+            .await;
+        ended.map_err(|again| match again {
+            Again::Store(error) => QueueError::Store(error),
+            Again::Conflict => QueueError::Contended {
+                operation,
+                tries: repeats + 1,
+            },
+        })
+    }
+}

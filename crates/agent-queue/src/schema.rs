@@ -1,0 +1,83 @@
+//! The table's names, each once. `infra/contract.ts` and `tests/contract.json` hold the same.
+
+/// Partition key (S).
+pub const PK: &str = "pk";
+/// Sort key (S).
+pub const SK: &str = "sk";
+
+/// Partition of all agents; an agent's sort key is `Agent#<id>`.
+pub const ALL_AGENTS: &str = "AllAgents";
+/// Prefix of an agent's sort key.
+pub const AGENT_PREFIX: &str = "Agent#";
+/// Partition of all queues' counters; the sort key is the queue's name.
+pub const ALL_QUEUES: &str = "AllQueues";
+/// Partition of the numbers of waiting calls; the sort key is `C#<criteria>`.
+pub const ALL_CRITERIA: &str = "AllCriteria";
+/// Prefix of a partition of waiting calls, `C#<criteria>`.
+pub const CRITERIA_PREFIX: &str = "C#";
+/// Prefix of a call's partition.
+pub const CALL_PREFIX: &str = "Call#";
+/// Sort key of a call.
+pub const CALL: &str = "Call";
+/// Partition of the leases on calls; the sort key is `<until>#<agent id>`.
+pub const LEASES: &str = "Leases";
+/// Partition of what is to be published; the sort key is `<time>#<call id>`.
+pub const OUTBOX: &str = "Outbox";
+
+/// An agent's name (S).
+pub const AGENT_NAME: &str = "AgentName";
+/// An agent's id (S).
+pub const AGENT_ID: &str = "AgentID";
+/// `offline`, `available`, `queued` or `attendingCall` (S).
+pub const AGENT_STATUS: &str = "AgentStatus";
+/// Names one stay in the queues and the call that ends it (S, UUID).
+pub const TICKET: &str = "Ticket";
+/// Since when an agent could be queued (S).
+pub const AVAILABLE_SINCE: &str = "AvailableSince";
+/// The place in the queues (S).
+pub const QUEUED_AT: &str = "QueuedAt";
+/// The queues an agent waits in (SS).
+pub const QUEUES: &str = "Queues";
+/// A call's id (S).
+pub const CALL_ID: &str = "CallID";
+/// When an agent is taken back from a call (S).
+pub const LEASE_UNTIL: &str = "LeaseUntil";
+
+/// How often a queue changed (N).
+pub const QUEUE_VERSION: &str = "QueueVersionId";
+/// How many agents wait in a queue (N).
+pub const QUEUE_DEPTH: &str = "QueueDepth";
+/// How many calls of one criteria wait (N).
+pub const WAITING_DEPTH: &str = "WaitingDepth";
+
+/// What a call asks for, canonical (S).
+pub const CRITERIA: &str = "Criteria";
+/// When a call arrived (S).
+pub const ARRIVED_AT: &str = "ArrivedAt";
+/// `waiting`, `assigned`, `cancelled` or `expired` (S).
+pub const CALL_STATUS: &str = "CallStatus";
+/// When a call met its agent (S).
+pub const ASSIGNED_AT: &str = "AssignedAt";
+
+/// Attributes that no dimension may have.
+pub const RESERVED: [&str; 19] = [
+    PK,
+    SK,
+    AGENT_NAME,
+    AGENT_ID,
+    AGENT_STATUS,
+    TICKET,
+    AVAILABLE_SINCE,
+    QUEUED_AT,
+    QUEUES,
+    CALL_ID,
+    LEASE_UNTIL,
+    QUEUE_VERSION,
+    QUEUE_DEPTH,
+    WAITING_DEPTH,
+    CRITERIA,
+    ARRIVED_AT,
+    CALL_STATUS,
+    ASSIGNED_AT,
+    "ttl",
+];

@@ -1,0 +1,87 @@
+//! Made-up agents, for trying the queue out. Not for production.
+
+use std::collections::BTreeSet;
+
+use fake::Fake;
+use fake::faker::name::en::Name;
+
+use crate::dimension::Dimensions;
+use crate::name::Value;
+use crate::profile::Profile;
+
+/// The languages of the made-up agents.
+const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
+
+/// Their genders.
+const GENDERS: [&str; 2] = ["F", "M"];
+
+/// The most agents at once.
+pub const MAX_SEED: u32 = 500;
+
+/// Why no agents are made up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SeedError {
+    /// Switched off.
+    #[error(
+        "command seed: this queue makes up no agents; register real ones, or set SEED_ENABLED=true, as outside production"
+    )]
+    Off,
+    /// Too many, or none.
+    #[error("field count is {0}; give a whole number from 1 to {MAX_SEED}")]
+    Count(u32),
+    /// Dimensions that nothing is known about.
+    #[error(
+        "command seed knows the default dimensions only, language and gender; register agents of yours with command register"
+    )]
+    Dimensions,
+}
+
+/// Made-up agents, by name and profile. Five of them already open all six queues: each speaks
+/// two of three languages, and genders alternate.
+///
+/// # Errors
+/// [`SeedError`] for a count out of range, and for other dimensions than the default ones.
+pub fn agents(count: u32, dimensions: &Dimensions) -> Result<Vec<(String, Profile)>, SeedError> {
+    if !(1..=MAX_SEED).contains(&count) {
+        return Err(SeedError::Count(count));
+    }
+    if *dimensions != Dimensions::default() {
+        return Err(SeedError::Dimensions);
+    }
+    Ok((0..count as usize).map(agent).collect())
+}
+
+fn agent(number: usize) -> (String, Profile) {
+    let language = |shift: usize| LANGUAGES[(number / 2 + shift) % LANGUAGES.len()];
+    let languages = [language(0), language(1)].map(Value::from_stored);
+    let gender = Value::from_stored(GENDERS[number % GENDERS.len()]);
+    let profile = Profile::new(BTreeSet::from(languages), vec![gender]);
+    (Name().fake(), profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_agents_open_six_queues() {
+        let dimensions = Dimensions::default();
+        let agents = agents(5, &dimensions).unwrap();
+        let queues: BTreeSet<_> = agents
+            .iter()
+            .flat_map(|(_, profile)| dimensions.queues(profile))
+            .collect();
+        assert_eq!(queues.len(), 6, "{queues:?}");
+        assert!(
+            agents.iter().all(|(name, _)| name.contains(' ')),
+            "{agents:?}"
+        );
+    }
+
+    #[test]
+    fn a_count_out_of_range_is_refused() {
+        let dimensions = Dimensions::default();
+        assert_eq!(agents(0, &dimensions), Err(SeedError::Count(0)));
+        assert_eq!(agents(501, &dimensions), Err(SeedError::Count(501)));
+    }
+}

@@ -1,0 +1,190 @@
+//! Where agents, queues and calls live.
+//!
+//! One trait, two implementations, one conformance suite (`tests/agents`): [`dynamodb`] is the
+//! real one, [`memory`] is for tests and simulations. Everything that changes anything is a
+//! [`Change`]; every read is strongly consistent, for a match rests on what was written before
+//! it looked. Losing a race is a value ([`Committed::Refused`], [`Committed::Conflict`]); a
+//! [`StoreError`] means that the change may or may not have happened.
+
+pub mod dynamodb;
+pub mod memory;
+
+use std::error::Error;
+
+use async_trait::async_trait;
+
+use crate::agent::Agent;
+use crate::call::{Call, CallRecord, Notice};
+use crate::change::{CallLease, Change, QueueEntry};
+use crate::criteria::{Criteria, QueueName};
+use crate::name::{AgentId, CallId};
+use crate::time::Micros;
+
+/// Everything the queue needs of a store.
+#[async_trait]
+pub trait AgentStore: Send + Sync {
+    /// Carries out a change, all of it or nothing. The same change (by its token) a second time
+    /// changes nothing and is answered [`Committed::Done`] again, for ten minutes.
+    async fn commit(&self, change: &Change) -> Result<Committed, StoreError>;
+
+    /// An agent.
+    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError>;
+
+    /// Agents by id, after a given one.
+    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError>;
+
+    /// Every queue that was ever opened, by name.
+    async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError>;
+
+    /// The first entries of a queue: at most `limit` items are read, however many wait.
+    async fn peek(
+        &self,
+        queue: &QueueName,
+        order: Order,
+        limit: u16,
+    ) -> Result<Vec<QueueEntry>, StoreError>;
+
+    /// A call and what became of it.
+    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError>;
+
+    /// How many calls wait, by criteria; criteria nobody waits for may be among them.
+    async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError>;
+
+    /// The calls that waited longest for the same: at most `limit`.
+    async fn waiting_calls(&self, criteria: &Criteria, limit: u16)
+    -> Result<Vec<Call>, StoreError>;
+
+    /// The leases that end first and ended before `until`: at most `limit`.
+    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError>;
+
+    /// What is to be told and was written before `until`, oldest first: at most `limit`.
+    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError>;
+
+    /// Forgets what was told. It may stay nevertheless, and be told again.
+    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError>;
+}
+
+/// Who comes first in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Who waited longest.
+    #[default]
+    Fifo,
+    /// Who came last.
+    Lifo,
+}
+
+/// How a change ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Committed {
+    /// Every step happened.
+    Done,
+    /// No step happened, because the conditions of these were not met.
+    Refused(Vec<Refusal>),
+    /// No step happened, because another transaction was changing one of the items; the same
+    /// change may succeed at once.
+    Conflict,
+}
+
+/// A step whose condition was not met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its index among the change's steps.
+    pub step: usize,
+    /// What stands there instead, where the step is about an agent or a call.
+    pub there: Option<There>,
+}
+
+/// What stands in the way of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum There {
+    /// This agent.
+    Agent(Box<Agent>),
+    /// This call.
+    Call(Box<CallRecord>),
+}
+
+/// A page of agents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentPage {
+    /// By id.
+    pub agents: Vec<Agent>,
+    /// The last one's id, if there may be more.
+    pub next: Option<AgentId>,
+}
+
+/// A queue's counters, exact at every moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Which queue.
+    pub queue: QueueName,
+    /// How often it changed.
+    pub version: u64,
+    /// How many agents wait.
+    pub depth: u64,
+}
+
+/// How many calls wait for the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingCount {
+    /// For what.
+    pub criteria: Criteria,
+    /// How many.
+    pub depth: u64,
+}
+
+/// The cause of a [`StoreError`], whole.
+pub type Source = Box<dyn Error + Send + Sync>;
+
+/// A step that failed. Whether it took effect is not known: repeat the same change to find out.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// DynamoDB asked for patience.
+    #[error(
+        "{operation}: throttled by DynamoDB; it goes on by itself, or raise the table's limits"
+    )]
+    Throttled {
+        /// The step.
+        operation: &'static str,
+        /// What DynamoDB said.
+        source: Source,
+    },
+    /// DynamoDB refused the request; it would refuse it again.
+    #[error("{operation}: refused by DynamoDB ({code})")]
+    Refused {
+        /// The step.
+        operation: &'static str,
+        /// DynamoDB's error code.
+        code: String,
+        /// What DynamoDB said.
+        source: Source,
+    },
+    /// No usable answer: time-out, network, a fault on the other side.
+    #[error("{operation}: no answer from DynamoDB, so it may or may not have happened")]
+    Unanswered {
+        /// The step.
+        operation: &'static str,
+        /// What the client said.
+        source: Source,
+    },
+    /// An item that this crate wrote cannot be read back.
+    #[error(
+        "{operation}: attribute {attribute} of the item {key} is missing or has the wrong type; restore it"
+    )]
+    Undecodable {
+        /// The step.
+        operation: &'static str,
+        /// The attribute.
+        attribute: String,
+        /// Partition key and sort key.
+        key: String,
+    },
+}
+
+impl StoreError {
+    /// Whether the same step may work when it is repeated.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Throttled { .. } | Self::Unanswered { .. })
+    }
+}

@@ -1,0 +1,171 @@
+//! The queue on DynamoDB: every change one `TransactWriteItems`, every look one strongly
+//! consistent `Query` or `GetItem`.
+
+mod error;
+mod item;
+mod read;
+mod transact;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{CancellationReason, DeleteRequest, WriteRequest};
+
+use self::error::store_error;
+use self::item::{Attributes, key};
+use self::transact::Composer;
+use super::{Committed, Refusal, StoreError, There};
+use crate::call::Notice;
+use crate::change::{Change, Step};
+use crate::dimension::Dimensions;
+use crate::schema;
+
+/// The store on one DynamoDB table.
+#[derive(Clone, Debug)]
+pub struct DynamoStore {
+    client: Client,
+    table: String,
+    dimensions: Dimensions,
+}
+
+/// The most items of one `BatchWriteItem`
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html>).
+const MAX_BATCH: usize = 25;
+
+const TRANSACT: &str = "TransactWriteItems";
+const BATCH: &str = "BatchWriteItem";
+
+impl DynamoStore {
+    /// The store on `table`, through `client`, whose agents have these dimensions. The client
+    /// may retry by itself: a change has a token of its own.
+    #[must_use]
+    pub fn new(client: Client, table: impl Into<String>, dimensions: Dimensions) -> Self {
+        Self {
+            client,
+            table: table.into(),
+            dimensions,
+        }
+    }
+
+    async fn transact(&self, change: &Change) -> Result<Committed, StoreError> {
+        let composer = Composer {
+            table: &self.table,
+            dimensions: &self.dimensions,
+        };
+        let mut request = self
+            .client
+            .transact_write_items()
+            .client_request_token(change.token.to_string());
+        for step in &change.steps {
+            let operation = composer.operation(step);
+            // A builder refuses only what it was not given, and each is given everything.
+            let operation = operation.map_err(|source| StoreError::Refused {
+                operation: TRANSACT,
+                code: "incomplete".to_owned(),
+                source: Box::new(source),
+            })?;
+            request = request.transact_items(operation);
+        }
+        let Err(error) = request.send().await else {
+            return Ok(Committed::Done);
+        };
+        match error.as_service_error() {
+            Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
+                match self.cancelled(change, cancelled.cancellation_reasons())? {
+                    Some(committed) => Ok(committed),
+                    None => Err(StoreError::Throttled {
+                        operation: TRANSACT,
+                        source: Box::new(error),
+                    }),
+                }
+            }
+            _ => Err(store_error(TRANSACT, error)),
+        }
+    }
+
+    /// Why a transaction was cancelled: one reason for each step, `None` where nothing was wrong.
+    /// A condition that failed stands above a conflict: repeating would not help. `None`: for
+    /// want of throughput.
+    fn cancelled(
+        &self,
+        change: &Change,
+        reasons: &[CancellationReason],
+    ) -> Result<Option<Committed>, StoreError> {
+        let mut refused = vec![];
+        let mut conflict = false;
+        for (step, reason) in reasons.iter().enumerate() {
+            match reason.code() {
+                Some("ConditionalCheckFailed") => {
+                    let there = self.there(change.steps.get(step), reason)?;
+                    refused.push(Refusal { step, there });
+                }
+                Some("TransactionConflict") => conflict = true,
+                None | Some("None" | "ThrottlingError" | "ProvisionedThroughputExceeded") => {}
+                Some(code) => {
+                    let message = reason.message().unwrap_or_default();
+                    return Err(StoreError::Refused {
+                        operation: TRANSACT,
+                        code: code.to_owned(),
+                        source: format!("step {step}: {message}").into(),
+                    });
+                }
+            }
+        }
+        Ok(if !refused.is_empty() {
+            Some(Committed::Refused(refused))
+        } else if conflict {
+            Some(Committed::Conflict)
+        } else {
+            None
+        })
+    }
+
+    /// What stands in the way, where a step is about an agent or a call.
+    fn there(
+        &self,
+        step: Option<&Step>,
+        reason: &CancellationReason,
+    ) -> Result<Option<There>, StoreError> {
+        let Some(item) = reason.item().filter(|item| !item.is_empty()) else {
+            return Ok(None);
+        };
+        let attributes = Attributes::of(item, TRANSACT);
+        Ok(match step {
+            Some(Step::NewAgent(_) | Step::Agent(_)) => {
+                let agent = attributes.agent(&self.dimensions)?;
+                Some(There::Agent(Box::new(agent)))
+            }
+            Some(Step::Call(..)) => Some(There::Call(Box::new(attributes.record()?))),
+            _ => None,
+        })
+    }
+
+    async fn forget(&self, notices: &[Notice]) -> Result<(), StoreError> {
+        for notices in notices.chunks(MAX_BATCH) {
+            let deletes = notices.iter().map(|notice| {
+                let at = (schema::OUTBOX.to_owned(), notice.sort_key());
+                let delete = DeleteRequest::builder().set_key(Some(key(at))).build();
+                delete.map(|delete| WriteRequest::builder().delete_request(delete).build())
+            });
+            let deletes: Vec<_> =
+                deletes
+                    .collect::<Result<_, _>>()
+                    .map_err(|source| StoreError::Refused {
+                        operation: BATCH,
+                        code: "incomplete".to_owned(),
+                        source: Box::new(source),
+                    })?;
+            let request = self.client.batch_write_item();
+            let request = request.request_items(&self.table, deletes);
+            let answer = request.send().await.map_err(|e| store_error(BATCH, e))?;
+            // What was not processed stays, and is told again: at least once.
+            let left = answer.unprocessed_items.unwrap_or_default();
+            if let Some(left) = left.get(&self.table).filter(|left| !left.is_empty()) {
+                tracing::warn!(
+                    left = left.len(),
+                    "told, but not forgotten: told again later"
+                );
+            }
+        }
+        Ok(())
+    }
+}

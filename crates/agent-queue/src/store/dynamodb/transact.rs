@@ -1,0 +1,219 @@
+//! A change as a transaction: each step an operation of `TransactWriteItems`, with its condition
+//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html>).
+
+use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure,
+    TransactWriteItem, Update,
+};
+
+use super::item::{
+    Item, agent_item, call_item, entry_item, key, lease_item, notice_item, profile_attributes,
+    record_item, state_attributes, string,
+};
+use crate::agent::AgentChange;
+use crate::change::{Before, By, Key, Step};
+use crate::dimension::Dimensions;
+use crate::schema;
+
+/// Where the steps are written.
+pub(super) struct Composer<'a> {
+    pub(super) table: &'a str,
+    pub(super) dimensions: &'a Dimensions,
+}
+
+impl Composer<'_> {
+    /// One step.
+    pub(super) fn operation(&self, step: &Step) -> Result<TransactWriteItem, BuildError> {
+        let at = step.key();
+        match step {
+            Step::NewAgent(agent) => self.put(
+                at,
+                agent_item(agent, self.dimensions),
+                Some("attribute_not_exists(pk)"),
+            ),
+            Step::Agent(change) => self.agent(at, change),
+            Step::OpenQueue(_) => self.open_queue(at),
+            Step::Join(entry) => self.put(
+                at,
+                owned(entry_item(entry)),
+                Some("attribute_not_exists(pk)"),
+            ),
+            Step::Leave(_) | Step::Unwait(_) => self.delete(at, Some("attribute_exists(pk)")),
+            Step::CountQueue(_, by) => self.count_queue(at, *by),
+            Step::Call(before, record) => self.call(at, *before, owned(record_item(record))),
+            Step::NobodyWaits(_) => self.nobody_waits(at),
+            Step::Wait(call) => self.put(at, owned(call_item(call)), None),
+            Step::CountWaiting(_, by) => self.count_waiting(at, *by),
+            Step::Lease(lease) => self.put(at, owned(lease_item(lease)), None),
+            Step::Unlease(_) => self.delete(at, None),
+            Step::Notice(notice) => self.put(at, owned(notice_item(notice)), None),
+        }
+    }
+
+    fn put(
+        &self,
+        at: Key,
+        attributes: Vec<(String, AttributeValue)>,
+        condition: Option<&str>,
+    ) -> Result<TransactWriteItem, BuildError> {
+        let item: Item = key(at).into_iter().chain(attributes).collect();
+        let put = Put::builder()
+            .table_name(self.table)
+            .set_item(Some(item))
+            .set_condition_expression(condition.map(str::to_owned))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        Ok(TransactWriteItem::builder().put(put.build()?).build())
+    }
+
+    fn delete(&self, at: Key, condition: Option<&str>) -> Result<TransactWriteItem, BuildError> {
+        let delete = Delete::builder()
+            .table_name(self.table)
+            .set_key(Some(key(at)))
+            .set_condition_expression(condition.map(str::to_owned));
+        Ok(TransactWriteItem::builder().delete(delete.build()?).build())
+    }
+
+    fn call(
+        &self,
+        at: Key,
+        before: Before,
+        attributes: Vec<(String, AttributeValue)>,
+    ) -> Result<TransactWriteItem, BuildError> {
+        let item: Item = key(at).into_iter().chain(attributes).collect();
+        let put = Put::builder()
+            .table_name(self.table)
+            .set_item(Some(item))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let put = match before {
+            Before::New => put.condition_expression("attribute_not_exists(pk)"),
+            Before::Waiting => put
+                .condition_expression("#status = :waiting")
+                .expression_attribute_names("#status", schema::CALL_STATUS)
+                .expression_attribute_values(":waiting", string("waiting")),
+        };
+        Ok(TransactWriteItem::builder().put(put.build()?).build())
+    }
+
+    /// The arrow's condition, the new state's attributes, and none of the others'.
+    fn agent(&self, at: Key, change: &AgentChange) -> Result<TransactWriteItem, BuildError> {
+        let mut condition = "AgentStatus = :from AND Ticket = :ticket".to_owned();
+        let mut update = Update::builder()
+            .table_name(self.table)
+            .set_key(Some(key(at)))
+            .expression_attribute_values(":from", string(change.from))
+            .expression_attribute_values(":ticket", string(change.ticket))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        if let Some(call) = &change.in_call {
+            condition.push_str(" AND CallID = :inCall");
+            update = update.expression_attribute_values(":inCall", string(call));
+        }
+        let mut becomes: Vec<(String, AttributeValue)> =
+            vec![(schema::AGENT_STATUS.to_owned(), string(change.to.status()))];
+        if let Some(ticket) = change.fresh_ticket {
+            becomes.push((schema::TICKET.to_owned(), string(ticket)));
+        }
+        let state = state_attributes(&change.to);
+        let gone = [
+            schema::AVAILABLE_SINCE,
+            schema::QUEUED_AT,
+            schema::QUEUES,
+            schema::CALL_ID,
+            schema::LEASE_UNTIL,
+        ];
+        let gone: Vec<_> = gone
+            .into_iter()
+            .filter(|name| state.iter().all(|(kept, _)| kept != name))
+            .collect();
+        becomes.extend(owned(state));
+        if let Some((name, profile)) = &change.profile {
+            becomes.extend(profile_attributes(name, profile, self.dimensions));
+        }
+        let mut sets = vec![];
+        for (n, (name, value)) in becomes.into_iter().enumerate() {
+            sets.push(format!("#s{n} = :s{n}"));
+            update = update
+                .expression_attribute_names(format!("#s{n}"), name)
+                .expression_attribute_values(format!(":s{n}"), value);
+        }
+        let update = update
+            .update_expression(format!(
+                "SET {} REMOVE {}",
+                sets.join(", "),
+                gone.join(", ")
+            ))
+            .condition_expression(condition);
+        Ok(TransactWriteItem::builder().update(update.build()?).build())
+    }
+
+    fn counters(
+        &self,
+        at: Key,
+        expression: &str,
+    ) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
+        Update::builder()
+            .table_name(self.table)
+            .set_key(Some(key(at)))
+            .update_expression(expression)
+    }
+
+    fn open_queue(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
+        // ADD of nothing: makes the counters if they are not there, and changes nothing otherwise.
+        let update = self
+            .counters(at, "ADD QueueVersionId :zero, QueueDepth :zero")
+            .expression_attribute_values(":zero", number(0));
+        Ok(TransactWriteItem::builder().update(update.build()?).build())
+    }
+
+    fn count_queue(&self, at: Key, by: By) -> Result<TransactWriteItem, BuildError> {
+        let update = self
+            .counters(at, "ADD QueueVersionId :one, QueueDepth :by")
+            .expression_attribute_values(":one", number(1))
+            .expression_attribute_values(":by", number(signed(by)));
+        let update = match by {
+            By::More => update,
+            By::Less => update.condition_expression("QueueDepth >= :one"),
+        };
+        Ok(TransactWriteItem::builder().update(update.build()?).build())
+    }
+
+    fn count_waiting(&self, at: Key, by: By) -> Result<TransactWriteItem, BuildError> {
+        let update = self
+            .counters(at, "ADD WaitingDepth :by")
+            .expression_attribute_values(":by", number(signed(by)));
+        let update = match by {
+            By::More => update,
+            By::Less => update
+                .condition_expression("WaitingDepth >= :one")
+                .expression_attribute_values(":one", number(1)),
+        };
+        Ok(TransactWriteItem::builder().update(update.build()?).build())
+    }
+
+    fn nobody_waits(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
+        let check = ConditionCheck::builder()
+            .table_name(self.table)
+            .set_key(Some(key(at)))
+            .condition_expression("attribute_not_exists(pk) OR WaitingDepth = :zero")
+            .expression_attribute_values(":zero", number(0));
+        Ok(TransactWriteItem::builder()
+            .condition_check(check.build()?)
+            .build())
+    }
+}
+
+fn owned(attributes: Vec<(&str, AttributeValue)>) -> Vec<(String, AttributeValue)> {
+    let own = |(name, value): (&str, _)| (name.to_owned(), value);
+    attributes.into_iter().map(own).collect()
+}
+
+fn number(value: i64) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+fn signed(by: By) -> i64 {
+    match by {
+        By::More => 1,
+        By::Less => -1,
+    }
+}

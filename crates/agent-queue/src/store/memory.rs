@@ -1,0 +1,174 @@
+//! The store in memory: for tests, simulations and models. It keeps the same promises as the
+//! DynamoDB store (the conformance suite holds the two together).
+
+mod commit;
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::{AgentPage, AgentStore, Committed, Order, QueueCounters, StoreError, WaitingCount};
+use crate::agent::Agent;
+use crate::call::{Call, CallRecord, Notice};
+use crate::change::{CallLease, Change, QueueEntry};
+use crate::criteria::{Criteria, QueueName};
+use crate::name::{AgentId, CallId};
+use crate::time::Micros;
+
+/// The store in memory.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    state: Mutex<State>,
+}
+
+/// The whole table.
+#[derive(Clone, Debug, Default)]
+struct State {
+    agents: BTreeMap<AgentId, Agent>,
+    counters: BTreeMap<QueueName, Counters>,
+    entries: BTreeMap<(QueueName, Micros, AgentId), QueueEntry>,
+    calls: BTreeMap<CallId, CallRecord>,
+    waiting: BTreeMap<(Criteria, Micros, CallId), Call>,
+    waiting_counts: BTreeMap<Criteria, u64>,
+    leases: BTreeMap<(Micros, AgentId), CallLease>,
+    notices: BTreeMap<String, Notice>,
+    committed: HashSet<Uuid>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    version: u64,
+    depth: u64,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while the lock is held, so the state is whole either way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl AgentStore for MemoryStore {
+    async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
+        Ok(self.lock().commit(change))
+    }
+
+    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
+        Ok(self.lock().agents.get(agent).cloned())
+    }
+
+    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError> {
+        let state = self.lock();
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let range = state.agents.range::<AgentId, _>((start, Bound::Unbounded));
+        let agents: Vec<_> = range
+            .take(limit.into())
+            .map(|(_, agent)| agent.clone())
+            .collect();
+        let full = agents.len() == usize::from(limit);
+        let next = agents.last().filter(|_| full).map(|last| last.id.clone());
+        Ok(AgentPage { agents, next })
+    }
+
+    async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError> {
+        let state = self.lock();
+        let counters = state
+            .counters
+            .iter()
+            .map(|(queue, counters)| QueueCounters {
+                queue: queue.clone(),
+                version: counters.version,
+                depth: counters.depth,
+            });
+        Ok(counters.collect())
+    }
+
+    async fn peek(
+        &self,
+        queue: &QueueName,
+        order: Order,
+        limit: u16,
+    ) -> Result<Vec<QueueEntry>, StoreError> {
+        let state = self.lock();
+        let first = (queue.clone(), Micros(0), AgentId::from_stored(""));
+        let range = state.entries.range(first..);
+        let entries = range
+            .take_while(|((of, _, _), _)| of == queue)
+            .map(|(_, entry)| entry.clone());
+        let limit = usize::from(limit);
+        Ok(match order {
+            Order::Fifo => entries.take(limit).collect(),
+            Order::Lifo => {
+                let mut all: Vec<_> = entries.collect();
+                all.reverse();
+                all.truncate(limit);
+                all
+            }
+        })
+    }
+
+    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError> {
+        Ok(self.lock().calls.get(call).cloned())
+    }
+
+    async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {
+        let state = self.lock();
+        let counts = state.waiting_counts.iter();
+        let counts = counts.map(|(criteria, depth)| WaitingCount {
+            criteria: criteria.clone(),
+            depth: *depth,
+        });
+        Ok(counts.collect())
+    }
+
+    async fn waiting_calls(
+        &self,
+        criteria: &Criteria,
+        limit: u16,
+    ) -> Result<Vec<Call>, StoreError> {
+        let state = self.lock();
+        let first = (criteria.clone(), Micros(0), CallId::from_stored(""));
+        let range = state.waiting.range(first..);
+        let calls = range.take_while(|((of, _, _), _)| of == criteria);
+        Ok(calls
+            .take(limit.into())
+            .map(|(_, call)| call.clone())
+            .collect())
+    }
+
+    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError> {
+        let state = self.lock();
+        let range = state.leases.range(..(until, AgentId::from_stored("")));
+        Ok(range
+            .take(limit.into())
+            .map(|(_, lease)| lease.clone())
+            .collect())
+    }
+
+    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError> {
+        let state = self.lock();
+        let range = state.notices.range(..until.to_string());
+        Ok(range
+            .take(limit.into())
+            .map(|(_, notice)| notice.clone())
+            .collect())
+    }
+
+    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        for notice in notices {
+            state.notices.remove(&notice.sort_key());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,150 @@
+//! A change in memory: every condition first, then every effect.
+
+use super::State;
+use crate::agent::{Agent, AgentChange};
+use crate::call::CallState;
+use crate::change::{Before, By, Change, Step};
+use crate::store::{Committed, Refusal, There};
+
+impl State {
+    pub(super) fn commit(&mut self, change: &Change) -> Committed {
+        if self.committed.contains(&change.token) {
+            return Committed::Done;
+        }
+        let refused = change.steps.iter().enumerate().filter_map(|(step, what)| {
+            let (met, there) = self.check(what);
+            (!met).then_some(Refusal { step, there })
+        });
+        let refused: Vec<_> = refused.collect();
+        if !refused.is_empty() {
+            return Committed::Refused(refused);
+        }
+        for step in &change.steps {
+            self.apply(step);
+        }
+        self.committed.insert(change.token);
+        Committed::Done
+    }
+
+    /// Whether a step's condition is met, and what stands there where that is told.
+    fn check(&self, step: &Step) -> (bool, Option<There>) {
+        let seen = |agent: Option<&Agent>| agent.cloned().map(Box::new).map(There::Agent);
+        match step {
+            Step::NewAgent(agent) => {
+                let there = self.agents.get(&agent.id);
+                (there.is_none(), seen(there))
+            }
+            Step::Agent(change) => {
+                let there = self.agents.get(&change.agent);
+                (
+                    there.is_some_and(|agent| change.is_met_by(agent)),
+                    seen(there),
+                )
+            }
+            Step::Join(entry) => {
+                let key = (entry.queue.clone(), entry.at, entry.agent.clone());
+                (!self.entries.contains_key(&key), None)
+            }
+            Step::Leave(entry) => {
+                let key = (entry.queue.clone(), entry.at, entry.agent.clone());
+                (self.entries.contains_key(&key), None)
+            }
+            Step::CountQueue(queue, By::Less) => {
+                let there = self.counters.get(queue);
+                (there.is_some_and(|counters| counters.depth > 0), None)
+            }
+            Step::Call(before, record) => {
+                let there = self.calls.get(&record.call.id);
+                let met = match before {
+                    Before::New => there.is_none(),
+                    Before::Waiting => there.is_some_and(|is| is.state == CallState::Waiting),
+                };
+                (met, there.cloned().map(Box::new).map(There::Call))
+            }
+            Step::NobodyWaits(criteria) => {
+                let waiting = self.waiting_counts.get(criteria);
+                (waiting.is_none_or(|depth| *depth == 0), None)
+            }
+            Step::Unwait(call) => {
+                let key = (call.criteria.clone(), call.arrived, call.id.clone());
+                (self.waiting.contains_key(&key), None)
+            }
+            Step::CountWaiting(criteria, By::Less) => {
+                let waiting = self.waiting_counts.get(criteria);
+                (waiting.is_some_and(|depth| *depth > 0), None)
+            }
+            Step::OpenQueue(_)
+            | Step::CountQueue(_, By::More)
+            | Step::Wait(_)
+            | Step::CountWaiting(_, By::More)
+            | Step::Lease(_)
+            | Step::Unlease(_)
+            | Step::Notice(_) => (true, None),
+        }
+    }
+
+    fn apply(&mut self, step: &Step) {
+        match step {
+            Step::NewAgent(agent) => {
+                self.agents.insert(agent.id.clone(), agent.clone());
+            }
+            Step::Agent(change) => self.move_agent(change),
+            Step::OpenQueue(queue) => {
+                self.counters.entry(queue.clone()).or_default();
+            }
+            Step::Join(entry) => {
+                let key = (entry.queue.clone(), entry.at, entry.agent.clone());
+                self.entries.insert(key, entry.clone());
+            }
+            Step::Leave(entry) => {
+                let key = (entry.queue.clone(), entry.at, entry.agent.clone());
+                self.entries.remove(&key);
+            }
+            Step::CountQueue(queue, by) => {
+                let counters = self.counters.entry(queue.clone()).or_default();
+                counters.version += 1;
+                counters.depth = counted(counters.depth, *by);
+            }
+            Step::Call(_, record) => {
+                self.calls.insert(record.call.id.clone(), record.clone());
+            }
+            Step::NobodyWaits(_) => {}
+            Step::Wait(call) => {
+                let key = (call.criteria.clone(), call.arrived, call.id.clone());
+                self.waiting.insert(key, call.clone());
+            }
+            Step::Unwait(call) => {
+                let key = (call.criteria.clone(), call.arrived, call.id.clone());
+                self.waiting.remove(&key);
+            }
+            Step::CountWaiting(criteria, by) => {
+                let depth = self.waiting_counts.entry(criteria.clone()).or_default();
+                *depth = counted(*depth, *by);
+            }
+            Step::Lease(lease) => {
+                self.leases
+                    .insert((lease.until, lease.agent.clone()), lease.clone());
+            }
+            Step::Unlease(lease) => {
+                self.leases.remove(&(lease.until, lease.agent.clone()));
+            }
+            Step::Notice(notice) => {
+                self.notices.insert(notice.sort_key(), notice.clone());
+            }
+        }
+    }
+
+    fn move_agent(&mut self, change: &AgentChange) {
+        if let Some(agent) = self.agents.remove(&change.agent) {
+            self.agents
+                .insert(agent.id.clone(), change.applied_to(agent));
+        }
+    }
+}
+
+fn counted(depth: u64, by: By) -> u64 {
+    match by {
+        By::More => depth + 1,
+        By::Less => depth.saturating_sub(1),
+    }
+}

@@ -1,0 +1,212 @@
+//! Telling by SNS and SQS, in batches of ten, the most either takes
+//! (<https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>,
+//! <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html>).
+
+use std::collections::HashSet;
+use std::error::Error;
+
+use async_trait::async_trait;
+use aws_sdk_sns::types as sns;
+use aws_sdk_sqs::types as sqs;
+
+use super::{TellError, Teller};
+use crate::call::{Assignment, ExpiredCall, News};
+
+/// The most messages of one batch.
+const MAX_BATCH: usize = 10;
+
+/// The attribute that subscribers deduplicate by.
+pub const CALL_ID: &str = "callId";
+
+/// The attribute that says why a message is in the dead-letter queue.
+pub const REASON: &str = "reason";
+
+/// The reason of calls that waited for too long.
+pub const WAITED_TOO_LONG: &str = "no agent was free within maxWait";
+
+/// A topic for assignments and a FIFO queue for dead letters.
+#[derive(Clone, Debug)]
+pub struct AwsTeller {
+    sns: aws_sdk_sns::Client,
+    sqs: aws_sdk_sqs::Client,
+    topic: String,
+    dead_letters: String,
+}
+
+/// A message that cannot be matched, for the dead-letter queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// The message's body, as it came.
+    pub body: String,
+    /// Its message group.
+    pub group: String,
+    /// Its deduplication id.
+    pub deduplication: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl AwsTeller {
+    /// Publishes to the topic of this ARN, and sends to the queue of this URL.
+    #[must_use]
+    pub fn new(
+        sns: aws_sdk_sns::Client,
+        sqs: aws_sdk_sqs::Client,
+        topic: impl Into<String>,
+        dead_letters: impl Into<String>,
+    ) -> Self {
+        Self {
+            sns,
+            sqs,
+            topic: topic.into(),
+            dead_letters: dead_letters.into(),
+        }
+    }
+
+    /// Puts a message that cannot be matched into the dead-letter queue.
+    ///
+    /// # Errors
+    /// [`TellError`]: it is not there; let the message come again.
+    pub async fn dead_letter(&self, letter: &DeadLetter) -> Result<(), TellError> {
+        let failed = |error: &dyn Error| failed(&letter.deduplication, error);
+        let sent = self
+            .sqs
+            .send_message()
+            .queue_url(&self.dead_letters)
+            .message_body(&letter.body)
+            .message_group_id(&letter.group)
+            .message_deduplication_id(&letter.deduplication)
+            .message_attributes(REASON, text(&letter.reason).map_err(|e| failed(&e))?)
+            .send()
+            .await;
+        sent.map(drop).map_err(|e| failed(&e))
+    }
+
+    async fn publish(&self, batch: &[(usize, &Assignment)]) -> Vec<(usize, Result<(), TellError>)> {
+        let entries = batch.iter().map(|(index, assignment)| {
+            let message = serde_json::to_string(assignment).map_err(|e| e.to_string())?;
+            let call = sns::MessageAttributeValue::builder()
+                .data_type("String")
+                .string_value(assignment.call_id.as_str())
+                .build()
+                .map_err(|e| e.to_string())?;
+            sns::PublishBatchRequestEntry::builder()
+                .id(index.to_string())
+                .message(message)
+                .message_attributes(CALL_ID, call)
+                .build()
+                .map_err(|e| e.to_string())
+        });
+        let answer = match entries.collect::<Result<Vec<_>, String>>() {
+            Err(reason) => Err(reason),
+            Ok(entries) => {
+                let request = self.sns.publish_batch().topic_arn(&self.topic);
+                let request = request.set_publish_batch_request_entries(Some(entries));
+                let sent = request.send().await.map_err(|e| causes(&e));
+                sent.map(|answer| ids(answer.failed(), |entry| entry.id()))
+            }
+        };
+        answers(batch, |a| a.call_id.as_str(), &answer)
+    }
+
+    async fn bury(&self, batch: &[(usize, &ExpiredCall)]) -> Vec<(usize, Result<(), TellError>)> {
+        let entries = batch.iter().map(|(index, call)| {
+            let body = serde_json::to_string(call).map_err(|e| e.to_string())?;
+            sqs::SendMessageBatchRequestEntry::builder()
+                .id(index.to_string())
+                .message_body(body)
+                .message_group_id(call.criteria.to_string())
+                .message_deduplication_id(call.call_id.as_str())
+                .message_attributes(REASON, text(WAITED_TOO_LONG).map_err(|e| e.to_string())?)
+                .build()
+                .map_err(|e| e.to_string())
+        });
+        let answer = match entries.collect::<Result<Vec<_>, String>>() {
+            Err(reason) => Err(reason),
+            Ok(entries) => {
+                let request = self.sqs.send_message_batch().queue_url(&self.dead_letters);
+                let sent = request.set_entries(Some(entries)).send().await;
+                let sent = sent.map_err(|e| causes(&e));
+                sent.map(|answer| ids(answer.failed(), |entry| entry.id()))
+            }
+        };
+        answers(batch, |call| call.call_id.as_str(), &answer)
+    }
+}
+
+#[async_trait]
+impl Teller for AwsTeller {
+    async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
+        let (mut assigned, mut expired) = (vec![], vec![]);
+        for (index, news) in news.iter().enumerate() {
+            match news {
+                News::Assigned(assignment) => assigned.push((index, assignment)),
+                News::Expired(call) => expired.push((index, call)),
+            }
+        }
+        let mut answers = vec![];
+        for batch in assigned.chunks(MAX_BATCH) {
+            answers.extend(self.publish(batch).await);
+        }
+        for batch in expired.chunks(MAX_BATCH) {
+            answers.extend(self.bury(batch).await);
+        }
+        answers.sort_by_key(|(index, _)| *index);
+        answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+}
+
+/// A batch's answers: all failed with it, or those that the service names.
+fn answers<T>(
+    batch: &[(usize, &T)],
+    call: impl Fn(&T) -> &str,
+    answer: &Result<HashSet<String>, String>,
+) -> Vec<(usize, Result<(), TellError>)> {
+    let one = |(index, about): &(usize, &T)| {
+        let error = |reason: &str| TellError {
+            call: call(about).to_owned(),
+            reason: reason.to_owned(),
+        };
+        let told = match answer {
+            Err(reason) => Err(error(reason)),
+            Ok(failed) if failed.contains(&index.to_string()) => {
+                Err(error("the service refused this message of the batch"))
+            }
+            Ok(_) => Ok(()),
+        };
+        (*index, told)
+    };
+    batch.iter().map(one).collect()
+}
+
+fn ids<T>(entries: &[T], id: impl Fn(&T) -> &str) -> HashSet<String> {
+    entries.iter().map(|entry| id(entry).to_owned()).collect()
+}
+
+fn text(value: &str) -> Result<sqs::MessageAttributeValue, aws_sdk_sqs::error::BuildError> {
+    sqs::MessageAttributeValue::builder()
+        .data_type("String")
+        .string_value(value)
+        .build()
+}
+
+fn failed(call: &str, error: &dyn Error) -> TellError {
+    TellError {
+        call: call.to_owned(),
+        reason: causes(error),
+    }
+}
+
+/// An error and its causes on one line.
+fn causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,143 @@
+//! Points in time, to the microsecond, and the clock that tells them.
+//!
+//! A place in a queue is a sort key, and DynamoDB compares sort keys byte by byte
+//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html#HowItWorks.DataTypes.String>):
+//! so a moment is written with a fixed width, or 9 would come after 10.
+
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Serialize, Serializer};
+
+/// Microseconds since the Unix epoch, from 1970 to 9999.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Micros(pub u64);
+
+/// The last moment that has the fixed width: the end of the year 9999.
+const LAST: u64 = 253_402_300_799_999_999;
+
+impl Micros {
+    /// This moment and a duration later; stops at the end of the year 9999.
+    #[must_use]
+    pub fn plus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(as_micros(duration)).min(LAST))
+    }
+
+    /// This moment and a duration earlier; stops at the epoch.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(as_micros(duration)))
+    }
+
+    /// How long after `earlier` this is; zero when it is not.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(self.0.saturating_sub(earlier.0))
+    }
+
+    /// Milliseconds since the epoch, as AWS services give them, as a moment.
+    #[must_use]
+    pub fn from_millis(millis: u64) -> Self {
+        Self(millis.saturating_mul(1_000).min(LAST))
+    }
+
+    /// Reads what [`Display`](fmt::Display) wrote.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let moment = humantime::parse_rfc3339(text).ok()?;
+        let elapsed = moment.duration_since(UNIX_EPOCH).ok()?;
+        Some(Self(as_micros(elapsed).min(LAST)))
+    }
+}
+
+/// RFC 3339 in UTC with six decimals: 27 characters, whose order is time's.
+impl fmt::Display for Micros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moment = UNIX_EPOCH + Duration::from_micros(self.0.min(LAST));
+        write!(f, "{}", humantime::format_rfc3339_micros(moment))
+    }
+}
+
+impl Serialize for Micros {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+fn as_micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Tells the time. Everything in this crate that compares times asks one of these, so that a
+/// test can set it; waiting is tokio's, which a test can pause.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Micros;
+}
+
+/// The machine's own clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Micros {
+        let elapsed = SystemTime::now().duration_since(UNIX_EPOCH);
+        Micros(as_micros(elapsed.unwrap_or_default()).min(LAST))
+    }
+}
+
+/// A clock that starts at a given moment and advances with tokio's time: with tokio's clock
+/// paused (`tokio::time::pause`), tests of minutes run in milliseconds and always alike.
+#[derive(Clone, Copy, Debug)]
+pub struct TokioClock {
+    origin: Micros,
+    started: tokio::time::Instant,
+}
+
+impl TokioClock {
+    /// A clock that says `origin` at this moment.
+    #[must_use]
+    pub fn starting_at(origin: Micros) -> Self {
+        Self {
+            origin,
+            started: tokio::time::Instant::now(),
+        }
+    }
+}
+
+impl Clock for TokioClock {
+    fn now(&self) -> Micros {
+        self.origin.plus(self.started.elapsed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn moments_sort_as_their_texts_do(a in 0..=LAST, b in 0..=LAST) {
+            let (a, b) = (Micros(a), Micros(b));
+            prop_assert_eq!(a.cmp(&b), a.to_string().cmp(&b.to_string()));
+            prop_assert_eq!(a.to_string().len(), 27);
+            prop_assert_eq!(Micros::parse(&a.to_string()), Some(a));
+        }
+    }
+
+    #[test]
+    fn a_moment_is_rfc_3339_with_six_decimals() {
+        assert_eq!(Micros(1).to_string(), "1970-01-01T00:00:00.000001Z");
+        assert_eq!(Micros(LAST).to_string(), "9999-12-31T23:59:59.999999Z");
+        assert_eq!(Micros::from_millis(5), Micros(5_000));
+        assert_eq!(Micros::parse("yesterday"), None);
+    }
+
+    #[test]
+    fn arithmetic_saturates() {
+        assert_eq!(Micros(LAST).plus(Duration::from_secs(1)), Micros(LAST));
+        assert_eq!(Micros(5).minus(Duration::from_secs(1)), Micros(0));
+        assert_eq!(Micros(5).since(Micros(9)), Duration::ZERO);
+    }
+}
