@@ -1,7 +1,9 @@
+import type { AGENT_QUEUE } from './agent-contract';
+
 /**
  * The names that Rust and TypeScript must agree on, in one place for TypeScript. Rust's are in
  * `crates/lifo-queue/src/schema.rs` and the functions' configuration; tests on both sides compare with
- * `tests/contract.json`.
+ * `tests/contract.json`. The agents' queue has its own in {@link AGENT_QUEUE}.
  */
 
 /** The table: its key, its index and the values with a meaning to the queue. */
@@ -126,14 +128,19 @@ export const OUTPUTS = [
 /** The output that the stack has when it keeps shed tasks. */
 export const SHED_TASKS_OUTPUT = 'ShedTasksQueueUrl';
 
+/** The environment variables of every function of both queues. */
+type Environments = typeof ENVIRONMENT & typeof AGENT_QUEUE.environment;
+
 /** The name of a function: its folder, its binary and its construct id. */
-export type FunctionName = keyof typeof ENVIRONMENT;
+export type FunctionName = keyof Environments;
 
 /** The name of an output of the stack. */
 export type OutputName = (typeof OUTPUTS)[number];
 
-type VariableOf<F extends FunctionName> = (typeof ENVIRONMENT)[F][number];
-type OptionalVariable = (typeof OPTIONAL_ENVIRONMENT)[number];
+type VariableOf<F extends FunctionName> = Environments[F][number];
+type OptionalVariable =
+  | (typeof OPTIONAL_ENVIRONMENT)[number]
+  | (typeof AGENT_QUEUE.optionalEnvironment)[number];
 
 /** A function's environment: exactly the variables of the contract, checked by the compiler. */
 export type EnvironmentOf<F extends FunctionName> = Record<Exclude<VariableOf<F>, OptionalVariable>, string> &

@@ -1,4 +1,6 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { agentSettingsProblems } from './agent-rules';
+import { resolveAgentSettings } from './agent-settings';
 import {
   ENVIRONMENT_NAMES,
   ENVIRONMENTS,
@@ -46,6 +48,7 @@ export function environmentProblems(environment: Environment): Problem[] {
     ...loadProblems(environment.expectedTasksPerSecond),
     ...alarmTopicArnProblems(environment),
     ...tagProblems(environment.tags),
+    ...agentQueueProblems(environment),
   ];
   return problems.map((problem) => ({ ...problem, setting: `${environment.name}.${problem.setting}` }));
 }
@@ -127,6 +130,18 @@ function simulationOutsideProdProblems({ name, simulation, runner }: Environment
     });
   }
   return problems;
+}
+
+function agentQueueProblems({ name, agentQueue: { seed, settings } }: Environment): Problem[] {
+  const problems = agentSettingsProblems(resolveAgentSettings(settings ?? {}));
+  if (name === 'prod' && seed) {
+    problems.push({
+      setting: 'seed',
+      rule: 'calls would be given to made-up agents, whom nobody can talk to',
+      remedy: 'set seed to false in prod',
+    });
+  }
+  return problems.map((problem) => ({ ...problem, setting: `agentQueue.${problem.setting}` }));
 }
 
 function runnerProblems({ runner, settings }: Environment): Problem[] {

@@ -1,13 +1,14 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { PartialAgentQueueSettings } from './agent-settings';
 import type { SimulationSettings } from './constructs/create-tasks';
 import type { PartialQueueSettings } from './settings';
 
 /** The environments, in the order a change travels. */
 export const ENVIRONMENT_NAMES = ['dev', 'staging', 'prod'] as const;
 
-/** The name of an environment; its stack is `LifoQueue-<name>`. */
+/** The name of an environment; its stacks are `LifoQueue-<name>` and `AgentQueue-<name>`. */
 export type EnvironmentName = (typeof ENVIRONMENT_NAMES)[number];
 
 /** What runs the tasks of an environment. An app with more to say builds a `LifoQueue` of its own. */
@@ -26,6 +27,17 @@ export interface HeaderAuthConfig {
   readonly secretArn: string;
 }
 
+/** The agents' queue of an environment. */
+export interface AgentQueueConfig {
+  /** Whether `agent-desk` makes up agents (`seed`). Never in prod. */
+  readonly seed: boolean;
+  /**
+   * Settings of the agents' queue that differ from the defaults.
+   * @default - none
+   */
+  readonly settings?: PartialAgentQueueSettings;
+}
+
 /** One environment. */
 export interface Environment {
   readonly name: EnvironmentName;
@@ -39,13 +51,13 @@ export interface Environment {
    * @default - the one of the credentials in use
    */
   readonly region?: string;
-  /** What becomes of the table and the logs when the stack goes. */
+  /** What becomes of the tables, of queues that hold work and of the logs when a stack goes. */
   readonly removalPolicy: RemovalPolicy;
-  /** Whether DynamoDB refuses to delete the table. */
+  /** Whether DynamoDB refuses to delete the tables. */
   readonly deletionProtection: boolean;
-  /** Whether CloudFormation refuses to delete the stack. */
+  /** Whether CloudFormation refuses to delete the stacks. */
   readonly terminationProtection: boolean;
-  /** Whether the table can be restored to any second of the last 35 days. */
+  /** Whether the tables can be restored to any second of the last 35 days. */
   readonly pointInTimeRecovery: boolean;
   /** How the functions log. */
   readonly logs: { readonly level: ApplicationLogLevel; readonly retention: RetentionDays };
@@ -73,6 +85,8 @@ export interface Environment {
    * its expiry, or where you expect more to be shed than anybody would look at; `ShedTasks` counts them all the same.
    */
   readonly keepShedTasks: boolean;
+  /** The agents' queue, a stack of its own. */
+  readonly agentQueue: AgentQueueConfig;
   /**
    * The ARN of the SNS topic that alarms go to, in the region of the stack. It must let CloudWatch publish.
    * @default - nobody is told; the alarms are seen in the console
@@ -101,6 +115,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
     runner: { kind: 'simulated', capacity: 10, durationSeconds: 0.25 },
     simulation: {},
     keepShedTasks: true,
+    agentQueue: { seed: true },
     tags: { application: 'freshq', environment: 'dev' },
   },
   {
@@ -113,6 +128,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
     runner: { kind: 'http', url: UNSET_RUNNER_URL },
     simulation: {},
     keepShedTasks: true,
+    agentQueue: { seed: true },
     tags: { application: 'freshq', environment: 'staging' },
   },
   {
@@ -124,6 +140,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
     logs: { level: ApplicationLogLevel.INFO, retention: RetentionDays.THREE_MONTHS },
     runner: { kind: 'http', url: UNSET_RUNNER_URL },
     keepShedTasks: true,
+    agentQueue: { seed: false },
     tags: { application: 'freshq', environment: 'prod' },
   },
 ];

@@ -1,4 +1,16 @@
-/** Newest-first task queues for any CDK app: `new LifoQueue(this, 'queue', { runner: TaskRunner.http({ url }) })`. */
+/**
+ * Queues for any CDK app: newest-first tasks, `new LifoQueue(this, 'queue', { runner: TaskRunner.http({ url }) })`, and
+ * calls that meet agents, `new AgentQueue(this, 'agents')`.
+ */
+export type {
+  AgentAlarmSettings,
+  AgentOrder,
+  AgentSettings,
+  CallSettings,
+  Dimension,
+  PartialAgentQueueSettings,
+} from './agent-settings';
+export { AgentQueue, type AgentQueueProps } from './constructs/agent-queue';
 export type { SimulatedLoad, SimulationSettings } from './constructs/create-tasks';
 export { LifoQueue, type LifoQueueProps } from './constructs/lifo-queue';
 export type { NetworkSettings } from './constructs/rust-function';

@@ -47,10 +47,15 @@ export function recursionAlarms(
   );
 }
 
-/** Alarms on queues for what could not be delivered or processed. */
+/**
+ * Alarms on queues for what could not be delivered or processed.
+ *
+ * @param aftermath what is not lost, and what mends it by itself
+ */
 export function failureAlarms(
   scope: Construct,
   queues: Readonly<Record<string, FailureQueue>>,
+  aftermath: string,
 ): QueueAlarm[] {
   return Object.entries(queues).map(
     ([name, queue]) =>
@@ -60,7 +65,7 @@ export function failureAlarms(
           period: EVERY_MINUTE,
         }),
         rings: { above: 0 },
-        says: `Something could not be delivered or processed (${name}). First read the message in the queue; mend the cause, then delete it. Tasks themselves are in the table; the sweep wakes the queue for them.`,
+        says: `Something could not be delivered or processed (${name}). First read the message in the queue; mend the cause, then delete it. ${aftermath}`,
         section: 'failures',
       }),
   );

@@ -1,9 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
-import { type IMetric, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
-import { METRICS, type MetricName } from '../contract';
 import type { AlarmSettings } from '../settings';
+import { emitted } from './emitted';
 import { QueueAlarm } from './queue-alarm';
 
 /** How long no sweep may have run: five rounds. */
@@ -31,35 +31,27 @@ export function progressAlarms(
   table: Table,
   { oldestPending }: Required<AlarmSettings>,
 ): ProgressAlarms {
-  const emitted = (metricName: MetricName, statistic: string, period = Duration.minutes(1)): IMetric =>
-    new Metric({
-      namespace: METRICS.namespace,
-      metricName,
-      dimensionsMap: { [METRICS.dimension]: table.tableName },
-      statistic,
-      period,
-    });
   return {
     paused: new QueueAlarm(scope, 'paused', {
-      metric: emitted('QueuePaused', Stats.SUM),
+      metric: emitted(table, 'QueuePaused', Stats.SUM),
       rings: { above: 0 },
       says: 'The queue is paused and starts nothing: the downstream refused several distinct tasks (401, 403 or 404), or distinct tasks found it busy for long, or an operator paused it. First run make status for the reason, then check the downstream: its credentials, its address, its load. The queue goes on by itself after its pause.',
       section: 'paused',
     }),
     stalled: new QueueAlarm(scope, 'stalled', {
-      metric: emitted('IdleBoundReached', Stats.SUM),
+      metric: emitted(table, 'IdleBoundReached', Stats.SUM),
       rings: { above: 0 },
       says: 'Many turns in a row settled nothing, so the queue no longer calls itself. First look at the downstream and at the errors of process-tasks. The sweep wakes the queue every minute.',
       section: 'stalled',
     }),
     oldestPending: new QueueAlarm(scope, 'oldest-pending', {
-      metric: emitted('OldestPendingSeconds', Stats.MAXIMUM),
+      metric: emitted(table, 'OldestPendingSeconds', Stats.MAXIMUM),
       rings: { above: oldestPending.toSeconds() },
       says: `The oldest pending task has waited for more than ${oldestPending.toSeconds()} s and is about to expire undone. First run make status: is the queue paused, is a processor at work, how many tasks wait? Then compare what arrives with what succeeds.`,
       section: 'oldestPending',
     }),
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {
-      metric: emitted('Sweeps', Stats.SUM, SWEEP_MISSED),
+      metric: emitted(table, 'Sweeps', Stats.SUM, SWEEP_MISSED),
       rings: { below: 1 },
       // A sweep that does not run says nothing.
       missing: TreatMissingData.BREACHING,

@@ -10,6 +10,12 @@ export const RUNBOOK = {
   failures: 'Something lies in a failure queue',
   streamDelay: 'The stream is late',
   recursion: 'Lambda ends our loop',
+  deadCalls: 'Calls lie in the dead-letter queue',
+  oldestWaiting: 'Calls wait for too long',
+  intakeDelay: 'Calls are not taken in',
+  agentSweepMissed: "The agents' sweep is missing",
+  unpublished: 'Assignments are not published',
+  functionErrors: "A function of the agents' queue fails",
 } as const;
 
 /** Props of {@link QueueAlarm}. */

@@ -59,7 +59,11 @@ export class Observability extends Construct {
     this.progress = progressAlarms(this, props.table, alarms);
     this.streamDelays = streamDelayAlarms(this, props.streamReaders, alarms);
     this.recursions = recursionAlarms(this, props.loop);
-    this.failures = failureAlarms(this, props.failureQueues);
+    this.failures = failureAlarms(
+      this,
+      props.failureQueues,
+      'Tasks themselves are in the table; the sweep wakes the queue for them.',
+    );
     if (props.alarmTopic === undefined) return;
     const action = new SnsAction(props.alarmTopic);
     for (const alarm of this.all) alarm.addAlarmAction(action);

@@ -5,7 +5,19 @@ import { Construct } from 'constructs';
 import { FailureQueue } from './failure-queue';
 import type { RustFunction } from './rust-function';
 
-/** A topic of the wake-up protocol: TLS only, encrypted, and nothing is lost between it and its function. */
+/** A standard topic: TLS only, encrypted. */
+export class SecureTopic extends Topic {
+  constructor(scope: Construct, id: string) {
+    super(scope, id, {
+      enforceSSL: true,
+      // AWS's own key: its policy lets this account's principals use it through SNS, so that publishers need
+      // no KMS permission.
+      masterKey: Alias.fromAliasName(scope, `${id}-key`, 'alias/aws/sns'),
+    });
+  }
+}
+
+/** A topic of the wake-up protocol: nothing is lost between it and its function. */
 export class QueueTopic extends Construct {
   /** The topic. */
   readonly topic: Topic;
@@ -14,12 +26,7 @@ export class QueueTopic extends Construct {
 
   constructor(scope: Construct, id: string) {
     super(scope, id);
-    this.topic = new Topic(this, 'topic', {
-      enforceSSL: true,
-      // AWS's own key: its policy lets this account's principals use it through SNS, so that publishers need
-      // no KMS permission.
-      masterKey: Alias.fromAliasName(this, 'key', 'alias/aws/sns'),
-    });
+    this.topic = new SecureTopic(this, 'topic');
     this.undelivered = new FailureQueue(this, 'undelivered');
   }
 

@@ -1,0 +1,78 @@
+/** What all three functions of the agents' queue read. */
+const SHARED = [
+  'AGENT_TABLE_NAME',
+  'ASSIGNMENT_TOPIC_ARN',
+  'CALL_DEAD_LETTER_QUEUE_URL',
+  'CALL_LEASE_SECONDS',
+  'DIMENSIONS',
+  'MAX_WAIT_SECONDS',
+  'QUEUE_ORDER',
+] as const;
+
+/**
+ * The names that Rust and TypeScript must agree on for the agents' queue, as `agentQueue` of
+ * `tests/contract.json` has them. Namespace and dimension of the metrics are those of the task queue.
+ */
+export const AGENT_QUEUE = {
+  /** The table's keys, both S. */
+  table: { partitionKey: 'pk', sortKey: 'sk' },
+  /** The environment variables each function reads. Folder = binary = construct id = key here. */
+  environment: {
+    'agent-desk': [...SHARED, 'SEED_ENABLED'],
+    'match-calls': SHARED,
+    'sweep-agents': SHARED,
+  },
+  /** Variables a function does without. */
+  optionalEnvironment: ['CALL_LEASE_SECONDS'],
+  /** Which of the agents who fit is assigned: who has been available longest, or who became so last. */
+  orders: ['fifo', 'lifo'],
+  /** Attributes of an agent's item that no dimension may have. */
+  reservedAttributes: [
+    'pk',
+    'sk',
+    'AgentName',
+    'AgentID',
+    'AgentStatus',
+    'Ticket',
+    'AvailableSince',
+    'QueuedAt',
+    'Queues',
+    'CallID',
+    'LeaseUntil',
+  ],
+  /** The metrics that the functions emit, for each queue: the dimension's value is the name of its table. */
+  metrics: [
+    'CallsAssigned',
+    'CallsQueued',
+    'CallsCancelled',
+    'CallsExpired',
+    'CallsRefused',
+    'AgentsQueued',
+    'AgentLeasesReturned',
+    'AssignmentsPublished',
+    'TransactionConflicts',
+    'LostMatches',
+    'AgentSweeps',
+    'QueuedAgents',
+    'WaitingCalls',
+    'OldestWaitingCallSeconds',
+    'UnpublishedAssignments',
+  ],
+  /** The outputs that the stack always has. */
+  outputs: [
+    'AgentTableName',
+    'CallQueueUrl',
+    'AssignmentTopicArn',
+    'AgentDeskFunctionName',
+    'CallDeadLetterQueueUrl',
+  ],
+} as const;
+
+/** The name of a metric of the agents' queue. */
+export type AgentMetricName = (typeof AGENT_QUEUE.metrics)[number];
+
+/** The name of an output of the stack. */
+export type AgentOutputName = (typeof AGENT_QUEUE.outputs)[number];
+
+/** The names of the functions of the agents' queue. */
+export type AgentFunctionName = keyof typeof AGENT_QUEUE.environment;

@@ -1,0 +1,24 @@
+import { Duration } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { AgentFunction, type AgentWiring } from './agent-function';
+
+/** Props of {@link AgentDesk}. */
+export interface AgentDeskProps extends AgentWiring {
+  /** Whether `seed` makes up agents. Never in production. */
+  readonly seed: boolean;
+}
+
+/** Answers commands about agents and calls, each with its result: register, available, enqueue, match and so on. */
+export class AgentDesk extends AgentFunction<'agent-desk'> {
+  constructor(scope: Construct, id: string, props: AgentDeskProps) {
+    super(scope, id, props, {
+      binary: 'agent-desk',
+      description: 'Registers agents, queues them and matches calls with them',
+      environment: { SEED_ENABLED: String(props.seed) },
+      timeout: Duration.seconds(30),
+      memorySize: 256,
+      // Who asks waits for the answer. A command that nobody waits for is not repeated: it would come too late.
+      async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
+    });
+  }
+}

@@ -1,0 +1,82 @@
+import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { AgentQueueSettings } from '../agent-settings';
+import type { RustFunction } from './rust-function';
+
+/** What both queues have: in order, TLS only, encrypted by SQS, kept for SQS's longest time. */
+const BOTH = {
+  fifo: true,
+  // Two calls may ask for the same. The call's id, which the sender gives, tells them apart.
+  contentBasedDeduplication: false,
+  enforceSSL: true,
+  encryption: QueueEncryption.SQS_MANAGED,
+  retentionPeriod: Duration.days(14),
+} as const;
+
+/** Props of {@link CallIntake}. */
+export interface CallIntakeProps {
+  readonly settings: AgentQueueSettings;
+  /** What becomes of the queues when the stack goes. */
+  readonly removalPolicy: RemovalPolicy;
+}
+
+/**
+ * Where calls come in: an SQS FIFO queue with a message group for each set of criteria, and one for what was given up.
+ *
+ * A message is `{"callId"?: …, "criteria": {…}}`; its group the canonical criteria, for example `Spanish#M`, with `*`
+ * for any; its deduplication id the call's id. The dead-letter queue gets what SQS gives up, messages that
+ * `match-calls` refuses, and calls that waited too long.
+ */
+export class CallIntake extends Construct {
+  /** Calls that come in. */
+  readonly queue: Queue;
+  /** Calls that were given up. */
+  readonly deadLetters: Queue;
+
+  constructor(
+    scope: Construct,
+    id: string,
+    private readonly props: CallIntakeProps,
+  ) {
+    super(scope, id);
+    const { settings, removalPolicy } = props;
+    this.deadLetters = new Queue(this, 'dead-letters', { ...BOTH, removalPolicy });
+    this.queue = new Queue(this, 'queue', {
+      ...BOTH,
+      removalPolicy,
+      visibilityTimeout: settings.calls.visibilityTimeout,
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: settings.calls.maxReceiveCount },
+    });
+  }
+
+  /** Invokes `target` with batches of calls; it answers which failed, so that only their groups are held up. */
+  feed(target: RustFunction): void {
+    const { batchSize, maxConcurrency } = this.props.settings.calls;
+    target.allow(
+      ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
+      [this.queue.queueArn],
+    );
+    // No batching window: Lambda refuses one for a FIFO queue.
+    const mapping = new EventSourceMapping(target, 'calls', {
+      target: target.function,
+      eventSourceArn: this.queue.queueArn,
+      batchSize,
+      maxConcurrency,
+      reportBatchItemFailures: true,
+    });
+    // Lambda refuses a mapping whose function may not read the queue yet.
+    if (target.function.role !== undefined) mapping.node.addDependency(target.function.role);
+  }
+
+  /** Lets a principal send calls, and do nothing else to the queue. */
+  grantSend(grantee: IGrantable): Grant {
+    return Grant.addToPrincipal({
+      grantee,
+      actions: ['sqs:SendMessage'],
+      resourceArns: [this.queue.queueArn],
+    });
+  }
+}
