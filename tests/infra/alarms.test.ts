@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Topic } from 'aws-cdk-lib/aws-sns';
+import { AGENT_QUEUE } from '../../infra/agent-contract';
 import { RUNBOOK } from '../../infra/alarms/queue-alarm';
 import { LifoQueue } from '../../infra/constructs/lifo-queue';
 import { TaskRunner } from '../../infra/constructs/task-runner';
 import { METRICS } from '../../infra/contract';
 import { ENVIRONMENT_NAMES } from '../../infra/environments';
-import { newApp, ROOT, Synthesized } from './synthesis';
+import { KINDS, newApp, ROOT, Synthesized } from './synthesis';
 
 const runbook = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
 
@@ -106,8 +107,12 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     expect(queues).toContain('count-shed/failures');
     expect(watched.sort()).toEqual(queues.map((queue) => `${queue}.QueueName`).sort());
   });
+});
 
-  test('say what to do first, and name a section of the runbook that is there', () => {
+describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
+  const alarms = KINDS.flatMap(({ synthesize }) => synthesize(name).all('AWS::CloudWatch::Alarm'));
+
+  test('says what to do first, and names a section of the runbook that is there', () => {
     const named = alarms.map(({ Properties }) => {
       expect(Properties.AlarmDescription).toMatch(/\bFirst \w+/);
       expect(Properties.AlarmDescription.length).toBeLessThanOrEqual(1_024);
@@ -118,13 +123,14 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     expect(new Set(named)).toEqual(new Set(Object.values(RUNBOOK)));
   });
 
-  test('tell nobody unless told whom', () => {
+  test('tells nobody unless told whom', () => {
     for (const { Properties } of alarms) expect(Properties.AlarmActions).toBeUndefined();
   });
 });
 
 test('the runbook explains every metric', () => {
-  for (const metric of METRICS.names) expect(runbook).toContain(`| \`${metric}\` |`);
+  for (const metric of [...METRICS.names, ...AGENT_QUEUE.metrics])
+    expect(runbook).toContain(`| \`${metric}\` |`);
 });
 
 test('alarms follow their typed settings', () => {

@@ -29,11 +29,16 @@ function synthesize(directory: string, context: Record<string, unknown> = {}): s
     },
     stdio: 'pipe',
   });
-  return readdirSync(out).filter((file) => file.endsWith('.template.json'));
+  return readdirSync(out)
+    .filter((file) => file.endsWith('.template.json'))
+    .sort();
 }
 
-test('the app synthesizes the environment that the context names', () => {
-  expect(synthesize(ROOT, { env: 'dev' })).toEqual(['LifoQueue-dev.template.json']);
+test('the app synthesizes both stacks of the environment that the context names', () => {
+  expect(synthesize(ROOT, { env: 'dev' })).toEqual([
+    'AgentQueue-dev.template.json',
+    'LifoQueue-dev.template.json',
+  ]);
 });
 
 test('the app is under 30 lines', () => {

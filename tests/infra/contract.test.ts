@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { AGENT_QUEUE } from '../../infra/agent-contract';
 import {
   ENVIRONMENT,
   METRICS,
@@ -24,6 +25,7 @@ test("TypeScript's names are the contract's, and nothing is missing on either si
     optionalEnvironment: OPTIONAL_ENVIRONMENT,
     metrics: METRICS,
     outputs: OUTPUTS,
+    agentQueue: AGENT_QUEUE,
   }).toEqual(names);
 });
 
@@ -70,4 +72,35 @@ test('every optional variable is given once it is set, and is in the contract', 
     expect(given.sort()).toEqual([...variables].sort());
   }
   expect(synthesized.fn('create-tasks').Environment.Variables.MAX_TTL_SECONDS).toBe('172800');
+});
+
+describe.each(ENVIRONMENT_NAMES)("the template of %s's agents' queue", (name) => {
+  const { agentQueue } = contract;
+  const synthesized = Synthesized.agents(name);
+
+  test.each(Object.entries(agentQueue.environment as Record<string, string[]>))(
+    "gives %s the contract's variables",
+    (fn, variables) => {
+      const required = variables.filter((variable) => !agentQueue.optionalEnvironment.includes(variable));
+      expect(Object.keys(synthesized.fn(fn).Environment.Variables).sort()).toEqual(required.sort());
+    },
+  );
+
+  test("has the contract's outputs and keys", () => {
+    expect(Object.keys(synthesized.outputs)).toEqual(agentQueue.outputs);
+    expect(synthesized.at('agent-table').Properties.KeySchema).toEqual([
+      { AttributeName: agentQueue.table.partitionKey, KeyType: 'HASH' },
+      { AttributeName: agentQueue.table.sortKey, KeyType: 'RANGE' },
+    ]);
+  });
+});
+
+test("every optional variable of the agents' queue is given once it is set, and is in the contract", () => {
+  const synthesized = Synthesized.agentQueue({ agents: { callLease: Duration.minutes(90) } });
+  const environment: Record<string, string[]> = contract.agentQueue.environment;
+  for (const [fn, variables] of Object.entries(environment)) {
+    const given = synthesized.fn(fn).Environment.Variables;
+    expect(Object.keys(given).sort()).toEqual([...variables].sort());
+    expect(given.CALL_LEASE_SECONDS).toBe('5400');
+  }
 });

@@ -6,8 +6,9 @@ import {
   type Environment,
   type EnvironmentName,
 } from '../../infra/environments';
+import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
-import { environment, newApp, Synthesized } from './synthesis';
+import { environment, KINDS, newApp, Synthesized } from './synthesis';
 
 const SECRET = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:quotes/token-a1B2c3';
 
@@ -42,13 +43,16 @@ describe('the committed environments', () => {
     ['prod', true],
   ] as const)('%s: termination protection %s', (name, protection) => {
     const app = newApp();
-    const stack = new LifoQueueStack(app, { environment: environment(name) });
-    expect(stack.stackName).toBe(`LifoQueue-${name}`);
-    expect(app.synth().getStackByName(stack.stackName).terminationProtection).toBe(protection);
+    const props = { environment: environment(name) };
+    const stacks = [new LifoQueueStack(app, props), new AgentQueueStack(app, props)];
+    expect(stacks.map(({ stackName }) => stackName)).toEqual([`LifoQueue-${name}`, `AgentQueue-${name}`]);
+    const assembly = app.synth();
+    for (const { stackName } of stacks)
+      expect(assembly.getStackByName(stackName).terminationProtection).toBe(protection);
   });
 
-  test('tag every resource', () => {
-    const prod = Synthesized.environment('prod');
+  test.each(KINDS)('tag every resource of $kind', ({ synthesize }) => {
+    const prod = synthesize('prod');
     for (const type of [
       'AWS::DynamoDB::Table',
       'AWS::Lambda::Function',
@@ -65,11 +69,15 @@ describe('the committed environments', () => {
   });
 
   test('go to the account and region they name, or to those of the credentials', () => {
-    const placed = new LifoQueueStack(newApp(), {
-      environment: { ...environment('dev'), account: '123456789012', region: 'eu-central-1' },
-    });
-    expect([placed.account, placed.region]).toEqual(['123456789012', 'eu-central-1']);
-    expect(Synthesized.environment('dev').stack.environment).toBe('aws://unknown-account/unknown-region');
+    const elsewhere = { ...environment('dev'), account: '123456789012', region: 'eu-central-1' };
+    for (const placed of [
+      new LifoQueueStack(newApp(), { environment: elsewhere }),
+      new AgentQueueStack(newApp(), { environment: elsewhere }),
+    ]) {
+      expect([placed.account, placed.region]).toEqual(['123456789012', 'eu-central-1']);
+    }
+    for (const { synthesize } of KINDS)
+      expect(synthesize('dev').stack.environment).toBe('aws://unknown-account/unknown-region');
   });
 
   test.each(['staging', 'prod'] as const)("%s warns that its runner's address is not set", (name) => {
@@ -80,6 +88,10 @@ describe('the committed environments', () => {
 
   test('dev, which simulates, warns of nothing', () => {
     expect(Synthesized.environment('dev').warnings()).toEqual([]);
+  });
+
+  test.each(ENVIRONMENT_NAMES)("the agents' queue of %s warns of nothing", (name) => {
+    expect(Synthesized.agents(name).warnings()).toEqual([]);
   });
 });
 
@@ -138,6 +150,13 @@ test.each<[string, EnvironmentName, Partial<Environment>, string]>([
     { region: 'eu-central-1', alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call' },
     'prod.alarmTopicArn',
   ],
+  ['prod that makes up agents', 'prod', { agentQueue: { seed: true } }, 'prod.agentQueue.seed'],
+  [
+    "settings of the agents' queue that cannot work",
+    'dev',
+    { agentQueue: { seed: true, settings: { calls: { batchSize: 11 } } } },
+    'dev.agentQueue.calls.batchSize',
+  ],
   ["a tag of AWS's", 'prod', { tags: { 'aws:name': 'x' } }, 'prod.tags'],
 ])('refused: %s', (_what, name, changes, setting) => {
   expect(refused(name, changes)).toContain(setting);
@@ -182,13 +201,20 @@ test('an environment may authenticate with a secret header', () => {
 test('an environment may say who is told', () => {
   const told = { ...environment('prod'), alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call' };
   expect(environmentProblems({ ...told, region: 'eu-west-1' })).toEqual([]);
-  const alarms = new Synthesized(new LifoQueueStack(newApp(), { environment: told })).all(
-    'AWS::CloudWatch::Alarm',
-  );
-  expect(alarms.length).toBeGreaterThan(0);
-  for (const { Properties } of alarms) expect(Properties.AlarmActions).toEqual([told.alarmTopicArn]);
+  for (const stack of [
+    new LifoQueueStack(newApp(), { environment: told }),
+    new AgentQueueStack(newApp(), { environment: told }),
+  ]) {
+    const alarms = new Synthesized(stack).all('AWS::CloudWatch::Alarm');
+    expect(alarms.length).toBeGreaterThan(0);
+    for (const { Properties } of alarms) expect(Properties.AlarmActions).toEqual([told.alarmTopicArn]);
+  }
 });
 
 test.each(ENVIRONMENT_NAMES)('the template of %s is as it was reviewed', (name) => {
   expect(Synthesized.environment(name).masked()).toMatchSnapshot();
+});
+
+test.each(ENVIRONMENT_NAMES)("the template of %s's agents' queue is as it was reviewed", (name) => {
+  expect(Synthesized.agents(name).masked()).toMatchSnapshot();
 });

@@ -1,71 +1,80 @@
 import { Duration } from 'aws-cdk-lib';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { AGENT_QUEUE } from '../../infra/agent-contract';
 import type { TaskSettings } from '../../infra/settings';
-import { Synthesized } from './synthesis';
+import { KINDS, Synthesized } from './synthesis';
 
 const dev = Synthesized.environment('dev');
 const FUNCTIONS = ['create-tasks', 'trigger', 'process-tasks', 'sweep-tasks', 'count-shed'];
 
-describe.each(FUNCTIONS)('%s', (name) => {
-  const fn = dev.fn(name);
+describe.each(KINDS)('a function of $kind', ({ synthesize, functions }) => {
+  const dev = synthesize('dev');
 
-  test('is a bootstrap on arm64', () => {
-    expect(fn).toMatchObject({ Runtime: 'provided.al2023', Architectures: ['arm64'], Handler: 'bootstrap' });
-  });
+  describe.each(functions)('%s', (name) => {
+    const fn = dev.fn(name);
 
-  test('traces actively and logs JSON to a log group of its own', () => {
-    expect(fn.TracingConfig).toEqual({ Mode: 'Active' });
-    expect(fn.LoggingConfig).toMatchObject({
-      LogFormat: 'JSON',
-      ApplicationLogLevel: 'DEBUG',
-      SystemLogLevel: 'INFO',
+    test('is a bootstrap on arm64', () => {
+      expect(fn).toMatchObject({
+        Runtime: 'provided.al2023',
+        Architectures: ['arm64'],
+        Handler: 'bootstrap',
+      });
     });
-    expect(dev.readable(fn.LoggingConfig.LogGroup)).toBe(`${name}/logs`);
-    expect(dev.at(`${name}/logs`).Properties.RetentionInDays).toBe(7);
+
+    test('traces actively and logs JSON to a log group of its own', () => {
+      expect(fn.TracingConfig).toEqual({ Mode: 'Active' });
+      expect(fn.LoggingConfig).toMatchObject({
+        LogFormat: 'JSON',
+        ApplicationLogLevel: 'DEBUG',
+        SystemLogLevel: 'INFO',
+      });
+      expect(dev.readable(fn.LoggingConfig.LogGroup)).toBe(`${name}/logs`);
+      expect(dev.at(`${name}/logs`).Properties.RetentionInDays).toBe(7);
+    });
+
+    test('has a failure destination for asynchronous invocations', () => {
+      const { Properties } = dev.at(`${name}/function/EventInvokeConfig`);
+      expect(dev.readable(Properties.DestinationConfig.OnFailure.Destination)).toBe(`${name}/failures.Arn`);
+    });
+
+    test('has a role of its own', () => {
+      expect(dev.readable(fn.Role)).toBe(`${name}/role.Arn`);
+      expect(dev.at(`${name}/role`).Properties.ManagedPolicyArns).toBeUndefined();
+    });
   });
 
-  test('has a failure destination for asynchronous invocations', () => {
-    const { Properties } = dev.at(`${name}/function/EventInvokeConfig`);
-    expect(dev.readable(Properties.DestinationConfig.OnFailure.Destination)).toBe(`${name}/failures.Arn`);
+  test('there are these functions and no more', () => {
+    expect(dev.all('AWS::Lambda::Function')).toHaveLength(functions.length);
   });
 
-  test('has a role of its own', () => {
-    expect(dev.readable(fn.Role)).toBe(`${name}/role.Arn`);
-    expect(dev.at(`${name}/role`).Properties.ManagedPolicyArns).toBeUndefined();
-  });
-});
-
-test('there are these functions and no more', () => {
-  expect(dev.all('AWS::Lambda::Function')).toHaveLength(FUNCTIONS.length);
-});
-
-test('nothing has a physical name', () => {
-  const names = [
-    'TableName',
-    'TopicName',
-    'QueueName',
-    'FunctionName',
-    'RoleName',
-    'LogGroupName',
-    'AlarmName',
-    'Name',
-  ];
-  for (const type of [
-    'DynamoDB::Table',
-    'SNS::Topic',
-    'SQS::Queue',
-    'IAM::Role',
-    'Logs::LogGroup',
-    'Lambda::Function',
-  ]) {
-    for (const { Properties } of dev.all(`AWS::${type}`)) {
-      for (const name of names) expect(Properties?.[name]).toBeUndefined();
+  test('nothing has a physical name', () => {
+    const names = [
+      'TableName',
+      'TopicName',
+      'QueueName',
+      'FunctionName',
+      'RoleName',
+      'LogGroupName',
+      'AlarmName',
+      'Name',
+    ];
+    for (const type of [
+      'DynamoDB::Table',
+      'SNS::Topic',
+      'SQS::Queue',
+      'IAM::Role',
+      'Logs::LogGroup',
+      'Lambda::Function',
+    ]) {
+      for (const { Properties } of dev.all(`AWS::${type}`)) {
+        for (const name of names) expect(Properties?.[name]).toBeUndefined();
+      }
     }
-  }
-  for (const { Properties } of dev.all('AWS::CloudWatch::Alarm'))
-    expect(Properties.AlarmName).toBeUndefined();
-  for (const { Properties } of dev.all('AWS::Scheduler::Schedule')) expect(Properties.Name).toBeUndefined();
+    for (const { Properties } of dev.all('AWS::CloudWatch::Alarm'))
+      expect(Properties.AlarmName).toBeUndefined();
+    for (const { Properties } of dev.all('AWS::Scheduler::Schedule')) expect(Properties.Name).toBeUndefined();
+  });
 });
 
 describe('concurrency, retries and loops', () => {
@@ -230,13 +239,18 @@ test.each([
   expect(Variables.SIMULATION_ENABLED).toBe(enabled);
 });
 
-test('logs follow the typed level and retention, and stay when the table stays', () => {
-  const synthesized = Synthesized.queue({
-    logs: { level: ApplicationLogLevel.WARN, retention: RetentionDays.ONE_YEAR },
-  });
-  for (const name of FUNCTIONS) {
-    expect(synthesized.fn(name).LoggingConfig.ApplicationLogLevel).toBe('WARN');
-    expect(synthesized.at(`${name}/logs`).Properties.RetentionInDays).toBe(365);
-    expect(synthesized.at(`${name}/logs`).DeletionPolicy).toBe('Retain');
-  }
-});
+const LOGS = { level: ApplicationLogLevel.WARN, retention: RetentionDays.ONE_YEAR };
+
+test.each([
+  ['LifoQueue', Synthesized.queue({ logs: LOGS }), FUNCTIONS],
+  ['AgentQueue', Synthesized.agentQueue({ logs: LOGS }), Object.keys(AGENT_QUEUE.environment)],
+] as const)(
+  'logs of %s follow the typed level and retention, and stay when the table stays',
+  (_kind, synthesized, functions) => {
+    for (const name of functions) {
+      expect(synthesized.fn(name).LoggingConfig.ApplicationLogLevel).toBe('WARN');
+      expect(synthesized.at(`${name}/logs`).Properties.RetentionInDays).toBe(365);
+      expect(synthesized.at(`${name}/logs`).DeletionPolicy).toBe('Retain');
+    }
+  },
+);

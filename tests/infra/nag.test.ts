@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type App, Validations } from 'aws-cdk-lib';
+import { type App, type Stack, Validations } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AwsSolutionsChecks } from 'cdk-nag';
+import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { environment, newApp } from './synthesis';
 
@@ -26,18 +27,21 @@ function findings(app: App): string[] {
     );
 }
 
-function prodWithChecks(): { app: App; stack: LifoQueueStack } {
+function prodWithChecks(): { app: App; stacks: Stack[] } {
   const app = newApp();
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-  return { app, stack: new LifoQueueStack(app, { environment: environment('prod') }) };
+  const props = { environment: environment('prod') };
+  return { app, stacks: [new LifoQueueStack(app, props), new AgentQueueStack(app, props)] };
 }
 
 test('the AWS Solutions rules find nothing that is not acknowledged with a reason', () => {
   expect(findings(prodWithChecks().app)).toEqual([]);
 });
 
-test('they would find a queue that is not TLS only', () => {
-  const { app, stack } = prodWithChecks();
-  new Queue(stack, 'open');
-  expect(findings(app)).toContain('AwsSolutions-SQS4 LifoQueue-prod/open/Resource');
+test('they would find a queue that is not TLS only, in either stack', () => {
+  const { app, stacks } = prodWithChecks();
+  for (const stack of stacks) new Queue(stack, 'open');
+  const found = findings(app);
+  expect(found).toContain('AwsSolutions-SQS4 LifoQueue-prod/open/Resource');
+  expect(found).toContain('AwsSolutions-SQS4 AgentQueue-prod/open/Resource');
 });

@@ -2,9 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
+import { AGENT_QUEUE } from '../../infra/agent-contract';
+import { AgentQueue, type AgentQueueProps } from '../../infra/constructs/agent-queue';
 import { LifoQueue, type LifoQueueProps } from '../../infra/constructs/lifo-queue';
 import { TaskRunner } from '../../infra/constructs/task-runner';
+import { ENVIRONMENT } from '../../infra/contract';
 import { ENVIRONMENTS, type Environment, type EnvironmentName } from '../../infra/environments';
+import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 
 /** The root of the repository. */
@@ -51,6 +55,20 @@ export function environment(name: EnvironmentName): Environment {
   return found;
 }
 
+/** What each kind of stack is synthesized by, and its functions. */
+export const KINDS = [
+  {
+    kind: 'LifoQueue',
+    synthesize: (name: EnvironmentName) => Synthesized.environment(name),
+    functions: Object.keys(ENVIRONMENT),
+  },
+  {
+    kind: 'AgentQueue',
+    synthesize: (name: EnvironmentName) => Synthesized.agents(name),
+    functions: Object.keys(AGENT_QUEUE.environment),
+  },
+] as const;
+
 /** A synthesized stack with a queue at `queuePath`. */
 export class Synthesized {
   readonly template: Template;
@@ -64,9 +82,21 @@ export class Synthesized {
     this.json = this.template.toJSON() as typeof this.json;
   }
 
-  /** One of this repository's stacks. */
+  /** One of this repository's stacks with a task queue. */
   static environment(name: EnvironmentName): Synthesized {
     return new Synthesized(new LifoQueueStack(newApp(), { environment: environment(name) }));
+  }
+
+  /** One of this repository's stacks with an agents' queue. */
+  static agents(name: EnvironmentName): Synthesized {
+    return new Synthesized(new AgentQueueStack(newApp(), { environment: environment(name) }));
+  }
+
+  /** An agents' queue in an app of its own. */
+  static agentQueue(props: AgentQueueProps = {}): Synthesized {
+    const stack = new Stack(newApp(), 'test');
+    new AgentQueue(stack, 'queue', props);
+    return new Synthesized(stack);
   }
 
   /** A queue in an app of its own; simulated unless told otherwise. */

@@ -1,0 +1,131 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { AGENT_QUEUE } from '../../infra/agent-contract';
+import type { PartialAgentQueueSettings } from '../../infra/agent-settings';
+import { AgentQueue } from '../../infra/constructs/agent-queue';
+import { newApp, Synthesized } from './synthesis';
+
+const prod = Synthesized.agents('prod');
+const alarms = prod.all('AWS::CloudWatch::Alarm');
+
+function alarm(id: string, synthesized = prod) {
+  return synthesized.at(`observability/${id}-alarm`).Properties;
+}
+
+function thresholds(ids: string[], settings: PartialAgentQueueSettings): number[] {
+  const synthesized = Synthesized.agentQueue(settings);
+  return ids.map((id) => alarm(id, synthesized).Threshold);
+}
+
+const ABOVE = { ComparisonOperator: 'GreaterThanThreshold', TreatMissingData: 'notBreaching' };
+
+test.each([
+  // 80 % of the five minutes that a call waits.
+  ['oldest-waiting', 'OldestWaitingCallSeconds', 'Maximum', 60, 240],
+  ['unpublished', 'UnpublishedAssignments', 'Minimum', 300, 0],
+])('%s rings by what the sweep says', (id, metric, statistic, period, threshold) => {
+  expect(alarm(id)).toMatchObject({
+    ...ABOVE,
+    Namespace: 'freshq',
+    MetricName: metric,
+    Statistic: statistic,
+    Period: period,
+    EvaluationPeriods: 1,
+    Threshold: threshold,
+  });
+});
+
+test('sweep-missed rings when no sweep ran for five rounds, since silence is what it watches for', () => {
+  expect(alarm('sweep-missed')).toMatchObject({
+    MetricName: 'AgentSweeps',
+    Statistic: 'Sum',
+    Period: 300,
+    Threshold: 1,
+    ComparisonOperator: 'LessThanThreshold',
+    TreatMissingData: 'breaching',
+  });
+  const rare = Synthesized.agentQueue({ agents: { sweepInterval: Duration.minutes(10) } });
+  expect(alarm('sweep-missed', rare).Period).toBe(3_000);
+});
+
+test('the metrics are those of this queue, and in the contract', () => {
+  const own = alarms.filter(({ Properties }) => Properties.Namespace === 'freshq');
+  expect(own).toHaveLength(3);
+  for (const { Properties } of own) {
+    expect(AGENT_QUEUE.metrics).toContain(Properties.MetricName);
+    expect(Properties.Dimensions).toEqual([{ Name: 'Queue', Value: expect.anything() }]);
+    expect(prod.readable(Properties.Dimensions[0].Value)).toBe('agent-table');
+  }
+});
+
+test('intake-delay rings when a message is older than a failed attempt and a minute', () => {
+  const properties = alarm('intake-delay');
+  expect(properties).toMatchObject({
+    ...ABOVE,
+    Namespace: 'AWS/SQS',
+    MetricName: 'ApproximateAgeOfOldestMessage',
+    Statistic: 'Maximum',
+    Threshold: 240,
+  });
+  expect(prod.readable(properties.Dimensions[0].Value)).toBe('call-intake/queue.QueueName');
+});
+
+test.each([
+  ['agent-desk', 5],
+  ['match-calls', 0],
+  ['sweep-agents', 0],
+])('%s rings beyond %s errors in five minutes', (fn, threshold) => {
+  const properties = alarm(`${fn}-errors`);
+  expect(properties).toMatchObject({
+    ...ABOVE,
+    Namespace: 'AWS/Lambda',
+    MetricName: 'Errors',
+    Statistic: 'Sum',
+    Period: 300,
+    Threshold: threshold,
+  });
+  expect(prod.readable(properties.Dimensions[0].Value)).toBe(`${fn}/function`);
+});
+
+test('every queue is watched for what lies in it, and the intake for its age only', () => {
+  const watched = alarms
+    .filter(({ Properties }) => Properties.MetricName === 'ApproximateNumberOfMessagesVisible')
+    .map(({ Properties }) => {
+      expect(Properties).toMatchObject({ ...ABOVE, Statistic: 'Maximum', Threshold: 0 });
+      return prod.readable(Properties.Dimensions[0].Value);
+    });
+  const queues = prod
+    .all('AWS::SQS::Queue')
+    .map(({ Metadata }) => String(Metadata?.['aws:cdk:path']))
+    .map((path) => path.replace('AgentQueue-prod/queue/', '').replace('/Resource', ''))
+    .filter((path) => path !== 'call-intake/queue');
+  expect(queues).toContain('call-intake/dead-letters');
+  expect(watched.sort()).toEqual(queues.map((queue) => `${queue}.QueueName`).sort());
+});
+
+test('alarms follow their typed settings', () => {
+  const ids = ['oldest-waiting', 'intake-delay', 'agent-desk-errors'];
+  expect(
+    thresholds(ids, {
+      alarms: { oldestWaiting: Duration.seconds(90), intakeDelay: Duration.minutes(10), deskErrors: 0 },
+    }),
+  ).toEqual([90, 600, 0]);
+});
+
+test('alarms follow the wait and the visibility timeout they watch', () => {
+  expect(
+    thresholds(['oldest-waiting', 'intake-delay'], {
+      calls: { maxWait: Duration.seconds(99), functionTimeout: Duration.minutes(2) },
+    }),
+  ).toEqual([79, 780]);
+});
+
+test('alarms tell whom they are given', () => {
+  const stack = new Stack(newApp(), 'test');
+  new AgentQueue(stack, 'queue', { alarmTopic: new Topic(stack, 'on-call') });
+  const told = new Synthesized(stack);
+  const telling = told.all('AWS::CloudWatch::Alarm');
+  expect(telling).toHaveLength(alarms.length);
+  for (const { Properties } of telling)
+    expect(Properties.AlarmActions.map((action: unknown) => told.readable(action))).toEqual(['on-call']);
+});

@@ -1,0 +1,136 @@
+import { Duration } from 'aws-cdk-lib';
+import { agentSettingsProblems } from '../../infra/agent-rules';
+import {
+  type Dimension,
+  type PartialAgentQueueSettings,
+  resolveAgentSettings,
+} from '../../infra/agent-settings';
+import { InvalidConfiguration } from '../../infra/problem';
+import { Synthesized } from './synthesis';
+
+const { seconds, minutes, millis, hours } = Duration;
+
+function refused(settings: PartialAgentQueueSettings): string[] {
+  return agentSettingsProblems(resolveAgentSettings(settings)).map(({ setting }) => setting);
+}
+
+const LANGUAGE: Dimension = { name: 'language', attribute: 'Languages', multiValued: true };
+const GENDER: Dimension = { name: 'gender', attribute: 'Gender' };
+const singles = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ name: `d${n}`, attribute: `D${n}` }));
+
+test('the defaults are accepted', () => {
+  expect(refused({})).toEqual([]);
+});
+
+test('an explicit undefined counts as not given', () => {
+  const given = { agents: { order: undefined }, calls: { maxWait: undefined, functionTimeout: undefined } };
+  expect(resolveAgentSettings(given)).toEqual(resolveAgentSettings({}));
+});
+
+test.each<[string, PartialAgentQueueSettings, string]>([
+  ['an order that is none', { agents: { order: 'random' as 'fifo' } }, 'agents.order'],
+  ['no call lease at all', { agents: { callLease: seconds(0) } }, 'agents.callLease'],
+  ['a call lease in fractions', { agents: { callLease: millis(1_500) } }, 'agents.callLease'],
+  ['a sweep every 90 seconds', { agents: { sweepInterval: seconds(90) } }, 'agents.sweepInterval'],
+  ['a sweep without a pause', { agents: { sweepInterval: seconds(0) } }, 'agents.sweepInterval'],
+  ['a sweep every two hours', { agents: { sweepInterval: hours(2) } }, 'agents.sweepInterval'],
+  ['no wait', { calls: { maxWait: seconds(0) } }, 'calls.maxWait'],
+  ['a wait in fractions', { calls: { maxWait: millis(2_500) } }, 'calls.maxWait'],
+  ['no batch', { calls: { batchSize: 0 } }, 'calls.batchSize'],
+  ['a batch beyond FIFO', { calls: { batchSize: 11 } }, 'calls.batchSize'],
+  ['one at once, below Lambda', { calls: { maxConcurrency: 1 } }, 'calls.maxConcurrency'],
+  ['more at once than Lambda', { calls: { maxConcurrency: 1_001 } }, 'calls.maxConcurrency'],
+  ['a timeout beyond Lambda', { calls: { functionTimeout: seconds(901) } }, 'calls.functionTimeout'],
+  ['too little memory', { calls: { memorySize: 64 } }, 'calls.memorySize'],
+  [
+    'less than six function timeouts of visibility',
+    { calls: { visibilityTimeout: seconds(179) } },
+    'calls.visibilityTimeout',
+  ],
+  ['visibility beyond SQS', { calls: { visibilityTimeout: hours(13) } }, 'calls.visibilityTimeout'],
+  ['visibility in fractions', { calls: { visibilityTimeout: millis(180_500) } }, 'calls.visibilityTimeout'],
+  ['no attempt', { calls: { maxReceiveCount: 0 } }, 'calls.maxReceiveCount'],
+  [
+    'more attempts than SQS keeps a message for',
+    { calls: { visibilityTimeout: hours(12), maxReceiveCount: 28 }, alarms: { intakeDelay: hours(13) } },
+    'calls.maxReceiveCount',
+  ],
+  ['an alarm as late as the end', { alarms: { oldestWaiting: minutes(5) } }, 'alarms.oldestWaiting'],
+  ['an alarm at once', { alarms: { oldestWaiting: seconds(0) } }, 'alarms.oldestWaiting'],
+  ['an alarm that a retry mends', { alarms: { intakeDelay: seconds(180) } }, 'alarms.intakeDelay'],
+  ['an alarm before any error', { alarms: { deskErrors: -1 } }, 'alarms.deskErrors'],
+  ['no dimension', { agents: { dimensions: [] } }, 'agents.dimensions'],
+  ['six dimensions', { agents: { dimensions: [LANGUAGE, ...singles(5)] } }, 'agents.dimensions'],
+  ['a first one with one value', { agents: { dimensions: [GENDER] } }, 'agents.dimensions[0].multiValued'],
+  [
+    'a second one with several',
+    { agents: { dimensions: [LANGUAGE, { ...GENDER, multiValued: true }] } },
+    'agents.dimensions[1].multiValued',
+  ],
+  [
+    'a name with a separator',
+    { agents: { dimensions: [{ ...LANGUAGE, name: 'a#b' }] } },
+    'agents.dimensions[0].name',
+  ],
+  ['no name', { agents: { dimensions: [{ ...LANGUAGE, name: '' }] } }, 'agents.dimensions[0].name'],
+  [
+    'no attribute',
+    { agents: { dimensions: [{ ...LANGUAGE, attribute: '' }] } },
+    'agents.dimensions[0].attribute',
+  ],
+  [
+    "an attribute of the agent's own",
+    { agents: { dimensions: [LANGUAGE, { ...GENDER, attribute: 'AgentStatus' }] } },
+    'agents.dimensions[1].attribute',
+  ],
+  [
+    'one name twice',
+    { agents: { dimensions: [LANGUAGE, { ...GENDER, name: 'language' }] } },
+    'agents.dimensions',
+  ],
+  [
+    'one attribute twice',
+    { agents: { dimensions: [LANGUAGE, { ...GENDER, attribute: 'Languages' }] } },
+    'agents.dimensions',
+  ],
+])('refused: %s', (_rule, settings, setting) => {
+  expect(refused(settings)).toContain(setting);
+});
+
+test.each<[string, PartialAgentQueueSettings]>([
+  ['newest first', { agents: { order: 'lifo' } }],
+  ['one dimension', { agents: { dimensions: [LANGUAGE] } }],
+  ['five dimensions', { agents: { dimensions: [LANGUAGE, ...singles(4)] } }],
+  ['a second of lease and of wait', { agents: { callLease: seconds(1) }, calls: { maxWait: seconds(2) } }],
+  ['a sweep every hour', { agents: { sweepInterval: hours(1) } }],
+  ['exactly six function timeouts', { calls: { visibilityTimeout: seconds(180) } }],
+  [
+    'a longer function timeout, which visibility and alarm follow',
+    { calls: { functionTimeout: minutes(15) } },
+  ],
+  ['one call at a time', { calls: { batchSize: 1, maxConcurrency: 2, maxReceiveCount: 1 } }],
+  ['an alarm a second before the end', { alarms: { oldestWaiting: seconds(299) } }],
+  ['an alarm at the first error', { alarms: { deskErrors: 0 } }],
+])('accepted: %s', (_limit, settings) => {
+  expect(refused(settings)).toEqual([]);
+});
+
+test('the message says every rule and every remedy at once', () => {
+  const build = () =>
+    Synthesized.agentQueue({
+      agents: { dimensions: [GENDER], sweepInterval: seconds(30) },
+      calls: { batchSize: 100, functionTimeout: seconds(60), visibilityTimeout: seconds(60) },
+    });
+  expect(build).toThrow(InvalidConfiguration);
+  expect(build).toThrow(/^test\/queue cannot work as configured:/);
+  for (const part of [
+    /agents\.dimensions\[0\]\.multiValued: gender is the first dimension.*Remedy: set multiValued: true/,
+    /agents\.sweepInterval: 30 s is not whole minutes from 1 to 60.*Remedy: choose whole minutes from 1 to 60/,
+    /calls\.batchSize: 100 is not a whole number from 1 to 10 \(SQS's limit for a FIFO queue\)/,
+    /calls\.visibilityTimeout: 60 s is less than 6 times the function's timeout of 60 s/,
+    /Remedy: raise visibilityTimeout to at least 360 s, or shorten functionTimeout/,
+  ]) {
+    expect(build).toThrow(part);
+  }
+});
