@@ -5,7 +5,14 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 ENV ?= dev
-STACK := LifoQueue-$(ENV)
+# Each queue is a stack of its own: lifo-queue is LifoQueue-<ENV>, agent-queue is AgentQueue-<ENV>.
+QUEUE ?= lifo-queue
+STACKS.lifo-queue := LifoQueue-$(ENV)
+STACKS.agent-queue := AgentQueue-$(ENV)
+STACK := $(STACKS.$(QUEUE))
+ifeq ($(STACK),)
+$(error QUEUE=$(QUEUE) is not a queue; choose lifo-queue or agent-queue)
+endif
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,7 +24,7 @@ export CDK_DISABLE_CLI_TELEMETRY := true
 # cargo-lambda always names the target, so the functions built for this machine land in
 # target/<triple>/debug. The tests name it too: both then share every compiled dependency.
 HOST = $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
-FUNCTIONS := create-tasks trigger process-tasks sweep-tasks count-shed
+FUNCTIONS := create-tasks trigger process-tasks sweep-tasks count-shed agent-desk match-calls sweep-agents
 # The functions built for this machine, one folder a function. (Those for AWS: target/arm64/lambda.)
 LOCAL_FUNCTIONS := target/local
 LOCAL_ASSEMBLY := .local/cdk.out
@@ -72,7 +79,7 @@ build-local: setup ## build the functions for this machine (development profile,
 	@strip $(foreach f,$(FUNCTIONS),$(LOCAL_FUNCTIONS)/$(f)/bootstrap)
 
 .PHONY: synth
-synth: setup ## write cdk.out for ENV=dev|staging|prod (SKIP_BUILD=1: without any Rust build)
+synth: setup ## write cdk.out for ENV=dev|staging|prod, QUEUE=lifo-queue|agent-queue (SKIP_BUILD=1: without any Rust build)
 	@if [ -z "$${SKIP_BUILD:-}" ]; then $(MAKE) --no-print-directory build; fi
 	$(SYNTH) --context env=$(ENV) --output cdk.out
 	@echo "wrote cdk.out/$(STACK).template.json"
@@ -87,6 +94,10 @@ synth-local: build-local
 .PHONY: demo
 demo: synth-local ## deploy to a local AWS and watch a burst of tasks run newest first
 	@$(BIN)/python -m local demo
+
+.PHONY: demo-agents
+demo-agents: synth-local ## deploy to a local AWS and watch calls meet the agent who waited longest
+	@$(BIN)/python -m local demo-agents
 
 .PHONY: local-up
 local-up: synth-local ## start a local AWS with the deployed stack; writes .local/env to be sourced
@@ -109,13 +120,13 @@ invoke: setup ## invoke a watched function: F=<function> EVENT=tests/events/<fil
 # ---- AWS ----
 
 .PHONY: deploy
-deploy: setup ## deploy ENV=dev|staging|prod to the AWS account you are signed in to
+deploy: setup ## deploy ENV=dev|staging|prod QUEUE=lifo-queue|agent-queue to the AWS account you are signed in to
 	@account=$$($(BIN)/python -m local account) && echo "deploying $(STACK) to $$account"
 	@$(MAKE) --no-print-directory synth ENV=$(ENV)
 	cdk deploy --app cdk.out $(STACK)
 
 .PHONY: destroy
-destroy: setup ## delete ENV's stack from AWS; says first how to remove what is protected or retained
+destroy: setup ## delete ENV's stack of QUEUE from AWS; says first how to remove what is protected or retained
 	@account=$$($(BIN)/python -m local account) && echo "destroying $(STACK) in $$account"
 	@$(MAKE) --no-print-directory synth ENV=$(ENV) SKIP_BUILD=1
 	@$(BIN)/python -m local leftovers --stack $(STACK)
@@ -186,17 +197,17 @@ test-python: setup e2e
 .PHONY: e2e
 # The Rust tests have built freshq already; built by itself it would compile its dependencies once more.
 e2e: export FRESHQ_BUILD = cargo nextest run --no-run --cargo-quiet --locked --workspace --target $(HOST)
-e2e: synth-local build-freshq ## run the end-to-end tests against the template, deployed to a local AWS
+e2e: synth-local build-freshq ## run the end-to-end tests against the templates, deployed to a local AWS
 	$(BIN)/python -m pytest tests/e2e
 
 .PHONY: lint
-lint: setup ## check format, clippy, dependencies, TypeScript and the template
+lint: setup ## check format, clippy, dependencies, TypeScript and the templates
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --target $(HOST) -- --deny warnings
 	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
 	npm run lint --silent
 	@$(MAKE) --no-print-directory synth SKIP_BUILD=1 ENV=$(ENV)
-	cfn-lint --ignore-checks W3005 -- cdk.out/$(STACK).template.json
+	cfn-lint --ignore-checks W3005 -- cdk.out/$(STACKS.lifo-queue).template.json cdk.out/$(STACKS.agent-queue).template.json
 
 .PHONY: advisories
 advisories: setup ## check the Rust dependencies against RustSec's advisories (fetches them from GitHub)
