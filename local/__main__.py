@@ -10,7 +10,7 @@ from types import FrameType
 
 from rich.console import Console
 
-from local import account, assembly, burst, demo, lasting
+from local import account, assembly, burst, demo, demo_agents, lasting
 from local.paths import LOCAL_ASSEMBLY, PROJECT
 
 
@@ -38,6 +38,8 @@ def main() -> int:
 def _run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.command == "demo":
         return demo.run(_local_assembly(arguments), console)
+    if arguments.command == "demo-agents":
+        return demo_agents.run(_local_assembly(arguments), console)
     if arguments.command == "burst":
         return burst.run(_local_assembly(arguments), console)
     if arguments.command == "up":
@@ -71,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     for name, purpose in (
         ("demo", "deploy, run a burst of tasks, judge the order, stop"),
+        ("demo-agents", "deploy, let calls meet made-up agents, judge who was assigned, stop"),
         ("burst", "deploy, insert 1,000 tasks at once, count what that started, stop"),
         ("up", "deploy and stay up"),
         ("down", "stop what `up` started"),
@@ -78,9 +81,13 @@ def _parser() -> argparse.ArgumentParser:
         ("leftovers", "print what destroying the stack would leave behind"),
     ):
         command = commands.add_parser(name, help=purpose)
-        command.add_argument("--stack", default="LifoQueue-dev")
+        command.add_argument("--stack", default=_default_stack(name))
         command.add_argument("--assembly", type=Path, default=_default_assembly(name))
     return parser
+
+
+def _default_stack(command: str) -> str:
+    return "AgentQueue-dev" if command == "demo-agents" else "LifoQueue-dev"
 
 
 def _default_assembly(command: str) -> Path:

@@ -9,7 +9,8 @@ from rich.console import Console
 from local import deployment, emulator
 from local.assembly import Assembly
 from local.paths import STATE
-from local.queue import DeployedQueue, chunks, now_ms, wait_for_last_turn, wait_until
+from local.queue import DeployedQueue, chunks, wait_for_last_turn
+from local.waiting import now_ms, wait_until
 
 TASKS = 1000
 #: Invocations of process-tasks, besides those through tail calls, that a burst may cause.

@@ -16,5 +16,14 @@ INDEX: str = _CONTRACT["table"]["index"]
 CONTROL_ITEM: str = _CONTRACT["table"]["controlItem"]
 #: Every status that a task can have.
 STATUSES: list[str] = _CONTRACT["table"]["statuses"]
-#: The outputs that the stack promises.
+#: The outputs that the task queue's stack promises.
 OUTPUTS: list[str] = _CONTRACT["outputs"]
+
+_AGENT_QUEUE = _CONTRACT["agentQueue"]
+
+#: The partition key of the agents' table.
+AGENT_PK: str = _AGENT_QUEUE["table"]["partitionKey"]
+#: The sort key of the agents' table.
+AGENT_SK: str = _AGENT_QUEUE["table"]["sortKey"]
+#: The outputs that the agents' stack promises.
+AGENT_OUTPUTS: list[str] = _AGENT_QUEUE["outputs"]

@@ -13,7 +13,8 @@ from local.display import Display
 from local.history import Change, History
 from local.paths import STATE
 from local.progress import Wave
-from local.queue import DeployedQueue, chunks, now_ms, wait_for_last_turn
+from local.queue import DeployedQueue, chunks, wait_for_last_turn
+from local.waiting import now_ms
 
 WAVES = 4
 WAVE_SIZE = 75

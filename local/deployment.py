@@ -6,14 +6,19 @@ import subprocess
 from typing import Callable
 
 import boto3
+from botocore.exceptions import ClientError
 
 from local import gaps
+from local.agents import DeployedAgents
 from local.assembly import Assembly
 from local.emulator import ACCOUNT, REGION, Emulator, local_environment
 from local.paths import CDK
 from local.queue import DeployedQueue
+from local.stack import S
 
 _CDK_SECONDS = 300
+#: The stack that `cdk bootstrap` makes, unless told otherwise.
+_BOOTSTRAP_STACK = "CDKToolkit"
 
 
 class DeploymentError(RuntimeError):
@@ -23,27 +28,51 @@ class DeploymentError(RuntimeError):
 def deploy(
     emulator: Emulator, assembly: Assembly, say: Callable[[str], None] = lambda line: None
 ) -> DeployedQueue:
-    """Bootstrap the emulated account, deploy the assembly's stack, close the emulator's gaps.
+    """Deploy the assembly's stack with a task queue; `say` receives one line for each step."""
+    return _deploy(emulator, assembly, DeployedQueue, say)
 
-    `say` receives one line for each step.
-    """
+
+def deploy_agents(
+    emulator: Emulator, assembly: Assembly, say: Callable[[str], None] = lambda line: None
+) -> DeployedAgents:
+    """Deploy the assembly's stack with an agents' queue; `say` as for :func:`deploy`."""
+    return _deploy(emulator, assembly, DeployedAgents, say)
+
+
+def _deploy(
+    emulator: Emulator, assembly: Assembly, kind: type[S], say: Callable[[str], None]
+) -> S:
+    """Bootstrap the emulated account, deploy the assembly's stack, close the emulator's gaps."""
     if not CDK.exists():
         raise DeploymentError("the CDK CLI is not installed: run `make setup`")
-    say("cdk bootstrap")
-    _cdk(emulator, ["bootstrap", f"aws://{ACCOUNT}/{REGION}"])
+    session = fake_session()
+    if not _is_bootstrapped(session, emulator):
+        say("cdk bootstrap")
+        _cdk(emulator, ["bootstrap", f"aws://{ACCOUNT}/{REGION}"])
     say(f"cdk deploy {assembly.stack}")
     _cdk(
         emulator,
         ["deploy", assembly.stack, "--exclusively", "--app", str(assembly.directory.resolve())]
         + ["--require-approval", "never"],
     )
-    session = fake_session()
-    queue = DeployedQueue.find(session, emulator.endpoint, assembly.stack)
+    deployed = kind.find(session, emulator.endpoint, assembly.stack)
     for line in gaps.apply(
-        assembly, queue.physical_id, queue.client("lambda"), queue.client("dynamodb")
+        assembly, deployed.physical_id, deployed.client("lambda"), deployed.client("dynamodb")
     ):
         say(f"set by API: {line}")
-    return queue
+    return deployed
+
+
+def _is_bootstrapped(session: boto3.Session, emulator: Emulator) -> bool:
+    """Whether an earlier deployment to this emulator has bootstrapped it: a second is for nothing."""
+    cloudformation = session.client("cloudformation", endpoint_url=emulator.endpoint)
+    try:
+        stacks = cloudformation.describe_stacks(StackName=_BOOTSTRAP_STACK)["Stacks"]
+    except ClientError as error:
+        if "does not exist" in str(error):
+            return False
+        raise
+    return stacks[0]["StackStatus"].endswith("_COMPLETE")
 
 
 def fake_session() -> boto3.Session:

@@ -8,7 +8,7 @@ from rich.live import Live
 from local import progress
 from local.history import Change
 from local.progress import Wave
-from local.queue import now_ms
+from local.waiting import now_ms
 
 _LINE_EVERY_MS = 2000
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from local.contract import KEY
-from local.queue import DeployedQueue, now_ms
+from local.queue import DeployedQueue
+from local.waiting import now_ms
 
 _POLL_SECONDS = 0.1
 

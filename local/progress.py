@@ -14,7 +14,7 @@ from rich.table import Table
 from local.contract import STATUSES
 from local.history import Change
 from local.order import Verdict, starts
-from local.queue import now_ms
+from local.waiting import now_ms
 
 _COLOURS = {"PENDING": "yellow", "TAKEN": "cyan", "SUCCESS": "green", "FAILURE": "red"}
 

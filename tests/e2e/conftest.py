@@ -1,4 +1,4 @@
-"""One local AWS with the deployed template of `dev` for all end-to-end tests."""
+"""One local AWS with the deployed templates of `dev` for all end-to-end tests."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import pytest
 from expectations import wait_until_idle
 
 from local import assembly, deployment, emulator
+from local.agents import DeployedAgents
 from local.assembly import Assembly
+from local.emulator import Emulator
 from local.history import History
+from local.mailbox import Mailbox, subscription
 from local.paths import LOCAL_ASSEMBLY, STATE
 from local.queue import DeployedQueue
 
 STACK = "LifoQueue-dev"
+AGENTS_STACK = "AgentQueue-dev"
 
 
 @pytest.fixture(scope="session")
@@ -23,15 +27,46 @@ def template() -> Assembly:
 
 
 @pytest.fixture(scope="session")
-def deployed(template: Assembly) -> Iterator[DeployedQueue]:
-    """The queue, deployed for the whole session."""
+def agents_template() -> Assembly:
+    """The agents' stack of the same assembly."""
+    return assembly.read(LOCAL_ASSEMBLY, AGENTS_STACK)
+
+
+@pytest.fixture(scope="session")
+def local_aws() -> Iterator[Emulator]:
+    """The local AWS, for the whole session; each stack is deployed when a test first wants it."""
     directory = STATE / "e2e"
     directory.mkdir(parents=True, exist_ok=True)
-    local_aws = emulator.start(directory)
+    running = emulator.start(directory)
     try:
-        yield deployment.deploy(local_aws, template)
+        yield running
     finally:
-        local_aws.stop()
+        running.stop()
+
+
+@pytest.fixture(scope="session")
+def deployed(local_aws: Emulator, template: Assembly) -> DeployedQueue:
+    """The queue, deployed for the whole session."""
+    return deployment.deploy(local_aws, template)
+
+
+@pytest.fixture(scope="session")
+def agents(local_aws: Emulator, agents_template: Assembly) -> DeployedAgents:
+    """The agents' queue, deployed for the whole session. Tests keep apart by criteria of their own."""
+    return deployment.deploy_agents(local_aws, agents_template)
+
+
+@pytest.fixture(scope="session")
+def dead_calls(agents: DeployedAgents) -> Mailbox:
+    """What arrives in the dead-letter queue for calls."""
+    return Mailbox(agents.client("sqs"), agents.outputs["CallDeadLetterQueueUrl"])
+
+
+@pytest.fixture(scope="session")
+def assignments(agents: DeployedAgents) -> Iterator[Mailbox]:
+    """What the topic for assignments has published since the first test that looked."""
+    with subscription(agents, agents.outputs["AssignmentTopicArn"]) as mailbox:
+        yield mailbox
 
 
 @pytest.fixture(scope="session")

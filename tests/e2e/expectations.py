@@ -9,7 +9,8 @@ from typing import Any
 
 from local import order
 from local.history import History
-from local.queue import DeployedQueue, wait_until
+from local.queue import DeployedQueue
+from local.waiting import wait_until
 
 
 def wait_for(

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from expectations import number, wait_for, wait_until_idle
 
-from local.queue import DeployedQueue, now_ms, wait_until
+from local.queue import DeployedQueue
+from local.waiting import now_ms, wait_until
 
 PROCESSES = Path("/proc")
 TASKS = 10

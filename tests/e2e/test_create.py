@@ -8,7 +8,8 @@ import uuid
 from expectations import number, takes, wait_for
 
 from local.history import History
-from local.queue import DeployedQueue, now_ms
+from local.queue import DeployedQueue
+from local.waiting import now_ms
 
 
 def test_tasks_reach_success_and_carry_the_whole_item(

@@ -6,7 +6,8 @@ from expectations import takes, wait_until_idle
 
 from local import burst
 from local.history import History
-from local.queue import DeployedQueue, chunks, now_ms, wait_for_last_turn, wait_until
+from local.queue import DeployedQueue, chunks, wait_for_last_turn
+from local.waiting import now_ms, wait_until
 
 TASKS = 1000
 SHORT_TURN_MS = 3000

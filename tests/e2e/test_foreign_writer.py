@@ -10,7 +10,8 @@ import pytest
 from expectations import number, put, takes, wait_for
 
 from local.history import History
-from local.queue import DeployedQueue, now_ms, wait_until
+from local.queue import DeployedQueue
+from local.waiting import now_ms, wait_until
 
 
 def foreign(task_id: str, **attributes: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from expectations import number, takes, wait_for, wait_until_idle
 from local.emulator import local_environment
 from local.history import History
 from local.paths import PROJECT
-from local.queue import DeployedQueue, now_ms, wait_until
+from local.queue import DeployedQueue
+from local.waiting import now_ms, wait_until
 
 #: Sooner than any sweep that did not happen to come at this moment.
 AT_ONCE_SECONDS = 10

@@ -12,7 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from expectations import number, takes, wait_for, wait_until_idle
 
 from local.history import History
-from local.queue import DeployedQueue, now_ms
+from local.queue import DeployedQueue
+from local.waiting import now_ms
 
 HEALTHY = 90
 POISON = 10

@@ -12,7 +12,8 @@ import uuid
 from typing import Any
 
 from local.paths import PROJECT
-from local.queue import DeployedQueue, now_ms, wait_until
+from local.queue import DeployedQueue
+from local.waiting import now_ms, wait_until
 
 
 def test_a_shed_task_is_handed_over_and_a_cancelled_one_is_not(queue: DeployedQueue) -> None:

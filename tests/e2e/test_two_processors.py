@@ -6,7 +6,8 @@ from expectations import takes, wait_for, wait_until_idle
 
 from local.contract import CONTROL_ITEM, KEY
 from local.history import History
-from local.queue import DeployedQueue, left_at_once, now_ms, wait_for_last_turn, wait_until
+from local.queue import DeployedQueue, left_at_once, wait_for_last_turn
+from local.waiting import now_ms, wait_until
 
 TASKS = 300
 

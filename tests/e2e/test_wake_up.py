@@ -9,7 +9,8 @@ from expectations import put, wait_for, wait_until_idle
 
 from local.contract import CONTROL_ITEM, KEY
 from local.paths import PROJECT
-from local.queue import DeployedQueue, now_ms, wait_until
+from local.queue import DeployedQueue
+from local.waiting import now_ms, wait_until
 
 #: The sweep's schedule (60 s), the emulator's own tick (10 s), and the turn that follows.
 SWEEP_SECONDS = 90

@@ -1,0 +1,128 @@
+"""The deployed agents' queue as a client sees it: its desk, its calls and its table."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from local.contract import AGENT_PK, AGENT_SK
+from local.stack import DeployedStack
+
+#: The dimensions of dev's queue, in their order; the first has several values for each agent.
+DIMENSIONS = ("language", "gender")
+#: Stands for any value in canonical criteria.
+ANY = "*"
+
+
+@dataclass(frozen=True)
+class Counters:
+    """How many agents wait in a queue, and how often it has changed."""
+
+    depth: int
+    version: int
+
+
+@dataclass
+class DeployedAgents(DeployedStack):
+    """One deployed `AgentQueue` stack."""
+
+    @property
+    def table(self) -> str:
+        """The name of the agents' table."""
+        return self.outputs["AgentTableName"]
+
+    def command(self, command: str, **fields: Any) -> Any:
+        """Give agent-desk a command; fields that are None are left out."""
+        given = {name: value for name, value in fields.items() if value is not None}
+        return self.invoke("agent-desk", {"command": command, **given})
+
+    def queues(self) -> dict[str, Counters]:
+        """Depth and version of every queue, by its name (`Q#Spanish#M`)."""
+        return {
+            queue["queue"]: Counters(queue["depth"], queue["version"])
+            for queue in self.command("queues")["queues"]
+        }
+
+    def waiting(self) -> dict[str, int]:
+        """How many calls wait, by their canonical criteria (`Spanish#M`)."""
+        return {kind["criteria"]: kind["depth"] for kind in self.command("queues")["waiting"]}
+
+    def agents(self) -> dict[str, dict[str, Any]]:
+        """Every agent, by id."""
+        found: dict[str, dict[str, Any]] = {}
+        after: str | None = None
+        while True:
+            page = self.command("agents", after=after)
+            found.update({agent["agentId"]: agent for agent in page["agents"]})
+            after = page.get("next")
+            if after is None:
+                return found
+
+    def members(self, queue: str) -> list[str]:
+        """The ids of the agents in a queue, whose turn is first first, by the table itself."""
+        pages = self.client("dynamodb").get_paginator("query").paginate(
+            TableName=self.table,
+            KeyConditionExpression="#pk = :queue",
+            ExpressionAttributeNames={"#pk": AGENT_PK},
+            ExpressionAttributeValues={":queue": {"S": queue}},
+            ConsistentRead=True,
+        )
+        return [item[AGENT_SK]["S"].split("#", 1)[1] for page in pages for item in page["Items"]]
+
+    def send_call(self, call_id: str, criteria: dict[str, str]) -> None:
+        """Send a call through the intake queue, in the group of its criteria."""
+        self.send_calls([intake_message(call_id, criteria)])
+
+    def send_calls(self, messages: Iterable[dict[str, str]]) -> None:
+        """Send messages through the intake queue at once, in this order; at most ten."""
+        entries = [{"Id": str(n), **message} for n, message in enumerate(messages)]
+        answer = self.client("sqs").send_message_batch(
+            QueueUrl=self.outputs["CallQueueUrl"], Entries=entries
+        )
+        if answer.get("Failed"):
+            raise RuntimeError(f"SQS refused: {answer['Failed']}")
+
+
+def canonical(criteria: dict[str, str]) -> str:
+    """The canonical form of criteria: the values in the order of the dimensions, `*` for any."""
+    return "#".join(criteria.get(dimension, ANY) for dimension in DIMENSIONS)
+
+
+def intake_message(
+    call_id: str, criteria: dict[str, str], *, group: str | None = None, body: str | None = None
+) -> dict[str, str]:
+    """A call as a message of the intake queue; `group` and `body` other than they should be."""
+    return {
+        "MessageBody": json.dumps({"callId": call_id, "criteria": criteria}) if body is None else body,
+        "MessageGroupId": canonical(criteria) if group is None else group,
+        "MessageDeduplicationId": call_id,
+    }
+
+
+def queues_of(agent: dict[str, Any]) -> list[str]:
+    """The queues that an agent waits in when queued: one for each value of the first dimension."""
+    values = [_values(agent["attributes"][dimension]) for dimension in DIMENSIONS]
+    return ["#".join(("Q", *combination)) for combination in product(*values)]
+
+
+def fits(agent: dict[str, Any], criteria: dict[str, str]) -> bool:
+    """Whether an agent has what criteria ask for."""
+    return all(value in _values(agent["attributes"][name]) for name, value in criteria.items())
+
+
+def by_turn(agents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Agents in the order of their turns: who has been available longest comes first."""
+    return sorted(agents, key=lambda agent: (agent["availableSince"], agent["agentId"]))
+
+
+def fresh(prefix: str) -> str:
+    """A value, or an id, that nothing else in the queue has."""
+    return f"{prefix}-{uuid.uuid4().hex[:12]}"
+
+
+def _values(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value]

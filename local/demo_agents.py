@@ -1,0 +1,260 @@
+"""The demonstration: calls meet the agent who has waited longest and fits.
+
+It walks through what the published sample shows: a pool of five made-up agents, six queues at
+depth 0, everybody queued, a Spanish-speaking man asked for. Each step is compared with what is
+promised; the first that differs ends the demonstration.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from local import agents, deployment, emulator
+from local.agents import Counters, DeployedAgents, by_turn, canonical, fits, fresh, queues_of
+from local.assembly import Assembly
+from local.mailbox import Mailbox, subscription
+from local.paths import STATE
+from local.waiting import wait_until
+
+POOL = 5
+QUEUES = 6
+#: What the first call asks for.
+CRITERIA = {"language": "Spanish", "gender": "M"}
+#: How long a call may take through the intake queue, and an assignment to a subscriber.
+ARRIVAL_SECONDS = 30
+
+Agent = dict[str, Any]
+
+
+class NotAsPromised(RuntimeError):
+    """A step had another outcome than the one promised."""
+
+
+def run(assembly: Assembly, console: Console) -> int:
+    """Start, deploy, walk through and judge; stops what it started in every case.
+
+    Returns 0 once everything was as promised; raises `NotAsPromised` otherwise.
+    """
+    directory = STATE / "demo-agents"
+    directory.mkdir(parents=True, exist_ok=True)
+    console.print("[bold]Starting the local AWS[/bold]")
+    local_aws = emulator.start(directory)
+    try:
+        console.print(f"  ministack at {local_aws.endpoint}")
+        queue = deployment.deploy_agents(
+            local_aws, assembly, lambda step: console.print(f"  {step}")
+        )
+        with subscription(queue, queue.outputs["AssignmentTopicArn"]) as assignments:
+            Walk(queue, console, assignments).go()
+    finally:
+        local_aws.stop()
+        console.print(f"Stopped the local AWS; its log: {directory.relative_to(STATE.parent)}")
+    console.print(
+        "[bold green]Every call met the agent who had waited longest, once.[/bold green]"
+    )
+    return 0
+
+
+class Walk:
+    """The steps, on an empty queue."""
+
+    def __init__(self, queue: DeployedAgents, console: Console, assignments: Mailbox) -> None:
+        self._queue = queue
+        self._console = console
+        self._assignments = assignments
+
+    def go(self) -> None:
+        """Take every step; raises `NotAsPromised` at the first that is not as promised."""
+        self._make_up_agents()
+        self._queue_everybody()
+        first = self._ask()
+        self._ask_again(first)
+        second = self._call_through_the_intake_queue()
+        self._published([first, second])
+        self._finish(first)
+
+    def _make_up_agents(self) -> None:
+        self._heading(f"Making up {POOL} agents")
+        self._queue.command("seed", count=POOL)
+        pool = by_turn(self._queue.agents().values())
+        self._console.print(agent_table(pool))
+        expect(len(pool) == POOL, f"{len(pool)} agents were made up, not {POOL}")
+        idle = [agent["name"] for agent in pool if agent["status"] != "available"]
+        expect(not idle, f"not available: {', '.join(idle)}")
+        counters = self._queue.queues()
+        self._console.print(counter_table(counters))
+        expect(len(counters) == QUEUES, f"there are {len(counters)} queues, not {QUEUES}")
+        deep = [name for name, counter in counters.items() if counter.depth != 0]
+        expect(not deep, f"nobody is queued, and yet somebody waits in {', '.join(deep)}")
+
+    def _queue_everybody(self) -> None:
+        self._heading("Queueing everybody who is available")
+        before = self._queue.queues()
+        answer = self._queue.command("queue-all-available")
+        expect(answer["queued"] == POOL, f"{answer['queued']} agents were queued, not {POOL}")
+        pool = self._queue.agents()
+        after = self._queue.queues()
+        self._console.print(counter_table(before, after))
+        for name, counter in after.items():
+            due = [agent["agentId"] for agent in by_turn(pool.values()) if name in queues_of(agent)]
+            expect(
+                counter.depth == len(due),
+                f"{name} has depth {counter.depth}, and {len(due)} agents belong there",
+            )
+            there = self._queue.members(name)
+            expect(there == due, f"{name} has {there}, and the order of availability is {due}")
+
+    def _ask(self) -> dict[str, Any]:
+        """Ask for a Spanish-speaking man; the assignment."""
+        self._heading(f"A call asks for Q#{canonical(CRITERIA)}")
+        wanted = self._next_for(CRITERIA)
+        before = self._queue.queues()
+        answer = self._queue.command("match", callId=fresh("demo"), criteria=CRITERIA)
+        assignment = self._assigned(answer, wanted)
+        self._left_every_queue(wanted, before)
+        return assignment
+
+    def _ask_again(self, first: dict[str, Any]) -> None:
+        self._heading("The same call asks again")
+        before = self._queue.queues()
+        again = self._queue.command("match", callId=first["callId"], criteria=CRITERIA)
+        expect(
+            again["status"] == "assigned" and again["assignment"] == first,
+            f"the first answer was {first}, the second {again}",
+        )
+        expect(self._queue.queues() == before, "the second ask changed a queue")
+        self._console.print(f"  the same answer: {first['agentName']}; no queue has changed")
+
+    def _call_through_the_intake_queue(self) -> dict[str, Any]:
+        """Send a call for the deepest queue through SQS; its assignment."""
+        before = self._queue.queues()
+        name = max(before, key=lambda queue: before[queue].depth)
+        expect(before[name].depth > 0, "nobody is left to be called")
+        criteria = dict(zip(agents.DIMENSIONS, name.split("#")[1:]))
+        call_id = fresh("demo")
+        self._heading(f"A call asks for {name} through the SQS FIFO queue")
+        wanted = self._next_for(criteria)
+        self._queue.send_call(call_id, criteria)
+        wait_until(
+            lambda: self._queue.command("call", callId=call_id)["status"] == "assigned",
+            ARRIVAL_SECONDS,
+            f"the assignment of call {call_id}, sent through the intake queue",
+        )
+        assignment = self._assigned(self._queue.command("call", callId=call_id), wanted)
+        self._left_every_queue(wanted, before)
+        return assignment
+
+    def _published(self, expected: list[dict[str, Any]]) -> None:
+        self._heading("The assignments at a subscriber of the topic")
+        for assignment in expected:
+            call_id = assignment["callId"]
+            first, *_ = self._assignments.wait_for(
+                lambda message: message.attributes.get("callId") == call_id,
+                ARRIVAL_SECONDS,
+                f"the assignment of call {call_id} at a subscriber of the topic",
+            )
+            expect(
+                first.json() == assignment,
+                f"{assignment} was assigned, and {first.json()} was published",
+            )
+            self._console.print(f"  {call_id}: {assignment['agentName']}")
+
+    def _finish(self, assignment: dict[str, Any]) -> None:
+        self._heading("The first call ends")
+        answer = self._queue.command(
+            "finish",
+            agentId=assignment["agentId"],
+            callId=assignment["callId"],
+            ticket=assignment["ticket"],
+        )
+        status = answer["agent"]["status"]
+        expect(answer["changed"] and status == "available", f"finish answered {answer}")
+        self._console.print(f"  {assignment['agentName']} is {status} again")
+
+    def _next_for(self, criteria: dict[str, str]) -> Agent:
+        """The queued agent who has waited longest among those who fit."""
+        waiting = [
+            agent
+            for agent in by_turn(self._queue.agents().values())
+            if agent["status"] == "queued" and fits(agent, criteria)
+        ]
+        expect(bool(waiting), f"nobody who fits {canonical(criteria)} is queued")
+        self._console.print(f"  who fit, longest first: {', '.join(a['name'] for a in waiting)}")
+        return waiting[0]
+
+    def _assigned(self, answer: dict[str, Any], wanted: Agent) -> dict[str, Any]:
+        expect(answer["status"] == "assigned", f"nobody was assigned: {answer}")
+        assignment = answer["assignment"]
+        self._console.print(
+            f"  assigned: {assignment['agentName']} to call {assignment['callId']},"
+            f" ticket {assignment['ticket']}"
+        )
+        expect(
+            assignment["agentId"] == wanted["agentId"],
+            f"{wanted['name']} had waited longest, and {assignment['agentName']} was assigned",
+        )
+        return assignment
+
+    def _left_every_queue(self, agent: Agent, before: dict[str, Counters]) -> None:
+        after = self._queue.queues()
+        own = queues_of(agent)
+        self._console.print(counter_table(before, after))
+        for name, counter in before.items():
+            left = 1 if name in own else 0
+            expected = Counters(counter.depth - left, counter.version + left)
+            expect(after[name] == expected, f"{name} is {after[name]}, and should be {expected}")
+            still = agent["agentId"] in self._queue.members(name)
+            expect(not still, f"{agent['name']} is in a call and still in {name}")
+        status = self._queue.agents()[agent["agentId"]]["status"]
+        expect(status == "attendingCall", f"{agent['name']} is {status}, not attendingCall")
+        self._console.print(f"  {agent['name']} is {status} and has left {', '.join(own)}")
+
+    def _heading(self, text: str) -> None:
+        self._console.print(f"[bold]{text}[/bold]")
+
+
+def expect(holds: bool, otherwise: str) -> None:
+    """Raise `NotAsPromised` with what is the case `otherwise`."""
+    if not holds:
+        raise NotAsPromised(f"not as promised: {otherwise}")
+
+
+def agent_table(pool: list[Agent]) -> Table:
+    """One row an agent."""
+    table = Table(title="Agents, by how long they have been available")
+    for heading in ("id", "name", *agents.DIMENSIONS, "status", "available since"):
+        table.add_column(heading)
+    for agent in pool:
+        attributes = agent["attributes"]
+        table.add_row(
+            agent["agentId"],
+            agent["name"],
+            ", ".join(attributes["language"]),
+            attributes["gender"],
+            agent["status"],
+            agent["availableSince"],
+        )
+    return table
+
+
+def counter_table(
+    before: dict[str, Counters], after: dict[str, Counters] | None = None
+) -> Table:
+    """One row a queue: its depth and version, and what became of them."""
+    table = Table(title="Queues" if after is None else "Queues, before → after")
+    table.add_column("queue")
+    table.add_column("depth", justify="right")
+    table.add_column("version", justify="right")
+    for name, counter in sorted(before.items()):
+        then = counter if after is None else after.get(name, counter)
+        table.add_row(
+            name, _change(counter.depth, then.depth), _change(counter.version, then.version)
+        )
+    return table
+
+
+def _change(before: int, after: int) -> str:
+    return str(before) if before == after else f"{before} → {after}"

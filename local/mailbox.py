@@ -1,0 +1,102 @@
+"""What arrives in an SQS queue, read as it comes and kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from local.stack import DeployedStack
+from local.waiting import wait_until
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message: its text, its message attributes, and its group in a FIFO queue."""
+
+    body: str
+    attributes: dict[str, str]
+    group: str | None
+
+    def json(self) -> Any:
+        """The text as JSON."""
+        return json.loads(self.body)
+
+
+class Mailbox:
+    """Reads a queue to its end whenever it is asked, and keeps every message."""
+
+    def __init__(self, sqs: Any, url: str) -> None:
+        self._sqs = sqs
+        self._url = url
+        self._messages: list[Message] = []
+
+    def messages(self) -> list[Message]:
+        """Everything that has arrived, in the order of arrival; it is deleted from the queue."""
+        while received := self._receive():
+            self._messages += received
+        return list(self._messages)
+
+    def wait_for(
+        self, wanted: Callable[[Message], bool], seconds: float, what: str
+    ) -> list[Message]:
+        """Wait for a message that is `wanted`; all that are, the first to arrive first."""
+        wait_until(lambda: any(map(wanted, self.messages())), seconds, what)
+        return [message for message in self._messages if wanted(message)]
+
+    def _receive(self) -> list[Message]:
+        answer = self._sqs.receive_message(
+            QueueUrl=self._url,
+            MaxNumberOfMessages=10,
+            MessageAttributeNames=["All"],
+            AttributeNames=["All"],
+        )
+        received = answer.get("Messages", [])
+        for message in received:
+            self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=message["ReceiptHandle"])
+        return [
+            Message(
+                message["Body"],
+                {
+                    name: attribute["StringValue"]
+                    for name, attribute in message.get("MessageAttributes", {}).items()
+                },
+                message.get("Attributes", {}).get("MessageGroupId"),
+            )
+            for message in received
+        ]
+
+
+@contextmanager
+def subscription(stack: DeployedStack, topic_arn: str) -> Iterator[Mailbox]:
+    """What a topic publishes, in a queue that exists as long as the block; texts as published."""
+    sqs, sns = stack.client("sqs"), stack.client("sns")
+    url = sqs.create_queue(QueueName=f"subscriber-of-{stack.stack}")["QueueUrl"]
+    try:
+        arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"][
+            "QueueArn"
+        ]
+        allowed = {
+            "Effect": "Allow",
+            "Principal": {"Service": "sns.amazonaws.com"},
+            "Action": "sqs:SendMessage",
+            "Resource": arn,
+            "Condition": {"ArnEquals": {"aws:SourceArn": topic_arn}},
+        }
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
+        sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": policy})
+        subscribed = sns.subscribe(
+            TopicArn=topic_arn,
+            Protocol="sqs",
+            Endpoint=arn,
+            Attributes={"RawMessageDelivery": "true"},
+            ReturnSubscriptionArn=True,
+        )["SubscriptionArn"]
+        try:
+            yield Mailbox(sqs, url)
+        finally:
+            sns.unsubscribe(SubscriptionArn=subscribed)
+    finally:
+        sqs.delete_queue(QueueUrl=url)

@@ -1,0 +1,112 @@
+"""Agents and calls that a test has to itself, by a language and a gender of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from local.agents import DeployedAgents, canonical, fresh
+from local.waiting import wait_until
+
+
+@dataclass
+class Crew:
+    """Agents who speak a language that nobody else in the queue speaks."""
+
+    queue: DeployedAgents
+    language: str = field(default_factory=lambda: fresh("lang"))
+    gender: str = "M"
+
+    @property
+    def criteria(self) -> dict[str, str]:
+        """What calls for this crew ask for."""
+        return {"language": self.language, "gender": self.gender}
+
+    @property
+    def queue_name(self) -> str:
+        """The queue in which this crew waits."""
+        return f"Q#{canonical(self.criteria)}"
+
+    def register(self, name: str, *, gender: str | None = None, **more: list[str]) -> str:
+        """Register an agent, who is offline; the id."""
+        agent_id = fresh(name.lower())
+        languages = [self.language, *more.get("languages", [])]
+        answer = self.queue.command(
+            "register",
+            agentId=agent_id,
+            name=name,
+            attributes={"language": languages, "gender": gender or self.gender},
+        )
+        assert answer["changed"] and answer["agent"]["status"] == "offline", answer
+        return agent_id
+
+    def queued(self, *names: str, **how: Any) -> list[str]:
+        """Register agents and queue them, one after the other; their ids in this order."""
+        ids = []
+        for name in names:
+            agent_id = self.register(name, **how)
+            self.enqueue(agent_id)
+            ids.append(agent_id)
+        return ids
+
+    def enqueue(self, agent_id: str) -> dict[str, Any]:
+        """Make an agent available, then queued; the answer to the latter."""
+        available = self.queue.command("available", agentId=agent_id)
+        assert available["changed"], available
+        answer: dict[str, Any] = self.queue.command("enqueue", agentId=agent_id)
+        assert answer["changed"], answer
+        return answer
+
+    def match(self, call_id: str | None = None, **criteria: str | None) -> dict[str, Any]:
+        """A call for this crew at the desk; a dimension that is None is left out."""
+        wanted = self.criteria | criteria
+        answer: dict[str, Any] = self.queue.command(
+            "match",
+            callId=call_id or fresh("call"),
+            criteria={name: value for name, value in wanted.items() if value is not None},
+        )
+        return answer
+
+    def assigned(self, **criteria: str | None) -> dict[str, Any]:
+        """The assignment of a call for this crew, which must find an agent at once."""
+        answer = self.match(**criteria)
+        assert answer["status"] == "assigned", answer
+        return answer["assignment"]
+
+    def send(self, call_id: str) -> None:
+        """A call for this crew through the intake queue."""
+        self.queue.send_call(call_id, self.criteria)
+
+    def depth(self) -> int:
+        """How many of this crew wait."""
+        return self.queue.queues()[self.queue_name].depth
+
+
+def status(queue: DeployedAgents, agent_id: str) -> str:
+    """What an agent does."""
+    return queue.agents()[agent_id]["status"]
+
+
+def wait_for_call(queue: DeployedAgents, call_id: str, wanted: str, seconds: float = 30) -> Any:
+    """Wait until a call's status is `wanted`; the answer that says so."""
+
+    def there() -> bool:
+        return queue.command("call", callId=call_id)["status"] == wanted
+
+    try:
+        wait_until(there, seconds, f"call {call_id} {wanted}")
+    except TimeoutError as error:
+        raise AssertionError(f"{error}; it is {queue.command('call', callId=call_id)}") from error
+    return queue.command("call", callId=call_id)
+
+
+@contextmanager
+def environment(queue: DeployedAgents, binary: str, **changes: str) -> Iterator[None]:
+    """A function with other variables, for as long as the block runs."""
+    before = queue.set_environment(binary, changes)
+    try:
+        yield
+    finally:
+        queue.replace_environment(binary, before)

@@ -1,0 +1,157 @@
+"""Agents at the desk: who is assigned, how queues are left, how a call ends."""
+
+from __future__ import annotations
+
+import time
+
+from crew import Crew, environment, status
+
+from local.agents import Counters, DeployedAgents, by_turn, fits, fresh, queues_of
+from local.mailbox import Mailbox
+
+
+def test_the_walk_through(agents: DeployedAgents, assignments: Mailbox) -> None:
+    known = set(agents.agents())
+    agents.command("seed", count=5)
+    pool = {agent_id: a for agent_id, a in agents.agents().items() if agent_id not in known}
+    assert len(pool) == 5 and {agent["status"] for agent in pool.values()} == {"available"}
+    names = {name for agent in pool.values() for name in queues_of(agent)}
+    before = agents.queues()
+    assert names <= before.keys() and all(before[name].depth == 0 for name in names)
+
+    answer = agents.command("queue-all-available")
+    assert answer["queued"] >= 5 and answer["assignments"] == []
+    queued = agents.queues()
+    for name in names:
+        due = [a["agentId"] for a in by_turn(pool.values()) if name in queues_of(a)]
+        assert agents.members(name) == due
+        assert queued[name] == Counters(len(due), before[name].version + len(due))
+
+    criteria = {"language": "Spanish", "gender": "M"}
+    longest = next(agent for agent in by_turn(pool.values()) if fits(agent, criteria))
+    call_id = fresh("call")
+    first = agents.command("match", callId=call_id, criteria=criteria)
+    assert first["status"] == "assigned"
+    assert first["assignment"]["agentId"] == longest["agentId"]
+    assert first["assignment"]["agentName"] == longest["name"]
+    assert first["assignment"]["criteria"] == "Spanish#M"
+    after = agents.queues()
+    for name in names:
+        left = 1 if name in queues_of(longest) else 0
+        assert after[name] == Counters(queued[name].depth - left, queued[name].version + left)
+        assert longest["agentId"] not in agents.members(name)
+    assert status(agents, longest["agentId"]) == "attendingCall"
+
+    assert agents.command("match", callId=call_id, criteria=criteria) == first
+    assert agents.queues() == after
+    published = assignments.wait_for(
+        lambda message: message.attributes.get("callId") == call_id, 20, "the assignment"
+    )
+    assert [message.json() for message in published] == [first["assignment"]]
+
+
+def test_who_waits_longest_is_assigned_whoever_was_registered_first(agents: DeployedAgents) -> None:
+    crew = Crew(agents)
+    late, early = crew.register("Late"), crew.register("Early")
+    crew.enqueue(early)
+    crew.enqueue(late)
+    assert [crew.assigned()["agentId"] for _ in range(2)] == [early, late]
+    assert crew.match()["status"] == "waiting"
+
+
+def test_an_agent_is_queued_once_and_leaves_every_queue_at_once(agents: DeployedAgents) -> None:
+    crew = Crew(agents)
+    other = fresh("lang")
+    (agent,) = crew.queued("Ana", languages=[other])
+    again = agents.command("enqueue", agentId=agent)
+    assert again["changed"] is False and again["refused"]
+    queues = agents.queues()
+    assert queues[crew.queue_name].depth == queues[f"Q#{other}#M"].depth == 1
+
+    left = agents.command("leave", agentId=agent, to="available")
+    assert left["changed"] and left["agent"]["status"] == "available"
+    queues = agents.queues()
+    assert queues[crew.queue_name].depth == queues[f"Q#{other}#M"].depth == 0
+    assert crew.match()["status"] == "waiting", "available alone never matches"
+
+
+def test_any_gender_takes_the_longest_waiting_of_both(agents: DeployedAgents) -> None:
+    crew = Crew(agents)
+    women = crew.queued("Eva", gender="F")
+    men = crew.queued("Max", "Tom")
+    answers = [crew.assigned(gender=None) for _ in range(3)]
+    assert [answer["agentId"] for answer in answers] == [*women, *men]
+    assert {answer["criteria"] for answer in answers} == {f"{crew.language}#*"}
+
+
+def test_any_language_takes_the_longest_waiting_of_all(agents: DeployedAgents) -> None:
+    gender = fresh("g")
+    first, second = Crew(agents, gender=gender), Crew(agents, gender=gender)
+    order = [*first.queued("Kim"), *second.queued("Lee"), *first.queued("Sam")]
+    answers = [first.assigned(language=None) for _ in range(3)]
+    assert [answer["agentId"] for answer in answers] == order
+    assert {answer["criteria"] for answer in answers} == {f"*#{gender}"}
+
+
+def test_only_its_own_ticket_ends_a_call(agents: DeployedAgents) -> None:
+    crew = Crew(agents)
+    (agent,) = crew.queued("Ida")
+    assignment = crew.assigned()
+    wrong = agents.command(
+        "finish", agentId=agent, callId=assignment["callId"], ticket=fresh("ticket")
+    )
+    assert wrong["changed"] is False and "ticket" in wrong["refused"]
+    assert status(agents, agent) == "attendingCall"
+    other_call = agents.command(
+        "finish", agentId=agent, callId=fresh("call"), ticket=assignment["ticket"]
+    )
+    assert other_call["changed"] is False and "call" in other_call["refused"]
+
+    ended = agents.command(
+        "finish", agentId=agent, callId=assignment["callId"], ticket=assignment["ticket"]
+    )
+    assert ended["changed"] and ended["agent"]["status"] == "available"
+    assert crew.depth() == 0, "available, not queued"
+
+
+def test_a_late_finish_never_ends_the_next_call(agents: DeployedAgents) -> None:
+    crew = Crew(agents)
+    (agent,) = crew.queued("Ugo")
+    first = crew.assigned()
+    end = {"agentId": agent, "callId": first["callId"], "ticket": first["ticket"]}
+    assert agents.command("finish", **end)["changed"]
+    assert agents.command("enqueue", agentId=agent)["changed"]
+    second = crew.assigned()
+    assert second["agentId"] == agent and second["ticket"] != first["ticket"]
+    assert agents.command("finish", **end)["changed"] is False
+    assert agents.agents()[agent]["callId"] == second["callId"]
+
+
+def test_a_cancelled_call_gets_nobody(agents: DeployedAgents) -> None:
+    crew = Crew(agents)
+    call_id = fresh("call")
+    assert crew.match(call_id)["status"] == "waiting"
+    assert agents.waiting()[f"{crew.language}#M"] == 1
+    assert agents.command("cancel-call", callId=call_id)["status"] == "cancelled"
+    assert agents.waiting().get(f"{crew.language}#M", 0) == 0
+    (agent,) = crew.queued("Pia")
+    assert status(agents, agent) == "queued"
+    assert agents.command("call", callId=call_id)["status"] == "cancelled"
+    assert agents.command("call", callId=fresh("call"))["status"] == "unknown"
+
+
+def test_an_agent_whose_lease_ends_is_available_again_and_not_queued(agents: DeployedAgents) -> None:
+    crew = Crew(agents)
+    (agent,) = crew.queued("Noa")
+    with environment(agents, "agent-desk", CALL_LEASE_SECONDS="1"):
+        assignment = crew.assigned()
+    assert assignment["leaseUntil"]
+    assert agents.agents()[agent]["leaseUntil"] == assignment["leaseUntil"]
+    time.sleep(1.2)
+    agents.invoke("sweep-agents", {})
+    assert status(agents, agent) == "available"
+    assert crew.depth() == 0
+    late = agents.command(
+        "finish", agentId=agent, callId=assignment["callId"], ticket=assignment["ticket"]
+    )
+    assert late["changed"] is False and late["refused"]

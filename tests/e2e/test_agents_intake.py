@@ -1,0 +1,150 @@
+"""Calls through the SQS FIFO queue, and the dead-letter queue for those that were given up."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+from crew import Crew, environment, status, wait_for_call
+
+from local.agents import DeployedAgents, canonical, fresh, intake_message
+from local.mailbox import Mailbox, Message
+
+
+def test_a_waiting_call_gets_the_next_agent_who_is_queued(
+    agents: DeployedAgents, assignments: Mailbox
+) -> None:
+    crew = Crew(agents)
+    call_id = fresh("call")
+    crew.send(call_id)
+    wait_for_call(agents, call_id, "waiting")
+    agent = crew.register("Mia")
+    answer = crew.enqueue(agent)
+    assert answer["assignment"]["callId"] == call_id
+    assert answer["assignment"]["agentId"] == agent
+    call = wait_for_call(agents, call_id, "assigned")
+    assert call["assignment"] == answer["assignment"]
+    published = assignments.wait_for(
+        lambda message: message.attributes.get("callId") == call_id, 20, "the assignment"
+    )
+    assert published[0].json() == answer["assignment"]
+
+
+def test_calls_of_a_group_get_agents_in_the_order_of_both(agents: DeployedAgents) -> None:
+    crew = Crew(agents)
+    queued = crew.queued("One", "Two", "Three")
+    calls = [fresh("call") for _ in queued]
+    agents.send_calls(intake_message(call, crew.criteria) for call in calls)
+    answers = [wait_for_call(agents, call, "assigned") for call in calls]
+    assert [answer["assignment"]["agentId"] for answer in answers] == queued
+
+
+def test_calls_wait_in_the_order_they_came(agents: DeployedAgents) -> None:
+    crew = Crew(agents)
+    calls = [fresh("call") for _ in range(3)]
+    agents.send_calls(intake_message(call, crew.criteria) for call in calls)
+    for call in calls:
+        wait_for_call(agents, call, "waiting")
+    served = [crew.enqueue(crew.register(name))["assignment"]["callId"] for name in "ABC"]
+    assert served == calls
+
+
+def test_a_redelivered_call_gets_its_first_answer(agents: DeployedAgents) -> None:
+    crew = Crew(agents)
+    first, second = crew.queued("Bea", "Zoe")
+    call_id = fresh("call")
+    crew.send(call_id)
+    answer = wait_for_call(agents, call_id, "assigned")
+    assert answer["assignment"]["agentId"] == first
+    redelivered = {"Records": [sqs_record(call_id, crew.criteria)]}
+    assert agents.invoke("match-calls", redelivered) == {"batchItemFailures": []}
+    assert wait_for_call(agents, call_id, "assigned") == answer
+    assert status(agents, second) == "queued"
+
+
+def test_wrong_messages_are_set_aside_with_a_reason_while_their_neighbours_are_served(
+    agents: DeployedAgents, dead_calls: Mailbox
+) -> None:
+    crew, other = Crew(agents), Crew(agents)
+    (agent,), (other_agent,) = crew.queued("Ada"), other.queued("Bo")
+    calls = [fresh("call") for _ in range(4)]
+    agents.send_calls(
+        [
+            intake_message(calls[0], crew.criteria),
+            intake_message(calls[1], crew.criteria, body="{not JSON"),
+            intake_message(calls[2], crew.criteria, group=canonical(other.criteria)),
+            intake_message(calls[3], other.criteria),
+        ]
+    )
+    assert wait_for_call(agents, calls[0], "assigned")["assignment"]["agentId"] == agent
+    assert wait_for_call(agents, calls[3], "assigned")["assignment"]["agentId"] == other_agent
+
+    broken = dead_calls.wait_for(lambda m: m.body == "{not JSON", 20, "the message that is no JSON")
+    assert len(broken) == 1 and "JSON" in broken[0].attributes["reason"]
+    misplaced = dead_calls.wait_for(about(calls[2]), 20, "the message in a wrong group")
+    assert len(misplaced) == 1
+    # The reason names the group it should have been in.
+    assert canonical(crew.criteria) in misplaced[0].attributes["reason"]
+    assert agents.command("call", callId=calls[2])["status"] == "unknown"
+
+
+def test_a_value_that_is_not_allowed_is_set_aside(
+    agents: DeployedAgents, dead_calls: Mailbox
+) -> None:
+    call_id = fresh("call")
+    agents.send_call(call_id, {"language": "Span ish", "gender": "M"})
+    (refused,) = dead_calls.wait_for(about(call_id), 20, "the call with a value not allowed")
+    assert "language" in refused.attributes["reason"]
+
+
+def test_a_call_that_waits_too_long_is_given_up_and_said_so(
+    agents: DeployedAgents, dead_calls: Mailbox
+) -> None:
+    crew = Crew(agents)
+    call_id = fresh("call")
+    crew.send(call_id)
+    wait_for_call(agents, call_id, "waiting")
+    time.sleep(1.2)
+    with environment(agents, "sweep-agents", MAX_WAIT_SECONDS="1"):
+        agents.invoke("sweep-agents", {})
+    assert agents.command("call", callId=call_id)["status"] == "expired"
+    (given_up,) = dead_calls.wait_for(about(call_id), 20, "the call that waited too long")
+    assert given_up.attributes["reason"]
+    assert given_up.json()["criteria"] in (crew.criteria, canonical(crew.criteria))
+    assert agents.waiting().get(canonical(crew.criteria), 0) == 0
+    (agent,) = crew.queued("Fay")
+    assert status(agents, agent) == "queued"
+
+
+def about(call_id: str) -> Any:
+    """Whether a message is about a call."""
+
+    def is_about(message: Message) -> bool:
+        return f'"{call_id}"' in message.body
+
+    return is_about
+
+
+def sqs_record(call_id: str, criteria: dict[str, str]) -> dict[str, Any]:
+    """A call as Lambda hands it over, from a FIFO queue, for the second time."""
+    message = intake_message(call_id, criteria)
+    return {
+        "messageId": str(uuid.uuid4()),
+        "receiptHandle": "again",
+        "body": message["MessageBody"],
+        "attributes": {
+            "ApproximateReceiveCount": "2",
+            "SentTimestamp": str(int(time.time() * 1000)),
+            "SequenceNumber": "18849496460467696128",
+            "MessageGroupId": message["MessageGroupId"],
+            "SenderId": "AIDAEXAMPLE",
+            "MessageDeduplicationId": message["MessageDeduplicationId"],
+            "ApproximateFirstReceiveTimestamp": str(int(time.time() * 1000)),
+        },
+        "messageAttributes": {},
+        "md5OfBody": "",
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:calls.fifo",
+        "awsRegion": "us-east-1",
+    }
