@@ -72,7 +72,9 @@ def test_an_agent_is_queued_once_and_leaves_every_queue_at_once(agents: Deployed
     assert left["changed"] and left["agent"]["status"] == "available"
     queues = agents.queues()
     assert queues[crew.queue_name].depth == queues[f"Q#{other}#M"].depth == 0
-    assert crew.match()["status"] == "waiting", "available alone never matches"
+    call_id = fresh("call")
+    assert crew.match(call_id)["status"] == "waiting", "available alone never matches"
+    agents.command("cancel-call", callId=call_id)
 
 
 def test_any_gender_takes_the_longest_waiting_of_both(agents: DeployedAgents) -> None:

@@ -1,0 +1,61 @@
+"""The client's own idea of whose turn it is, which the demonstration compares with the queue's."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from local.agents import by_turn, canonical, fits, intake_message, queues_of
+from local.demo_agents import NotAsPromised, expect
+
+
+def agent(agent_id: str, since: str, languages: list[str], gender: str) -> dict:
+    return {
+        "agentId": agent_id,
+        "availableSince": since,
+        "attributes": {"language": languages, "gender": gender},
+    }
+
+
+ANA = agent("ana", "2026-01-01T00:00:00.000002Z", ["Spanish", "English"], "F")
+BEN = agent("ben", "2026-01-01T00:00:00.000001Z", ["Spanish"], "M")
+CAI = agent("cai", "2026-01-01T00:00:00.000001Z", ["French"], "M")
+
+
+@pytest.mark.parametrize(
+    ("criteria", "form"),
+    [
+        ({"gender": "M", "language": "Spanish"}, "Spanish#M"),
+        ({"language": "Spanish"}, "Spanish#*"),
+        ({"gender": "M"}, "*#M"),
+        ({}, "*#*"),
+    ],
+)
+def test_criteria_have_one_form_whatever_their_order(criteria: dict[str, str], form: str) -> None:
+    assert canonical(criteria) == form
+    message = intake_message("c1", criteria)
+    assert message["MessageGroupId"] == form
+    assert message["MessageDeduplicationId"] == "c1"
+    assert json.loads(message["MessageBody"]) == {"callId": "c1", "criteria": criteria}
+
+
+def test_an_agent_waits_in_a_queue_for_each_language() -> None:
+    assert queues_of(ANA) == ["Q#Spanish#F", "Q#English#F"]
+    assert queues_of(CAI) == ["Q#French#M"]
+
+
+def test_who_has_been_available_longest_comes_first_and_ids_decide_between_equals() -> None:
+    assert by_turn([ANA, CAI, BEN]) == [BEN, CAI, ANA]
+
+
+def test_an_agent_fits_who_has_all_that_is_asked_for() -> None:
+    assert fits(ANA, {"language": "English"}) and fits(ANA, {"gender": "F"}) and fits(ANA, {})
+    assert not fits(ANA, {"language": "English", "gender": "M"})
+    assert not fits(BEN, {"language": "English"})
+
+
+def test_a_step_that_is_not_as_promised_ends_the_demonstration() -> None:
+    expect(True, "nothing")
+    with pytest.raises(NotAsPromised, match="^not as promised: Ben waits$"):
+        expect(False, "Ben waits")
