@@ -2,6 +2,8 @@
 //! canonical criteria, so that calls for the same come in their order and others beside them,
 //! and its deduplication id the call's.
 
+mod batch;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -11,6 +13,8 @@ use crate::call::Call;
 use crate::dimension::{AttributeError, Dimensions};
 use crate::name::{CallId, InvalidName};
 use crate::time::Micros;
+
+pub use self::batch::{BatchReport, DeadLetters, Delivery, Intake};
 
 /// A message as it was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,8 +59,8 @@ pub const CALL_STATUS: &str = "CallStatus";
 /// When a call met its agent (S).
 pub const ASSIGNED_AT: &str = "AssignedAt";
 
-/// Attributes that no dimension may have.
-pub const RESERVED: [&str; 19] = [
+/// Attributes of an agent's item that no dimension may have.
+pub const RESERVED: [&str; 11] = [
     PK,
     SK,
     AGENT_NAME,
@@ -72,12 +72,4 @@ pub const RESERVED: [&str; 19] = [
     QUEUES,
     CALL_ID,
     LEASE_UNTIL,
-    QUEUE_VERSION,
-    QUEUE_DEPTH,
-    WAITING_DEPTH,
-    CRITERIA,
-    ARRIVED_AT,
-    CALL_STATUS,
-    ASSIGNED_AT,
-    "ttl",
 ];

@@ -4,6 +4,7 @@
 //! error, each variable with its remedy. The names are held together with the template's by
 //! `tests/contract.json`.
 
+mod agents;
 mod count_shed;
 mod process_tasks;
 mod reader;
@@ -15,6 +16,7 @@ use lifo_queue::backoff::Backoff;
 use lifo_queue::create::{CreateSettings, LONGEST_TTL};
 use lifo_queue::sweep::SweepSettings;
 
+pub use self::agents::{AgentDesk, AgentQueue};
 pub use self::count_shed::CountShed;
 pub use self::process_tasks::ProcessTasks;
 pub use self::reader::{ConfigError, Problem, Reader};

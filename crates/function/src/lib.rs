@@ -9,7 +9,9 @@
 //! | [`event`] | events as they arrive |
 //! | [`diagnostics`] | errors as Lambda reports them |
 //! | [`process_tasks`] | all of `process-tasks` but the task runner |
+//! | [`agents`] | what the functions of an agents' queue share |
 
+pub mod agents;
 pub mod aws;
 pub mod config;
 pub mod diagnostics;

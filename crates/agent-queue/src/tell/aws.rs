@@ -11,6 +11,7 @@ use aws_sdk_sqs::types as sqs;
 
 use super::{TellError, Teller};
 use crate::call::{Assignment, ExpiredCall, News};
+use crate::intake::{DeadLetters, Delivery};
 
 /// The most messages of one batch.
 const MAX_BATCH: usize = 10;
@@ -33,19 +34,6 @@ pub struct AwsTeller {
     dead_letters: String,
 }
 
-/// A message that cannot be matched, for the dead-letter queue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeadLetter {
-    /// The message's body, as it came.
-    pub body: String,
-    /// Its message group.
-    pub group: String,
-    /// Its deduplication id.
-    pub deduplication: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
 impl AwsTeller {
     /// Publishes to the topic of this ARN, and sends to the queue of this URL.
     #[must_use]
@@ -61,25 +49,6 @@ impl AwsTeller {
             topic: topic.into(),
             dead_letters: dead_letters.into(),
         }
-    }
-
-    /// Puts a message that cannot be matched into the dead-letter queue.
-    ///
-    /// # Errors
-    /// [`TellError`]: it is not there; let the message come again.
-    pub async fn dead_letter(&self, letter: &DeadLetter) -> Result<(), TellError> {
-        let failed = |error: &dyn Error| failed(&letter.deduplication, error);
-        let sent = self
-            .sqs
-            .send_message()
-            .queue_url(&self.dead_letters)
-            .message_body(&letter.body)
-            .message_group_id(&letter.group)
-            .message_deduplication_id(&letter.deduplication)
-            .message_attributes(REASON, text(&letter.reason).map_err(|e| failed(&e))?)
-            .send()
-            .await;
-        sent.map(drop).map_err(|e| failed(&e))
     }
 
     async fn publish(&self, batch: &[(usize, &Assignment)]) -> Vec<(usize, Result<(), TellError>)> {
@@ -109,7 +78,10 @@ impl AwsTeller {
         answers(batch, |a| a.call_id.as_str(), &answer)
     }
 
-    async fn bury(&self, batch: &[(usize, &ExpiredCall)]) -> Vec<(usize, Result<(), TellError>)> {
+    async fn expired(
+        &self,
+        batch: &[(usize, &ExpiredCall)],
+    ) -> Vec<(usize, Result<(), TellError>)> {
         let entries = batch.iter().map(|(index, call)| {
             let body = serde_json::to_string(call).map_err(|e| e.to_string())?;
             sqs::SendMessageBatchRequestEntry::builder()
@@ -135,6 +107,27 @@ impl AwsTeller {
 }
 
 #[async_trait]
+impl DeadLetters for AwsTeller {
+    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), TellError> {
+        let failed = |error: &dyn Error| TellError {
+            call: letter.deduplication.clone(),
+            reason: causes(error),
+        };
+        let sent = self
+            .sqs
+            .send_message()
+            .queue_url(&self.dead_letters)
+            .message_body(&letter.body)
+            .message_group_id(&letter.group)
+            .message_deduplication_id(&letter.deduplication)
+            .message_attributes(REASON, text(reason).map_err(|e| failed(&e))?)
+            .send()
+            .await;
+        sent.map(drop).map_err(|e| failed(&e))
+    }
+}
+
+#[async_trait]
 impl Teller for AwsTeller {
     async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
         let (mut assigned, mut expired) = (vec![], vec![]);
@@ -149,7 +142,7 @@ impl Teller for AwsTeller {
             answers.extend(self.publish(batch).await);
         }
         for batch in expired.chunks(MAX_BATCH) {
-            answers.extend(self.bury(batch).await);
+            answers.extend(self.expired(batch).await);
         }
         answers.sort_by_key(|(index, _)| *index);
         answers.into_iter().map(|(_, answer)| answer).collect()
@@ -188,13 +181,6 @@ fn text(value: &str) -> Result<sqs::MessageAttributeValue, aws_sdk_sqs::error::B
         .data_type("String")
         .string_value(value)
         .build()
-}
-
-fn failed(call: &str, error: &dyn Error) -> TellError {
-    TellError {
-        call: call.to_owned(),
-        reason: causes(error),
-    }
 }
 
 /// An error and its causes on one line.

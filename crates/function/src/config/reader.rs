@@ -146,6 +146,22 @@ impl<'a> Reader<'a> {
         self.required(variable, parse).unwrap_or(placeholder)
     }
 
+    /// One of a few texts, each standing for a value.
+    pub fn choice<T: Copy>(
+        &mut self,
+        variable: Variable,
+        choices: &[(&str, T)],
+        placeholder: T,
+    ) -> T {
+        let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
+        let parse = |text: String| {
+            let chosen = choices.iter().find(|(name, _)| *name == text);
+            let (_, value) = chosen.ok_or_else(|| wrong(&text, &names.join(" or ")))?;
+            Ok(*value)
+        };
+        self.required(variable, parse).unwrap_or(placeholder)
+    }
+
     /// Notes a rule that holds between variables.
     pub fn check(&mut self, holds: bool, variable: Variable, fault: &str) {
         // What could not be read has been noted already.

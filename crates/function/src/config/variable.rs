@@ -47,4 +47,12 @@ variables! {
     SUCCESS_RETENTION_SECONDS: "How long a SUCCESS is kept, in seconds",
     FAILURE_RETENTION_SECONDS: "How long a FAILURE is kept, in seconds",
     SHED_QUEUE_URL: "The URL of an SQS standard queue that shed tasks go to; left out: they are counted only",
+    AGENT_TABLE_NAME: "The name of the agents' table (the stack's output AgentTableName)",
+    ASSIGNMENT_TOPIC_ARN: "The ARN of the topic that assignments go to (output AssignmentTopicArn)",
+    CALL_DEAD_LETTER_QUEUE_URL: "The URL of the SQS FIFO queue for calls that waited too long and messages that are no calls (output CallDeadLetterQueueUrl)",
+    DIMENSIONS: "What agents are chosen by, as JSON: [{\"name\", \"attribute\", \"multiValued\"}, …]",
+    QUEUE_ORDER: "Who comes first: fifo or lifo",
+    MAX_WAIT_SECONDS: "How long a call waits for an agent, in seconds",
+    CALL_LEASE_SECONDS: "How long a call may last before its agent is taken back, in seconds; left out: for ever",
+    SEED_ENABLED: "Whether agent-desk makes up agents for trying the queue out: true or false",
 }

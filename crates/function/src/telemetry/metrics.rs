@@ -23,17 +23,22 @@ pub const NAMESPACE: &str = "freshq";
 pub const DIMENSION: &str = "Queue";
 
 macro_rules! counters {
-    ($($name:ident = $text:literal: $meaning:literal,)*) => {
+    ($all:ident: $($name:ident = $text:literal: $meaning:literal,)*) => {
         $(
             #[doc = $meaning]
             pub const $name: &str = $text;
         )*
-        /// Every metric.
-        pub const NAMES: &[&str] = &[$($name),*];
+        /// Every metric of this kind of queue.
+        pub const $all: &[&str] = &[$($name),*];
     };
 }
 
+pub mod agents;
+
+use self::agents::AGENT_NAMES;
+
 counters! {
+    NAMES:
     TAKEN = "Taken": "Tasks taken.",
     SUCCEEDED = "Succeeded": "Tasks settled as SUCCESS.",
     FAILED = "Failed": "Tasks settled as FAILURE.",
@@ -76,13 +81,14 @@ impl Metrics {
             .with_dimension(DIMENSION, table.to_owned())
             .init()
             .map_err(|error| AlreadyInstalled(error.to_string()))?;
-        for name in NAMES {
+        for name in NAMES.iter().chain(AGENT_NAMES) {
             ::metrics::describe_counter!(*name, ::metrics::Unit::Count, "");
         }
         for name in [PENDING_TASKS, PENDING_TASKS_CAPPED, TAKEN_TASKS] {
             ::metrics::describe_gauge!(name, ::metrics::Unit::Count, "");
         }
         ::metrics::describe_gauge!(OLDEST_PENDING_SECONDS, ::metrics::Unit::Seconds, "");
+        agents::describe_gauges();
         Ok(Self {
             collector,
             level: super::level(),

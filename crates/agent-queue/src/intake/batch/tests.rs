@@ -1,0 +1,220 @@
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::agent::Agent;
+use crate::call::{Call, CallRecord, News, Notice};
+use crate::change::{CallLease, Change, QueueEntry};
+use crate::criteria::{Criteria, QueueName};
+use crate::name::{AgentId, CallId};
+use crate::queue::Settings;
+use crate::store::memory::MemoryStore;
+use crate::store::{
+    AgentPage, AgentStore, Committed, Order, QueueCounters, StoreError, WaitingCount,
+};
+use crate::time::TokioClock;
+
+/// Nobody listens, and every letter is kept.
+#[derive(Default)]
+struct World {
+    letters: Mutex<Vec<(String, String)>>,
+    closed: bool,
+}
+
+#[async_trait]
+impl Teller for World {
+    async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
+        news.iter().map(|_| Ok(())).collect()
+    }
+}
+
+#[async_trait]
+impl DeadLetters for World {
+    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), TellError> {
+        if self.closed {
+            return Err(TellError {
+                call: letter.id.clone(),
+                reason: "closed".to_owned(),
+            });
+        }
+        let letter = (letter.id.clone(), reason.to_owned());
+        self.letters.lock().unwrap().push(letter);
+        Ok(())
+    }
+}
+
+/// A store that refuses every change of a call whose id begins with `bad`.
+struct Partly(MemoryStore);
+
+#[async_trait]
+impl AgentStore for Partly {
+    async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
+        let bad = |step: &crate::change::Step| step.key().0.starts_with("Call#bad");
+        if change.steps.iter().any(bad) {
+            return Err(StoreError::Refused {
+                operation: "commit",
+                code: "bad".to_owned(),
+                source: "bad".into(),
+            });
+        }
+        self.0.commit(change).await
+    }
+    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
+        self.0.agent(agent).await
+    }
+    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError> {
+        self.0.agents(after, limit).await
+    }
+    async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError> {
+        self.0.queues().await
+    }
+    async fn peek(
+        &self,
+        queue: &QueueName,
+        order: Order,
+        limit: u16,
+    ) -> Result<Vec<QueueEntry>, StoreError> {
+        self.0.peek(queue, order, limit).await
+    }
+    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError> {
+        self.0.call(call).await
+    }
+    async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {
+        self.0.waiting().await
+    }
+    async fn waiting_calls(&self, of: &Criteria, limit: u16) -> Result<Vec<Call>, StoreError> {
+        self.0.waiting_calls(of, limit).await
+    }
+    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError> {
+        self.0.leases(until, limit).await
+    }
+    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError> {
+        self.0.notices(until, limit).await
+    }
+    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
+        self.0.told(notices).await
+    }
+}
+
+const NOW: Micros = Micros(1_800_000_000_000_000);
+
+fn intake(world: World) -> (Intake, Arc<AgentQueue>, Arc<World>) {
+    let store = Arc::new(Partly(MemoryStore::new()));
+    let clock = Arc::new(TokioClock::starting_at(NOW));
+    let queue = Arc::new(AgentQueue::new(store, clock, Settings::default()));
+    let world = Arc::new(world);
+    let intake = Intake::new(queue.clone(), world.clone(), world.clone());
+    (intake, queue, world)
+}
+
+fn delivery(id: &str, language: &str) -> Delivery {
+    Delivery {
+        id: format!("message-{id}"),
+        body: format!(r#"{{"criteria": {{"language": "{language}", "gender": "F"}}}}"#),
+        group: format!("{language}#F"),
+        deduplication: id.to_owned(),
+        sent: NOW,
+    }
+}
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(10)
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_failing_group_is_skipped_from_the_failure_on() {
+    let (intake, queue, _) = intake(World::default());
+    let batch = [
+        delivery("a1", "A"),
+        delivery("b1", "B"),
+        delivery("bad1", "A"),
+        delivery("a2", "A"),
+        delivery("b2", "B"),
+    ];
+    let report = intake.work(&batch, soon()).await;
+    assert_eq!(report.failed, ["message-bad1", "message-a2"]);
+    assert_eq!(report.queued, 3);
+    for (id, there) in [("a1", true), ("a2", false), ("b1", true), ("b2", true)] {
+        let call = queue.call(&CallId::new(id).unwrap()).await.unwrap();
+        assert_eq!(call.is_some(), there, "{id}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_call_goes_to_the_dead_letters_and_blocks_nobody() {
+    let (intake, _, world) = intake(World::default());
+    let mut wrong = delivery("x", "A");
+    wrong.body = "no call".to_owned();
+    let mut other_group = delivery("y", "B");
+    other_group.group = "A#F".to_owned();
+    let batch = [wrong, other_group, delivery("a1", "A")];
+    let report = intake.work(&batch, soon()).await;
+    assert_eq!(
+        (report.refused, report.queued, report.failed.len()),
+        (2, 1, 0)
+    );
+    let letters = world.letters.lock().unwrap();
+    assert_eq!(letters[0].0, "message-x");
+    assert!(letters[0].1.contains("the body must be"), "{letters:?}");
+    assert!(
+        letters[1].1.contains("should be the criteria's \"B#F\""),
+        "{letters:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_letter_that_cannot_be_kept_comes_again() {
+    let closed = World {
+        closed: true,
+        ..World::default()
+    };
+    let (intake, _, _) = intake(closed);
+    let mut wrong = delivery("x", "A");
+    wrong.body = "no call".to_owned();
+    let report = intake.work(&[wrong, delivery("a1", "A")], soon()).await;
+    assert_eq!(report.failed, ["message-x", "message-a1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_begun_after_the_deadline() {
+    let (intake, _, _) = intake(World::default());
+    let report = intake.work(&[delivery("a1", "A")], Instant::now()).await;
+    assert_eq!(report.failed, ["message-a1"]);
+}
+
+proptest! {
+    #[test]
+    fn the_failures_are_exactly_what_is_not_done(
+        batch in prop::collection::vec(("[ABC]", any::<bool>(), prop::bool::weighted(0.2)), 0..10)
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let (intake, queue, world) = intake(World::default());
+            let batch: Vec<_> = batch.iter().enumerate().map(|(n, (language, bad, wrong))| {
+                let id = format!("{}{n}", if *bad { "bad" } else { "good" });
+                let mut delivery = delivery(&id, language);
+                if *wrong {
+                    delivery.body = "{}".to_owned();
+                }
+                delivery
+            }).collect();
+            let report = intake.work(&batch, soon()).await;
+            let failed: BTreeSet<_> = report.failed.iter().collect();
+            prop_assert_eq!(failed.len(), report.failed.len(), "each once");
+            for delivery in &batch {
+                let id = CallId::new(delivery.deduplication.as_str()).unwrap();
+                let stored = queue.call(&id).await.unwrap().is_some();
+                let buried = world.letters.lock().unwrap().iter().any(|(id, _)| *id == delivery.id);
+                prop_assert_eq!(stored || buried, !failed.contains(&delivery.id));
+            }
+            Ok(())
+        })?;
+    }
+}

@@ -1,0 +1,50 @@
+//! What the functions of an agents' queue share: the queue on its table, and its teller.
+
+use std::sync::Arc;
+
+use agent_queue::queue::AgentQueue;
+use agent_queue::store::dynamodb::DynamoStore;
+use agent_queue::tell::aws::AwsTeller;
+use agent_queue::time::SystemClock;
+
+use crate::aws;
+use crate::config;
+use crate::diagnostics::Failure;
+use crate::telemetry::metrics::Metrics;
+
+/// A queue, ready to work.
+pub struct Agents {
+    /// The queue.
+    pub queue: Arc<AgentQueue>,
+    /// Tells assignments and expired calls.
+    pub teller: Arc<AwsTeller>,
+    /// The function's metrics.
+    pub metrics: Metrics,
+}
+
+/// Clients and metrics of a queue.
+///
+/// # Errors
+/// When metrics were installed before.
+pub async fn start(config: config::AgentQueue) -> Result<Agents, Failure> {
+    let config::AgentQueue {
+        table,
+        assignment_topic,
+        dead_letters,
+        settings,
+    } = config;
+    let metrics = Metrics::install(&table)?;
+    let aws = aws::sdk_config().await;
+    let dynamodb = aws_sdk_dynamodb::Client::new(&aws);
+    let store = DynamoStore::new(dynamodb, table, settings.dimensions.clone());
+    let queue = AgentQueue::new(Arc::new(store), Arc::new(SystemClock), settings);
+    let (sns, sqs) = (
+        aws_sdk_sns::Client::new(&aws),
+        aws_sdk_sqs::Client::new(&aws),
+    );
+    Ok(Agents {
+        queue: Arc::new(queue),
+        teller: Arc::new(AwsTeller::new(sns, sqs, assignment_topic, dead_letters)),
+        metrics,
+    })
+}

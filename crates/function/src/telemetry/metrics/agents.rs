@@ -1,0 +1,96 @@
+//! The metrics of an agents' queue.
+
+use agent_queue::desk::DeskReport;
+use agent_queue::intake::BatchReport;
+use agent_queue::queue::Counted as Effort;
+use agent_queue::sweep::SweepReport;
+use metrics::Unit;
+
+use super::Counted;
+
+counters! {
+    AGENT_NAMES:
+    CALLS_ASSIGNED = "CallsAssigned": "Calls that met their agents.",
+    CALLS_QUEUED = "CallsQueued": "Calls that found no agent and wait.",
+    CALLS_CANCELLED = "CallsCancelled": "Waiting calls given up by their caller.",
+    CALLS_EXPIRED = "CallsExpired": "Calls that waited for too long.",
+    CALLS_REFUSED = "CallsRefused": "Messages that are no calls, now in the dead-letter queue: an alarm.",
+    AGENTS_QUEUED = "AgentsQueued": "Agents queued.",
+    AGENT_LEASES_RETURNED = "AgentLeasesReturned": "Agents taken back from calls that never ended.",
+    ASSIGNMENTS_PUBLISHED = "AssignmentsPublished": "Assignments published.",
+    TRANSACTION_CONFLICTS = "TransactionConflicts": "Transactions that met another one and were repeated.",
+    LOST_MATCHES = "LostMatches": "Matches that came too late for an agent and went on to the next.",
+    AGENT_SWEEPS = "AgentSweeps": "Sweeps that came to their end: an alarm when they stay away.",
+    QUEUED_AGENTS = "QueuedAgents": "Agents who wait.",
+    WAITING_CALLS = "WaitingCalls": "Calls that wait.",
+    OLDEST_WAITING_CALL_SECONDS = "OldestWaitingCallSeconds": "How long the oldest call has waited, in seconds: an alarm.",
+    UNPUBLISHED_ASSIGNMENTS = "UnpublishedAssignments": "What a sweep could not tell: an alarm.",
+}
+
+/// Tells CloudWatch the gauges' units.
+pub(super) fn describe_gauges() {
+    for name in [QUEUED_AGENTS, WAITING_CALLS, UNPUBLISHED_ASSIGNMENTS] {
+        metrics::describe_gauge!(name, Unit::Count, "");
+    }
+    metrics::describe_gauge!(OLDEST_WAITING_CALL_SECONDS, Unit::Seconds, "");
+}
+
+impl Counted for BatchReport {
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            (CALLS_ASSIGNED, self.assigned.into()),
+            (CALLS_QUEUED, self.queued.into()),
+            (CALLS_EXPIRED, self.expired.into()),
+            (CALLS_REFUSED, self.refused.into()),
+            (ASSIGNMENTS_PUBLISHED, self.told.published.into()),
+        ]
+    }
+}
+
+impl Counted for DeskReport {
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            (CALLS_ASSIGNED, self.assigned.into()),
+            (CALLS_QUEUED, self.calls_queued.into()),
+            (CALLS_CANCELLED, self.cancelled.into()),
+            (CALLS_EXPIRED, self.expired.into()),
+            (AGENTS_QUEUED, self.agents_queued.into()),
+            (ASSIGNMENTS_PUBLISHED, self.told.published.into()),
+        ]
+    }
+}
+
+impl Counted for SweepReport {
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            (AGENT_LEASES_RETURNED, self.returned.into()),
+            (CALLS_ASSIGNED, self.assigned.into()),
+            (CALLS_EXPIRED, self.expired.into()),
+            (ASSIGNMENTS_PUBLISHED, self.published.into()),
+            (AGENT_SWEEPS, 1),
+        ]
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+        let number = |count: u64| count as f64;
+        vec![
+            (QUEUED_AGENTS, number(self.queued_agents)),
+            (WAITING_CALLS, number(self.waiting_calls)),
+            (
+                OLDEST_WAITING_CALL_SECONDS,
+                number(self.oldest_waiting_micros) / 1e6,
+            ),
+            (UNPUBLISHED_ASSIGNMENTS, self.untold.into()),
+        ]
+    }
+}
+
+impl Counted for Effort {
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            (TRANSACTION_CONFLICTS, self.conflicts),
+            (LOST_MATCHES, self.lost_matches),
+        ]
+    }
+}

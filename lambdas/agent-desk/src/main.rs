@@ -1,0 +1,54 @@
+//! `agent-desk`: one command an invocation, from an operator or a program that is granted it.
+
+use std::sync::Arc;
+
+use agent_queue::desk::{Answer, Command, Desk};
+use agent_queue::queue::AgentQueue;
+use agent_queue::time::SystemClock;
+use function::agents::{self, Agents};
+use function::config::{self, AgentDesk};
+use function::telemetry::metrics::Metrics;
+use function::{Context, Failure, Handler};
+use serde_json::Value;
+
+fn main() -> Result<(), function::Error> {
+    function::serve(1, start())
+}
+
+struct Serves {
+    desk: Desk,
+    queue: Arc<AgentQueue>,
+    metrics: Metrics,
+}
+
+async fn start() -> Result<Serves, Failure> {
+    let AgentDesk {
+        queue,
+        seed_enabled,
+    } = AgentDesk::read(&config::environment)?;
+    let Agents {
+        queue,
+        teller,
+        metrics,
+    } = agents::start(queue).await?;
+    let desk = Desk::new(queue.clone(), teller, Arc::new(SystemClock), seed_enabled);
+    Ok(Serves {
+        desk,
+        queue,
+        metrics,
+    })
+}
+
+impl Handler for Serves {
+    type Response = Answer;
+
+    async fn handle(&self, event: Value, _context: Context) -> Result<Answer, Failure> {
+        let command = Command::read(event, &self.queue.settings().dimensions)?;
+        let done = self.desk.execute(command).await;
+        self.metrics.emit(&self.queue.counted());
+        let (answer, report) = done?;
+        tracing::info!(?report, "command");
+        self.metrics.emit(&report);
+        Ok(answer)
+    }
+}

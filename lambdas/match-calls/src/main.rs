@@ -1,0 +1,52 @@
+//! `match-calls`: meets the calls of the call queue, an SQS FIFO queue, with agents.
+
+mod event;
+
+use std::sync::Arc;
+
+use agent_queue::intake::Intake;
+use agent_queue::queue::AgentQueue;
+use aws_lambda_events::sqs::SqsBatchResponse;
+use function::agents::{self, Agents};
+use function::config;
+use function::telemetry::metrics::Metrics;
+use function::{Context, Failure, Handler};
+use serde_json::Value;
+
+fn main() -> Result<(), function::Error> {
+    function::serve(1, start())
+}
+
+struct Matches {
+    intake: Intake,
+    queue: Arc<AgentQueue>,
+    metrics: Metrics,
+}
+
+async fn start() -> Result<Matches, Failure> {
+    let config = config::AgentQueue::read(&config::environment)?;
+    let Agents {
+        queue,
+        teller,
+        metrics,
+    } = agents::start(config).await?;
+    let intake = Intake::new(queue.clone(), teller.clone(), teller);
+    Ok(Matches {
+        intake,
+        queue,
+        metrics,
+    })
+}
+
+impl Handler for Matches {
+    type Response = SqsBatchResponse;
+
+    async fn handle(&self, event: Value, context: Context) -> Result<Self::Response, Failure> {
+        let batch = event::read(event)?;
+        let report = self.intake.work(&batch, event::deadline(&context)).await;
+        tracing::info!(messages = batch.len(), ?report, "calls");
+        self.metrics.emit(&self.queue.counted());
+        self.metrics.emit(&report);
+        Ok(event::response(report.failed))
+    }
+}

@@ -1,0 +1,50 @@
+//! `sweep-agents`: every minute, takes back agents whose call never ended, gives up calls that
+//! waited for too long, and looks for what was left behind.
+
+use std::sync::Arc;
+
+use agent_queue::queue::AgentQueue;
+use agent_queue::sweep::SweepReport;
+use agent_queue::tell::aws::AwsTeller;
+use function::agents::{self, Agents};
+use function::config;
+use function::telemetry::metrics::Metrics;
+use function::{Context, Failure, Handler};
+use serde_json::Value;
+
+fn main() -> Result<(), function::Error> {
+    function::serve(1, start())
+}
+
+struct Sweeps {
+    queue: Arc<AgentQueue>,
+    teller: Arc<AwsTeller>,
+    metrics: Metrics,
+}
+
+async fn start() -> Result<Sweeps, Failure> {
+    let config = config::AgentQueue::read(&config::environment)?;
+    let Agents {
+        queue,
+        teller,
+        metrics,
+    } = agents::start(config).await?;
+    Ok(Sweeps {
+        queue,
+        teller,
+        metrics,
+    })
+}
+
+impl Handler for Sweeps {
+    type Response = SweepReport;
+
+    /// Whatever the event: a sweep needs none, be it the schedule's or an operator's.
+    async fn handle(&self, _event: Value, _context: Context) -> Result<SweepReport, Failure> {
+        let report = self.queue.sweep(&*self.teller).await?;
+        tracing::info!(?report, "sweep");
+        self.metrics.emit(&self.queue.counted());
+        self.metrics.emit(&report);
+        Ok(report)
+    }
+}
