@@ -4,11 +4,13 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`agents`] | the agents' queue over a bad network, and an audit of its table |
 //! | [`cloud`] | the whole loop on a virtual clock, with faults, and a ledger that checks it |
 //! | [`dynamodb`] | an embedded DynamoDB with the queue's table, behind the real SDK client |
 //! | [`faulty`] | a store whose answers fail as a script says |
 //! | [`topics`] | topics that remember what was published, and fail when told to |
 
+pub mod agents;
 pub mod cloud;
 pub mod dynamodb;
 pub mod faulty;

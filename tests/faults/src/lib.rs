@@ -6,5 +6,6 @@
 //! | [`schedule`] | what a seed decides |
 //! | [`suite`] | many seeds, their figures, and what must have occurred among them |
 
+pub mod agents;
 pub mod schedule;
 pub mod suite;

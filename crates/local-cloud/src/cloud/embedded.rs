@@ -2,7 +2,7 @@
 //! in-process connector, over the cloud's wire, to the database's own functions.
 
 mod connector;
-mod dispatch;
+pub(crate) mod dispatch;
 mod item;
 
 use std::collections::{BTreeMap, HashMap};

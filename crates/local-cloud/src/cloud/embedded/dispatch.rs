@@ -9,23 +9,24 @@ use serde_json::json;
 use crate::dynamodb::{NotStarted, TABLE};
 
 /// What is dispatched.
-const OPERATIONS: [&str; 6] = [
+const OPERATIONS: [&str; 7] = [
     "PutItem",
     "GetItem",
     "UpdateItem",
     "DeleteItem",
     "Query",
     "BatchWriteItem",
+    "TransactWriteItems",
 ];
 
 /// The operation that `x-amz-target` names, if it is dispatched.
-pub(super) fn operation(target: &str) -> Option<&'static str> {
+pub(crate) fn operation(target: &str) -> Option<&'static str> {
     let (_, name) = target.split_once('.')?;
     OPERATIONS.into_iter().find(|operation| *operation == name)
 }
 
 /// Carries a request out: the status and body of its answer.
-pub(super) fn call(database: &Database, operation: &str, body: &str) -> (u16, String) {
+pub(crate) fn call(database: &Database, operation: &str, body: &str) -> (u16, String) {
     let done = match operation {
         "PutItem" => run(body, |request| database.put_item(request)),
         "GetItem" => run(body, |request| database.get_item(request)),
@@ -33,6 +34,7 @@ pub(super) fn call(database: &Database, operation: &str, body: &str) -> (u16, St
         "DeleteItem" => run(body, |request| database.delete_item(request)),
         "Query" => run(body, |request| database.query(request)),
         "BatchWriteItem" => run(body, |request| database.batch_write_item(request)),
+        "TransactWriteItems" => run(body, |request| database.transact_write_items(request)),
         other => Err(DynoxideError::ValidationException(format!(
             "{other} is not dispatched"
         ))),

@@ -1,0 +1,119 @@
+//! What must hold of a table at every moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agent_queue::agent::AgentState;
+use agent_queue::call::CallState;
+use agent_queue::change::CallLease;
+use agent_queue::name::CallId;
+use agent_queue::store::{AgentStore, Order, StoreError};
+use agent_queue::time::Micros;
+
+/// More than any test has.
+const ALL: u16 = 10_000;
+
+/// The latest moment there is.
+const EVER: Micros = Micros(253_402_300_799_999_999);
+
+/// Everything that does not hold, in words; `calls` are all that were ever asked for.
+///
+/// # Errors
+/// [`StoreError`]: the table could not be read.
+pub async fn violations(
+    store: &dyn AgentStore,
+    calls: &[CallId],
+) -> Result<Vec<String>, StoreError> {
+    let mut wrong = vec![];
+    let agents = store.agents(None, ALL).await?.agents;
+    // Entries and depths.
+    let mut expected: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for agent in &agents {
+        if let AgentState::Queued { at, queues, .. } = &agent.state {
+            for queue in queues {
+                let entry = (*at, agent.id.clone(), agent.ticket.to_string());
+                expected.entry(queue.clone()).or_default().insert(entry);
+            }
+        }
+    }
+    for counters in store.queues().await? {
+        let queue = counters.queue;
+        let entries = store.peek(&queue, Order::Fifo, ALL).await?;
+        let there: BTreeSet<_> = entries
+            .into_iter()
+            .map(|entry| (entry.at, entry.agent, entry.ticket.to_string()))
+            .collect();
+        if counters.depth != there.len() as u64 {
+            let depth = counters.depth;
+            wrong.push(format!("{queue}: depth {depth}, entries {}", there.len()));
+        }
+        let expected = expected.remove(&queue).unwrap_or_default();
+        if there != expected {
+            wrong.push(format!("{queue}: {there:?}, queued {expected:?}"));
+        }
+    }
+    wrong.extend(expected.keys().map(|queue| format!("{queue}: not there")));
+    // Who is in a call, is in that call only; and one stay ends in one call.
+    let mut stays = BTreeMap::new();
+    for id in calls {
+        let Some(record) = store.call(id).await? else {
+            continue;
+        };
+        if let CallState::Assigned(assignment) = record.state
+            && let Some(other) = stays.insert(assignment.ticket.to_string(), id.clone())
+        {
+            wrong.push(format!("{id} and {other} have one agent's stay"));
+        }
+    }
+    let mut leases: BTreeSet<_> = store
+        .leases(EVER, ALL)
+        .await?
+        .iter()
+        .map(|lease| format!("{lease:?}"))
+        .collect();
+    for agent in &agents {
+        let AgentState::AttendingCall { call, .. } = &agent.state else {
+            continue;
+        };
+        if stays.get(&agent.ticket.to_string()) != Some(call) {
+            wrong.push(format!("{} attends {call}, which is not its", agent.id));
+        }
+        if let Some(lease) = CallLease::of(agent)
+            && !leases.remove(&format!("{lease:?}"))
+        {
+            wrong.push(format!("{} has no lease", agent.id));
+        }
+    }
+    wrong.extend(leases.iter().map(|lease| format!("{lease} of nobody")));
+    waiting(store, calls, &mut wrong).await?;
+    Ok(wrong)
+}
+
+/// Those waiting, and their numbers.
+async fn waiting(
+    store: &dyn AgentStore,
+    calls: &[CallId],
+    wrong: &mut Vec<String>,
+) -> Result<(), StoreError> {
+    let mut expected = BTreeSet::new();
+    for id in calls {
+        let record = store.call(id).await?;
+        if record.is_some_and(|record| record.state == CallState::Waiting) {
+            expected.insert(id.clone());
+        }
+    }
+    let mut there = BTreeSet::new();
+    for count in store.waiting().await? {
+        let waiting = store.waiting_calls(&count.criteria, ALL).await?;
+        if waiting.len() as u64 != count.depth {
+            let (criteria, depth) = (count.criteria, count.depth);
+            wrong.push(format!("{criteria}: {depth} wait, {} do", waiting.len()));
+        }
+        there.extend(waiting.into_iter().map(|call| call.id));
+    }
+    if there != expected {
+        wrong.push(format!(
+            "waiting: {there:?}, by their own items {expected:?}"
+        ));
+    }
+    Ok(())
+}

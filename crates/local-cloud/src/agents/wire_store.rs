@@ -1,0 +1,150 @@
+//! The store in memory, behind the network.
+
+use std::sync::Arc;
+
+use agent_queue::agent::Agent;
+use agent_queue::call::{Call, CallRecord, Notice};
+use agent_queue::change::{CallLease, Change, QueueEntry, Step};
+use agent_queue::criteria::{Criteria, QueueName};
+use agent_queue::name::{AgentId, CallId};
+use agent_queue::store::memory::MemoryStore;
+use agent_queue::store::{
+    AgentPage, AgentStore, Committed, Order, QueueCounters, StoreError, WaitingCount,
+};
+use agent_queue::time::Micros;
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use super::network::{Fault, Network};
+
+/// A store whose every call is an exchange over the network.
+pub struct WireStore {
+    network: Arc<Network>,
+    truth: Arc<MemoryStore>,
+}
+
+impl WireStore {
+    /// The store `truth`, behind `network`.
+    #[must_use]
+    pub fn new(network: Arc<Network>, truth: Arc<MemoryStore>) -> Self {
+        Self { network, truth }
+    }
+
+    async fn read<T, F>(&self, what: &str, read: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&MemoryStore) -> Option<Result<T, StoreError>> + Send + 'static,
+    {
+        let truth = self.truth.clone();
+        let answer = self
+            .network
+            .exchange(what.to_owned(), vec![], move || read(&truth))
+            .await;
+        match answer {
+            Ok(Some(answer)) => answer,
+            // The store in memory never waits.
+            Ok(None) => Err(broken("read", Fault::LostAnswer)),
+            Err(fault) => Err(broken("read", fault)),
+        }
+    }
+}
+
+fn broken(operation: &'static str, fault: Fault) -> StoreError {
+    let source = format!("{fault:?}").into();
+    match fault {
+        Fault::Throttled | Fault::Conflict => StoreError::Throttled { operation, source },
+        _ => StoreError::Unanswered { operation, source },
+    }
+}
+
+#[async_trait]
+impl AgentStore for WireStore {
+    async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
+        let items: Vec<_> = change.steps.iter().map(Step::key).collect();
+        let what = items.iter().map(|(pk, sk)| format!("{pk}/{sk}"));
+        let what = what.collect::<Vec<_>>().join(" ");
+        let (truth, change) = (self.truth.clone(), change.clone());
+        let apply = move || truth.commit(&change).now_or_never();
+        match self.network.exchange(what, items, apply).await {
+            Ok(Some(committed)) => committed,
+            Ok(None) => Err(broken("commit", Fault::LostAnswer)),
+            Err(Fault::Conflict) => Ok(Committed::Conflict),
+            Err(fault) => Err(broken("commit", fault)),
+        }
+    }
+
+    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
+        let id = agent.clone();
+        self.read("agent", move |truth| truth.agent(&id).now_or_never())
+            .await
+    }
+
+    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError> {
+        let after = after.cloned();
+        self.read("agents", move |truth| {
+            truth.agents(after.as_ref(), limit).now_or_never()
+        })
+        .await
+    }
+
+    async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError> {
+        self.read("queues", |truth| truth.queues().now_or_never())
+            .await
+    }
+
+    async fn peek(
+        &self,
+        queue: &QueueName,
+        order: Order,
+        limit: u16,
+    ) -> Result<Vec<QueueEntry>, StoreError> {
+        let queue = queue.clone();
+        self.read("peek", move |truth| {
+            truth.peek(&queue, order, limit).now_or_never()
+        })
+        .await
+    }
+
+    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError> {
+        let id = call.clone();
+        self.read("call", move |truth| truth.call(&id).now_or_never())
+            .await
+    }
+
+    async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {
+        self.read("waiting", |truth| truth.waiting().now_or_never())
+            .await
+    }
+
+    async fn waiting_calls(
+        &self,
+        criteria: &Criteria,
+        limit: u16,
+    ) -> Result<Vec<Call>, StoreError> {
+        let criteria = criteria.clone();
+        self.read("waiting calls", move |truth| {
+            truth.waiting_calls(&criteria, limit).now_or_never()
+        })
+        .await
+    }
+
+    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError> {
+        self.read("leases", move |truth| {
+            truth.leases(until, limit).now_or_never()
+        })
+        .await
+    }
+
+    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError> {
+        self.read("notices", move |truth| {
+            truth.notices(until, limit).now_or_never()
+        })
+        .await
+    }
+
+    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
+        let notices = notices.to_vec();
+        self.read("told", move |truth| truth.told(&notices).now_or_never())
+            .await
+    }
+}

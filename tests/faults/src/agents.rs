@@ -1,0 +1,240 @@
+//! The agents' queue under faults: agents come and go, calls are delivered once and more than
+//! once, functions die in mid-run, the network is bad; then all heals, and everything must have
+//! come to its end.
+
+mod actors;
+mod teller;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agent_queue::call::CallState;
+use agent_queue::name::CallId;
+use agent_queue::queue::{AgentQueue, Settings};
+use agent_queue::store::memory::MemoryStore;
+use agent_queue::store::{AgentStore, Order};
+use agent_queue::time::{Micros, TokioClock};
+use fastrand::Rng;
+use local_cloud::agents::audit::violations;
+use local_cloud::agents::embedded::Embedded;
+use local_cloud::agents::network::{Fault, Network};
+use local_cloud::agents::wire_store::WireStore;
+
+use self::teller::World;
+use crate::suite::Store;
+
+/// What one seed came to.
+#[derive(Debug, Default)]
+pub struct Played {
+    /// What does not hold, in words.
+    pub violations: Vec<String>,
+    /// Every exchange with the store.
+    pub trace: Vec<String>,
+    /// The figures.
+    pub census: Census,
+}
+
+/// What was played.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Seeds.
+    pub schedules: u64,
+    /// Calls, by what became of them.
+    pub calls: BTreeMap<&'static str, u64>,
+    /// Exchanges with the store.
+    pub exchanges: u64,
+    /// What befell them.
+    pub faults: BTreeMap<Fault, u64>,
+    /// Functions that died in mid-run.
+    pub crashes: u64,
+}
+
+impl Census {
+    /// Adds another's.
+    pub fn add(&mut self, other: &Self) {
+        self.schedules += other.schedules;
+        self.exchanges += other.exchanges;
+        self.crashes += other.crashes;
+        for (state, count) in &other.calls {
+            *self.calls.entry(state).or_default() += count;
+        }
+        for (fault, count) in &other.faults {
+            *self.faults.entry(*fault).or_default() += count;
+        }
+    }
+}
+
+/// The moment every schedule begins.
+pub const NOW: Micros = Micros(1_800_000_000_000_000);
+
+/// How long a call waits for an agent.
+pub const MAX_WAIT: Duration = Duration::from_secs(120);
+
+/// How long a call may last.
+pub const CALL_LEASE: Duration = Duration::from_secs(60);
+
+/// How long the faults last.
+const FAULTS_FOR: Duration = Duration::from_secs(180);
+
+/// Everything that takes part in one schedule.
+pub(crate) struct Stage {
+    pub(crate) rng: Mutex<Rng>,
+    pub(crate) world: Arc<World>,
+    pub(crate) calls: Mutex<Vec<CallId>>,
+    pub(crate) crashes: Mutex<u64>,
+    network: Arc<Network>,
+    truth: Truth,
+    order: Order,
+}
+
+enum Truth {
+    Memory(Arc<MemoryStore>),
+    Embedded(Embedded),
+}
+
+impl Stage {
+    /// The queue as one process has it: with a clock of its own, which is a little wrong.
+    pub(crate) fn queue(&self) -> Arc<AgentQueue> {
+        let skew = Duration::from_micros(self.random(0..2_000_000));
+        let store: Arc<dyn AgentStore> = match &self.truth {
+            Truth::Memory(truth) => Arc::new(WireStore::new(self.network.clone(), truth.clone())),
+            Truth::Embedded(database) => Arc::new(database.store(&self.network)),
+        };
+        let settings = Settings {
+            order: self.order,
+            max_wait: MAX_WAIT,
+            call_lease: Some(CALL_LEASE),
+            ..Settings::default()
+        };
+        let clock = TokioClock::starting_at(self.now().plus(skew));
+        Arc::new(AgentQueue::new(store, Arc::new(clock), settings))
+    }
+
+    pub(crate) fn random(&self, range: std::ops::Range<u64>) -> u64 {
+        let mut rng = self.rng.lock().unwrap_or_else(|e| e.into_inner());
+        rng.u64(range)
+    }
+
+    /// The stage's own time.
+    pub(crate) fn now(&self) -> Micros {
+        NOW.plus(self.world.started.elapsed())
+    }
+
+    /// The table itself, without network.
+    fn store(&self) -> Arc<dyn AgentStore> {
+        match &self.truth {
+            Truth::Memory(truth) => truth.clone(),
+            Truth::Embedded(database) => Arc::new(database.store(&Network::direct())),
+        }
+    }
+}
+
+/// Plays one seed.
+///
+/// # Panics
+/// If the runtime or the embedded DynamoDB does not start.
+#[must_use]
+#[allow(clippy::expect_used, reason = "a test without its store cannot go on")]
+pub fn play(seed: u64, store: Store) -> Played {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    // Jitter is drawn from here.
+    fastrand::seed(seed);
+    runtime.block_on(async {
+        let mut rng = Rng::with_seed(seed);
+        let rate = [0, 20, 60, 150][rng.usize(0..4)];
+        let stage = Arc::new(Stage {
+            world: Arc::new(World::new(rng.fork())),
+            calls: Mutex::default(),
+            crashes: Mutex::default(),
+            network: Network::new(rng.u64(..), rate),
+            truth: match store {
+                Store::Memory => Truth::Memory(Arc::default()),
+                Store::Embedded => {
+                    Truth::Embedded(Embedded::start().expect("an embedded DynamoDB"))
+                }
+            },
+            order: [Order::Fifo, Order::Lifo][rng.usize(0..2)],
+            rng: Mutex::new(rng),
+        });
+        let mut wrong = actors::perform(&stage, FAULTS_FOR).await;
+        stage.network.heal();
+        stage.world.heal();
+        actors::settle(&stage).await;
+        wrong.extend(ended(&stage).await);
+        let (faults, exchanges) = stage.network.figures();
+        let mut census = Census {
+            schedules: 1,
+            exchanges,
+            faults,
+            crashes: *stage.crashes.lock().expect("not poisoned"),
+            calls: BTreeMap::new(),
+        };
+        for (_, state) in outcomes(&stage).await {
+            *census.calls.entry(state.as_str()).or_default() += 1;
+        }
+        Played {
+            violations: wrong,
+            trace: stage.network.trace(),
+            census,
+        }
+    })
+}
+
+/// What became of each call.
+#[allow(clippy::expect_used, reason = "the table itself does not fail")]
+pub(crate) async fn outcomes(stage: &Stage) -> BTreeMap<CallId, CallState> {
+    let store = stage.store();
+    let calls = stage.calls.lock().expect("not poisoned").clone();
+    let mut outcomes = BTreeMap::new();
+    for id in calls {
+        if let Some(record) = store.call(&id).await.expect("read") {
+            outcomes.insert(id, record.state);
+        }
+    }
+    outcomes
+}
+
+/// What must hold at every moment.
+#[allow(clippy::expect_used, reason = "the table itself does not fail")]
+pub(crate) async fn audit(stage: &Stage) -> Vec<String> {
+    let calls = stage.calls.lock().expect("not poisoned").clone();
+    violations(&*stage.store(), &calls).await.expect("read")
+}
+
+/// What must hold at the end.
+#[allow(clippy::expect_used, reason = "the table itself does not fail")]
+async fn ended(stage: &Stage) -> Vec<String> {
+    let mut wrong = audit(stage).await;
+    let outcomes = outcomes(stage).await;
+    for id in stage.calls.lock().expect("not poisoned").iter() {
+        match outcomes.get(id) {
+            None => wrong.push(format!("{id}: lost")),
+            Some(CallState::Waiting) => wrong.push(format!("{id}: still waiting")),
+            Some(CallState::Cancelled) => {}
+            Some(CallState::Assigned(assignment)) => {
+                let told = stage.world.published(id);
+                if told.is_empty() {
+                    wrong.push(format!("{id}: assigned, and nobody was told"));
+                }
+                if told.iter().any(|other| other != assignment) {
+                    wrong.push(format!("{id}: {assignment:?}, but told {told:?}"));
+                }
+            }
+            Some(CallState::Expired) if stage.world.buried(id) == 0 => {
+                wrong.push(format!("{id}: expired, and is in no dead-letter queue"));
+            }
+            Some(CallState::Expired) => {}
+        }
+    }
+    let left = stage.store().notices(Micros(u64::MAX / 2), 1_000).await;
+    let left = left.expect("read");
+    if !left.is_empty() {
+        wrong.push(format!("left to be told: {left:?}"));
+    }
+    wrong
+}

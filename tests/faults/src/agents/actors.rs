@@ -1,0 +1,268 @@
+//! Who plays: agents, callers, the call queue and the sweep.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agent_queue::agent::{AgentState, Rest};
+use agent_queue::call::CallState;
+use agent_queue::dimension::Dimensions;
+use agent_queue::intake::{Delivery, Intake};
+use agent_queue::name::{AgentId, CallId};
+use agent_queue::profile::Profile;
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{MAX_WAIT, Stage, audit, outcomes};
+
+const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
+const GENDERS: [&str; 2] = ["F", "M"];
+
+/// How long a message stays hidden that was not deleted.
+const VISIBILITY: Duration = Duration::from_secs(30);
+
+/// The messages of each group that were not done with.
+type Groups = Arc<Mutex<BTreeMap<String, VecDeque<Delivery>>>>;
+
+/// Everybody plays; what did not hold along the way.
+pub(super) async fn perform(stage: &Arc<Stage>, last: Duration) -> Vec<String> {
+    let groups = Groups::default();
+    let mut actors = JoinSet::new();
+    for number in 0..stage.random(2..7) {
+        actors.spawn(agent(stage.clone(), number));
+    }
+    actors.spawn(callers(stage.clone(), groups.clone()));
+    for _ in 0..2 {
+        actors.spawn(call_queue(stage.clone(), groups.clone()));
+    }
+    actors.spawn(sweeps(stage.clone()));
+    let (mut wrong, mut ended) = (vec![], BTreeMap::new());
+    let end = Instant::now() + last;
+    while Instant::now() < end {
+        sleep(Duration::from_secs(7)).await;
+        wrong.extend(audit(stage).await);
+        wrong.extend(changed_answers(stage, &mut ended).await);
+    }
+    actors.shutdown().await;
+    // Every message that is left is delivered, once all is well.
+    stage.world.heal();
+    let left: Vec<_> = groups
+        .lock()
+        .unwrap_or_else(|e| e.into_inner())
+        .values_mut()
+        .flat_map(std::mem::take)
+        .collect();
+    stage.network.heal();
+    deliver_all(stage, left).await;
+    wrong.extend(changed_answers(stage, &mut ended).await);
+    wrong
+}
+
+/// A call that came to its end has the same end for ever.
+async fn changed_answers(stage: &Stage, ended: &mut BTreeMap<CallId, CallState>) -> Vec<String> {
+    let mut wrong = vec![];
+    for (id, state) in outcomes(stage).await {
+        match ended.get(&id) {
+            Some(before) if *before != state => {
+                wrong.push(format!("{id}: was {before:?} and became {state:?}"));
+            }
+            None if state != CallState::Waiting => {
+                ended.insert(id, state);
+            }
+            _ => {}
+        }
+    }
+    wrong
+}
+
+/// An agent who comes, waits, talks, and goes; and now and then never hangs up.
+async fn agent(stage: Arc<Stage>, number: u64) {
+    let id = agent_id(number);
+    let profile = profile(&stage, number);
+    loop {
+        let queue = stage.queue();
+        let registered = queue.register(&id, "An Agent", &profile).await;
+        if registered.is_ok() {
+            break;
+        }
+    }
+    loop {
+        sleep(Duration::from_millis(stage.random(50..4_000))).await;
+        // Each deed is an invocation of its own, which may die at any moment.
+        let deed = deed(stage.clone(), id.clone());
+        if stage.random(0..20) == 0 {
+            let alive = Duration::from_millis(stage.random(1..60));
+            if timeout(alive, deed).await.is_err() {
+                *stage.crashes.lock().unwrap_or_else(|e| e.into_inner()) += 1;
+            }
+        } else {
+            deed.await;
+        }
+    }
+}
+
+/// What the agent does next. Failures are the caller's to repeat: the next deed does.
+async fn deed(stage: Arc<Stage>, id: AgentId) {
+    let queue = stage.queue();
+    let Ok(page) = queue.agents(None, 100).await else {
+        return;
+    };
+    let Some(agent) = page.agents.into_iter().find(|agent| agent.id == id) else {
+        return;
+    };
+    let chance = stage.random(0..10);
+    match agent.state {
+        AgentState::Offline => drop(queue.become_available(&id).await),
+        AgentState::Available { .. } if chance == 0 => {
+            drop(queue.leave(&id, Rest::Offline).await);
+        }
+        AgentState::Available { .. } => {
+            if let Ok(enqueued) = queue.enqueue(&id).await {
+                let teller = &*stage.world;
+                drop(queue.tell_assignments(teller, &enqueued.assignments).await);
+            }
+        }
+        AgentState::Queued { .. } if chance == 0 => {
+            drop(queue.leave(&id, Rest::Available).await);
+        }
+        AgentState::AttendingCall { call, .. } if chance > 1 => {
+            drop(queue.finish(&id, &call, agent.ticket).await);
+        }
+        AgentState::Queued { .. } | AgentState::AttendingCall { .. } => {}
+    }
+}
+
+/// Calls come, in bursts and alone; some callers hang up, some messages are sent twice.
+async fn callers(stage: Arc<Stage>, groups: Groups) {
+    for number in 0..stage.random(5..40) {
+        sleep(Duration::from_millis(stage.random(0..6_000))).await;
+        let delivery = message(&stage, number);
+        let twice = stage.random(0..5) == 0;
+        {
+            let mut groups = groups.lock().unwrap_or_else(|e| e.into_inner());
+            let group = groups.entry(delivery.group.clone()).or_default();
+            if twice {
+                let mut again = delivery.clone();
+                again.id = format!("{}-again", delivery.id);
+                group.push_back(again);
+            }
+            group.push_back(delivery.clone());
+        }
+        if stage.random(0..8) == 0 {
+            let id = CallId::new(delivery.deduplication);
+            let queue = stage.queue();
+            if let Ok(id) = id {
+                drop(queue.cancel(&id).await);
+            }
+        }
+    }
+}
+
+/// One poller of the FIFO queue: one batch of some groups at a time, and what failed again.
+async fn call_queue(stage: Arc<Stage>, groups: Groups) {
+    loop {
+        sleep(Duration::from_millis(stage.random(10..500))).await;
+        let mut batch = vec![];
+        {
+            let mut groups = groups.lock().unwrap_or_else(|e| e.into_inner());
+            for group in groups.values_mut() {
+                let take = usize::try_from(stage.random(0..4)).unwrap_or(0);
+                // A group is served by one batch at a time, so it is taken whole.
+                if batch.len() + group.len() <= 10 && take > 0 {
+                    batch.extend(std::mem::take(group));
+                }
+            }
+        }
+        if batch.is_empty() {
+            continue;
+        }
+        let queue = stage.queue();
+        let intake = Intake::new(queue, stage.world.clone(), stage.world.clone());
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let dies = stage.random(0..10) == 0;
+        let alive = Duration::from_millis(if dies { stage.random(1..80) } else { 60_000 });
+        let failed = match timeout(alive, intake.work(&batch, deadline)).await {
+            Ok(report) => report.failed,
+            Err(_) => {
+                *stage.crashes.lock().unwrap_or_else(|e| e.into_inner()) += 1;
+                sleep(VISIBILITY).await;
+                batch.iter().map(|delivery| delivery.id.clone()).collect()
+            }
+        };
+        let mut groups = groups.lock().unwrap_or_else(|e| e.into_inner());
+        for delivery in batch.into_iter().rev() {
+            if failed.contains(&delivery.id) {
+                let group = groups.entry(delivery.group.clone()).or_default();
+                group.push_front(delivery);
+            }
+        }
+    }
+}
+
+async fn sweeps(stage: Arc<Stage>) {
+    loop {
+        sleep(Duration::from_secs(20)).await;
+        let queue = stage.queue();
+        let alive = Duration::from_millis(stage.random(1..2_000));
+        drop(timeout(alive, queue.sweep(&*stage.world)).await);
+    }
+}
+
+async fn deliver_all(stage: &Arc<Stage>, left: Vec<Delivery>) {
+    let intake = Intake::new(stage.queue(), stage.world.clone(), stage.world.clone());
+    for batch in left.chunks(10) {
+        let deadline = Instant::now() + Duration::from_secs(600);
+        intake.work(batch, deadline).await;
+    }
+}
+
+/// All is well, time passes, and sweeps come.
+pub(super) async fn settle(stage: &Arc<Stage>) {
+    let sweeps = 4 + MAX_WAIT.as_secs() / 30;
+    for _ in 0..sweeps {
+        sleep(Duration::from_secs(30)).await;
+        drop(stage.queue().sweep(&*stage.world).await);
+    }
+}
+
+fn agent_id(number: u64) -> AgentId {
+    AgentId::new(format!("agent-{number}")).unwrap_or_else(|_| AgentId::fresh())
+}
+
+#[allow(clippy::expect_used, reason = "the attributes are right")]
+fn profile(stage: &Stage, number: u64) -> Profile {
+    let language = |shift| LANGUAGES[usize::try_from(number + shift).unwrap_or(0) % 3];
+    let languages: Vec<_> = (0..stage.random(1..4)).map(language).collect();
+    let gender = GENDERS[usize::try_from(number).unwrap_or(0) % 2];
+    let attributes = BTreeMap::from([
+        ("language".to_owned(), json!(languages)),
+        ("gender".to_owned(), json!(gender)),
+    ]);
+    let profile = Dimensions::default().profile(&attributes);
+    profile.expect("a profile")
+}
+
+/// A call of random criteria, one in three with a wildcard.
+fn message(stage: &Stage, number: u64) -> Delivery {
+    let any = stage.random(0..6);
+    let pick = |from: &[&str], count| {
+        from[usize::try_from(stage.random(0..count)).unwrap_or(0)].to_owned()
+    };
+    let language = (any != 0).then(|| pick(&LANGUAGES, 3));
+    let gender = (any != 1).then(|| pick(&GENDERS, 2));
+    let part = |value: &Option<String>| value.clone().unwrap_or_else(|| "*".to_owned());
+    let id = format!("call-{number}");
+    if let Ok(id) = CallId::new(id.as_str()) {
+        let mut calls = stage.calls.lock().unwrap_or_else(|e| e.into_inner());
+        calls.push(id);
+    }
+    Delivery {
+        id: format!("message-{number}"),
+        body: json!({"callId": id, "criteria": {"language": language, "gender": gender}})
+            .to_string(),
+        group: format!("{}#{}", part(&language), part(&gender)),
+        deduplication: id,
+        sent: stage.now(),
+    }
+}

@@ -1,0 +1,102 @@
+//! The topic and the dead-letter queue: they fail at times, and remember everything.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agent_queue::call::{Assignment, News};
+use agent_queue::intake::{DeadLetters, Delivery};
+use agent_queue::name::CallId;
+use agent_queue::tell::{TellError, Teller};
+use async_trait::async_trait;
+use fastrand::Rng;
+use tokio::time::Instant;
+
+/// The world outside.
+pub(crate) struct World {
+    pub(crate) started: Instant,
+    healthy: AtomicBool,
+    state: Mutex<State>,
+}
+
+struct State {
+    rng: Rng,
+    published: BTreeMap<CallId, Vec<Assignment>>,
+    buried: BTreeMap<CallId, u32>,
+}
+
+impl World {
+    pub(crate) fn new(rng: Rng) -> Self {
+        Self {
+            started: Instant::now(),
+            healthy: AtomicBool::new(false),
+            state: Mutex::new(State {
+                rng,
+                published: BTreeMap::new(),
+                buried: BTreeMap::new(),
+            }),
+        }
+    }
+
+    pub(crate) fn heal(&self) {
+        self.healthy.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn published(&self, call: &CallId) -> Vec<Assignment> {
+        self.lock().published.get(call).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn buried(&self, call: &CallId) -> u32 {
+        self.lock().buried.get(call).copied().unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, news: &News) -> Result<(), TellError> {
+        let healthy = self.healthy.load(Ordering::Relaxed);
+        let mut state = self.lock();
+        let failed = TellError {
+            call: news.call_id().to_string(),
+            reason: "no answer".to_owned(),
+        };
+        let fate = if healthy { 9 } else { state.rng.u8(0..10) };
+        if fate == 0 {
+            return Err(failed);
+        }
+        match news {
+            News::Assigned(assignment) => {
+                let call = assignment.call_id.clone();
+                let told = state.published.entry(call).or_default();
+                told.push(assignment.clone());
+            }
+            News::Expired(call) => {
+                *state.buried.entry(call.call_id.clone()).or_default() += 1;
+            }
+        }
+        // It arrived, but the answer did not.
+        if fate == 1 { Err(failed) } else { Ok(()) }
+    }
+}
+
+#[async_trait]
+impl Teller for World {
+    async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
+        let pause = self.lock().rng.u64(1..20);
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        news.iter().map(|news| self.keep(news)).collect()
+    }
+}
+
+#[async_trait]
+impl DeadLetters for World {
+    /// The schedules send calls only.
+    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), TellError> {
+        Err(TellError {
+            call: letter.deduplication.clone(),
+            reason: format!("refused: {reason}"),
+        })
+    }
+}

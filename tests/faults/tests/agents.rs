@@ -1,0 +1,81 @@
+//! Fault schedules of the agents' queue, in memory and on the embedded DynamoDB.
+#![allow(missing_docs)]
+
+use faults::agents::{Census, play};
+use faults::suite::Store;
+use local_cloud::agents::network::Fault;
+
+/// Lines of the trace that a failure prints.
+const TAIL: usize = 80;
+
+#[allow(clippy::print_stdout, reason = "the figures are the tests' output")]
+fn run(seeds: std::ops::Range<u64>, store: Store, faults: &[Fault]) {
+    let chosen = std::env::var("FRESHQ_SEED").ok();
+    let chosen = chosen.and_then(|text| text.parse::<u64>().ok());
+    let soak = std::env::var_os("FRESHQ_SOAK").is_some();
+    let seeds = match chosen {
+        Some(seed) => seed..seed + 1,
+        None if soak => seeds.start * 10..seeds.end * 10,
+        None => seeds,
+    };
+    let mut census = Census::default();
+    for seed in seeds {
+        let played = play(seed, store);
+        if !played.violations.is_empty() {
+            let tail = played.trace.len().saturating_sub(TAIL);
+            println!("{}", played.trace[tail..].join("\n"));
+        }
+        assert!(
+            played.violations.is_empty(),
+            "seed {seed} on {store:?}: {:#?}\nplay it again: FRESHQ_SEED={seed} cargo nextest run --package faults",
+            played.violations
+        );
+        census.add(&played.census);
+    }
+    println!("agents under faults on {store:?}: {census:?}");
+    if chosen.is_some() {
+        return;
+    }
+    for fault in faults {
+        assert!(
+            census.faults.contains_key(fault),
+            "{fault:?} never occurred"
+        );
+    }
+    for state in ["assigned", "cancelled", "expired"] {
+        assert!(census.calls.contains_key(state), "no call ended {state}");
+    }
+    assert!(census.crashes > 0, "nobody died");
+}
+
+macro_rules! parts {
+    ($($name:ident $number:literal)*) => {$(
+        #[test]
+        fn $name() {
+            run($number * 250..($number + 1) * 250, Store::Memory, &Fault::ALL);
+        }
+    )*};
+}
+
+parts! {
+    agent_schedules_0 0
+    agent_schedules_1 1
+    agent_schedules_2 2
+    agent_schedules_3 3
+}
+
+#[test]
+fn agent_schedules_on_the_embedded_dynamodb() {
+    run(10_000..10_040, Store::Embedded, &Fault::ALL);
+}
+
+#[test]
+fn a_seed_of_agents_plays_the_same_schedule_again() {
+    for seed in [1, 2, 3, 50, 51] {
+        let (first, second) = (play(seed, Store::Memory), play(seed, Store::Memory));
+        let differs = std::iter::zip(&first.trace, &second.trace).position(|(a, b)| a != b);
+        let place = differs.map(|line| (&first.trace[line], &second.trace[line]));
+        assert_eq!(place, None, "seed {seed}");
+        assert_eq!(first.census, second.census, "seed {seed}");
+    }
+}
