@@ -29,6 +29,15 @@ test("TypeScript's names are the contract's, and nothing is missing on either si
   }).toEqual(names);
 });
 
+test('make builds every function that a stack deploys, and no other', () => {
+  const makefile = readFileSync(join(ROOT, 'Makefile'), 'utf8');
+  const [, built = ''] = /^FUNCTIONS := (.+)$/m.exec(makefile) ?? [];
+  expect(built.split(' ')).toEqual([
+    ...Object.keys(contract.environment),
+    ...Object.keys(contract.agentQueue.environment),
+  ]);
+});
+
 describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
   const synthesized = Synthesized.environment(name);
 
