@@ -26,7 +26,7 @@ export const AGENT_QUEUE = {
   optionalEnvironment: ['CALL_LEASE_SECONDS'],
   /** Which of the agents who fit is assigned: who has been available longest, or who became so last. */
   orders: ['fifo', 'lifo'],
-  /** Attributes of an agent's item that no dimension may have. */
+  /** Attributes that no dimension may have: the table's own. */
   reservedAttributes: [
     'pk',
     'sk',
@@ -39,6 +39,14 @@ export const AGENT_QUEUE = {
     'Queues',
     'CallID',
     'LeaseUntil',
+    'QueueVersionId',
+    'QueueDepth',
+    'WaitingDepth',
+    'Criteria',
+    'ArrivedAt',
+    'CallStatus',
+    'AssignedAt',
+    'ttl',
   ],
   /** The metrics that the functions emit, for each queue: the dimension's value is the name of its table. */
   metrics: [

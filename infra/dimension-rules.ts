@@ -47,26 +47,20 @@ function valueProblems({ name, multiValued = false }: Dimension, index: number):
   ];
 }
 
-function nameProblems({ name, attribute }: Dimension, index: number): Problem[] {
-  const problems: Problem[] = [];
-  if (!/^[A-Za-z][A-Za-z0-9_]{0,31}$/.test(name)) {
-    problems.push({
-      setting: `${SETTING}[${index}].name`,
-      rule: `"${name}" is not a letter followed by at most 31 letters, digits and underscores`,
-      remedy: 'choose a short name, for example language',
-    });
-  }
+function nameProblems(dimension: Dimension, index: number): Problem[] {
+  const parts = ['name', 'attribute'] as const;
+  const problems = parts
+    .filter((part) => !/^[A-Za-z0-9]{1,64}$/.test(dimension[part]))
+    .map((part) => ({
+      setting: `${SETTING}[${index}].${part}`,
+      rule: `"${dimension[part]}" is not 1 to 64 letters and digits`,
+      remedy: `choose a short ${part}, for example ${part === 'name' ? 'language' : 'Languages'}`,
+    }));
   const reserved: readonly string[] = AGENT_QUEUE.reservedAttributes;
-  if (!/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(attribute)) {
+  if (reserved.includes(dimension.attribute)) {
     problems.push({
       setting: `${SETTING}[${index}].attribute`,
-      rule: `"${attribute}" is not a letter followed by at most 63 letters, digits and underscores`,
-      remedy: 'choose the name of an attribute, for example Languages',
-    });
-  } else if (reserved.includes(attribute)) {
-    problems.push({
-      setting: `${SETTING}[${index}].attribute`,
-      rule: `${attribute} is an attribute that every agent's item has for something else`,
+      rule: `${dimension.attribute} is an attribute of the table's own`,
       remedy: `choose another than ${reserved.join(', ')}`,
     });
   }

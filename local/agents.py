@@ -115,8 +115,12 @@ def fits(agent: dict[str, Any], criteria: dict[str, str]) -> bool:
 
 
 def by_turn(agents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Agents in the order of their turns: who has been available longest comes first."""
-    return sorted(agents, key=lambda agent: (agent["availableSince"], agent["agentId"]))
+    """Agents in the order of their turns: who was queued first, or may be queued first."""
+
+    def turn(agent: dict[str, Any]) -> tuple[str, str]:
+        return agent.get("queuedAt") or agent["availableSince"], agent["agentId"]
+
+    return sorted(agents, key=turn)
 
 
 def fresh(prefix: str) -> str:

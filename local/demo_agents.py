@@ -92,14 +92,14 @@ class Walk:
 
     def _queue_everybody(self) -> None:
         self._heading("Queueing everybody who is available")
+        pool = by_turn(self._queue.agents().values())
         before = self._queue.queues()
         answer = self._queue.command("queue-all-available")
         expect(answer["queued"] == POOL, f"{answer['queued']} agents were queued, not {POOL}")
-        pool = self._queue.agents()
         after = self._queue.queues()
         self._console.print(counter_table(before, after))
         for name, counter in after.items():
-            due = [agent["agentId"] for agent in by_turn(pool.values()) if name in queues_of(agent)]
+            due = [agent["agentId"] for agent in pool if name in queues_of(agent)]
             expect(
                 counter.depth == len(due),
                 f"{name} has depth {counter.depth}, and {len(due)} agents belong there",
@@ -176,11 +176,11 @@ class Walk:
 
     def _next_for(self, criteria: dict[str, str]) -> Agent:
         """The queued agent who has waited longest among those who fit."""
-        waiting = [
+        waiting = by_turn(
             agent
-            for agent in by_turn(self._queue.agents().values())
+            for agent in self._queue.agents().values()
             if agent["status"] == "queued" and fits(agent, criteria)
-        ]
+        )
         expect(bool(waiting), f"nobody who fits {canonical(criteria)} is queued")
         self._console.print(f"  who fit, longest first: {', '.join(a['name'] for a in waiting)}")
         return waiting[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 
 from crew import Crew, environment, status
 
@@ -100,7 +101,7 @@ def test_only_its_own_ticket_ends_a_call(agents: DeployedAgents) -> None:
     (agent,) = crew.queued("Ida")
     assignment = crew.assigned()
     wrong = agents.command(
-        "finish", agentId=agent, callId=assignment["callId"], ticket=fresh("ticket")
+        "finish", agentId=agent, callId=assignment["callId"], ticket=str(uuid.uuid4())
     )
     assert wrong["changed"] is False and "ticket" in wrong["refused"]
     assert status(agents, agent) == "attendingCall"

@@ -81,7 +81,7 @@ def test_wrong_messages_are_set_aside_with_a_reason_while_their_neighbours_are_s
     assert wait_for_call(agents, calls[3], "assigned")["assignment"]["agentId"] == other_agent
 
     broken = dead_calls.wait_for(lambda m: m.body == "{not JSON", 20, "the message that is no JSON")
-    assert len(broken) == 1 and "JSON" in broken[0].attributes["reason"]
+    assert len(broken) == 1 and "body" in broken[0].attributes["reason"]
     misplaced = dead_calls.wait_for(about(calls[2]), 20, "the message in a wrong group")
     assert len(misplaced) == 1
     # The reason names the group it should have been in.
@@ -111,7 +111,7 @@ def test_a_call_that_waits_too_long_is_given_up_and_said_so(
     assert agents.command("call", callId=call_id)["status"] == "expired"
     (given_up,) = dead_calls.wait_for(about(call_id), 20, "the call that waited too long")
     assert given_up.attributes["reason"]
-    assert given_up.json()["criteria"] in (crew.criteria, canonical(crew.criteria))
+    assert given_up.json()["criteria"] == canonical(crew.criteria)
     assert agents.waiting().get(canonical(crew.criteria), 0) == 0
     (agent,) = crew.queued("Fay")
     assert status(agents, agent) == "queued"

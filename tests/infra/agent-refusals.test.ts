@@ -1,4 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
+import { AGENT_QUEUE } from '../../infra/agent-contract';
 import { agentSettingsProblems } from '../../infra/agent-rules';
 import {
   type Dimension,
@@ -79,10 +80,15 @@ test.each<[string, PartialAgentQueueSettings, string]>([
     { agents: { dimensions: [{ ...LANGUAGE, attribute: '' }] } },
     'agents.dimensions[0].attribute',
   ],
-  [
-    "an attribute of the agent's own",
-    { agents: { dimensions: [LANGUAGE, { ...GENDER, attribute: 'AgentStatus' }] } },
+  ...AGENT_QUEUE.reservedAttributes.map((attribute): [string, PartialAgentQueueSettings, string] => [
+    `the table's own attribute ${attribute}`,
+    { agents: { dimensions: [LANGUAGE, { ...GENDER, attribute }] } },
     'agents.dimensions[1].attribute',
+  ]),
+  [
+    'a name of 65 characters',
+    { agents: { dimensions: [{ ...LANGUAGE, name: 'x'.repeat(65) }] } },
+    'agents.dimensions[0].name',
   ],
   [
     'one name twice',

@@ -49,6 +49,12 @@ def test_who_has_been_available_longest_comes_first_and_ids_decide_between_equal
     assert by_turn([ANA, CAI, BEN]) == [BEN, CAI, ANA]
 
 
+def test_who_was_queued_first_comes_first_however_long_available() -> None:
+    queued = [BEN | {"queuedAt": "2026-01-01T00:00:05.000000Z"}]
+    queued.append(ANA | {"queuedAt": "2026-01-01T00:00:04.000000Z"})
+    assert [agent["agentId"] for agent in by_turn(queued)] == ["ana", "ben"]
+
+
 def test_an_agent_fits_who_has_all_that_is_asked_for() -> None:
     assert fits(ANA, {"language": "English"}) and fits(ANA, {"gender": "F"}) and fits(ANA, {})
     assert not fits(ANA, {"language": "English", "gender": "M"})
