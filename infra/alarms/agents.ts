@@ -63,10 +63,10 @@ export function agentSweepAlarms(
       section: 'agentSweepMissed',
     }),
     new QueueAlarm(scope, 'unpublished', {
-      // The least of five rounds: one that finds an assignment of a process that just died publishes it.
+      // The least of five rounds: what one fails to publish the next one publishes.
       metric: emitted(table, 'UnpublishedAssignments', Stats.MINIMUM, period),
       rings: { above: 0 },
-      says: `For ${period.toMinutes()} minutes every sweep has found assignments that could not be published, so whoever connects calls does not hear of them. First look at the log of sweep-agents for the answer of SNS.`,
+      says: `For ${period.toMinutes()} minutes no sweep could publish every assignment, or send every call given up to the dead-letter queue, so whoever connects calls does not hear of them. First look at the log of sweep-agents for the answer of SNS or SQS.`,
       section: 'unpublished',
     }),
   ];

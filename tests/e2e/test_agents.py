@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from crew import Crew, environment, status
 
@@ -94,6 +97,38 @@ def test_any_language_takes_the_longest_waiting_of_all(agents: DeployedAgents) -
     answers = [first.assigned(language=None) for _ in range(3)]
     assert [answer["agentId"] for answer in answers] == order
     assert {answer["criteria"] for answer in answers} == {f"*#{gender}"}
+
+
+def test_calls_in_parallel_never_share_an_agent(agents: DeployedAgents) -> None:
+    crew = Crew(agents)
+    queued = crew.queued(*(f"Agent{n}" for n in range(20)))
+    with ThreadPoolExecutor(8) as callers:
+        answers = list(callers.map(lambda _: crew.match(), range(24)))
+    assigned = [a["assignment"]["agentId"] for a in answers if a["status"] == "assigned"]
+    assert sorted(assigned) == sorted(queued)
+    assert crew.depth() == 0
+    waiting = [answer["callId"] for answer in answers if answer["status"] == "waiting"]
+    assert agents.waiting()[f"{crew.language}#M"] == len(waiting) == 4
+    for call_id in waiting:
+        agents.command("cancel-call", callId=call_id)
+
+
+def test_calls_and_agents_that_cross_all_meet(agents: DeployedAgents) -> None:
+    crew = Crew(agents)
+    ids = [crew.register(f"Agent{n}") for n in range(16)]
+    for agent in ids:
+        assert agents.command("available", agentId=agent)["changed"]
+    calls = [fresh("call") for _ in ids]
+    steps: list[Callable[[], object]] = []
+    for agent, call_id in zip(ids, calls):
+        steps.append(partial(agents.command, "enqueue", agentId=agent))
+        steps.append(partial(crew.match, call_id))
+    with ThreadPoolExecutor(8) as parties:
+        list(parties.map(lambda step: step(), steps))
+    answers = [agents.command("call", callId=call_id) for call_id in calls]
+    assert {answer["status"] for answer in answers} == {"assigned"}
+    assert sorted(answer["assignment"]["agentId"] for answer in answers) == sorted(ids)
+    assert crew.depth() == 0 and agents.waiting().get(f"{crew.language}#M", 0) == 0
 
 
 def test_only_its_own_ticket_ends_a_call(agents: DeployedAgents) -> None:
