@@ -26,6 +26,17 @@ pub struct Call {
     pub criteria: Criteria,
     /// Since when it waits: when it was sent, not when it was delivered.
     pub arrived: Micros,
+    /// Tells calls apart that arrived in one moment: SQS tells milliseconds only, but numbers
+    /// the messages of a group.
+    pub sequence: u128,
+}
+
+impl Call {
+    /// Its sort key among those waiting: the moment, the number, the id, each as wide as it gets.
+    #[must_use]
+    pub fn sort_key(&self) -> String {
+        format!("{}#{:039}#{}", self.arrived, self.sequence, self.id)
+    }
 }
 
 /// A call and its agent.

@@ -353,10 +353,9 @@ impl Step {
             Self::NobodyWaits(criteria) | Self::CountWaiting(criteria, _) => {
                 (schema::ALL_CRITERIA.to_owned(), waiting_partition(criteria))
             }
-            Self::Wait(call) | Self::Unwait(call) => (
-                waiting_partition(&call.criteria),
-                format!("{}#{}", call.arrived, call.id),
-            ),
+            Self::Wait(call) | Self::Unwait(call) => {
+                (waiting_partition(&call.criteria), call.sort_key())
+            }
             Self::Lease(lease) | Self::Unlease(lease) => (
                 schema::LEASES.to_owned(),
                 format!("{}#{}", lease.until, lease.agent),

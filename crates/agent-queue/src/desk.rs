@@ -110,6 +110,7 @@ impl Desk {
                     id,
                     criteria,
                     arrived,
+                    sequence: 0,
                 };
                 self.match_call(&call, &mut report).await?
             }

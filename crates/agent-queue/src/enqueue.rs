@@ -122,7 +122,7 @@ impl AgentQueue {
             for call in first {
                 if longest
                     .as_ref()
-                    .is_none_or(|other| place(&call) < place(other))
+                    .is_none_or(|other| call.sort_key() < other.sort_key())
                 {
                     longest = Some(call);
                 }
@@ -130,10 +130,6 @@ impl AgentQueue {
         }
         Ok(longest)
     }
-}
-
-fn place(call: &Call) -> (crate::time::Micros, &crate::name::CallId) {
-    (call.arrived, &call.id)
 }
 
 fn is_queued(agent: &Agent) -> bool {

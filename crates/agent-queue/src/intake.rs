@@ -27,6 +27,8 @@ pub struct Message<'a> {
     pub deduplication: &'a str,
     /// When it was sent.
     pub sent: Micros,
+    /// `SequenceNumber`, which grows within a group.
+    pub sequence: u128,
 }
 
 /// Why a message is no call. It would be refused every time, so it must not come again.
@@ -90,6 +92,7 @@ pub fn read(message: Message<'_>, dimensions: &Dimensions) -> Result<Call, Intak
         id,
         criteria,
         arrived: message.sent,
+        sequence: message.sequence,
     })
 }
 
@@ -104,6 +107,7 @@ mod tests {
             group,
             deduplication: "d1",
             sent: Micros(5),
+            sequence: 6,
         }
     }
 
@@ -147,7 +151,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_message_panics(body in ".{0,60}", group in ".{0,20}", id in ".{0,20}") {
-            let message = Message { body: &body, group: &group, deduplication: &id, sent: Micros(1) };
+            let message = Message { body: &body, group: &group, deduplication: &id, sent: Micros(1), sequence: 1 };
             let _ = read(message, &Dimensions::default());
         }
 
@@ -155,7 +159,7 @@ mod tests {
         fn what_is_read_has_the_group_it_came_with(language in "[a-z]{1,3}|\\*|#", gender in "[MF]") {
             let body = format!(r#"{{"criteria": {{"language": "{language}", "gender": "{gender}"}}}}"#);
             let group = format!("{language}#{gender}");
-            let message = Message { body: &body, group: &group, deduplication: "d", sent: Micros(1) };
+            let message = Message { body: &body, group: &group, deduplication: "d", sent: Micros(1), sequence: 1 };
             if let Ok(call) = read(message, &Dimensions::default()) {
                 prop_assert_eq!(call.criteria.to_string(), group);
                 prop_assert!(call.criteria.exact().is_some());

@@ -54,13 +54,15 @@ pub const WAITING_DEPTH: &str = "WaitingDepth";
 pub const CRITERIA: &str = "Criteria";
 /// When a call arrived (S).
 pub const ARRIVED_AT: &str = "ArrivedAt";
+/// Tells calls apart that arrived in one moment (S, digits).
+pub const SEQUENCE: &str = "Sequence";
 /// `waiting`, `assigned`, `cancelled` or `expired` (S).
 pub const CALL_STATUS: &str = "CallStatus";
 /// When a call met its agent (S).
 pub const ASSIGNED_AT: &str = "AssignedAt";
 
-/// Attributes of an agent's item that no dimension may have.
-pub const RESERVED: [&str; 11] = [
+/// Attributes that no dimension may have.
+pub const RESERVED: [&str; 19] = [
     PK,
     SK,
     AGENT_NAME,
@@ -72,4 +74,12 @@ pub const RESERVED: [&str; 11] = [
     QUEUES,
     CALL_ID,
     LEASE_UNTIL,
+    QUEUE_VERSION,
+    QUEUE_DEPTH,
+    WAITING_DEPTH,
+    CRITERIA,
+    ARRIVED_AT,
+    CALL_STATUS,
+    ASSIGNED_AT,
+    "ttl",
 ];

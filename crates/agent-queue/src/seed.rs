@@ -10,7 +10,7 @@ use crate::name::Value;
 use crate::profile::Profile;
 
 /// The languages of the made-up agents.
-const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
+const LANGUAGES: [&str; 3] = ["English", "Spanish", "French"];
 
 /// Their genders.
 const GENDERS: [&str; 2] = ["F", "M"];

@@ -45,8 +45,13 @@ fn delivery(message: SqsMessage) -> Result<Delivery, EventError> {
     let sent = sent
         .parse()
         .map_err(|_| missing("SentTimestamp in milliseconds"))?;
+    let sequence = attribute("SequenceNumber")?;
+    let sequence = sequence
+        .parse()
+        .map_err(|_| missing("SequenceNumber of digits"))?;
     Ok(Delivery {
         id,
+        sequence,
         body: message.body.unwrap_or_default(),
         group: attribute("MessageGroupId")?,
         deduplication: attribute("MessageDeduplicationId")?,

@@ -5,6 +5,9 @@ use faults::agents::{Census, play};
 use faults::suite::Store;
 use local_cloud::agents::network::Fault;
 
+/// So many schedules in each of the tests in memory, which run in parallel.
+const SEEDS: u64 = 150;
+
 /// Lines of the trace that a failure prints.
 const TAIL: usize = 80;
 
@@ -52,7 +55,7 @@ macro_rules! parts {
     ($($name:ident $number:literal)*) => {$(
         #[test]
         fn $name() {
-            run($number * 250..($number + 1) * 250, Store::Memory, &Fault::ALL);
+            run($number * SEEDS..($number + 1) * SEEDS, Store::Memory, &Fault::ALL);
         }
     )*};
 }
@@ -66,7 +69,7 @@ parts! {
 
 #[test]
 fn agent_schedules_on_the_embedded_dynamodb() {
-    run(10_000..10_040, Store::Embedded, &Fault::ALL);
+    run(10_000..10_025, Store::Embedded, &Fault::ALL);
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn call() -> Call {
         id: CallId::new("c1").unwrap(),
         criteria: Criteria::from_stored("l0#F"),
         arrived: Micros(3),
+        sequence: 7,
     }
 }
 
@@ -96,7 +97,7 @@ fn keys_are_the_published_ones() {
     );
     assert_eq!(
         key(Step::Wait(call())),
-        "C#l0#F / 1970-01-01T00:00:00.000003Z#c1"
+        "C#l0#F / 1970-01-01T00:00:00.000003Z#000000000000000000000000000000000000007#c1"
     );
     let criteria = Criteria::from_stored("*#F");
     assert_eq!(

@@ -11,6 +11,7 @@ use crate::criteria::Criteria;
 use crate::dimension::{AttributeError, Dimensions};
 use crate::name::{AgentId, CallId};
 use crate::profile::Profile;
+use crate::seed::MAX_SEED;
 
 /// A command, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,7 +160,7 @@ impl Command {
         };
         match command.as_str() {
             "register" => register(fields, dimensions),
-            "seed" => parse("seed", fields).map(|Seed { count }| Self::Seed(count)),
+            "seed" => seed(fields),
             "available" => one_agent("available", fields).map(Self::Available),
             "enqueue" => one_agent("enqueue", fields).map(Self::Enqueue),
             "queue-all-available" => {
@@ -199,6 +200,18 @@ fn parse<T: DeserializeOwned>(
         },
         fault: error.inner().to_string(),
     })
+}
+
+fn seed(fields: Map<String, Json>) -> Result<Command, CommandError> {
+    let Seed { count } = parse("seed", fields)?;
+    if !(1..=MAX_SEED).contains(&count) {
+        return Err(CommandError::Field {
+            command: "seed".to_owned(),
+            field: "field count".to_owned(),
+            fault: format!("is {count}; give a whole number from 1 to {MAX_SEED}"),
+        });
+    }
+    Ok(Command::Seed(count))
 }
 
 fn one_agent(command: &'static str, fields: Map<String, Json>) -> Result<AgentId, CommandError> {

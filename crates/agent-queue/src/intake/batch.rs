@@ -31,6 +31,8 @@ pub struct Delivery {
     pub deduplication: String,
     /// When it was sent.
     pub sent: Micros,
+    /// Its sequence number.
+    pub sequence: u128,
 }
 
 /// Where messages go that are no calls.
@@ -138,6 +140,7 @@ impl Intake {
             group: &delivery.group,
             deduplication: &delivery.deduplication,
             sent: delivery.sent,
+            sequence: delivery.sequence,
         };
         let call = match read(message, &self.queue.settings().dimensions) {
             Ok(call) => call,

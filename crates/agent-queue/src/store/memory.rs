@@ -31,7 +31,7 @@ struct State {
     counters: BTreeMap<QueueName, Counters>,
     entries: BTreeMap<(QueueName, Micros, AgentId), QueueEntry>,
     calls: BTreeMap<CallId, CallRecord>,
-    waiting: BTreeMap<(Criteria, Micros, CallId), Call>,
+    waiting: BTreeMap<(Criteria, String), Call>,
     waiting_counts: BTreeMap<Criteria, u64>,
     leases: BTreeMap<(Micros, AgentId), CallLease>,
     notices: BTreeMap<String, Notice>,
@@ -137,9 +137,8 @@ impl AgentStore for MemoryStore {
         limit: u16,
     ) -> Result<Vec<Call>, StoreError> {
         let state = self.lock();
-        let first = (criteria.clone(), Micros(0), CallId::from_stored(""));
-        let range = state.waiting.range(first..);
-        let calls = range.take_while(|((of, _, _), _)| of == criteria);
+        let range = state.waiting.range((criteria.clone(), String::new())..);
+        let calls = range.take_while(|((of, _), _)| of == criteria);
         Ok(calls
             .take(limit.into())
             .map(|(_, call)| call.clone())

@@ -88,7 +88,8 @@ impl AwsTeller {
                 .id(index.to_string())
                 .message_body(body)
                 .message_group_id(call.criteria.to_string())
-                .message_deduplication_id(call.call_id.as_str())
+                // Of its own: a message that was refused may have had the call's.
+                .message_deduplication_id(format!("{}.expired", call.call_id))
                 .message_attributes(REASON, text(WAITED_TOO_LONG).map_err(|e| e.to_string())?)
                 .build()
                 .map_err(|e| e.to_string())
@@ -119,7 +120,8 @@ impl DeadLetters for AwsTeller {
             .queue_url(&self.dead_letters)
             .message_body(&letter.body)
             .message_group_id(&letter.group)
-            .message_deduplication_id(&letter.deduplication)
+            // The message's own id: another message may have the same deduplication id.
+            .message_deduplication_id(&letter.id)
             .message_attributes(REASON, text(reason).map_err(|e| failed(&e))?)
             .send()
             .await;

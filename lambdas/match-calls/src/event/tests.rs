@@ -10,7 +10,7 @@ fn event() -> Value {
         "attributes": {
             "ApproximateReceiveCount": "1",
             "SentTimestamp": "1800000000123",
-            "SequenceNumber": "1",
+            "SequenceNumber": "18849496460467696128",
             "MessageGroupId": "*#*",
             "SenderId": "s",
             "MessageDeduplicationId": "c1",
@@ -33,6 +33,7 @@ fn a_message_is_read_with_its_group_and_its_time() {
         ("m1", "*#*")
     );
     assert_eq!(batch[0].deduplication, "c1");
+    assert_eq!(batch[0].sequence, 18_849_496_460_467_696_128);
     assert_eq!(batch[0].sent, Micros(1_800_000_000_123_000));
 }
 

@@ -149,12 +149,11 @@ async fn callers(stage: Arc<Stage>, groups: Groups) {
             }
             group.push_back(delivery.clone());
         }
-        if stage.random(0..8) == 0 {
-            let id = CallId::new(delivery.deduplication);
-            let queue = stage.queue();
-            if let Ok(id) = id {
-                drop(queue.cancel(&id).await);
-            }
+        // A caller of before hangs up.
+        if stage.random(0..4) == 0
+            && let Ok(id) = CallId::new(format!("call-{}", stage.random(0..number + 1)))
+        {
+            drop(stage.queue().cancel(&id).await);
         }
     }
 }
@@ -264,5 +263,6 @@ fn message(stage: &Stage, number: u64) -> Delivery {
         group: format!("{}#{}", part(&language), part(&gender)),
         deduplication: id,
         sent: stage.now(),
+        sequence: number.into(),
     }
 }

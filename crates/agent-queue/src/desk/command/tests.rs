@@ -97,6 +97,11 @@ fn a_wrong_command_names_the_field_and_the_remedy() {
     );
     let text = refused(json!({"command": "queues", "verbose": true}));
     assert!(text.contains("unknown field `verbose`"), "{text}");
+    let text = refused(json!({"command": "seed", "count": 501}));
+    assert_eq!(
+        text,
+        "command seed: field count: is 501; give a whole number from 1 to 500"
+    );
     let attributes = json!({"language": ["a"], "gender": "F"});
     let event = json!({"command": "register", "name": " ", "attributes": attributes});
     assert!(

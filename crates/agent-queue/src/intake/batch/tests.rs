@@ -117,6 +117,7 @@ fn delivery(id: &str, language: &str) -> Delivery {
         group: format!("{language}#F"),
         deduplication: id.to_owned(),
         sent: NOW,
+        sequence: 0,
     }
 }
 

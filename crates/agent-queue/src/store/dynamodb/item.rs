@@ -105,6 +105,7 @@ pub(super) fn call_item(call: &Call) -> Vec<(&'static str, AttributeValue)> {
         (schema::CALL_ID, string(&call.id)),
         (schema::CRITERIA, string(&call.criteria)),
         (schema::ARRIVED_AT, string(call.arrived)),
+        (schema::SEQUENCE, string(call.sequence)),
     ]
 }
 
@@ -303,6 +304,7 @@ impl<'a> Attributes<'a> {
             id: self.call_id()?,
             criteria: self.criteria()?,
             arrived: self.moment(schema::ARRIVED_AT)?,
+            sequence: self.read(schema::SEQUENCE, |digits| digits.parse().ok())?,
         })
     }
 

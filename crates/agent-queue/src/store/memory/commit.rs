@@ -66,7 +66,7 @@ impl State {
                 (waiting.is_none_or(|depth| *depth == 0), None)
             }
             Step::Unwait(call) => {
-                let key = (call.criteria.clone(), call.arrived, call.id.clone());
+                let key = (call.criteria.clone(), call.sort_key());
                 (self.waiting.contains_key(&key), None)
             }
             Step::CountWaiting(criteria, By::Less) => {
@@ -110,11 +110,11 @@ impl State {
             }
             Step::NobodyWaits(_) => {}
             Step::Wait(call) => {
-                let key = (call.criteria.clone(), call.arrived, call.id.clone());
+                let key = (call.criteria.clone(), call.sort_key());
                 self.waiting.insert(key, call.clone());
             }
             Step::Unwait(call) => {
-                let key = (call.criteria.clone(), call.arrived, call.id.clone());
+                let key = (call.criteria.clone(), call.sort_key());
                 self.waiting.remove(&key);
             }
             Step::CountWaiting(criteria, by) => {
