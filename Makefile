@@ -252,7 +252,7 @@ guards: setup mutants-copy ## break the queue's guards one at a time: some test 
 mutants: guards $(CARGO_MUTANTS) ## that, and cargo-mutants on the queue's core (hours; SHARD=1/8 for a part); docs/mutants.md explains survivors
 	cd $(MUTANTS)/tree && CARGO_PROFILE_DEV_DEBUG=false CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/mutants-target \
 	  $(CURDIR)/$(CARGO_MUTANTS) mutants --in-place --no-shuffle \
-	  --cargo-arg=--target=$(HOST) --minimum-test-timeout 60 --output $(CURDIR)/$(MUTANTS) $(if $(SHARD),--shard $(SHARD))
+	  --cargo-arg=--target=$(HOST) --minimum-test-timeout 25 --output $(CURDIR)/$(MUTANTS) $(if $(SHARD),--shard $(SHARD))
 
 .PHONY: clean
 clean: ## remove what was built (keeps the installed tools)

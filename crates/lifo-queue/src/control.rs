@@ -184,3 +184,19 @@ pub struct Pause {
     /// next such pause is longer.
     pub busy: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_end_below_everything_that_may_still_start() {
+        let from = |expiry| {
+            let skew = Duration::from_secs(2);
+            Control::default().created_from(expiry, skew, Millis(100_000))
+        };
+        assert_eq!(from(None), None);
+        // The expiry, the clocks' difference, and a second for `ttl`'s whole ones.
+        assert_eq!(from(Some(Duration::from_secs(60))), Some(Millis(37_000)));
+    }
+}

@@ -278,6 +278,15 @@ async fn an_item_that_cannot_be_taken_goes_to_failure_and_blocks_nobody() {
     for id in ["healthy", "not-before", "fraction"] {
         assert_eq!(world.status(id).await, "SUCCESS", "{id}");
     }
+    // Kept as long as any FAILURE.
+    let kept: i64 = world.item("attempts").await["ttl"]
+        .as_n()
+        .unwrap()
+        .parse()
+        .unwrap();
+    let now = SystemClock.now().floor_seconds();
+    let until = now.plus(RETENTION.failure).0;
+    assert!((until - 60..=until + 1).contains(&kept), "{kept}, {until}");
     let error = world.item("ttl").await["lastError"].as_s().unwrap().clone();
     assert!(error.contains("epoch seconds"), "{error}");
 }

@@ -53,3 +53,17 @@ pub enum TurnError {
     #[error("work remains that nobody is awake for, and the wake-up failed")]
     Wake(#[from] WakeError),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_failed_before_it_did_anything_says_so() {
+        let error = TurnError::Predecessor {
+            message_id: "m".to_owned(),
+            until_ms: 1,
+        };
+        assert_eq!(FailedTurn::from(error).summary.exit, Exit::Failed);
+    }
+}

@@ -152,4 +152,15 @@ mod tests {
         slots.busy(Some(Duration::from_secs(2)), 1.0, now);
         assert_eq!(slots.wait_until(), Some(now.plus(Duration::from_secs(2))));
     }
+
+    #[test]
+    fn a_downstream_is_congested_when_it_asks_for_more_than_the_longest_wait() {
+        let congested = |wait| {
+            let mut slots = Slots::new(10);
+            slots.busy(Some(wait), 1.0, Millis(0));
+            slots.is_congested(Millis(0))
+        };
+        assert!(!congested(LONGEST_WAIT));
+        assert!(congested(LONGEST_WAIT + Duration::from_millis(1)));
+    }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use conformance::{NOW, new_task};
+use lifo_queue::depth;
 use lifo_queue::operate::Operator;
 use lifo_queue::process::{DEEP_PAGE, DEEP_PAGE_PAUSE, Exit};
 use lifo_queue::store::{Redriven, TaskStore};
@@ -44,6 +45,34 @@ async fn tasks_in_backoff_hide_an_older_one_for_no_longer_than_is_stated() {
     // At most ten further pages a second, each with its head, and the polls of the linger.
     let most = summary.duration_ms / 100 * 2 + 20;
     assert!(u64::from(summary.queries) <= most, "{summary:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_depth_is_exact_up_to_the_most_that_is_counted() {
+    let world = World::new(|_| at_once());
+    let depth = async || {
+        let count = depth::measure(&*world.store, TaskStatus::Pending, None, NOW);
+        count.await.unwrap()
+    };
+    let most = i64::from(depth::MAX_COUNT);
+    for n in 0..most {
+        let task = new_task(&format!("t{n}"), n);
+        world.store.insert(&task).await.unwrap();
+    }
+    // Older than all, and expired: it is read, and not counted.
+    let mut expired = new_task("expired", -1);
+    expired.expires_at = NOW.floor_seconds();
+    world.store.insert(&expired).await.unwrap();
+    let counted = depth().await;
+    assert_eq!((counted.count, counted.exact), (depth::MAX_COUNT, true));
+
+    world
+        .store
+        .insert(&new_task("one more", most))
+        .await
+        .unwrap();
+    let counted = depth().await;
+    assert_eq!((counted.count, counted.exact), (depth::MAX_COUNT, false));
 }
 
 #[tokio::test(start_paused = true)]

@@ -113,3 +113,9 @@ async fn a_task_whose_lease_ran_out_twice_runs_alone() {
     }
     assert!(world.record("t0020").alone && !world.record("t0021").alone);
 }
+
+#[test]
+fn a_lease_lasts_for_a_run_its_settlement_and_clocks_that_differ() {
+    let lease = SETTINGS.task_timeout + SETTINGS.deadline_margin + SETTINGS.clock_skew;
+    assert_eq!(SETTINGS.task_lease(), lease);
+}

@@ -202,3 +202,48 @@ fn the_head_is_read_ahead_only_while_it_is_used_up() {
         }
     }
 }
+
+#[test]
+fn a_pass_remembers_that_something_was_taken() {
+    let mut selector = Selector::new(10);
+    assert_eq!(
+        taken(&answer(&mut selector, &[task(9, None)], Millis(100))),
+        9
+    );
+    selector.took();
+    let Step::Exhausted(pass) = answer(&mut selector, &[], Millis(100)) else {
+        panic!("the pass is not over");
+    };
+    assert!(pass.took);
+    let Step::Exhausted(next) = answer(&mut selector, &[], Millis(300)) else {
+        panic!("the pass is not over");
+    };
+    assert!(!next.took, "the next pass begins anew");
+}
+
+#[test]
+fn what_was_let_go_is_read_again() {
+    let mut selector = Selector::new(10);
+    let index = [task(9, None), task(8, None)];
+    assert_eq!(taken(&answer(&mut selector, &index, Millis(100))), 9);
+    selector.let_go();
+    let head = Wanted {
+        after: None,
+        limit: 10,
+    };
+    assert_eq!(selector.next(Millis(100)), Step::Read(head));
+}
+
+#[test]
+fn who_is_left_alone_is_so_in_later_passes_too() {
+    let mut selector = Selector::new(10);
+    let index = [task(9, None)];
+    selector.skip(index[0].id.clone(), Millis(500));
+    for now in [100, 300] {
+        let Step::Exhausted(pass) = answer(&mut selector, &index, Millis(now)) else {
+            panic!("taken at {now}");
+        };
+        assert_eq!(pass.next_due, Some(Millis(500)));
+    }
+    assert_eq!(taken(&answer(&mut selector, &index, Millis(501))), 9);
+}
