@@ -14,7 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-from tests.guards.guards import GUARDS, Guard
+from tests.guards.agents import AGENT_GUARDS
+from tests.guards.guard import Guard
+from tests.guards.guards import GUARDS
 
 _FAILED = re.compile(r"^\s+(?:FAIL|TIMEOUT|SIGABRT) \[.*?\] (?:\(.*?\) )?(\S+ \S+)", re.MULTILINE)
 
@@ -28,7 +30,7 @@ def main() -> int:
     arguments = parser.parse_args()
     chosen = [
         guard
-        for guard in GUARDS
+        for guard in GUARDS + AGENT_GUARDS
         if not arguments.names or any(name in guard.name for name in arguments.names)
     ]
     unnoticed = [guard for guard in chosen if not check(guard, arguments.root, arguments.target)]

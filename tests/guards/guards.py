@@ -6,7 +6,7 @@ tell. A guard that two stores keep is broken in both at once, or in each where t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tests.guards.guard import Change, Guard
 
 _CORE = "crates/lifo-queue/src"
 _DYNAMODB = f"{_CORE}/store/dynamodb.rs"
@@ -15,23 +15,6 @@ _DYNAMODB_CONTROL = f"{_CORE}/store/dynamodb/control.rs"
 _MEMORY = f"{_CORE}/store/memory.rs"
 _MEMORY_CONTROL = f"{_CORE}/store/memory/control.rs"
 _RECORD = f"{_CORE}/store/memory/record.rs"
-
-
-@dataclass(frozen=True)
-class Change:
-    """One place in the source."""
-
-    file: str
-    find: str
-    replace: str
-
-
-@dataclass(frozen=True)
-class Guard:
-    """A guard and the change that breaks it."""
-
-    name: str
-    changes: tuple[Change, ...]
 
 
 GUARDS: tuple[Guard, ...] = (

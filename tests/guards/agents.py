@@ -1,0 +1,105 @@
+"""The guards of the agents' queue, and how each is broken."""
+
+from __future__ import annotations
+
+from tests.guards.guard import Change, Guard
+
+_CORE = "crates/agent-queue/src"
+_TRANSACT = f"{_CORE}/store/dynamodb/transact.rs"
+_AGENT = f"{_CORE}/agent.rs"
+_CHANGE = f"{_CORE}/change.rs"
+_ENQUEUE = f"{_CORE}/enqueue.rs"
+_MATCHER = f"{_CORE}/matcher.rs"
+_BATCH = f"{_CORE}/intake/batch.rs"
+
+
+def _guard(name: str, file: str, find: str, replace: str) -> Guard:
+    return Guard(name, (Change(file, find, replace),))
+
+
+AGENT_GUARDS: tuple[Guard, ...] = (
+    _guard(
+        "move an agent without the ticket (DynamoDB)",
+        _TRANSACT,
+        '"AgentStatus = :from AND Ticket = :ticket"',
+        '"AgentStatus = :from AND (Ticket = :ticket OR attribute_exists(Ticket))"',
+    ),
+    _guard(
+        "move an agent whatever its status (DynamoDB)",
+        _TRANSACT,
+        '"AgentStatus = :from AND Ticket = :ticket"',
+        '"(AgentStatus = :from OR attribute_exists(AgentStatus)) AND Ticket = :ticket"',
+    ),
+    _guard(
+        "move an agent without the ticket (memory)",
+        _AGENT,
+        "agent.state.status() == self.from && agent.ticket == self.ticket && in_call",
+        "agent.state.status() == self.from && in_call",
+    ),
+    _guard(
+        "assign a call that has an answer (DynamoDB)",
+        _TRANSACT,
+        'Before::New => put.condition_expression("attribute_not_exists(pk)"),',
+        'Before::New => put.condition_expression("attribute_not_exists(pk) OR attribute_exists(pk)"),',
+    ),
+    _guard(
+        "a new call overtakes one that waits for the same",
+        _CHANGE,
+        "        if from == Before::New {\n            steps.push(Step::NobodyWaits",
+        "        if from == Before::New && call.sequence == u128::MAX {\n            steps.push(Step::NobodyWaits",
+    ),
+    _guard(
+        "leave only the queue that was asked for",
+        _CHANGE,
+        "        for queue in &entry.queues {\n            let there",
+        "        for queue in entry.queues.iter().filter(|queue| **queue == entry.queue) {\n            let there",
+    ),
+    _guard(
+        "finish whatever the ticket",
+        _AGENT,
+        "if current == call && self.ticket == ticket =>",
+        "if current == call && (self.ticket == ticket || self.ticket != ticket) =>",
+    ),
+    _guard(
+        "finish whatever the call",
+        _AGENT,
+        "if current == call && self.ticket == ticket =>",
+        "if self.ticket == ticket && (current == call || current != call) =>",
+    ),
+    _guard(
+        "queue an agent and do not look for a call",
+        _ENQUEUE,
+        "Changed::Done(agent) => self.serve_agent(agent).await?,",
+        "Changed::Done(agent) if agent.name.is_empty() => self.serve_agent(agent).await?,",
+    ),
+    _guard(
+        "let a call wait and do not look for an agent",
+        _MATCHER,
+        "Outcome::Done => self.look_again(call, true).await,",
+        "Outcome::Done => Ok(Matched { state: CallState::Waiting, assignments: vec![], queued: true, expired: 0 }),",
+    ),
+    _guard(
+        "assign and keep no notice",
+        _CHANGE,
+        """        steps.push(Step::Notice(Notice {
+            at,
+            news: News::Assigned(assignment.clone()),
+        }));
+        (Self::of(steps), assignment)""",
+        "        (Self::of(steps), assignment)",
+    ),
+    _guard(
+        "give an agent to a call that waited for too long",
+        _MATCHER,
+        "            if self.is_too_old(&call) {",
+        "            if self.is_too_old(&call) && call.sequence == u128::MAX {",
+    ),
+    _guard(
+        "go on with a group behind a failure",
+        _BATCH,
+        """                done.report.failed.extend(left);
+                break;""",
+        """                done.report.failed.extend(left.take(1));
+                continue;""",
+    ),
+)
