@@ -6,12 +6,14 @@
 //! |---|---|
 //! | [`agents`] | the agents' queue over a bad network, and an audit of its table |
 //! | [`cloud`] | the whole loop on a virtual clock, with faults, and a ledger that checks it |
+//! | [`conflicts`] | transactions that meet, as DynamoDB has them meet, and what every call costs |
 //! | [`dynamodb`] | an embedded DynamoDB with the queue's table, behind the real SDK client |
 //! | [`faulty`] | a store whose answers fail as a script says |
 //! | [`topics`] | topics that remember what was published, and fail when told to |
 
 pub mod agents;
 pub mod cloud;
+pub mod conflicts;
 pub mod dynamodb;
 pub mod faulty;
 pub mod topics;

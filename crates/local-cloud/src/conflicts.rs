@@ -1,0 +1,225 @@
+//! Transactions that meet, as on DynamoDB.
+//!
+//! The embedded DynamoDB carries out one request after the other, so that no two transactions
+//! ever meet there. Here requests take the time they take over a network, a transaction holds
+//! its items for as long as it lasts, and another request for one of them is refused as DynamoDB
+//! refuses it
+//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>):
+//!
+//! | a request | is refused while in flight for one of its items |
+//! |---|---|
+//! | `TransactWriteItems` | `TransactWriteItems` |
+//! | `TransactGetItems` | `TransactWriteItems`, `PutItem`, `UpdateItem`, `DeleteItem`, `BatchWriteItem` |
+//! | `PutItem`, `UpdateItem`, `DeleteItem` | `TransactWriteItems` |
+//! | `GetItem`, `Query` and all others | never |
+//!
+//! Of two transactions that meet the earlier one goes on; DynamoDB may refuse both. Items are
+//! held from the request to its answer; DynamoDB holds them a little shorter.
+//!
+//! Each call is counted, and so is what it consumes, as its answer says
+//! (`ReturnConsumedCapacity`). What is refused has no such answer: DynamoDB bills that too, but
+//! it is not in these figures.
+
+mod figures;
+mod held;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_smithy_http_client::Builder as Http;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
+use serde_json::{Value, json};
+
+pub use self::figures::Figures;
+use self::figures::consumed;
+use self::held::{Access, Held};
+use crate::dynamodb;
+
+/// How long requests take, beside what the embedded database needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Latency {
+    /// A request for items one by one: half of it before it is carried out, half of it after.
+    pub plain: Duration,
+    /// A transaction, likewise.
+    pub transaction: Duration,
+}
+
+/// What the clients of one table share: items held, calls counted.
+#[derive(Clone)]
+pub struct Conflicts {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    latency: Latency,
+    held: Arc<Held>,
+    figures: Mutex<Figures>,
+}
+
+impl fmt::Debug for Conflicts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Conflicts")
+    }
+}
+
+impl Conflicts {
+    /// Nothing held, nothing counted.
+    #[must_use]
+    pub fn new(latency: Latency) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                latency,
+                held: Arc::default(),
+                figures: Mutex::default(),
+            }),
+        }
+    }
+
+    /// One more client of the embedded DynamoDB at this address. Its transactions meet those of
+    /// all other clients made here. Its own retries are off.
+    #[must_use]
+    pub fn client(&self, address: SocketAddr) -> Client {
+        let http = Http::new().build_http();
+        let conflicts = self.clone();
+        let through = http_client_fn(move |settings, components| {
+            SharedHttpConnector::new(Connector {
+                conflicts: conflicts.clone(),
+                inner: http.http_connector(settings, components),
+            })
+        });
+        let plain = dynamodb::client(address);
+        Client::from_conf(plain.config().to_builder().http_client(through).build())
+    }
+
+    /// What was counted so far; the count begins anew.
+    #[must_use]
+    pub fn take_figures(&self) -> Figures {
+        std::mem::take(&mut *self.figures())
+    }
+
+    fn figures(&self) -> MutexGuard<'_, Figures> {
+        let figures = self.shared.figures.lock();
+        figures.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The SDK's way to the database.
+#[derive(Clone, Debug)]
+struct Connector {
+    conflicts: Conflicts,
+    inner: SharedHttpConnector,
+}
+
+impl HttpConnector for Connector {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        HttpConnectorFuture::new(self.clone().answer(request))
+    }
+}
+
+impl Connector {
+    async fn answer(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
+        let body = request.body().bytes();
+        let body = body.ok_or_else(|| ConnectorError::user("a request that streams".into()))?;
+        let body = serde_json::from_slice(body).map_err(|e| ConnectorError::user(e.into()))?;
+        let access = Access::of(&operation);
+        let latency = &self.conflicts.shared.latency;
+        let half = match access {
+            Access::Transaction | Access::TransactionalRead => latency.transaction / 2,
+            Access::Write | Access::Batch | Access::Read => latency.plain / 2,
+        };
+        self.conflicts.figures().count(&operation);
+
+        let keys = request::keys(&operation, &body);
+        let held = match self.conflicts.shared.held.take(access, keys) {
+            Ok(held) => held,
+            Err(overlaps) => {
+                self.conflicts.figures().count_conflict(&operation);
+                pause(half).await;
+                return refusal(access, &overlaps);
+            }
+        };
+        pause(half).await;
+        let answer = self.forward(&operation, request, body).await;
+        pause(half).await;
+        drop(held);
+        answer
+    }
+
+    /// To the database and back, asking what it consumes.
+    async fn forward(
+        &self,
+        operation: &str,
+        mut request: HttpRequest,
+        mut body: Value,
+    ) -> Result<HttpResponse, ConnectorError> {
+        if request::consumes(operation) {
+            body["ReturnConsumedCapacity"] = json!("TOTAL");
+            let body = body.to_string();
+            let headers = request.headers_mut();
+            headers.insert("content-length", body.len().to_string());
+            *request.body_mut() = SdkBody::from(body);
+        }
+        let mut answer = self.inner.call(request).await?;
+        let whole = ByteStream::new(answer.take_body()).collect().await;
+        let whole = whole.map_err(|error| ConnectorError::io(error.into()))?;
+        let whole = whole.into_bytes();
+        if answer.status().is_success() {
+            let units = consumed(&whole).map_err(|e| ConnectorError::other(e.into(), None))?;
+            self.conflicts.figures().add_units(operation, units);
+        } else {
+            self.conflicts.figures().count_refused(operation);
+        }
+        *answer.body_mut() = SdkBody::from(whole);
+        Ok(answer)
+    }
+}
+
+async fn pause(duration: Duration) {
+    // A pause of nothing would still give way to other tasks.
+    if !duration.is_zero() {
+        tokio::time::sleep(duration).await;
+    }
+}
+
+/// DynamoDB's answer to a request that met a transaction, at the marked ones of its items.
+fn refusal(access: Access, overlaps: &[bool]) -> Result<HttpResponse, ConnectorError> {
+    const ONGOING: &str = "Transaction is ongoing for the item";
+    let body = if access == Access::Write {
+        json!({ "__type": type_of("TransactionConflictException"), "message": ONGOING })
+    } else {
+        let reason = |overlaps: &bool| match overlaps {
+            true => json!({ "Code": "TransactionConflict", "Message": ONGOING }),
+            false => json!({ "Code": "None" }),
+        };
+        let reasons: Vec<_> = overlaps.iter().map(reason).collect();
+        json!({
+            "__type": type_of("TransactionCanceledException"),
+            "Message": "Transaction cancelled, please refer cancellation reasons for specific reasons",
+            "CancellationReasons": reasons,
+        })
+    };
+    let status = 400_u16.try_into();
+    let status = status.map_err(|error| ConnectorError::other(Box::new(error), None))?;
+    let mut response = HttpResponse::new(status, SdkBody::from(body.to_string()));
+    let headers = response.headers_mut();
+    headers.insert("content-type", "application/x-amz-json-1.0");
+    Ok(response)
+}
+
+fn type_of(error: &str) -> String {
+    format!("com.amazonaws.dynamodb.v20120810#{error}")
+}

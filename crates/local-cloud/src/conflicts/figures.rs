@@ -1,0 +1,99 @@
+//! What was called, and what it cost.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Error, Value};
+
+/// Calls, conflicts and consumed units, by operation (`Query`, `TransactWriteItems`, …).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Calls, those that were refused included.
+    pub calls: BTreeMap<String, u64>,
+    /// Calls that were refused because they met a transaction.
+    pub conflicts: BTreeMap<String, u64>,
+    /// Calls that the database refused, because a condition was not met for one.
+    pub refused: BTreeMap<String, u64>,
+    /// Capacity units consumed, as the answers say.
+    pub units: BTreeMap<String, f64>,
+}
+
+impl Figures {
+    /// All calls.
+    #[must_use]
+    pub fn all_calls(&self) -> u64 {
+        self.calls.values().sum()
+    }
+
+    /// All that were refused because they met a transaction.
+    #[must_use]
+    pub fn all_conflicts(&self) -> u64 {
+        self.conflicts.values().sum()
+    }
+
+    /// Read units of all reads: strongly consistent and transactional ones cost twice as much
+    /// as others.
+    #[must_use]
+    pub fn read_units(&self) -> f64 {
+        let read = |(operation, _): &(&String, &f64)| is_read(operation);
+        self.units.iter().filter(read).map(|(_, units)| units).sum()
+    }
+
+    /// Write units of all writes: transactional ones cost twice as much as others.
+    #[must_use]
+    pub fn write_units(&self) -> f64 {
+        let write = |(operation, _): &(&String, &f64)| !is_read(operation);
+        self.units
+            .iter()
+            .filter(write)
+            .map(|(_, units)| units)
+            .sum()
+    }
+
+    pub(super) fn count(&mut self, operation: &str) {
+        *self.calls.entry(operation.to_owned()).or_default() += 1;
+    }
+
+    pub(super) fn count_conflict(&mut self, operation: &str) {
+        *self.conflicts.entry(operation.to_owned()).or_default() += 1;
+    }
+
+    pub(super) fn count_refused(&mut self, operation: &str) {
+        *self.refused.entry(operation.to_owned()).or_default() += 1;
+    }
+
+    pub(super) fn add_units(&mut self, operation: &str, units: f64) {
+        *self.units.entry(operation.to_owned()).or_default() += units;
+    }
+}
+
+fn is_read(operation: &str) -> bool {
+    [
+        "GetItem",
+        "Query",
+        "Scan",
+        "BatchGetItem",
+        "TransactGetItems",
+    ]
+    .contains(&operation)
+}
+
+/// The one part of an answer that is read: answers may be a megabyte long.
+#[derive(Deserialize)]
+struct Consumption {
+    #[serde(default, rename = "ConsumedCapacity")]
+    consumed: Value,
+}
+
+/// The units an answer says it consumed: of one table, or of each.
+pub(super) fn consumed(answer: &[u8]) -> Result<f64, Error> {
+    if answer.is_empty() {
+        return Ok(0.0);
+    }
+    let Consumption { consumed } = serde_json::from_slice(answer)?;
+    let units = |consumed: &Value| consumed["CapacityUnits"].as_f64().unwrap_or(0.0);
+    Ok(match &consumed {
+        Value::Array(tables) => tables.iter().map(units).sum(),
+        one => units(one),
+    })
+}

@@ -1,0 +1,64 @@
+//! What a request is about, in DynamoDB's JSON.
+
+use agent_queue::schema::{PK, SK};
+use serde_json::Value;
+
+/// One item of one table, by partition key and sort key.
+pub(super) type Key = String;
+
+/// The items that a request names, in its order; none where it names a range.
+pub(super) fn keys(operation: &str, body: &Value) -> Vec<Key> {
+    match operation {
+        "TransactWriteItems" | "TransactGetItems" => {
+            let actions = body["TransactItems"].as_array().into_iter().flatten();
+            let action = |action: &Value| action.as_object()?.values().find_map(key);
+            // An action without a key is refused by the database, but keeps its place here.
+            actions
+                .map(|each| action(each).unwrap_or_default())
+                .collect()
+        }
+        "BatchWriteItem" => {
+            let tables = body["RequestItems"].as_object().into_iter().flatten();
+            tables
+                .flat_map(|(table, writes)| {
+                    let writes = writes.as_array().into_iter().flatten();
+                    let puts_and_deletes =
+                        writes.filter_map(|write| write.as_object()?.values().next());
+                    puts_and_deletes.filter_map(|write| key_in(table, write))
+                })
+                .collect()
+        }
+        "PutItem" | "UpdateItem" | "DeleteItem" => key(body).into_iter().collect(),
+        _ => vec![],
+    }
+}
+
+/// Whether an operation says what it consumed.
+pub(super) fn consumes(operation: &str) -> bool {
+    [
+        "TransactWriteItems",
+        "TransactGetItems",
+        "BatchWriteItem",
+        "BatchGetItem",
+        "PutItem",
+        "UpdateItem",
+        "DeleteItem",
+        "GetItem",
+        "Query",
+        "Scan",
+    ]
+    .contains(&operation)
+}
+
+fn key(action: &Value) -> Option<Key> {
+    key_in(action["TableName"].as_str()?, action)
+}
+
+fn key_in(table: &str, action: &Value) -> Option<Key> {
+    let attributes = action.get("Key").or_else(|| action.get("Item"))?;
+    Some(format!(
+        "{table} {} {}",
+        attributes.get(PK)?,
+        attributes.get(SK)?
+    ))
+}
