@@ -1,4 +1,4 @@
-//! # What a turn of `process-tasks` costs
+//! # What a turn of `process-tasks` costs, and what a match of a call and an agent
 //!
 //! Prints, from one run: tasks/s of a turn over 1,000 tasks with a runner that costs nothing,
 //! calls a task by kind, peak memory, and the ratio to the store's own limit (two conditional
@@ -6,9 +6,14 @@
 //! updates of a turn without its loop; how often a task is taken beside poison and with a busy
 //! downstream; and how long the release binary takes from exec to its first `next`.
 //!
+//! Then, for the queue of agents: matches/s with matchers in parallel whose transactions meet as
+//! on DynamoDB, calls and units an enqueue and a match, and what a look at a queue costs by its
+//! depth, each beside the published sample's way of doing it ([`agents`]).
+//!
 //! Server, turn and limit each run in a process of their own, so that memory is the turn's alone.
 //! Nothing here fails for being slow: the figures are for reading.
 
+mod agents;
 mod cold_start;
 mod limit;
 mod process;
@@ -26,7 +31,7 @@ use clap::{Parser, Subcommand};
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Parser)]
-#[command(about = "Measures a turn of process-tasks against the store's own limit")]
+#[command(about = "Measures a turn of process-tasks and a match of agents and calls")]
 struct Arguments {
     /// Tasks a turn.
     #[arg(long, default_value_t = 1_000)]
@@ -37,6 +42,15 @@ struct Arguments {
     /// Runs of each; the medians are printed.
     #[arg(long, default_value_t = 5)]
     runs: usize,
+    /// Agents who wait.
+    #[arg(long, default_value_t = 200)]
+    agents: usize,
+    /// Calls they are matched with; fewer than agents, or one finds nobody.
+    #[arg(long, default_value_t = 150)]
+    calls: usize,
+    /// Runs of each number of matchers; the medians are printed.
+    #[arg(long, default_value_t = 3)]
+    agent_runs: u64,
     /// The release binary whose start is timed; left out, none is.
     #[arg(long)]
     cold_start: Option<PathBuf>,
@@ -64,6 +78,8 @@ enum Part {
         /// Where the server listens.
         address: String,
     },
+    /// Matches agents and calls, our way and the published one; prints the tables.
+    Agents,
 }
 
 fn main() -> Result<(), Error> {
@@ -73,6 +89,7 @@ fn main() -> Result<(), Error> {
         Some(Part::Turn { address }) => process::print(turn::measure(&arguments, address)?),
         Some(Part::Updates { address }) => process::print(updates::measure(&arguments, address)?),
         Some(Part::Limit { address }) => process::print(limit::measure(&arguments, address)?),
+        Some(Part::Agents) => agents::run(&arguments),
         None => report::run_all(&arguments),
     }
 }

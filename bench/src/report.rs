@@ -6,7 +6,7 @@ use comfy_table::{Table, presets};
 
 use crate::process::{Figures, Server, run};
 use crate::takes::{self, Downstream};
-use crate::{Arguments, Error, cold_start};
+use crate::{Arguments, Error, agents, cold_start};
 
 /// Starts of the binary that are timed.
 const COLD_STARTS: usize = 21;
@@ -33,16 +33,13 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Error> {
     }
     print_turn(arguments, &turns, &updates, &limits);
     print_takes(arguments)?;
-    match &arguments.cold_start {
-        None => Ok(()),
-        Some(bootstrap) => {
-            let starts: Result<Vec<_>, _> = (0..COLD_STARTS)
-                .map(|_| cold_start::measure(bootstrap))
-                .collect();
-            print_cold_start(&starts?);
-            Ok(())
-        }
+    if let Some(bootstrap) = &arguments.cold_start {
+        let starts: Result<Vec<_>, _> = (0..COLD_STARTS)
+            .map(|_| cold_start::measure(bootstrap))
+            .collect();
+        print_cold_start(&starts?);
     }
+    agents::run(arguments)
 }
 
 fn print_turn(arguments: &Arguments, turns: &[Figures], updates: &[Figures], limits: &[Figures]) {
@@ -157,18 +154,18 @@ fn print_cold_start(starts: &[Duration]) {
     println!("{table}");
 }
 
-fn table(title: &str) -> Table {
+pub(crate) fn table(title: &str) -> Table {
     let mut table = Table::new();
     *table.style_mut() = presets::ASCII_BORDERS_ONLY_CONDENSED;
     table.set_header([title, "measured", "aim"]);
     table
 }
 
-fn row(table: &mut Table, what: &str, measured: String, aim: &str) {
+pub(crate) fn row(table: &mut Table, what: &str, measured: String, aim: &str) {
     table.add_row([what, &measured, aim]);
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<_> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)

@@ -1,0 +1,79 @@
+//! Agents and calls, drawn at random, but alike for both ways.
+
+const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
+const GENDERS: [&str; 2] = ["F", "M"];
+
+/// Who waits, and what is asked for.
+pub(super) struct Crowd {
+    pub(super) people: Vec<Person>,
+    pub(super) wishes: Vec<Wish>,
+}
+
+/// An agent.
+#[derive(Clone, Debug)]
+pub(super) struct Person {
+    pub(super) name: String,
+    /// At least one.
+    pub(super) languages: Vec<&'static str>,
+    pub(super) gender: &'static str,
+}
+
+/// What a call asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wish {
+    pub(super) language: &'static str,
+    pub(super) gender: &'static str,
+}
+
+impl Crowd {
+    /// Agents who speak some of three languages, and calls for one language and one gender.
+    pub(super) fn draw(people: usize, wishes: usize, seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let person = |number: usize, random: &mut fastrand::Rng| {
+            let spoken = random.u8(1..1 << LANGUAGES.len());
+            let languages = LANGUAGES.into_iter().enumerate();
+            Person {
+                name: format!("agent-{number:03}"),
+                languages: languages
+                    .filter(|(bit, _)| spoken & (1 << bit) != 0)
+                    .map(|(_, language)| language)
+                    .collect(),
+                gender: GENDERS[number % GENDERS.len()],
+            }
+        };
+        let wish = |random: &mut fastrand::Rng| Wish {
+            language: LANGUAGES[random.usize(..LANGUAGES.len())],
+            gender: GENDERS[random.usize(..GENDERS.len())],
+        };
+        Self {
+            people: (0..people).map(|n| person(n, &mut random)).collect(),
+            wishes: (0..wishes).map(|_| wish(&mut random)).collect(),
+        }
+    }
+}
+
+impl Person {
+    /// The queues the agent waits in.
+    pub(super) fn queues(&self) -> Vec<String> {
+        let queue = |language: &&str| queue(language, self.gender);
+        self.languages.iter().map(queue).collect()
+    }
+}
+
+impl Wish {
+    /// The queue to look into.
+    pub(super) fn queue(self) -> String {
+        queue(self.language, self.gender)
+    }
+}
+
+/// All queues there are.
+pub(super) fn all_queues() -> Vec<String> {
+    let of = |language: &&'static str| GENDERS.map(|gender| queue(language, gender));
+    LANGUAGES.iter().flat_map(of).collect()
+}
+
+/// A queue's name.
+pub(super) fn queue(language: &str, gender: &str) -> String {
+    format!("Q#{language}#{gender}")
+}

@@ -1,0 +1,157 @@
+//! What a look at a queue costs, by how many wait there.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use agent_queue::agent::Ticket;
+use agent_queue::change::{Change, QueueEntry, Step};
+use agent_queue::criteria::QueueName;
+use agent_queue::dimension::{Dimensions, MAX_TRANSACTION};
+use agent_queue::name::AgentId;
+use agent_queue::queue::Settings;
+use agent_queue::store::dynamodb::DynamoStore;
+use agent_queue::store::{AgentStore, Committed, Order};
+use agent_queue::time::{Clock, SystemClock};
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
+use local_cloud::conflicts::{Conflicts, Latency};
+use local_cloud::dynamodb::{AGENT_TABLE, client, create_agent_table};
+use serde_json::json;
+
+use super::crowd::Person;
+use super::published::{Published, entry};
+use crate::Error;
+use crate::report::median;
+
+const DEPTHS: [usize; 4] = [10, 100, 1_000, 10_000];
+
+/// How often each look is taken.
+const LOOKS: usize = 21;
+
+/// The most items of one `BatchWriteItem`.
+const MAX_BATCH: usize = 25;
+
+/// One depth.
+pub(super) struct Looked {
+    pub(super) depth: usize,
+    pub(super) ours: Cost,
+    pub(super) published: Cost,
+}
+
+/// What one look costs.
+#[derive(Clone, Copy)]
+pub(super) struct Cost {
+    /// Read units.
+    pub(super) units: f64,
+    /// The median, with no latency added.
+    pub(super) millis: f64,
+}
+
+/// Both ways, by depth.
+pub(super) async fn measure(address: &str) -> Result<Vec<Looked>, Error> {
+    let address = address.parse()?;
+    let plain = client(address);
+    create_agent_table(&plain, AGENT_TABLE).await?;
+    let conflicts = Conflicts::new(Latency::default());
+    let client = conflicts.client(address);
+    let store = DynamoStore::new(client.clone(), AGENT_TABLE, Dimensions::default());
+    let published = Published::new(client);
+    let page = Settings::default().page;
+    let mut looked = vec![];
+    for depth in DEPTHS {
+        let ours = fill_ours(&store, depth).await?;
+        let theirs = fill_published(&plain, depth).await?;
+        drop(conflicts.take_figures());
+        let ours = cost(&conflicts, async || {
+            let first = store.peek(&ours, Order::Fifo, page).await?;
+            found(first.len(), usize::from(page))
+        });
+        let ours = ours.await?;
+        let published = cost(&conflicts, async || {
+            let all = published.whole_queue(&theirs).await?;
+            found(all.len(), depth)
+        });
+        looked.push(Looked {
+            depth,
+            ours,
+            published: published.await?,
+        });
+    }
+    Ok(looked)
+}
+
+async fn cost(
+    conflicts: &Conflicts,
+    look: impl AsyncFn() -> Result<(), Error>,
+) -> Result<Cost, Error> {
+    let mut millis = vec![];
+    for _ in 0..LOOKS {
+        let started = Instant::now();
+        look().await?;
+        millis.push(started.elapsed().as_secs_f64() * 1_000.0);
+    }
+    Ok(Cost {
+        units: conflicts.take_figures().read_units() / LOOKS as f64,
+        millis: median(millis.into_iter()),
+    })
+}
+
+fn found(entries: usize, wanted: usize) -> Result<(), Error> {
+    if entries == wanted {
+        Ok(())
+    } else {
+        Err(format!("a look found {entries} entries, not {wanted}").into())
+    }
+}
+
+/// So many entries in a queue of ours, by the product's own steps.
+async fn fill_ours(store: &DynamoStore, depth: usize) -> Result<QueueName, Error> {
+    let criteria = Dimensions::default().criteria(&BTreeMap::from([
+        ("language".to_owned(), json!(format!("ours-{depth}"))),
+        ("gender".to_owned(), json!("F")),
+    ]))?;
+    let queue = criteria.exact().ok_or("no queue of its own")?;
+    let names: Vec<_> = (0..depth).map(|n| format!("agent-{n:05}")).collect();
+    for names in names.chunks(MAX_TRANSACTION) {
+        let join = |name: &String| {
+            Ok::<_, Error>(Step::Join(QueueEntry {
+                queue: queue.clone(),
+                at: SystemClock.now(),
+                agent: AgentId::new(name.as_str())?,
+                agent_name: name.clone(),
+                ticket: Ticket::fresh(),
+                queues: vec![queue.clone()],
+            }))
+        };
+        let steps = names.iter().map(join).collect::<Result<_, _>>()?;
+        if store.commit(&Change::of(steps)).await? != Committed::Done {
+            return Err("a queue was not filled".into());
+        }
+    }
+    Ok(queue)
+}
+
+/// So many entries in a queue of the published kind.
+async fn fill_published(client: &Client, depth: usize) -> Result<String, Error> {
+    let queue = format!("Q#published-{depth}#F");
+    let numbers: Vec<_> = (0..depth).collect();
+    for numbers in numbers.chunks(MAX_BATCH) {
+        let write = |n: &usize| {
+            let person = Person {
+                name: format!("agent-{n:05}"),
+                languages: vec!["Spanish"],
+                gender: "F",
+            };
+            let since = SystemClock
+                .now()
+                .plus(std::time::Duration::from_secs(*n as u64));
+            let item = entry(&queue, &since.to_string(), &person);
+            let put = PutRequest::builder().set_item(Some(item)).build()?;
+            Ok::<_, Error>(WriteRequest::builder().put_request(put).build())
+        };
+        let writes = numbers.iter().map(write).collect::<Result<Vec<_>, _>>()?;
+        let request = client.batch_write_item();
+        request.request_items(AGENT_TABLE, writes).send().await?;
+    }
+    Ok(queue)
+}
