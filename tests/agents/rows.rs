@@ -1,0 +1,279 @@
+//! Everything a store holds, as the documented table has it: one row an item.
+
+use std::collections::BTreeMap;
+
+use agent_queue::agent::{Agent, AgentState};
+use agent_queue::call::{Assignment, Call, CallRecord, CallState, News, Notice};
+use agent_queue::change::{CallLease, Key, QueueEntry, agent_key, call_key, waiting_partition};
+use agent_queue::criteria::{Criteria, QueueName};
+use agent_queue::dimension::Dimensions;
+use agent_queue::name::CallId;
+use agent_queue::store::{AgentStore, Order, QueueCounters, StoreError};
+use agent_queue::time::Micros;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+
+/// An item but for its key: each attribute's text; of a set, all of them in order.
+pub type Row = BTreeMap<String, Vec<String>>;
+
+/// A whole table.
+pub type Rows = BTreeMap<Key, Row>;
+
+/// More than any suite has of anything.
+const ALL: u16 = 1_000;
+
+/// The end of time.
+const FOR_EVER: Micros = Micros(u64::MAX);
+
+/// Everything a store holds, read by its own methods; calls are those named.
+///
+/// # Errors
+/// The store's.
+pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, StoreError> {
+    let mut rows = Rows::new();
+    for one in store.agents(None, ALL).await?.agents {
+        rows.insert(agent_key(&one.id), agent(&one));
+    }
+    for counters in store.queues().await? {
+        for one in store.peek(&counters.queue, Order::Fifo, ALL).await? {
+            rows.insert(entry_key(&one), entry(&one));
+        }
+        let key = ("AllQueues".to_owned(), counters.queue.to_string());
+        rows.insert(key, queue(&counters));
+    }
+    for count in store.waiting().await? {
+        for one in store.waiting_calls(&count.criteria, ALL).await? {
+            rows.insert(waiting_key(&one), call(&one));
+        }
+        rows.insert(count_key(&count.criteria), waiting(count.depth));
+    }
+    for one in store.leases(FOR_EVER, ALL).await? {
+        rows.insert(lease_key(&one), lease(&one));
+    }
+    for one in store.notices(FOR_EVER, ALL).await? {
+        let key = ("Outbox".to_owned(), one.sort_key());
+        rows.insert(key, notice(&one));
+    }
+    for id in calls {
+        if let Some(one) = store.call(id).await? {
+            rows.insert(call_key(id), record(&one));
+        }
+    }
+    Ok(rows)
+}
+
+/// Everything a table holds, read past the store: every attribute, whoever wrote it.
+///
+/// # Errors
+/// DynamoDB's, or an attribute that is neither text nor number nor a set of texts.
+pub async fn scanned(
+    client: &Client,
+    table: &str,
+) -> Result<Rows, Box<dyn std::error::Error + Send + Sync>> {
+    let (mut rows, mut start) = (Rows::new(), None);
+    loop {
+        let scan = client.scan().table_name(table).consistent_read(true);
+        let page = scan.set_exclusive_start_key(start).send().await?;
+        for item in page.items.unwrap_or_default() {
+            let mut row = Row::new();
+            for (name, value) in item {
+                let texts = match value {
+                    AttributeValue::S(text) | AttributeValue::N(text) => vec![text],
+                    AttributeValue::Ss(mut texts) => {
+                        texts.sort();
+                        texts
+                    }
+                    other => return Err(format!("{name} is {other:?}").into()),
+                };
+                row.insert(name, texts);
+            }
+            let mut key = |name: &str| row.remove(name).and_then(|mut texts| texts.pop());
+            let (Some(pk), Some(sk)) = (key("pk"), key("sk")) else {
+                return Err("an item without its key".into());
+            };
+            rows.insert((pk, sk), row);
+        }
+        start = page.last_evaluated_key;
+        if start.is_none() {
+            return Ok(rows);
+        }
+    }
+}
+
+/// An agent in the default dimensions.
+#[must_use]
+pub fn agent(agent: &Agent) -> Row {
+    let mut row = Row::new();
+    let mut set = |name: &str, text: String| row.insert(name.to_owned(), vec![text]);
+    set("AgentID", agent.id.to_string());
+    set("AgentName", agent.name.clone());
+    set("AgentStatus", agent.state.status().to_string());
+    set("Ticket", agent.ticket.to_string());
+    match &agent.state {
+        AgentState::Offline => {}
+        AgentState::Available { since } => {
+            set("AvailableSince", since.to_string());
+        }
+        AgentState::Queued { since, at, .. } => {
+            set("AvailableSince", since.to_string());
+            set("QueuedAt", at.to_string());
+        }
+        AgentState::AttendingCall { call, until } => {
+            set("CallID", call.to_string());
+            if let Some(until) = until {
+                set("LeaseUntil", until.to_string());
+            }
+        }
+    }
+    let dimensions = Dimensions::default();
+    let single = dimensions.all().iter().skip(1);
+    for (dimension, value) in std::iter::zip(single, agent.profile.single()) {
+        set(&dimension.attribute, value.to_string());
+    }
+    let several = agent.profile.several().iter().map(ToString::to_string);
+    row.insert("Languages".to_owned(), several.collect());
+    if let AgentState::Queued { queues, .. } = &agent.state {
+        row.insert("Queues".to_owned(), names(queues));
+    }
+    row
+}
+
+fn names(queues: &[QueueName]) -> Vec<String> {
+    let mut names: Vec<_> = queues.iter().map(ToString::to_string).collect();
+    names.sort();
+    names
+}
+
+/// A queue's counters.
+#[must_use]
+pub fn queue(counters: &QueueCounters) -> Row {
+    texts([
+        ("QueueVersionId", counters.version.to_string()),
+        ("QueueDepth", counters.depth.to_string()),
+    ])
+}
+
+/// The key of an entry.
+#[must_use]
+pub fn entry_key(entry: &QueueEntry) -> Key {
+    (
+        entry.queue.to_string(),
+        format!("{}#{}", entry.at, entry.agent),
+    )
+}
+
+/// An entry of a queue.
+#[must_use]
+pub fn entry(entry: &QueueEntry) -> Row {
+    let mut row = texts([
+        ("AgentID", entry.agent.to_string()),
+        ("AgentName", entry.agent_name.clone()),
+        ("Ticket", entry.ticket.to_string()),
+        ("QueuedAt", entry.at.to_string()),
+    ]);
+    row.insert("Queues".to_owned(), names(&entry.queues));
+    row
+}
+
+/// The key of a call's place among those waiting.
+#[must_use]
+pub fn waiting_key(call: &Call) -> Key {
+    (
+        waiting_partition(&call.criteria),
+        format!("{}#{}", call.arrived, call.id),
+    )
+}
+
+/// The key of the number of those waiting.
+#[must_use]
+pub fn count_key(criteria: &Criteria) -> Key {
+    ("AllCriteria".to_owned(), format!("C#{criteria}"))
+}
+
+/// How many wait.
+#[must_use]
+pub fn waiting(depth: u64) -> Row {
+    texts([("WaitingDepth", depth.to_string())])
+}
+
+/// A call's place among those waiting.
+#[must_use]
+pub fn call(call: &Call) -> Row {
+    texts([
+        ("CallID", call.id.to_string()),
+        ("Criteria", call.criteria.to_string()),
+        ("ArrivedAt", call.arrived.to_string()),
+    ])
+}
+
+/// A call and what became of it.
+#[must_use]
+pub fn record(record: &CallRecord) -> Row {
+    let mut row = call(&record.call);
+    row.insert(
+        "CallStatus".to_owned(),
+        vec![record.state.as_str().to_owned()],
+    );
+    if let CallState::Assigned(assignment) = &record.state {
+        row.extend(assigned(assignment));
+    }
+    row
+}
+
+fn assigned(assignment: &Assignment) -> Row {
+    let mut row = texts([
+        ("CallID", assignment.call_id.to_string()),
+        ("Criteria", assignment.criteria.to_string()),
+        ("AgentID", assignment.agent_id.to_string()),
+        ("AgentName", assignment.agent_name.clone()),
+        ("Ticket", assignment.ticket.to_string()),
+        ("AssignedAt", assignment.assigned_at.to_string()),
+    ]);
+    if let Some(until) = assignment.lease_until {
+        row.insert("LeaseUntil".to_owned(), vec![until.to_string()]);
+    }
+    row
+}
+
+/// The key of a lease.
+#[must_use]
+pub fn lease_key(lease: &CallLease) -> Key {
+    (
+        "Leases".to_owned(),
+        format!("{}#{}", lease.until, lease.agent),
+    )
+}
+
+/// A lease on a call.
+#[must_use]
+pub fn lease(lease: &CallLease) -> Row {
+    texts([
+        ("LeaseUntil", lease.until.to_string()),
+        ("AgentID", lease.agent.to_string()),
+        ("Ticket", lease.ticket.to_string()),
+        ("CallID", lease.call.to_string()),
+    ])
+}
+
+/// What is to be told.
+#[must_use]
+pub fn notice(notice: &Notice) -> Row {
+    let (status, mut row) = match &notice.news {
+        News::Assigned(assignment) => ("assigned", assigned(assignment)),
+        News::Expired(call) => (
+            "expired",
+            texts([
+                ("CallID", call.call_id.to_string()),
+                ("Criteria", call.criteria.to_string()),
+                ("ArrivedAt", call.arrived_at.to_string()),
+            ]),
+        ),
+    };
+    row.insert("CallStatus".to_owned(), vec![status.to_owned()]);
+    row
+}
+
+fn texts<const N: usize>(attributes: [(&str, String); N]) -> Row {
+    let own = |(name, text): (&str, String)| (name.to_owned(), vec![text]);
+    attributes.into_iter().map(own).collect()
+}

@@ -1,0 +1,214 @@
+//! # The suites of the filtered queue
+//!
+//! The stores under test, and the small vocabulary the suites share.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`rows`] | everything a store holds, as the documented table has it |
+//! | [`world`] | a queue, a clock that stands still, and somebody who is told |
+//! | [`watched`] | a store that somebody watches, and may stand in the way of |
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test without its store cannot go on"
+)]
+
+pub mod rows;
+pub mod watched;
+pub mod world;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_queue::agent::{Agent, AgentState};
+use agent_queue::call::Call;
+use agent_queue::change::{Change, QueueEntry};
+use agent_queue::criteria::{Criteria, QueueName};
+use agent_queue::dimension::Dimensions;
+use agent_queue::name::{AgentId, CallId};
+use agent_queue::profile::Profile;
+use agent_queue::store::dynamodb::DynamoStore;
+use agent_queue::store::memory::MemoryStore;
+use agent_queue::store::{AgentStore, Committed};
+use agent_queue::time::Micros;
+use local_cloud::dynamodb::{AGENT_TABLE, EmbeddedDynamo};
+use serde_json::{Value as Json, json};
+
+/// The moment the suites play at.
+pub const NOW: Micros = Micros(1_800_000_000_000_000);
+
+/// So many microseconds after [`NOW`].
+#[must_use]
+pub fn at(micros: u64) -> Micros {
+    NOW.plus(Duration::from_micros(micros))
+}
+
+/// A fresh in-memory store.
+#[must_use]
+pub fn memory() -> Arc<dyn AgentStore> {
+    Arc::new(MemoryStore::new())
+}
+
+/// A fresh DynamoDB store on an embedded DynamoDB.
+///
+/// # Panics
+/// If the embedded DynamoDB does not start.
+pub async fn dynamodb() -> Arc<dyn AgentStore> {
+    let client = embedded().await.client;
+    Arc::new(DynamoStore::new(client, AGENT_TABLE, Dimensions::default()))
+}
+
+/// A fresh embedded DynamoDB with the agents' table.
+///
+/// # Panics
+/// If it does not start.
+pub async fn embedded() -> EmbeddedDynamo {
+    EmbeddedDynamo::start_for_agents()
+        .await
+        .expect("the embedded DynamoDB starts")
+}
+
+/// An agent's id.
+///
+/// # Panics
+/// If it is none.
+#[must_use]
+pub fn agent_id(id: &str) -> AgentId {
+    AgentId::new(id).expect("an agent's id")
+}
+
+/// A call's id.
+///
+/// # Panics
+/// If it is none.
+#[must_use]
+pub fn call_id(id: &str) -> CallId {
+    CallId::new(id).expect("a call's id")
+}
+
+/// A profile in the default dimensions.
+///
+/// # Panics
+/// If a value is none.
+#[must_use]
+pub fn profile(languages: &[&str], gender: &str) -> Profile {
+    let attributes = json!({"language": languages, "gender": gender});
+    let profile = Dimensions::default().profile(&fields(attributes));
+    profile.expect("a profile")
+}
+
+/// Criteria in the default dimensions, by their canonical text: `Spanish#*`.
+///
+/// # Panics
+/// If it is none.
+#[must_use]
+pub fn criteria(text: &str) -> Criteria {
+    let values = std::iter::zip(["language", "gender"], text.split('#'));
+    let given = values.filter(|(_, value)| *value != "*");
+    let given: BTreeMap<_, _> = given
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect();
+    let criteria = Dimensions::default().criteria(&given).expect("criteria");
+    assert_eq!(criteria.to_string(), text, "the canonical text");
+    criteria
+}
+
+/// A queue, by its values: `Spanish#M`.
+///
+/// # Panics
+/// If a dimension is left out.
+#[must_use]
+pub fn queue(text: &str) -> QueueName {
+    criteria(text).exact().expect("a value in each dimension")
+}
+
+fn fields(json: Json) -> BTreeMap<String, Json> {
+    serde_json::from_value(json).expect("an object")
+}
+
+/// An agent, offline, whose name is the id in capitals.
+#[must_use]
+pub fn agent(id: &str, languages: &[&str], gender: &str) -> Agent {
+    Agent::new(agent_id(id), id.to_uppercase(), profile(languages, gender))
+}
+
+/// A call that arrived so many microseconds after [`NOW`].
+#[must_use]
+pub fn call(id: &str, wanted: &str, arrived: u64) -> Call {
+    Call {
+        id: call_id(id),
+        criteria: criteria(wanted),
+        arrived: at(arrived),
+    }
+}
+
+/// Carries a change out that has to happen.
+///
+/// # Panics
+/// If it does not.
+pub async fn done(store: &dyn AgentStore, change: &Change) {
+    let committed = store.commit(change).await.expect("an answer");
+    assert_eq!(committed, Committed::Done, "{change:?}");
+}
+
+/// Registers an agent, offline.
+///
+/// # Panics
+/// If the store refuses.
+pub async fn register(store: &dyn AgentStore, agent: &Agent) {
+    let queues = Dimensions::default().queues(&agent.profile);
+    done(store, &Change::register(agent.clone(), queues)).await;
+}
+
+/// Registers an agent who is available since [`NOW`].
+///
+/// # Panics
+/// If the store refuses.
+pub async fn available(store: &dyn AgentStore, mut agent: Agent) -> Agent {
+    register(store, &agent).await;
+    let change = agent.become_available(NOW).expect("offline");
+    done(store, &Change::agent(change.clone(), None)).await;
+    agent = change.applied_to(agent);
+    agent
+}
+
+/// Queues an agent who is available, so many microseconds after [`NOW`].
+///
+/// # Panics
+/// If the store refuses.
+pub async fn enqueue(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent {
+    let change = agent.enqueue(at(since), &Dimensions::default());
+    let change = change.expect("available");
+    done(store, &Change::enqueue(change.clone(), &agent)).await;
+    change.applied_to(agent)
+}
+
+/// Registers an agent who is queued since so many microseconds after [`NOW`].
+///
+/// # Panics
+/// If the store refuses.
+pub async fn queued(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent {
+    let agent = available(store, agent).await;
+    enqueue(store, agent, since).await
+}
+
+/// The entries of an agent who is queued, in the order of the queues' names.
+///
+/// # Panics
+/// If the agent is not queued.
+#[must_use]
+pub fn entries(agent: &Agent) -> Vec<QueueEntry> {
+    let AgentState::Queued { at, queues, .. } = &agent.state else {
+        panic!("{} is not queued", agent.id);
+    };
+    let entry = |queue: &QueueName| QueueEntry {
+        queue: queue.clone(),
+        at: *at,
+        agent: agent.id.clone(),
+        agent_name: agent.name.clone(),
+        ticket: agent.ticket,
+        queues: queues.clone(),
+    };
+    queues.iter().map(entry).collect()
+}

@@ -1,0 +1,146 @@
+//! Agents: their states, the conditions of the arrows, and their list.
+
+use std::sync::Arc;
+
+use agent_queue::agent::{Agent, AgentChange, AgentState, AgentStatus, Rest, Ticket};
+use agent_queue::change::{Change, Step};
+use agent_queue::store::{AgentStore, Committed, Refusal, There};
+use agents::*;
+
+fn refused(there: Option<&Agent>) -> Committed {
+    let there = there.cloned().map(Box::new).map(There::Agent);
+    Committed::Refused(vec![Refusal { step: 0, there }])
+}
+
+async fn stored(store: &dyn AgentStore, agent: &Agent) -> Agent {
+    store.agent(&agent.id).await.unwrap().unwrap()
+}
+
+pub(crate) async fn a_new_agent_is_stored_whole_and_only_once(store: Arc<dyn AgentStore>) {
+    let mut ana = agent("ana", &["Spanish", "English"], "F");
+    ana.name = "Ana Ruiz \"ü\" 李".to_owned();
+    assert_eq!(store.agent(&ana.id).await.unwrap(), None);
+    register(&*store, &ana).await;
+    assert_eq!(stored(&*store, &ana).await, ana);
+
+    let other = agent("ana", &["French"], "M");
+    let again = Change::register(other, vec![queue("French#M")]);
+    assert_eq!(store.commit(&again).await.unwrap(), refused(Some(&ana)));
+    assert_eq!(stored(&*store, &ana).await, ana);
+    let names: Vec<_> = store.queues().await.unwrap();
+    let names: Vec<_> = names.iter().map(|is| is.queue.as_str()).collect();
+    assert_eq!(names, ["Q#English#F", "Q#Spanish#F"], "and no queue of it");
+}
+
+/// Around the whole table of states; what one state has is gone in the next.
+pub(crate) async fn an_agent_is_whole_in_every_state(store: Arc<dyn AgentStore>) {
+    let store = &*store;
+    let mut ana = queued(store, agent("ana", &["Spanish", "English"], "F"), 7).await;
+    assert_eq!(stored(store, &ana).await, ana);
+    let met = |until| AgentState::AttendingCall {
+        call: call_id("c1"),
+        until,
+    };
+    let attending = [met(Some(at(90))), met(None)];
+    let rest = [
+        AgentState::Available { since: at(9) },
+        AgentState::Offline,
+        AgentState::Available { since: at(0) },
+    ];
+    let other = ("Ana B.".to_owned(), profile(&["French"], "M"));
+    let renamed = [None, Some(other), None];
+    let mut profiles = renamed.into_iter();
+    for to in attending.into_iter().chain(rest) {
+        let change = AgentChange {
+            agent: ana.id.clone(),
+            from: ana.state.status(),
+            ticket: ana.ticket,
+            in_call: None,
+            to,
+            fresh_ticket: Some(Ticket::fresh()),
+            profile: profiles.next().flatten(),
+        };
+        done(store, &Change::agent(change.clone(), None)).await;
+        ana = change.applied_to(ana);
+        assert_eq!(stored(store, &ana).await, ana);
+    }
+}
+
+pub(crate) async fn an_arrow_needs_its_status_its_ticket_and_its_call(store: Arc<dyn AgentStore>) {
+    let store = &*store;
+    let ana = available(store, agent("ana", &["Spanish"], "F")).await;
+    let leave = ana.leave(Rest::Offline).unwrap();
+    let wrong = [
+        AgentChange {
+            from: AgentStatus::Queued,
+            ..leave.clone()
+        },
+        AgentChange {
+            ticket: Ticket::fresh(),
+            ..leave.clone()
+        },
+        AgentChange {
+            in_call: Some(call_id("c1")),
+            ..leave.clone()
+        },
+    ];
+    for change in wrong {
+        let change = Change::agent(change, None);
+        assert_eq!(store.commit(&change).await.unwrap(), refused(Some(&ana)));
+    }
+    let nobody = AgentChange {
+        agent: agent_id("nobody"),
+        ..leave.clone()
+    };
+    let nobody = store.commit(&Change::agent(nobody, None)).await.unwrap();
+    assert_eq!(nobody, refused(None), "there is none to show");
+    assert_eq!(stored(store, &ana).await, ana);
+
+    let in_call = AgentChange {
+        to: AgentState::AttendingCall {
+            call: call_id("c1"),
+            until: None,
+        },
+        ..leave
+    };
+    done(store, &Change::agent(in_call.clone(), None)).await;
+    let ana = in_call.applied_to(ana);
+    let mut late = ana.finish(&call_id("c1"), ana.ticket, at(5)).unwrap();
+    late.in_call = Some(call_id("c0"));
+    let late = store.commit(&Change::agent(late, None)).await.unwrap();
+    assert_eq!(late, refused(Some(&ana)), "another call");
+    let finish = ana.finish(&call_id("c1"), ana.ticket, at(5)).unwrap();
+    done(store, &Change::of(vec![Step::Agent(finish.clone())])).await;
+    assert_eq!(stored(store, &ana).await, finish.applied_to(ana));
+}
+
+pub(crate) async fn agents_are_listed_by_id_page_by_page(store: Arc<dyn AgentStore>) {
+    let empty = store.agents(None, 10).await.unwrap();
+    assert_eq!((empty.agents.len(), empty.next), (0, None));
+    let mut all = vec![];
+    for id in ["d", "B", "c-1", "a.9", "c", "E_2"] {
+        let one = agent(id, &["Spanish"], "F");
+        register(&*store, &one).await;
+        all.push(one);
+    }
+    all.sort_by(|one, next| one.id.cmp(&next.id));
+    for limit in [1, 2, 3, 6, 7] {
+        let (mut seen, mut after, mut pages) = (vec![], None, 0);
+        loop {
+            let page = store.agents(after.as_ref(), limit).await.unwrap();
+            assert!(page.agents.len() <= usize::from(limit));
+            seen.extend(page.agents);
+            after = page.next;
+            pages += 1;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, all, "pages of {limit}");
+        assert!(pages <= 7, "{pages} pages of {limit}");
+    }
+    let after = agent_id("bz");
+    let rest = store.agents(Some(&after), 10).await.unwrap();
+    let ids: Vec<_> = rest.agents.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(ids, ["c", "c-1", "d"], "after an id that nobody has");
+}

@@ -1,0 +1,154 @@
+//! Calls: what became of each, and those who wait.
+
+use std::sync::Arc;
+
+use agent_queue::agent::Ticket;
+use agent_queue::call::{Assignment, Call, CallRecord, CallState};
+use agent_queue::change::{Before, By, Change, Step};
+use agent_queue::store::{AgentStore, Committed, Refusal, There};
+use agents::*;
+
+fn record(state: CallState) -> CallRecord {
+    CallRecord {
+        call: call("c1", "Spanish#*", 4),
+        state,
+    }
+}
+
+fn assigned(until: Option<u64>) -> CallState {
+    CallState::Assigned(Assignment {
+        call_id: call_id("c1"),
+        criteria: criteria("Spanish#*"),
+        agent_id: agent_id("ana"),
+        agent_name: "Ana Ruiz".to_owned(),
+        ticket: Ticket::fresh(),
+        assigned_at: at(6),
+        lease_until: until.map(at),
+    })
+}
+
+fn write(before: Before, record: &CallRecord) -> Change {
+    Change::of(vec![Step::Call(before, record.clone())])
+}
+
+fn refused(there: Option<&CallRecord>) -> Committed {
+    let there = there.cloned().map(Box::new).map(There::Call);
+    Committed::Refused(vec![Refusal { step: 0, there }])
+}
+
+pub(crate) async fn a_call_is_new_once(store: Arc<dyn AgentStore>) {
+    assert_eq!(store.call(&call_id("c1")).await.unwrap(), None);
+    let first = record(CallState::Waiting);
+    done(&*store, &write(Before::New, &first)).await;
+    assert_eq!(
+        store.call(&call_id("c1")).await.unwrap(),
+        Some(first.clone())
+    );
+    let mut other = record(CallState::Expired);
+    other.call.arrived = at(9);
+    let again = store.commit(&write(Before::New, &other)).await.unwrap();
+    assert_eq!(again, refused(Some(&first)));
+    assert_eq!(store.call(&call_id("c1")).await.unwrap(), Some(first));
+}
+
+/// And is whole afterwards, whatever became of it.
+pub(crate) async fn only_a_waiting_call_ends(store: Arc<dyn AgentStore>) {
+    let ends = [
+        assigned(None),
+        assigned(Some(90)),
+        CallState::Cancelled,
+        CallState::Expired,
+    ];
+    for (number, end) in (0..).zip(ends) {
+        let of = |state| {
+            let mut record = record(state);
+            record.call.id = call_id(&format!("c{number}"));
+            if let CallState::Assigned(assignment) = &mut record.state {
+                assignment.call_id = record.call.id.clone();
+            }
+            record
+        };
+        let ended = of(end);
+        let early = store.commit(&write(Before::Waiting, &ended)).await.unwrap();
+        assert_eq!(early, refused(None), "there is no such call");
+        done(&*store, &write(Before::New, &of(CallState::Waiting))).await;
+        done(&*store, &write(Before::Waiting, &ended)).await;
+        let there = store.call(&ended.call.id).await.unwrap();
+        assert_eq!(there.as_ref(), Some(&ended));
+        for state in [CallState::Cancelled, CallState::Waiting] {
+            let late = store.commit(&write(Before::Waiting, &of(state))).await;
+            assert_eq!(late.unwrap(), refused(Some(&ended)));
+        }
+    }
+}
+
+pub(crate) async fn calls_wait_by_their_age_each_for_its_own_criteria(store: Arc<dyn AgentStore>) {
+    let calls = [
+        call("z", "Spanish#M", 9),
+        call("y", "Spanish#M", 10),
+        call("b", "Spanish#M", 100),
+        call("a", "Spanish#M", 100),
+        call("any", "Spanish#*", 1),
+        call("men", "*#M", 1),
+        call("longer", "Spanish#M2", 1),
+    ];
+    for call in calls.iter().rev() {
+        done(&*store, &Change::wait(call)).await;
+    }
+    let waiting = async |wanted, limit| {
+        let calls = store.waiting_calls(&criteria(wanted), limit).await.unwrap();
+        let ids = calls.iter().map(|call| call.id.to_string());
+        (ids.collect::<Vec<_>>().join(" "), calls)
+    };
+    assert_eq!(waiting("Spanish#M", 9).await.0, "z y a b");
+    assert_eq!(waiting("Spanish#M", 2).await.0, "z y");
+    let whole: &[Call] = &calls[4..5];
+    assert_eq!(waiting("Spanish#*", 1).await.1, whole);
+    assert_eq!(waiting("*#M", 9).await.0, "men");
+    assert_eq!(waiting("*#*", 9).await.0, "", "a wildcard is no search");
+    let unwait = || Change::of(vec![Step::Unwait(calls[0].clone())]);
+    done(&*store, &unwait()).await;
+    assert_eq!(waiting("Spanish#M", 1).await.0, "y");
+    assert_eq!(store.commit(&unwait()).await.unwrap(), refused(None));
+}
+
+pub(crate) async fn those_waiting_are_counted_exactly_and_never_below_zero(
+    store: Arc<dyn AgentStore>,
+) {
+    let count = |wanted, by| Change::of(vec![Step::CountWaiting(criteria(wanted), by)]);
+    let depths = async || {
+        let counts = store.waiting().await.unwrap();
+        let plain = counts.iter().map(|is| (is.criteria.to_string(), is.depth));
+        plain.filter(|(_, depth)| *depth > 0).collect::<Vec<_>>()
+    };
+    let less = store.commit(&count("*#M", By::Less)).await.unwrap();
+    assert_eq!(less, refused(None), "nobody ever waited");
+    for (wanted, by) in [
+        ("Spanish#M", By::More),
+        ("*#M", By::More),
+        ("Spanish#M", By::More),
+        ("*#M", By::Less),
+    ] {
+        done(&*store, &count(wanted, by)).await;
+    }
+    assert_eq!(depths().await, [("Spanish#M".to_owned(), 2)]);
+    let less = store.commit(&count("*#M", By::Less)).await.unwrap();
+    assert_eq!(less, refused(None), "nobody waits any more");
+    for depth in [1, 0] {
+        done(&*store, &count("Spanish#M", By::Less)).await;
+        let there = depths().await.first().map_or(0, |(_, depth)| *depth);
+        assert_eq!(there, depth);
+    }
+}
+
+pub(crate) async fn nobody_waits_is_what_the_count_says(store: Arc<dyn AgentStore>) {
+    let nobody = || Change::of(vec![Step::NobodyWaits(criteria("*#M"))]);
+    let count = |by| Change::of(vec![Step::CountWaiting(criteria("*#M"), by)]);
+    done(&*store, &nobody()).await;
+    done(&*store, &count(By::More)).await;
+    assert_eq!(store.commit(&nobody()).await.unwrap(), refused(None));
+    let others = Change::of(vec![Step::NobodyWaits(criteria("Spanish#M"))]);
+    done(&*store, &others).await;
+    done(&*store, &count(By::Less)).await;
+    done(&*store, &nobody()).await;
+}

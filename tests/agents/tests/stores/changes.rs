@@ -1,0 +1,157 @@
+//! Changes: once, all or nothing, and what the whole ones do.
+
+use std::sync::Arc;
+
+use agent_queue::agent::{AgentState, Rest};
+use agent_queue::call::{CallRecord, CallState, News, Notice};
+use agent_queue::change::{Before, By, CallLease, Change, Step};
+use agent_queue::dimension::{ITEMS_BESIDE_QUEUES, MAX_QUEUES, MAX_TRANSACTION};
+use agent_queue::store::{AgentStore, Committed, Order};
+use agents::*;
+use futures::future::join_all;
+
+async fn depths(store: &dyn AgentStore) -> Vec<(u64, u64)> {
+    let all = store.queues().await.unwrap();
+    all.iter().map(|is| (is.version, is.depth)).collect()
+}
+
+pub(crate) async fn a_change_happens_once(store: Arc<dyn AgentStore>) {
+    let count = Change::of(vec![Step::CountQueue(queue("Spanish#M"), By::More)]);
+    for _ in 0..3 {
+        done(&*store, &count).await;
+    }
+    assert_eq!(depths(&*store).await, [(1, 1)]);
+
+    // Also one that could not happen again: its answer was lost, and it is asked for anew.
+    let ana = queued(&*store, agent("ana", &["Spanish"], "M"), 3).await;
+    let c1 = call("c1", "Spanish#M", 4);
+    let entry = &entries(&ana)[0];
+    let (assign, _) = Change::assign(&c1, Before::New, entry, at(5), Some(at(90)));
+    done(&*store, &assign).await;
+    let calls = [c1.id];
+    let before = rows::stored(&*store, &calls).await.unwrap();
+    done(&*store, &assign).await;
+    assert_eq!(rows::stored(&*store, &calls).await.unwrap(), before);
+    // But not the same steps under another name.
+    let other = Change::of(assign.steps);
+    let other = store.commit(&other).await.unwrap();
+    assert!(matches!(other, Committed::Refused(_)), "{other:?}");
+}
+
+pub(crate) async fn a_change_that_was_refused_may_happen_later(store: Arc<dyn AgentStore>) {
+    let less = Change::of(vec![Step::CountQueue(queue("Spanish#M"), By::Less)]);
+    let refused = store.commit(&less).await.unwrap();
+    assert!(matches!(refused, Committed::Refused(_)), "{refused:?}");
+    let more = Change::of(vec![Step::CountQueue(queue("Spanish#M"), By::More)]);
+    done(&*store, &more).await;
+    done(&*store, &less).await;
+    assert_eq!(depths(&*store).await, [(2, 0)]);
+}
+
+pub(crate) async fn an_assignment_is_one_change(store: Arc<dyn AgentStore>) {
+    let store = &*store;
+    let ana = queued(store, agent("ana", &["Spanish", "English"], "M"), 3).await;
+    let bob = queued(store, agent("bob", &["Spanish"], "M"), 4).await;
+    let c1 = call("c1", "*#M", 5);
+    let (change, made) = Change::assign(&c1, Before::New, &entries(&ana)[1], at(6), Some(at(90)));
+    done(store, &change).await;
+
+    let there = store.agent(&ana.id).await.unwrap().unwrap();
+    let state = AgentState::AttendingCall {
+        call: c1.id.clone(),
+        until: Some(at(90)),
+    };
+    assert_eq!((there.state, there.ticket), (state, ana.ticket));
+    assert_eq!(depths(store).await, [(2, 0), (3, 1)], "English, Spanish");
+    let left = store.peek(&queue("Spanish#M"), Order::Fifo, 5).await;
+    assert_eq!(left.unwrap(), entries(&bob));
+    let left = store.peek(&queue("English#M"), Order::Fifo, 5).await;
+    assert_eq!(left.unwrap(), []);
+    let lease = CallLease {
+        until: at(90),
+        agent: ana.id,
+        ticket: ana.ticket,
+        call: c1.id.clone(),
+    };
+    assert_eq!(store.leases(at(91), 5).await.unwrap(), [lease]);
+    let notice = Notice {
+        at: at(6),
+        news: News::Assigned(made.clone()),
+    };
+    assert_eq!(store.notices(at(7), 5).await.unwrap(), [notice]);
+    let record = CallRecord {
+        call: c1.clone(),
+        state: CallState::Assigned(made),
+    };
+    assert_eq!(store.call(&c1.id).await.unwrap(), Some(record));
+}
+
+pub(crate) async fn a_wait_and_its_end_are_one_change_each(store: Arc<dyn AgentStore>) {
+    let store = &*store;
+    let ends = [Change::cancel, |call: &_| {
+        Change::expire(call, Before::Waiting, at(50))
+    }];
+    for (number, end) in (0..).zip(ends) {
+        let one = call(&format!("c{number}"), "Spanish#*", number);
+        let depth = async || store.waiting().await.unwrap()[0].depth;
+        let first = async || store.waiting_calls(&one.criteria, 1).await.unwrap();
+        done(store, &Change::wait(&one)).await;
+        assert_eq!((depth().await, first().await), (1, vec![one.clone()]));
+        let again = store.commit(&Change::wait(&one)).await.unwrap();
+        assert!(matches!(again, Committed::Refused(_)), "{again:?}");
+        done(store, &end(&one)).await;
+        assert_eq!((depth().await, first().await), (0, vec![]));
+        let again = store.commit(&end(&one)).await.unwrap();
+        assert!(matches!(again, Committed::Refused(_)), "{again:?}");
+    }
+    let news = store.notices(at(51), 5).await.unwrap();
+    assert_eq!(news.len(), 1, "who gives up knows it: {news:?}");
+    assert_eq!(news[0].news.call_id(), &call_id("c1"));
+}
+
+/// As many items as DynamoDB changes at once.
+pub(crate) async fn the_largest_agent_is_matched_in_one_change(store: Arc<dyn AgentStore>) {
+    let store = &*store;
+    let languages: Vec<_> = (0..MAX_QUEUES).map(|n| format!("l{n}")).collect();
+    let languages: Vec<_> = languages.iter().map(String::as_str).collect();
+    let ana = queued(store, agent("ana", &languages, "F"), 3).await;
+    let left = ana.leave(Rest::Available).unwrap();
+    done(store, &Change::leave(left.clone(), &ana)).await;
+    let ana = enqueue(store, left.applied_to(ana), 4).await;
+
+    let c1 = call("c1", "l7#F", 5);
+    done(store, &Change::wait(&c1)).await;
+    let entry = &entries(&ana)[0];
+    let (assign, _) = Change::assign(&c1, Before::Waiting, entry, at(6), Some(at(90)));
+    assert_eq!(assign.steps.len(), MAX_TRANSACTION);
+    assert_eq!(assign.steps.len(), 2 * MAX_QUEUES + ITEMS_BESIDE_QUEUES);
+    done(store, &assign).await;
+    assert_eq!(depths(store).await, vec![(4, 0); MAX_QUEUES]);
+}
+
+pub(crate) async fn one_of_many_calls_wins_an_agent(store: Arc<dyn AgentStore>) {
+    let ana = queued(&*store, agent("ana", &["Spanish"], "M"), 3).await;
+    let entry = &entries(&ana)[0];
+    let tries = (0..16).map(|n| {
+        let store = &store;
+        async move {
+            let call = call(&format!("c{n}"), "Spanish#M", n);
+            let (change, made) = Change::assign(&call, Before::New, entry, at(20 + n), None);
+            loop {
+                match store.commit(&change).await.unwrap() {
+                    Committed::Done => return Some(made),
+                    Committed::Refused(_) => return None,
+                    Committed::Conflict => tokio::task::yield_now().await,
+                }
+            }
+        }
+    });
+    let won: Vec<_> = join_all(tries).await.into_iter().flatten().collect();
+    assert_eq!(won.len(), 1, "{won:?}");
+    let ana = store.agent(&ana.id).await.unwrap().unwrap();
+    let AgentState::AttendingCall { call, .. } = ana.state else {
+        panic!("{ana:?}");
+    };
+    assert_eq!(call, won[0].call_id);
+    assert_eq!(depths(&*store).await, [(2, 0)]);
+}

@@ -1,0 +1,114 @@
+//! Leases that ran out, and news to be told: both by their time.
+
+use std::sync::Arc;
+
+use agent_queue::agent::Ticket;
+use agent_queue::call::{Assignment, ExpiredCall, News, Notice};
+use agent_queue::change::{CallLease, Change, Step};
+use agent_queue::store::AgentStore;
+use agents::*;
+
+fn lease(agent: &str, until: u64) -> CallLease {
+    CallLease {
+        until: at(until),
+        agent: agent_id(agent),
+        ticket: Ticket::fresh(),
+        call: call_id(&format!("call-of-{agent}")),
+    }
+}
+
+pub(crate) async fn leases_that_ran_out_come_first_to_last(store: Arc<dyn AgentStore>) {
+    let leases = [
+        lease("c", 9),
+        lease("a", 10),
+        lease("b", 10),
+        lease("a", 99),
+    ];
+    for lease in leases.iter().rev() {
+        done(&*store, &Change::of(vec![Step::Lease(lease.clone())])).await;
+    }
+    let until = async |until, limit| store.leases(at(until), limit).await.unwrap();
+    assert_eq!(until(9, 10).await, [], "it ends at this very moment");
+    assert_eq!(until(10, 10).await, leases[..1]);
+    assert_eq!(until(11, 10).await, leases[..3]);
+    assert_eq!(until(100, 10).await, leases);
+    assert_eq!(until(100, 2).await, leases[..2]);
+
+    let renewed = lease("c", 9);
+    done(&*store, &Change::of(vec![Step::Lease(renewed.clone())])).await;
+    assert_eq!(until(10, 10).await, std::slice::from_ref(&renewed));
+    for _ in 0..2 {
+        // There or not.
+        done(&*store, &Change::end_lease(&renewed)).await;
+    }
+    assert_eq!(until(100, 10).await, leases[1..]);
+}
+
+fn expired(call: &str, at_micros: u64) -> Notice {
+    Notice {
+        at: at(at_micros),
+        news: News::Expired(ExpiredCall {
+            call_id: call_id(call),
+            criteria: criteria("*#M"),
+            arrived_at: at(1),
+        }),
+    }
+}
+
+fn assigned(call: &str, at_micros: u64, until: Option<u64>) -> Notice {
+    Notice {
+        at: at(at_micros),
+        news: News::Assigned(Assignment {
+            call_id: call_id(call),
+            criteria: criteria("Spanish#M"),
+            agent_id: agent_id("ana"),
+            agent_name: "Ana Ruiz".to_owned(),
+            ticket: Ticket::fresh(),
+            assigned_at: at(at_micros),
+            lease_until: until.map(at),
+        }),
+    }
+}
+
+pub(crate) async fn news_are_kept_until_they_were_told(store: Arc<dyn AgentStore>) {
+    let news = [
+        expired("c4", 9),
+        assigned("c2", 10, None),
+        expired("c3", 10),
+        assigned("c1", 99, Some(500)),
+    ];
+    for notice in news.iter().rev() {
+        done(&*store, &Change::of(vec![Step::Notice(notice.clone())])).await;
+    }
+    let until = async |until, limit| store.notices(at(until), limit).await.unwrap();
+    assert_eq!(until(9, 10).await, [], "written at this very moment");
+    assert_eq!(until(11, 10).await, news[..3]);
+    assert_eq!(until(100, 10).await, news, "whole");
+    assert_eq!(until(100, 1).await, news[..1]);
+    for _ in 0..2 {
+        // A second time there is nothing left to forget.
+        store
+            .told(&[news[0].clone(), news[2].clone()])
+            .await
+            .unwrap();
+    }
+    assert_eq!(
+        until(100, 10).await,
+        [news[1].clone(), news[3].clone()],
+        "those that were not told"
+    );
+    store.told(&[]).await.unwrap();
+}
+
+pub(crate) async fn more_news_than_a_batch_takes_are_forgotten_together(
+    store: Arc<dyn AgentStore>,
+) {
+    let news: Vec<_> = (0..60).map(|n| expired(&format!("c{n}"), n)).collect();
+    for some in news.chunks(20) {
+        let steps = some.iter().cloned().map(Step::Notice).collect();
+        done(&*store, &Change::of(steps)).await;
+    }
+    store.told(&news[..53]).await.unwrap();
+    let left = store.notices(at(100), 100).await.unwrap();
+    assert_eq!(left, news[53..]);
+}

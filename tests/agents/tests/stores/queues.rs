@@ -1,0 +1,109 @@
+//! Queues: counters, entries and the look at the first of them.
+
+use std::sync::Arc;
+
+use agent_queue::change::{By, Change, QueueEntry, Step};
+use agent_queue::store::{AgentStore, Committed, Order, QueueCounters, Refusal};
+use agents::*;
+
+async fn counters(store: &dyn AgentStore) -> Vec<(String, u64, u64)> {
+    let all = store.queues().await.unwrap();
+    let plain = |is: QueueCounters| (is.queue.to_string(), is.version, is.depth);
+    all.into_iter().map(plain).collect()
+}
+
+fn refused() -> Committed {
+    Committed::Refused(vec![Refusal {
+        step: 0,
+        there: None,
+    }])
+}
+
+pub(crate) async fn a_queue_is_opened_once_and_then_left_alone(store: Arc<dyn AgentStore>) {
+    let open = || Change::of(vec![Step::OpenQueue(queue("Spanish#M"))]);
+    done(&*store, &open()).await;
+    assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 0, 0)]);
+    let count = Step::CountQueue(queue("Spanish#M"), By::More);
+    done(&*store, &Change::of(vec![count])).await;
+    done(&*store, &open()).await;
+    assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 1, 1)]);
+}
+
+pub(crate) async fn a_queue_is_counted_exactly_and_never_below_zero(store: Arc<dyn AgentStore>) {
+    let count = |by| Change::of(vec![Step::CountQueue(queue("Spanish#M"), by)]);
+    let less = store.commit(&count(By::Less)).await.unwrap();
+    assert_eq!(less, refused(), "a queue that was never opened");
+    assert!(counters(&*store).await.is_empty());
+    let (mut version, mut depth) = (0, 0);
+    for by in [By::More, By::More, By::Less, By::More, By::Less, By::Less] {
+        done(&*store, &count(by)).await;
+        version += 1;
+        depth = match by {
+            By::More => depth + 1,
+            By::Less => depth - 1,
+        };
+        let expected = [("Q#Spanish#M".to_owned(), version, depth)];
+        assert_eq!(counters(&*store).await, expected);
+    }
+    let less = store.commit(&count(By::Less)).await.unwrap();
+    assert_eq!(less, refused(), "an empty queue");
+    assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 6, 0)]);
+}
+
+pub(crate) async fn an_entry_joins_one_place_once_and_leaves_it_once(store: Arc<dyn AgentStore>) {
+    let ana = queued(&*store, agent("ana", &["Spanish", "English"], "F"), 3).await;
+    let [first, second]: [QueueEntry; 2] = entries(&ana).try_into().unwrap();
+    for entry in [&first, &second] {
+        let there = store.peek(&entry.queue, Order::Fifo, 5).await.unwrap();
+        assert_eq!(there, std::slice::from_ref(entry), "whole");
+    }
+    let join = Change::of(vec![Step::Join(first.clone())]);
+    assert_eq!(store.commit(&join).await.unwrap(), refused());
+    let leave = || Change::of(vec![Step::Leave(first.clone())]);
+    done(&*store, &leave()).await;
+    assert_eq!(store.commit(&leave()).await.unwrap(), refused());
+    let left = store.peek(&first.queue, Order::Fifo, 5).await.unwrap();
+    assert_eq!(left, [], "it left this queue");
+    let there = store.peek(&second.queue, Order::Fifo, 5).await.unwrap();
+    assert_eq!(there, [second], "and not the other");
+}
+
+pub(crate) async fn a_peek_is_in_order_and_reads_no_more_than_it_was_asked_for(
+    store: Arc<dyn AgentStore>,
+) {
+    let names = ["g", "f", "e", "d", "c", "b", "a"];
+    // 9 comes before 10, and a second before the next: places have a fixed width.
+    let places = [2, 9, 10, 99, 100, 999_999, 1_000_000];
+    for (name, place) in names.into_iter().zip(places) {
+        queued(&*store, agent(name, &["Spanish"], "M"), place).await;
+    }
+    // Queues whose names begin alike are queues of their own.
+    queued(&*store, agent("x", &["Spanish"], "M2"), 1).await;
+    queued(&*store, agent("y", &["Span"], "M"), 1).await;
+    let peek = async |order, limit| {
+        let entries = store.peek(&queue("Spanish#M"), order, limit).await.unwrap();
+        let ids = entries.iter().map(|entry| entry.agent.to_string());
+        ids.collect::<Vec<_>>().concat()
+    };
+    assert_eq!(peek(Order::Fifo, 10).await, "gfedcba");
+    assert_eq!(peek(Order::Lifo, 10).await, "abcdefg");
+    assert_eq!(peek(Order::Fifo, 3).await, "gfe");
+    assert_eq!(peek(Order::Lifo, 3).await, "abc");
+    assert_eq!(peek(Order::Fifo, 1).await, "g");
+    let empty = store.peek(&queue("French#M"), Order::Fifo, 5).await;
+    assert_eq!(empty.unwrap(), []);
+}
+
+pub(crate) async fn two_agents_of_one_microsecond_both_wait(store: Arc<dyn AgentStore>) {
+    for name in ["bob", "ana"] {
+        queued(&*store, agent(name, &["Spanish"], "M"), 5).await;
+    }
+    let peek = async |order| {
+        let entries = store.peek(&queue("Spanish#M"), order, 5).await.unwrap();
+        let ids = entries.iter().map(|entry| entry.agent.to_string());
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(peek(Order::Fifo).await, ["ana", "bob"]);
+    assert_eq!(peek(Order::Lifo).await, ["bob", "ana"]);
+    assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 2, 2)]);
+}

@@ -1,0 +1,132 @@
+//! Changes of which one condition is not met: nothing happens, and the step is named.
+
+use std::sync::Arc;
+
+use agent_queue::agent::{Agent, Rest};
+use agent_queue::call::{Call, CallRecord, CallState};
+use agent_queue::change::{Before, By, Change, Step};
+use agent_queue::store::{AgentStore, Committed, Refusal, There};
+use agents::*;
+
+/// An agent who is queued, one who is not, a call that waits, and one that is new.
+struct Scene {
+    store: Arc<dyn AgentStore>,
+    ana: Agent,
+    bob: Agent,
+    waiting: Call,
+    new: Call,
+}
+
+impl Scene {
+    async fn set(store: Arc<dyn AgentStore>) -> Self {
+        let ana = queued(&*store, agent("ana", &["Spanish", "English"], "M"), 3).await;
+        let bob = available(&*store, agent("bob", &["French"], "F")).await;
+        let waiting = call("waiting", "Spanish#M", 4);
+        done(&*store, &Change::wait(&waiting)).await;
+        Self {
+            store,
+            ana,
+            bob,
+            waiting,
+            new: call("new", "French#F", 5),
+        }
+    }
+
+    async fn rows(&self) -> rows::Rows {
+        let calls = [self.waiting.id.clone(), self.new.id.clone()];
+        rows::stored(&*self.store, &calls).await.unwrap()
+    }
+
+    /// The match of the waiting call and the queued agent, every step of which can happen.
+    fn assign(&self) -> Change {
+        let entry = &entries(&self.ana)[0];
+        let until = Some(at(90));
+        Change::assign(&self.waiting, Before::Waiting, entry, at(6), until).0
+    }
+
+    fn record(&self) -> CallRecord {
+        CallRecord {
+            call: self.waiting.clone(),
+            state: CallState::Waiting,
+        }
+    }
+
+    /// One step of every kind that has a condition, in a place where it is not met.
+    fn impossible(&self) -> Vec<(Step, Option<There>)> {
+        let (ana, bob) = (&self.ana, &self.bob);
+        let at_bob = |step| (step, Some(There::Agent(Box::new(bob.clone()))));
+        let mut absent = entries(ana)[0].clone();
+        absent.queue = queue("French#F");
+        let record = |call: &Call| CallRecord {
+            call: call.clone(),
+            state: CallState::Cancelled,
+        };
+        let mut outdated = bob.leave(Rest::Offline).unwrap();
+        outdated.ticket = ana.ticket;
+        let there = There::Call(Box::new(self.record()));
+        vec![
+            at_bob(Step::NewAgent(bob.clone())),
+            at_bob(Step::Agent(outdated)),
+            (Step::Leave(absent), None),
+            (Step::CountQueue(queue("French#F"), By::Less), None),
+            (Step::Call(Before::Waiting, record(&self.new)), None),
+            (Step::Unwait(self.new.clone()), None),
+            (Step::CountWaiting(criteria("French#F"), By::Less), None),
+            (Step::Join(entries(ana)[0].clone()), None),
+            (Step::NobodyWaits(criteria("Spanish#M")), None),
+            (Step::Call(Before::New, record(&self.waiting)), Some(there)),
+        ]
+    }
+}
+
+/// Each kind of condition, first, in the middle and last among steps that could all happen.
+pub(crate) async fn one_condition_that_is_not_met_undoes_every_step(store: Arc<dyn AgentStore>) {
+    let scene = Scene::set(store).await;
+    let before = scene.rows().await;
+    for (impossible, there) in scene.impossible() {
+        let others = scene.assign().steps.into_iter();
+        let others: Vec<_> = others
+            .filter(|step| step.key() != impossible.key())
+            .collect();
+        for place in [0, others.len() / 2, others.len()] {
+            let mut steps = others.clone();
+            steps.insert(place, impossible.clone());
+            let refusal = Refusal {
+                step: place,
+                there: there.clone(),
+            };
+            let committed = scene.store.commit(&Change::of(steps)).await.unwrap();
+            assert_eq!(
+                committed,
+                Committed::Refused(vec![refusal]),
+                "{impossible:?}"
+            );
+            assert_eq!(scene.rows().await, before, "{impossible:?}");
+        }
+    }
+    // Without any of them it happens.
+    done(&*scene.store, &scene.assign()).await;
+    assert_ne!(scene.rows().await, before);
+}
+
+pub(crate) async fn every_refusal_is_told_with_its_step(store: Arc<dyn AgentStore>) {
+    let scene = Scene::set(store).await;
+    let mut seen = std::collections::BTreeSet::new();
+    let (mut steps, mut refusals) = (vec![], vec![]);
+    for (step, there) in scene.impossible() {
+        // A transaction has one step for each item.
+        if seen.insert(step.key()) {
+            steps.push(Step::OpenQueue(queue(&format!("l{}#F", steps.len()))));
+            refusals.push(Refusal {
+                step: steps.len(),
+                there,
+            });
+            steps.push(step);
+        }
+    }
+    assert!(refusals.len() >= 8, "{refusals:?}");
+    let before = scene.rows().await;
+    let committed = scene.store.commit(&Change::of(steps)).await.unwrap();
+    assert_eq!(committed, Committed::Refused(refusals));
+    assert_eq!(scene.rows().await, before);
+}

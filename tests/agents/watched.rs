@@ -1,0 +1,130 @@
+//! A store that somebody watches, and may stand in the way of.
+
+use std::sync::Arc;
+
+use agent_queue::agent::Agent;
+use agent_queue::call::{Call, CallRecord, Notice};
+use agent_queue::change::{CallLease, Change, QueueEntry};
+use agent_queue::criteria::{Criteria, QueueName};
+use agent_queue::name::{AgentId, CallId};
+use agent_queue::store::{
+    AgentPage, AgentStore, Committed, Order, QueueCounters, StoreError, WaitingCount,
+};
+use agent_queue::time::Micros;
+use async_trait::async_trait;
+
+/// What is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// The first entries of a queue, at most so many.
+    Peek(QueueName, u16),
+    /// The calls that wait for this, at most so many.
+    WaitingCalls(Criteria, u16),
+    /// Something else, by the method's name.
+    Other(&'static str),
+}
+
+/// Watches a store.
+#[async_trait]
+pub trait Watch: Send + Sync {
+    /// Before a read.
+    async fn before(&self, _read: &Read) {}
+
+    /// After a read, before its answer is given.
+    async fn after(&self, _read: &Read) {}
+
+    /// A change, which is carried out on the store behind, or not.
+    async fn commit(
+        &self,
+        store: &dyn AgentStore,
+        change: &Change,
+    ) -> Result<Committed, StoreError> {
+        store.commit(change).await
+    }
+}
+
+/// A store and its watch.
+pub struct Watched<W> {
+    store: Arc<dyn AgentStore>,
+    watch: Arc<W>,
+}
+
+impl<W: Watch> Watched<W> {
+    /// Puts a watch on a store.
+    #[must_use]
+    pub fn new(store: Arc<dyn AgentStore>, watch: Arc<W>) -> Self {
+        Self { store, watch }
+    }
+
+    async fn read<T>(&self, read: Read, answer: impl Future<Output = T>) -> T {
+        self.watch.before(&read).await;
+        let answer = answer.await;
+        self.watch.after(&read).await;
+        answer
+    }
+}
+
+#[async_trait]
+impl<W: Watch> AgentStore for Watched<W> {
+    async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
+        self.watch.commit(&*self.store, change).await
+    }
+
+    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
+        let answer = self.store.agent(agent);
+        self.read(Read::Other("agent"), answer).await
+    }
+
+    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError> {
+        let answer = self.store.agents(after, limit);
+        self.read(Read::Other("agents"), answer).await
+    }
+
+    async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError> {
+        self.read(Read::Other("queues"), self.store.queues()).await
+    }
+
+    async fn peek(
+        &self,
+        queue: &QueueName,
+        order: Order,
+        limit: u16,
+    ) -> Result<Vec<QueueEntry>, StoreError> {
+        let answer = self.store.peek(queue, order, limit);
+        self.read(Read::Peek(queue.clone(), limit), answer).await
+    }
+
+    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError> {
+        self.read(Read::Other("call"), self.store.call(call)).await
+    }
+
+    async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {
+        self.read(Read::Other("waiting"), self.store.waiting())
+            .await
+    }
+
+    async fn waiting_calls(
+        &self,
+        criteria: &Criteria,
+        limit: u16,
+    ) -> Result<Vec<Call>, StoreError> {
+        let answer = self.store.waiting_calls(criteria, limit);
+        let read = Read::WaitingCalls(criteria.clone(), limit);
+        self.read(read, answer).await
+    }
+
+    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError> {
+        let answer = self.store.leases(until, limit);
+        self.read(Read::Other("leases"), answer).await
+    }
+
+    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError> {
+        let answer = self.store.notices(until, limit);
+        self.read(Read::Other("notices"), answer).await
+    }
+
+    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
+        let answer = self.store.told(notices);
+        self.read(Read::Other("told"), answer).await
+    }
+}

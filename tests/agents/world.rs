@@ -1,0 +1,290 @@
+//! A queue on a store, a clock that stands still, and somebody who is told.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agent_queue::agent::{Agent, AgentState, AgentStatus, Ticket};
+use agent_queue::call::{Assignment, Call, CallState, News};
+use agent_queue::enqueue::Enqueued;
+use agent_queue::matcher::Matched;
+use agent_queue::name::CallId;
+use agent_queue::queue::{AgentQueue, Settings};
+use agent_queue::roster::Changed;
+use agent_queue::store::AgentStore;
+use agent_queue::sweep::SweepReport;
+use agent_queue::tell::{TellError, Teller};
+use agent_queue::time::{Clock, TokioClock};
+use async_trait::async_trait;
+
+use crate::{NOW, agent_id, call_id, criteria, profile, rows};
+
+/// Remembers what it was told, and fails for the calls it is told to fail for.
+#[derive(Default)]
+pub struct Recorder {
+    news: Mutex<Vec<News>>,
+    deaf_to: Mutex<Option<BTreeSet<CallId>>>,
+}
+
+impl Recorder {
+    /// Fails for every call from now on.
+    pub fn fail(&self) {
+        *lock(&self.deaf_to) = None;
+    }
+
+    /// Fails for these calls only.
+    pub fn fail_for(&self, calls: &[&str]) {
+        *lock(&self.deaf_to) = Some(calls.iter().map(|id| call_id(id)).collect());
+    }
+
+    /// What it was told since it was last asked.
+    pub fn heard(&self) -> Vec<News> {
+        std::mem::take(&mut *lock(&self.news))
+    }
+}
+
+#[async_trait]
+impl Teller for Recorder {
+    async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
+        let deaf_to = lock(&self.deaf_to).clone();
+        let one = |news: &News| {
+            let call = news.call_id();
+            if deaf_to.as_ref().is_none_or(|calls| calls.contains(call)) {
+                return Err(TellError {
+                    call: call.to_string(),
+                    reason: "deaf".to_owned(),
+                });
+            }
+            lock(&self.news).push(news.clone());
+            Ok(())
+        };
+        news.iter().map(one).collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps tokio's paused clock from advancing while nothing but the network is waited for: it
+/// does not while a blocking task runs, and this one runs until it is dropped.
+pub struct Still {
+    _held: Sender<()>,
+}
+
+impl Still {
+    /// Until it is dropped.
+    #[must_use]
+    pub fn hold() -> Self {
+        let (held, dropped) = channel::<()>();
+        tokio::task::spawn_blocking(move || dropped.recv());
+        Self { _held: held }
+    }
+}
+
+/// A queue, and all it needs. Time passes only by [`World::pass`].
+pub struct World {
+    /// The store.
+    pub store: Arc<dyn AgentStore>,
+    /// The clock, which begins at [`NOW`].
+    pub clock: Arc<TokioClock>,
+    /// Who is told.
+    pub teller: Arc<Recorder>,
+    /// The queue.
+    pub queue: Arc<AgentQueue>,
+    _still: Still,
+}
+
+impl World {
+    /// A world on a store; on tokio's paused clock only.
+    #[must_use]
+    pub fn on(store: Arc<dyn AgentStore>) -> Self {
+        let clock = Arc::new(TokioClock::starting_at(NOW));
+        let teller = Arc::new(Recorder::default());
+        teller.fail_for(&[]);
+        let settings = Settings::default();
+        Self {
+            queue: Arc::new(AgentQueue::new(store.clone(), clock.clone(), settings)),
+            store,
+            clock,
+            teller,
+            _still: Still::hold(),
+        }
+    }
+
+    /// The same with other settings.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = self.queue.settings().clone();
+        set(&mut settings);
+        self.queue = Arc::new(self.queue_on(self.store.clone(), settings));
+        self
+    }
+
+    /// Another queue with these settings, on another store.
+    #[must_use]
+    pub fn queue_on(&self, store: Arc<dyn AgentStore>, settings: Settings) -> AgentQueue {
+        AgentQueue::new(store, self.clock.clone(), settings)
+    }
+
+    /// Lets time pass.
+    pub async fn pass(&self, duration: Duration) {
+        tokio::time::advance(duration).await;
+    }
+
+    /// Lets a millisecond pass.
+    pub async fn tick(&self) {
+        self.pass(Duration::from_millis(1)).await;
+    }
+
+    /// An agent who is there and does not work.
+    ///
+    /// # Panics
+    /// If the agent is there already.
+    pub async fn register(&self, id: &str, languages: &[&str], gender: &str) {
+        let (name, profile) = (id.to_uppercase(), profile(languages, gender));
+        let registered = self.queue.register(&agent_id(id), &name, &profile).await;
+        assert!(matches!(registered.expect("an answer"), Changed::Done(_)));
+    }
+
+    /// An agent who is there and available.
+    ///
+    /// # Panics
+    /// If the agent is there already.
+    pub async fn available(&self, id: &str, languages: &[&str], gender: &str) {
+        self.register(id, languages, gender).await;
+        let available = self.queue.become_available(&agent_id(id)).await;
+        assert!(matches!(available.expect("an answer"), Changed::Done(_)));
+        self.tick().await;
+    }
+
+    /// An agent who is there and queued.
+    ///
+    /// # Panics
+    /// If the agent is there already.
+    pub async fn queued(&self, id: &str, languages: &[&str], gender: &str) -> Vec<Assignment> {
+        self.available(id, languages, gender).await;
+        self.enqueue(id).await.assignments
+    }
+
+    /// Queues an agent, and a millisecond passes.
+    ///
+    /// # Panics
+    /// If the agent cannot be queued.
+    pub async fn enqueue(&self, id: &str) -> Enqueued {
+        let enqueued = self.queue.enqueue(&agent_id(id)).await.expect("an answer");
+        assert!(matches!(enqueued.changed, Changed::Done(_)), "{enqueued:?}");
+        self.tick().await;
+        enqueued
+    }
+
+    /// A call that arrives now.
+    #[must_use]
+    pub fn call(&self, id: &str, wanted: &str) -> Call {
+        Call {
+            id: call_id(id),
+            criteria: criteria(wanted),
+            arrived: self.clock.now(),
+        }
+    }
+
+    /// A call asks for an agent, and a millisecond passes.
+    ///
+    /// # Panics
+    /// If there is no answer.
+    pub async fn ask(&self, id: &str, wanted: &str) -> Matched {
+        let call = self.call(id, wanted);
+        let matched = self.queue.match_call(&call).await.expect("an answer");
+        self.tick().await;
+        matched
+    }
+
+    /// A call asks for an agent and has to be assigned at once: to whom.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub async fn ask_whom(&self, id: &str, wanted: &str) -> String {
+        let matched = self.ask(id, wanted).await;
+        let CallState::Assigned(assignment) = matched.state else {
+            panic!("{id} is not assigned: {matched:?}");
+        };
+        assignment.agent_id.to_string()
+    }
+
+    /// Finishes a call.
+    ///
+    /// # Panics
+    /// If there is no answer.
+    pub async fn finish(&self, id: &str, call: &str, ticket: Ticket) -> Changed {
+        let (id, call) = (agent_id(id), call_id(call));
+        let finished = self.queue.finish(&id, &call, ticket).await;
+        finished.expect("an answer")
+    }
+
+    /// The agent.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub async fn agent(&self, id: &str) -> Agent {
+        let agent = self.store.agent(&agent_id(id)).await.expect("an answer");
+        agent.expect("the agent is there")
+    }
+
+    /// What an agent does.
+    pub async fn status(&self, id: &str) -> AgentStatus {
+        self.agent(id).await.state.status()
+    }
+
+    /// Which call an agent is in.
+    pub async fn in_call(&self, id: &str) -> Option<String> {
+        match self.agent(id).await.state {
+            AgentState::AttendingCall { call, .. } => Some(call.to_string()),
+            _ => None,
+        }
+    }
+
+    /// What became of a call.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub async fn state_of(&self, call: &str) -> CallState {
+        let record = self.queue.call(&call_id(call)).await.expect("an answer");
+        record.expect("the call is there").state
+    }
+
+    /// Each queue's depth, by its values.
+    ///
+    /// # Panics
+    /// If there is no answer.
+    pub async fn depths(&self) -> Vec<(String, u64)> {
+        let queues = self.queue.queues().await.expect("an answer").into_iter();
+        let plain = queues.map(|is| (is.queue.to_string().replacen("Q#", "", 1), is.depth));
+        plain.collect()
+    }
+
+    /// One sweep.
+    ///
+    /// # Panics
+    /// If it fails.
+    pub async fn sweep(&self) -> SweepReport {
+        self.queue.sweep(&*self.teller).await.expect("an answer")
+    }
+
+    /// Everything stored, but only these calls.
+    ///
+    /// # Panics
+    /// If it cannot be read.
+    pub async fn rows(&self, calls: &[&str]) -> rows::Rows {
+        let calls: Vec<_> = calls.iter().map(|id| call_id(id)).collect();
+        rows::stored(&*self.store, &calls).await.expect("an answer")
+    }
+}
+
+/// The calls of assignments and their agents: `c1→ana c2→bob`.
+#[must_use]
+pub fn pairs(assignments: &[Assignment]) -> String {
+    let pair = |made: &Assignment| format!("{}→{}", made.call_id, made.agent_id);
+    let pairs: Vec<_> = assignments.iter().map(pair).collect();
+    pairs.join(" ")
+}
