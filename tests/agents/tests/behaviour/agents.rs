@@ -1,0 +1,182 @@
+//! Agents: what they may do, and when.
+
+use std::time::Duration;
+
+use agent_queue::agent::{AgentState, AgentStatus, NotPossible, Rest, Ticket};
+use agent_queue::call::CallState;
+use agent_queue::roster::Changed;
+use agents::world::{World, pairs};
+use agents::{agent_id, call_id, profile};
+
+fn refused(changed: &Changed) -> Option<String> {
+    match changed {
+        Changed::Refused { why, .. } => Some(why.to_string()),
+        _ => None,
+    }
+}
+
+pub(crate) async fn a_late_finish_never_frees_an_agent_in_a_new_call(world: World) {
+    world.queued("ana", &["Spanish"], "F").await;
+    let (ana, c1) = (agent_id("ana"), call_id("c1"));
+    assert_eq!(world.ask_whom("c1", "Spanish#F").await, "ana");
+    let old = world.agent("ana").await.ticket;
+    let finish = async |call: &str, ticket| {
+        let finished = world.queue.finish(&ana, &call_id(call), ticket).await;
+        finished.unwrap()
+    };
+    assert!(matches!(finish("c1", old).await, Changed::Done(_)));
+    world.enqueue("ana").await;
+    assert!(refused(&finish("c1", old).await).is_some(), "while queued");
+    assert_eq!(world.ask_whom("c2", "Spanish#F").await, "ana");
+    let new = world.agent("ana").await.ticket;
+    assert_ne!(old, new);
+    // The call's id, the ticket, or both are of another day.
+    for (call, ticket) in [
+        ("c1", old),
+        ("c2", old),
+        ("c1", new),
+        ("c2", Ticket::fresh()),
+    ] {
+        let late = finish(call, ticket).await;
+        let Changed::Refused { why, agent } = late else {
+            panic!("{late:?}");
+        };
+        assert_eq!(why, NotPossible::OtherCall);
+        assert_eq!(agent.ticket, new);
+        assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"));
+    }
+    assert!(matches!(finish("c2", new).await, Changed::Done(_)));
+    let nobody = world.queue.finish(&agent_id("nobody"), &c1, old).await;
+    assert_eq!(nobody.unwrap(), Changed::Unknown);
+}
+
+pub(crate) async fn a_finished_agent_is_available_and_not_queued(world: World) {
+    world.queued("ana", &["Spanish"], "F").await;
+    world.ask("c1", "Spanish#F").await;
+    world.ask("c2", "Spanish#F").await;
+    world.pass(Duration::from_secs(30)).await;
+    let ticket = world.agent("ana").await.ticket;
+    let finished = world.finish("ana", "c1", ticket);
+    assert!(matches!(finished.await, Changed::Done(_)));
+    let AgentState::Available { since } = world.agent("ana").await.state else {
+        panic!("not available");
+    };
+    assert_eq!(since, world.call("now", "*#*").arrived);
+    assert_eq!(world.state_of("c2").await, CallState::Waiting);
+    assert!(matches!(world.state_of("c1").await, CallState::Assigned(_)));
+}
+
+pub(crate) async fn an_agent_leaves_all_queues_at_once(world: World) {
+    world
+        .queued("ana", &["English", "French", "Spanish"], "F")
+        .await;
+    world.queued("bea", &["English", "Spanish"], "F").await;
+    let left = world.queue.leave(&agent_id("ana"), Rest::Available).await;
+    assert!(matches!(left.unwrap(), Changed::Done(_)));
+    let depths = [("English#F", 1), ("French#F", 0), ("Spanish#F", 1)];
+    let depths = depths.map(|(queue, depth)| (queue.to_owned(), depth));
+    assert_eq!(world.depths().await, depths);
+    assert_eq!(world.status("ana").await, AgentStatus::Available);
+    assert_eq!(world.ask_whom("c1", "*#F").await, "bea");
+    assert_eq!(world.ask("c2", "French#F").await.state, CallState::Waiting);
+
+    world.queued("cleo", &["English"], "F").await;
+    let left = world.queue.leave(&agent_id("cleo"), Rest::Offline).await;
+    assert!(matches!(left.unwrap(), Changed::Done(_)));
+    assert_eq!(world.status("cleo").await, AgentStatus::Offline);
+    assert!(world.depths().await.iter().all(|(_, depth)| *depth == 0));
+    // Who comes back has kept no place.
+    let place = world.agent("ana").await.state;
+    assert!(matches!(place, AgentState::Available { .. }), "{place:?}");
+    assert_eq!(pairs(&world.enqueue("ana").await.assignments), "c2→ana");
+}
+
+pub(crate) async fn a_profile_changes_only_while_not_queued(world: World) {
+    world.available("ana", &["Spanish"], "F").await;
+    let before = world.agent("ana").await;
+    let (ana, other) = (agent_id("ana"), profile(&["French"], "M"));
+    let register = async || world.queue.register(&ana, "Ana B.", &other).await.unwrap();
+    world.enqueue("ana").await;
+    let rows = world.rows(&[]).await;
+    let why = refused(&register().await).unwrap();
+    assert!(why.contains("leave the queues"), "{why}");
+    assert_eq!(world.rows(&[]).await, rows, "and changed nothing");
+
+    world.queue.leave(&ana, Rest::Available).await.unwrap();
+    assert!(matches!(register().await, Changed::Done(_)));
+    let after = world.agent("ana").await;
+    assert_eq!((after.name.as_str(), &after.profile), ("Ana B.", &other));
+    assert_eq!(after.state, before.state, "available since then");
+    assert_ne!(after.ticket, before.ticket);
+    world.enqueue("ana").await;
+    let depths = [("French#M".to_owned(), 1), ("Spanish#F".to_owned(), 0)];
+    assert_eq!(world.depths().await, depths);
+    let made = world.ask("c1", "French#M").await.assignments;
+    assert_eq!(made[0].agent_name, "Ana B.");
+}
+
+pub(crate) async fn a_profile_changes_in_a_call_without_its_ticket(world: World) {
+    world.queued("ana", &["Spanish"], "F").await;
+    let made = world.ask("c1", "Spanish#F").await.assignments;
+    let other = profile(&["French"], "F");
+    let changed = world.queue.register(&agent_id("ana"), "Ana", &other).await;
+    assert!(matches!(changed.unwrap(), Changed::Done(_)));
+    assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
+    let finished = world.finish("ana", "c1", made[0].ticket);
+    assert!(matches!(finished.await, Changed::Done(_)));
+    world.enqueue("ana").await;
+    assert_eq!(world.ask_whom("c2", "French#F").await, "ana");
+}
+
+pub(crate) async fn what_is_not_possible_is_refused_and_changes_nothing(world: World) {
+    world.register("off", &["Spanish"], "F").await;
+    world.queued("busy", &["Spanish"], "F").await;
+    world.ask("c1", "Spanish#F").await;
+    world.available("free", &["Spanish"], "F").await;
+    world.queued("queued", &["Spanish"], "F").await;
+    let rows = world.rows(&["c1"]).await;
+    let queue = &world.queue;
+    let available = async |id: &str| queue.become_available(&agent_id(id)).await.unwrap();
+    let leave = async |id: &str, rest| queue.leave(&agent_id(id), rest).await.unwrap();
+    let enqueue = async |id: &str| queue.enqueue(&agent_id(id)).await.unwrap();
+    let wishes = [
+        available("free").await,
+        available("queued").await,
+        available("busy").await,
+        enqueue("off").await.changed,
+        enqueue("queued").await.changed,
+        enqueue("busy").await.changed,
+        leave("off", Rest::Offline).await,
+        leave("off", Rest::Available).await,
+        leave("free", Rest::Available).await,
+        leave("busy", Rest::Available).await,
+        leave("busy", Rest::Offline).await,
+    ];
+    for wish in &wishes {
+        let why = refused(wish).unwrap();
+        assert!(why.starts_with("the agent is "), "{why}");
+    }
+    let unknown = [
+        available("nobody").await,
+        enqueue("nobody").await.changed,
+        leave("nobody", Rest::Offline).await,
+    ];
+    assert!(unknown.iter().all(|wish| *wish == Changed::Unknown));
+    assert_eq!(world.rows(&["c1"]).await, rows);
+}
+
+pub(crate) async fn everybody_available_is_queued_in_the_order_they_became_so(world: World) {
+    world.ask("c1", "Spanish#F").await;
+    for (id, gender) in [("c", "F"), ("b", "M"), ("a", "F")] {
+        world.available(id, &["Spanish"], gender).await;
+    }
+    world.register("off", &["Spanish"], "F").await;
+    let all = world.queue.enqueue_all_available().await.unwrap();
+    assert_eq!((all.queued, all.expired), (3, 0));
+    assert_eq!(pairs(&all.assignments), "c1→c", "available the longest");
+    assert_eq!(world.status("off").await, AgentStatus::Offline);
+    let depths = [("Spanish#F".to_owned(), 1), ("Spanish#M".to_owned(), 1)];
+    assert_eq!(world.depths().await, depths);
+    let again = world.queue.enqueue_all_available().await.unwrap();
+    assert_eq!(again.queued, 0);
+}

@@ -1,0 +1,200 @@
+//! Calls: their one answer, their wait and their end.
+
+use std::time::Duration;
+
+use agent_queue::agent::{AgentStatus, Rest};
+use agent_queue::call::CallState;
+use agents::world::{World, pairs};
+use agents::{agent_id, call_id};
+
+pub(crate) async fn a_redelivered_call_gets_its_first_answer(world: World) {
+    let world = world.with(|settings| settings.max_wait = Duration::from_secs(60));
+    world.queued("ana", &["Spanish"], "F").await;
+    let first = world.ask("assigned", "Spanish#F").await;
+    assert_eq!(pairs(&first.assignments), "assigned→ana");
+    world.ask("cancelled", "Spanish#F").await;
+    world.queue.cancel(&call_id("cancelled")).await.unwrap();
+    world.ask("expired", "Spanish#M").await;
+    world.pass(Duration::from_secs(60)).await;
+    assert_eq!(world.sweep().await.expired, 1);
+
+    // Others are free now, and would be given.
+    world.queued("bea", &["Spanish"], "F").await;
+    world.queued("bob", &["Spanish"], "M").await;
+    let answers = [
+        ("assigned", first.state),
+        ("cancelled", CallState::Cancelled),
+        ("expired", CallState::Expired),
+    ];
+    let ids = ["assigned", "cancelled", "expired"];
+    let before = world.rows(&ids).await;
+    // Whatever it asks for, whenever it comes.
+    for wanted in ["Spanish#F", "Spanish#*", "French#M"] {
+        for (id, answer) in &answers {
+            let again = world.ask(id, wanted).await;
+            assert_eq!(again.state, *answer, "{id} as {wanted}");
+            assert_eq!((again.assignments.len(), again.queued), (0, false));
+            let mut old = world.call(id, wanted);
+            old.arrived = old.arrived.minus(Duration::from_secs(600));
+            let again = world.queue.match_call(&old).await.unwrap();
+            assert_eq!((again.state, again.expired), (answer.clone(), 0), "{id}");
+        }
+    }
+    assert_eq!(world.rows(&ids).await, before);
+}
+
+/// By what it asked for at first.
+pub(crate) async fn a_redelivered_call_that_waits_looks_again(world: World) {
+    let first = world.ask("c1", "Spanish#F").await;
+    assert_eq!((first.state, first.queued), (CallState::Waiting, true));
+    world.queued("bob", &["French"], "M").await;
+    let again = world.ask("c1", "French#M").await;
+    assert_eq!((again.state, again.queued), (CallState::Waiting, false));
+    assert_eq!(world.status("bob").await, AgentStatus::Queued);
+    let counts = world.queue.waiting().await.unwrap();
+    assert_eq!(counts.len(), 1, "{counts:?}");
+    assert_eq!(counts[0].depth, 1, "it waits once");
+    let met = world.queued("ana", &["Spanish"], "F").await;
+    assert_eq!(pairs(&met), "c1→ana");
+    assert_eq!(world.queue.waiting().await.unwrap()[0].depth, 0);
+}
+
+pub(crate) async fn a_waiting_call_gets_the_next_queued_agent(world: World) {
+    for (call, wanted) in [("c1", "Spanish#F"), ("c2", "Spanish#F"), ("c3", "French#F")] {
+        let matched = world.ask(call, wanted).await;
+        assert_eq!((matched.state, matched.queued), (CallState::Waiting, true));
+    }
+    let nobody = world.queued("bob", &["Spanish"], "M").await;
+    assert_eq!(pairs(&nobody), "");
+    for (agent, met) in [("ana", "c1→ana"), ("bea", "c2→bea"), ("cleo", "")] {
+        assert_eq!(pairs(&world.queued(agent, &["Spanish"], "F").await), met);
+    }
+    let CallState::Assigned(made) = world.state_of("c1").await else {
+        panic!("c1 waits");
+    };
+    let ana = world.agent("ana").await;
+    assert_eq!((made.agent_id, made.ticket), (ana.id, ana.ticket));
+    assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
+    assert_eq!(world.state_of("c3").await, CallState::Waiting);
+}
+
+/// By when they arrived, whatever they ask for, and not by when they were written.
+pub(crate) async fn the_longest_waiting_call_that_fits_comes_first(world: World) {
+    world.pass(Duration::from_secs(10)).await;
+    world.ask("second", "Spanish#F").await;
+    world.ask("third", "*#F").await;
+    let mut late = world.call("first", "Spanish#*");
+    late.arrived = late.arrived.minus(Duration::from_secs(5));
+    world.queue.match_call(&late).await.unwrap();
+    world.ask("other", "French#*").await;
+    world.ask("fourth", "*#*").await;
+    let order = ["first", "second", "third", "fourth"];
+    for (number, call) in (0..).zip(order) {
+        let agent = format!("a{number}");
+        let met = world.queued(&agent, &["English", "Spanish"], "F").await;
+        assert_eq!(pairs(&met), format!("{call}→{agent}"));
+    }
+    assert_eq!(world.state_of("other").await, CallState::Waiting);
+}
+
+/// Nobody fits the first call of a wildcard but the one who was left for it.
+pub(crate) async fn a_new_call_never_overtakes_one_that_waits_for_the_same(world: World) {
+    world.ask("c1", "Spanish#F").await;
+    let ana = agents::available(&*world.store, agents::agent("ana", &["Spanish"], "F")).await;
+    // Queued by one who died before the look: ana is there, and c1 waits.
+    agents::enqueue(&*world.store, ana, 2_000).await;
+    let matched = world.ask("c2", "Spanish#F").await;
+    assert_eq!((matched.state, matched.queued), (CallState::Waiting, true));
+    assert_eq!(pairs(&matched.assignments), "c1→ana");
+    let met = world.queued("bea", &["Spanish"], "F").await;
+    assert_eq!(pairs(&met), "c2→bea");
+}
+
+pub(crate) async fn calls_are_given_up_while_they_wait_and_not_later(world: World) {
+    let cancel = async |id| world.queue.cancel(&call_id(id)).await.unwrap();
+    assert_eq!(cancel("nobody").await, None);
+    world.ask("c1", "Spanish#F").await;
+    world.ask("c2", "Spanish#F").await;
+    assert_eq!(cancel("c1").await, Some(CallState::Cancelled));
+    assert_eq!(cancel("c1").await, Some(CallState::Cancelled), "still");
+    assert_eq!(world.queue.waiting().await.unwrap()[0].depth, 1);
+    let met = world.queued("ana", &["Spanish"], "F").await;
+    assert_eq!(pairs(&met), "c2→ana", "and not the one given up");
+    let assigned = world.state_of("c2").await;
+    assert_eq!(cancel("c2").await, Some(assigned));
+    assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"));
+}
+
+pub(crate) async fn a_call_that_arrives_too_late_is_expired(world: World) {
+    let world = world.with(|settings| settings.max_wait = Duration::from_secs(60));
+    world.queued("ana", &["Spanish"], "F").await;
+    let sent = world.call("late", "Spanish#F");
+    world.pass(Duration::from_secs(59)).await;
+    let mut in_time = sent.clone();
+    in_time.id = call_id("in-time");
+    let matched = world.queue.match_call(&in_time).await.unwrap();
+    assert_eq!(pairs(&matched.assignments), "in-time→ana");
+    world.pass(Duration::from_secs(1)).await;
+    world.queued("bea", &["Spanish"], "F").await;
+    let matched = world.queue.match_call(&sent).await.unwrap();
+    assert_eq!((matched.state, matched.expired), (CallState::Expired, 1));
+    assert_eq!(world.status("bea").await, AgentStatus::Queued);
+    let again = world.queue.match_call(&sent).await.unwrap();
+    assert_eq!(
+        (again.state, again.expired),
+        (CallState::Expired, 0),
+        "once"
+    );
+    assert_eq!(world.sweep().await.dead_lettered, 1);
+}
+
+/// An agent who comes, a call for the same, or the call itself again.
+pub(crate) async fn calls_that_waited_too_long_leave_when_somebody_looks(world: World) {
+    let world = world.with(|settings| settings.max_wait = Duration::from_secs(60));
+    world.ask("c1", "Spanish#F").await;
+    world.ask("c2", "French#F").await;
+    let c3 = world.call("c3", "English#F");
+    world.queue.match_call(&c3).await.unwrap();
+    world.pass(Duration::from_secs(60)).await;
+    world.available("ana", &["Spanish"], "F").await;
+    let enqueued = world.enqueue("ana").await;
+    assert_eq!((enqueued.assignments.len(), enqueued.expired), (0, 1));
+    assert_eq!(world.state_of("c1").await, CallState::Expired);
+    assert_eq!(world.status("ana").await, AgentStatus::Queued);
+    let other = world.ask("c4", "French#F").await;
+    assert_eq!((other.state, other.expired), (CallState::Waiting, 1));
+    assert_eq!(world.state_of("c2").await, CallState::Expired);
+    let itself = world.queue.match_call(&c3).await.unwrap();
+    assert_eq!((itself.state, itself.expired), (CallState::Expired, 1));
+    let depths: u64 = world
+        .queue
+        .waiting()
+        .await
+        .unwrap()
+        .iter()
+        .map(|is| is.depth)
+        .sum();
+    assert_eq!(depths, 1, "c4 alone");
+    assert_eq!(world.sweep().await.dead_lettered, 3);
+}
+
+pub(crate) async fn available_alone_never_matches(world: World) {
+    world.ask("c1", "Spanish#F").await;
+    world.available("ana", &["Spanish"], "F").await;
+    assert_eq!(world.state_of("c1").await, CallState::Waiting);
+    assert_eq!(world.ask("c2", "*#*").await.state, CallState::Waiting);
+    assert_eq!(world.sweep().await.assigned, 0);
+    assert_eq!(world.status("ana").await, AgentStatus::Available);
+    world
+        .queue
+        .leave(&agent_id("ana"), Rest::Offline)
+        .await
+        .unwrap();
+    assert_eq!(world.sweep().await.assigned, 0);
+    world
+        .queue
+        .become_available(&agent_id("ana"))
+        .await
+        .unwrap();
+    assert_eq!(pairs(&world.enqueue("ana").await.assignments), "c1→ana");
+}

@@ -1,0 +1,115 @@
+//! Whoever died between a write and its look, whom others make up for.
+
+use agent_queue::agent::AgentStatus;
+use agent_queue::call::{Call, CallState};
+use agent_queue::change::Change;
+use agents::world::{World, pairs};
+use agents::{agent_id, done};
+
+/// A call is written among those waiting, by somebody who dies before the look.
+async fn written(world: &World, id: &str, wanted: &str) -> Call {
+    let call = world.call(id, wanted);
+    done(&*world.store, &Change::wait(&call)).await;
+    world.tick().await;
+    call
+}
+
+/// An agent is queued by somebody who dies before the look.
+async fn queued(world: &World, id: &str, languages: &[&str], gender: &str) {
+    world.available(id, languages, gender).await;
+    let agent = world.agent(id).await;
+    let now = world.call("now", "*#*").arrived;
+    let dimensions = &world.queue.settings().dimensions;
+    let change = agent.enqueue(now, dimensions).unwrap();
+    done(&*world.store, &Change::enqueue(change, &agent)).await;
+    world.tick().await;
+}
+
+pub(crate) async fn a_call_whose_matcher_died_before_its_look_is_served_by_the_sweep(world: World) {
+    world.queued("ana", &["Spanish"], "F").await;
+    written(&world, "c1", "Spanish#*").await;
+    written(&world, "c2", "Spanish#*").await;
+    let swept = world.sweep().await;
+    assert_eq!((swept.assigned, swept.published), (1, 1));
+    assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
+    assert_eq!(world.teller.heard().len(), 1);
+    assert_eq!(world.state_of("c2").await, CallState::Waiting);
+    assert_eq!(world.sweep().await.assigned, 0);
+}
+
+pub(crate) async fn an_agent_whose_desk_died_before_its_look_is_served_by_the_sweep(world: World) {
+    world.ask("c1", "*#F").await;
+    queued(&world, "ana", &["Spanish"], "F").await;
+    queued(&world, "bea", &["Spanish"], "F").await;
+    assert_eq!(world.state_of("c1").await, CallState::Waiting);
+    assert_eq!(world.sweep().await.assigned, 1);
+    assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
+    assert_eq!(world.status("bea").await, AgentStatus::Queued);
+}
+
+pub(crate) async fn a_dead_matcher_s_call_is_served_by_the_next_agent(world: World) {
+    world.queued("ana", &["Spanish"], "F").await;
+    written(&world, "c1", "Spanish#F").await;
+    let call = world.call("c1", "Spanish#F");
+    let met = world.queued("bea", &["Spanish"], "F").await;
+    assert_eq!(pairs(&met), "c1→ana", "who waited longer than bea");
+    assert_eq!(world.status("bea").await, AgentStatus::Queued);
+    let again = world.queue.match_call(&call).await.unwrap();
+    assert_eq!(again.state, world.state_of("c1").await);
+}
+
+/// Being asked to queue an agent who is queued already.
+pub(crate) async fn a_dead_desk_s_agent_is_served_by_the_next_wish(world: World) {
+    world.ask("c1", "Spanish#F").await;
+    queued(&world, "ana", &["Spanish"], "F").await;
+    let again = world.queue.enqueue(&agent_id("ana")).await.unwrap();
+    assert_eq!(pairs(&again.assignments), "c1→ana");
+    assert_eq!(world.status("ana").await, AgentStatus::AttendingCall);
+}
+
+pub(crate) async fn a_dead_desk_s_agent_goes_to_the_longest_waiting_by_the_next_call(world: World) {
+    for call in ["c1", "c2"] {
+        world.ask(call, "Spanish#F").await;
+    }
+    for agent in ["ana", "bea", "cleo", "dora"] {
+        queued(&world, agent, &["Spanish"], "F").await;
+    }
+    let matched = world.ask("c3", "Spanish#F").await;
+    assert_eq!(pairs(&matched.assignments), "c1→ana c2→bea c3→cleo");
+    assert!(matches!(matched.state, CallState::Assigned(_)));
+    assert_eq!(world.status("dora").await, AgentStatus::Queued);
+}
+
+pub(crate) async fn two_sweeps_at_once_do_everything_once(world: World) {
+    let second = std::time::Duration::from_secs(1);
+    let world = world.with(|settings| {
+        settings.max_wait = 20 * second;
+        settings.call_lease = Some(10 * second);
+    });
+    world.queued("old", &["French"], "F").await;
+    world.ask("leased", "French#F").await;
+    for n in 0..5 {
+        written(&world, &format!("late{n}"), "Spanish#M").await;
+    }
+    world.pass(20 * second).await;
+    for n in 0..5 {
+        written(&world, &format!("c{n}"), "Spanish#F").await;
+        queued(&world, &format!("a{n}"), &["Spanish"], "F").await;
+    }
+    let (one, other) = tokio::join!(world.sweep(), world.sweep());
+    assert_eq!(one.returned + other.returned, 1);
+    assert_eq!(one.expired + other.expired, 5);
+    // Two who make the very same assignment in one microsecond may both say so.
+    assert!(one.assigned + other.assigned >= 5, "{one:?} {other:?}");
+    for n in 0..5 {
+        let call = format!("c{n}");
+        assert_eq!(world.in_call(&format!("a{n}")).await, Some(call));
+    }
+    let told: std::collections::BTreeSet<_> = world
+        .teller
+        .heard()
+        .iter()
+        .map(|news| news.call_id().clone())
+        .collect();
+    assert_eq!(told.len(), 11, "at least once each: {told:?}");
+}

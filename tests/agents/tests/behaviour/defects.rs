@@ -1,0 +1,254 @@
+//! The defects that were measured in the published filtered sample, each by its name.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agent_queue::agent::AgentStatus;
+use agent_queue::call::CallState;
+use agent_queue::change::{By, Change, Step};
+use agent_queue::queue::{AgentQueue, Patience, QueueError};
+use agent_queue::roster::Changed;
+use agent_queue::store::{AgentStore, Committed, StoreError};
+use agents::watched::{Read, Watch, Watched};
+use agents::world::{World, pairs};
+use agents::{agent_id, call_id, done, profile, queue};
+use async_trait::async_trait;
+use futures::future::join_all;
+use uuid::Uuid;
+
+/// Another transaction is on the same items, so many times.
+#[derive(Default)]
+struct Others {
+    conflicts: AtomicU32,
+    tokens: Mutex<Vec<Uuid>>,
+}
+
+#[async_trait]
+impl Watch for Others {
+    async fn commit(
+        &self,
+        store: &dyn AgentStore,
+        change: &Change,
+    ) -> Result<Committed, StoreError> {
+        self.tokens.lock().unwrap().push(change.token);
+        let left = self.conflicts.load(Ordering::SeqCst);
+        if left > 0 {
+            self.conflicts.store(left - 1, Ordering::SeqCst);
+            return Ok(Committed::Conflict);
+        }
+        store.commit(change).await
+    }
+}
+
+/// The world's queue behind a watch; it repeats at once, for time stands still.
+fn behind<W: Watch + 'static>(world: &World, watch: &Arc<W>) -> AgentQueue {
+    let mut settings = world.queue.settings().clone();
+    settings.patience = Patience {
+        repeats: 30,
+        shortest: Duration::ZERO,
+        longest: Duration::ZERO,
+    };
+    let store = Watched::new(world.store.clone(), watch.clone());
+    world.queue_on(Arc::new(store), settings)
+}
+
+pub(crate) async fn a_conflict_is_repeated_and_crashes_nobody(world: World) {
+    world.queued("ana", &["Spanish"], "F").await;
+    world.queued("bea", &["Spanish"], "F").await;
+    let others = Arc::new(Others::default());
+    let queue = behind(&world, &others);
+    others.conflicts.store(7, Ordering::SeqCst);
+    let matched = queue.match_call(&world.call("c1", "Spanish#F")).await;
+    assert_eq!(
+        pairs(&matched.unwrap().assignments),
+        "c1→ana",
+        "the same head again"
+    );
+    let counted = queue.counted();
+    assert_eq!((counted.conflicts, counted.lost_matches), (7, 0));
+    let tokens = others.tokens.lock().unwrap().clone();
+    let same: BTreeSet<_> = tokens.iter().collect();
+    assert_eq!((tokens.len(), same.len()), (8, 1), "the same change");
+}
+
+pub(crate) async fn conflicts_without_end_are_an_error_to_repeat(world: World) {
+    world.queued("ana", &["Spanish"], "F").await;
+    let others = Arc::new(Others::default());
+    let queue = behind(&world, &others);
+    others.conflicts.store(31, Ordering::SeqCst);
+    let before = world.rows(&["c1"]).await;
+    let call = world.call("c1", "Spanish#F");
+    let error = queue.match_call(&call).await.unwrap_err();
+    assert!(matches!(error, QueueError::Contended { tries: 31, .. }));
+    assert!(error.is_transient());
+    assert_eq!(world.rows(&["c1"]).await, before);
+    let again = queue.match_call(&call).await.unwrap();
+    assert_eq!(pairs(&again.assignments), "c1→ana");
+}
+
+/// After each look at a queue its version moves on, as others come and go.
+struct Busy {
+    store: Arc<dyn AgentStore>,
+    moved: AtomicU32,
+}
+
+#[async_trait]
+impl Watch for Busy {
+    async fn after(&self, read: &Read) {
+        if let Read::Peek(queue, _) = read {
+            for by in [By::More, By::Less] {
+                let count = Step::CountQueue(queue.clone(), by);
+                done(&*self.store, &Change::of(vec![count])).await;
+            }
+            self.moved.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Whoever changed the queue after the look, the match stands on its agent alone.
+pub(crate) async fn the_queue_s_version_locks_nobody_out(world: World) {
+    for agent in ["ana", "bea", "cleo"] {
+        world.queued(agent, &["Spanish"], "F").await;
+    }
+    let busy = Arc::new(Busy {
+        store: world.store.clone(),
+        moved: AtomicU32::new(0),
+    });
+    let queue = behind(&world, &busy);
+    for (call, met) in [("c1", "c1→ana"), ("c2", "c2→bea"), ("c3", "c3→cleo")] {
+        let matched = queue.match_call(&world.call(call, "Spanish#F")).await;
+        assert_eq!(pairs(&matched.unwrap().assignments), met);
+    }
+    let counted = queue.counted();
+    assert_eq!((counted.conflicts, counted.lost_matches), (0, 0));
+    assert_eq!(busy.moved.load(Ordering::SeqCst), 3, "one look each");
+    let counters = &world.queue.queues().await.unwrap()[0];
+    assert_eq!((counters.version, counters.depth), (3 + 3 + 2 * 3, 0));
+}
+
+/// Remembers what was read and written.
+#[derive(Default)]
+struct Log {
+    reads: Mutex<Vec<Read>>,
+    commits: AtomicU32,
+}
+
+#[async_trait]
+impl Watch for Log {
+    async fn before(&self, read: &Read) {
+        self.reads.lock().unwrap().push(read.clone());
+    }
+
+    async fn commit(
+        &self,
+        store: &dyn AgentStore,
+        change: &Change,
+    ) -> Result<Committed, StoreError> {
+        self.commits.fetch_add(1, Ordering::SeqCst);
+        store.commit(change).await
+    }
+}
+
+/// Two calls of DynamoDB, and a handful of items, with sixty in the queue as with one.
+pub(crate) async fn a_match_reads_a_page_however_many_wait(world: World) {
+    for n in 0..60 {
+        world.queued(&format!("a{n:02}"), &["Spanish"], "F").await;
+    }
+    let log = Arc::new(Log::default());
+    let watched = behind(&world, &log);
+    let page = watched.settings().page;
+    assert!(page <= 10, "{page}");
+    let matched = watched.match_call(&world.call("c1", "Spanish#F")).await;
+    assert_eq!(pairs(&matched.unwrap().assignments), "c1→a00");
+    let reads = std::mem::take(&mut *log.reads.lock().unwrap());
+    assert_eq!(reads, [Read::Peek(queue("Spanish#F"), page)]);
+    assert_eq!(log.commits.load(Ordering::SeqCst), 1);
+
+    // A wildcard reads the counters, and a page of each queue that fits.
+    let matched = watched.match_call(&world.call("c2", "*#F")).await;
+    assert_eq!(pairs(&matched.unwrap().assignments), "c2→a01");
+    let reads = std::mem::take(&mut *log.reads.lock().unwrap());
+    let expected = [Read::Other("queues"), Read::Peek(queue("Spanish#F"), page)];
+    assert_eq!(reads, expected);
+    assert_eq!(log.commits.load(Ordering::SeqCst), 2);
+}
+
+pub(crate) async fn one_timestamp_overwrites_nobody(world: World) {
+    let ids = ["dora", "ana", "cleo", "bea"];
+    for id in ids {
+        world.available(id, &["Spanish", "English"], "F").await;
+    }
+    for id in ids {
+        // The clock stands still: all of them in one microsecond.
+        let enqueued = world.queue.enqueue(&agent_id(id)).await.unwrap();
+        assert!(matches!(enqueued.changed, Changed::Done(_)));
+    }
+    let depths = [("English#F".to_owned(), 4), ("Spanish#F".to_owned(), 4)];
+    assert_eq!(world.depths().await, depths);
+    let mut met = BTreeSet::new();
+    for call in ["c1", "c2", "c3", "c4"] {
+        met.insert(world.ask_whom(call, "Spanish#F").await);
+    }
+    assert_eq!(met, ids.map(str::to_owned).into());
+}
+
+pub(crate) async fn concurrent_enqueues_of_one_agent_give_one_caller_the_agent(world: World) {
+    for round in 0..10 {
+        let agent = format!("a{round}");
+        world.available(&agent, &["Spanish", "English"], "F").await;
+        let id = agent_id(&agent);
+        let wishes = (0..4).map(|_| world.queue.enqueue(&id));
+        let wishes = join_all(wishes).await.into_iter().map(Result::unwrap);
+        let queued = wishes.filter(|wish| matches!(wish.changed, Changed::Done(_)));
+        assert_eq!(queued.count(), 1, "{agent} is queued once");
+        let depths = world.depths().await;
+        assert!(depths.iter().all(|(_, depth)| *depth == 1), "{depths:?}");
+        let calls = [format!("c{round}"), format!("d{round}")];
+        let ask = calls.each_ref().map(|call| world.ask(call, "Spanish#F"));
+        let answers = join_all(ask).await;
+        let assigned = answers
+            .iter()
+            .filter(|matched| matches!(matched.state, CallState::Assigned(_)));
+        assert_eq!(assigned.count(), 1, "{answers:?}");
+        for call in &calls {
+            world.queue.cancel(&call_id(call)).await.unwrap();
+        }
+    }
+}
+
+pub(crate) async fn the_id_is_the_key_and_not_the_name(world: World) {
+    for (id, gender) in [("a1", "F"), ("a2", "F"), ("a3", "M")] {
+        let (agent, profile) = (agent_id(id), profile(&["Spanish"], gender));
+        let registered = world.queue.register(&agent, "Ana Ruiz", &profile).await;
+        assert!(matches!(registered.unwrap(), Changed::Done(_)));
+        world.queue.become_available(&agent).await.unwrap();
+        world.enqueue(id).await;
+    }
+    let page = world.queue.agents(None, 10).await.unwrap();
+    assert_eq!(page.agents.len(), 3);
+    assert_eq!(world.ask_whom("c1", "Spanish#M").await, "a3");
+    assert_eq!(world.ask_whom("c2", "Spanish#F").await, "a1");
+    assert_eq!(world.status("a2").await, AgentStatus::Queued);
+    assert_eq!(world.ask_whom("c3", "Spanish#F").await, "a2");
+}
+
+/// Nobody ever says that it ended: the agent is taken back, and works again.
+pub(crate) async fn a_call_that_never_ends_has_a_lease(world: World) {
+    let lease = Duration::from_secs(600);
+    let world = world.with(|settings| settings.call_lease = Some(lease));
+    world.queued("ana", &["Spanish"], "F").await;
+    world.ask("c1", "Spanish#F").await;
+    world.pass(lease).await;
+    assert_eq!(world.sweep().await.returned, 1);
+    world.enqueue("ana").await;
+    assert_eq!(world.ask_whom("c2", "Spanish#F").await, "ana");
+
+    let world = world.with(|settings| settings.call_lease = None);
+    world.queued("bea", &["Spanish"], "F").await;
+    world.ask("c3", "Spanish#F").await;
+    world.pass(1_000 * lease).await;
+    assert_eq!(world.sweep().await.returned, 1, "ana, and not bea");
+    assert_eq!(world.in_call("bea").await.as_deref(), Some("c3"));
+}

@@ -1,0 +1,95 @@
+//! Who comes first.
+
+use agent_queue::agent::{AgentStatus, Ticket};
+use agent_queue::change::{By, Change, QueueEntry, Step};
+use agent_queue::store::Order;
+use agents::world::World;
+use agents::{agent_id, at, done, queue};
+
+pub(crate) async fn first_in_is_first_out(world: World) {
+    for id in ["c", "a", "b"] {
+        world.queued(id, &["Spanish"], "M").await;
+    }
+    for (call, agent) in [("c1", "c"), ("c2", "a"), ("c3", "b")] {
+        assert_eq!(world.ask_whom(call, "Spanish#M").await, agent);
+    }
+    assert_eq!(world.depths().await, [("Spanish#M".to_owned(), 0)]);
+}
+
+pub(crate) async fn last_in_is_first_out_where_that_is_the_order(world: World) {
+    let world = world.with(|settings| settings.order = Order::Lifo);
+    for id in ["c", "a", "b"] {
+        world.queued(id, &["Spanish"], "M").await;
+    }
+    assert_eq!(world.ask_whom("c1", "Spanish#M").await, "b");
+    world.queued("d", &["Spanish"], "M").await;
+    for (call, agent) in [("c2", "d"), ("c3", "a"), ("c4", "c")] {
+        assert_eq!(world.ask_whom(call, "Spanish#M").await, agent);
+    }
+}
+
+pub(crate) async fn any_gender_is_the_oldest_among_the_heads_as_read(world: World) {
+    world.queued("zoe", &["French"], "F").await;
+    for (id, gender) in [("bob", "M"), ("ana", "F"), ("carl", "M"), ("dora", "F")] {
+        world.queued(id, &["Spanish", "English"], gender).await;
+    }
+    assert_eq!(world.ask_whom("c1", "Spanish#*").await, "bob");
+    assert_eq!(world.ask_whom("c2", "*#M").await, "carl", "any language");
+    assert_eq!(world.ask_whom("c3", "*#*").await, "zoe", "anybody");
+    assert_eq!(world.ask_whom("c4", "English#*").await, "ana");
+    assert_eq!(world.ask_whom("c5", "*#*").await, "dora");
+    assert!(world.depths().await.iter().all(|(_, depth)| *depth == 0));
+}
+
+pub(crate) async fn any_gender_is_the_newest_where_that_is_the_order(world: World) {
+    let world = world.with(|settings| {
+        settings.order = Order::Lifo;
+        settings.page = 2;
+    });
+    for (id, gender) in [("bob", "M"), ("ana", "F"), ("carl", "M"), ("dora", "F")] {
+        world.queued(id, &["Spanish", "English"], gender).await;
+    }
+    for (call, agent) in [("c1", "dora"), ("c2", "carl"), ("c3", "ana"), ("c4", "bob")] {
+        assert_eq!(world.ask_whom(call, "*#*").await, agent);
+    }
+}
+
+/// Three languages fit, and the head of each queue is the same agent.
+pub(crate) async fn an_agent_in_several_queues_that_fit_is_tried_once(world: World) {
+    let world = world.with(|settings| settings.page = 2);
+    world
+        .queued("ana", &["English", "French", "Spanish"], "F")
+        .await;
+    world.queued("bea", &["French"], "F").await;
+    assert_eq!(world.ask_whom("c1", "*#F").await, "ana");
+    assert_eq!(world.ask_whom("c2", "*#F").await, "bea");
+    assert_eq!(world.queue.counted().lost_matches, 0);
+    let left = world.depths().await;
+    assert!(left.iter().all(|(_, depth)| *depth == 0), "{left:?}");
+}
+
+/// What somebody else wrote, or a table restored from another day: entries of agents who are not
+/// queued, or not any more by this ticket.
+pub(crate) async fn outdated_entries_are_passed_over(world: World) {
+    world.available("free", &["Spanish"], "M").await;
+    world.queued("ana", &["Spanish"], "M").await;
+    world.queued("bob", &["Spanish"], "M").await;
+    let outdated = |agent: &str, place| QueueEntry {
+        queue: queue("Spanish#M"),
+        at: at(place),
+        agent: agent_id(agent),
+        agent_name: "?".to_owned(),
+        ticket: Ticket::fresh(),
+        queues: vec![queue("Spanish#M")],
+    };
+    let outdated = [outdated("free", 1), outdated("bob", 2), outdated("gone", 3)];
+    for entry in outdated {
+        let join = Step::Join(entry.clone());
+        let count = Step::CountQueue(entry.queue, By::More);
+        done(&*world.store, &Change::of(vec![join, count])).await;
+    }
+    assert_eq!(world.ask_whom("c1", "Spanish#M").await, "ana");
+    assert_eq!(world.queue.counted().lost_matches, 3);
+    assert_eq!(world.ask_whom("c2", "*#M").await, "bob", "a wildcard");
+    assert_eq!(world.status("free").await, AgentStatus::Available);
+}
