@@ -140,6 +140,7 @@ pub fn call(id: &str, wanted: &str, arrived: u64) -> Call {
         id: call_id(id),
         criteria: criteria(wanted),
         arrived: at(arrived),
+        sequence: 0,
     }
 }
 

@@ -186,6 +186,7 @@ impl World {
             id: call_id(id),
             criteria: criteria(wanted),
             arrived: self.clock.now(),
+            sequence: 0,
         }
     }
 

@@ -90,6 +90,7 @@ impl Worker for Ours {
                 id: CallId::fresh(),
                 criteria,
                 arrived: SystemClock.now(),
+                sequence: 0,
             };
             let started = Instant::now();
             let matched = self.queue.match_call(&call).await?;
