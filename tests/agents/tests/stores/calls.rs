@@ -152,3 +152,26 @@ pub(crate) async fn nobody_waits_is_what_the_count_says(store: Arc<dyn AgentStor
     done(&*store, &count(By::Less)).await;
     done(&*store, &nobody()).await;
 }
+
+pub(crate) async fn calls_of_one_moment_wait_by_their_sequence(store: Arc<dyn AgentStore>) {
+    // As SQS numbers a group's messages: some twenty digits, and one more digit at some time.
+    let numbers = [
+        ("c", 9_999_999_999_999_999_872),
+        ("b", 18_849_496_460_467_696_128),
+        ("a", 18_849_496_460_467_696_384),
+    ];
+    for (id, sequence) in numbers.into_iter().rev() {
+        let call = Call {
+            sequence,
+            ..call(id, "Spanish#M", 5)
+        };
+        done(&*store, &Change::wait(&call)).await;
+    }
+    let waiting = store.waiting_calls(&criteria("Spanish#M"), 9).await;
+    let ids: Vec<_> = waiting
+        .unwrap()
+        .iter()
+        .map(|call| call.id.to_string())
+        .collect();
+    assert_eq!(ids, ["c", "b", "a"]);
+}

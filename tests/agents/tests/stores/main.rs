@@ -42,6 +42,7 @@ on_every_store!(
     a_call_is_new_once,
     only_a_waiting_call_ends,
     calls_wait_by_their_age_each_for_its_own_criteria,
+    calls_of_one_moment_wait_by_their_sequence,
     those_waiting_are_counted_exactly_and_never_below_zero,
     nobody_waits_is_what_the_count_says,
     leases_that_ran_out_come_first_to_last,
