@@ -100,7 +100,7 @@ demo-agents: synth-local ## deploy to a local AWS and watch calls meet the agent
 	@$(BIN)/python -m local demo-agents
 
 .PHONY: local-up
-local-up: synth-local ## start a local AWS with the deployed stack; writes .local/env to be sourced
+local-up: synth-local ## start a local AWS with both stacks deployed; writes .local/env to be sourced
 	@$(BIN)/python -m local up
 
 .PHONY: local-down

@@ -56,9 +56,12 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _up(arguments: argparse.Namespace, console: Console) -> int:
-    queue = lasting.up(_local_assembly(arguments), lambda step: console.print(f"  {step}"))
-    console.print(f"endpoint: {queue.endpoint}", markup=False)
-    for name, value in sorted(queue.outputs.items()):
+    agents = assembly.read(arguments.assembly, _default_stack("demo-agents"))
+    stacks = lasting.up(
+        _local_assembly(arguments), agents, lambda step: console.print(f"  {step}")
+    )
+    console.print(f"endpoint: {stacks[0].endpoint}", markup=False)
+    for name, value in sorted(item for stack in stacks for item in stack.outputs.items()):
         console.print(f"{name}: {value}", markup=False)
     console.print("`. .local/env` turns this shell's AWS clients to it; `make local-down` stops it")
     return 0

@@ -18,6 +18,8 @@ CONTROL_ITEM: str = _CONTRACT["table"]["controlItem"]
 STATUSES: list[str] = _CONTRACT["table"]["statuses"]
 #: The outputs that the task queue's stack promises.
 OUTPUTS: list[str] = _CONTRACT["outputs"]
+#: The task queue's functions.
+FUNCTIONS: list[str] = list(_CONTRACT["environment"])
 
 _AGENT_QUEUE = _CONTRACT["agentQueue"]
 
@@ -27,3 +29,5 @@ AGENT_PK: str = _AGENT_QUEUE["table"]["partitionKey"]
 AGENT_SK: str = _AGENT_QUEUE["table"]["sortKey"]
 #: The outputs that the agents' stack promises.
 AGENT_OUTPUTS: list[str] = _AGENT_QUEUE["outputs"]
+#: The agents' queue's functions.
+AGENT_FUNCTIONS: list[str] = list(_AGENT_QUEUE["environment"])

@@ -7,17 +7,15 @@ import shlex
 from pathlib import Path
 from typing import Callable
 
-from local import deployment, emulator
+from local import contract, deployment, emulator
 from local.assembly import Assembly
 from local.emulator import Emulator, EmulatorError
 from local.paths import ENV_FILE, RUN_FILE, STATE, WATCH_ENV_FILE
-from local.queue import DeployedQueue
-
-FUNCTIONS = ("create-tasks", "trigger", "process-tasks", "sweep-tasks")
+from local.stack import DeployedStack
 
 
-def up(assembly: Assembly, say: Callable[[str], None]) -> DeployedQueue:
-    """Start the local AWS, deploy the assembly and write the files to be sourced."""
+def up(queue: Assembly, agents: Assembly, say: Callable[[str], None]) -> list[DeployedStack]:
+    """Start the local AWS, deploy both stacks and write the files to be sourced."""
     running = _running()
     if running is not None:
         raise EmulatorError(
@@ -29,14 +27,17 @@ def up(assembly: Assembly, say: Callable[[str], None]) -> DeployedQueue:
     try:
         # Written at once, so that `local-down` reaches it even if this command is killed.
         RUN_FILE.write_text(json.dumps({"pid": local_aws.pid, "endpoint": local_aws.endpoint}))
-        queue = deployment.deploy(local_aws, assembly, say)
-        _write_variables(ENV_FILE, shell_variables(queue))
-        _write_variables(WATCH_ENV_FILE, watch_variables(queue))
+        stacks = [
+            deployment.deploy(local_aws, queue, say),
+            deployment.deploy_agents(local_aws, agents, say),
+        ]
+        _write_variables(ENV_FILE, shell_variables(local_aws, stacks))
+        _write_variables(WATCH_ENV_FILE, watch_variables(local_aws, stacks))
     except BaseException:
         local_aws.stop()
         _forget()
         raise
-    return queue
+    return stacks
 
 
 def down() -> bool:
@@ -48,20 +49,25 @@ def down() -> bool:
     return running is not None
 
 
-def shell_variables(queue: DeployedQueue) -> dict[str, str]:
+def shell_variables(local_aws: Emulator, stacks: list[DeployedStack]) -> dict[str, str]:
     """The endpoint, region and fake credentials, and every output under its own name."""
-    return emulator.client_variables(queue.endpoint) | queue.outputs
+    variables = emulator.client_variables(local_aws.endpoint)
+    for stack in stacks:
+        variables |= stack.outputs
+    return variables
 
 
-def watch_variables(queue: DeployedQueue) -> dict[str, str]:
+def watch_variables(local_aws: Emulator, stacks: list[DeployedStack]) -> dict[str, str]:
     """What the functions need when `cargo lambda watch` runs them against the local tables.
 
     cargo-lambda gives all functions one environment, so a variable that two functions know
     under different values could not be served: that is an error.
     """
-    merged = emulator.client_variables(queue.endpoint)
-    for binary in FUNCTIONS:
-        for name, value in queue.environment(binary).items():
+    merged = emulator.client_variables(local_aws.endpoint)
+    functions = contract.FUNCTIONS, contract.AGENT_FUNCTIONS
+    for stack, binaries in zip(stacks, functions, strict=True):
+        environments = [stack.environment(binary) for binary in binaries]
+        for name, value in (item for one in environments for item in one.items()):
             if merged.setdefault(name, value) != value:
                 raise ValueError(f"{name} differs between functions: {merged[name]!r}, {value!r}")
     return merged

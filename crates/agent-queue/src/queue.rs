@@ -42,7 +42,7 @@ impl Default for Settings {
         Self {
             dimensions: Dimensions::default(),
             order: Order::Fifo,
-            max_wait: Duration::from_secs(15 * 60),
+            max_wait: Duration::from_secs(5 * 60),
             call_lease: None,
             page: 5,
             patience: Patience::default(),
