@@ -1,6 +1,7 @@
 //! How a turn ends, and who is awake then.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use conformance::{NOW, claim, new_task};
@@ -192,4 +193,23 @@ async fn a_query_that_fails_is_not_an_empty_queue() {
     let error = world.turn_on(Arc::new(broken)).await.unwrap_err();
     assert!(matches!(error.error, TurnError::Store(_)), "{error}");
     assert_eq!(world.store.control().await.unwrap().lease, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_failed_queries_are_a_hiccup_and_three_in_a_row_end_the_turn() {
+    for (fails, ends) in [(2, false), (3, true)] {
+        let world = World::new(|_| at_once()).with_tasks(5).await;
+        let asked = Arc::new(AtomicU32::new(0));
+        let count = asked.clone();
+        let shaky = FaultyStore::new(world.store.clone(), move |operation| match operation {
+            "pending_page" if count.fetch_add(1, Ordering::Relaxed) < fails => Fault::Refused,
+            _ => Fault::None,
+        });
+        let ended = world.turn_on(Arc::new(shaky)).await;
+        assert_eq!(ended.is_err(), ends, "after {fails}");
+        match ended {
+            Ok(summary) => assert_eq!((summary.succeeded, summary.store_errors), (5, 2)),
+            Err(_) => assert_eq!(asked.load(Ordering::Relaxed), 3),
+        }
+    }
 }

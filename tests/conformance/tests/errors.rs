@@ -1,0 +1,31 @@
+//! What DynamoDB refuses for a reason other than the item is an error, and no task's fault.
+#![allow(missing_docs)]
+
+use conformance::{NOW, candidate, dynamodb, embedded, wish};
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::store::{StoreError, TakeOutcome, TaskStore, Written};
+use lifo_queue::task::TaskId;
+
+#[tokio::test]
+async fn a_table_that_is_not_there_condemns_no_task() {
+    let store = DynamoStore::new(embedded().await.client, "another");
+    let code = |error: StoreError| match error {
+        StoreError::Refused { code, .. } => code,
+        error => panic!("{error}"),
+    };
+    let taken = store.take(&wish(candidate("t"))).await;
+    assert_eq!(code(taken.unwrap_err()), "ResourceNotFoundException");
+    let (task, until) = (TaskId::from_stored("t"), NOW.floor_seconds());
+    let condemned = store.quarantine(&task, "why", until, NOW).await;
+    assert_eq!(code(condemned.unwrap_err()), "ResourceNotFoundException");
+}
+
+#[tokio::test]
+async fn a_task_that_is_not_there_is_lost() {
+    let store = dynamodb().await;
+    let taken = store.take(&wish(candidate("t"))).await.unwrap();
+    assert_eq!(taken, TakeOutcome::Lost);
+    let (task, until) = (TaskId::from_stored("t"), NOW.floor_seconds());
+    let condemned = store.quarantine(&task, "why", until, NOW).await;
+    assert_eq!(condemned.unwrap(), Written::Lost);
+}
