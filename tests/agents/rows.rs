@@ -220,7 +220,9 @@ pub fn record(record: &CallRecord) -> Row {
     row
 }
 
-fn assigned(assignment: &Assignment) -> Row {
+/// An assignment.
+#[must_use]
+pub fn assigned(assignment: &Assignment) -> Row {
     let mut row = texts([
         ("CallID", assignment.call_id.to_string()),
         ("Criteria", assignment.criteria.to_string()),

@@ -5,15 +5,19 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`rows`] | everything a store holds, as the documented table has it |
+//! | [`tally`] | what holds in every table at every moment |
 //! | [`world`] | a queue, a clock that stands still, and somebody who is told |
 //! | [`watched`] | a store that somebody watches, and may stand in the way of |
+//! | [`contended`] | transactions that meet, in an order that a seed draws |
 #![allow(
     clippy::expect_used,
     clippy::panic,
     reason = "a test without its store cannot go on"
 )]
 
+pub mod contended;
 pub mod rows;
+pub mod tally;
 pub mod watched;
 pub mod world;
 

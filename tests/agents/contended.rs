@@ -1,0 +1,299 @@
+//! Transactions that meet: what DynamoDB does with two that touch one item, on a store of any
+//! kind, in an order that a seed draws; and a watch over every commit.
+//!
+//! A transaction is under way from before its conditions are checked until after it happened; a
+//! second one on any of its items is rejected meanwhile
+//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
+//! Each read and each commit takes a few milliseconds of tokio's clock before and after.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agent_queue::agent::{AgentStatus, Ticket};
+use agent_queue::call::{Assignment, CallState};
+use agent_queue::change::{Before, Change, Key, QueueEntry, Step};
+use agent_queue::criteria::{Criteria, QueueName};
+use agent_queue::name::CallId;
+use agent_queue::store::{AgentStore, Committed, Order, StoreError};
+use async_trait::async_trait;
+use fastrand::Rng;
+use tokio::task::Id;
+
+use crate::rows;
+use crate::tally;
+use crate::watched::{Read, Watch};
+
+/// The watch.
+pub struct Contended {
+    state: Mutex<State>,
+    order: Order,
+}
+
+struct State {
+    rng: Rng,
+    under_way: BTreeSet<Key>,
+    /// How many changes happened.
+    commits: u64,
+    conflicts: u64,
+    /// Who stands in the queues, and since which commit.
+    entries: BTreeMap<Key, (QueueEntry, u64)>,
+    /// Which calls wait, and since which commit.
+    waiting: BTreeMap<Key, (Criteria, u64)>,
+    /// The last look of each task at each queue and at those waiting, by the commits before it.
+    looks: BTreeMap<(Id, String), u64>,
+    /// Every assignment, in the order in which they happened.
+    assignments: Vec<Assignment>,
+    /// The calls that have an answer.
+    answered: BTreeMap<CallId, &'static str>,
+    tickets: BTreeSet<String>,
+    violations: Vec<String>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// Changes.
+    pub commits: u64,
+    /// Changes that were rejected because another was under way.
+    pub conflicts: u64,
+    /// Every assignment, in the order in which they happened.
+    pub assignments: Vec<Assignment>,
+    /// Promises that were broken.
+    pub violations: Vec<String>,
+}
+
+impl Contended {
+    /// A watch in which this seed draws.
+    #[must_use]
+    pub fn new(seed: u64, order: Order) -> Self {
+        Self {
+            state: Mutex::new(State {
+                rng: Rng::with_seed(seed),
+                under_way: BTreeSet::new(),
+                commits: 0,
+                conflicts: 0,
+                entries: BTreeMap::new(),
+                waiting: BTreeMap::new(),
+                looks: BTreeMap::new(),
+                assignments: vec![],
+                answered: BTreeMap::new(),
+                tickets: BTreeSet::new(),
+                violations: vec![],
+            }),
+            order,
+        }
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        let state = self.lock();
+        Seen {
+            commits: state.commits,
+            conflicts: state.conflicts,
+            assignments: state.assignments.clone(),
+            violations: state.violations.clone(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What holds at every moment, in this one too.
+    async fn check(&self, store: &dyn AgentStore) -> Result<(), StoreError> {
+        let calls: Vec<_> = self.lock().answered.keys().cloned().collect();
+        let rows = rows::stored(store, &calls).await?;
+        if let Err(violation) = tally::check(&rows) {
+            self.lock().violations.push(violation);
+        }
+        Ok(())
+    }
+
+    /// Others go on meanwhile.
+    async fn wait(&self) {
+        let pause = {
+            let rng = &mut self.lock().rng;
+            (rng.u8(0..4) > 0).then(|| Duration::from_micros(rng.u64(1..4_000)))
+        };
+        match pause {
+            Some(pause) => tokio::time::sleep(pause).await,
+            None => tokio::task::yield_now().await,
+        }
+    }
+}
+
+#[async_trait]
+impl Watch for Contended {
+    async fn before(&self, _read: &Read) {
+        self.wait().await;
+    }
+
+    async fn after(&self, read: &Read) {
+        let place = match read {
+            Read::Peek(queue, _) => queue.to_string(),
+            Read::WaitingCalls(criteria, _) => criteria.to_string(),
+            Read::Other(_) => String::new(),
+        };
+        if let Some(task) = tokio::task::try_id() {
+            let mut state = self.lock();
+            let commits = state.commits;
+            state.looks.insert((task, place), commits);
+        }
+        self.wait().await;
+    }
+
+    async fn commit(
+        &self,
+        store: &dyn AgentStore,
+        change: &Change,
+    ) -> Result<Committed, StoreError> {
+        let keys: BTreeSet<_> = change.steps.iter().map(Step::key).collect();
+        {
+            let mut state = self.lock();
+            if !keys.is_disjoint(&state.under_way) {
+                state.conflicts += 1;
+                return Ok(Committed::Conflict);
+            }
+            state.under_way.extend(keys.iter().cloned());
+        }
+        self.wait().await;
+        let committed = store.commit(change).await;
+        if let Ok(Committed::Done) = &committed {
+            let look = self.lock().happened(change, self.order);
+            if look {
+                self.check(store).await?;
+            }
+        }
+        self.wait().await;
+        let mut state = self.lock();
+        state.under_way.retain(|key| !keys.contains(key));
+        committed
+    }
+}
+
+impl State {
+    /// Follows a change. Whether the whole table is to be looked at: after one in eight.
+    fn happened(&mut self, change: &Change, order: Order) -> bool {
+        let mut found = vec![];
+        for step in &change.steps {
+            match step {
+                Step::Call(before, record) => {
+                    found.extend(self.answer(*before, &record.call.id, &record.state));
+                    if let CallState::Assigned(made) = &record.state {
+                        found.extend(self.assigned(made, *before, change, order));
+                        self.assignments.push(made.clone());
+                    }
+                }
+                Step::Agent(arrow) if arrow.to.status() == AgentStatus::AttendingCall => {
+                    // One stay in the queues ends in one call.
+                    if !self.tickets.insert(ticket(arrow.ticket)) {
+                        found.push(format!("{} was given twice", arrow.agent));
+                    }
+                }
+                _ => {}
+            }
+        }
+        for step in &change.steps {
+            self.follow(step);
+        }
+        self.commits += 1;
+        self.violations.extend(found);
+        self.rng.u8(0..8) == 0
+    }
+
+    fn follow(&mut self, step: &Step) {
+        let since = self.commits;
+        match step {
+            Step::Join(entry) => {
+                let there = self.entries.insert(step.key(), (entry.clone(), since));
+                if there.is_some() {
+                    self.violations.push(format!("{entry:?} overwrote another"));
+                }
+            }
+            Step::Leave(_) => {
+                self.entries.remove(&step.key());
+            }
+            Step::Wait(call) => {
+                self.waiting
+                    .insert(step.key(), (call.criteria.clone(), since));
+            }
+            Step::Unwait(_) => {
+                self.waiting.remove(&step.key());
+            }
+            _ => {}
+        }
+    }
+
+    /// Each call has one answer, for ever.
+    fn answer(&mut self, before: Before, call: &CallId, state: &CallState) -> Option<String> {
+        let was = self.answered.insert(call.clone(), state.as_str());
+        let right = match before {
+            Before::New => was.is_none(),
+            Before::Waiting => was == Some("waiting"),
+        };
+        (!right).then(|| format!("{call} was {was:?} and became {}", state.as_str()))
+    }
+
+    /// Nobody who was there when the matcher looked comes before the agent, and no call before
+    /// the call.
+    fn assigned(
+        &self,
+        made: &Assignment,
+        before: Before,
+        change: &Change,
+        order: Order,
+    ) -> Vec<String> {
+        let mut found = vec![];
+        let mut own = change.steps.iter().filter_map(|step| match step {
+            Step::Leave(entry) => Some(entry.at),
+            _ => None,
+        });
+        let Some(place) = own.next().map(|at| (at, &made.agent_id)) else {
+            return vec![format!("{made:?} leaves no queue")];
+        };
+        for (entry, since) in self.entries.values() {
+            let other = (entry.at, &entry.agent);
+            let first = match order {
+                Order::Fifo => other < place,
+                Order::Lifo => other > place,
+            };
+            if first && made.criteria.fits(&entry.queue) && self.was_seen(&entry.queue, *since) {
+                found.push(format!("{made:?} passes {entry:?} over"));
+            }
+        }
+        let mut same = self.waiting.iter();
+        let own = change.steps.iter().find_map(|step| match step {
+            Step::Unwait(_) => Some(step.key()),
+            _ => None,
+        });
+        let overtaken = same.find(|(key, (criteria, since))| {
+            *criteria == made.criteria
+                && match (before, &own) {
+                    (Before::Waiting, Some(own)) => {
+                        *key < own && self.look(&criteria.to_string()) >= Some(since + 1)
+                    }
+                    _ => true,
+                }
+        });
+        if let Some((key, _)) = overtaken {
+            found.push(format!("{made:?} overtakes {key:?}"));
+        }
+        found
+    }
+
+    /// Whether the running task's last look at a queue was after that commit.
+    fn was_seen(&self, queue: &QueueName, since: u64) -> bool {
+        self.look(queue.as_str()).is_some_and(|look| look > since)
+    }
+
+    fn look(&self, place: &str) -> Option<u64> {
+        let task = tokio::task::try_id()?;
+        self.looks.get(&(task, place.to_owned())).copied()
+    }
+}
+
+fn ticket(ticket: Ticket) -> String {
+    ticket.to_string()
+}

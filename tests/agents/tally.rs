@@ -1,0 +1,151 @@
+//! What holds in every table at every moment, whoever wrote it and in whatever order: kept from
+//! the rows alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::rows::{Row, Rows};
+
+/// Checks a table.
+///
+/// # Errors
+/// What does not hold.
+pub fn check(rows: &Rows) -> Result<(), String> {
+    let depths = queues(rows)?;
+    counters(rows, "AllQueues", "QueueDepth", &depths)?;
+    let waiting = calls(rows)?;
+    counters(rows, "AllCriteria", "WaitingDepth", &waiting)?;
+    attending(rows)?;
+    leases(rows)
+}
+
+/// An attribute's text; empty where it is absent.
+#[must_use]
+pub fn text<'a>(row: &'a Row, attribute: &str) -> &'a str {
+    let texts = row.get(attribute);
+    texts
+        .and_then(|texts| texts.first())
+        .map_or("", String::as_str)
+}
+
+/// Every agent: id and row.
+pub fn agents(rows: &Rows) -> impl Iterator<Item = (&str, &Row)> {
+    part(rows, "AllAgents").map(|(sort, row)| (sort.trim_start_matches("Agent#"), row))
+}
+
+fn part<'a>(rows: &'a Rows, partition: &str) -> impl Iterator<Item = (&'a str, &'a Row)> {
+    let of = move |(pk, _): &&(String, String)| pk == partition;
+    let keys: Vec<_> = rows.keys().filter(of).collect();
+    keys.into_iter().map(|key| (key.1.as_str(), &rows[key]))
+}
+
+/// Each entry is that of an agent who is queued there, in this place, by this ticket; and each
+/// agent who is queued has one in each of the queues. The number in each queue.
+fn queues(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
+    let queued: BTreeMap<_, _> = agents(rows)
+        .filter(|(_, row)| text(row, "AgentStatus") == "queued")
+        .collect();
+    let mut depths = BTreeMap::new();
+    let mut found = BTreeSet::new();
+    for ((queue, place), entry) in rows.iter().filter(|((pk, _), _)| pk.starts_with("Q#")) {
+        let id = text(entry, "AgentID");
+        let Some(agent) = queued.get(id) else {
+            return Err(format!("{queue} {place}: the agent is not queued"));
+        };
+        for same in ["Ticket", "QueuedAt", "AgentName", "Queues"] {
+            if entry.get(same) != agent.get(same) {
+                return Err(format!("{queue} {place}: another {same} than the agent's"));
+            }
+        }
+        if *place != format!("{}#{id}", text(agent, "QueuedAt")) {
+            return Err(format!("{queue} {place}: not the agent's place"));
+        }
+        found.insert((id, queue.as_str()));
+        *depths.entry(queue.as_str()).or_default() += 1;
+    }
+    let expected = queued.iter().flat_map(|(id, row)| {
+        let queues = row.get("Queues").into_iter().flatten();
+        queues.map(move |queue| (*id, queue.as_str()))
+    });
+    let expected: BTreeSet<_> = expected.collect();
+    let entries: u64 = depths.values().sum();
+    if found != expected || entries != found.len() as u64 {
+        return Err(format!("queued are {expected:?}, and there are {found:?}"));
+    }
+    Ok(depths)
+}
+
+/// Each call among those waiting is one that waits, and each that waits is among them. The
+/// number for each criteria.
+fn calls(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
+    let mut waiting = BTreeMap::new();
+    let (mut found, mut expected) = (BTreeSet::new(), BTreeSet::new());
+    for ((pk, sk), row) in rows {
+        if pk.starts_with("C#") {
+            *waiting.entry(pk.as_str()).or_default() += 1;
+            found.insert((pk.clone(), sk.clone()));
+        } else if pk.starts_with("Call#") && text(row, "CallStatus") == "waiting" {
+            let criteria = format!("C#{}", text(row, "Criteria"));
+            let place = format!("{}#{}", text(row, "ArrivedAt"), text(row, "CallID"));
+            expected.insert((criteria, place));
+        }
+    }
+    if found != expected {
+        return Err(format!("waiting are {expected:?}, and there are {found:?}"));
+    }
+    Ok(waiting)
+}
+
+fn counters(
+    rows: &Rows,
+    partition: &str,
+    attribute: &str,
+    exact: &BTreeMap<&str, u64>,
+) -> Result<(), String> {
+    let mut left = exact.clone();
+    for (name, row) in part(rows, partition) {
+        let exact = left.remove(name).unwrap_or(0);
+        if text(row, attribute) != exact.to_string() {
+            return Err(format!("{name} has {exact} and counts {row:?}"));
+        }
+    }
+    match left.first_key_value() {
+        None => Ok(()),
+        Some((name, depth)) => Err(format!("{name} has {depth} and no counters")),
+    }
+}
+
+/// No agent is in two calls: whoever attends one has it as that call's answer, by the ticket.
+fn attending(rows: &Rows) -> Result<(), String> {
+    for (id, agent) in agents(rows) {
+        if text(agent, "AgentStatus") != "attendingCall" {
+            continue;
+        }
+        let call = text(agent, "CallID");
+        let key = (format!("Call#{call}"), "Call".to_owned());
+        let Some(record) = rows.get(&key) else {
+            return Err(format!("{id} attends {call}, which is not there"));
+        };
+        let same = text(record, "CallStatus") == "assigned"
+            && text(record, "AgentID") == id
+            && ["Ticket", "LeaseUntil"].map(|same| record.get(same))
+                == ["Ticket", "LeaseUntil"].map(|same| agent.get(same));
+        if !same {
+            return Err(format!("{id} is {agent:?}, and the call {record:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Each lease is that of an agent in its call, and each call that has an end has one.
+fn leases(rows: &Rows) -> Result<(), String> {
+    let lease = |row: &Row| {
+        ["LeaseUntil", "AgentID", "Ticket", "CallID"].map(|name| text(row, name).to_owned())
+    };
+    let found: BTreeSet<_> = part(rows, "Leases").map(|(_, row)| lease(row)).collect();
+    let leased = agents(rows).filter(|(_, row)| row.contains_key("LeaseUntil"));
+    let expected: BTreeSet<_> = leased.map(|(_, row)| lease(row)).collect();
+    if found == expected {
+        return Ok(());
+    }
+    Err(format!("leased are {expected:?}, and there are {found:?}"))
+}

@@ -1,0 +1,234 @@
+//! Every command of `agent-desk`, as its users write it, and the shape of its answer.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use std::time::Duration;
+
+use agent_queue::desk::{Command, Desk};
+use agents::world::{Still, World};
+use serde_json::{Value as Json, json};
+
+const NOW: &str = "2027-01-15T08:00:00.000000Z";
+const LEASE_END: &str = "2027-01-15T08:10:00.000000Z";
+
+struct Asked {
+    world: World,
+    desk: Desk,
+}
+
+impl Asked {
+    fn on(world: World) -> Self {
+        let world = world.with(|settings| settings.call_lease = Some(Duration::from_secs(600)));
+        let desk = Desk::new(
+            world.queue.clone(),
+            world.teller.clone(),
+            world.clock.clone(),
+            true,
+        );
+        Self { world, desk }
+    }
+
+    /// The answer to a command.
+    async fn ask(&self, command: Json) -> Json {
+        let dimensions = &self.world.queue.settings().dimensions;
+        let command = Command::read(command, dimensions).unwrap();
+        let (answer, _) = self.desk.execute(command).await.unwrap();
+        serde_json::to_value(answer).unwrap()
+    }
+
+    /// The answer, but for the tickets in it, which have to be UUIDs.
+    async fn shape(&self, command: Json) -> Json {
+        let mut answer = self.ask(command).await;
+        mask(&mut answer);
+        answer
+    }
+}
+
+fn mask(json: &mut Json) {
+    match json {
+        Json::Object(fields) => {
+            if let Some(ticket) = fields.get_mut("ticket") {
+                let text = ticket.as_str().unwrap();
+                assert!(uuid::Uuid::parse_str(text).is_ok(), "{text}");
+                *ticket = json!("…");
+            }
+            fields.values_mut().for_each(mask);
+        }
+        Json::Array(all) => all.iter_mut().for_each(mask),
+        _ => {}
+    }
+}
+
+/// An agent as the desk shows her, with what her state brings.
+fn ana(status: &str, state: Json) -> Json {
+    let mut ana = json!({
+        "agentId": "ana",
+        "name": "Ana Ruiz",
+        "attributes": {"language": ["English", "Spanish"], "gender": "F"},
+        "status": status,
+        "ticket": "…",
+    });
+    for (name, value) in state.as_object().unwrap() {
+        ana[name] = value.clone();
+    }
+    ana
+}
+
+fn register() -> Json {
+    json!({"command": "register", "agentId": "ana", "name": "Ana Ruiz",
+           "attributes": {"language": ["Spanish", "English"], "gender": "F"}})
+}
+
+async fn an_agent_s_commands(asked: Asked) {
+    let offline = json!({"changed": true, "agent": ana("offline", json!({}))});
+    assert_eq!(asked.shape(register()).await, offline);
+    let command = json!({"command": "available", "agentId": "ana"});
+    let since = json!({"availableSince": NOW});
+    let available = json!({"changed": true, "agent": ana("available", since.clone())});
+    assert_eq!(asked.shape(command).await, available);
+
+    let enqueue = json!({"command": "enqueue", "agentId": "ana"});
+    let places = json!({"availableSince": NOW, "queuedAt": NOW});
+    let queued = json!({"changed": true, "agent": ana("queued", places.clone())});
+    assert_eq!(asked.shape(enqueue.clone()).await, queued);
+    let refused = "the agent is queued; it waits already";
+    let refused =
+        json!({"changed": false, "refused": refused, "agent": ana("queued", places.clone())});
+    assert_eq!(asked.shape(enqueue).await, refused);
+
+    let leave = |to| json!({"command": "leave", "agentId": "ana", "to": to});
+    assert_eq!(asked.shape(leave("available")).await, available);
+    assert_eq!(asked.shape(leave("offline")).await, offline);
+    let nobody = json!({"command": "available", "agentId": "nobody"});
+    let unknown = "no agent has this agentId; register it first";
+    let unknown = json!({"changed": false, "refused": unknown});
+    assert_eq!(asked.shape(nobody).await, unknown);
+
+    let mut fresh = register();
+    fresh.as_object_mut().unwrap().remove("agentId");
+    let given = asked.ask(fresh).await["agent"]["agentId"].clone();
+    assert!(uuid::Uuid::parse_str(given.as_str().unwrap()).is_ok());
+}
+
+async fn a_call_s_commands(asked: Asked) {
+    let matching = |call: &str, criteria: &Json| json!({"command": "match", "callId": call, "criteria": criteria});
+    let man = json!({"language": "Spanish", "gender": "M"});
+    let waiting = json!({"callId": "c1", "status": "waiting"});
+    assert_eq!(asked.shape(matching("c1", &man)).await, waiting);
+    let call = |id: &str| json!({"command": "call", "callId": id});
+    assert_eq!(asked.shape(call("c1")).await, waiting);
+    let cancel = json!({"command": "cancel-call", "callId": "c1"});
+    let cancelled = json!({"callId": "c1", "status": "cancelled"});
+    assert_eq!(asked.shape(cancel).await, cancelled);
+    assert_eq!(asked.shape(matching("c1", &man)).await, cancelled);
+    let unknown = json!({"callId": "c0", "status": "unknown"});
+    assert_eq!(asked.shape(call("c0")).await, unknown);
+
+    // A call waits for her, and she is queued.
+    let any = json!({"language": "Spanish"});
+    asked.ask(matching("c2", &any)).await;
+    asked.ask(register()).await;
+    asked
+        .ask(json!({"command": "available", "agentId": "ana"}))
+        .await;
+    let enqueue = json!({"command": "enqueue", "agentId": "ana"});
+    let answer = asked.ask(enqueue).await;
+    let assignment = json!({
+        "callId": "c2", "criteria": "Spanish#*", "agentId": "ana", "agentName": "Ana Ruiz",
+        "ticket": answer["agent"]["ticket"], "assignedAt": NOW, "leaseUntil": LEASE_END,
+    });
+    assert_eq!(answer["changed"], true);
+    assert_eq!(answer["assignment"], assignment);
+    let assigned = json!({"callId": "c2", "status": "assigned", "assignment": assignment});
+    assert_eq!(asked.ask(call("c2")).await, assigned);
+    assert_eq!(
+        asked.ask(matching("c2", &any)).await,
+        assigned,
+        "redelivered"
+    );
+
+    let attending = json!({"callId": "c2", "leaseUntil": LEASE_END});
+    let attending = json!({"agents": [ana("attendingCall", attending)]});
+    let agents = json!({"command": "agents", "limit": 100});
+    assert_eq!(asked.shape(agents).await, attending);
+    let finish = json!({"command": "finish", "agentId": "ana", "callId": "c2",
+                        "ticket": assignment["ticket"]});
+    let since = json!({"availableSince": NOW});
+    let available = json!({"changed": true, "agent": ana("available", since)});
+    assert_eq!(asked.shape(finish.clone()).await, available);
+    let again = asked.shape(finish).await;
+    assert_eq!(again["changed"], false);
+    assert!(
+        again["refused"]
+            .as_str()
+            .unwrap()
+            .contains("callId and ticket")
+    );
+    let fresh = json!({"command": "match", "criteria": man});
+    let fresh = asked.ask(fresh).await["callId"].clone();
+    assert!(uuid::Uuid::parse_str(fresh.as_str().unwrap()).is_ok());
+}
+
+async fn everybody_s_commands(asked: Asked) {
+    let expires = json!({"command": "match", "callId": "old", "criteria": {"gender": "F"}});
+    asked.ask(expires.clone()).await;
+    asked.world.pass(Duration::from_secs(15 * 60)).await;
+    let expired = json!({"callId": "old", "status": "expired"});
+    assert_eq!(asked.shape(expires).await, expired);
+
+    let seeded = asked.ask(json!({"command": "seed", "count": 5})).await;
+    let seeded = seeded["agents"].as_array().unwrap().clone();
+    assert_eq!(seeded.len(), 5);
+    assert!(seeded.iter().all(|agent| agent["status"] == "available"));
+    let man = json!({"language": "Spanish", "gender": "M"});
+    let waits = json!({"command": "match", "callId": "c1", "criteria": man});
+    asked.ask(waits).await;
+    let all = asked.ask(json!({"command": "queue-all-available"})).await;
+    assert_eq!(all["queued"], 5);
+    let [assignment] = all["assignments"].as_array().unwrap().as_slice() else {
+        panic!("{all}");
+    };
+    assert_eq!(assignment["callId"], "c1");
+
+    let queue = |name: &str, depth: u64, version: u64| json!({"queue": format!("Q#{name}"), "depth": depth, "version": version});
+    let waiting = |criteria: &str| json!({"criteria": criteria, "depth": 0});
+    let queues = json!({
+        "queues": [
+            queue("English#F", 2, 2), queue("English#M", 1, 1), queue("French#F", 2, 2),
+            queue("French#M", 1, 3), queue("Spanish#F", 2, 2), queue("Spanish#M", 0, 2),
+        ],
+        "waiting": [waiting("*#F"), waiting("Spanish#M")],
+    });
+    assert_eq!(asked.ask(json!({"command": "queues"})).await, queues);
+
+    let mut ids: Vec<_> = seeded
+        .iter()
+        .map(|agent| agent["agentId"].as_str().unwrap())
+        .collect();
+    ids.sort_unstable();
+    let page = json!({"command": "agents", "limit": 2, "after": ids[0]});
+    let page = asked.ask(page).await;
+    let listed: Vec<_> = page["agents"].as_array().unwrap().iter().collect();
+    assert_eq!((listed.len(), &listed[0]["agentId"]), (2, &json!(ids[1])));
+    assert_eq!(page["next"], ids[2]);
+}
+
+/// Each on each store.
+macro_rules! on_every_store {
+    ($($scene:ident),* $(,)?) => {
+        mod memory {
+            $(#[tokio::test(start_paused = true)] async fn $scene() {
+                let world = super::World::on(::agents::memory());
+                super::$scene(super::Asked::on(world)).await;
+            })*
+        }
+        mod dynamodb {
+            $(#[tokio::test(start_paused = true)] async fn $scene() {
+                let _still = super::Still::hold();
+                let world = super::World::on(::agents::dynamodb().await);
+                super::$scene(super::Asked::on(world)).await;
+            })*
+        }
+    };
+}
+
+on_every_store!(an_agent_s_commands, a_call_s_commands, everybody_s_commands);

@@ -1,0 +1,253 @@
+//! Eight matchers and as many agents at once, whose transactions meet as on DynamoDB.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_queue::agent::{AgentState, Rest};
+use agent_queue::call::{CallState, News};
+use agent_queue::queue::{AgentQueue, Settings};
+use agent_queue::store::memory::MemoryStore;
+use agent_queue::store::{AgentStore, Order};
+use agent_queue::time::{Clock, Micros, TokioClock};
+use agents::contended::{Contended, Seen};
+use agents::watched::Watched;
+use agents::{NOW, agent_id, call_id, criteria, profile, rows, tally};
+use fastrand::Rng;
+use futures::future::join_all;
+use tokio::runtime::Builder;
+
+const MATCHERS: u64 = 8;
+const CALLS: u64 = 8;
+const AGENTS: u64 = 12;
+const ROUNDS: u64 = 6;
+
+const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
+const GENDERS: [&str; 2] = ["F", "M"];
+
+/// One game: everything that takes part in it.
+struct Game {
+    store: Arc<dyn AgentStore>,
+    watch: Arc<Contended>,
+    clock: Arc<TokioClock>,
+    queue: AgentQueue,
+}
+
+fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+    from[rng.usize(0..from.len())]
+}
+
+async fn sleep(rng: &mut Rng) {
+    tokio::time::sleep(Duration::from_micros(rng.u64(0..60_000))).await;
+}
+
+impl Game {
+    fn set(seed: u64) -> Arc<Self> {
+        let order = if seed.is_multiple_of(3) {
+            Order::Lifo
+        } else {
+            Order::Fifo
+        };
+        let store: Arc<dyn AgentStore> = Arc::new(MemoryStore::new());
+        let watch = Arc::new(Contended::new(seed, order));
+        let clock = Arc::new(TokioClock::starting_at(NOW));
+        let settings = Settings {
+            order,
+            max_wait: Duration::from_secs(if seed.is_multiple_of(2) { 900 } else { 1 }),
+            call_lease: seed.is_multiple_of(5).then_some(Duration::from_millis(300)),
+            page: 1 + u16::try_from(seed % 5).unwrap(),
+            ..Settings::default()
+        };
+        let watched = Arc::new(Watched::new(store.clone(), watch.clone()));
+        let queue = AgentQueue::new(watched, clock.clone(), settings);
+        Arc::new(Self {
+            store,
+            watch,
+            clock,
+            queue,
+        })
+    }
+
+    /// Comes, is queued, leaves now and then, ends calls, and is queued again.
+    async fn agent(self: Arc<Self>, seed: u64, number: u64) {
+        let mut rng = Rng::with_seed(seed ^ (number << 32));
+        let id = agent_id(&format!("a{number}"));
+        let languages = [pick(&mut rng, &LANGUAGES), pick(&mut rng, &LANGUAGES)];
+        let profile = profile(&languages, pick(&mut rng, &GENDERS));
+        self.queue.register(&id, "Ana", &profile).await.unwrap();
+        for _ in 0..ROUNDS {
+            self.queue.become_available(&id).await.unwrap();
+            sleep(&mut rng).await;
+            // Twice at once, as by two desks.
+            let desks = [self.clone(), self.clone()].map(|game| {
+                let id = id.clone();
+                tokio::spawn(async move { game.queue.enqueue(&id).await })
+            });
+            for desk in join_all(desks).await {
+                desk.unwrap().unwrap();
+            }
+            sleep(&mut rng).await;
+            if rng.u8(0..6) == 0 {
+                self.queue.leave(&id, Rest::Available).await.unwrap();
+            }
+            let agent = self.store.agent(&id).await.unwrap().unwrap();
+            if let AgentState::AttendingCall { call, .. } = agent.state {
+                sleep(&mut rng).await;
+                self.queue.finish(&id, &call, agent.ticket).await.unwrap();
+            }
+        }
+    }
+
+    /// Brings calls, some of them again, some at the same time as another does.
+    async fn matcher(self: Arc<Self>, seed: u64, number: u64) {
+        let mut rng = Rng::with_seed(seed ^ (number << 40) ^ 1);
+        for n in 0..CALLS {
+            let language = pick(&mut rng, &["English", "French", "Spanish", "Spanish", "*"]);
+            let gender = pick(&mut rng, &["F", "M", "*"]);
+            // The neighbour brings some of the same.
+            let of = if rng.u8(0..4) == 0 {
+                (number + 1) % MATCHERS
+            } else {
+                number
+            };
+            let call = agent_queue::call::Call {
+                id: call_id(&format!("c{of}-{n}")),
+                criteria: criteria(&format!("{language}#{gender}")),
+                arrived: self.clock.now(),
+            };
+            let first = self.queue.match_call(&call).await.unwrap().state;
+            sleep(&mut rng).await;
+            match rng.u8(0..8) {
+                0 => drop(self.queue.cancel(&call.id).await.unwrap()),
+                1 | 2 => {
+                    let again = self.queue.match_call(&call).await.unwrap().state;
+                    assert!(first == CallState::Waiting || first == again, "{again:?}");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    async fn sweeper(self: Arc<Self>) {
+        let teller = Recorder;
+        for _ in 0..4 {
+            tokio::time::sleep(Duration::from_millis(150)).await;
+            self.queue.sweep(&teller).await.unwrap();
+        }
+    }
+
+    async fn play(self: &Arc<Self>, seed: u64) {
+        let agents = (0..AGENTS).map(|n| tokio::spawn(self.clone().agent(seed, n)));
+        let matchers = (0..MATCHERS).map(|n| tokio::spawn(self.clone().matcher(seed, n)));
+        let all: Vec<_> = agents.chain(matchers).collect();
+        let sweeper = tokio::spawn(self.clone().sweeper());
+        for done in join_all(all).await {
+            done.unwrap();
+        }
+        sweeper.await.unwrap();
+    }
+
+    /// What holds at the end: everything counted, every answer told, nobody left who fits.
+    async fn check(&self, seen: &Seen) -> rows::Rows {
+        assert_eq!(seen.violations, [""; 0]);
+        let calls = (0..MATCHERS).flat_map(|m| (0..CALLS).map(move |n| format!("c{m}-{n}")));
+        let calls: Vec<_> = calls.map(|id| call_id(&id)).collect();
+        let rows = rows::stored(&*self.store, &calls).await.unwrap();
+        tally::check(&rows).unwrap();
+        let mut tickets = BTreeSet::new();
+        let mut answers = BTreeMap::new();
+        for made in &seen.assignments {
+            assert!(tickets.insert(made.ticket.to_string()), "{made:?} twice");
+            assert!(
+                answers.insert(&made.call_id, made).is_none(),
+                "{made:?} again"
+            );
+        }
+        for id in &calls {
+            let there = self.store.call(id).await.unwrap();
+            let state = there.map(|record| record.state);
+            let assigned = match &state {
+                Some(CallState::Assigned(made)) => Some(made),
+                _ => None,
+            };
+            assert_eq!(assigned, answers.get(id).copied(), "{id}");
+        }
+        // Both sides write first and look afterwards, so no pair is left.
+        for count in self.store.waiting().await.unwrap() {
+            for queue in self.store.queues().await.unwrap() {
+                let pair = count.depth > 0 && queue.depth > 0 && count.criteria.fits(&queue.queue);
+                let waits = self.store.waiting_calls(&count.criteria, 1).await.unwrap();
+                assert!(!pair, "{waits:?} and {queue:?} have not met");
+            }
+        }
+        rows
+    }
+}
+
+/// Tells nobody: everything stays in the table to be counted.
+struct Recorder;
+
+#[async_trait::async_trait]
+impl agent_queue::tell::Teller for Recorder {
+    async fn tell(&self, news: &[News]) -> Vec<Result<(), agent_queue::tell::TellError>> {
+        let failed = |news: &News| {
+            Err(agent_queue::tell::TellError {
+                call: news.call_id().to_string(),
+                reason: "nobody listens".to_owned(),
+            })
+        };
+        news.iter().map(failed).collect()
+    }
+}
+
+fn play(seed: u64) -> Seen {
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    // The jitter of repeated changes is drawn too.
+    fastrand::seed(seed);
+    runtime.block_on(async {
+        let game = Game::set(seed);
+        game.play(seed).await;
+        let seen = game.watch.seen();
+        game.check(&seen).await;
+        let news = game.store.notices(Micros(u64::MAX), 1_000).await.unwrap();
+        let told: BTreeSet<_> = news.iter().map(|notice| notice.news.call_id()).collect();
+        let assigned = seen.assignments.iter();
+        assert!(assigned.clone().all(|made| told.contains(&made.call_id)));
+        seen
+    })
+}
+
+fn part(seeds: std::ops::Range<u64>) {
+    let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
+    let seeds = if soaks {
+        10 * seeds.start..10 * seeds.end
+    } else {
+        seeds
+    };
+    let count = seeds.end - seeds.start;
+    let (mut commits, mut conflicts, mut assignments) = (0, 0, 0);
+    for seed in seeds {
+        let seen = std::panic::catch_unwind(|| play(seed));
+        let seen = seen.unwrap_or_else(|_| panic!("seed {seed}"));
+        commits += seen.commits;
+        conflicts += seen.conflicts;
+        assignments += seen.assignments.len();
+    }
+    println!("{count} games, {commits} changes, {conflicts} conflicts, {assignments} assignments");
+    assert!(conflicts > count && assignments > 0, "they never met");
+}
+
+#[test]
+fn games_0() {
+    part(0..60);
+}
+
+#[test]
+fn games_1() {
+    part(60..120);
+}
