@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agent_queue::agent::{AgentStatus, Ticket};
+use agent_queue::agent::AgentStatus;
 use agent_queue::call::{Assignment, CallState};
 use agent_queue::change::{Before, Change, Key, QueueEntry, Step};
 use agent_queue::criteria::{Criteria, QueueName};
@@ -186,11 +186,12 @@ impl State {
                         self.assignments.push(made.clone());
                     }
                 }
-                Step::Agent(arrow) if arrow.to.status() == AgentStatus::AttendingCall => {
-                    // One stay in the queues ends in one call.
-                    if !self.tickets.insert(ticket(arrow.ticket)) {
-                        found.push(format!("{} was given twice", arrow.agent));
-                    }
+                // One stay in the queues ends in one call.
+                Step::Agent(arrow)
+                    if arrow.to.status() == AgentStatus::AttendingCall
+                        && !self.tickets.insert(arrow.ticket.to_string()) =>
+                {
+                    found.push(format!("{} was given twice", arrow.agent));
                 }
                 _ => {}
             }
@@ -292,8 +293,4 @@ impl State {
         let task = tokio::task::try_id()?;
         self.looks.get(&(task, place.to_owned())).copied()
     }
-}
-
-fn ticket(ticket: Ticket) -> String {
-    ticket.to_string()
 }

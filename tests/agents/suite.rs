@@ -8,6 +8,7 @@
 //! | [`tally`] | what holds in every table at every moment |
 //! | [`world`] | a queue, a clock that stands still, and somebody who is told |
 //! | [`watched`] | a store that somebody watches, and may stand in the way of |
+//! | [`model`] | a reference queue, and a state machine that holds the stores to it |
 //! | [`contended`] | transactions that meet, in an order that a seed draws |
 #![allow(
     clippy::expect_used,
@@ -16,6 +17,7 @@
 )]
 
 pub mod contended;
+pub mod model;
 pub mod rows;
 pub mod tally;
 pub mod watched;

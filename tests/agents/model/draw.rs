@@ -1,0 +1,261 @@
+//! Which wishes are drawn. Most are what a well-behaved desk would ask for in this state; the
+//! others are late, repeated, forged, or those of somebody who dies.
+
+use agent_queue::agent::{AgentState, AgentStatus, Rest, Ticket};
+use agent_queue::call::{Call, CallState};
+use agent_queue::name::{AgentId, CallId};
+use agent_queue::time::Micros;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::Union;
+use uuid::Uuid;
+
+use super::machine::Machine;
+use super::operation::{Operation, Wish};
+use crate::{agent_id, call_id, criteria, profile};
+
+/// The agents of a sequence.
+const AGENTS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+/// A ticket that nobody ever had.
+const FORGED: Ticket = Ticket(Uuid::max());
+
+/// One wish from this state.
+pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
+    let has = |status| machine.any(|state| state.status() == status);
+    let waits = machine
+        .reference
+        .waiting
+        .values()
+        .any(|line| !line.is_empty());
+    // Rare where they would only be refused, frequent where they lead on.
+    let weight = |promising: bool, usual: u32| if promising { usual } else { 1 };
+    let available = has(AgentStatus::Available);
+    let free = machine.reference.agents.len() < AGENTS.len();
+    let wishes = Union::new_weighted(vec![
+        (weight(free, 9), register(machine)),
+        (
+            weight(has(AgentStatus::Offline), 9),
+            of_agent(machine, AgentStatus::Offline, Wish::Available),
+        ),
+        (
+            weight(available, 16),
+            of_agent(machine, AgentStatus::Available, Wish::Enqueue),
+        ),
+        (2, of_agent(machine, AgentStatus::Queued, Wish::Enqueue)),
+        (weight(available, 2), Just(Wish::EnqueueAll).boxed()),
+        (4, leave(machine)),
+        (14, new_call(machine).prop_map(Wish::Match).boxed()),
+        (weight(!machine.brought.is_empty(), 5), again(machine)),
+        (weight(waits, 3), cancel(machine)),
+        (weight(!machine.stays.is_empty(), 9), finish(machine)),
+        (weight(!machine.made.is_empty(), 20), tell(machine)),
+        (
+            3,
+            prop_oneof![3 => Just(true), 1 => Just(false)]
+                .prop_map(Wish::Sweep)
+                .boxed(),
+        ),
+        (
+            weight(available, 4),
+            of_agent(machine, AgentStatus::Available, Wish::DieEnqueuing),
+        ),
+        (4, new_call(machine).prop_map(Wish::DieWaiting).boxed()),
+        (1, any_call(machine).prop_map(Wish::Call).boxed()),
+        (1, Just(Wish::Queues).boxed()),
+        (1, page()),
+    ]);
+    (moment(machine), wishes)
+        .prop_map(|(now, wish)| Operation { now, wish })
+        .boxed()
+}
+
+/// Now: mostly a little later, sometimes in the same microsecond, seldom past a grace, a lease or
+/// a wait, and then often on its very end.
+fn moment(machine: &Machine) -> BoxedStrategy<Micros> {
+    let clock = machine.clock;
+    prop_oneof![
+        30 => Just(0_u64),
+        60 => 0..2_000_000_u64,
+        3 => Just(5_000_000),
+        3 => prop_oneof![Just(40_000_000), Just(40_000_001), 20_000_000..45_000_000_u64],
+        2 => prop_oneof![Just(60_000_000), Just(59_999_999), 50_000_000..70_000_000_u64],
+    ]
+    .prop_map(move |passed| Micros(clock.0 + passed))
+    .boxed()
+}
+
+/// An agent, preferably one who is in this state.
+fn agent(machine: &Machine, status: AgentStatus) -> BoxedStrategy<AgentId> {
+    let any = select(&AGENTS[..]).prop_map(agent_id).boxed();
+    let agents = machine.reference.agents.values();
+    let like: Vec<_> = agents
+        .filter(|agent| agent.state.status() == status)
+        .map(|agent| agent.id.clone())
+        .collect();
+    match like.is_empty() {
+        true => any,
+        false => prop_oneof![8 => select(like), 1 => any].boxed(),
+    }
+}
+
+fn of_agent(
+    machine: &Machine,
+    status: AgentStatus,
+    wish: fn(AgentId) -> Wish,
+) -> BoxedStrategy<Wish> {
+    agent(machine, status).prop_map(wish).boxed()
+}
+
+fn register(machine: &Machine) -> BoxedStrategy<Wish> {
+    let languages = select(
+        &[
+            &["Spanish"] as &[&str],
+            &["English"],
+            &["English", "Spanish"],
+            &["English", "French", "Spanish"],
+        ][..],
+    );
+    let fresh: Vec<_> = AGENTS
+        .into_iter()
+        .filter(|id| !machine.reference.agents.contains_key(&agent_id(id)))
+        .collect();
+    // Some of those who are there get another profile.
+    let any = select(&AGENTS[..]).boxed();
+    let id = match fresh.is_empty() {
+        true => any,
+        false => prop_oneof![3 => select(fresh), 1 => any].boxed(),
+    };
+    (id, languages, select(&["F", "M"][..]), 0..3_u8)
+        .prop_map(|(id, languages, gender, name)| {
+            let profile = profile(languages, gender);
+            // Names repeat.
+            Wish::Register(agent_id(id), format!("Name {name}"), profile)
+        })
+        .boxed()
+}
+
+fn leave(machine: &Machine) -> BoxedStrategy<Wish> {
+    let rest = prop_oneof![Just(Rest::Available), Just(Rest::Offline)];
+    let agent = prop_oneof![
+        3 => agent(machine, AgentStatus::Queued),
+        1 => agent(machine, AgentStatus::Available),
+    ];
+    (agent, rest)
+        .prop_map(|(id, rest)| Wish::Leave(id, rest))
+        .boxed()
+}
+
+/// A call nobody brought, which was sent just now, a while ago, or too long ago.
+fn new_call(machine: &Machine) -> BoxedStrategy<Call> {
+    let id = call_id(&format!("c{}", machine.calls));
+    let languages = select(&["English", "Spanish", "Spanish", "French", "*"][..]);
+    let gender = select(&["F", "M", "F", "M", "*"][..]);
+    (languages, gender, sent(machine))
+        .prop_map(move |(language, gender, arrived)| Call {
+            id: id.clone(),
+            criteria: criteria(&format!("{language}#{gender}")),
+            arrived,
+        })
+        .boxed()
+}
+
+fn sent(machine: &Machine) -> BoxedStrategy<Micros> {
+    let clock = machine.clock;
+    prop_oneof![
+        30 => Just(0_u64),
+        10 => 0..30_000_000_u64,
+        1 => 55_000_000..65_000_000_u64,
+    ]
+    .prop_map(move |ago| Micros(clock.0 - ago))
+    .boxed()
+}
+
+/// A call that was brought, as it was or as another; or one that nobody brought.
+fn again(machine: &Machine) -> BoxedStrategy<Wish> {
+    if machine.brought.is_empty() {
+        return new_call(machine).prop_map(Wish::Match).boxed();
+    }
+    let brought = select(machine.brought.clone());
+    let other = (brought.clone(), new_call(machine)).prop_map(|(call, other)| Call {
+        id: call.id,
+        ..other
+    });
+    prop_oneof![3 => brought, 1 => other]
+        .prop_map(Wish::Match)
+        .boxed()
+}
+
+fn any_call(machine: &Machine) -> BoxedStrategy<CallId> {
+    let none = Just(call_id("none")).boxed();
+    let calls: Vec<_> = machine.reference.calls.keys().cloned().collect();
+    match calls.is_empty() {
+        true => none,
+        false => prop_oneof![5 => select(calls), 1 => none].boxed(),
+    }
+}
+
+fn cancel(machine: &Machine) -> BoxedStrategy<Wish> {
+    let records = machine.reference.calls.values();
+    let waiting: Vec<_> = records
+        .filter(|record| record.state == CallState::Waiting)
+        .map(|record| record.call.id.clone())
+        .collect();
+    let any = any_call(machine);
+    let call = match waiting.is_empty() {
+        true => any,
+        false => prop_oneof![4 => select(waiting), 1 => any].boxed(),
+    };
+    call.prop_map(Wish::Cancel).boxed()
+}
+
+/// The end of a call: of one that goes on, of one that ended, with a ticket of another stay, or
+/// with one that nobody had.
+fn finish(machine: &Machine) -> BoxedStrategy<Wish> {
+    let forged = (
+        agent(machine, AgentStatus::AttendingCall),
+        any_call(machine),
+    )
+        .prop_map(|(id, call)| Wish::Finish(id, call, FORGED))
+        .boxed();
+    if machine.stays.is_empty() {
+        return forged;
+    }
+    let agents = machine.reference.agents.values();
+    let current: Vec<_> = agents
+        .filter_map(|agent| match &agent.state {
+            AgentState::AttendingCall { call, .. } => {
+                Some((agent.id.clone(), call.clone(), agent.ticket))
+            }
+            _ => None,
+        })
+        .collect();
+    let stay = |stays: Vec<_>| {
+        let stay = select(stays);
+        stay.prop_map(|(id, call, ticket)| Wish::Finish(id, call, ticket))
+    };
+    let any = select(machine.stays.clone());
+    let tickets = select(machine.stays.clone());
+    let mixed =
+        (any, tickets).prop_map(|((id, call, _), (_, _, ticket))| Wish::Finish(id, call, ticket));
+    let late = prop_oneof![3 => stay(machine.stays.clone()), 2 => mixed, 1 => forged];
+    match current.is_empty() {
+        true => late.boxed(),
+        false => prop_oneof![3 => stay(current), 1 => late].boxed(),
+    }
+}
+
+/// Whoever made assignments tells them, most often.
+fn tell(machine: &Machine) -> BoxedStrategy<Wish> {
+    let made = machine.made.clone();
+    prop_oneof![4 => Just(true), 1 => Just(false)]
+        .prop_map(move |heard| Wish::Tell(made.clone(), heard))
+        .boxed()
+}
+
+fn page() -> BoxedStrategy<Wish> {
+    let after = proptest::option::of(select(&AGENTS[..]).prop_map(agent_id));
+    (after, 1..8_u16)
+        .prop_map(|(after, limit)| Wish::Agents(after, limit))
+        .boxed()
+}

@@ -1,0 +1,129 @@
+//! What holds whatever the reference says: kept from what the queue answered and what it stored,
+//! so that a mistake the reference shares with it is still found.
+
+use std::collections::BTreeSet;
+
+use agent_queue::change::Key;
+use agent_queue::store::Order;
+
+use super::operation::Answer;
+use crate::rows::{Row, Rows};
+use crate::tally::{self, text};
+
+/// What was promised so far.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    order: Order,
+    /// The stays that ended in a call.
+    given: BTreeSet<String>,
+    /// The news that somebody told.
+    told: BTreeSet<String>,
+}
+
+impl Ledger {
+    /// An empty one.
+    #[must_use]
+    pub fn new(order: Order) -> Self {
+        Self {
+            order,
+            given: BTreeSet::new(),
+            told: BTreeSet::new(),
+        }
+    }
+
+    /// Enters one step.
+    ///
+    /// # Errors
+    /// A promise that was broken.
+    pub fn enter(&mut self, answer: &Answer, before: &Rows, after: &Rows) -> Result<(), String> {
+        tally::check(after)?;
+        if answer.is_refusal() && before != after {
+            return Err("refused, and yet something changed".to_owned());
+        }
+        for row in &answer.heard {
+            self.told.insert(text(row, "CallID").to_owned());
+        }
+        for met in answered(before, after)? {
+            if !self.given.insert(text(met, "Ticket").to_owned()) {
+                return Err(format!("one stay, and another call: {met:?}"));
+            }
+            self.in_order(met, before, after)?;
+        }
+        self.kept(before, after)
+    }
+
+    /// Who stands in a queue before and after a match, and fits, came after the one who was
+    /// chosen; and who waits for the same arrived after the one who was served.
+    fn in_order(&self, record: &Row, before: &Rows, after: &Rows) -> Result<(), String> {
+        let id = text(record, "AgentID");
+        let passed = before.keys().filter(|key| after.contains_key(*key));
+        // Where the agent stood, or was queued in this very step.
+        let own = before.keys().find(|(pk, sk)| {
+            pk.starts_with("Q#") && sk.rsplit_once('#').is_some_and(|(_, of)| of == id)
+        });
+        let joined = || format!("{}#{id}", text(record, "AssignedAt"));
+        let own = own.map_or_else(joined, |(_, sk)| sk.clone());
+        for key @ (pk, sk) in passed.clone() {
+            let fits = pk.strip_prefix("Q#").is_some_and(|queue| {
+                std::iter::zip(text(record, "Criteria").split('#'), queue.split('#'))
+                    .all(|(wanted, value)| wanted == "*" || wanted == value)
+            });
+            let earlier = match self.order {
+                Order::Fifo => *sk < own,
+                Order::Lifo => *sk > own,
+            };
+            if fits && earlier && before[key] == after[key] {
+                return Err(format!("{record:?} passes {key:?} over"));
+            }
+        }
+        let place = format!("{}#{}", text(record, "ArrivedAt"), text(record, "CallID"));
+        let line = format!("C#{}", text(record, "Criteria"));
+        let mut same = passed.filter(|(pk, _)| *pk == line);
+        match same.find(|(_, sk)| *sk < place) {
+            Some(key) => Err(format!("{record:?} overtakes {key:?}")),
+            None => Ok(()),
+        }
+    }
+
+    /// What is to be told is kept until it was told.
+    fn kept(&self, before: &Rows, after: &Rows) -> Result<(), String> {
+        let calls = after.iter().filter(|((pk, _), _)| pk.starts_with("Call#"));
+        let is_news = |row: &Row| ["assigned", "expired"].contains(&text(row, "CallStatus"));
+        for (_, record) in calls.filter(|(_, row)| is_news(row)) {
+            let call = text(record, "CallID");
+            let kept = after
+                .iter()
+                .any(|((pk, _), row)| pk == "Outbox" && text(row, "CallID") == call);
+            if !kept && !self.told.contains(call) {
+                return Err(format!("{call} was neither told nor kept to be told"));
+            }
+        }
+        let known = before
+            .keys()
+            .filter(|(pk, _)| pk == "AllAgents" || pk == "AllQueues");
+        match known.clone().find(|key| !after.contains_key(*key)) {
+            Some(gone) => Err(format!("{gone:?} is gone")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The calls that met their agents; each call that ended before is as it was.
+fn answered<'a>(before: &'a Rows, after: &'a Rows) -> Result<Vec<&'a Row>, String> {
+    let mut met = vec![];
+    let is_call = |(key, _): &(&Key, &Row)| key.0.starts_with("Call#");
+    for (key, record) in after.iter().filter(is_call) {
+        let was = before.get(key);
+        let waited = was.is_some_and(|was| text(was, "CallStatus") == "waiting");
+        if was == Some(record) {
+            continue;
+        }
+        if was.is_some() && !waited {
+            return Err(format!("{was:?} became {record:?}"));
+        }
+        if text(record, "CallStatus") == "assigned" {
+            met.push(record);
+        }
+    }
+    Ok(met)
+}

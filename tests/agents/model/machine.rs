@@ -1,0 +1,106 @@
+//! The state machine: what was done so far, and so what may be drawn next.
+
+use agent_queue::agent::{AgentState, Ticket};
+use agent_queue::call::{Assignment, Call, CallState};
+use agent_queue::name::{AgentId, CallId};
+use agent_queue::store::Order;
+use agent_queue::time::Micros;
+use proptest::prelude::*;
+use proptest_state_machine::ReferenceStateMachine;
+
+use super::draw;
+use super::operation::{Answer, Operation, Wish};
+use super::reference::Reference;
+use super::rule::Rule;
+use crate::NOW;
+
+/// The reference, and what its users remember.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The reference.
+    pub reference: Reference,
+    /// The latest moment.
+    pub clock: Micros,
+    /// How many calls there were: a new one is numbered by it.
+    pub calls: usize,
+    /// Every call that was brought, to be brought again.
+    pub brought: Vec<Call>,
+    /// Every stay that ended in a call, to be finished, late or again.
+    pub stays: Vec<(AgentId, CallId, Ticket)>,
+    /// The assignments of the last wish, to be told.
+    pub made: Vec<Assignment>,
+    /// What the last wish has to be answered, and why.
+    pub last: Option<(Answer, Rule)>,
+}
+
+impl ReferenceStateMachine for Machine {
+    type State = Self;
+    type Transition = Operation;
+
+    fn init_state() -> BoxedStrategy<Self> {
+        prop_oneof![2 => Just(Order::Fifo), 1 => Just(Order::Lifo)]
+            .prop_map(Self::start)
+            .boxed()
+    }
+
+    fn transitions(machine: &Self) -> BoxedStrategy<Operation> {
+        draw::operation(machine)
+    }
+
+    fn apply(mut machine: Self, operation: &Operation) -> Self {
+        machine.perform(operation);
+        machine
+    }
+}
+
+impl Machine {
+    /// A queue that nobody used.
+    #[must_use]
+    pub fn start(order: Order) -> Self {
+        Self {
+            reference: Reference::new(order),
+            clock: NOW,
+            calls: 0,
+            brought: vec![],
+            stays: vec![],
+            made: vec![],
+            last: None,
+        }
+    }
+
+    /// Fulfils a wish, and remembers what its maker would.
+    pub fn perform(&mut self, operation: &Operation) {
+        let before = self.reference.outbox.len();
+        let told_by_itself = matches!(operation.wish, Wish::Sweep(_) | Wish::Tell(..));
+        self.last = Some(self.reference.perform(operation));
+        self.clock = self.clock.max(operation.now);
+        if let Wish::Match(call) | Wish::DieWaiting(call) = &operation.wish {
+            self.calls += usize::from(!self.brought.iter().any(|known| known.id == call.id));
+            self.brought.push(call.clone());
+        }
+        self.made.clear();
+        if !told_by_itself {
+            let news = self.reference.outbox.iter().skip(before);
+            self.made = news
+                .filter_map(|notice| match &notice.news {
+                    agent_queue::call::News::Assigned(made) => Some(made.clone()),
+                    agent_queue::call::News::Expired(_) => None,
+                })
+                .collect();
+        }
+        for record in self.reference.calls.values() {
+            if let CallState::Assigned(made) = &record.state {
+                let stay = (made.agent_id.clone(), made.call_id.clone(), made.ticket);
+                if !self.stays.contains(&stay) {
+                    self.stays.push(stay);
+                }
+            }
+        }
+    }
+
+    /// Whether any agent is in this state.
+    #[must_use]
+    pub fn any(&self, like: impl Fn(&AgentState) -> bool) -> bool {
+        self.reference.agents.values().any(|is| like(&is.state))
+    }
+}

@@ -1,0 +1,145 @@
+//! The reference: agents, lines of agents, lines of calls, and what is to be told.
+
+mod agents;
+mod calls;
+mod sweep;
+pub(crate) mod table;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use agent_queue::agent::{Agent, Ticket};
+use agent_queue::call::{Assignment, CallRecord, Notice};
+use agent_queue::criteria::{Criteria, QueueName};
+use agent_queue::dimension::Dimensions;
+use agent_queue::name::{AgentId, CallId};
+use agent_queue::store::Order;
+use agent_queue::time::Micros;
+use uuid::Uuid;
+
+use super::operation::{Answer, Operation, Wish};
+use super::rule::Rule;
+use crate::rows;
+
+/// How long a call waits.
+pub const MAX_WAIT: Duration = Duration::from_secs(60);
+
+/// How long a call may last.
+pub const LEASE: Duration = Duration::from_secs(40);
+
+/// After this long an assignment counts as forgotten by who made it.
+pub const GRACE: Duration = Duration::from_secs(5);
+
+/// A queue of agents in waiting order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// How often it changed.
+    pub version: u64,
+    /// Who waits, since when, the longest waiting first.
+    pub agents: Vec<(Micros, AgentId)>,
+}
+
+/// The reference.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// Who comes first.
+    pub order: Order,
+    /// Everybody; tickets are numbers here.
+    pub agents: BTreeMap<AgentId, Agent>,
+    /// Every queue that was ever opened.
+    pub queues: BTreeMap<QueueName, Line>,
+    /// Every call, and what became of it.
+    pub calls: BTreeMap<CallId, CallRecord>,
+    /// Everybody who waits for the same, the longest waiting first.
+    pub waiting: BTreeMap<Criteria, Vec<(Micros, CallId)>>,
+    /// What is to be told.
+    pub outbox: Vec<Notice>,
+    /// How many tickets were given out.
+    tickets: u128,
+}
+
+/// What a look at those waiting did.
+#[derive(Debug, Default)]
+struct Served {
+    assignments: Vec<Assignment>,
+    expired: u64,
+}
+
+impl Reference {
+    /// Nobody there.
+    #[must_use]
+    pub fn new(order: Order) -> Self {
+        Self {
+            order,
+            agents: BTreeMap::new(),
+            queues: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            outbox: vec![],
+            tickets: 0,
+        }
+    }
+
+    /// Fulfils a wish: what is answered, and why.
+    pub fn perform(&mut self, operation: &Operation) -> (Answer, Rule) {
+        let now = operation.now;
+        match &operation.wish {
+            Wish::Register(id, name, profile) => self.register(id, name, profile),
+            Wish::Available(id) => self.available(id, now),
+            Wish::Enqueue(id) => self.enqueue(id, now),
+            Wish::EnqueueAll => self.enqueue_all(now),
+            Wish::Leave(id, rest) => self.leave(id, *rest),
+            Wish::Match(call) => self.match_call(call, now),
+            Wish::Cancel(id) => self.cancel(id),
+            Wish::Finish(id, call, ticket) => self.finish(id, call, *ticket, now),
+            Wish::Tell(assignments, heard) => self.tell(assignments, *heard),
+            Wish::Sweep(heard) => self.sweep(*heard, now),
+            Wish::DieEnqueuing(id) => self.die_enqueuing(id, now),
+            Wish::DieWaiting(call) => self.die_waiting(call),
+            Wish::Call(id) => self.look_call(id),
+            Wish::Queues => self.look_queues(),
+            Wish::Agents(after, limit) => self.look_agents(after.as_ref(), *limit),
+        }
+    }
+
+    fn fresh_ticket(&mut self) -> Ticket {
+        self.tickets += 1;
+        Ticket(Uuid::from_u128(self.tickets))
+    }
+
+    fn look_call(&self, id: &CallId) -> (Answer, Rule) {
+        match self.calls.get(id) {
+            None => (Answer::said("unknown"), Rule::LookUnknown),
+            Some(record) => {
+                let answer = Answer::said(record.state.as_str());
+                (answer.showing([rows::record(record)]), Rule::LookCall)
+            }
+        }
+    }
+
+    fn look_queues(&self) -> (Answer, Rule) {
+        let queues = self
+            .queues
+            .iter()
+            .map(|(name, line)| table::named(name, rows::queue(&table::counters(name, line))));
+        let waiting = self
+            .waiting
+            .iter()
+            .map(|(criteria, line)| table::named(criteria, rows::waiting(line.len() as u64)));
+        let answer = Answer::said("done").showing(queues).showing(waiting);
+        (answer, Rule::LookQueues)
+    }
+
+    fn look_agents(&self, after: Option<&AgentId>, limit: u16) -> (Answer, Rule) {
+        let later = |id: &AgentId| after.is_none_or(|after| id > after);
+        let page = self.agents.iter().filter(|(id, _)| later(id));
+        let page = page.take(limit.into());
+        let answer = Answer::said("done").showing(page.map(|(_, agent)| rows::agent(agent)));
+        (answer, Rule::LookAgents)
+    }
+}
+
+/// The queues of a profile.
+fn queues_of(agent: &Agent) -> Vec<QueueName> {
+    Dimensions::default().queues(&agent.profile)
+}

@@ -1,0 +1,212 @@
+//! Rows of the agents' table.
+
+use agent_queue::agent::{Agent, AgentState, Rest, Ticket};
+use agent_queue::name::{AgentId, CallId};
+use agent_queue::profile::Profile;
+use agent_queue::time::Micros;
+
+use super::{Answer, Reference, Rule, Served, queues_of};
+use crate::rows;
+
+fn refused(agent: &Agent, rule: Rule) -> (Answer, Rule) {
+    (Answer::said("refused").showing([rows::agent(agent)]), rule)
+}
+
+fn done(agent: &Agent, rule: Rule) -> (Answer, Rule) {
+    (Answer::said("done").showing([rows::agent(agent)]), rule)
+}
+
+fn unknown(rule: Rule) -> (Answer, Rule) {
+    (Answer::said("unknown"), rule)
+}
+
+impl Reference {
+    /// Nobody → offline; or another profile, but not while queued. The queues exist from then on.
+    pub(super) fn register(
+        &mut self,
+        id: &AgentId,
+        name: &str,
+        profile: &Profile,
+    ) -> (Answer, Rule) {
+        let (mut agent, rule) = match self.agents.get(id) {
+            None => {
+                let agent = Agent::new(id.clone(), name.to_owned(), profile.clone());
+                (agent, Rule::RegisterNew)
+            }
+            Some(agent) => {
+                let rule = match agent.state {
+                    AgentState::Queued { .. } => return refused(agent, Rule::RegisterQueued),
+                    AgentState::AttendingCall { .. } => Rule::RegisterAttending,
+                    _ => Rule::RegisterAgain,
+                };
+                (agent.clone(), rule)
+            }
+        };
+        if rule != Rule::RegisterAttending {
+            agent.ticket = self.fresh_ticket();
+        }
+        name.clone_into(&mut agent.name);
+        agent.profile = profile.clone();
+        for queue in queues_of(&agent) {
+            self.queues.entry(queue).or_default();
+        }
+        self.agents.insert(id.clone(), agent.clone());
+        done(&agent, rule)
+    }
+
+    /// offline → available.
+    pub(super) fn available(&mut self, id: &AgentId, now: Micros) -> (Answer, Rule) {
+        let Some(agent) = self.agents.get_mut(id) else {
+            return unknown(Rule::AvailableUnknown);
+        };
+        if agent.state != AgentState::Offline {
+            return refused(agent, Rule::AvailableRefused);
+        }
+        agent.state = AgentState::Available { since: now };
+        done(agent, Rule::Available)
+    }
+
+    /// available → queued, in every queue of the profile.
+    fn join(&mut self, id: &AgentId, now: Micros) -> Option<Agent> {
+        let ticket = self.fresh_ticket();
+        let agent = self.agents.get_mut(id)?;
+        let AgentState::Available { since } = agent.state else {
+            return None;
+        };
+        let queues = queues_of(agent);
+        agent.ticket = ticket;
+        agent.state = AgentState::Queued {
+            since,
+            at: now,
+            queues: queues.clone(),
+        };
+        for queue in queues {
+            let line = self.queues.entry(queue).or_default();
+            line.version += 1;
+            let place = (now, id.clone());
+            let behind = line.agents.partition_point(|other| *other < place);
+            line.agents.insert(behind, place);
+        }
+        Some(agent.clone())
+    }
+
+    /// And then the longest waiting call that fits.
+    pub(super) fn enqueue(&mut self, id: &AgentId, now: Micros) -> (Answer, Rule) {
+        let Some(agent) = self.agents.get(id).cloned() else {
+            let (answer, rule) = unknown(Rule::EnqueueUnknown);
+            return (answer.counting("expired", 0_u64), rule);
+        };
+        let (said, shown) = match self.join(id, now) {
+            Some(queued) => ("done", queued),
+            None => ("refused", agent),
+        };
+        let queued = matches!(shown.state, AgentState::Queued { .. });
+        let served = match queued {
+            true => self.serve_agent(&shown, now),
+            false => Served::default(),
+        };
+        let own = served.assignments.iter().any(|made| made.agent_id == *id);
+        let rule = match (said, queued) {
+            (_, false) => Rule::EnqueueRefused,
+            ("refused", _) if served.assignments.is_empty() => Rule::EnqueueAgain,
+            ("refused", _) => Rule::EnqueueAgainServes,
+            _ if own => Rule::EnqueueServes,
+            _ if !served.assignments.is_empty() => Rule::EnqueueServesOthers,
+            _ if served.expired > 0 => Rule::EnqueueExpires,
+            _ => Rule::Enqueue,
+        };
+        let answer = Answer::said(said)
+            .showing([rows::agent(&shown)])
+            .showing(served.assignments.iter().map(rows::assigned))
+            .counting("expired", served.expired);
+        (answer, rule)
+    }
+
+    /// Everybody who is available, the longest available first.
+    pub(super) fn enqueue_all(&mut self, now: Micros) -> (Answer, Rule) {
+        let mut available: Vec<_> = self.agents.values().filter_map(available_since).collect();
+        available.sort();
+        let mut all = Served::default();
+        for (_, id) in &available {
+            if let Some(agent) = self.join(id, now) {
+                let served = self.serve_agent(&agent, now);
+                all.assignments.extend(served.assignments);
+                all.expired += served.expired;
+            }
+        }
+        let answer = Answer::said("done")
+            .showing(all.assignments.iter().map(rows::assigned))
+            .counting("queued", available.len())
+            .counting("expired", all.expired);
+        (answer, Rule::EnqueueAll)
+    }
+
+    /// An agent is queued, and nobody looks.
+    pub(super) fn die_enqueuing(&mut self, id: &AgentId, now: Micros) -> (Answer, Rule) {
+        let rule = match self.join(id, now) {
+            Some(_) => Rule::DiedEnqueuing,
+            None => Rule::DiedInVain,
+        };
+        (Answer::said("died"), rule)
+    }
+
+    /// Out of every queue.
+    pub(super) fn part(&mut self, id: &AgentId) {
+        for line in self.queues.values_mut() {
+            let before = line.agents.len();
+            line.agents.retain(|(_, other)| other != id);
+            line.version += u64::from(line.agents.len() < before);
+        }
+    }
+
+    /// queued → available or offline; available → offline.
+    pub(super) fn leave(&mut self, id: &AgentId, rest: Rest) -> (Answer, Rule) {
+        let Some(mut agent) = self.agents.get(id).cloned() else {
+            return unknown(Rule::LeaveUnknown);
+        };
+        let (state, rule) = match (&agent.state, rest) {
+            (AgentState::Queued { since, .. }, Rest::Available) => {
+                (AgentState::Available { since: *since }, Rule::LeaveQueues)
+            }
+            (AgentState::Queued { .. }, Rest::Offline) => {
+                (AgentState::Offline, Rule::LeaveQueuesHome)
+            }
+            (AgentState::Available { .. }, Rest::Offline) => (AgentState::Offline, Rule::LeaveHome),
+            _ => return refused(&agent, Rule::LeaveRefused),
+        };
+        self.part(id);
+        agent.state = state;
+        self.agents.insert(id.clone(), agent.clone());
+        done(&agent, rule)
+    }
+
+    /// attendingCall → available, by call and ticket.
+    pub(super) fn finish(
+        &mut self,
+        id: &AgentId,
+        call: &CallId,
+        ticket: Ticket,
+        now: Micros,
+    ) -> (Answer, Rule) {
+        let Some(agent) = self.agents.get_mut(id) else {
+            return unknown(Rule::FinishUnknown);
+        };
+        match &agent.state {
+            AgentState::AttendingCall { call: own, .. } if own == call => {
+                if agent.ticket != ticket {
+                    return refused(agent, Rule::FinishForged);
+                }
+                agent.state = AgentState::Available { since: now };
+                done(agent, Rule::Finish)
+            }
+            _ => refused(agent, Rule::FinishLate),
+        }
+    }
+}
+
+fn available_since(agent: &Agent) -> Option<(Micros, AgentId)> {
+    match agent.state {
+        AgentState::Available { since } => Some((since, agent.id.clone())),
+        _ => None,
+    }
+}

@@ -1,0 +1,258 @@
+//! Rows of the calls' table, and how a call and an agent meet.
+
+use agent_queue::agent::{Agent, AgentState};
+use agent_queue::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, News, Notice};
+use agent_queue::criteria::Criteria;
+use agent_queue::name::{AgentId, CallId};
+use agent_queue::store::Order;
+use agent_queue::time::Micros;
+
+use super::{Answer, LEASE, MAX_WAIT, Reference, Rule, Served};
+use crate::rows;
+
+fn is_too_old(call: &Call, now: Micros) -> bool {
+    call.arrived.plus(MAX_WAIT) <= now
+}
+
+impl Reference {
+    /// Who comes first among those that fit.
+    fn first(&self, criteria: &Criteria) -> Option<AgentId> {
+        let fits = self.queues.iter().filter(|(name, _)| criteria.fits(name));
+        let agents = fits.flat_map(|(_, line)| &line.agents);
+        let first = match self.order {
+            Order::Fifo => agents.min(),
+            Order::Lifo => agents.max(),
+        };
+        first.map(|(_, id)| id.clone())
+    }
+
+    /// Whether a new call has to wait behind others.
+    fn others_wait(&self, criteria: &Criteria) -> bool {
+        self.waiting
+            .get(criteria)
+            .is_some_and(|line| !line.is_empty())
+    }
+
+    /// The agent leaves every queue, the call those waiting; the assignment is to be told.
+    fn assign(&mut self, call: &Call, id: &AgentId, now: Micros) -> Option<Assignment> {
+        self.part(id);
+        let agent = self.agents.get_mut(id)?;
+        let until = now.plus(LEASE);
+        agent.state = AgentState::AttendingCall {
+            call: call.id.clone(),
+            until: Some(until),
+        };
+        let made = Assignment {
+            call_id: call.id.clone(),
+            criteria: call.criteria.clone(),
+            agent_id: id.clone(),
+            agent_name: agent.name.clone(),
+            ticket: agent.ticket,
+            assigned_at: now,
+            lease_until: Some(until),
+        };
+        self.end(call, CallState::Assigned(made.clone()));
+        self.outbox.push(Notice {
+            at: now,
+            news: News::Assigned(made.clone()),
+        });
+        Some(made)
+    }
+
+    /// A call has its answer, and waits no more.
+    fn end(&mut self, call: &Call, state: CallState) {
+        if let Some(line) = self.waiting.get_mut(&call.criteria) {
+            line.retain(|(_, id)| *id != call.id);
+        }
+        let record = CallRecord {
+            call: call.clone(),
+            state,
+        };
+        self.calls.insert(call.id.clone(), record);
+    }
+
+    fn expire(&mut self, call: &Call, now: Micros) {
+        self.end(call, CallState::Expired);
+        self.outbox.push(Notice {
+            at: now,
+            news: News::Expired(ExpiredCall {
+                call_id: call.id.clone(),
+                criteria: call.criteria.clone(),
+                arrived_at: call.arrived,
+            }),
+        });
+    }
+
+    fn wait(&mut self, call: &Call) {
+        let line = self.waiting.entry(call.criteria.clone()).or_default();
+        let place = (call.arrived, call.id.clone());
+        let behind = line.partition_point(|other| *other < place);
+        line.insert(behind, place);
+        let record = CallRecord {
+            call: call.clone(),
+            state: CallState::Waiting,
+        };
+        self.calls.insert(call.id.clone(), record);
+    }
+
+    /// The first of those who wait for the same.
+    fn first_waiting(&self, criteria: &Criteria) -> Option<Call> {
+        let (_, id) = self.waiting.get(criteria)?.first()?;
+        self.calls.get(id).map(|record| record.call.clone())
+    }
+
+    /// Serves those who wait for the same, in their order, as long as somebody fits.
+    pub(super) fn serve(&mut self, criteria: &Criteria, now: Micros) -> Served {
+        let mut served = Served::default();
+        while let Some(call) = self.first_waiting(criteria) {
+            if is_too_old(&call, now) {
+                self.expire(&call, now);
+                served.expired += 1;
+                continue;
+            }
+            let Some(agent) = self.first(criteria) else {
+                break;
+            };
+            served.assignments.extend(self.assign(&call, &agent, now));
+        }
+        served
+    }
+
+    /// Serves the longest waiting call that fits an agent, and the next, until the agent has one
+    /// or none is left.
+    pub(super) fn serve_agent(&mut self, agent: &Agent, now: Micros) -> Served {
+        let mut served = Served::default();
+        loop {
+            let fits = self.waiting.keys();
+            let fits = fits.filter(|criteria| criteria.fits_profile(&agent.profile));
+            let firsts = fits.filter_map(|criteria| self.first_waiting(criteria));
+            let Some(call) = firsts.min_by_key(|call| (call.arrived, call.id.clone())) else {
+                return served;
+            };
+            if is_too_old(&call, now) {
+                self.expire(&call, now);
+                served.expired += 1;
+                continue;
+            }
+            let Some(first) = self.first(&call.criteria) else {
+                return served;
+            };
+            served.assignments.extend(self.assign(&call, &first, now));
+            if first == agent.id {
+                return served;
+            }
+        }
+    }
+
+    /// A new call is assigned if somebody fits and nobody waits for the same; it waits otherwise,
+    /// and those who wait are looked at. A known one gets its first answer.
+    pub(super) fn match_call(&mut self, call: &Call, now: Micros) -> (Answer, Rule) {
+        let known = self.calls.get(&call.id).cloned();
+        if is_too_old(call, now) {
+            return self.match_too_late(call, known, now);
+        }
+        match known {
+            Some(record) if record.state == CallState::Waiting => {
+                let served = self.serve(&record.call.criteria, now);
+                let answer = self.matched(&call.id, &served, false);
+                (answer, Rule::MatchKnownWaits)
+            }
+            Some(_) => {
+                let answer = self.matched(&call.id, &Served::default(), false);
+                (answer, Rule::MatchKnown)
+            }
+            None => self.match_new(call, now),
+        }
+    }
+
+    fn match_too_late(
+        &mut self,
+        call: &Call,
+        known: Option<CallRecord>,
+        now: Micros,
+    ) -> (Answer, Rule) {
+        let (expired, rule) = match known {
+            None => (Some(call.clone()), Rule::MatchTooLate),
+            Some(record) if record.state == CallState::Waiting => {
+                (Some(record.call), Rule::MatchTooLateWaiting)
+            }
+            Some(_) => (None, Rule::MatchKnown),
+        };
+        let mut served = Served::default();
+        if let Some(call) = expired {
+            self.expire(&call, now);
+            served.expired = 1;
+        }
+        (self.matched(&call.id, &served, false), rule)
+    }
+
+    fn match_new(&mut self, call: &Call, now: Micros) -> (Answer, Rule) {
+        let behind = self.others_wait(&call.criteria);
+        if !behind && let Some(agent) = self.first(&call.criteria) {
+            let made = self.assign(call, &agent, now);
+            let served = Served {
+                assignments: made.into_iter().collect(),
+                expired: 0,
+            };
+            let rule = match call.criteria.exact() {
+                Some(_) => Rule::Match,
+                None => Rule::MatchWildcard,
+            };
+            return (self.matched(&call.id, &served, false), rule);
+        }
+        self.wait(call);
+        let served = self.serve(&call.criteria, now);
+        let rule = if !served.assignments.is_empty() {
+            Rule::MatchServesOthers
+        } else if served.expired > 0 {
+            Rule::MatchExpiresOthers
+        } else if behind {
+            Rule::MatchBehind
+        } else {
+            Rule::MatchWaits
+        };
+        (self.matched(&call.id, &served, true), rule)
+    }
+
+    fn matched(&self, id: &CallId, served: &Served, queued: bool) -> Answer {
+        self.state_of(id)
+            .showing(served.assignments.iter().map(rows::assigned))
+            .counting("queued", queued)
+            .counting("expired", served.expired)
+    }
+
+    fn state_of(&self, id: &CallId) -> Answer {
+        match self.calls.get(id).map(|record| &record.state) {
+            None => Answer::said("unknown"),
+            Some(CallState::Assigned(made)) => {
+                Answer::said("assigned").showing([rows::assigned(made)])
+            }
+            Some(state) => Answer::said(state.as_str()),
+        }
+    }
+
+    /// waiting → cancelled.
+    pub(super) fn cancel(&mut self, id: &CallId) -> (Answer, Rule) {
+        let rule = match self.calls.get(id).cloned() {
+            None => Rule::CancelUnknown,
+            Some(record) if record.state == CallState::Waiting => {
+                self.end(&record.call, CallState::Cancelled);
+                Rule::Cancel
+            }
+            Some(_) => Rule::CancelKnown,
+        };
+        (self.state_of(id), rule)
+    }
+
+    /// A call is written, and nobody looks.
+    pub(super) fn die_waiting(&mut self, call: &Call) -> (Answer, Rule) {
+        let rule = match self.calls.contains_key(&call.id) {
+            true => Rule::DiedInVain,
+            false => {
+                self.wait(call);
+                Rule::DiedWaiting
+            }
+        };
+        (Answer::said("died"), rule)
+    }
+}

@@ -1,0 +1,126 @@
+//! Telling, and the sweep.
+
+use agent_queue::agent::AgentState;
+use agent_queue::call::{Assignment, News, Notice};
+use agent_queue::time::Micros;
+
+use super::{Answer, GRACE, Reference, Rule, Served};
+use crate::rows;
+
+/// What was told.
+#[derive(Default)]
+struct Told {
+    published: u64,
+    dead_lettered: u64,
+    failed: u64,
+    heard: Vec<rows::Row>,
+}
+
+impl Reference {
+    /// Tells, and forgets what was told.
+    fn tell_all(&mut self, notices: &[Notice], heard: bool, told: &mut Told) {
+        for notice in notices {
+            if !heard {
+                told.failed += 1;
+                continue;
+            }
+            match notice.news {
+                News::Assigned(_) => told.published += 1,
+                News::Expired(_) => told.dead_lettered += 1,
+            }
+            told.heard.push(rows::notice(notice));
+            let key = notice.sort_key();
+            self.outbox.retain(|kept| kept.sort_key() != key);
+        }
+    }
+
+    pub(super) fn tell(&mut self, assignments: &[Assignment], heard: bool) -> (Answer, Rule) {
+        let mut told = Told::default();
+        self.tell_all(&notices(assignments), heard, &mut told);
+        let mut answer = Answer::said("done")
+            .counting("published", told.published)
+            .counting("failed", told.failed);
+        answer.heard = told.heard;
+        (answer, if heard { Rule::Tell } else { Rule::TellFails })
+    }
+
+    /// attendingCall → available, where the lease ran out before now.
+    fn take_back(&mut self, now: Micros) -> u64 {
+        let mut returned = 0;
+        for agent in self.agents.values_mut() {
+            let until = match agent.state {
+                AgentState::AttendingCall { until, .. } => until,
+                _ => None,
+            };
+            if until.is_some_and(|until| until < now) {
+                agent.state = AgentState::Available { since: now };
+                returned += 1;
+            }
+        }
+        returned
+    }
+
+    /// What nobody tells at once: expired calls, and assignments after the grace; the oldest
+    /// first.
+    fn forgotten(&self, now: Micros) -> Vec<Notice> {
+        let is_forgotten = |notice: &&Notice| match notice.news {
+            News::Expired(_) => true,
+            News::Assigned(_) => notice.at.plus(GRACE) <= now,
+        };
+        let mut forgotten: Vec<_> = self.outbox.iter().filter(is_forgotten).cloned().collect();
+        forgotten.sort_by_key(Notice::sort_key);
+        forgotten
+    }
+
+    pub(super) fn sweep(&mut self, heard: bool, now: Micros) -> (Answer, Rule) {
+        let returned = self.take_back(now);
+        let (mut all, mut told) = (Served::default(), Told::default());
+        let criteria: Vec<_> = self.waiting.keys().cloned().collect();
+        for criteria in criteria {
+            let served = self.serve(&criteria, now);
+            self.tell_all(&notices(&served.assignments), heard, &mut told);
+            all.assignments.extend(served.assignments);
+            all.expired += served.expired;
+        }
+        let forgotten = self.forgotten(now);
+        self.tell_all(&forgotten, heard, &mut told);
+        let rule = match () {
+            () if returned > 0 => Rule::SweepReturns,
+            () if !all.assignments.is_empty() => Rule::SweepServes,
+            () if all.expired > 0 => Rule::SweepExpires,
+            () if told.failed > 0 => Rule::SweepFails,
+            () if !told.heard.is_empty() => Rule::SweepTells,
+            () => Rule::Sweep,
+        };
+        let mut answer = Answer::said("done")
+            .counting("returned", returned)
+            .counting("assigned", all.assignments.len())
+            .counting("expired", all.expired)
+            .counting("published", told.published)
+            .counting("dead_lettered", told.dead_lettered)
+            .counting("untold", told.failed);
+        answer.heard = told.heard;
+        (self.measured(answer, now), rule)
+    }
+
+    fn measured(&self, answer: Answer, now: Micros) -> Answer {
+        let queued =
+            |agent: &&agent_queue::agent::Agent| matches!(&agent.state, AgentState::Queued { .. });
+        let lines = self.waiting.values();
+        let oldest = lines.clone().filter_map(|line| line.first());
+        let oldest = oldest.map(|(arrived, _)| now.since(*arrived).as_micros());
+        answer
+            .counting("queued_agents", self.agents.values().filter(queued).count())
+            .counting("waiting_calls", lines.map(Vec::len).sum::<usize>())
+            .counting("oldest", oldest.max().unwrap_or(0))
+            .counting("complete", true)
+    }
+}
+
+fn notices(assignments: &[Assignment]) -> Vec<Notice> {
+    let notice = |made: &Assignment| Notice {
+        at: made.assigned_at,
+        news: News::Assigned(made.clone()),
+    };
+    assignments.iter().map(notice).collect()
+}

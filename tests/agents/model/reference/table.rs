@@ -1,0 +1,77 @@
+//! The reference as the table it stands for.
+
+use std::fmt::Display;
+
+use agent_queue::agent::{Agent, AgentState};
+use agent_queue::call::CallState;
+use agent_queue::change::{CallLease, QueueEntry, agent_key, call_key};
+use agent_queue::criteria::QueueName;
+use agent_queue::store::QueueCounters;
+
+use super::{Line, Reference};
+use crate::rows::{self, Row, Rows};
+
+impl Reference {
+    /// Every row.
+    #[must_use]
+    pub fn rows(&self) -> Rows {
+        let mut rows = Rows::new();
+        for agent in self.agents.values() {
+            rows.insert(agent_key(&agent.id), rows::agent(agent));
+            if let Some(lease) = CallLease::of(agent) {
+                rows.insert(rows::lease_key(&lease), rows::lease(&lease));
+            }
+        }
+        for (name, line) in &self.queues {
+            let key = ("AllQueues".to_owned(), name.to_string());
+            rows.insert(key, rows::queue(&counters(name, line)));
+            let entries = line.agents.iter();
+            let entries = entries.filter_map(|(_, id)| entry(name, self.agents.get(id)?));
+            rows.extend(entries.map(|entry| (rows::entry_key(&entry), rows::entry(&entry))));
+        }
+        for (criteria, line) in &self.waiting {
+            let count = rows::waiting(line.len() as u64);
+            rows.insert(rows::count_key(criteria), count);
+        }
+        for (id, record) in &self.calls {
+            rows.insert(call_key(id), rows::record(record));
+            if record.state == CallState::Waiting {
+                rows.insert(rows::waiting_key(&record.call), rows::call(&record.call));
+            }
+        }
+        for notice in &self.outbox {
+            let key = ("Outbox".to_owned(), notice.sort_key());
+            rows.insert(key, rows::notice(notice));
+        }
+        rows
+    }
+}
+
+fn entry(queue: &QueueName, agent: &Agent) -> Option<QueueEntry> {
+    let AgentState::Queued { at, queues, .. } = &agent.state else {
+        return None;
+    };
+    Some(QueueEntry {
+        queue: queue.clone(),
+        at: *at,
+        agent: agent.id.clone(),
+        agent_name: agent.name.clone(),
+        ticket: agent.ticket,
+        queues: queues.clone(),
+    })
+}
+
+/// A line's counters.
+pub(super) fn counters(queue: &QueueName, line: &Line) -> QueueCounters {
+    QueueCounters {
+        queue: queue.clone(),
+        version: line.version,
+        depth: line.agents.len() as u64,
+    }
+}
+
+/// A row with its name.
+pub(crate) fn named(name: &impl Display, mut row: Row) -> Row {
+    row.insert("Name".to_owned(), vec![name.to_string()]);
+    row
+}

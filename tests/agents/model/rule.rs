@@ -1,0 +1,91 @@
+//! What may happen, each way once.
+
+/// Names each rule once, with its words.
+macro_rules! rules {
+    ($($rule:ident: $row:literal;)*) => {
+        /// Why a wish was answered as it was.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Rule {
+            $(#[doc = $row] $rule,)*
+        }
+
+        impl Rule {
+            /// Every rule.
+            pub const ALL: &[Self] = &[$(Self::$rule),*];
+
+            /// The rule in words.
+            #[must_use]
+            pub fn row(self) -> &'static str {
+                match self {
+                    $(Self::$rule => $row,)*
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    RegisterNew: "register: nobody -> offline";
+    RegisterAgain: "register: another profile, and another ticket";
+    RegisterAttending: "register: another profile in a call, whose ticket stays";
+    RegisterQueued: "register: refused, the entries would tell of another agent";
+
+    Available: "available: offline -> available";
+    AvailableRefused: "available: refused, not offline";
+    AvailableUnknown: "available: nobody of this id";
+
+    Enqueue: "enqueue: available -> queued, and nobody waits";
+    EnqueueServes: "enqueue: available -> queued -> attendingCall, a call was waiting";
+    EnqueueServesOthers: "enqueue: a call was waiting, and another agent had waited for longer";
+    EnqueueExpires: "enqueue: calls that fit had waited for too long";
+    EnqueueAgain: "enqueue: refused, queued already";
+    EnqueueAgainServes: "enqueue: refused, and yet a call left behind is served";
+    EnqueueRefused: "enqueue: refused, not available";
+    EnqueueUnknown: "enqueue: nobody of this id";
+    EnqueueAll: "queue all available: in the order in which they became so";
+
+    LeaveQueues: "leave: queued -> available, out of every queue";
+    LeaveQueuesHome: "leave: queued -> offline, out of every queue";
+    LeaveHome: "leave: available -> offline";
+    LeaveRefused: "leave: refused, no such arrow";
+    LeaveUnknown: "leave: nobody of this id";
+
+    Match: "match: a new call is assigned at once";
+    MatchWildcard: "match: a new call of a wildcard is assigned at once";
+    MatchWaits: "match: a new call waits, nobody fits";
+    MatchBehind: "match: a new call waits behind others";
+    MatchServesOthers: "match: those who waited for the same are served";
+    MatchExpiresOthers: "match: those who waited for the same had waited for too long";
+    MatchKnown: "match: a call that ended gets its first answer again";
+    MatchKnownWaits: "match: a call that waits looks again";
+    MatchTooLate: "match: a call that comes too late is expired";
+    MatchTooLateWaiting: "match: a call that waits comes again too late, and is expired";
+
+    Cancel: "cancel: waiting -> cancelled";
+    CancelKnown: "cancel: the call ended otherwise, and stays so";
+    CancelUnknown: "cancel: no such call";
+
+    Finish: "finish: attendingCall -> available, by call and ticket";
+    FinishLate: "finish: refused, the agent is in another call or in none";
+    FinishForged: "finish: refused, the call is the agent's and the ticket is not";
+    FinishUnknown: "finish: nobody of this id";
+
+    Tell: "tell: told, and forgotten";
+    TellFails: "tell: not told, and kept";
+
+    Sweep: "sweep: nothing to do";
+    SweepReturns: "sweep: attendingCall -> available, the lease ran out";
+    SweepServes: "sweep: a pair left behind has met";
+    SweepExpires: "sweep: waiting -> expired";
+    SweepTells: "sweep: what was not told is told";
+    SweepFails: "sweep: what was not told is not told again";
+
+    DiedEnqueuing: "died: an agent is queued, and nobody looked";
+    DiedWaiting: "died: a call waits, and nobody looked";
+    DiedInVain: "died: before anything was written";
+
+    LookCall: "call: what became of it";
+    LookUnknown: "call: there is none";
+    LookQueues: "queues: depths, versions, and how many wait";
+    LookAgents: "agents: a page";
+}

@@ -1,0 +1,282 @@
+//! The queue under test: carries wishes out on a store, and shows its table. Tickets are drawn
+//! by chance there and are numbers in the reference, so each number stands for the ticket it was
+//! first seen as.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use agent_queue::agent::{Agent, Ticket};
+use agent_queue::call::{Assignment, Call, CallState, Notice};
+use agent_queue::change::Change;
+use agent_queue::name::CallId;
+use agent_queue::queue::{AgentQueue, Settings};
+use agent_queue::roster::Changed;
+use agent_queue::store::{AgentStore, Order};
+use agent_queue::time::{Clock, Micros};
+use aws_sdk_dynamodb::Client;
+use uuid::Uuid;
+
+use super::operation::{Answer, Operation, Wish};
+use super::reference::{LEASE, MAX_WAIT, table};
+use crate::rows::{self, Row, Rows};
+use crate::world::Recorder;
+
+/// Why a store could not be used.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// A clock that is set.
+#[derive(Default)]
+struct SetClock(AtomicU64);
+
+impl Clock for SetClock {
+    fn now(&self) -> Micros {
+        Micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Where the table can be seen.
+pub enum Seen {
+    /// By the store's own methods.
+    ByStore,
+    /// By a scan of this table, past the store.
+    ByScan(Client, String),
+}
+
+/// A queue on a store.
+pub struct Subject {
+    store: Arc<dyn AgentStore>,
+    seen: Seen,
+    clock: Arc<SetClock>,
+    queue: AgentQueue,
+    teller: Recorder,
+    /// Every call that was brought.
+    calls: Vec<CallId>,
+    /// The reference's tickets, by the real ones' text.
+    numbers: BTreeMap<String, Ticket>,
+}
+
+impl Subject {
+    /// A queue on a fresh store, which reads so many entries at once.
+    #[must_use]
+    pub fn new(store: Arc<dyn AgentStore>, seen: Seen, order: Order, page: u16) -> Self {
+        let clock = Arc::new(SetClock::default());
+        let settings = Settings {
+            order,
+            max_wait: MAX_WAIT,
+            call_lease: Some(LEASE),
+            page,
+            ..Settings::default()
+        };
+        let teller = Recorder::default();
+        Self {
+            queue: AgentQueue::new(store.clone(), clock.clone(), settings),
+            store,
+            seen,
+            clock,
+            teller,
+            calls: vec![],
+            numbers: BTreeMap::new(),
+        }
+    }
+
+    /// Carries a wish out; tickets are the store's.
+    ///
+    /// # Errors
+    /// The queue failed.
+    pub async fn perform(&mut self, operation: &Operation) -> Result<Answer, Failure> {
+        self.clock.0.store(operation.now.0, Ordering::SeqCst);
+        if let Wish::Match(call) | Wish::DieWaiting(call) = &operation.wish {
+            self.calls.push(call.id.clone());
+        }
+        let queue = &self.queue;
+        let mut answer = match &operation.wish {
+            Wish::Register(id, name, profile) => changed(&queue.register(id, name, profile).await?),
+            Wish::Available(id) => changed(&queue.become_available(id).await?),
+            Wish::Leave(id, rest) => changed(&queue.leave(id, *rest).await?),
+            Wish::Finish(id, call, ticket) => {
+                let ticket = self.real(*ticket);
+                changed(&queue.finish(id, call, ticket).await?)
+            }
+            Wish::Enqueue(id) => {
+                let enqueued = queue.enqueue(id).await?;
+                changed(&enqueued.changed)
+                    .showing(enqueued.assignments.iter().map(rows::assigned))
+                    .counting("expired", enqueued.expired)
+            }
+            Wish::EnqueueAll => {
+                let all = queue.enqueue_all_available().await?;
+                Answer::said("done")
+                    .showing(all.assignments.iter().map(rows::assigned))
+                    .counting("queued", u64::try_from(all.queued)?)
+                    .counting("expired", all.expired)
+            }
+            Wish::Match(call) => {
+                let matched = queue.match_call(call).await?;
+                state(&matched.state)
+                    .showing(matched.assignments.iter().map(rows::assigned))
+                    .counting("queued", matched.queued)
+                    .counting("expired", matched.expired)
+            }
+            Wish::Cancel(id) => match queue.cancel(id).await? {
+                Some(there) => state(&there),
+                None => Answer::said("unknown"),
+            },
+            Wish::Tell(assignments, heard) => self.tell(assignments, *heard).await?,
+            Wish::Sweep(heard) => self.sweep(*heard).await?,
+            Wish::DieEnqueuing(id) => {
+                let agent = self.store.agent(id).await?;
+                self.die_enqueuing(agent, operation.now).await?
+            }
+            Wish::DieWaiting(call) => self.die_waiting(call).await?,
+            look => self.look(look).await?,
+        };
+        answer.heard = self
+            .teller
+            .heard()
+            .into_iter()
+            .map(|news| {
+                let at = operation.now;
+                rows::notice(&Notice { at, news })
+            })
+            .collect();
+        Ok(answer)
+    }
+
+    async fn look(&self, wish: &Wish) -> Result<Answer, Failure> {
+        Ok(match wish {
+            Wish::Call(id) => match self.queue.call(id).await? {
+                None => Answer::said("unknown"),
+                Some(record) => {
+                    Answer::said(record.state.as_str()).showing([rows::record(&record)])
+                }
+            },
+            Wish::Queues => {
+                let queues = self.queue.queues().await?.into_iter();
+                let queues = queues.map(|is| table::named(&is.queue, rows::queue(&is)));
+                let waiting = self.queue.waiting().await?.into_iter();
+                let waiting = waiting.map(|is| table::named(&is.criteria, rows::waiting(is.depth)));
+                Answer::said("done").showing(queues).showing(waiting)
+            }
+            Wish::Agents(after, limit) => {
+                let page = self.queue.agents(after.as_ref(), *limit).await?;
+                Answer::said("done").showing(page.agents.iter().map(rows::agent))
+            }
+            other => return Err(format!("{} is no look", other.name()).into()),
+        })
+    }
+
+    fn hear(&self, heard: bool) {
+        match heard {
+            true => self.teller.fail_for(&[]),
+            false => self.teller.fail(),
+        }
+    }
+
+    async fn tell(&self, assignments: &[Assignment], heard: bool) -> Result<Answer, Failure> {
+        self.hear(heard);
+        let real = |made: &Assignment| Assignment {
+            ticket: self.real(made.ticket),
+            ..made.clone()
+        };
+        let assignments: Vec<_> = assignments.iter().map(real).collect();
+        let told = self.queue.tell_assignments(&self.teller, &assignments);
+        let told = told.await?;
+        Ok(Answer::said("done")
+            .counting("published", told.published)
+            .counting("failed", told.failed))
+    }
+
+    async fn sweep(&self, heard: bool) -> Result<Answer, Failure> {
+        self.hear(heard);
+        let swept = self.queue.sweep(&self.teller).await?;
+        Ok(Answer::said("done")
+            .counting("returned", swept.returned)
+            .counting("assigned", swept.assigned)
+            .counting("expired", swept.expired)
+            .counting("published", swept.published)
+            .counting("dead_lettered", swept.dead_lettered)
+            .counting("untold", swept.untold)
+            .counting("queued_agents", swept.queued_agents)
+            .counting("waiting_calls", swept.waiting_calls)
+            .counting("oldest", swept.oldest_waiting_micros)
+            .counting("complete", swept.complete))
+    }
+
+    async fn die_enqueuing(&self, agent: Option<Agent>, now: Micros) -> Result<Answer, Failure> {
+        if let Some(agent) = agent {
+            let dimensions = &self.queue.settings().dimensions;
+            if let Ok(change) = agent.enqueue(now, dimensions) {
+                self.store.commit(&Change::enqueue(change, &agent)).await?;
+            }
+        }
+        Ok(Answer::said("died"))
+    }
+
+    async fn die_waiting(&self, call: &Call) -> Result<Answer, Failure> {
+        self.store.commit(&Change::wait(call)).await?;
+        Ok(Answer::said("died"))
+    }
+
+    /// Everything stored; tickets are the store's.
+    ///
+    /// # Errors
+    /// The store failed, or holds what nobody should have written.
+    pub async fn rows(&self) -> Result<Rows, Failure> {
+        match &self.seen {
+            Seen::ByStore => Ok(rows::stored(&*self.store, &self.calls).await?),
+            Seen::ByScan(client, table) => rows::scanned(client, table).await,
+        }
+    }
+
+    /// Learns which tickets the reference's numbers stand for: each agent shows one.
+    pub fn learn(&mut self, stored: &Rows, expected: &Rows) {
+        for (key, row) in stored.iter().filter(|((pk, _), _)| pk == "AllAgents") {
+            let (Some(real), Some(number)) = (ticket(Some(row)), ticket(expected.get(key))) else {
+                continue;
+            };
+            let taken = self.numbers.values().any(|known| *known == number);
+            if !taken {
+                self.numbers.entry(real.to_string()).or_insert(number);
+            }
+        }
+    }
+
+    /// With the reference's tickets.
+    pub fn numbered(&self, row: &mut Row) {
+        for text in row.get_mut("Ticket").into_iter().flatten() {
+            if let Some(number) = self.numbers.get(text) {
+                *text = number.to_string();
+            }
+        }
+    }
+
+    /// The store's ticket; one that nobody had stays so.
+    fn real(&self, number: Ticket) -> Ticket {
+        let known = self.numbers.iter().find(|(_, known)| **known == number);
+        let real = known.and_then(|(real, _)| Uuid::parse_str(real).ok());
+        real.map_or(number, Ticket)
+    }
+}
+
+fn ticket(row: Option<&Row>) -> Option<Ticket> {
+    let text = row?.get("Ticket")?.first()?;
+    Uuid::parse_str(text).ok().map(Ticket)
+}
+
+fn changed(changed: &Changed) -> Answer {
+    match changed {
+        Changed::Done(agent) => Answer::said("done").showing([rows::agent(agent)]),
+        Changed::Refused { agent, .. } => Answer::said("refused").showing([rows::agent(agent)]),
+        Changed::Unknown => Answer::said("unknown"),
+    }
+}
+
+fn state(state: &CallState) -> Answer {
+    let shown = match state {
+        CallState::Assigned(made) => Some(rows::assigned(made)),
+        _ => None,
+    };
+    Answer::said(state.as_str()).showing(shown)
+}

@@ -1,0 +1,69 @@
+//! The queue does what the reference does, on every store.
+//!
+//! Each test prints what it ran. `FRESHQ_SOAK=1` runs ten times as many sequences. The seeds of
+//! failures are kept in `model.regressions` beside this file, and run first.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use agent_queue::dimension::Dimensions;
+use agent_queue::store::dynamodb::DynamoStore;
+use agent_queue::store::memory::MemoryStore;
+use agents::model::figures::Figures;
+use agents::model::hold::{Plan, hold};
+use agents::model::subject::{Seen, Subject};
+use local_cloud::dynamodb::{EmbeddedDynamo, create_agent_table};
+use tokio::runtime::{Builder, Runtime};
+
+/// Fewer entries at once than there are agents, so that a second look is sometimes needed.
+const PAGE: u16 = 3;
+
+fn plan(sequences: u32, longest: usize) -> Plan {
+    let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
+    Plan {
+        sequences: if soaks { 10 * sequences } else { sequences },
+        length: longest / 2..=longest,
+        source_file: file!(),
+    }
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+fn report(store: &str, outcome: Result<Figures, String>) -> Figures {
+    let figures = outcome.unwrap_or_else(|counterexample| panic!("{counterexample}"));
+    println!("{store}: {figures}");
+    figures
+}
+
+#[test]
+fn the_queue_in_memory_is_the_reference() {
+    let fresh = async |order| {
+        let store = Arc::new(MemoryStore::new());
+        Ok(Subject::new(store, Seen::ByStore, order, PAGE))
+    };
+    let figures = report("memory", hold(plan(2_000, 40), &runtime(), fresh));
+    assert_eq!(figures.unused(), [""; 0], "rules that never applied");
+}
+
+#[test]
+fn the_queue_on_dynamodb_is_the_reference() {
+    let runtime = runtime();
+    let dynamo = runtime
+        .block_on(EmbeddedDynamo::start_for_agents())
+        .unwrap();
+    let tables = Cell::new(0);
+    let fresh = async |order| {
+        tables.set(tables.get() + 1);
+        let (client, table) = (&dynamo.client, format!("sequence-{}", tables.get()));
+        create_agent_table(client, &table).await?;
+        let store = DynamoStore::new(client.clone(), &table, Dimensions::default());
+        let seen = Seen::ByScan(client.clone(), table);
+        Ok(Subject::new(Arc::new(store), seen, order, PAGE))
+    };
+    let figures = report("dynamodb", hold(plan(100, 50), &runtime, fresh));
+    // So few sequences may miss what is rare.
+    assert!(figures.unused().len() <= 6, "{:?}", figures.unused());
+}
