@@ -227,7 +227,7 @@ bench: synth-local ## measure: calls a task, throughput, memory, cold start, wak
 .PHONY: soak
 soak: setup ## ten times the fault schedules and reference runs, and the whole model (half an hour, several GB)
 	FRESHQ_SOAK=1 cargo nextest run --locked --workspace --target $(HOST) -j2 \
-	  --filterset 'package(faults) | package(reference)'
+	  --filterset 'package(faults) | package(reference) | package(agents)'
 	FRESHQ_SOAK=1 cargo nextest run --locked --workspace --target $(HOST) -j1 --filterset 'package(model)'
 
 # A copy of what is committed, whose sources may be broken. Its target folder is its own: cargo names a crate's

@@ -180,7 +180,7 @@ pub fn entry(entry: &QueueEntry) -> Row {
 pub fn waiting_key(call: &Call) -> Key {
     (
         waiting_partition(&call.criteria),
-        format!("{}#{}", call.arrived, call.id),
+        format!("{}#{:039}#{}", call.arrived, call.sequence, call.id),
     )
 }
 
@@ -203,6 +203,7 @@ pub fn call(call: &Call) -> Row {
         ("CallID", call.id.to_string()),
         ("Criteria", call.criteria.to_string()),
         ("ArrivedAt", call.arrived.to_string()),
+        ("Sequence", call.sequence.to_string()),
     ])
 }
 

@@ -74,6 +74,13 @@ fn queues(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
     Ok(depths)
 }
 
+/// A call's sort key among those waiting.
+#[must_use]
+pub fn place(row: &Row) -> String {
+    let (arrived, call) = (text(row, "ArrivedAt"), text(row, "CallID"));
+    format!("{arrived}#{:0>39}#{call}", text(row, "Sequence"))
+}
+
 /// Each call among those waiting is one that waits, and each that waits is among them. The
 /// number for each criteria.
 fn calls(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
@@ -85,7 +92,7 @@ fn calls(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
             found.insert((pk.clone(), sk.clone()));
         } else if pk.starts_with("Call#") && text(row, "CallStatus") == "waiting" {
             let criteria = format!("C#{}", text(row, "Criteria"));
-            let place = format!("{}#{}", text(row, "ArrivedAt"), text(row, "CallID"));
+            let place = place(row);
             expected.insert((criteria, place));
         }
     }

@@ -156,6 +156,7 @@ fn new_call(machine: &Machine) -> BoxedStrategy<Call> {
             id: id.clone(),
             criteria: criteria(&format!("{language}#{gender}")),
             arrived,
+            sequence: 0,
         })
         .boxed()
 }

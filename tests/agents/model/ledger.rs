@@ -8,7 +8,7 @@ use agent_queue::store::Order;
 
 use super::operation::Answer;
 use crate::rows::{Row, Rows};
-use crate::tally::{self, text};
+use crate::tally::{self, place, text};
 
 /// What was promised so far.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ impl Ledger {
                 return Err(format!("{record:?} passes {key:?} over"));
             }
         }
-        let place = format!("{}#{}", text(record, "ArrivedAt"), text(record, "CallID"));
+        let place = place(record);
         let line = format!("C#{}", text(record, "Criteria"));
         let mut same = passed.filter(|(pk, _)| *pk == line);
         match same.find(|(_, sk)| *sk < place) {

@@ -193,8 +193,8 @@ async fn everybody_s_commands(asked: Asked) {
     let waiting = |criteria: &str| json!({"criteria": criteria, "depth": 0});
     let queues = json!({
         "queues": [
-            queue("English#F", 2, 2), queue("English#M", 1, 1), queue("French#F", 2, 2),
-            queue("French#M", 1, 3), queue("Spanish#F", 2, 2), queue("Spanish#M", 0, 2),
+            queue("English#F", 2, 2), queue("English#M", 0, 2), queue("French#F", 2, 2),
+            queue("French#M", 1, 1), queue("Spanish#F", 2, 2), queue("Spanish#M", 1, 3),
         ],
         "waiting": [waiting("*#F"), waiting("Spanish#M")],
     });

@@ -115,6 +115,7 @@ impl Game {
                 id: call_id(&format!("c{of}-{n}")),
                 criteria: criteria(&format!("{language}#{gender}")),
                 arrived: self.clock.now(),
+                sequence: 0,
             };
             let first = self.queue.match_call(&call).await.unwrap().state;
             sleep(&mut rng).await;
