@@ -2,11 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use agent_queue::agent::{AgentState, Rest};
-use agent_queue::call::{CallState, News};
+use agent_queue::call::{Call, CallState, News};
 use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{AgentStore, Order};
@@ -111,7 +113,7 @@ impl Game {
             } else {
                 number
             };
-            let call = agent_queue::call::Call {
+            let call = Call {
                 id: call_id(&format!("c{of}-{n}")),
                 criteria: criteria(&format!("{language}#{gender}")),
                 arrived: self.clock.now(),
@@ -130,6 +132,42 @@ impl Game {
         }
     }
 
+    /// A handful of agents and calls that fit each other and come at the same time: nobody comes
+    /// later, and no sweep, to make up for two who missed each other.
+    async fn cross(self: &Arc<Self>, seed: u64) {
+        let mut rng = Rng::with_seed(seed ^ 2);
+        let mut all = vec![];
+        for n in 0..rng.u64(1..=4) {
+            let (game, id) = (self.clone(), agent_id(&format!("a{n}")));
+            let profile = profile(&["English", "Spanish"], "M");
+            self.queue.register(&id, "Ana", &profile).await.unwrap();
+            self.queue.become_available(&id).await.unwrap();
+            let later = Duration::from_micros(rng.u64(0..8_000));
+            all.push(tokio::spawn(async move {
+                tokio::time::sleep(later).await;
+                game.queue.enqueue(&id).await.map(drop)
+            }));
+        }
+        for n in 0..rng.u64(1..=4) {
+            let wanted = pick(&mut rng, &["Spanish#M", "Spanish#M", "English#*", "*#*"]);
+            let (game, criteria) = (self.clone(), criteria(wanted));
+            let later = Duration::from_micros(rng.u64(0..8_000));
+            all.push(tokio::spawn(async move {
+                tokio::time::sleep(later).await;
+                let (id, arrived) = (call_id(&format!("c0-{n}")), game.clock.now());
+                let call = Call {
+                    id,
+                    criteria,
+                    arrived,
+                };
+                game.queue.match_call(&call).await.map(drop)
+            }));
+        }
+        for done in join_all(all).await {
+            done.unwrap().unwrap();
+        }
+    }
+
     async fn sweeper(self: Arc<Self>) {
         let teller = Recorder;
         for _ in 0..4 {
@@ -138,6 +176,7 @@ impl Game {
         }
     }
 
+    /// Everybody at once, for a second.
     async fn play(self: &Arc<Self>, seed: u64) {
         let agents = (0..AGENTS).map(|n| tokio::spawn(self.clone().agent(seed, n)));
         let matchers = (0..MATCHERS).map(|n| tokio::spawn(self.clone().matcher(seed, n)));
@@ -202,7 +241,7 @@ impl agent_queue::tell::Teller for Recorder {
     }
 }
 
-fn play(seed: u64) -> Seen {
+fn play(seed: u64, scene: impl AsyncFn(&Arc<Game>, u64)) -> Seen {
     let runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -212,7 +251,7 @@ fn play(seed: u64) -> Seen {
     fastrand::seed(seed);
     runtime.block_on(async {
         let game = Game::set(seed);
-        game.play(seed).await;
+        scene(&game, seed).await;
         let seen = game.watch.seen();
         game.check(&seen).await;
         let news = game.store.notices(Micros(u64::MAX), 1_000).await.unwrap();
@@ -223,7 +262,7 @@ fn play(seed: u64) -> Seen {
     })
 }
 
-fn part(seeds: std::ops::Range<u64>) {
+fn part(seeds: Range<u64>, scene: impl AsyncFn(&Arc<Game>, u64) + Copy) {
     let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
     let seeds = if soaks {
         10 * seeds.start..10 * seeds.end
@@ -233,7 +272,7 @@ fn part(seeds: std::ops::Range<u64>) {
     let count = seeds.end - seeds.start;
     let (mut commits, mut conflicts, mut assignments) = (0, 0, 0);
     for seed in seeds {
-        let seen = std::panic::catch_unwind(|| play(seed));
+        let seen = catch_unwind(AssertUnwindSafe(|| play(seed, scene)));
         let seen = seen.unwrap_or_else(|_| panic!("seed {seed}"));
         commits += seen.commits;
         conflicts += seen.conflicts;
@@ -245,10 +284,15 @@ fn part(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn games_0() {
-    part(0..60);
+    part(0..60, Game::play);
 }
 
 #[test]
 fn games_1() {
-    part(60..120);
+    part(60..120, Game::play);
+}
+
+#[test]
+fn crossings() {
+    part(0..1_000, Game::cross);
 }
