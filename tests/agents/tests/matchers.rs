@@ -159,6 +159,7 @@ impl Game {
                     id,
                     criteria,
                     arrived,
+                    sequence: 0,
                 };
                 game.queue.match_call(&call).await.map(drop)
             }));
