@@ -5,6 +5,7 @@ mod command;
 
 use std::sync::Arc;
 
+use crate::agent::AgentState;
 use crate::call::{Assignment, Call, CallState};
 use crate::name::AgentId;
 use crate::queue::{AgentQueue, QueueError};
@@ -119,8 +120,10 @@ impl Desk {
                 Answer::call(id, record.map(|record| record.state))
             }
             Command::CancelCall(id) => {
+                let before = self.queue.call(&id).await?;
+                let waited = before.is_some_and(|record| record.state == CallState::Waiting);
                 let state = self.queue.cancel(&id).await?;
-                report.cancelled = u32::from(state == Some(CallState::Cancelled));
+                report.cancelled = u32::from(waited && state == Some(CallState::Cancelled));
                 Answer::call(id, state)
             }
             Command::Queues => {
@@ -150,7 +153,14 @@ impl Desk {
         self.tell(&enqueued.assignments, report).await?;
         let ours = |made: &&Assignment| made.agent_id == *id;
         let assignment = enqueued.assignments.iter().find(ours).cloned();
-        Ok(self.changed(enqueued.changed, assignment))
+        let mut changed = enqueued.changed;
+        if let (Changed::Done(agent), Some(made)) = (&mut changed, &assignment) {
+            agent.state = AgentState::AttendingCall {
+                call: made.call_id.clone(),
+                until: made.lease_until,
+            };
+        }
+        Ok(self.changed(changed, assignment))
     }
 
     async fn seed(&self, count: u32) -> Result<Answer, DeskError> {
