@@ -6,13 +6,15 @@
 //! refuses it
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>):
 //!
-//! | a request | is refused while in flight for one of its items |
+//! | a request | is refused if for one of its items is in flight |
 //! |---|---|
-//! | `TransactWriteItems` | `TransactWriteItems` |
-//! | `TransactGetItems` | `TransactWriteItems`, `PutItem`, `UpdateItem`, `DeleteItem`, `BatchWriteItem` |
-//! | `PutItem`, `UpdateItem`, `DeleteItem` | `TransactWriteItems` |
-//! | `GetItem`, `Query` and all others | never |
+//! | `TransactWriteItems` | an earlier `TransactWriteItems` |
+//! | `PutItem`, `UpdateItem`, `DeleteItem` | an earlier `TransactWriteItems` |
+//! | `TransactGetItems` | an earlier or later `TransactWriteItems`, `PutItem`, `UpdateItem`, `DeleteItem`, `BatchWriteItem` |
+//! | `GetItem`, `Query` and all others | nothing is in their way |
 //!
+//! A transactional read so never keeps a write away: it is the read that fails
+//! (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html>).
 //! Of two transactions that meet the earlier one goes on; DynamoDB may refuse both. Items are
 //! held from the request to its answer; DynamoDB holds them a little shorter.
 //!
@@ -155,7 +157,10 @@ impl Connector {
         pause(half).await;
         let answer = self.forward(&operation, request, body).await;
         pause(half).await;
-        drop(held);
+        if let Some(overlaps) = held.disturbed() {
+            self.conflicts.figures().count_conflict(&operation);
+            return refusal(access, &overlaps);
+        }
         answer
     }
 

@@ -39,6 +39,10 @@ struct Holders {
     /// At most one at a time.
     transaction: bool,
     writes: u32,
+    /// Transactional reads, which keep nobody away.
+    reads: u32,
+    /// How many transactions and writes began since somebody held it.
+    begun: u64,
 }
 
 impl Holders {
@@ -51,7 +55,7 @@ impl Holders {
     }
 
     fn nobody(self) -> bool {
-        !self.transaction && self.writes == 0
+        !self.transaction && self.writes == 0 && self.reads == 0
     }
 }
 
@@ -75,19 +79,25 @@ impl Held {
         if overlaps.contains(&true) {
             return Err(overlaps);
         }
+        let mut begun = vec![];
         for key in &keys {
+            let holders = items.entry(key.clone()).or_default();
             match access {
-                Access::Transaction => {
-                    items.entry(key.clone()).or_default().transaction = true;
-                }
-                Access::Write | Access::Batch => items.entry(key.clone()).or_default().writes += 1,
-                Access::TransactionalRead | Access::Read => {}
+                Access::Transaction => holders.transaction = true,
+                Access::Write | Access::Batch => holders.writes += 1,
+                Access::TransactionalRead | Access::Read => holders.reads += 1,
             }
+            if !matches!(access, Access::TransactionalRead | Access::Read) {
+                holders.begun += 1;
+            }
+            begun.push(holders.begun);
         }
+        drop(items);
         Ok(Holding {
             held: self.clone(),
             access,
             keys,
+            begun,
         })
     }
 
@@ -102,6 +112,25 @@ pub(super) struct Holding {
     held: Arc<Held>,
     access: Access,
     keys: Vec<Key>,
+    /// What had begun at each item when it was taken.
+    begun: Vec<u64>,
+}
+
+impl Holding {
+    /// A mark at each item that another began to write meanwhile, if there is one: a
+    /// transactional read did not see one instant then.
+    pub(super) fn disturbed(&self) -> Option<Vec<bool>> {
+        if self.access != Access::TransactionalRead {
+            return None;
+        }
+        let items = self.held.lock();
+        let written = |(key, begun): (&Key, &u64)| {
+            let now = items.get(key).map(|holders| holders.begun);
+            now != Some(*begun)
+        };
+        let marks: Vec<_> = self.keys.iter().zip(&self.begun).map(written).collect();
+        marks.contains(&true).then_some(marks)
+    }
 }
 
 impl Drop for Holding {
@@ -114,7 +143,9 @@ impl Drop for Holding {
             match self.access {
                 Access::Transaction => holders.transaction = false,
                 Access::Write | Access::Batch => holders.writes = holders.writes.saturating_sub(1),
-                Access::TransactionalRead | Access::Read => {}
+                Access::TransactionalRead | Access::Read => {
+                    holders.reads = holders.reads.saturating_sub(1);
+                }
             }
             if holders.nobody() {
                 items.remove(key);

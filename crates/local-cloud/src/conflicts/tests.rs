@@ -181,6 +181,19 @@ async fn a_transactional_read_gives_way_to_a_write_and_to_no_other_read() {
 }
 
 #[tokio::test]
+async fn a_transactional_read_fails_for_a_write_that_begins_meanwhile() {
+    let (conflicts, one, other) = started(SLOW).await;
+    let (read, written) = tokio::join!(
+        read_together(&one, "a"),
+        transact(&other, vec![put("a"), put("b")]),
+    );
+    assert!(!read && written.is_empty());
+    let (read, written) = tokio::join!(read_together(&one, "a"), transact(&other, vec![put("b")]),);
+    assert!(read && written.is_empty());
+    assert_eq!(conflicts.take_figures().all_conflicts(), 1);
+}
+
+#[tokio::test]
 async fn a_request_that_is_given_up_holds_nothing() {
     let (conflicts, one, other) = started(SLOW).await;
     let given_up = transact(&one, vec![put("a")]);
