@@ -6,6 +6,8 @@
 //! other. What decides is the agent's own item (queued, with the ticket of the entry); an entry
 //! that is outdated finds another ticket, and the next agent is tried.
 
+use backon::BackoffBuilder;
+
 use crate::call::{Assignment, Call, CallRecord, CallState};
 use crate::change::{Before, Change, QueueEntry, Step};
 use crate::criteria::{Criteria, QueueName};
@@ -37,15 +39,21 @@ pub(crate) enum Met {
     OthersWait,
 }
 
+/// How one try with one agent ended.
+enum Tried {
+    Met(Box<Met>),
+    /// The agent is gone.
+    Gone,
+    /// Another transaction was in the way.
+    Conflict,
+}
+
 /// The assignments of one look at those waiting.
 #[derive(Debug, Default)]
 pub(crate) struct Served {
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) expired: u32,
 }
-
-/// How many pages of entries are read before others are given way to.
-const ROUNDS: usize = 20;
 
 /// The most calls that are served by one look.
 const MAX_SERVED: usize = 100;
@@ -156,50 +164,72 @@ impl AgentQueue {
         Ok(served)
     }
 
-    /// One call and the agent who comes first among those that fit, as read.
+    /// One call and the agent who comes first among those that fit, as read. After a conflict it
+    /// looks again: whoever was in the way has most likely taken that very agent, and a
+    /// transaction to find that out would be in the way of others.
     pub(crate) async fn meet(&self, call: &Call, before: Before) -> Result<Met, QueueError> {
-        for _ in 0..ROUNDS {
+        let mut pauses = self.pauses().build();
+        loop {
             let entries = self.first_entries(&call.criteria).await?;
             if entries.is_empty() {
                 return Ok(Met::Nobody);
             }
-            for entry in &entries {
-                if let Some(met) = self.try_assign(call, before, entry).await? {
-                    return Ok(met);
-                }
-                self.count_lost_match();
+            let tried = self.try_each(call, before, &entries).await?;
+            if let Tried::Met(met) = tried {
+                return Ok(*met);
+            }
+            let pause = pauses.next().ok_or_else(|| self.contended("match"))?;
+            if let Tried::Conflict = tried {
+                tokio::time::sleep(pause).await;
             }
         }
-        Err(QueueError::Contended {
-            operation: "match",
-            tries: ROUNDS,
-        })
     }
 
-    /// `None` if the agent of this entry is gone.
+    /// One entry after the other, until an agent is there or another transaction in the way.
+    async fn try_each(
+        &self,
+        call: &Call,
+        before: Before,
+        entries: &[QueueEntry],
+    ) -> Result<Tried, QueueError> {
+        for entry in entries {
+            match self.try_assign(call, before, entry).await? {
+                Tried::Gone => self.count_lost_match(),
+                tried => return Ok(tried),
+            }
+        }
+        Ok(Tried::Gone)
+    }
+
     async fn try_assign(
         &self,
         call: &Call,
         before: Before,
         entry: &QueueEntry,
-    ) -> Result<Option<Met>, QueueError> {
+    ) -> Result<Tried, QueueError> {
         let now = self.clock.now();
         let until = self.settings.call_lease.map(|lease| now.plus(lease));
         let (change, assignment) = Change::assign(call, before, entry, now, until);
-        let Outcome::Refused(refusals) = self.commit("match", &change).await? else {
-            return Ok(Some(Met::Assigned(assignment)));
+        let refusals = match self.commit_unless_conflict(&change).await? {
+            None => return Ok(Tried::Conflict),
+            Some(Outcome::Done) => return Ok(Tried::Met(Box::new(Met::Assigned(assignment)))),
+            Some(Outcome::Refused(refusals)) => refusals,
         };
         if let Some(record) = call_there(&refusals) {
-            return Ok(Some(match record.state {
+            return Ok(Tried::Met(Box::new(match record.state {
                 // By this very change, whose answer was lost for longer than its token is good.
                 CallState::Assigned(made) if made == assignment => Met::Assigned(assignment),
                 _ => Met::Known(record),
-            }));
+            })));
         }
         let others_wait = refusals
             .iter()
             .any(|refusal| matches!(change.steps.get(refusal.step), Some(Step::NobodyWaits(_))));
-        Ok(others_wait.then_some(Met::OthersWait))
+        Ok(if others_wait {
+            Tried::Met(Box::new(Met::OthersWait))
+        } else {
+            Tried::Gone
+        })
     }
 
     /// The first entries of the queues that fit, merged by their places: a page of each.

@@ -1,7 +1,7 @@
 //! The queue itself: its settings, and how a change is carried through.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
@@ -62,12 +62,13 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// Some three seconds in all: a transaction takes about ten milliseconds.
+    /// Some three seconds in all. A transaction takes about ten milliseconds: who waits for much
+    /// longer finds that others have come in between.
     fn default() -> Self {
         Self {
-            repeats: 30,
-            shortest: Duration::from_millis(4),
-            longest: Duration::from_millis(128),
+            repeats: 60,
+            shortest: Duration::from_millis(8),
+            longest: Duration::from_millis(32),
         }
     }
 }
@@ -111,6 +112,15 @@ pub(crate) enum Outcome {
 enum Again {
     Conflict,
     Store(StoreError),
+}
+
+impl Again {
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Conflict => true,
+            Self::Store(error) => error.is_transient(),
+        }
+    }
 }
 
 /// What was counted since the last look.
@@ -167,16 +177,39 @@ impl AgentQueue {
         operation: &'static str,
         change: &Change,
     ) -> Result<Outcome, QueueError> {
-        let Patience {
-            repeats,
-            shortest,
-            longest,
-        } = self.settings.patience;
-        let pauses = ExponentialBuilder::default()
-            .with_min_delay(shortest)
-            .with_max_delay(longest)
-            .with_max_times(repeats)
-            .with_jitter();
+        let ended = self.try_again(change, |again| again.is_transient()).await;
+        ended.map_err(|again| match again {
+            Again::Store(error) => QueueError::Store(error),
+            Again::Conflict => self.contended(operation),
+        })
+    }
+
+    /// The same, but `None` at once after a conflict: another change may be due by then. A
+    /// change that was met by silence is repeated nevertheless: it may have happened.
+    pub(crate) async fn commit_unless_conflict(
+        &self,
+        change: &Change,
+    ) -> Result<Option<Outcome>, QueueError> {
+        let unanswered = AtomicBool::new(false);
+        let worth_it = |again: &Again| match again {
+            Again::Conflict => unanswered.load(Ordering::Relaxed),
+            Again::Store(error) => {
+                unanswered.store(true, Ordering::Relaxed);
+                error.is_transient()
+            }
+        };
+        match self.try_again(change, worth_it).await {
+            Ok(outcome) => Ok(Some(outcome)),
+            Err(Again::Conflict) => Ok(None),
+            Err(Again::Store(error)) => Err(QueueError::Store(error)),
+        }
+    }
+
+    async fn try_again(
+        &self,
+        change: &Change,
+        worth_it: impl FnMut(&Again) -> bool,
+    ) -> Result<Outcome, Again> {
         let once = || async {
             match self.store.commit(change).await {
                 Ok(Committed::Done) => Ok(Outcome::Done),
@@ -188,21 +221,31 @@ impl AgentQueue {
                 Err(error) => Err(Again::Store(error)),
             }
         };
-        let worth_it = |again: &Again| match again {
-            Again::Conflict => true,
-            Again::Store(error) => error.is_transient(),
-        };
-        let ended = once
-            .retry(pauses)
+        once.retry(self.pauses())
             .sleep(tokio::time::sleep)
             .when(worth_it)
-            .await;
-        ended.map_err(|again| match again {
-            Again::Store(error) => QueueError::Store(error),
-            Again::Conflict => QueueError::Contended {
-                operation,
-                tries: repeats + 1,
-            },
-        })
+            .await
+    }
+
+    /// The pauses between tries.
+    pub(crate) fn pauses(&self) -> ExponentialBuilder {
+        let Patience {
+            repeats,
+            shortest,
+            longest,
+        } = self.settings.patience;
+        ExponentialBuilder::default()
+            .with_min_delay(shortest)
+            .with_max_delay(longest)
+            .with_max_times(repeats)
+            .with_jitter()
+    }
+
+    /// As many tries as there is patience for, and none was the last.
+    pub(crate) fn contended(&self, operation: &'static str) -> QueueError {
+        QueueError::Contended {
+            operation,
+            tries: self.settings.patience.repeats + 1,
+        }
     }
 }

@@ -68,20 +68,20 @@ pub(crate) async fn a_conflict_is_repeated_and_crashes_nobody(world: World) {
     );
     let counted = queue.counted();
     assert_eq!((counted.conflicts, counted.lost_matches), (7, 0));
-    let tokens = others.tokens.lock().unwrap().clone();
-    let same: BTreeSet<_> = tokens.iter().collect();
-    assert_eq!((tokens.len(), same.len()), (8, 1), "the same change");
+    assert_eq!(others.tokens.lock().unwrap().len(), 8);
 }
 
 pub(crate) async fn conflicts_without_end_are_an_error_to_repeat(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     let others = Arc::new(Others::default());
     let queue = behind(&world, &others);
-    others.conflicts.store(31, Ordering::SeqCst);
+    let tries = queue.settings().patience.repeats + 1;
+    let conflicts = u32::try_from(tries).unwrap();
+    others.conflicts.store(conflicts, Ordering::SeqCst);
     let before = world.rows(&["c1"]).await;
     let call = world.call("c1", "Spanish#F");
     let error = queue.match_call(&call).await.unwrap_err();
-    assert!(matches!(error, QueueError::Contended { tries: 31, .. }));
+    assert!(matches!(error, QueueError::Contended { tries: t, .. } if t == tries));
     assert!(error.is_transient());
     assert_eq!(world.rows(&["c1"]).await, before);
     let again = queue.match_call(&call).await.unwrap();
