@@ -242,3 +242,27 @@ async fn two_sweeps_at_once_return_a_task_once() {
     assert_eq!(one.returned + two.returned, 250);
     assert!(ids.iter().all(|id| world.status(id) == TaskStatus::Pending));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_due_wakes_nobody() {
+    let world = World::start();
+    insert(&*world.store, &["later"]).await;
+    let id = TaskId::from_stored("later");
+    let mut record = world.store.record(&id).unwrap();
+    record.not_before = Some(NOW.plus(Duration::from_secs(60)));
+    world.store.put(id, record);
+    let report = world.sweep().await;
+    assert_eq!((report.due, report.woke), (false, false), "{report:?}");
+    assert_eq!(report.pending.count, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_active_processor_is_asked_for_nothing() {
+    let world = World::start();
+    insert(&*world.store, &["due"]).await;
+    world.store.acquire(&claim("m1", NOW), NOW).await.unwrap();
+    let before = world.store.control().await.unwrap();
+    let report = world.sweep().await;
+    assert_eq!((report.due, report.woke), (true, false), "{report:?}");
+    assert_eq!(world.store.control().await.unwrap(), before);
+}

@@ -56,6 +56,8 @@ mod tests {
             Ttl::from_number(1_700_000_000_001),
             Ttl::Milliseconds(Millis(1_700_000_000_001))
         );
+        let latest = Ttl::from_number(MAX_TTL_SECONDS);
+        assert_eq!(latest, Ttl::Seconds(EpochSeconds(MAX_TTL_SECONDS)));
         assert!(Ttl::from_number(1_699_999_999).is_expired(now));
         assert!(Ttl::from_number(1_700_000_000).is_expired(now));
         assert!(!Ttl::from_number(1_700_000_001).is_expired(now));

@@ -213,3 +213,20 @@ async fn two_failed_queries_are_a_hiccup_and_three_in_a_row_end_the_turn() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_lease_is_kept_while_the_last_task_runs_however_empty_the_queue_looks() {
+    let long = Duration::from_secs(12);
+    let world = World::new(move |_| (long, Outcome::Success))
+        .with_tasks(1)
+        .await;
+    let held = async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let control = world.store.control().await.unwrap();
+        control.live_lease(world.clock.now()).is_some()
+    };
+    let (summary, held) = tokio::join!(world.turn(), held);
+    assert!(held, "released while a task ran");
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));
+    assert!(summary.empty_polls > 0, "{summary:?}");
+}

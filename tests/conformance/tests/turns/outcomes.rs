@@ -208,3 +208,18 @@ async fn lost_acknowledgements_cost_nothing() {
     );
     assert_eq!(world.started().len(), 30, "every task ran once");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_settlement_that_never_gets_through_is_counted_as_the_store_s_error() {
+    let world = World::new(|_| at_once()).with_tasks(1).await;
+    let deaf = FaultyStore::new(world.store.clone(), |operation| match operation {
+        "settle" => Fault::Refused,
+        _ => Fault::None,
+    });
+    let summary = world.turn_on(Arc::new(deaf)).await.unwrap();
+    assert_eq!(
+        (summary.succeeded, summary.store_errors),
+        (0, 1),
+        "{summary:?}"
+    );
+}

@@ -176,3 +176,15 @@ async fn a_turn_that_settles_nothing_proves_no_recovery() {
     assert_eq!(world.turn().await.succeeded, 1);
     assert_eq!(world.store.control().await.unwrap().busy_pauses, 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn three_distinct_tasks_are_enough_to_pause_and_two_are_not() {
+    for (tasks, exit) in [(2, Exit::TimeUp), (3, Exit::Paused)] {
+        let world = World::new(|_| (Duration::from_millis(20), BUSY))
+            .with_tasks(tasks)
+            .await;
+        let summary = world.turn().await;
+        assert_eq!(summary.exit, exit, "{tasks} tasks");
+        assert_eq!(summary.busy as usize, world.started().len());
+    }
+}

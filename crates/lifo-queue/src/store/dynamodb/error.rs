@@ -46,3 +46,41 @@ where
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::error::ErrorMetadata;
+    use aws_sdk_dynamodb::operation::put_item::PutItemError;
+
+    use super::*;
+
+    #[test]
+    fn an_error_is_sorted_by_what_can_be_done_about_it() {
+        let sorted = |code: &str| {
+            let metadata = ErrorMetadata::builder().code(code).build();
+            let error = PutItemError::generic(metadata);
+            store_error("PutItem", SdkError::service_error(error, ()))
+        };
+        for code in THROTTLES {
+            assert!(
+                matches!(sorted(code), StoreError::Throttled { .. }),
+                "{code}"
+            );
+        }
+        for code in [
+            "InternalServerError",
+            "InternalFailure",
+            "ServiceUnavailable",
+        ] {
+            assert!(
+                matches!(sorted(code), StoreError::Unanswered { .. }),
+                "{code}"
+            );
+        }
+        for refused in ["ValidationException", "AccessDeniedException"] {
+            let error = sorted(refused);
+            let told = matches!(&error, StoreError::Refused { code, .. } if code == refused);
+            assert!(told, "{error}");
+        }
+    }
+}
