@@ -219,7 +219,7 @@ fmt: setup ## format Rust and TypeScript
 	npm run format --silent
 
 .PHONY: bench
-bench: synth-local ## measure: calls a task, throughput, memory, cold start, wake-ups of a burst
+bench: synth-local ## measure: calls a task, throughput, memory, cold start, matches of agents, wake-ups of a burst
 	cargo build --locked --release --package bench --package process-tasks
 	target/release/bench --cold-start target/release/process-tasks
 	$(BIN)/python -m local burst

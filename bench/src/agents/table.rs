@@ -12,15 +12,22 @@ const FOOTER: &str = "\
 Units are DynamoDB's, as its answers say: a transaction costs twice a plain write, a strongly \
 consistent read twice an eventually consistent one. What is refused is billed too, but no answer \
 says so: it is not among the units here.
-The ceiling of one queue on DynamoDB: its counters are one item, exact at every moment, so every \
-enqueue, leave and match of an agent in it is a transaction on that item, one after the other: \
-about 1 / latency of a transaction, 100 to 200 a second, whatever the number of matchers; and a \
-partition bears 1,000 write units a second, which at 2 a transactional write is 500 a second at \
-most. An agent in several queues counts in each. All assignments pass through one partition of \
-the outbox, at 2 units written and 1 deleted: 333 matches a second at most in the whole table. \
-What would lift it: counters that need not be exact (added up outside the transaction, or from \
-the table's stream), or several items a queue to count in and to add up when read; and an outbox \
-in several partitions.";
+The published way is the sample's, but begun anew after each cancellation, with our own pauses; \
+the sample gives up. It is held back by the time its snapshot must stand, ours by the time one \
+transaction takes: agents of one gender share counters, so two matches at once is nearly all there \
+is to have, and matchers beyond that wait for their turn.
+
+The ceiling on DynamoDB that exact counters impose:
+- One queue's counters are one item, so every enqueue, leave and match of an agent in it comes \
+after the other: about 1 / latency of a transaction, 100 to 200 a second, whatever the number of \
+matchers; an agent in several queues counts in each.
+- A partition bears 1,000 write units a second, at 2 a transactional write 500 a second at most; \
+the counters of all queues have one partition key, which DynamoDB splits only once it is hot.
+- Every assignment passes through one partition of the outbox, 2 units to write and 1 to delete: \
+333 matches a second in the whole table; with leases on calls 250, at 4 units a lease.
+What would lift it: counters that are not exact (added up outside the transaction, or from the \
+table's stream); counters in several items a queue, added up when read; several matches of one \
+batch in one transaction, of the 100 items it may have; and an outbox of several partitions.";
 
 pub(super) fn print(arguments: &Arguments, rounds: &[Round], looks: &[Looked]) {
     print_matches(arguments, rounds);
