@@ -23,7 +23,24 @@ const GENDERS: [&str; 2] = ["F", "M"];
 const VISIBILITY: Duration = Duration::from_secs(30);
 
 /// The messages of each group that were not done with.
-type Groups = Arc<Mutex<BTreeMap<String, VecDeque<Delivery>>>>;
+type Groups = Arc<Mutex<Messages>>;
+
+#[derive(Default)]
+struct Messages {
+    /// Those that wait.
+    groups: BTreeMap<String, VecDeque<Delivery>>,
+    /// Those that a function has: they come again if it dies, also with the schedule's end.
+    hidden: Vec<Delivery>,
+}
+
+impl Messages {
+    /// What is left of everything, each group in its order.
+    fn take_all(&mut self) -> Vec<Delivery> {
+        let hidden = std::mem::take(&mut self.hidden);
+        let waiting = self.groups.values_mut().flat_map(std::mem::take);
+        hidden.into_iter().chain(waiting).collect()
+    }
+}
 
 /// Everybody plays; what did not hold along the way.
 pub(super) async fn perform(stage: &Arc<Stage>, last: Duration) -> Vec<String> {
@@ -47,12 +64,7 @@ pub(super) async fn perform(stage: &Arc<Stage>, last: Duration) -> Vec<String> {
     actors.shutdown().await;
     // Every message that is left is delivered, once all is well.
     stage.world.heal();
-    let left: Vec<_> = groups
-        .lock()
-        .unwrap_or_else(|e| e.into_inner())
-        .values_mut()
-        .flat_map(std::mem::take)
-        .collect();
+    let left = groups.lock().unwrap_or_else(|e| e.into_inner()).take_all();
     stage.network.heal();
     deliver_all(stage, left).await;
     wrong.extend(changed_answers(stage, &mut ended).await);
@@ -140,7 +152,8 @@ async fn callers(stage: Arc<Stage>, groups: Groups) {
         let delivery = message(&stage, number);
         let twice = stage.random(0..5) == 0;
         {
-            let mut groups = groups.lock().unwrap_or_else(|e| e.into_inner());
+            let mut messages = groups.lock().unwrap_or_else(|e| e.into_inner());
+            let groups = &mut messages.groups;
             let group = groups.entry(delivery.group.clone()).or_default();
             if twice {
                 let mut again = delivery.clone();
@@ -164,14 +177,15 @@ async fn call_queue(stage: Arc<Stage>, groups: Groups) {
         sleep(Duration::from_millis(stage.random(10..500))).await;
         let mut batch = vec![];
         {
-            let mut groups = groups.lock().unwrap_or_else(|e| e.into_inner());
-            for group in groups.values_mut() {
+            let mut messages = groups.lock().unwrap_or_else(|e| e.into_inner());
+            for group in messages.groups.values_mut() {
                 let take = usize::try_from(stage.random(0..4)).unwrap_or(0);
                 // A group is served by one batch at a time, so it is taken whole.
                 if batch.len() + group.len() <= 10 && take > 0 {
                     batch.extend(std::mem::take(group));
                 }
             }
+            messages.hidden.extend(batch.iter().cloned());
         }
         if batch.is_empty() {
             continue;
@@ -189,8 +203,10 @@ async fn call_queue(stage: Arc<Stage>, groups: Groups) {
                 batch.iter().map(|delivery| delivery.id.clone()).collect()
             }
         };
-        let mut groups = groups.lock().unwrap_or_else(|e| e.into_inner());
+        let mut messages = groups.lock().unwrap_or_else(|e| e.into_inner());
+        let Messages { groups, hidden } = &mut *messages;
         for delivery in batch.into_iter().rev() {
+            hidden.retain(|other| other.id != delivery.id);
             if failed.contains(&delivery.id) {
                 let group = groups.entry(delivery.group.clone()).or_default();
                 group.push_front(delivery);
