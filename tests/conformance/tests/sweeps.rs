@@ -266,3 +266,14 @@ async fn an_active_processor_is_asked_for_nothing() {
     assert_eq!((report.due, report.woke), (true, false), "{report:?}");
     assert_eq!(world.store.control().await.unwrap(), before);
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_more_than_is_counted_is_no_exact_number() {
+    let world = World::start();
+    for n in 0..=10_000 {
+        let task = new_task(&format!("t{n}"), n);
+        world.store.insert(&task).await.unwrap();
+    }
+    let pending = world.sweep().await.pending;
+    assert_eq!((pending.count, pending.exact), (10_000, false));
+}

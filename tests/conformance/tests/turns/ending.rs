@@ -230,3 +230,10 @@ async fn the_lease_is_kept_while_the_last_task_runs_however_empty_the_queue_look
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));
     assert!(summary.empty_polls > 0, "{summary:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_pass_that_found_nothing_is_counted_as_spare_capacity() {
+    let summary = World::new(|_| at_once()).turn().await;
+    assert_eq!(summary.exit, Exit::Empty);
+    assert!(summary.empty_polls > 0, "{summary:?}");
+}
