@@ -51,8 +51,8 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     _guard(
         "leave only the queue that was asked for",
         _CHANGE,
-        "        for queue in &entry.queues {\n            let there",
-        "        for queue in entry.queues.iter().filter(|queue| **queue == entry.queue) {\n            let there",
+        "        steps.extend(leaving(entry.everywhere()));",
+        "        steps.extend(leaving(vec![entry.clone()]));",
     ),
     _guard(
         "finish whatever the ticket",

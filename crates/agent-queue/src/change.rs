@@ -32,6 +32,34 @@ pub struct QueueEntry {
     pub queues: Vec<QueueName>,
 }
 
+impl QueueEntry {
+    /// The entries of a queued agent, one a queue; of any other agent none.
+    #[must_use]
+    pub fn all_of(agent: &Agent) -> Vec<Self> {
+        let AgentState::Queued { at, queues, .. } = &agent.state else {
+            return vec![];
+        };
+        let entry = |queue: &QueueName| Self {
+            queue: queue.clone(),
+            at: *at,
+            agent: agent.id.clone(),
+            agent_name: agent.name.clone(),
+            ticket: agent.ticket,
+            queues: queues.clone(),
+        };
+        queues.iter().map(entry).collect()
+    }
+
+    /// The same agent's entry in each of the agent's queues.
+    fn everywhere(&self) -> Vec<Self> {
+        let entry = |queue: &QueueName| Self {
+            queue: queue.clone(),
+            ..self.clone()
+        };
+        self.queues.iter().map(entry).collect()
+    }
+}
+
 /// A lease on an agent in a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallLease {
@@ -162,18 +190,9 @@ impl Change {
     #[must_use]
     pub fn enqueue(change: AgentChange, agent: &Agent) -> Self {
         let mut steps = vec![];
-        if let AgentState::Queued { at, queues, .. } = &change.to {
-            for queue in queues {
-                steps.push(Step::Join(QueueEntry {
-                    queue: queue.clone(),
-                    at: *at,
-                    agent: agent.id.clone(),
-                    agent_name: agent.name.clone(),
-                    ticket: change.fresh_ticket.unwrap_or(agent.ticket),
-                    queues: queues.clone(),
-                }));
-                steps.push(Step::CountQueue(queue.clone(), By::More));
-            }
+        for entry in QueueEntry::all_of(&change.applied_to(agent.clone())) {
+            steps.push(Step::CountQueue(entry.queue.clone(), By::More));
+            steps.push(Step::Join(entry));
         }
         steps.push(Step::Agent(change));
         Self::of(steps)
@@ -182,21 +201,7 @@ impl Change {
     /// Out of all queues the agent waits in.
     #[must_use]
     pub fn leave(change: AgentChange, agent: &Agent) -> Self {
-        let mut steps = vec![];
-        if let AgentState::Queued { at, queues, .. } = &agent.state {
-            let entry = |queue: &QueueName| QueueEntry {
-                queue: queue.clone(),
-                at: *at,
-                agent: agent.id.clone(),
-                agent_name: agent.name.clone(),
-                ticket: agent.ticket,
-                queues: queues.clone(),
-            };
-            for queue in queues {
-                steps.push(Step::Leave(entry(queue)));
-                steps.push(Step::CountQueue(queue.clone(), By::Less));
-            }
-        }
+        let mut steps = leaving(QueueEntry::all_of(agent));
         steps.push(Step::Agent(change));
         Self::of(steps)
     }
@@ -232,14 +237,7 @@ impl Change {
             fresh_ticket: None,
             profile: None,
         })];
-        for queue in &entry.queues {
-            let there = QueueEntry {
-                queue: queue.clone(),
-                ..entry.clone()
-            };
-            steps.push(Step::Leave(there));
-            steps.push(Step::CountQueue(queue.clone(), By::Less));
-        }
+        steps.extend(leaving(entry.everywhere()));
         steps.extend(end_of_wait(
             call,
             from,
@@ -319,6 +317,14 @@ impl Change {
     pub fn end_lease(lease: &CallLease) -> Self {
         Self::of(vec![Step::Unlease(lease.clone())])
     }
+}
+
+fn leaving(entries: Vec<QueueEntry>) -> Vec<Step> {
+    let leave = |entry: QueueEntry| {
+        let count = Step::CountQueue(entry.queue.clone(), By::Less);
+        [Step::Leave(entry), count]
+    };
+    entries.into_iter().flat_map(leave).collect()
 }
 
 fn end_of_wait(call: &Call, from: Before, state: CallState) -> Vec<Step> {

@@ -6,7 +6,8 @@ mod command;
 use std::sync::Arc;
 
 use crate::agent::AgentState;
-use crate::call::{Assignment, Call, CallState};
+use crate::call::{Assignment, Call};
+use crate::matcher::Cancel;
 use crate::name::AgentId;
 use crate::queue::{AgentQueue, QueueError};
 use crate::roster::Changed;
@@ -91,7 +92,7 @@ impl Desk {
                 let all = self.queue.enqueue_all_available().await?;
                 report.agents_queued = u32::try_from(all.queued).unwrap_or(u32::MAX);
                 report.expired = all.expired;
-                self.tell(&all.assignments, &mut report).await?;
+                self.tell(&all.assignments, &mut report).await;
                 Answer::AllQueued {
                     queued: all.queued,
                     assignments: all.assignments,
@@ -120,11 +121,9 @@ impl Desk {
                 Answer::call(id, record.map(|record| record.state))
             }
             Command::CancelCall(id) => {
-                let before = self.queue.call(&id).await?;
-                let waited = before.is_some_and(|record| record.state == CallState::Waiting);
-                let state = self.queue.cancel(&id).await?;
-                report.cancelled = u32::from(waited && state == Some(CallState::Cancelled));
-                Answer::call(id, state)
+                let cancel = self.queue.cancel(&id).await?;
+                report.cancelled = u32::from(cancel == Cancel::Done);
+                Answer::call(id, cancel.state())
             }
             Command::Queues => {
                 let queues = self.queue.queues().await?;
@@ -142,7 +141,7 @@ impl Desk {
         let matched = self.queue.match_call(call).await?;
         report.calls_queued = matched.queued.into();
         report.expired = matched.expired;
-        self.tell(&matched.assignments, report).await?;
+        self.tell(&matched.assignments, report).await;
         Ok(Answer::call(call.id.clone(), Some(matched.state)))
     }
 
@@ -150,10 +149,11 @@ impl Desk {
         let enqueued = self.queue.enqueue(id).await?;
         report.agents_queued = matches!(enqueued.changed, Changed::Done(_)).into();
         report.expired = enqueued.expired;
-        self.tell(&enqueued.assignments, report).await?;
+        self.tell(&enqueued.assignments, report).await;
         let ours = |made: &&Assignment| made.agent_id == *id;
         let assignment = enqueued.assignments.iter().find(ours).cloned();
         let mut changed = enqueued.changed;
+        // As the agent is now, not as the wish alone left it.
         if let (Changed::Done(agent), Some(made)) = (&mut changed, &assignment) {
             agent.state = AgentState::AttendingCall {
                 call: made.call_id.clone(),
@@ -180,11 +180,7 @@ impl Desk {
     }
 
     /// What fails to be told is told by the sweep.
-    async fn tell(
-        &self,
-        assignments: &[Assignment],
-        report: &mut DeskReport,
-    ) -> Result<(), DeskError> {
+    async fn tell(&self, assignments: &[Assignment], report: &mut DeskReport) {
         report.assigned = u32::try_from(assignments.len()).unwrap_or(u32::MAX);
         let told = self
             .queue
@@ -195,7 +191,6 @@ impl Desk {
             // The assignments stand, and their tickets must reach the caller.
             Err(error) => tracing::warn!(%error, "told again by the sweep"),
         }
-        Ok(())
     }
 
     fn changed(&self, changed: Changed, assignment: Option<Assignment>) -> Answer {

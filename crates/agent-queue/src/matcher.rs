@@ -28,6 +28,29 @@ pub struct Matched {
     pub expired: u32,
 }
 
+/// How the wish to give a call up ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cancel {
+    /// It is given up, by this very wish.
+    Done,
+    /// It did not wait: its state, unchanged.
+    Is(CallState),
+    /// There was no such call.
+    Unknown,
+}
+
+impl Cancel {
+    /// The call's state now; `None` if there was none.
+    #[must_use]
+    pub fn state(self) -> Option<CallState> {
+        match self {
+            Self::Done => Some(CallState::Cancelled),
+            Self::Is(state) => Some(state),
+            Self::Unknown => None,
+        }
+    }
+}
+
 /// How one call and the queues met.
 pub(crate) enum Met {
     Assigned(Assignment),
@@ -89,20 +112,23 @@ impl AgentQueue {
         Ok(self.store.call(id).await?)
     }
 
-    /// Gives a waiting call up; one that is assigned stays so. `None` if there was none.
+    /// Gives a waiting call up; one that is assigned stays so.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
-    pub async fn cancel(&self, id: &CallId) -> Result<Option<CallState>, QueueError> {
+    pub async fn cancel(&self, id: &CallId) -> Result<Cancel, QueueError> {
         let Some(record) = self.store.call(id).await? else {
-            return Ok(None);
+            return Ok(Cancel::Unknown);
         };
         if record.state != CallState::Waiting {
-            return Ok(Some(record.state));
+            return Ok(Cancel::Is(record.state));
         }
         match self.commit("cancel", &Change::cancel(&record.call)).await? {
-            Outcome::Done => Ok(Some(CallState::Cancelled)),
-            Outcome::Refused(_) => Ok(self.store.call(id).await?.map(|record| record.state)),
+            Outcome::Done => Ok(Cancel::Done),
+            Outcome::Refused(_) => match self.store.call(id).await? {
+                Some(record) => Ok(Cancel::Is(record.state)),
+                None => Ok(Cancel::Unknown),
+            },
         }
     }
 

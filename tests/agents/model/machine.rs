@@ -80,8 +80,8 @@ impl Machine {
         }
         self.made.clear();
         if !told_by_itself {
-            let news = self.reference.outbox.iter().skip(before);
-            self.made = news
+            self.made = self.reference.outbox[before..]
+                .iter()
                 .filter_map(|notice| match &notice.news {
                     agent_queue::call::News::Assigned(made) => Some(made.clone()),
                     agent_queue::call::News::Expired(_) => None,

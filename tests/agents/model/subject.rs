@@ -119,7 +119,7 @@ impl Subject {
                     .counting("queued", matched.queued)
                     .counting("expired", matched.expired)
             }
-            Wish::Cancel(id) => match queue.cancel(id).await? {
+            Wish::Cancel(id) => match queue.cancel(id).await?.state() {
                 Some(there) => state(&there),
                 None => Answer::said("unknown"),
             },

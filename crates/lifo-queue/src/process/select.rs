@@ -218,7 +218,7 @@ impl Selector {
     }
 
     /// Leaves a task alone until `until`, whatever the index says of it.
-    pub(super) fn skip(&mut self, task: TaskId, until: Millis) {
+    pub(super) fn leave_alone(&mut self, task: TaskId, until: Millis) {
         self.skip.insert(task, until);
     }
 

@@ -226,7 +226,7 @@ impl<'a> Turn<'a> {
         self.alone = alone;
         self.rate.used();
         // Until it ended nobody else in this turn may try it.
-        self.selector.skip(task.id.clone(), Millis::MAX);
+        self.selector.leave_alone(task.id.clone(), Millis::MAX);
         self.running
             .spawn(self.attempts.clone().attempt(task, alone));
         if let Some(wanted) = self.selector.read_ahead() {

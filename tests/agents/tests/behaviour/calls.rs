@@ -111,7 +111,7 @@ pub(crate) async fn a_new_call_never_overtakes_one_that_waits_for_the_same(world
 }
 
 pub(crate) async fn calls_are_given_up_while_they_wait_and_not_later(world: World) {
-    let cancel = async |id| world.queue.cancel(&call_id(id)).await.unwrap();
+    let cancel = async |id| world.queue.cancel(&call_id(id)).await.unwrap().state();
     assert_eq!(cancel("nobody").await, None);
     world.ask("c1", "Spanish#F").await;
     world.ask("c2", "Spanish#F").await;

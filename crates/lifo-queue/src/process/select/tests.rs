@@ -139,8 +139,8 @@ fn expired_and_skipped_tasks_are_left_alone() {
     expired.ttl = Ttl::Milliseconds(Millis(50));
     let index = [expired, task(8, None), task(7, None), task(6, None)];
     let mut selector = Selector::new(10);
-    selector.skip(index[1].id.clone(), Millis(i64::MAX));
-    selector.skip(index[2].id.clone(), Millis(300));
+    selector.leave_alone(index[1].id.clone(), Millis(i64::MAX));
+    selector.leave_alone(index[2].id.clone(), Millis(300));
     assert_eq!(taken(&answer(&mut selector, &index, Millis(100))), 6);
     let Step::Exhausted(pass) = answer(&mut selector, &index, Millis(100)) else {
         panic!("the pass is not over");
@@ -238,7 +238,7 @@ fn what_was_let_go_is_read_again() {
 fn who_is_left_alone_is_so_in_later_passes_too() {
     let mut selector = Selector::new(10);
     let index = [task(9, None)];
-    selector.skip(index[0].id.clone(), Millis(500));
+    selector.leave_alone(index[0].id.clone(), Millis(500));
     for now in [100, 300] {
         let Step::Exhausted(pass) = answer(&mut selector, &index, Millis(now)) else {
             panic!("taken at {now}");

@@ -45,7 +45,7 @@ impl Turn<'_> {
             }
         }
         self.adapt(&attempted.task, attempted.downstream, now);
-        self.selector.skip(attempted.task, leave_alone);
+        self.selector.leave_alone(attempted.task, leave_alone);
     }
 
     fn given_back(&mut self, why: Why) {
