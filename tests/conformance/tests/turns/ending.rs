@@ -53,6 +53,8 @@ async fn turns_that_settle_nothing_end_the_loop() {
     let busy = Outcome::Busy { retry_after: None };
     let mut world = World::new(move |_| (Duration::ZERO, busy.clone()));
     world.settings.max_busy_returns = u32::MAX;
+    // Longer waits might reach beyond the turn: it would then rightly end as empty.
+    world.settings.backoff.max = Duration::from_secs(1);
     let world = world.with_tasks(2).await;
     let mut tail_calls = Vec::new();
     for _ in 0..4 {
