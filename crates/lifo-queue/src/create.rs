@@ -1,7 +1,7 @@
 //! Checks and inserts new tasks. One bad task fails alone; creating is idempotent by task id.
 
 mod payload;
-mod spec;
+pub(crate) mod spec;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,8 +15,13 @@ pub use self::payload::{InvalidPayload, MAX_DEPTH, MAX_PAYLOAD_BYTES};
 pub use self::spec::InvalidTask;
 use crate::causes;
 use crate::store::{Inserted, QueueStore};
-use crate::task::{NewTask, TaskId};
-use crate::time::Clock;
+use crate::task::{NewTask, TaskId, Ttl};
+use crate::time::{Clock, Millis};
+
+/// The most tasks of one event or message: what one invocation inserts within seconds, and whose
+/// report fits into an answer of Lambda's 6 MB
+/// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>).
+pub const MAX_TASKS: usize = 10_000;
 
 /// Inserts under way at once.
 const PARALLEL: usize = 16;
@@ -72,15 +77,22 @@ pub struct FailedTask {
     pub task_id: Option<String>,
     /// What is wrong, with the field's name and the remedy.
     pub error: String,
+    /// Whether the same task may be created when it is sent again: DynamoDB was not there, or
+    /// asked for patience. Otherwise the task itself has to be mended.
+    pub retryable: bool,
 }
 
 /// A task and its place in the request.
-type Indexed = (usize, NewTask);
+pub(crate) type Indexed = (usize, NewTask);
 
 enum Fate {
     Created(TaskId),
     Duplicate(TaskId),
-    Failed(Option<String>, String),
+    Failed {
+        id: Option<String>,
+        error: String,
+        retryable: bool,
+    },
 }
 
 impl Creator {
@@ -98,17 +110,22 @@ impl Creator {
         }
     }
 
-    /// Creates one task for each description `{"taskId"?, "payload"?, "ttlSeconds"?}`.
+    /// Creates one task for each description
+    /// `{"taskId"?, "payload"?, "ttlSeconds"?, "taskCreated"?}`.
     pub async fn create(&self, specs: &[Value]) -> CreateReport {
         let now = self.clock.now();
         let mut fates = Vec::with_capacity(specs.len());
         let mut tasks = Vec::with_capacity(specs.len());
         for (index, spec) in specs.iter().enumerate() {
-            match spec::parse(spec, &self.settings, now) {
+            match self.read(spec, now) {
                 Ok(task) => tasks.push((index, task)),
                 Err(error) => {
-                    let id = spec::given_id(spec).map(str::to_owned);
-                    fates.push((index, Fate::Failed(id, error.to_string())));
+                    let fate = Fate::Failed {
+                        id: spec::given_id(spec).map(str::to_owned),
+                        error: error.to_string(),
+                        retryable: false,
+                    };
+                    fates.push((index, fate));
                 }
             }
         }
@@ -117,6 +134,14 @@ impl Creator {
         // An id that stands twice in one request: the first one wins, so the others wait.
         fates.extend(self.insert_all(again, 1).await);
         report(fates)
+    }
+
+    fn read(&self, spec: &Value, now: Millis) -> Result<NewTask, InvalidTask> {
+        let task = spec::parse(spec, &self.settings, now, TaskId::fresh)?;
+        if Ttl::Seconds(task.expires_at).is_expired(now) {
+            return Err(InvalidTask::Expired(task.expires_at));
+        }
+        Ok(task)
     }
 
     /// Creates `count` tasks with a small payload, for trying the queue out.
@@ -138,8 +163,11 @@ impl Creator {
                         error = causes::chain(&error),
                         "task not inserted"
                     );
-                    let text = format!("{error}; create it again under the same taskId");
-                    Fate::Failed(Some(task.id.to_string()), text)
+                    Fate::Failed {
+                        id: Some(task.id.to_string()),
+                        retryable: !error.is_validation(),
+                        error: format!("{error}; create it again under the same taskId"),
+                    }
                 }
             };
             (index, fate)
@@ -152,7 +180,7 @@ impl Creator {
 }
 
 /// Splits off every task whose id stood before it.
-fn split_repeats(tasks: Vec<Indexed>) -> (Vec<Indexed>, Vec<Indexed>) {
+pub(crate) fn split_repeats(tasks: Vec<Indexed>) -> (Vec<Indexed>, Vec<Indexed>) {
     let mut seen = HashSet::new();
     tasks
         .into_iter()
@@ -166,10 +194,15 @@ fn report(mut fates: Vec<(usize, Fate)>) -> CreateReport {
         match fate {
             Fate::Created(task_id) => report.created.push(CreatedTask { index, task_id }),
             Fate::Duplicate(task_id) => report.duplicates.push(CreatedTask { index, task_id }),
-            Fate::Failed(task_id, error) => report.failed.push(FailedTask {
-                index,
-                task_id,
+            Fate::Failed {
+                id,
                 error,
+                retryable,
+            } => report.failed.push(FailedTask {
+                index,
+                task_id: id,
+                error,
+                retryable,
             }),
         }
     }
@@ -180,8 +213,10 @@ fn report(mut fates: Vec<(usize, Fate)>) -> CreateReport {
 mod tests {
     use super::*;
     use crate::store::memory::MemoryStore;
-    use crate::task::{TaskStatus, Ttl};
-    use crate::time::{EpochSeconds, Millis};
+    use crate::task::TaskStatus;
+    use crate::time::EpochSeconds;
+
+    const NOW: i64 = 1_800_000_000_001;
 
     struct At(i64);
 
@@ -196,7 +231,7 @@ mod tests {
             default_ttl: Duration::from_secs(3600),
             max_ttl: Duration::from_secs(7200),
         };
-        Creator::new(store.clone(), Arc::new(At(1_000_001)), settings)
+        Creator::new(store.clone(), Arc::new(At(NOW)), settings)
     }
 
     #[tokio::test]
@@ -211,6 +246,9 @@ mod tests {
             json!([]),
             json!({"taskId": "odd", "payload": {"n": 1e300}}),
             json!({}),
+            json!({"taskCreated": NOW / 1_000}),
+            json!({"taskCreated": NOW + 60_001}),
+            json!({"taskCreated": NOW - 3_601_000}),
         ];
         let report = creator(&store).create(&specs).await;
         let created: Vec<_> = report.created.iter().map(|task| task.index).collect();
@@ -222,6 +260,9 @@ mod tests {
             "ttl",
             "object",
             "payload.n",
+            "taskCreated is 1800000000; give milliseconds",
+            "taskCreated",
+            "expired at 1800000000 (epoch seconds), which is past: raise ttlSeconds",
         ];
         assert_eq!(report.failed.len(), named.len());
         for (failed, field) in report.failed.iter().zip(named) {
@@ -252,6 +293,24 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_task_has_the_age_its_producer_says_and_none_is_from_the_future() {
+        let store = Arc::new(MemoryStore::new());
+        let specs = [
+            json!({"taskId": "old", "taskCreated": NOW - 60_000, "ttlSeconds": 90}),
+            json!({"taskId": "ahead", "taskCreated": NOW + 60_000}),
+        ];
+        let report = creator(&store).create(&specs).await;
+        assert_eq!(report.created.len(), 2, "{report:?}");
+        let record = |id| store.record(&TaskId::from_stored(id)).unwrap();
+        assert_eq!(record("old").created, Millis(NOW - 60_000));
+        assert_eq!(
+            record("old").ttl,
+            Ttl::Seconds(EpochSeconds(1_800_000_001 + 30))
+        );
+        assert_eq!(record("ahead").created, Millis(NOW));
+    }
+
+    #[tokio::test]
     async fn a_task_expires_in_epoch_seconds() {
         let store = Arc::new(MemoryStore::new());
         let specs = [
@@ -262,9 +321,12 @@ mod tests {
         let record = |id| store.record(&TaskId::from_stored(id)).unwrap();
         assert_eq!(
             record("default").ttl,
-            Ttl::Seconds(EpochSeconds(1_001 + 3_600))
+            Ttl::Seconds(EpochSeconds(1_800_000_001 + 3_600))
         );
-        assert_eq!(record("short").ttl, Ttl::Seconds(EpochSeconds(1_011)));
+        assert_eq!(
+            record("short").ttl,
+            Ttl::Seconds(EpochSeconds(1_800_000_011))
+        );
         assert_eq!(record("short").status, TaskStatus::Pending);
     }
 }

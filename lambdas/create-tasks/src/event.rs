@@ -1,12 +1,8 @@
 //! The two events of `create-tasks`.
 
+use lifo_queue::create::MAX_TASKS;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-
-/// The most tasks of one event: what one invocation inserts within seconds, and whose report
-/// fits into an answer of Lambda's 6 MB
-/// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>).
-pub(crate) const MAX_TASKS: usize = 10_000;
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]

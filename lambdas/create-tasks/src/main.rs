@@ -1,6 +1,8 @@
-//! `create-tasks`: creates the tasks an event describes, and reports on each by its index.
+//! `create-tasks`: creates the tasks an event describes, and reports on each by its index. Its
+//! event is an operator's, a schedule's, or an HTTP request through a Function URL or an HTTP API.
 
 mod event;
+mod http;
 
 use std::sync::Arc;
 
@@ -10,9 +12,11 @@ use function::{Context, Failure, Handler, aws};
 use lifo_queue::create::{CreateReport, Creator};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::SystemClock;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::event::Request;
+use crate::http::HttpAnswer;
 
 fn main() -> Result<(), function::Error> {
     function::serve(1, start())
@@ -53,35 +57,47 @@ async fn start() -> Result<Creates, Failure> {
     })
 }
 
-impl Handler for Creates {
-    type Response = CreateReport;
+/// What the caller gets.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Answer {
+    Report(CreateReport),
+    Http(HttpAnswer),
+}
 
-    async fn handle(&self, event: Value, _context: Context) -> Result<CreateReport, Failure> {
-        match event::read(event, self.simulation)? {
-            Request::Create(tasks) => Ok(self.reported(self.creator.create(&tasks).await)),
-            Request::Simulate(count) => {
-                let report = self.reported(self.creator.simulate(count).await);
-                let failed = report.failed.len();
-                match report.failed.first() {
-                    None => Ok(report),
-                    Some(first) => {
-                        let (index, error) = (first.index, first.error.clone());
-                        Err(SimulationFailed {
-                            failed,
-                            count,
-                            index,
-                            error,
-                        }
-                        .into())
-                    }
-                }
+impl Handler for Creates {
+    type Response = Answer;
+
+    async fn handle(&self, event: Value, _context: Context) -> Result<Answer, Failure> {
+        if http::is_request(&event) {
+            let answer = match http::read(&event, self.simulation) {
+                Ok(request) => HttpAnswer::of(&self.carry_out(request).await),
+                Err(refused) => HttpAnswer::from(refused),
+            };
+            return Ok(Answer::Http(answer));
+        }
+        let request = event::read(event, self.simulation)?;
+        let simulated = matches!(request, Request::Simulate(_));
+        let report = self.carry_out(request).await;
+        match report.failed.first() {
+            Some(first) if simulated => Err(SimulationFailed {
+                failed: report.failed.len(),
+                count: report.created.len() + report.failed.len(),
+                index: first.index,
+                error: first.error.clone(),
             }
+            .into()),
+            _ => Ok(Answer::Report(report)),
         }
     }
 }
 
 impl Creates {
-    fn reported(&self, report: CreateReport) -> CreateReport {
+    async fn carry_out(&self, request: Request) -> CreateReport {
+        let report = match request {
+            Request::Create(tasks) => self.creator.create(&tasks).await,
+            Request::Simulate(count) => self.creator.simulate(count).await,
+        };
         tracing::info!(
             created = report.created.len(),
             duplicates = report.duplicates.len(),

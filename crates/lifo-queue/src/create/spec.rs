@@ -8,18 +8,28 @@ use uuid::Uuid;
 use super::CreateSettings;
 use super::payload::{self, InvalidPayload};
 use crate::task::{InvalidTaskId, NewTask, TaskId};
-use crate::time::Millis;
+use crate::time::{EpochSeconds, Millis};
 
-const FIELDS: [&str; 3] = ["taskId", "payload", "ttlSeconds"];
+const FIELDS: [&str; 4] = ["taskId", "payload", "ttlSeconds", "taskCreated"];
+
+/// By how much a producer's clock may be ahead of ours. A task from the future would stay the
+/// newest until that moment, so what is ahead by less is created now.
+const MAX_AHEAD: Duration = Duration::from_secs(60);
+
+/// The first `taskCreated` that is not taken for seconds: 1973 in milliseconds, the year 5138 in
+/// seconds.
+const FIRST_MILLIS: i64 = 100_000_000_000;
 
 /// Why a description is refused; each message names the field and the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InvalidTask {
     /// Not a JSON object.
-    #[error("the task is {0}, not an object; write {{\"taskId\"?, \"payload\"?, \"ttlSeconds\"?}}")]
+    #[error(
+        "the task is {0}, not an object; write {{\"taskId\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?}}"
+    )]
     NotAnObject(&'static str),
     /// A field that does not exist, perhaps misspelt.
-    #[error("field {0:?} is unknown; a task has taskId, payload and ttlSeconds")]
+    #[error("field {0:?} is unknown; a task has taskId, payload, ttlSeconds and taskCreated")]
     UnknownField(String),
     /// `taskId` is no string.
     #[error("taskId is {0}, not a string; quote it, or leave it out for a UUIDv7")]
@@ -35,16 +45,34 @@ pub enum InvalidTask {
         /// The longest expiry allowed here.
         max: u64,
     },
+    /// `taskCreated` is no moment a task can have been created at.
+    #[error(
+        "taskCreated is {given}; give milliseconds since 1970 as a whole number, not seconds and at most a minute ahead of us, or leave it out"
+    )]
+    Created {
+        /// What was given.
+        given: String,
+    },
+    /// By its `taskCreated` and its expiry it would be shed at once.
+    #[error(
+        "the task expired at {} (epoch seconds), which is past: raise ttlSeconds, or leave taskCreated out", .0.0
+    )]
+    Expired(EpochSeconds),
     /// The payload does not round-trip.
     #[error(transparent)]
     Payload(#[from] InvalidPayload),
 }
 
-/// Checks one description and makes a task of it, created now.
-pub(super) fn parse(
+/// Checks one description and makes a task of it.
+///
+/// What the description leaves out comes from its transport: a task without `taskCreated` was
+/// created when it was `sent`, one without `taskId` gets `default_id`. Whether it has expired is
+/// the caller's to look at.
+pub(crate) fn parse(
     spec: &Value,
     settings: &CreateSettings,
-    now: Millis,
+    sent: Millis,
+    default_id: impl FnOnce() -> TaskId,
 ) -> Result<NewTask, InvalidTask> {
     let Value::Object(fields) = spec else {
         return Err(InvalidTask::NotAnObject(kind(spec)));
@@ -54,10 +82,11 @@ pub(super) fn parse(
     }
     let payload = fields.get("payload");
     payload.map_or(Ok(()), payload::check)?;
+    let created = created(fields, sent)?;
     Ok(NewTask {
-        id: id(fields)?,
-        created: now,
-        expires_at: now.ceil_seconds().plus(ttl(fields, settings)?),
+        id: id(fields, default_id)?,
+        created,
+        expires_at: created.ceil_seconds().plus(ttl(fields, settings)?),
         payload: payload.cloned(),
         create_token: Uuid::new_v4(),
     })
@@ -68,11 +97,28 @@ pub(super) fn given_id(spec: &Value) -> Option<&str> {
     spec.get("taskId").and_then(Value::as_str)
 }
 
-fn id(fields: &Map<String, Value>) -> Result<TaskId, InvalidTask> {
+fn id(
+    fields: &Map<String, Value>,
+    default: impl FnOnce() -> TaskId,
+) -> Result<TaskId, InvalidTask> {
     match fields.get("taskId") {
-        None => Ok(TaskId::fresh()),
+        None => Ok(default()),
         Some(Value::String(id)) => Ok(TaskId::new(id.as_str())?),
         Some(other) => Err(InvalidTask::IdType(kind(other))),
+    }
+}
+
+fn created(fields: &Map<String, Value>, sent: Millis) -> Result<Millis, InvalidTask> {
+    let Some(given) = fields.get("taskCreated") else {
+        return Ok(sent);
+    };
+    match given.as_i64() {
+        Some(at) if (FIRST_MILLIS..=sent.plus(MAX_AHEAD).0).contains(&at) => {
+            Ok(Millis(at).min(sent))
+        }
+        _ => Err(InvalidTask::Created {
+            given: given.to_string(),
+        }),
     }
 }
 

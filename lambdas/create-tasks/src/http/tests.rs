@@ -1,0 +1,129 @@
+use lifo_queue::create::{CreatedTask, FailedTask};
+use lifo_queue::task::TaskId;
+use proptest::prelude::*;
+
+use super::*;
+
+fn sample() -> Value {
+    serde_json::from_str(include_str!(
+        "../../../../tests/events/create-tasks-http.json"
+    ))
+    .unwrap()
+}
+
+fn post(body: &str) -> Value {
+    let mut event = sample();
+    event["body"] = body.into();
+    event["isBase64Encoded"] = false.into();
+    event
+}
+
+fn asked(body: &str) -> Result<Request, HttpAnswer> {
+    read(&post(body), true).map_err(HttpAnswer::from)
+}
+
+#[test]
+fn the_event_for_local_invocation_is_read() {
+    let event = sample();
+    assert!(is_request(&event));
+    assert!(matches!(read(&event, false), Ok(Request::Create(tasks)) if tasks.len() == 1));
+    assert!(!is_request(&json!({"tasks": []})));
+    // A task table's own event, or a request of another format, is none.
+    assert!(!is_request(
+        &json!({"version": "1.0", "httpMethod": "POST", "body": "{}"})
+    ));
+}
+
+#[test]
+fn a_body_is_what_an_operator_sends_or_what_a_message_holds() {
+    let one = json!({"taskId": "a"});
+    let created = |tasks: &[&Value]| {
+        Ok(Request::Create(
+            tasks.iter().map(|t| (*t).clone()).collect(),
+        ))
+    };
+    assert_eq!(asked(r#"{"taskId": "a"}"#), created(&[&one]));
+    assert_eq!(
+        asked(r#"[{"taskId": "a"}, 7]"#),
+        created(&[&one, &json!(7)])
+    );
+    assert_eq!(asked(r#"{"tasks": [{"taskId": "a"}]}"#), created(&[&one]));
+    assert_eq!(
+        asked(r#"{"simulate": {"count": 3}}"#),
+        Ok(Request::Simulate(3))
+    );
+}
+
+#[test]
+fn an_encoded_body_is_decoded() {
+    let mut event = post(&BASE64_STANDARD.encode(r#"{"taskId": "ü"}"#));
+    event["isBase64Encoded"] = true.into();
+    let Ok(Request::Create(tasks)) = read(&event, false) else {
+        panic!("{event}")
+    };
+    assert_eq!(tasks, [json!({"taskId": "ü"})]);
+    event["body"] = "%".into();
+    let refused = read(&event, false).unwrap_err().to_string();
+    assert!(refused.contains("not in base64"), "{refused}");
+}
+
+#[test]
+fn a_wrong_request_is_told_the_remedy() {
+    for (body, part) in [
+        ("", "the body is empty"),
+        ("hello", "the body is no JSON"),
+        ("7", "it is not an object"),
+        (r#"{"tasks": 7}"#, "field tasks is not an array"),
+    ] {
+        let answer = asked(body).unwrap_err();
+        assert_eq!(answer.status_code, 400);
+        assert!(answer.body.contains(part), "{}", answer.body);
+    }
+    let mut event = post("{}");
+    event["requestContext"]["http"]["method"] = "GET".into();
+    let answer = HttpAnswer::from(read(&event, false).unwrap_err());
+    assert_eq!(answer.status_code, 405);
+    assert!(answer.body.contains("send POST"));
+}
+
+fn report(created: usize, failed: &[bool]) -> CreateReport {
+    let task = |index| CreatedTask {
+        index,
+        task_id: TaskId::fresh(),
+    };
+    let fault = |(index, retryable): (usize, &bool)| FailedTask {
+        index,
+        task_id: None,
+        error: "why".to_owned(),
+        retryable: *retryable,
+    };
+    CreateReport {
+        created: (0..created).map(task).collect(),
+        duplicates: vec![],
+        failed: failed.iter().enumerate().map(fault).collect(),
+    }
+}
+
+#[test]
+fn the_status_says_what_a_client_should_do() {
+    let status = |created, failed: &[bool]| HttpAnswer::of(&report(created, failed)).status_code;
+    assert_eq!(status(2, &[]), 200);
+    assert_eq!(status(0, &[]), 200);
+    assert_eq!(status(1, &[true]), 207);
+    assert_eq!(status(0, &[true, true]), 503);
+    assert_eq!(status(0, &[false]), 400);
+    assert_eq!(status(0, &[true, false]), 207);
+    let answer = serde_json::to_value(HttpAnswer::of(&report(0, &[false]))).unwrap();
+    assert_eq!(answer["headers"]["content-type"], "application/json");
+    let body: Value = serde_json::from_str(answer["body"].as_str().unwrap()).unwrap();
+    assert_eq!(body["failed"][0]["retryable"], false);
+}
+
+proptest! {
+    #[test]
+    fn no_body_panics(body in ".{0,60}", encoded in any::<bool>()) {
+        let mut event = post(&body);
+        event["isBase64Encoded"] = encoded.into();
+        let _ = read(&event, true).map_err(HttpAnswer::from);
+    }
+}
