@@ -19,6 +19,13 @@ impl Backoff {
         self.bound(attempt).mul_f64(fastrand::f64())
     }
 
+    /// A wait from half of the attempt's bound to the bound, where too short a wait would use up
+    /// what the next attempt needs.
+    #[must_use]
+    pub fn draw_upper_half(&self, attempt: u32) -> Duration {
+        self.bound(attempt).mul_f64(0.5 + 0.5 * fastrand::f64())
+    }
+
     fn bound(&self, attempt: u32) -> Duration {
         let doublings = attempt.saturating_sub(1).min(30);
         self.base.saturating_mul(1 << doublings).min(self.max)
@@ -38,7 +45,10 @@ mod tests {
         let bounds = [1, 2, 3, 9, 10, 4_000_000_000].map(|n| backoff.bound(n).as_secs());
         assert_eq!(bounds, [1, 2, 4, 256, 300, 300]);
         for attempt in 0..100 {
-            assert!(backoff.draw(attempt) <= backoff.bound(attempt));
+            let bound = backoff.bound(attempt);
+            assert!(backoff.draw(attempt) <= bound);
+            let upper = backoff.draw_upper_half(attempt);
+            assert!((bound / 2..=bound).contains(&upper), "{upper:?}");
         }
     }
 }

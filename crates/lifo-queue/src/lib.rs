@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`task`] | a task, its states and what may follow what |
 //! | [`create`] | checks and inserts new tasks |
+//! | [`ingest`] | tasks from an SQS standard queue, a batch at a time |
 //! | [`wake`] | the wake-up protocol: trigger's side |
 //! | [`process`] | the newest-first loop: one turn of `process-tasks` |
 //! | [`runner`] | what a task does: HTTP, Lambda, simulated, or your own |
@@ -32,6 +33,7 @@ pub mod causes;
 pub mod control;
 pub mod create;
 pub mod depth;
+pub mod ingest;
 pub mod notify;
 pub mod operate;
 pub mod process;

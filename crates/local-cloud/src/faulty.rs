@@ -21,15 +21,25 @@ pub enum Fault {
     Refused,
     /// It is carried out, and its acknowledgement is lost.
     LostAck,
+    /// It is not carried out: DynamoDB is asked for too much.
+    Throttled,
+    /// It is not carried out, and will not be: the caller may not do it.
+    Denied,
+    /// It is not carried out, and will not be: the item itself is refused.
+    Invalid,
 }
 
 /// Decides what befalls the next step of this name.
 pub type Script = dyn Fn(&'static str) -> Fault + Send + Sync;
 
+/// Decides what befalls the next insert of this task.
+pub type InsertScript = dyn Fn(&NewTask) -> Fault + Send + Sync;
+
 /// A store that fails by a script.
 pub struct FaultyStore {
     inner: Arc<dyn QueueStore>,
     script: Box<Script>,
+    inserts: Box<InsertScript>,
 }
 
 impl FaultyStore {
@@ -41,6 +51,18 @@ impl FaultyStore {
         Self {
             inner,
             script: Box::new(script),
+            inserts: Box::new(|_| Fault::None),
+        }
+    }
+
+    /// A store on `inner` whose inserts fail by `script`, task by task.
+    pub fn failing_inserts(
+        inner: Arc<dyn QueueStore>,
+        script: impl Fn(&NewTask) -> Fault + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            inserts: Box::new(script),
+            ..Self::new(inner, |_| Fault::None)
         }
     }
 
@@ -49,25 +71,47 @@ impl FaultyStore {
         operation: &'static str,
         step: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        let failed = || StoreError::Unanswered {
-            operation,
-            source: "scripted".into(),
-        };
-        match (self.script)(operation) {
-            Fault::None => step.await,
-            Fault::Refused => Err(failed()),
-            Fault::LostAck => {
-                step.await?;
-                Err(failed())
-            }
+        befall((self.script)(operation), operation, step).await
+    }
+}
+
+/// Lets a fault befall a step.
+async fn befall<T>(
+    fault: Fault,
+    operation: &'static str,
+    step: impl Future<Output = Result<T, StoreError>> + Send,
+) -> Result<T, StoreError> {
+    let source = || "scripted".into();
+    let unanswered = || StoreError::Unanswered {
+        operation,
+        source: source(),
+    };
+    let refused = |code: &str| StoreError::Refused {
+        operation,
+        code: code.to_owned(),
+        source: source(),
+    };
+    match fault {
+        Fault::None => step.await,
+        Fault::Refused => Err(unanswered()),
+        Fault::LostAck => {
+            step.await?;
+            Err(unanswered())
         }
+        Fault::Throttled => Err(StoreError::Throttled {
+            operation,
+            source: source(),
+        }),
+        Fault::Denied => Err(refused("AccessDeniedException")),
+        Fault::Invalid => Err(refused("ValidationException")),
     }
 }
 
 #[async_trait]
 impl TaskStore for FaultyStore {
     async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError> {
-        self.step("insert", self.inner.insert(task)).await
+        let insert = befall((self.inserts)(task), "insert", self.inner.insert(task));
+        self.step("insert", insert).await
     }
 
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError> {

@@ -9,6 +9,7 @@
 //! | [`conflicts`] | transactions that meet, as DynamoDB has them meet, and what every call costs |
 //! | [`dynamodb`] | an embedded DynamoDB with the queue's table, behind the real SDK client |
 //! | [`faulty`] | a store whose answers fail as a script says |
+//! | [`scripted`] | the real client over an embedded DynamoDB, failing as a script says |
 //! | [`topics`] | topics that remember what was published, and fail when told to |
 
 pub mod agents;
@@ -16,4 +17,5 @@ pub mod cloud;
 pub mod conflicts;
 pub mod dynamodb;
 pub mod faulty;
+pub mod scripted;
 pub mod topics;

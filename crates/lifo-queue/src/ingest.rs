@@ -1,0 +1,281 @@
+//! Tasks from an SQS standard queue: bursts land there at any rate and from any producer, and
+//! reach the table as fast as it takes them.
+//!
+//! A message's body is one task or an array of tasks, as [`create`](crate::create) has them. SQS
+//! delivers at least once and in no order, so
+//!
+//! - a task's id comes from its message, if it has none itself: a message that is delivered twice
+//!   creates its tasks once;
+//! - a task's age comes from its producer or from the moment its message was sent, never from its
+//!   arrival: an old message that comes again does not overtake newer tasks. What has expired by
+//!   now is shed, counted and handed on, and never written;
+//! - what could not be written comes again, exactly that, and nothing else
+//!   (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>);
+//! - what is no task would fail every time: it goes to the dead-letter queue at once, with the
+//!   reason, and delays nobody.
+
+mod insert;
+mod message;
+mod queue;
+pub mod sqs;
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use tokio::time::{Instant, timeout_at};
+
+use self::insert::Fate;
+use self::message::{Contents, Wrong};
+pub use self::queue::{DeadLetter, IngestQueue, Postponed};
+use crate::backoff::Backoff;
+use crate::causes;
+use crate::create::{CreateSettings, split_repeats};
+use crate::shed::{ShedCounter, ShedReport, ShedTask};
+use crate::store::TaskStore;
+use crate::task::{TaskStatus, Ttl};
+use crate::time::{Clock, Millis};
+
+/// A message as it was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// `messageId`, by which a failure is reported; the default `taskId`.
+    pub id: String,
+    /// `receiptHandle`, by which it becomes visible again.
+    pub receipt: String,
+    /// One task or an array of tasks, as JSON.
+    pub body: String,
+    /// `SentTimestamp`, the default `taskCreated`.
+    pub sent: Millis,
+    /// `ApproximateReceiveCount`: 1 the first time.
+    pub receives: u32,
+}
+
+/// How batches are worked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IngestSettings {
+    /// What new tasks get.
+    pub create: CreateSettings,
+    /// Writes under way at once.
+    pub parallel: usize,
+    /// When what could not be written becomes visible again: a time from half the bound to the
+    /// bound, which doubles with each receive. At the queue's own visibility timeout, which has
+    /// to be six times the function's, a task would wait for minutes.
+    pub visibility: Backoff,
+}
+
+/// Until when a batch may be worked on.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadlines {
+    /// No write goes on after this.
+    pub writes: Instant,
+    /// The report has to be there: a function that runs into its timeout reports nothing, and
+    /// every message comes again.
+    pub report: Instant,
+}
+
+/// What became of a batch.
+#[derive(Debug, Default)]
+pub struct IngestReport {
+    /// Tasks inserted as PENDING.
+    pub created: u64,
+    /// Tasks that were there before, and are unchanged.
+    pub duplicates: u64,
+    /// Tasks that had expired before they were written.
+    pub shed: ShedReport,
+    /// Tasks and bodies that are none: in the dead-letter queue.
+    pub refused: u64,
+    /// The ids of the messages that must come again: exactly those of which something is not
+    /// done, in the batch's order.
+    pub returned: Vec<String>,
+}
+
+/// Works through batches of an ingest queue.
+pub struct Ingest {
+    store: Arc<dyn TaskStore>,
+    queue: Arc<dyn IngestQueue>,
+    shed: ShedCounter,
+    clock: Arc<dyn Clock>,
+    settings: IngestSettings,
+}
+
+/// A message in work.
+struct Open<'a> {
+    delivery: &'a Delivery,
+    wrong: Vec<Wrong<'a>>,
+    expired: Vec<ShedTask>,
+    /// Something of it is not done: it comes again.
+    left: bool,
+}
+
+impl Ingest {
+    /// An ingest that writes to `store` and hands what it sheds to `shed`.
+    #[must_use]
+    pub fn new(
+        store: Arc<dyn TaskStore>,
+        queue: Arc<dyn IngestQueue>,
+        shed: ShedCounter,
+        clock: Arc<dyn Clock>,
+        settings: IngestSettings,
+    ) -> Self {
+        Self {
+            store,
+            queue,
+            shed,
+            clock,
+            settings,
+        }
+    }
+
+    /// Works through a batch.
+    ///
+    /// What is not written by the deadline comes again. Of a message with more than one task
+    /// those that were written are duplicates then; its wrong and its expired ones are looked
+    /// after when nothing of it is left to write, so that they are counted once.
+    pub async fn work(&self, batch: &[Delivery], deadlines: Deadlines) -> IngestReport {
+        let mut report = IngestReport::default();
+        let mut open = self.write(batch, deadlines.writes, &mut report).await;
+        let closing = async {
+            report.shed = self.hand_over(&mut open).await;
+            report.refused = self.bury(&mut open).await;
+            self.postpone(&open).await;
+        };
+        if timeout_at(deadlines.report, closing).await.is_err() {
+            tracing::error!("the deadline came before everything of the batch was looked after");
+            // Whether these were looked after is not known.
+            for message in &mut open {
+                message.left |= !message.expired.is_empty() || !message.wrong.is_empty();
+            }
+        }
+        let left = open.iter().filter(|message| message.left);
+        report.returned = left.map(|message| message.delivery.id.clone()).collect();
+        report
+    }
+
+    /// Writes what can be written, the newest messages first: if the deadline cuts it short,
+    /// older ones come again.
+    async fn write<'a>(
+        &self,
+        batch: &'a [Delivery],
+        until: Instant,
+        report: &mut IngestReport,
+    ) -> Vec<Open<'a>> {
+        let now = self.clock.now();
+        let mut tasks = Vec::with_capacity(batch.len());
+        let mut open = Vec::with_capacity(batch.len());
+        for (index, delivery) in batch.iter().enumerate() {
+            let Contents {
+                tasks: found,
+                wrong,
+            } = message::read(delivery, &self.settings.create);
+            let mut expired = vec![];
+            for task in found {
+                if Ttl::Seconds(task.expires_at).is_expired(now) {
+                    expired.push(shed_task(task));
+                } else {
+                    tasks.push((index, task));
+                }
+            }
+            open.push(Open {
+                delivery,
+                wrong,
+                expired,
+                left: false,
+            });
+        }
+        let (mut first, again) = split_repeats(tasks);
+        first.sort_by_key(|(index, _)| Reverse(batch[*index].sent));
+        // An id that stands twice in one batch: the first one wins, so the others wait.
+        for (round, parallel) in [(first, self.settings.parallel), (again, 1)] {
+            for (index, fate) in insert::all(&*self.store, round, parallel, until).await {
+                match fate {
+                    Fate::Created => report.created += 1,
+                    Fate::Duplicate => report.duplicates += 1,
+                    Fate::Left => open[index].left = true,
+                    Fate::Wrong(wrong) => open[index].wrong.push(wrong),
+                }
+            }
+        }
+        open
+    }
+
+    /// Hands over what had expired, of the messages of which nothing is left to write.
+    async fn hand_over(&self, open: &mut [Open<'_>]) -> ShedReport {
+        let (mut owners, mut tasks) = (vec![], vec![]);
+        for (index, message) in open.iter().enumerate().filter(|(_, open)| !open.left) {
+            owners.resize(owners.len() + message.expired.len(), index);
+            tasks.extend_from_slice(&message.expired);
+        }
+        let report = self.shed.count(&tasks).await;
+        for owner in owners.drain(report.again_from.unwrap_or(tasks.len())..) {
+            open[owner].left = true;
+        }
+        report
+    }
+
+    /// Sends what is no task to the dead-letter queue; says how many tasks that are none.
+    async fn bury(&self, open: &mut [Open<'_>]) -> u64 {
+        let mut refused = 0;
+        let wrong = |open: &Open<'_>| !open.left && !open.wrong.is_empty();
+        let (owners, letters): (Vec<_>, Vec<_>) = open
+            .iter()
+            .enumerate()
+            .filter(|(_, open)| wrong(open))
+            .map(|(index, open)| (index, message::dead_letter(open.delivery, &open.wrong)))
+            .unzip();
+        let answers = self.queue.bury(&letters).await;
+        for ((owner, letter), answer) in owners.into_iter().zip(letters).zip(answers) {
+            let (message_id, reason) = (letter.message_id, letter.reason);
+            match answer {
+                Ok(()) => {
+                    tracing::warn!(message_id, reason, "no task: into the dead-letter queue");
+                    refused += open[owner].wrong.len() as u64;
+                }
+                Err(error) => {
+                    let error = causes::chain(&*error);
+                    tracing::error!(message_id, reason, error, "comes again");
+                    open[owner].left = true;
+                }
+            }
+        }
+        refused
+    }
+
+    /// Shortens the visibility timeout of what comes again. Where that fails it comes again
+    /// after the whole of it.
+    async fn postpone(&self, open: &[Open<'_>]) {
+        let left = open.iter().filter(|message| message.left);
+        let postponed: Vec<_> = left
+            .map(|message| Postponed {
+                receipt: message.delivery.receipt.clone(),
+                by: self
+                    .settings
+                    .visibility
+                    .draw_upper_half(message.delivery.receives),
+            })
+            .collect();
+        let failed = self.queue.postpone(&postponed).await;
+        if let Some(error) = failed.first() {
+            let error = causes::chain(&**error);
+            tracing::warn!(
+                messages = failed.len(),
+                error,
+                "they come again after the queue's whole visibility timeout"
+            );
+        }
+    }
+}
+
+/// A task as the shed queue has it: it was never in the table, and had no attempt.
+fn shed_task(task: crate::task::NewTask) -> ShedTask {
+    ShedTask {
+        task_id: Some(task.id),
+        task_status: TaskStatus::Pending,
+        task_created: Some(task.created),
+        expires_at: Some(task.expires_at),
+        attempts: Some(0),
+        total_attempts: Some(0),
+        last_error: None,
+        payload: task.payload.unwrap_or_default(),
+        unreadable: vec![],
+    }
+}

@@ -1,0 +1,150 @@
+//! What stands in a message.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{DeadLetter, Delivery};
+use crate::create::spec::{self, InvalidTask};
+use crate::create::{CreateSettings, MAX_TASKS};
+use crate::task::{NewTask, TaskId};
+
+/// How many bytes a dead letter's reason may have: what fits beside any body but the largest, and
+/// an operator reads.
+const MAX_REASON_BYTES: usize = 1_024;
+
+/// What a message holds: every element is in exactly one of the two.
+#[derive(Debug, Default)]
+pub(super) struct Contents<'a> {
+    /// Its tasks, expired ones too.
+    pub(super) tasks: Vec<NewTask>,
+    /// What is no task.
+    pub(super) wrong: Vec<Wrong<'a>>,
+}
+
+/// Something that is no task.
+#[derive(Debug, PartialEq)]
+pub(super) struct Wrong<'a> {
+    /// Its place in the message's array; `None`: the whole body.
+    pub(super) element: Option<usize>,
+    /// As it was written.
+    pub(super) text: Cow<'a, str>,
+    /// What is wrong with it, and the remedy.
+    pub(super) reason: String,
+}
+
+/// Why something in a message is no task.
+#[derive(Debug, thiserror::Error)]
+enum NoTask {
+    #[error("the body is no JSON: {0}; send one task or an array of tasks")]
+    NoJson(serde_json::Error),
+    #[error("the array has {0} tasks; send at most {MAX_TASKS} in one message")]
+    TooMany(usize),
+    #[error(
+        "this is a notification of Amazon SNS with its envelope; switch raw message delivery on for the subscription"
+    )]
+    Envelope,
+    #[error(transparent)]
+    Task(#[from] InvalidTask),
+}
+
+/// Reads a message's tasks. What is wrong is wrong by itself, and leaves the others alone.
+pub(super) fn read<'a>(delivery: &'a Delivery, settings: &CreateSettings) -> Contents<'a> {
+    let body = delivery.body.as_str();
+    let mut contents = Contents::default();
+    if !body.trim_ascii_start().starts_with('[') {
+        let id = || TaskId::from_stored(delivery.id.as_str());
+        contents.add(task(body, delivery, settings, id), None, body);
+        return contents;
+    }
+    match serde_json::from_str::<Vec<&RawValue>>(body) {
+        Err(error) => contents.add(Err(NoTask::NoJson(error)), None, body),
+        Ok(elements) if elements.len() > MAX_TASKS => {
+            contents.add(Err(NoTask::TooMany(elements.len())), None, body);
+        }
+        Ok(elements) => {
+            for (index, element) in elements.into_iter().enumerate() {
+                let id = || TaskId::from_stored(format!("{}#{index}", delivery.id));
+                let read = task(element.get(), delivery, settings, id);
+                contents.add(read, Some(index), element.get());
+            }
+        }
+    }
+    contents
+}
+
+fn task(
+    text: &str,
+    delivery: &Delivery,
+    settings: &CreateSettings,
+    id: impl FnOnce() -> TaskId,
+) -> Result<NewTask, NoTask> {
+    let spec: Value = serde_json::from_str(text).map_err(NoTask::NoJson)?;
+    // Of all wrong messages the likeliest: SNS wraps what it sends unless it is told not to.
+    if spec.get("TopicArn").is_some() && spec.get("Message").is_some() {
+        return Err(NoTask::Envelope);
+    }
+    Ok(spec::parse(&spec, settings, delivery.sent, id)?)
+}
+
+impl<'a> Contents<'a> {
+    fn add(&mut self, read: Result<NewTask, NoTask>, element: Option<usize>, text: &'a str) {
+        match read {
+            Ok(task) => self.tasks.push(task),
+            Err(error) => self.wrong.push(Wrong {
+                element,
+                text: text.into(),
+                reason: error.to_string(),
+            }),
+        }
+    }
+}
+
+/// What becomes of a message's wrong parts: one letter a message.
+pub(super) fn dead_letter(delivery: &Delivery, wrong: &[Wrong<'_>]) -> DeadLetter {
+    let (body, mut reason) = match wrong {
+        [whole] if whole.element.is_none() => (whole.text.to_string(), whole.reason.clone()),
+        _ => {
+            let texts: Vec<_> = wrong.iter().map(|one| &*one.text).collect();
+            (format!("[{}]", texts.join(",")), reasons(wrong))
+        }
+    };
+    // Control characters are not allowed in a message attribute either.
+    reason.retain(|c| !c.is_control());
+    DeadLetter {
+        message_id: delivery.id.clone(),
+        body,
+        reason: shorten(reason),
+    }
+}
+
+fn reasons(wrong: &[Wrong<'_>]) -> String {
+    let mut text = String::new();
+    for one in wrong {
+        if !text.is_empty() {
+            text.push_str("; ");
+        }
+        if let Some(element) = one.element {
+            text.push_str(&format!("element {element}: "));
+        }
+        text.push_str(&one.reason);
+        if text.len() > MAX_REASON_BYTES {
+            break;
+        }
+    }
+    text
+}
+
+/// Cuts at a character's border, and shows that it did.
+fn shorten(mut reason: String) -> String {
+    if reason.len() > MAX_REASON_BYTES {
+        let end = (0..=MAX_REASON_BYTES - 3).rfind(|end| reason.is_char_boundary(*end));
+        reason.truncate(end.unwrap_or_default());
+        reason.push('…');
+    }
+    reason
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::time::{EpochSeconds, Millis};
+
+const SENT: Millis = Millis(1_800_000_000_000);
+
+fn settings() -> CreateSettings {
+    CreateSettings {
+        default_ttl: Duration::from_secs(3_600),
+        max_ttl: Duration::from_secs(7_200),
+    }
+}
+
+fn delivery(body: &str) -> Delivery {
+    Delivery {
+        id: "m1".to_owned(),
+        receipt: "r1".to_owned(),
+        body: body.to_owned(),
+        sent: SENT,
+        receives: 1,
+    }
+}
+
+#[test]
+fn one_task_has_its_messages_id_and_its_time() {
+    let contents = delivery(r#" {"payload": {"n": 1}}"#);
+    let contents = read(&contents, &settings());
+    assert_eq!(contents.wrong, []);
+    let [task] = &contents.tasks[..] else {
+        panic!("{contents:?}")
+    };
+    assert_eq!((task.id.as_str(), task.created), ("m1", SENT));
+    assert_eq!(task.expires_at, EpochSeconds(1_800_000_000 + 3_600));
+    assert_eq!(task.payload, Some(json!({"n": 1})));
+}
+
+#[test]
+fn a_producers_own_id_and_time_come_first() {
+    let body = r#"{"taskId": "d17", "taskCreated": 1799999990000, "ttlSeconds": 60}"#;
+    let contents = delivery(body);
+    let contents = read(&contents, &settings());
+    let task = &contents.tasks[0];
+    assert_eq!(task.id.as_str(), "d17");
+    assert_eq!(task.created, Millis(1_799_999_990_000));
+    assert_eq!(task.expires_at, EpochSeconds(1_799_999_990 + 60));
+}
+
+#[test]
+fn tasks_of_an_array_are_numbered_by_their_place_also_beside_wrong_ones() {
+    let message = delivery(r#"[{}, 7, {"taskId": "own"}, {"ttlSeconds": 0}, {}]"#);
+    let contents = read(&message, &settings());
+    let ids: Vec<_> = contents.tasks.iter().map(|task| task.id.as_str()).collect();
+    assert_eq!(ids, ["m1#0", "own", "m1#4"]);
+    let letter = dead_letter(&message, &contents.wrong);
+    assert_eq!(letter.body, r#"[7,{"ttlSeconds": 0}]"#);
+    assert!(
+        letter.reason.starts_with("element 1: the task is a number"),
+        "{}",
+        letter.reason
+    );
+    assert!(
+        letter.reason.contains("element 3: ttlSeconds is 0"),
+        "{}",
+        letter.reason
+    );
+    assert_eq!(letter.message_id, "m1");
+}
+
+#[test]
+fn an_empty_array_holds_no_task_and_nothing_wrong() {
+    let contents = delivery("[]");
+    let contents = read(&contents, &settings());
+    assert_eq!((contents.tasks.len(), contents.wrong.len()), (0, 0));
+}
+
+/// The letter of a body that is wrong as a whole.
+fn refused(body: &str) -> DeadLetter {
+    let message = delivery(body);
+    let contents = read(&message, &settings());
+    assert!(contents.tasks.is_empty(), "{contents:?}");
+    let letter = dead_letter(&message, &contents.wrong);
+    assert_eq!(letter.body, body);
+    letter
+}
+
+#[test]
+fn a_wrong_body_is_kept_whole_with_the_field_and_the_remedy() {
+    assert!(
+        refused("hello")
+            .reason
+            .contains("send one task or an array")
+    );
+    assert!(refused("").reason.contains("the body is no JSON"));
+    assert!(refused("[{}").reason.contains("the body is no JSON"));
+    assert!(refused("7").reason.contains("the task is a number"));
+    assert!(refused(r#"{"ttl": 5}"#).reason.contains("field \"ttl\""));
+    let seconds = refused(r#"{"taskCreated": 1800000000}"#).reason;
+    assert!(seconds.contains("taskCreated is 1800000000"), "{seconds}");
+    let many = format!("[{}]", vec!["{}"; MAX_TASKS + 1].join(","));
+    assert!(refused(&many).reason.contains("the array has 10001 tasks"));
+}
+
+#[test]
+fn a_notification_in_its_envelope_is_told_what_to_switch_on() {
+    let envelope = json!({
+        "Type": "Notification", "TopicArn": "arn:aws:sns:eu-west-1:1:t", "Message": "{}",
+    });
+    let reason = refused(&envelope.to_string()).reason;
+    assert!(reason.contains("raw message delivery"), "{reason}");
+}
+
+#[test]
+fn a_reason_fits_an_attribute() {
+    let message = delivery(&format!("[{}]", vec![r#"{"é": 1}"#; 400].join(",")));
+    let contents = read(&message, &settings());
+    let letter = dead_letter(&message, &contents.wrong);
+    assert!(letter.reason.len() <= MAX_REASON_BYTES);
+    assert!(letter.reason.ends_with('…'));
+    let message = delivery("{\"a\\nb\": 1}");
+    let contents = read(&message, &settings());
+    let letter = dead_letter(&message, &contents.wrong);
+    assert!(!letter.reason.contains('\n'), "{}", letter.reason);
+}
+
+/// JSON that is nearly a task, and much that is not.
+fn bodies() -> impl Strategy<Value = String> {
+    let field = prop_oneof![
+        Just(r#""taskId":"a""#.to_owned()),
+        Just(r#""taskId":7"#.to_owned()),
+        Just(r#""payload":{"x":[1,2.5,null]}"#.to_owned()),
+        Just(r#""payload":1e999"#.to_owned()),
+        Just(r#""ttlSeconds":60"#.to_owned()),
+        Just(r#""ttlSeconds":-1"#.to_owned()),
+        (0_i64..2_000_000_000_000).prop_map(|at| format!(r#""taskCreated":{at}"#)),
+        Just(r#""odd":"\uffff""#.to_owned()),
+    ];
+    let task = prop::collection::vec(field, 0..4).prop_map(|f| format!("{{{}}}", f.join(",")));
+    let element = prop_oneof![4 => task, 1 => Just("7".to_owned()), 1 => Just("[]".to_owned())];
+    let array =
+        prop::collection::vec(element.clone(), 0..5).prop_map(|e| format!("[{}]", e.join(" ,")));
+    prop_oneof![3 => element, 3 => array, 2 => ".{0,40}"]
+}
+
+proptest! {
+    #[test]
+    fn every_element_is_a_task_or_is_kept_with_a_reason(body in bodies()) {
+        let message = delivery(&body);
+        let contents = read(&message, &settings());
+        // Not as values: a number that is none, such as 1e999, is one element's fault.
+        let elements = serde_json::from_str::<Vec<&RawValue>>(&body).map_or(1, |e| e.len());
+        prop_assert_eq!(contents.tasks.len() + contents.wrong.len(), elements);
+        for task in &contents.tasks {
+            prop_assert!(task.created <= SENT);
+            prop_assert!(!task.id.as_str().is_empty());
+        }
+        if !contents.wrong.is_empty() {
+            let letter = dead_letter(&message, &contents.wrong);
+            prop_assert!(!letter.reason.is_empty() && letter.reason.len() <= MAX_REASON_BYTES);
+            // It can be read again, and is as wrong as before.
+            let again = delivery(&letter.body);
+            let again = read(&again, &settings());
+            prop_assert_eq!(again.wrong.len(), contents.wrong.len());
+            prop_assert_eq!(again.tasks.len(), 0);
+        }
+    }
+
+    #[test]
+    fn a_message_that_comes_twice_has_the_same_ids(body in bodies()) {
+        let ids = |receives| {
+            let message = Delivery { receives, ..delivery(&body) };
+            let contents = read(&message, &settings());
+            contents.tasks.into_iter().map(|task| task.id).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(ids(1), ids(2));
+    }
+}

@@ -1,0 +1,220 @@
+//! The ingest queue on Amazon SQS: dead letters by SendMessageBatch, what comes again by
+//! ChangeMessageVisibilityBatch, ten at a time, the most either takes
+//! (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::error::BuildError;
+use aws_sdk_sqs::types::{
+    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, MessageAttributeValue,
+    SendMessageBatchRequestEntry,
+};
+use futures::StreamExt;
+
+use super::{DeadLetter, IngestQueue, Postponed};
+use crate::shed::sqs::{MAX_BATCH_BYTES, MAX_BATCH_MESSAGES};
+use crate::store::Source;
+
+/// The message attribute that says why a message is in the dead-letter queue. What SQS itself
+/// moved there has none.
+pub const REASON: &str = "reason";
+
+/// The message attribute with the id of the message it came with.
+pub const MESSAGE_ID: &str = "messageId";
+
+/// What the two attributes' names and types count for; their values are counted as they are.
+const ATTRIBUTE_BYTES: usize = 64;
+
+/// Batches under way at once.
+const PARALLEL: usize = 8;
+
+/// The longest visibility timeout.
+const MAX_VISIBILITY: Duration = Duration::from_secs(12 * 3_600);
+
+/// An ingest queue and its dead-letter queue.
+#[derive(Clone, Debug)]
+pub struct SqsIngestQueue {
+    client: Client,
+    queue_url: String,
+    dead_letters_url: String,
+}
+
+/// SQS did not do what it was asked to.
+#[derive(Clone, Debug, thiserror::Error)]
+enum NotDone {
+    #[error("SQS refused it: {code}: {message}")]
+    Refused { code: String, message: String },
+    #[error("the call failed")]
+    Failed(#[source] Arc<Source>),
+}
+
+impl SqsIngestQueue {
+    /// The queues with these URLs, both standard queues.
+    #[must_use]
+    pub fn new(client: Client, queue_url: String, dead_letters_url: String) -> Self {
+        Self {
+            client,
+            queue_url,
+            dead_letters_url,
+        }
+    }
+
+    /// Sends a batch; if it is refused as a whole, its letters go one by one, because of a queue
+    /// that takes less than SQS's most one of them may be too large.
+    async fn send(&self, batch: &[DeadLetter]) -> Vec<Result<(), NotDone>> {
+        let answers = self.send_batch(batch).await;
+        if batch.len() == 1 || answers.iter().any(Result::is_ok) {
+            return answers;
+        }
+        let mut alone = Vec::with_capacity(batch.len());
+        for letter in batch {
+            alone.extend(self.send_batch(std::slice::from_ref(letter)).await);
+        }
+        alone
+    }
+
+    async fn send_batch(&self, batch: &[DeadLetter]) -> Vec<Result<(), NotDone>> {
+        let entries = batch
+            .iter()
+            .enumerate()
+            .map(|(id, letter)| entry(id, letter));
+        let answer = async {
+            let entries = entries.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+            let call = self.client.send_message_batch();
+            let call = call.queue_url(&self.dead_letters_url);
+            let sent = call.set_entries(Some(entries)).send().await;
+            Ok(sent.map_err(failed)?.failed)
+        };
+        verdicts(batch.len(), answer.await)
+    }
+
+    async fn change(&self, batch: &[Postponed]) -> Vec<Result<(), NotDone>> {
+        let entries = batch.iter().enumerate().map(|(id, message)| {
+            ChangeMessageVisibilityBatchRequestEntry::builder()
+                .id(id.to_string())
+                .receipt_handle(&message.receipt)
+                .visibility_timeout(whole_seconds(message.by))
+                .build()
+        });
+        let answer = async {
+            let entries = entries.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+            let call = self.client.change_message_visibility_batch();
+            let call = call.queue_url(&self.queue_url);
+            let changed = call.set_entries(Some(entries)).send().await;
+            Ok(changed.map_err(failed)?.failed)
+        };
+        verdicts(batch.len(), answer.await)
+    }
+}
+
+#[async_trait]
+impl IngestQueue for SqsIngestQueue {
+    async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
+        let mut sent = vec![];
+        for batch in batches(letters) {
+            sent.push(self.send(batch));
+        }
+        let answers: Vec<_> = futures::stream::iter(sent)
+            .buffered(PARALLEL)
+            .collect()
+            .await;
+        answers
+            .into_iter()
+            .flatten()
+            .map(|answer| answer.map_err(Source::from))
+            .collect()
+    }
+
+    async fn postpone(&self, messages: &[Postponed]) -> Vec<Source> {
+        let mut changed = vec![];
+        for batch in messages.chunks(MAX_BATCH_MESSAGES) {
+            changed.push(self.change(batch));
+        }
+        let answers: Vec<_> = futures::stream::iter(changed)
+            .buffer_unordered(PARALLEL)
+            .collect()
+            .await;
+        let failed = answers.into_iter().flatten().filter_map(Result::err);
+        failed.map(Source::from).collect()
+    }
+}
+
+fn failed(error: impl Into<Source>) -> NotDone {
+    NotDone::Failed(Arc::new(error.into()))
+}
+
+/// SQS answers for each entry of a batch by itself.
+fn verdicts(
+    entries: usize,
+    answer: Result<Vec<BatchResultErrorEntry>, NotDone>,
+) -> Vec<Result<(), NotDone>> {
+    let refused = match answer {
+        Err(error) => return vec![Err(error); entries],
+        Ok(refused) => refused,
+    };
+    let verdict = |id: usize| {
+        let id = id.to_string();
+        match refused.iter().find(|refused| refused.id() == id) {
+            None => Ok(()),
+            Some(refused) => Err(NotDone::Refused {
+                code: refused.code().to_owned(),
+                message: refused.message().unwrap_or("no reason given").to_owned(),
+            }),
+        }
+    };
+    (0..entries).map(verdict).collect()
+}
+
+fn entry(id: usize, letter: &DeadLetter) -> Result<SendMessageBatchRequestEntry, BuildError> {
+    SendMessageBatchRequestEntry::builder()
+        .id(id.to_string())
+        .message_body(&letter.body)
+        .message_attributes(REASON, text(&letter.reason)?)
+        .message_attributes(MESSAGE_ID, text(&letter.message_id)?)
+        .build()
+}
+
+fn text(value: &str) -> Result<MessageAttributeValue, BuildError> {
+    MessageAttributeValue::builder()
+        .data_type("String")
+        .string_value(value)
+        .build()
+}
+
+/// As many letters in one batch as SQS takes by number and by bytes, in their order.
+fn batches(letters: &[DeadLetter]) -> Vec<&[DeadLetter]> {
+    let bytes = |letter: &DeadLetter| {
+        letter.body.len() + letter.reason.len() + letter.message_id.len() + ATTRIBUTE_BYTES
+    };
+    let mut batches = vec![];
+    let mut rest = letters;
+    while !rest.is_empty() {
+        let mut size = 0;
+        let fits = |letter: &&DeadLetter| {
+            size += bytes(letter);
+            size <= MAX_BATCH_BYTES
+        };
+        let fitting = rest
+            .iter()
+            .take(MAX_BATCH_MESSAGES)
+            .take_while(fits)
+            .count();
+        let (batch, others) = rest.split_at(fitting.max(1));
+        batches.push(batch);
+        rest = others;
+    }
+    batches
+}
+
+fn whole_seconds(duration: Duration) -> i32 {
+    let seconds = duration.min(MAX_VISIBILITY).as_secs_f64().ceil();
+    #[allow(clippy::cast_possible_truncation, reason = "at most twelve hours")]
+    let seconds = seconds as i32;
+    seconds
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! The real client over prepared answers.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::causes;
+use crate::runner::fake_aws::{FakeAws, Made, Prepared, answer};
+
+const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/ingest";
+const DEAD: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/dead";
+
+fn queue(answers: impl IntoIterator<Item = Prepared>) -> (SqsIngestQueue, FakeAws) {
+    let aws = FakeAws::answering(answers);
+    // The client's own repetitions are its own business: here each call is one request.
+    let config = aws_sdk_sqs::config::Builder::from(&aws.config())
+        .retry_config(aws_sdk_sqs::config::retry::RetryConfig::disabled())
+        .build();
+    let client = Client::from_conf(config);
+    (
+        SqsIngestQueue::new(client, QUEUE.to_owned(), DEAD.to_owned()),
+        aws,
+    )
+}
+
+/// An answer that refuses these entries.
+fn refusing(refused: &[usize]) -> Prepared {
+    let entry = |id: &usize| json!({"Id": id.to_string(), "SenderFault": true, "Code": "InvalidMessageContents", "Message": "because"});
+    let failed: Vec<_> = refused.iter().map(entry).collect();
+    answer(200, json!({"Successful": [], "Failed": failed}).to_string())
+}
+
+fn too_long() -> Prepared {
+    let body = json!({"__type": "com.amazonaws.sqs#BatchRequestTooLong", "message": "because"});
+    answer(400, body.to_string())
+}
+
+fn letter(id: usize, bytes: usize) -> DeadLetter {
+    DeadLetter {
+        message_id: format!("m{id}"),
+        body: "x".repeat(bytes),
+        reason: "the task is a number".to_owned(),
+    }
+}
+
+fn entries(made: &Made) -> Vec<Value> {
+    let request: Value = serde_json::from_str(&made.body).unwrap();
+    request["Entries"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_letter_says_why_it_is_there_and_where_it_came_from() {
+    let (queue, aws) = queue([refusing(&[])]);
+    let answers = queue.bury(&[letter(1, 5)]).await;
+    assert!(answers[0].is_ok());
+    let made = aws.made();
+    let request: Value = serde_json::from_str(&made[0].body).unwrap();
+    assert_eq!(request["QueueUrl"], DEAD);
+    let [entry] = &entries(&made[0])[..] else {
+        panic!("{request}")
+    };
+    assert_eq!(entry["MessageBody"], "xxxxx");
+    let attributes = &entry["MessageAttributes"];
+    assert_eq!(attributes[REASON]["StringValue"], "the task is a number");
+    assert_eq!(attributes[MESSAGE_ID]["StringValue"], "m1");
+}
+
+#[tokio::test]
+async fn each_letter_has_its_own_answer_across_batches() {
+    let letters: Vec<_> = (0..12).map(|id| letter(id, 5)).collect();
+    let (queue, aws) = queue([refusing(&[3]), refusing(&[])]);
+    let answers = queue.bury(&letters).await;
+    let failed: Vec<_> = (0..12).filter(|n| answers[*n].is_err()).collect();
+    assert_eq!(failed, [3]);
+    let error = answers[3].as_ref().unwrap_err();
+    let error = causes::chain(&**error);
+    assert!(error.contains("InvalidMessageContents: because"), "{error}");
+    assert_eq!(aws.made().len(), 2);
+}
+
+#[tokio::test]
+async fn a_batch_that_is_too_long_goes_one_by_one_and_only_the_long_one_fails() {
+    let letters = [letter(0, 5), letter(1, 5)];
+    let (queue, aws) = queue([too_long(), refusing(&[]), too_long()]);
+    let answers = queue.bury(&letters).await;
+    assert!(answers[0].is_ok());
+    assert!(answers[1].is_err());
+    assert_eq!(aws.made().len(), 3);
+}
+
+#[test]
+fn a_batch_has_at_most_ten_letters_and_one_mebibyte() {
+    let sizes =
+        |letters: &[DeadLetter]| batches(letters).iter().map(|b| b.len()).collect::<Vec<_>>();
+    let small: Vec<_> = (0..21).map(|id| letter(id, 5)).collect();
+    assert_eq!(sizes(&small), [10, 10, 1]);
+    let large: Vec<_> = (0..3).map(|id| letter(id, 400_000)).collect();
+    assert_eq!(sizes(&large), [2, 1]);
+    // One that is too large by itself is tried all the same: SQS has the last word.
+    assert_eq!(sizes(&[letter(0, MAX_BATCH_BYTES), letter(1, 5)]), [1, 1]);
+    assert!(batches(&[]).is_empty());
+}
+
+#[tokio::test]
+async fn what_comes_again_is_visible_after_whole_seconds() {
+    let message = |n: usize, by| Postponed {
+        receipt: format!("r{n}"),
+        by,
+    };
+    let messages: Vec<_> = (0..11)
+        .map(|n| message(n, Duration::from_millis(1_001)))
+        .collect();
+    let (queue, aws) = queue([refusing(&[2]), refusing(&[])]);
+    let failed = queue.postpone(&messages).await;
+    assert_eq!(failed.len(), 1);
+    let made = aws.made();
+    assert_eq!(made.len(), 2);
+    let first = &entries(&made[0])[0];
+    assert_eq!(first["VisibilityTimeout"], 2);
+    assert!(made.iter().all(|made| made.body.contains(QUEUE)));
+    assert_eq!(whole_seconds(Duration::from_secs(50_000)), 43_200);
+    assert_eq!(whole_seconds(Duration::ZERO), 0);
+}

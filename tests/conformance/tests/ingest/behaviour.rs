@@ -1,0 +1,204 @@
+//! What becomes of messages.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use conformance::{NOW, memory};
+use lifo_queue::ingest::Delivery;
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::task::TaskId;
+use lifo_queue::time::Millis;
+use local_cloud::faulty::{Fault, FaultyStore};
+use serde_json::json;
+
+use super::world::{Queues, SETTINGS, ingest, message, work};
+
+fn record(store: &MemoryStore, id: &str) -> Option<lifo_queue::store::memory::Record> {
+    store.record(&TaskId::from_stored(id))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wrong_message_goes_to_the_dead_letters_at_once_and_blocks_no_neighbour() {
+    let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    let batch = [
+        message("m1", "{"),
+        message("m2", json!({"taskId": "good"})),
+        message("m3", json!([{}, {"ttlSeconds": 0}, {"taskId": "other"}])),
+    ];
+    let report = work(&ingest(store.clone(), &queues), &batch).await;
+    assert_eq!(report.returned, Vec::<String>::new());
+    assert_eq!((report.created, report.refused), (3, 2));
+    for id in ["good", "m3#0", "other"] {
+        assert!(record(&store, id).is_some(), "{id}");
+    }
+    let letters = queues.letters.lock().unwrap();
+    assert_eq!(letters["m1"][0].body, "{");
+    assert!(letters["m1"][0].reason.contains("no JSON"));
+    assert_eq!(letters["m3"][0].body, r#"[{"ttlSeconds":0}]"#);
+    assert!(
+        letters["m3"][0]
+            .reason
+            .starts_with("element 1: ttlSeconds is 0")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_comes_again_creates_its_tasks_once_and_no_younger() {
+    let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    let ingest = ingest(store.clone(), &queues);
+    let batch = [message("m1", "{}"), message("m2", "[{}, {}]")];
+    let first = work(&ingest, &batch).await;
+    let again = batch.clone().map(|message| Delivery {
+        receives: 2,
+        ..message
+    });
+    let second = work(&ingest, &again).await;
+    assert_eq!((first.created, first.duplicates), (3, 0));
+    assert_eq!((second.created, second.duplicates), (0, 3));
+    assert_eq!(store.records().len(), 3);
+    assert_eq!(record(&store, "m1").unwrap().created, batch[0].sent);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_stands_twice_in_one_batch_creates_one_task() {
+    let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    let batch = [
+        message("m1", json!({"taskId": "a", "payload": 1})),
+        message("m2", json!({"taskId": "a", "payload": 2})),
+    ];
+    let report = work(&ingest(store.clone(), &queues), &batch).await;
+    assert_eq!((report.created, report.duplicates), (1, 1));
+    assert_eq!(record(&store, "a").unwrap().payload, Some(json!(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_expired_is_shed_and_never_written() {
+    let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    let hour_ago = NOW.minus(Duration::from_secs(3_600));
+    let batch = [
+        Delivery {
+            sent: hour_ago,
+            ..message("old", "{}")
+        },
+        message("producers", json!({"taskCreated": hour_ago})),
+        message("short", json!({"ttlSeconds": 60})),
+        message("fresh", json!({"ttlSeconds": 61})),
+        message("mixed", json!([{"ttlSeconds": 1}, {}])),
+    ];
+    let report = work(&ingest(store.clone(), &queues), &batch).await;
+    assert_eq!((report.created, report.shed.counted()), (2, 4));
+    assert_eq!(report.returned, Vec::<String>::new());
+    let shed = queues.shed.lock().unwrap().clone();
+    assert_eq!(shed, ["old", "producers", "short", "mixed#0"]);
+    assert_eq!(store.records().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shed_task_that_is_not_handed_over_comes_again() {
+    let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    queues.keeps_out.lock().unwrap().insert("b".to_owned());
+    let short = |id| message(id, json!({"taskId": id, "ttlSeconds": 1}));
+    let batch = [short("a"), short("b"), short("c"), message("d", "{}")];
+    let report = work(&ingest(store, &queues), &batch).await;
+    assert_eq!(report.shed.counted(), 1);
+    assert_eq!(report.returned, ["b", "c"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_again_is_visible_sooner_and_later_each_time() {
+    let queues = Arc::<Queues>::default();
+    let store = Arc::new(FaultyStore::failing_inserts(memory(), |_| Fault::Denied));
+    let batch = [1, 3, 40].map(|receives| Delivery {
+        receives,
+        ..message(&format!("m{receives}"), "{}")
+    });
+    let report = work(&ingest(store, &queues), &batch).await;
+    assert_eq!(report.returned, ["m1", "m3", "m40"]);
+    let postponed = queues.postponed.lock().unwrap();
+    for (message, bound) in postponed.iter().zip([4, 16, 64]) {
+        let bound = Duration::from_secs(bound);
+        assert!((bound / 2..=bound).contains(&message.by), "{message:?}");
+    }
+    assert_eq!(postponed[1].receipt, "receipt of m3");
+}
+
+#[tokio::test(start_paused = true)]
+async fn throttling_is_waited_out_until_the_deadline() {
+    let started = tokio::time::Instant::now();
+    let queues = Arc::<Queues>::default();
+    let throttled = move |task: &lifo_queue::task::NewTask| {
+        let patient = started.elapsed() > Duration::from_secs(5);
+        match task.id.as_str() {
+            "never" => Fault::Throttled,
+            "late" if !patient => Fault::Throttled,
+            _ => Fault::None,
+        }
+    };
+    let store = Arc::new(FaultyStore::failing_inserts(memory(), throttled));
+    let batch = ["never", "late", "now"].map(|id| message(id, "{}"));
+    let report = work(&ingest(store, &queues), &batch).await;
+    assert_eq!(report.returned, ["never"]);
+    assert_eq!(report.created, 2);
+    // The report is there in time, whatever DynamoDB does.
+    assert!(
+        started.elapsed() < Duration::from_secs(12),
+        "{:?}",
+        started.elapsed()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dead_letter_queue_that_hangs_does_not_keep_the_report_back() {
+    let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    *queues.slow.lock().unwrap() = Duration::from_secs(60);
+    let batch = [message("wrong", "{"), message("good", "{}")];
+    let report = work(&ingest(store, &queues), &batch).await;
+    assert_eq!((report.created, report.refused), (1, 0));
+    assert_eq!(report.returned, ["wrong"], "the good one is done");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_newest_messages_are_written_first() {
+    let queues = Arc::<Queues>::default();
+    let written = Arc::new(std::sync::Mutex::new(vec![]));
+    let log = written.clone();
+    let store = Arc::new(FaultyStore::failing_inserts(memory(), move |task| {
+        log.lock().unwrap().push(task.created);
+        Fault::None
+    }));
+    let batch: Vec<_> = [5, 90, 30, 60]
+        .iter()
+        .map(|ago| Delivery {
+            sent: NOW.minus(Duration::from_secs(*ago)),
+            ..message(&format!("m{ago}"), "{}")
+        })
+        .collect();
+    work(&ingest(store, &queues), &batch).await;
+    let ages: Vec<_> = written
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|at: &Millis| NOW.since(*at).as_secs())
+        .collect();
+    assert_eq!(ages, [5, 30, 60, 90]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_messages_are_one_batch() {
+    let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    let batch: Vec<_> = (0..10_000)
+        .map(|n| match n % 100 {
+            0 => message(&format!("m{n}"), "{"),
+            1 => message(&format!("m{n}"), r#"{"ttlSeconds": 1}"#),
+            _ => message(&format!("m{n}"), json!({"payload": {"n": n}})),
+        })
+        .collect();
+    let report = work(&ingest(store.clone(), &queues), &batch).await;
+    assert_eq!(
+        (report.created, report.refused, report.shed.counted()),
+        (9_800, 100, 100)
+    );
+    assert_eq!(report.returned, Vec::<String>::new());
+    assert_eq!(store.records().len(), 9_800);
+    assert_eq!(SETTINGS.parallel, 8);
+}

@@ -1,0 +1,118 @@
+//! Batches on an embedded DynamoDB, through the real client.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use conformance::embedded;
+use lifo_queue::ingest::{Deadlines, Ingest, IngestReport};
+use lifo_queue::shed::ShedCounter;
+use lifo_queue::store::dynamodb::DynamoStore;
+use local_cloud::dynamodb::{EmbeddedDynamo, TABLE};
+use local_cloud::scripted::{Fate, client};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::world::{Queues, SETTINGS, Still, message};
+
+fn ingest(
+    dynamo: &EmbeddedDynamo,
+    queues: &Arc<Queues>,
+    script: impl Fn(&str, &Value) -> Fate + Send + Sync + 'static,
+) -> Ingest {
+    let store = DynamoStore::new(client(dynamo.address, script), TABLE);
+    let shed = ShedCounter::new(None);
+    Ingest::new(
+        Arc::new(store),
+        queues.clone(),
+        shed,
+        Arc::new(Still),
+        SETTINGS,
+    )
+}
+
+async fn work(ingest: &Ingest, messages: usize, writes: Duration) -> IngestReport {
+    let batch: Vec<_> = (0..messages)
+        .map(|n| message(&format!("m{n}"), json!({"payload": {"n": n}})))
+        .collect();
+    let deadlines = Deadlines {
+        writes: Instant::now() + writes,
+        report: Instant::now() + writes + Duration::from_secs(5),
+    };
+    ingest.work(&batch, deadlines).await
+}
+
+async fn ids(dynamo: &EmbeddedDynamo) -> BTreeSet<String> {
+    let items = dynamo
+        .client
+        .scan()
+        .table_name(TABLE)
+        .into_paginator()
+        .items();
+    let items = items.send().collect::<Result<Vec<_>, _>>().await.unwrap();
+    let id = |item: std::collections::HashMap<_, aws_sdk_dynamodb::types::AttributeValue>| {
+        item["taskId"].as_s().unwrap().clone()
+    };
+    items.into_iter().map(id).collect()
+}
+
+fn id(body: &Value) -> &str {
+    body["Item"]["taskId"]["S"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn throttled_writes_and_lost_answers_are_repeated_and_create_once() {
+    let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
+    let (calls, lost) = (AtomicU32::new(0), AtomicU32::new(0));
+    // Two writes of five are throttled, and of what gets through one answer in seven is lost.
+    let script = move |_: &str, _: &Value| match calls.fetch_add(1, Ordering::Relaxed) % 5 {
+        1 | 3 => Fate::Throttled,
+        _ if lost.fetch_add(1, Ordering::Relaxed) % 7 == 0 => Fate::LostAck,
+        _ => Fate::Answered,
+    };
+    let report = work(
+        &ingest(&dynamo, &queues, script),
+        200,
+        Duration::from_secs(60),
+    )
+    .await;
+    assert_eq!(report.returned, Vec::<String>::new());
+    // A lost acknowledgement is recognised as our own write.
+    assert_eq!((report.created, report.duplicates), (200, 0));
+    assert_eq!(ids(&dynamo).await.len(), 200);
+}
+
+#[tokio::test]
+async fn what_is_throttled_to_the_deadline_comes_again_and_nothing_else() {
+    let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
+    let throttles = |_: &str, body: &Value| match id(body).ends_with('7') {
+        true => Fate::Throttled,
+        false => Fate::Answered,
+    };
+    let ingest = ingest(&dynamo, &queues, throttles);
+    let report = work(&ingest, 100, Duration::from_secs(3)).await;
+    let returned: BTreeSet<_> = report.returned.into_iter().collect();
+    let expected: BTreeSet<_> = (0..10)
+        .map(|ten| format!("m{ten}7").replace("m07", "m7"))
+        .collect();
+    let there = ids(&dynamo).await;
+    assert!(returned.is_superset(&expected), "{returned:?}");
+    // The failures are exactly what is not in the table.
+    assert_eq!(returned.len() + there.len(), 100);
+    assert!(returned.is_disjoint(&there));
+    assert_eq!(queues.postponed.lock().unwrap().len(), returned.len());
+}
+
+#[tokio::test]
+async fn what_was_written_before_is_a_duplicate_and_done() {
+    let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
+    let ingest = ingest(&dynamo, &queues, |_, _| Fate::Answered);
+    let first = work(&ingest, 50, Duration::from_secs(60)).await;
+    let again = work(&ingest, 60, Duration::from_secs(60)).await;
+    assert_eq!(
+        (first.created, again.created, again.duplicates),
+        (50, 10, 50)
+    );
+    assert_eq!(again.returned, Vec::<String>::new());
+}

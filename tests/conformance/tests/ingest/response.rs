@@ -1,0 +1,224 @@
+//! The batch's response, whatever happens: exactly what is not done comes again, and what comes
+//! again is done in the end, once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use lifo_queue::ingest::Delivery;
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::task::NewTask;
+use local_cloud::faulty::{Fault, FaultyStore};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::world::{Queues, ingest, message, work};
+
+/// What befalls a task at its inserts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Plan {
+    Works,
+    /// Works at the third try.
+    Stutters,
+    /// Is carried out, and its first acknowledgement is lost.
+    Lost,
+    /// Is throttled beyond the deadline.
+    Throttled,
+    /// Is not allowed.
+    Denied,
+    /// Is refused for good.
+    Invalid,
+}
+
+/// One element of a message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Element {
+    Task(Plan),
+    Expired { handed_over: bool },
+    Wrong,
+}
+
+#[derive(Clone, Debug)]
+struct Sent {
+    elements: Vec<Element>,
+    array: bool,
+    /// Its dead letter is taken.
+    buried: bool,
+}
+
+fn elements() -> impl Strategy<Value = Element> {
+    let plan = prop_oneof![
+        6 => Just(Plan::Works),
+        1 => Just(Plan::Stutters),
+        1 => Just(Plan::Lost),
+        1 => Just(Plan::Throttled),
+        1 => Just(Plan::Denied),
+        1 => Just(Plan::Invalid),
+    ];
+    prop_oneof![
+        6 => plan.prop_map(Element::Task),
+        1 => any::<bool>().prop_map(|handed_over| Element::Expired { handed_over }),
+        1 => Just(Element::Wrong),
+    ]
+}
+
+fn sent() -> impl Strategy<Value = Sent> {
+    let single = elements().prop_map(|element| (vec![element], false));
+    let array = prop::collection::vec(elements(), 0..4).prop_map(|elements| (elements, true));
+    (prop_oneof![single, array], prop::bool::weighted(0.8)).prop_map(
+        |((elements, array), buried)| Sent {
+            elements,
+            array,
+            buried,
+        },
+    )
+}
+
+fn id(message: usize, element: usize) -> String {
+    format!("t{message}.{element}")
+}
+
+fn delivery(n: usize, sent: &Sent) -> Delivery {
+    let spec = |(e, element): (usize, &Element)| match element {
+        Element::Task(_) => json!({"taskId": id(n, e)}),
+        Element::Expired { .. } => json!({"taskId": id(n, e), "ttlSeconds": 1}),
+        Element::Wrong => json!({"taskId": e}),
+    };
+    let specs: Vec<_> = sent.elements.iter().enumerate().map(spec).collect();
+    let body = match (sent.array, specs.as_slice()) {
+        (false, [one]) => one.clone(),
+        _ => Value::from(specs),
+    };
+    message(&format!("m{n}"), body)
+}
+
+/// A store whose inserts follow the plans until they are lifted.
+fn store(batch: &[Sent], lifted: Arc<AtomicBool>, inner: Arc<MemoryStore>) -> FaultyStore {
+    let mut plans = BTreeMap::new();
+    for (n, sent) in batch.iter().enumerate() {
+        for (e, element) in sent.elements.iter().enumerate() {
+            if let Element::Task(plan) = element {
+                plans.insert(id(n, e), *plan);
+            }
+        }
+    }
+    let tries = Mutex::new(BTreeMap::<String, u32>::new());
+    FaultyStore::failing_inserts(inner, move |task: &NewTask| {
+        let mut tries = tries.lock().unwrap();
+        let tried = tries.entry(task.id.to_string()).or_default();
+        *tried += 1;
+        let plan = plans[task.id.as_str()];
+        match (plan, *tried) {
+            (Plan::Invalid, _) => Fault::Invalid,
+            _ if lifted.load(Ordering::Relaxed) => Fault::None,
+            (Plan::Stutters, 1 | 2) => Fault::Refused,
+            (Plan::Lost, 1) => Fault::LostAck,
+            (Plan::Throttled, _) => Fault::Throttled,
+            (Plan::Denied, _) => Fault::Denied,
+            _ => Fault::None,
+        }
+    })
+}
+
+/// Whether a message comes again, as the rules say it, apart from what stands in one row with
+/// others in the shed queue.
+fn comes_again(sent: &Sent) -> bool {
+    let has = |wanted: &[Element]| sent.elements.iter().any(|element| wanted.contains(element));
+    let unwritten = has(&[Element::Task(Plan::Throttled), Element::Task(Plan::Denied)]);
+    let wrong = has(&[Element::Wrong, Element::Task(Plan::Invalid)]);
+    unwritten || (wrong && !sent.buried)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn exactly_what_is_not_done_comes_again_and_all_is_done_in_the_end(
+        batch in prop::collection::vec(sent(), 1..12),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        runtime.block_on(check(&batch))?;
+    }
+}
+
+async fn check(batch: &[Sent]) -> Result<(), TestCaseError> {
+    let (table, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    let lifted = Arc::<AtomicBool>::default();
+    let faulty = Arc::new(store(batch, lifted.clone(), table.clone()));
+    let ingest = ingest(faulty, &queues);
+    let mut first_kept_out = None;
+    for (n, sent) in batch.iter().enumerate() {
+        if !sent.buried {
+            queues.refuses.lock().unwrap().insert(format!("m{n}"));
+        }
+        for (e, element) in sent.elements.iter().enumerate() {
+            if *element == (Element::Expired { handed_over: false }) {
+                queues.keeps_out.lock().unwrap().insert(id(n, e));
+                let writes_fail = sent.elements.iter().any(|element| {
+                    matches!(element, Element::Task(Plan::Throttled | Plan::Denied))
+                });
+                if !writes_fail {
+                    first_kept_out.get_or_insert((n, e));
+                }
+            }
+        }
+    }
+    let deliveries: Vec<_> = batch
+        .iter()
+        .enumerate()
+        .map(|(n, s)| delivery(n, s))
+        .collect();
+    let report = work(&ingest, &deliveries).await;
+
+    // From the first expired task on that the shed queue did not take, none was taken.
+    let kept_out = |n: usize, sent: &Sent| {
+        let expired = |(e, element): (usize, &Element)| {
+            matches!(element, Element::Expired { .. })
+                && first_kept_out.is_some_and(|first| (n, e) >= first)
+        };
+        sent.elements.iter().enumerate().any(expired)
+    };
+    let expected: Vec<_> = batch
+        .iter()
+        .enumerate()
+        .filter(|(n, sent)| comes_again(sent) || kept_out(*n, sent))
+        .map(|(n, _)| format!("m{n}"))
+        .collect();
+    prop_assert_eq!(&report.returned, &expected);
+    prop_assert_eq!(queues.postponed.lock().unwrap().len(), expected.len());
+
+    // All faults end, but an item that DynamoDB refuses stays refused.
+    lifted.store(true, Ordering::Relaxed);
+    queues.refuses.lock().unwrap().clear();
+    queues.keeps_out.lock().unwrap().clear();
+    let again: BTreeSet<_> = report.returned.into_iter().collect();
+    let left: Vec<_> = deliveries
+        .into_iter()
+        .filter(|delivery| again.contains(&delivery.id))
+        .collect();
+    let second = work(&ingest, &left).await;
+    prop_assert_eq!(second.returned, Vec::<String>::new());
+    let all = |wanted: fn(&Element) -> bool| {
+        let elements = batch.iter().flat_map(|sent| &sent.elements);
+        elements.filter(|element| wanted(element)).count()
+    };
+    let tasks = all(|e| matches!(e, Element::Task(plan) if *plan != Plan::Invalid));
+    let wrong = all(|e| matches!(e, Element::Wrong | Element::Task(Plan::Invalid)));
+    prop_assert_eq!(table.records().len(), tasks);
+    prop_assert_eq!(report.created + second.created, tasks as u64);
+    prop_assert_eq!(report.refused + second.refused, wrong as u64);
+    // A message has one letter, with all that is wrong in it.
+    let letters = queues.letters.lock().unwrap();
+    prop_assert!(
+        letters.values().all(|letters| letters.len() == 1),
+        "{:?}",
+        letters
+    );
+    let shed: BTreeSet<_> = queues.shed.lock().unwrap().iter().cloned().collect();
+    prop_assert_eq!(shed.len(), all(|e| matches!(e, Element::Expired { .. })));
+    Ok(())
+}

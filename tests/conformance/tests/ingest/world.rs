@@ -1,0 +1,127 @@
+//! An ingest with queues that remember, and fail when told to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use conformance::NOW;
+use lifo_queue::backoff::Backoff;
+use lifo_queue::create::CreateSettings;
+use lifo_queue::ingest::{
+    DeadLetter, Deadlines, Delivery, Ingest, IngestQueue, IngestReport, IngestSettings, Postponed,
+};
+use lifo_queue::shed::{HandOverError, NotHandedOver, ShedCounter, ShedSink, ShedTask};
+use lifo_queue::store::{QueueStore, Source, TaskStore};
+use lifo_queue::time::{Clock, Millis};
+use tokio::time::Instant;
+
+pub(crate) const SETTINGS: IngestSettings = IngestSettings {
+    create: CreateSettings {
+        default_ttl: Duration::from_secs(3_600),
+        max_ttl: Duration::from_secs(7_200),
+    },
+    parallel: 8,
+    visibility: Backoff {
+        base: Duration::from_secs(4),
+        max: Duration::from_secs(64),
+    },
+};
+
+pub(crate) struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Millis {
+        NOW
+    }
+}
+
+/// Both queues of an ingest, and where shed tasks go.
+#[derive(Default)]
+pub(crate) struct Queues {
+    /// Letters by the message they came with.
+    pub(crate) letters: Mutex<BTreeMap<String, Vec<DeadLetter>>>,
+    pub(crate) postponed: Mutex<Vec<Postponed>>,
+    pub(crate) shed: Mutex<Vec<String>>,
+    /// Messages whose letters are refused.
+    pub(crate) refuses: Mutex<BTreeSet<String>>,
+    /// Tasks that the shed queue does not take.
+    pub(crate) keeps_out: Mutex<BTreeSet<String>>,
+    /// How long the dead-letter queue takes.
+    pub(crate) slow: Mutex<Duration>,
+}
+
+#[async_trait]
+impl IngestQueue for Queues {
+    async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
+        let slow = *self.slow.lock().unwrap();
+        if !letters.is_empty() {
+            tokio::time::sleep(slow).await;
+        }
+        let refuses = self.refuses.lock().unwrap();
+        let mut kept = self.letters.lock().unwrap();
+        let bury = |letter: &DeadLetter| {
+            if refuses.contains(&letter.message_id) {
+                return Err("refused".into());
+            }
+            let of_message = kept.entry(letter.message_id.clone()).or_default();
+            of_message.push(letter.clone());
+            Ok(())
+        };
+        letters.iter().map(bury).collect()
+    }
+
+    async fn postpone(&self, messages: &[Postponed]) -> Vec<Source> {
+        self.postponed.lock().unwrap().extend_from_slice(messages);
+        vec![]
+    }
+}
+
+pub(crate) struct Sink(pub(crate) Arc<Queues>);
+
+#[async_trait]
+impl ShedSink for Sink {
+    async fn hand_over(&self, tasks: &[ShedTask]) -> Vec<NotHandedOver> {
+        let keeps_out = self.0.keeps_out.lock().unwrap();
+        let mut shed = self.0.shed.lock().unwrap();
+        for (index, task) in tasks.iter().enumerate() {
+            let id = task.task_id.as_ref().unwrap().to_string();
+            if keeps_out.contains(&id) {
+                let refused = |index| NotHandedOver {
+                    index,
+                    error: HandOverError::NotTried,
+                };
+                return (index..tasks.len()).map(refused).collect();
+            }
+            shed.push(id);
+        }
+        vec![]
+    }
+}
+
+pub(crate) fn ingest(store: Arc<dyn QueueStore>, queues: &Arc<Queues>) -> Ingest {
+    let store: Arc<dyn TaskStore> = store;
+    let shed = ShedCounter::new(Some(Arc::new(Sink(queues.clone()))));
+    Ingest::new(store, queues.clone(), shed, Arc::new(Still), SETTINGS)
+}
+
+/// Works a batch through, with ten seconds for writes and two more for the rest.
+pub(crate) async fn work(ingest: &Ingest, batch: &[Delivery]) -> IngestReport {
+    let now = Instant::now();
+    let deadlines = Deadlines {
+        writes: now + Duration::from_secs(10),
+        report: now + Duration::from_secs(12),
+    };
+    ingest.work(batch, deadlines).await
+}
+
+/// A message of a minute ago.
+pub(crate) fn message(id: &str, body: impl ToString) -> Delivery {
+    Delivery {
+        id: id.to_owned(),
+        receipt: format!("receipt of {id}"),
+        body: body.to_string(),
+        sent: NOW.minus(Duration::from_secs(60)),
+        receives: 1,
+    }
+}
