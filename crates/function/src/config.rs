@@ -6,6 +6,7 @@
 
 mod agents;
 mod count_shed;
+mod ingest_tasks;
 mod process_tasks;
 mod reader;
 pub mod variable;
@@ -18,6 +19,7 @@ use lifo_queue::sweep::SweepSettings;
 
 pub use self::agents::{AgentDesk, AgentQueue};
 pub use self::count_shed::CountShed;
+pub use self::ingest_tasks::{IngestTasks, REPORT_MARGIN};
 pub use self::process_tasks::ProcessTasks;
 pub use self::reader::{ConfigError, Problem, Reader};
 use self::variable as var;
@@ -48,21 +50,38 @@ impl CreateTasks {
         let mut env = Reader::new(lookup);
         let config = Self {
             table: env.text(var::TASK_TABLE_NAME),
-            create: CreateSettings {
-                default_ttl: env.seconds(var::DEFAULT_TTL_SECONDS, 1),
-                max_ttl: env
-                    .optional_seconds(var::MAX_TTL_SECONDS, 1)
-                    .unwrap_or(LONGEST_TTL),
-            },
+            create: create(&mut env),
             simulation: env.flag(var::SIMULATION_ENABLED),
         };
-        env.check(
-            config.create.default_ttl <= config.create.max_ttl,
-            var::MAX_TTL_SECONDS,
-            "is shorter than DEFAULT_TTL_SECONDS; raise it, or lower the default",
-        );
         env.finish(config)
     }
+}
+
+/// What every function that creates tasks reads of them.
+fn create(env: &mut Reader<'_>) -> CreateSettings {
+    let settings = CreateSettings {
+        default_ttl: env.seconds(var::DEFAULT_TTL_SECONDS, 1),
+        max_ttl: env
+            .optional_seconds(var::MAX_TTL_SECONDS, 1)
+            .unwrap_or(LONGEST_TTL),
+    };
+    env.check(
+        settings.default_ttl <= settings.max_ttl,
+        var::MAX_TTL_SECONDS,
+        "is shorter than DEFAULT_TTL_SECONDS; raise it, or lower the default",
+    );
+    settings
+}
+
+/// The URL of a standard queue, if there is one
+/// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-queue-message-identifiers.html>:
+/// a FIFO queue's name, and so its URL, ends in `.fifo`).
+fn standard_queue(env: &mut Reader<'_>, variable: var::Variable, url: Option<&str>) {
+    env.check(
+        !url.is_some_and(|url| url.ends_with(".fifo")),
+        variable,
+        "names a FIFO queue, which takes no message without a group; name a standard queue",
+    );
 }
 
 /// Configuration of `trigger`.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use function::config::{ConfigError, CountShed, CreateTasks, ProcessTasks, Trigger};
+use function::config::{ConfigError, CountShed, CreateTasks, IngestTasks, ProcessTasks, Trigger};
 use lifo_queue::create::LONGEST_TTL;
 use lifo_queue::runner::config::RunnerConfig;
 
@@ -219,4 +219,70 @@ fn shed_tasks_go_to_a_standard_queue_or_nowhere() {
         error.contains("SHED_QUEUE_URL names a FIFO queue"),
         "{error}"
     );
+}
+
+const INGEST: [(&str, &str); 9] = [
+    ("TASK_TABLE_NAME", "tasks"),
+    ("DEFAULT_TTL_SECONDS", "3600"),
+    (
+        "INGEST_QUEUE_URL",
+        "https://sqs.eu-west-1.amazonaws.com/111122223333/ingest",
+    ),
+    (
+        "INGEST_DEAD_LETTER_QUEUE_URL",
+        "https://sqs.eu-west-1.amazonaws.com/111122223333/dead",
+    ),
+    ("WRITE_PARALLELISM", "32"),
+    ("DEADLINE_MARGIN_MS", "5000"),
+    ("VISIBILITY_BASE_SECONDS", "5"),
+    ("VISIBILITY_MAX_SECONDS", "900"),
+    ("MAX_TTL_SECONDS", "7200"),
+];
+
+fn ingest(changes: &[(&str, &str)]) -> Result<IngestTasks, ConfigError> {
+    IngestTasks::read(&|name| {
+        let changed = changes.iter().find(|(changed, _)| *changed == name);
+        let given = changed.or_else(|| INGEST.iter().find(|(given, _)| *given == name));
+        given.map(|(_, value)| (*value).to_owned())
+    })
+}
+
+#[test]
+fn an_ingest_is_read_with_its_units() {
+    let config = ingest(&[]).unwrap();
+    assert_eq!(config.margin, Duration::from_secs(5));
+    assert_eq!(config.settings.parallel, 32);
+    assert_eq!(config.settings.visibility.base, Duration::from_secs(5));
+    assert_eq!(config.settings.visibility.max, Duration::from_secs(900));
+    assert_eq!(config.settings.create.max_ttl, Duration::from_secs(7_200));
+    assert_eq!(config.shed_queue, None);
+}
+
+#[test]
+fn an_ingest_that_could_not_work_is_refused_with_the_remedy() {
+    for (changes, part) in [
+        (
+            vec![("INGEST_QUEUE_URL", "https://sqs.example.com/1/in.fifo")],
+            "INGEST_QUEUE_URL names a FIFO queue",
+        ),
+        (
+            vec![("INGEST_DEAD_LETTER_QUEUE_URL", INGEST[2].1)],
+            "INGEST_DEAD_LETTER_QUEUE_URL names the ingest queue itself",
+        ),
+        (
+            vec![("DEADLINE_MARGIN_MS", "1000")],
+            "DEADLINE_MARGIN_MS leaves no time",
+        ),
+        (
+            vec![("WRITE_PARALLELISM", "0")],
+            "WRITE_PARALLELISM is \"0\" and should be a whole number from 1",
+        ),
+        (
+            vec![("MAX_TTL_SECONDS", "60")],
+            "MAX_TTL_SECONDS is shorter than DEFAULT_TTL_SECONDS",
+        ),
+    ] {
+        let text = message(&ingest(&changes).unwrap_err());
+        assert!(text.contains(part), "{part:?} is not in {text:?}");
+    }
 }

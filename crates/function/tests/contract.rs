@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use function::config::{CountShed, CreateTasks, ProcessTasks, SweepTasks, Trigger};
+use function::config::{CountShed, CreateTasks, IngestTasks, ProcessTasks, SweepTasks, Trigger};
 use function::telemetry::metrics;
 use lifo_queue::schema;
 use lifo_queue::task::TaskStatus;
@@ -30,6 +30,8 @@ fn example(name: &str) -> String {
         "TASK_RUNNER" => r#"{"kind": "simulated", "capacity": 1, "durationMs": 0}"#.to_owned(),
         "SIMULATION_ENABLED" => "false".to_owned(),
         "HEARTBEAT_MS" => "1".to_owned(),
+        "DEADLINE_MARGIN_MS" => "5000".to_owned(),
+        name if name.ends_with("_QUEUE_URL") => format!("https://sqs.example.com/{name}"),
         name if name.ends_with("_ARN") => "arn:aws:sns:eu-west-1:111122223333:topic".to_owned(),
         _ => "10".to_owned(),
     }
@@ -63,8 +65,12 @@ fn each_function_reads_exactly_the_variables_it_is_given() {
     assert_eq!(asked(SweepTasks::read), names(&environment["sweep-tasks"]));
     assert_eq!(asked(CountShed::read), names(&environment["count-shed"]));
     assert_eq!(
+        asked(IngestTasks::read),
+        names(&environment["ingest-tasks"])
+    );
+    assert_eq!(
         environment.as_object().unwrap().len(),
-        5,
+        6,
         "a function that no test compares"
     );
 }
@@ -88,6 +94,7 @@ fn every_variable_but_the_optional_ones_is_required() {
     missing("process-tasks", ProcessTasks::read(&|_| None).unwrap_err());
     missing("sweep-tasks", SweepTasks::read(&|_| None).unwrap_err());
     missing("count-shed", CountShed::read(&|_| None).unwrap_err());
+    missing("ingest-tasks", IngestTasks::read(&|_| None).unwrap_err());
 }
 
 #[test]

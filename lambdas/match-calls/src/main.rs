@@ -10,7 +10,7 @@ use aws_lambda_events::sqs::SqsBatchResponse;
 use function::agents::{self, Agents};
 use function::config;
 use function::telemetry::metrics::Metrics;
-use function::{Context, Failure, Handler};
+use function::{Context, Failure, Handler, sqs};
 use serde_json::Value;
 
 fn main() -> Result<(), function::Error> {
@@ -43,10 +43,11 @@ impl Handler for Matches {
 
     async fn handle(&self, event: Value, context: Context) -> Result<Self::Response, Failure> {
         let batch = event::read(event)?;
-        let report = self.intake.work(&batch, event::deadline(&context)).await;
+        let deadline = sqs::deadline(&context, event::MARGIN);
+        let report = self.intake.work(&batch, deadline).await;
         tracing::info!(messages = batch.len(), ?report, "calls");
         self.metrics.emit(&self.queue.counted());
         self.metrics.emit(&report);
-        Ok(event::response(report.failed))
+        Ok(sqs::response(report.failed))
     }
 }

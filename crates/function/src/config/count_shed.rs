@@ -23,14 +23,7 @@ impl CountShed {
             table: env.text(var::TASK_TABLE_NAME),
             shed_queue: env.optional_text(var::SHED_QUEUE_URL),
         };
-        // A FIFO queue's name, and so its URL, ends like this
-        // (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-queue-message-identifiers.html).
-        let is_fifo = |url: &String| url.ends_with(".fifo");
-        env.check(
-            !config.shed_queue.as_ref().is_some_and(is_fifo),
-            var::SHED_QUEUE_URL,
-            "names a FIFO queue, which takes no message without a group; name a standard queue",
-        );
+        super::standard_queue(&mut env, var::SHED_QUEUE_URL, config.shed_queue.as_deref());
         env.finish(config)
     }
 }

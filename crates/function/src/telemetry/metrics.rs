@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use aws_smithy_types::date_time::{DateTime, Format};
 use lifo_queue::create::CreateReport;
+use lifo_queue::ingest::IngestReport;
 use lifo_queue::process::{Exit, TurnSummary};
 use lifo_queue::shed::ShedReport;
 use lifo_queue::sweep::SweepReport;
@@ -61,7 +62,9 @@ counters! {
     PENDING_TASKS_CAPPED = "PendingTasksCapped": "1 when there are more than `PendingTasks` says.",
     TAKEN_TASKS = "TakenTasks": "Leases that stand, run out or not.",
     OLDEST_PENDING_SECONDS = "OldestPendingSeconds": "Age of the oldest task that waits, in seconds: an alarm.",
-    SHED_TASKS = "ShedTasks": "Tasks that DynamoDB deleted while they were PENDING or TAKEN.",
+    SHED_TASKS = "ShedTasks": "Tasks that DynamoDB deleted while they were PENDING or TAKEN, or that had expired before they were written.",
+    INGEST_REFUSED = "IngestRefused": "Tasks and messages of the ingest queue that are none: in its dead-letter queue.",
+    INGEST_RETURNED = "IngestReturned": "Messages of the ingest queue that come again, because something of them could not be written.",
 }
 
 /// The metrics of one process.
@@ -204,6 +207,18 @@ impl Counted for SweepReport {
 impl Counted for ShedReport {
     fn counts(&self) -> Vec<(&'static str, u64)> {
         vec![(SHED_TASKS, self.counted())]
+    }
+}
+
+impl Counted for IngestReport {
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            (TASKS_CREATED, self.created),
+            (TASKS_DUPLICATE, self.duplicates),
+            (SHED_TASKS, self.shed.counted()),
+            (INGEST_REFUSED, self.refused),
+            (INGEST_RETURNED, self.returned.len() as u64),
+        ]
     }
 }
 

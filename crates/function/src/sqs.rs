@@ -1,0 +1,116 @@
+//! Batches of an SQS queue, and which of their messages come again.
+
+use std::collections::HashMap;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime};
+
+use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
+use lambda_runtime::Context;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::event::{self, EventError};
+
+/// Where a deadline is none: `cargo lambda watch` sends one in 1970.
+const NO_DEADLINE: Duration = Duration::from_secs(60);
+
+/// A message of a batch.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// By which a failure is reported.
+    pub id: String,
+    /// By which its visibility is changed.
+    pub receipt: String,
+    /// Its body.
+    pub body: String,
+    attributes: HashMap<String, String>,
+    expected: &'static str,
+}
+
+/// The messages of a batch, in their order.
+///
+/// # Errors
+/// [`EventError`] when this is no batch of an SQS queue; `expected` says what it should be.
+pub fn messages(event: Value, expected: &'static str) -> Result<Vec<Message>, EventError> {
+    if !event::is_from(&event, "aws:sqs") {
+        return Err(EventError::unexpected(&event, expected));
+    }
+    let event: SqsEvent =
+        serde_json::from_value(event).map_err(|source| EventError::Shape { expected, source })?;
+    let message = |message: SqsMessage| {
+        let missing = |field| unusable(field, expected);
+        Ok(Message {
+            id: message.message_id.ok_or_else(|| missing("messageId"))?,
+            receipt: message
+                .receipt_handle
+                .ok_or_else(|| missing("receiptHandle"))?,
+            body: message.body.unwrap_or_default(),
+            attributes: message.attributes,
+            expected,
+        })
+    };
+    event.records.into_iter().map(message).collect()
+}
+
+impl Message {
+    /// A system attribute, such as `SentTimestamp`.
+    ///
+    /// # Errors
+    /// [`EventError`] when it is missing or of another kind.
+    pub fn attribute<T: FromStr>(&mut self, name: &str) -> Result<T, EventError> {
+        let value = self.attributes.remove(name);
+        let value = value.and_then(|text| text.parse().ok());
+        value.ok_or_else(|| unusable(name, self.expected))
+    }
+}
+
+fn unusable(field: &str, expected: &'static str) -> EventError {
+    EventError::Unexpected {
+        found: format!("a message has no usable {field}"),
+        expected,
+    }
+}
+
+/// The function's deadline less a margin.
+#[must_use]
+pub fn deadline(context: &Context, margin: Duration) -> Instant {
+    let left = context.deadline().duration_since(SystemTime::now());
+    let left = left.unwrap_or(NO_DEADLINE);
+    Instant::now() + left.saturating_sub(margin)
+}
+
+/// Exactly these come again
+/// (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>).
+#[must_use]
+pub fn response(failed: Vec<String>) -> SqsBatchResponse {
+    let mut response = SqsBatchResponse::default();
+    for id in failed {
+        let mut failure = BatchItemFailure::default();
+        failure.item_identifier = id;
+        response.batch_item_failures.push(failure);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn failures_are_named_as_lambda_wants_them() {
+        let response = serde_json::to_value(response(vec!["m1".to_owned()])).unwrap();
+        assert_eq!(
+            response,
+            json!({"batchItemFailures": [{"itemIdentifier": "m1"}]})
+        );
+    }
+
+    #[test]
+    fn a_deadline_in_1970_is_none() {
+        let context = Context::default();
+        let left = deadline(&context, Duration::from_secs(10)) - Instant::now();
+        assert!(left > Duration::from_secs(45), "{left:?}");
+    }
+}

@@ -1,0 +1,31 @@
+//! The event of `ingest-tasks`: a batch of an SQS standard queue.
+
+use function::event::EventError;
+use function::sqs::{self, Message};
+use lifo_queue::ingest::Delivery;
+use lifo_queue::time::Millis;
+use serde_json::Value;
+
+const STANDARD: &str = "messages of an SQS standard queue";
+
+/// The messages of a batch, in their order.
+///
+/// # Errors
+/// [`EventError`] when this is no batch of an SQS queue.
+pub(crate) fn read(event: Value) -> Result<Vec<Delivery>, EventError> {
+    let messages = sqs::messages(event, STANDARD)?;
+    messages.into_iter().map(delivery).collect()
+}
+
+fn delivery(mut message: Message) -> Result<Delivery, EventError> {
+    Ok(Delivery {
+        sent: Millis(message.attribute("SentTimestamp")?),
+        receives: message.attribute("ApproximateReceiveCount")?,
+        id: message.id,
+        receipt: message.receipt,
+        body: message.body,
+    })
+}
+
+#[cfg(test)]
+mod tests;

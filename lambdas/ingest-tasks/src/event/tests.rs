@@ -1,0 +1,36 @@
+use serde_json::json;
+
+use super::*;
+
+fn sample() -> Value {
+    serde_json::from_str(include_str!("../../../../tests/events/ingest-tasks.json")).unwrap()
+}
+
+#[test]
+fn a_message_is_read_with_its_time_and_its_receives() {
+    let batch = read(sample()).unwrap();
+    assert_eq!(batch.len(), 2);
+    assert_eq!(batch[0].id, "059f36b4-87a3-44ab-83d2-661975830a7d");
+    assert_eq!(batch[0].sent, Millis(1_800_000_000_123));
+    assert_eq!((batch[0].receives, batch[1].receives), (1, 2));
+    assert!(!batch[0].receipt.is_empty());
+    assert!(batch[0].body.starts_with('{') && batch[1].body.starts_with('['));
+}
+
+#[test]
+fn another_event_is_refused() {
+    let refused = |event| read(event).unwrap_err().to_string();
+    assert_eq!(
+        refused(json!({"tasks": []})),
+        "the event's fields are [\"tasks\"]; send messages of an SQS standard queue"
+    );
+    let mut timeless = sample();
+    timeless["Records"][1]["attributes"]
+        .as_object_mut()
+        .unwrap()
+        .remove("SentTimestamp");
+    assert_eq!(
+        refused(timeless),
+        "a message has no usable SentTimestamp; send messages of an SQS standard queue"
+    );
+}

@@ -1,0 +1,80 @@
+//! `ingest-tasks`: brings the tasks of an SQS standard queue into the table.
+//!
+//! Its mapping needs `ReportBatchItemFailures`: exactly the messages of which something could not
+//! be written come again, and those sooner than the queue's visibility timeout says.
+
+mod event;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_lambda_events::sqs::SqsBatchResponse;
+use function::config::{self, IngestTasks};
+use function::telemetry::metrics::Metrics;
+use function::{Context, Failure, Handler, aws, sqs};
+use lifo_queue::ingest::sqs::SqsIngestQueue;
+use lifo_queue::ingest::{Deadlines, Ingest};
+use lifo_queue::shed::sqs::SqsShedSink;
+use lifo_queue::shed::{ShedCounter, ShedSink};
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::time::SystemClock;
+use serde_json::Value;
+
+fn main() -> Result<(), function::Error> {
+    function::serve(2, start())
+}
+
+struct Ingests {
+    ingest: Ingest,
+    metrics: Metrics,
+    margin: Duration,
+}
+
+async fn start() -> Result<Ingests, Failure> {
+    let config = IngestTasks::read(&config::environment)?;
+    let metrics = Metrics::install(&config.table)?;
+    let aws = aws::sdk_config().await;
+    let dynamodb = aws_sdk_dynamodb::Client::new(&aws);
+    let store = Arc::new(DynamoStore::new(dynamodb, config.table));
+    let client = aws_sdk_sqs::Client::new(&aws);
+    let sink = config
+        .shed_queue
+        .map(|url| Arc::new(SqsShedSink::new(client.clone(), url)) as Arc<dyn ShedSink>);
+    let queue = SqsIngestQueue::new(client, config.queue, config.dead_letters);
+    let ingest = Ingest::new(
+        store,
+        Arc::new(queue),
+        ShedCounter::new(sink),
+        Arc::new(SystemClock),
+        config.settings,
+    );
+    Ok(Ingests {
+        ingest,
+        metrics,
+        margin: config.margin,
+    })
+}
+
+impl Handler for Ingests {
+    type Response = SqsBatchResponse;
+
+    async fn handle(&self, event: Value, context: Context) -> Result<Self::Response, Failure> {
+        let batch = event::read(event)?;
+        let deadlines = Deadlines {
+            writes: sqs::deadline(&context, self.margin),
+            report: sqs::deadline(&context, config::REPORT_MARGIN),
+        };
+        let report = self.ingest.work(&batch, deadlines).await;
+        tracing::info!(
+            messages = batch.len(),
+            created = report.created,
+            duplicates = report.duplicates,
+            shed = report.shed.counted(),
+            refused = report.refused,
+            returned = report.returned.len(),
+            "ingest"
+        );
+        self.metrics.emit(&report);
+        Ok(sqs::response(report.returned))
+    }
+}
