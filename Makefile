@@ -24,7 +24,7 @@ export CDK_DISABLE_CLI_TELEMETRY := true
 # cargo-lambda always names the target, so the functions built for this machine land in
 # target/<triple>/debug. The tests name it too: both then share every compiled dependency.
 HOST = $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
-FUNCTIONS := create-tasks trigger process-tasks sweep-tasks count-shed agent-desk match-calls sweep-agents
+FUNCTIONS := create-tasks ingest-tasks trigger process-tasks sweep-tasks count-shed agent-desk match-calls sweep-agents
 # The functions built for this machine, one folder a function. (Those for AWS: target/arm64/lambda.)
 LOCAL_FUNCTIONS := target/local
 LOCAL_ASSEMBLY := .local/cdk.out

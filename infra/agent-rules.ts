@@ -1,8 +1,9 @@
 import { AGENT_QUEUE } from './agent-contract';
-import { type AgentQueueSettings, VISIBILITY_FACTOR } from './agent-settings';
+import type { AgentQueueSettings } from './agent-settings';
 import { dimensionProblems } from './dimension-rules';
 import type { Problem } from './problem';
 import { integer, ms, seconds, text, wholeSeconds } from './ranges';
+import { VISIBILITY_FACTOR } from './visibility';
 
 /** How long SQS keeps a message, at most (14 days); intake and dead-letter queue keep it so long. */
 const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;

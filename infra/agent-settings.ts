@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { AGENT_QUEUE } from './agent-contract';
-import { definedOf } from './settings';
+import { definedOf } from './defined';
+import { VISIBILITY_FACTOR } from './visibility';
 
 /** Which of the agents who fit is assigned: who has been available longest (`fifo`), or shortest (`lifo`). */
 export type AgentOrder = (typeof AGENT_QUEUE.orders)[number];
@@ -127,9 +128,6 @@ export interface PartialAgentQueueSettings {
   readonly calls?: CallSettings;
   readonly alarms?: AgentAlarmSettings;
 }
-
-/** What AWS advises: a visibility timeout of at least so many function timeouts. */
-export const VISIBILITY_FACTOR = 6;
 
 /** Fills in the defaults. An explicit `undefined` counts as not given. */
 export function resolveAgentSettings(given: PartialAgentQueueSettings): AgentQueueSettings {

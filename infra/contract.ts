@@ -29,6 +29,18 @@ export const TABLE = {
 /** The environment variables each function reads. Folder = binary = construct id = key here. */
 export const ENVIRONMENT = {
   'create-tasks': ['DEFAULT_TTL_SECONDS', 'MAX_TTL_SECONDS', 'SIMULATION_ENABLED', 'TASK_TABLE_NAME'],
+  'ingest-tasks': [
+    'DEADLINE_MARGIN_MS',
+    'DEFAULT_TTL_SECONDS',
+    'INGEST_DEAD_LETTER_QUEUE_URL',
+    'INGEST_QUEUE_URL',
+    'MAX_TTL_SECONDS',
+    'SHED_QUEUE_URL',
+    'TASK_TABLE_NAME',
+    'VISIBILITY_BASE_SECONDS',
+    'VISIBILITY_MAX_SECONDS',
+    'WRITE_PARALLELISM',
+  ],
   trigger: ['NOTIFICATION_MARKER_MS', 'PROCESS_TASKS_TOPIC_ARN', 'TASK_TABLE_NAME'],
   'process-tasks': [
     'CLOCK_SKEW_MS',
@@ -109,6 +121,8 @@ export const METRICS = {
     'TakenTasks',
     'OldestPendingSeconds',
     'ShedTasks',
+    'IngestRefused',
+    'IngestReturned',
   ],
 } as const;
 
@@ -125,8 +139,11 @@ export const OUTPUTS = [
   'ProcessTasksFunctionName',
 ] as const;
 
-/** The output that the stack has when it keeps shed tasks. */
-export const SHED_TASKS_OUTPUT = 'ShedTasksQueueUrl';
+/** The outputs that the stack has where it keeps shed tasks, and where it has an ingest queue. */
+export const OPTIONAL_OUTPUTS = {
+  shedTasks: ['ShedTasksQueueUrl'],
+  ingest: ['IngestQueueUrl', 'IngestDeadLetterQueueUrl'],
+} as const;
 
 /** The environment variables of every function of both queues. */
 type Environments = typeof ENVIRONMENT & typeof AGENT_QUEUE.environment;

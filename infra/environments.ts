@@ -69,7 +69,7 @@ export interface Environment {
    */
   readonly simulation?: SimulationSettings;
   /**
-   * Settings of the queue that differ from the defaults.
+   * Settings of the queue that differ from the defaults. `ingest: {}` puts an SQS queue in front of the table.
    * @default - none
    */
   readonly settings?: PartialQueueSettings;
@@ -114,6 +114,8 @@ export const ENVIRONMENTS: readonly Environment[] = [
     // Room for every slot and quick, so that the demonstration and the end-to-end tests last seconds.
     runner: { kind: 'simulated', capacity: 10, durationSeconds: 0.25 },
     simulation: {},
+    // Every device that connects to this account's IoT Core is a simulated task: `make demo-iot` shows it.
+    settings: { ingest: { iotPresence: true } },
     keepShedTasks: true,
     agentQueue: { seed: true },
     tags: { application: 'freshq', environment: 'dev' },
@@ -127,6 +129,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
     logs: { level: ApplicationLogLevel.INFO, retention: RetentionDays.ONE_MONTH },
     runner: { kind: 'http', url: UNSET_RUNNER_URL },
     simulation: {},
+    settings: { ingest: {} },
     keepShedTasks: true,
     agentQueue: { seed: true },
     tags: { application: 'freshq', environment: 'staging' },
@@ -139,6 +142,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
     pointInTimeRecovery: true,
     logs: { level: ApplicationLogLevel.INFO, retention: RetentionDays.THREE_MONTHS },
     runner: { kind: 'http', url: UNSET_RUNNER_URL },
+    settings: { ingest: {} },
     keepShedTasks: true,
     agentQueue: { seed: false },
     tags: { application: 'freshq', environment: 'prod' },

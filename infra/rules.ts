@@ -1,4 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
+import { ingestProblems } from './ingest-rules';
 import type { Problem } from './problem';
 import { duration, integer, ms, seconds, text, wholeSeconds } from './ranges';
 import type { QueueSettings } from './settings';
@@ -28,6 +29,7 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
     ...rateProblems(settings),
     ...taskProblems(settings),
     ...alarmProblems(settings),
+    ...(settings.ingest === undefined ? [] : ingestProblems(settings.ingest, settings.alarms)),
   ];
 }
 

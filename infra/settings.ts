@@ -1,4 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
+import { definedOf } from './defined';
+import { type IngestSettings, type ResolvedIngestSettings, resolveIngestSettings } from './ingest-settings';
 
 /** What holds for every task. */
 export interface TaskSettings {
@@ -201,6 +203,17 @@ export interface AlarmSettings {
    * @default - 1 minute beyond stream.batchWindow
    */
   readonly streamDelay?: Duration;
+  /**
+   * The age of the oldest message in the ingest queue, in whole seconds, beyond which somebody is called: longer than
+   * one failed attempt hides it.
+   * @default - 1 minute beyond ingest.visibilityTimeout
+   */
+  readonly ingestDelay?: Duration;
+  /**
+   * Messages in the ingest queue's dead-letter queue beyond which somebody is called.
+   * @default 0
+   */
+  readonly ingestDeadLetters?: number;
 }
 
 /** `T`, where all but `K` is known. */
@@ -212,6 +225,7 @@ export interface QueueSettings {
   readonly processing: RequiredExcept<ProcessingSettings, 'ratePerSecond' | 'burst'>;
   readonly stream: Required<StreamSettings>;
   readonly alarms: Required<AlarmSettings>;
+  readonly ingest?: ResolvedIngestSettings;
 }
 
 /** The parts of a queue's settings as a user gives them. */
@@ -220,6 +234,11 @@ export interface PartialQueueSettings {
   readonly processing?: ProcessingSettings;
   readonly stream?: StreamSettings;
   readonly alarms?: AlarmSettings;
+  /**
+   * An SQS queue in front of the table; `{}` is one with every default.
+   * @default - none
+   */
+  readonly ingest?: IngestSettings;
 }
 
 /** Fills in the defaults. An explicit `undefined` counts as not given. */
@@ -242,6 +261,7 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
     maxRecordAge: Duration.minutes(10),
     ...definedOf(given.stream),
   };
+  const ingest = resolveIngestSettings(given.ingest ?? {});
   return {
     tasks,
     processing: {
@@ -269,15 +289,10 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
         Math.max(1, Math.floor(0.8 * tasks.defaultTtl.toSeconds({ integral: false }))),
       ),
       streamDelay: stream.batchWindow.plus(Duration.minutes(1)),
+      ingestDelay: ingest.visibilityTimeout.plus(Duration.minutes(1)),
+      ingestDeadLetters: 0,
       ...definedOf(given.alarms),
     },
+    ...(given.ingest && { ingest }),
   };
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-/** What is given of `given`: an explicit `undefined` counts as not given. */
-export function definedOf<T extends object>(given: T | undefined): Defined<T> {
-  const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Defined<T>;
 }

@@ -10,6 +10,8 @@ export const RUNBOOK = {
   failures: 'Something lies in a failure queue',
   streamDelay: 'The stream is late',
   recursion: 'Lambda ends our loop',
+  ingestDeadLetters: 'Messages lie in the dead-letter queue of the ingest',
+  ingestDelay: 'Messages are not written',
   deadCalls: 'Calls lie in the dead-letter queue',
   oldestWaiting: 'Calls wait for too long',
   intakeDelay: 'Calls are not taken in',

@@ -85,11 +85,4 @@ export class CountShed extends RustFunction<'count-shed'> {
       },
     });
   }
-
-  /** Lets the function write into a queue, and use its key if it has one of its own; nothing else. */
-  private allowSendTo(queue: IQueue): void {
-    this.allow(['sqs:SendMessage'], [queue.queueArn]);
-    const key = queue.encryptionMasterKey;
-    if (key !== undefined) this.allow(['kms:Decrypt', 'kms:GenerateDataKey'], [key.keyArn]);
-  }
 }

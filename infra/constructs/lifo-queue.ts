@@ -12,16 +12,18 @@ import { settingsProblems } from '../rules';
 import { type PartialQueueSettings, resolveSettings } from '../settings';
 import { CountShed, shedQueueProblems } from './count-shed';
 import { CreateTasks, type SimulationSettings } from './create-tasks';
+import { IngestTasks } from './ingest-tasks';
 import { alarmTopicProblems, Observability } from './observability';
 import { ProcessTasks } from './process-tasks';
 import { QueueTopic } from './queue-topic';
 import type { LogSettings } from './rust-function';
 import { SweepTasks } from './sweep-tasks';
+import { TaskIngest } from './task-ingest';
 import type { ITaskRunner } from './task-runner';
 import { TaskTable } from './task-table';
 import { Trigger } from './trigger';
 
-/** Props of {@link LifoQueue}. The settings of `tasks`, `processing`, `stream` and `alarms` have defaults one by one. */
+/** Props of {@link LifoQueue}. The settings of `tasks`, `processing`, `stream`, `ingest` and `alarms` have defaults one by one. */
 export interface LifoQueueProps extends PartialQueueSettings {
   /** What a task does: `TaskRunner.http`, `.lambda`, `.rust` or `.simulated`. */
   readonly runner: ITaskRunner;
@@ -93,6 +95,10 @@ export class LifoQueue extends Construct {
   readonly sweepTasks: SweepTasks;
   /** Counts what expired. */
   readonly countShed: CountShed;
+  /** The queue in front of the table, if `ingest` asks for one. Its `grantSend` lets a principal send tasks. */
+  readonly ingest?: TaskIngest;
+  /** Writes its messages as tasks. */
+  readonly ingestTasks?: IngestTasks;
   /** Alarms. */
   readonly observability: Observability;
 
@@ -132,6 +138,16 @@ export class LifoQueue extends Construct {
     this.processTasks = new ProcessTasks(this, 'process-tasks', { ...wiring, runner });
     this.sweepTasks = new SweepTasks(this, 'sweep-tasks', wiring);
     this.countShed = new CountShed(this, 'count-shed', { ...wiring, shedTasksTo: props.shedTasksTo });
+    if (settings.ingest !== undefined) {
+      const { ingest } = settings;
+      this.ingest = new TaskIngest(this, 'ingest', { settings: ingest, removalPolicy });
+      this.ingestTasks = new IngestTasks(this, 'ingest-tasks', {
+        ...wiring,
+        ingest,
+        intake: this.ingest,
+        shedTasksTo: props.shedTasksTo,
+      });
+    }
     this.observability = new Observability(this, 'observability', {
       table: table.table,
       settings,
@@ -146,8 +162,11 @@ export class LifoQueue extends Construct {
         'sweep-tasks-failures': this.sweepTasks.failures,
         'sweep-tasks-undelivered': this.sweepTasks.schedule.undelivered,
         'count-shed-failures': this.countShed.failures,
+        ...(this.ingestTasks && { 'ingest-tasks-failures': this.ingestTasks.failures }),
+        ...(this.ingest?.iotPresence && { 'iot-presence-failures': this.ingest.iotPresence.failures }),
         ...(this.createTasks.load && { 'load-undelivered': this.createTasks.load.undelivered }),
       },
+      ingest: this.ingest,
       alarmTopic: props.alarmTopic,
     });
 

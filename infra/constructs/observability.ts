@@ -4,12 +4,14 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
+import { ingestAlarms } from '../alarms/ingest';
 import { failureAlarms, recursionAlarms, streamDelayAlarms } from '../alarms/platform';
 import { type ProgressAlarms, progressAlarms } from '../alarms/progress';
 import type { Problem } from '../problem';
 import type { QueueSettings } from '../settings';
 import type { FailureQueue } from './failure-queue';
 import type { RustFunction } from './rust-function';
+import type { TaskIngest } from './task-ingest';
 
 /** Props of {@link Observability}. */
 export interface ObservabilityProps {
@@ -23,6 +25,11 @@ export interface ObservabilityProps {
   readonly loop: Readonly<Record<string, RustFunction>>;
   /** Every queue for what could not be delivered or processed, by a name for its alarm. */
   readonly failureQueues: Readonly<Record<string, FailureQueue>>;
+  /**
+   * The queue in front of the table.
+   * @default - none
+   */
+  readonly ingest?: TaskIngest;
   /**
    * Who is told.
    * @default - nobody; the alarms are seen in the console
@@ -52,6 +59,8 @@ export class Observability extends Construct {
   readonly recursions: readonly Alarm[];
   /** Something lies in a failure queue. */
   readonly failures: readonly Alarm[];
+  /** Messages of the ingest queue do not become tasks; none without such a queue. */
+  readonly ingest: readonly Alarm[];
 
   constructor(scope: Construct, id: string, props: ObservabilityProps) {
     super(scope, id);
@@ -64,6 +73,7 @@ export class Observability extends Construct {
       props.failureQueues,
       'Tasks themselves are in the table; the sweep wakes the queue for them.',
     );
+    this.ingest = props.ingest === undefined ? [] : ingestAlarms(this, props.ingest, alarms);
     if (props.alarmTopic === undefined) return;
     const action = new SnsAction(props.alarmTopic);
     for (const alarm of this.all) alarm.addAlarmAction(action);
@@ -71,6 +81,12 @@ export class Observability extends Construct {
 
   /** Every alarm, to add actions of one's own. */
   get all(): readonly Alarm[] {
-    return [...Object.values(this.progress), ...this.streamDelays, ...this.recursions, ...this.failures];
+    return [
+      ...Object.values(this.progress),
+      ...this.streamDelays,
+      ...this.recursions,
+      ...this.failures,
+      ...this.ingest,
+    ];
   }
 }

@@ -13,6 +13,7 @@ import {
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { EnvironmentOf, FunctionName } from '../contract';
 import { builtCode } from './artifacts';
@@ -159,6 +160,13 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
     conditions?: Record<string, Record<string, string | string[]>>,
   ): void {
     this.role.addToPrincipalPolicy(new PolicyStatement({ actions, resources, conditions }));
+  }
+
+  /** Lets the function write into a queue, and use its key if it has one of its own; nothing else. */
+  allowSendTo(queue: IQueue): void {
+    this.allow(['sqs:SendMessage'], [queue.queueArn]);
+    const key = queue.encryptionMasterKey;
+    if (key !== undefined) this.allow(['kms:Decrypt', 'kms:GenerateDataKey'], [key.keyArn]);
   }
 
   /** What Lambda needs to place a function in a VPC. EC2 knows no resource to name before the interface exists. */

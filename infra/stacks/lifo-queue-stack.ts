@@ -5,7 +5,7 @@ import type { Construct } from 'constructs';
 import { LifoQueue } from '../constructs/lifo-queue';
 import { ShedQueue } from '../constructs/shed-queue';
 import { type ITaskRunner, TaskRunner } from '../constructs/task-runner';
-import { OUTPUTS, type OutputName, SHED_TASKS_OUTPUT } from '../contract';
+import { OPTIONAL_OUTPUTS, OUTPUTS, type OutputName } from '../contract';
 import { simulatedRunner } from '../environment-rules';
 import { type Environment, type RunnerConfig, UNSET_RUNNER_URL } from '../environments';
 import { HttpAuth } from '../runners/http-auth';
@@ -45,12 +45,7 @@ export class LifoQueueStack extends Stack {
     });
     for (const [key, value] of Object.entries(environment.tags)) Tags.of(this).add(key, value);
     this.addOutputs();
-    if (shedTasks !== undefined) {
-      new CfnOutput(this, SHED_TASKS_OUTPUT, {
-        value: shedTasks.queueUrl,
-        description: 'Tasks that expired before they were done, kept for 14 days',
-      });
-    }
+    this.addOptionalOutputs(shedTasks);
   }
 
   private alarmTopic(arn: string | undefined): ITopic | undefined {
@@ -69,6 +64,24 @@ export class LifoQueueStack extends Stack {
     if (auth === undefined) return TaskRunner.http({ url });
     const secret = Secret.fromSecretCompleteArn(this, 'runner-secret', auth.secretArn);
     return TaskRunner.http({ url, auth: HttpAuth.header({ name: auth.headerName, secret }) });
+  }
+
+  private addOptionalOutputs(shedTasks: ShedQueue | undefined): void {
+    if (shedTasks !== undefined) {
+      new CfnOutput(this, OPTIONAL_OUTPUTS.shedTasks[0], {
+        value: shedTasks.queueUrl,
+        description: 'Tasks that expired before they were done, kept for 14 days',
+      });
+    }
+    const { ingest } = this.queue;
+    if (ingest !== undefined) {
+      const [messages, deadLetters] = OPTIONAL_OUTPUTS.ingest;
+      new CfnOutput(this, messages, { value: ingest.queue.queueUrl, description: 'Takes tasks at any rate' });
+      new CfnOutput(this, deadLetters, {
+        value: ingest.deadLetters.queueUrl,
+        description: 'Messages that are no tasks, or that could not be written',
+      });
+    }
   }
 
   private addOutputs(): void {

@@ -7,8 +7,8 @@ import {
   ENVIRONMENT,
   METRICS,
   OPTIONAL_ENVIRONMENT,
+  OPTIONAL_OUTPUTS,
   OUTPUTS,
-  SHED_TASKS_OUTPUT,
   TABLE,
 } from '../../infra/contract';
 import { ENVIRONMENT_NAMES } from '../../infra/environments';
@@ -25,6 +25,7 @@ test("TypeScript's names are the contract's, and nothing is missing on either si
     optionalEnvironment: OPTIONAL_ENVIRONMENT,
     metrics: METRICS,
     outputs: OUTPUTS,
+    optionalOutputs: OPTIONAL_OUTPUTS,
     agentQueue: AGENT_QUEUE,
   }).toEqual(names);
 });
@@ -52,9 +53,11 @@ describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
     },
   );
 
-  test("has the contract's outputs, and that of the shed tasks it keeps", () => {
-    const kept = environment(name).keepShedTasks ? [SHED_TASKS_OUTPUT] : [];
-    expect(Object.keys(synthesized.outputs)).toEqual([...contract.outputs, ...kept]);
+  test("has the contract's outputs, and those of the shed tasks it keeps and of its ingest queue", () => {
+    const { shedTasks, ingest } = contract.optionalOutputs;
+    const kept = environment(name).keepShedTasks ? shedTasks : [];
+    const taken = environment(name).settings?.ingest === undefined ? [] : ingest;
+    expect(Object.keys(synthesized.outputs)).toEqual([...contract.outputs, ...kept, ...taken]);
   });
 
   test('names table, key, index and projection as the contract does', () => {
@@ -74,6 +77,7 @@ test('every optional variable is given once it is set, and is in the contract', 
   const synthesized = Synthesized.of((stack) => ({
     tasks: { maxTtl: Duration.days(2), foreignWriters: false },
     processing: { ratePerSecond: 20 },
+    ingest: {},
     shedTasksTo: new Queue(stack, 'shed'),
   }));
   for (const [fn, variables] of Object.entries(contract.environment as Record<string, string[]>)) {

@@ -33,6 +33,15 @@ const READ_STREAM = allow(
 );
 const WORK: Record<string, Statement[]> = {
   'create-tasks': [allow(['dynamodb:PutItem'], [TABLE])],
+  'ingest-tasks': [
+    allow(['dynamodb:PutItem'], [TABLE]),
+    allow(['sqs:SendMessage'], ['shed-tasks.Arn']),
+    allow(
+      ['sqs:ChangeMessageVisibility', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
+      ['ingest/queue.Arn'],
+    ),
+    allow(['sqs:SendMessage'], ['ingest/dead-letters.Arn']),
+  ],
   trigger: [
     allow(['dynamodb:UpdateItem'], [TABLE], CONTROL_ITEM),
     allow(['sns:Publish'], ['process-tasks-topic/topic']),

@@ -1,0 +1,21 @@
+/**
+ * The IoT rule's statement on a device that connected. Its language is the version of 2016-03-23, the first with
+ * object literals (https://docs.aws.amazon.com/iot/latest/developerguide/iot-sql-literals.html).
+ *
+ * - The session's identifier is unique and the version number counts the device's connections, so an event that IoT
+ *   publishes twice is one task.
+ * - IoT's time of the event may be two minutes off
+ *   (https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html). One that lies ahead of the rule's
+ *   own clock is replaced by it: a task from the future would be refused.
+ */
+export const IOT_PRESENCE_SQL = [
+  "SELECT concat(clientId, ':', sessionIdentifier, ':', versionNumber) AS taskId,",
+  'CASE timestamp > timestamp() WHEN true THEN timestamp() ELSE timestamp END AS taskCreated,',
+  "{'clientId': clientId, 'ipAddress': ipAddress, 'connectedAt': timestamp,",
+  "'sessionIdentifier': sessionIdentifier, 'versionNumber': versionNumber,",
+  "'principalIdentifier': principalIdentifier} AS payload",
+  "FROM '$aws/events/presence/connected/+'",
+].join(' ');
+
+/** The version of the language of {@link IOT_PRESENCE_SQL}. */
+export const IOT_SQL_VERSION = '2016-03-23';

@@ -1,0 +1,206 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Duration } from 'aws-cdk-lib';
+import { ingestProblems } from '../../infra/ingest-rules';
+import type { IngestSettings } from '../../infra/ingest-settings';
+import { InvalidConfiguration, type Problem } from '../../infra/problem';
+import { type AlarmSettings, resolveSettings } from '../../infra/settings';
+import { ROOT, Synthesized } from './synthesis';
+
+const { seconds, minutes, hours, days, millis } = Duration;
+
+function problems(ingest: IngestSettings, alarms: AlarmSettings = {}): Problem[] {
+  const resolved = resolveSettings({ ingest, alarms });
+  if (resolved.ingest === undefined) throw new Error('the settings of the ingest queue are lost');
+  return ingestProblems(resolved.ingest, resolved.alarms);
+}
+
+test('the defaults are accepted', () => {
+  expect(problems({})).toEqual([]);
+});
+
+type Refusal = [configuration: string, setting: string, ingest: IngestSettings, alarms?: AlarmSettings];
+
+/** As it stands in `docs/ingest-refusals.md`, each with exactly one problem. */
+const REFUSED: Refusal[] = [
+  [
+    'visibilityTimeout: 179 s, functionTimeout: 30 s',
+    'ingest.visibilityTimeout',
+    { visibilityTimeout: seconds(179) },
+  ],
+  [
+    'visibilityTimeout: 180 s, batchWindow: 1 s',
+    'ingest.visibilityTimeout',
+    { visibilityTimeout: seconds(180), batchWindow: seconds(1) },
+  ],
+  [
+    'visibilityTimeout: 13 h, retention: 13 d, maxReceiveCount: 5',
+    'ingest.visibilityTimeout',
+    {
+      visibilityTimeout: hours(13),
+      retention: days(13),
+      maxReceiveCount: 5,
+    },
+  ],
+  ['batchSize: 0', 'ingest.batchSize', { batchSize: 0 }],
+  ['batchSize: 10,001, batchWindow: 1 s', 'ingest.batchSize', { batchSize: 10_001, batchWindow: seconds(1) }],
+  ['batchSize: 2.5', 'ingest.batchSize', { batchSize: 2.5 }],
+  ['batchSize: 11, no batchWindow', 'ingest.batchWindow', { batchSize: 11 }],
+  ['batchWindow: 500 ms', 'ingest.batchWindow', { batchWindow: millis(500) }],
+  ['batchWindow: 301 s', 'ingest.batchWindow', { batchWindow: seconds(301) }],
+  [
+    'batchSize: 10,000, expectedWritesPerSecond: 399',
+    'ingest.batchSize',
+    { batchSize: 10_000, batchWindow: seconds(1), expectedWritesPerSecond: 399 },
+  ],
+  [
+    'batchSize: 1,000, functionTimeout: 6 s',
+    'ingest.batchSize',
+    { batchSize: 1_000, batchWindow: seconds(1), functionTimeout: seconds(6) },
+  ],
+  ['expectedWritesPerSecond: 0', 'ingest.expectedWritesPerSecond', { expectedWritesPerSecond: 0 }],
+  ['functionTimeout: 901 s', 'ingest.functionTimeout', { functionTimeout: seconds(901) }],
+  [
+    'functionTimeout: 5 s, deadlineMargin: 5 s',
+    'ingest.deadlineMargin',
+    { functionTimeout: seconds(5), deadlineMargin: seconds(5) },
+  ],
+  ['memorySize: 64', 'ingest.memorySize', { memorySize: 64 }],
+  ['maxConcurrency: 1', 'ingest.maxConcurrency', { maxConcurrency: 1 }],
+  ['maxConcurrency: 1,001', 'ingest.maxConcurrency', { maxConcurrency: 1_001 }],
+  [
+    'maxConcurrency: 10, provisionedPollers: 2 to 20',
+    'ingest.maxConcurrency',
+    { maxConcurrency: 10, provisionedPollers: { minimumPollers: 2, maximumPollers: 20 } },
+  ],
+  [
+    'reservedConcurrency: 9, maxConcurrency: 10',
+    'ingest.reservedConcurrency',
+    { reservedConcurrency: 9, maxConcurrency: 10 },
+  ],
+  [
+    'reservedConcurrency: 4, provisionedPollers: 2 to 20',
+    'ingest.reservedConcurrency',
+    { reservedConcurrency: 4, provisionedPollers: { minimumPollers: 2, maximumPollers: 20 } },
+  ],
+  ['reservedConcurrency: 10.5', 'ingest.reservedConcurrency', { reservedConcurrency: 10.5 }],
+  [
+    'provisionedPollers: 1 to 20',
+    'ingest.provisionedPollers.minimumPollers',
+    { provisionedPollers: { minimumPollers: 1, maximumPollers: 20 } },
+  ],
+  [
+    'provisionedPollers: 201 to 500',
+    'ingest.provisionedPollers.minimumPollers',
+    { provisionedPollers: { minimumPollers: 201, maximumPollers: 500 } },
+  ],
+  [
+    'provisionedPollers: 2 to 10,001',
+    'ingest.provisionedPollers.maximumPollers',
+    { provisionedPollers: { minimumPollers: 2, maximumPollers: 10_001 } },
+  ],
+  [
+    'provisionedPollers: 20 to 10',
+    'ingest.provisionedPollers.maximumPollers',
+    { provisionedPollers: { minimumPollers: 20, maximumPollers: 10 } },
+  ],
+  ['maxReceiveCount: 4', 'ingest.maxReceiveCount', { maxReceiveCount: 4 }],
+  [
+    'maxReceiveCount: 1,001, retention: 13 d',
+    'ingest.maxReceiveCount',
+    { maxReceiveCount: 1_001, retention: days(13) },
+  ],
+  [
+    'retention: 14 d, deadLetterRetention: 14 d',
+    'ingest.deadLetterRetention',
+    { retention: days(14), deadLetterRetention: days(14) },
+  ],
+  ['deadLetterRetention: 15 d', 'ingest.deadLetterRetention', { deadLetterRetention: days(15) }],
+  ['retention: 3 min, visibilityTimeout: 180 s', 'ingest.retention', { retention: minutes(3) }],
+  [
+    'retention: 30 min, maxReceiveCount: 10, visibilityTimeout: 180 s',
+    'ingest.retention',
+    { retention: minutes(30) },
+  ],
+  ['writeParallelism: 0', 'ingest.writeParallelism', { writeParallelism: 0 }],
+  ['visibilityBase: 0 s', 'ingest.visibilityBase', { visibilityBase: seconds(0) }],
+  ['visibilityMax: 13 h', 'ingest.visibilityMax', { visibilityMax: hours(13) }],
+  [
+    'visibilityBase: 60 s, visibilityMax: 30 s',
+    'ingest.visibilityMax',
+    { visibilityBase: seconds(60), visibilityMax: seconds(30) },
+  ],
+  [
+    'alarms.ingestDelay: 180 s, visibilityTimeout: 180 s',
+    'alarms.ingestDelay',
+    {},
+    { ingestDelay: seconds(180) },
+  ],
+  ['alarms.ingestDeadLetters: -1', 'alarms.ingestDeadLetters', {}, { ingestDeadLetters: -1 }],
+];
+
+test.each(REFUSED)('refused: %s', (...[, setting, ingest, alarms]: Refusal) => {
+  expect(problems(ingest, alarms).map((problem) => problem.setting)).toEqual([setting]);
+});
+
+type Accepted = [limit: string, ingest: IngestSettings, alarms?: AlarmSettings];
+
+test.each<Accepted>([
+  [
+    'visibility of exactly six timeouts and the window',
+    { visibilityTimeout: seconds(185), batchWindow: seconds(5) },
+  ],
+  [
+    'the largest batch that just fits',
+    { batchSize: 10_000, batchWindow: seconds(1), expectedWritesPerSecond: 400 },
+  ],
+  ['ten messages without a window', { batchSize: 10 }],
+  ['the smallest cap', { maxConcurrency: 2 }],
+  ['the largest cap', { maxConcurrency: 1_000 }],
+  ['a reserve as large as the cap', { maxConcurrency: 20, reservedConcurrency: 20 }],
+  ['a reserve of two for a cap of two', { maxConcurrency: 2, reservedConcurrency: 2 }],
+  [
+    'a reserve of five without a cap',
+    { reservedConcurrency: 5, provisionedPollers: { minimumPollers: 2, maximumPollers: 2 } },
+  ],
+  ['the most pollers', { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } }],
+  ['five receives', { maxReceiveCount: 5 }],
+  ['the longest timeout', { functionTimeout: minutes(15), batchWindow: minutes(5) }],
+  ['one second more than all receives take', { retention: seconds(1_801) }],
+  ['an alarm a second beyond a failed attempt', {}, { ingestDelay: seconds(181) }],
+])('accepted: %s', (...[, ingest, alarms]: Accepted) => {
+  expect(problems(ingest, alarms)).toEqual([]);
+});
+
+test('a queue is refused with every rule and remedy at once', () => {
+  const build = () => Synthesized.queue({ ingest: { batchSize: 11, maxConcurrency: 1 } });
+  expect(build).toThrow(InvalidConfiguration);
+  expect(build).toThrow(/ingest\.batchWindow: 0 s is too short for batchSize = 11.*Remedy: set batchWindow/);
+  expect(build).toThrow(/ingest\.maxConcurrency: 1 is not a whole number from 2 to 1000/);
+});
+
+test('docs/ingest-refusals.md lists every refusal with its message', () => {
+  const path = join(ROOT, 'docs', 'ingest-refusals.md');
+  const list = listed();
+  if (process.env.UPDATE_DOCS === '1') writeFileSync(path, list);
+  expect(readFileSync(path, 'utf8')).toBe(list);
+});
+
+function listed(): string {
+  const rows = REFUSED.flatMap(([configuration, , ingest, alarms]) =>
+    problems(ingest, alarms).map(
+      ({ setting, rule, remedy }) => `| ${configuration} | \`${setting}\`: ${rule} | ${remedy} |`,
+    ),
+  );
+  return `${[
+    '# What an ingest queue refuses',
+    '',
+    'Synthesis ends with one of these messages instead of deploying a configuration of `ingest` that cannot work. The',
+    'rules are in `infra/ingest-rules.ts`. `tests/infra/ingest-refusals.test.ts` tries each and writes this list:',
+    '`UPDATE_DOCS=1 npx jest tests/infra/ingest-refusals.test.ts`.',
+    '',
+    '| configuration, all else by default | message | remedy |',
+    '|---|---|---|',
+    ...rows,
+  ].join('\n')}\n`;
+}

@@ -1,0 +1,238 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { LifoQueue } from '../../infra/constructs/lifo-queue';
+import { TaskRunner } from '../../infra/constructs/task-runner';
+import { newApp, type Resource, Synthesized } from './synthesis';
+
+const { seconds, minutes, hours, days } = Duration;
+const plain = Synthesized.queue({ ingest: {} });
+const queue = (synthesized = plain): Resource => synthesized.at('ingest/queue');
+const deadLetters = (synthesized = plain): Resource => synthesized.at('ingest/dead-letters');
+const mapping = (synthesized = plain): Resource => synthesized.at('ingest-tasks/messages');
+
+test('there is no ingest queue unless asked for', () => {
+  const without = Synthesized.queue();
+  expect(() => without.at('ingest/queue')).toThrow(/no resource/);
+  expect(() => without.fn('ingest-tasks')).toThrow(/no resource/);
+});
+
+describe('the ingest queue', () => {
+  test('is a standard queue, encrypted by SQS so that other services may send', () => {
+    expect(queue().Properties).toMatchObject({ SqsManagedSseEnabled: true, MessageRetentionPeriod: 86_400 });
+    expect(queue().Properties.FifoQueue).toBeUndefined();
+    expect(queue().Properties.KmsMasterKeyId).toBeUndefined();
+  });
+
+  test('hides a message for six function timeouts and the window', () => {
+    expect(queue().Properties.VisibilityTimeout).toBe(180);
+    const gathering = Synthesized.queue({
+      ingest: { functionTimeout: minutes(2), batchWindow: seconds(7) },
+    });
+    expect(queue(gathering).Properties.VisibilityTimeout).toBe(727);
+    const longer = Synthesized.queue({ ingest: { visibilityTimeout: minutes(5) } });
+    expect(queue(longer).Properties.VisibilityTimeout).toBe(300);
+  });
+
+  test('gives up after ten receives, to dead letters that are kept for 14 days', () => {
+    const { deadLetterTargetArn, maxReceiveCount } = queue().Properties.RedrivePolicy;
+    expect(plain.readable(deadLetterTargetArn)).toBe('ingest/dead-letters.Arn');
+    expect(maxReceiveCount).toBe(10);
+    expect(deadLetters().Properties).toMatchObject({
+      SqsManagedSseEnabled: true,
+      MessageRetentionPeriod: 14 * 86_400,
+    });
+  });
+
+  test('alone may use its dead-letter queue', () => {
+    const { redrivePermission, sourceQueueArns } = deadLetters().Properties.RedriveAllowPolicy;
+    expect(redrivePermission).toBe('byQueue');
+    expect(sourceQueueArns).toHaveLength(1);
+    const [prefix, guid] = queue().Properties.QueueName['Fn::Join'][1];
+    const arn: unknown[] = sourceQueueArns[0]['Fn::Join'][1];
+    expect(arn[0]).toBe('arn:');
+    expect(arn.at(-2)).toMatch(new RegExp(`:${prefix}$`));
+    expect(arn.at(-1)).toEqual(guid);
+  });
+
+  test('has a name that no other queue and no other stack can have', () => {
+    const [prefix, guid] = queue().Properties.QueueName['Fn::Join'][1];
+    expect(guid).toEqual({ 'Fn::Select': [2, { 'Fn::Split': ['/', { Ref: 'AWS::StackId' }] }] });
+    // 80 characters are SQS's limit, and the stack's own identifier has 36.
+    expect(prefix.length).toBeLessThanOrEqual(80 - 36);
+    const stack = new Stack(newApp(), 'a-stack-with-a-name-that-is-rather-long'.repeat(3));
+    for (const id of ['first', 'second'])
+      new LifoQueue(stack, id, { runner: TaskRunner.simulated(), ingest: {} });
+    const names = new Synthesized(stack)
+      .all('AWS::SQS::Queue')
+      .map(({ Properties }) => Properties.QueueName)
+      .filter((name) => name !== undefined)
+      .map((name) => name['Fn::Join'][1][0]);
+    expect(new Set(names).size).toBe(2);
+    for (const each of names) expect(each).toMatch(/^[\w-]{1,44}$/);
+  });
+
+  test('and its dead letters take nothing that comes without TLS', () => {
+    for (const name of ['queue', 'dead-letters']) {
+      expect(plain.statements(plain.at(`ingest/${name}/Policy`))).toEqual([
+        {
+          effect: 'Deny',
+          actions: ['sqs:*'],
+          resources: [`ingest/${name}.Arn`],
+          principal: { AWS: '*' },
+          conditions: { Bool: { 'aws:SecureTransport': 'false' } },
+        },
+      ]);
+    }
+  });
+
+  test.each([
+    ['dev', 'Delete'],
+    ['prod', 'Retain'],
+  ] as const)('and its dead letters in %s: %s', (name, policy) => {
+    const synthesized = Synthesized.environment(name);
+    for (const each of [queue(synthesized), deadLetters(synthesized)]) {
+      expect(each.DeletionPolicy).toBe(policy);
+    }
+  });
+});
+
+describe('the mapping', () => {
+  test('invokes ingest-tasks with up to ten messages at once, ten at a time, and hears which come again', () => {
+    const { Properties } = mapping();
+    expect(plain.readable(Properties.EventSourceArn)).toBe('ingest/queue.Arn');
+    expect(plain.readable(Properties.FunctionName)).toBe('ingest-tasks/function');
+    expect(Properties).toMatchObject({
+      BatchSize: 10,
+      MaximumBatchingWindowInSeconds: 0,
+      ScalingConfig: { MaximumConcurrency: 10 },
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+    });
+    expect(Properties.ProvisionedPollerConfig).toBeUndefined();
+  });
+
+  test('waits for the policy that lets ingest-tasks read the queue', () => {
+    const dependencies = mapping().DependsOn?.map((logicalId) => plain.readable({ Ref: logicalId }));
+    expect(dependencies).toContain('ingest-tasks/role/DefaultPolicy');
+  });
+
+  test('has pollers of its own, beyond what the library thinks is the limit, and no cap beside them', () => {
+    const { Properties } = mapping(
+      Synthesized.queue({
+        ingest: { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } },
+      }),
+    );
+    expect(Properties.ProvisionedPollerConfig).toEqual({ MinimumPollers: 200, MaximumPollers: 10_000 });
+    expect(Properties.ScalingConfig).toBeUndefined();
+  });
+});
+
+test('every typed setting reaches the template', () => {
+  const synthesized = Synthesized.queue({
+    tasks: { defaultTtl: minutes(10), maxTtl: hours(3) },
+    ingest: {
+      batchSize: 1_000,
+      batchWindow: seconds(2),
+      functionTimeout: minutes(1),
+      deadlineMargin: seconds(8),
+      memorySize: 512,
+      maxConcurrency: 40,
+      reservedConcurrency: 50,
+      maxReceiveCount: 20,
+      retention: days(2),
+      deadLetterRetention: days(7),
+      expectedWritesPerSecond: 50,
+      writeParallelism: 64,
+      visibilityBase: seconds(3),
+      visibilityMax: minutes(4),
+    },
+  });
+  const fn = synthesized.fn('ingest-tasks');
+  expect(fn).toMatchObject({ Timeout: 60, MemorySize: 512, ReservedConcurrentExecutions: 50 });
+  expect(fn.Environment.Variables).toMatchObject({
+    DEFAULT_TTL_SECONDS: '600',
+    MAX_TTL_SECONDS: '10800',
+    DEADLINE_MARGIN_MS: '8000',
+    WRITE_PARALLELISM: '64',
+    VISIBILITY_BASE_SECONDS: '3',
+    VISIBILITY_MAX_SECONDS: '240',
+  });
+  expect(mapping(synthesized).Properties).toMatchObject({
+    BatchSize: 1_000,
+    MaximumBatchingWindowInSeconds: 2,
+    ScalingConfig: { MaximumConcurrency: 40 },
+  });
+  expect(queue(synthesized).Properties).toMatchObject({
+    VisibilityTimeout: 362,
+    MessageRetentionPeriod: 172_800,
+    RedrivePolicy: { maxReceiveCount: 20 },
+  });
+  expect(deadLetters(synthesized).Properties.MessageRetentionPeriod).toBe(7 * 86_400);
+});
+
+test('ingest-tasks has the defaults, knows its queues and is never retried as an asynchronous invocation', () => {
+  const fn = plain.fn('ingest-tasks');
+  expect(fn).toMatchObject({ Timeout: 30, MemorySize: 256 });
+  expect(fn.ReservedConcurrentExecutions).toBeUndefined();
+  const { INGEST_QUEUE_URL, INGEST_DEAD_LETTER_QUEUE_URL, TASK_TABLE_NAME, ...settings } =
+    fn.Environment.Variables;
+  expect(plain.readable(INGEST_QUEUE_URL)).toBe('ingest/queue');
+  expect(plain.readable(INGEST_DEAD_LETTER_QUEUE_URL)).toBe('ingest/dead-letters');
+  expect(plain.readable(TASK_TABLE_NAME)).toBe('task-table/table');
+  expect(settings).toEqual({
+    DEADLINE_MARGIN_MS: '5000',
+    DEFAULT_TTL_SECONDS: '3600',
+    VISIBILITY_BASE_SECONDS: '5',
+    VISIBILITY_MAX_SECONDS: '900',
+    WRITE_PARALLELISM: '32',
+  });
+  expect(plain.at('ingest-tasks/function/EventInvokeConfig').Properties.MaximumRetryAttempts).toBe(0);
+});
+
+test('grantSend lets a principal send tasks and nothing else', () => {
+  const stack = new Stack(newApp(), 'test');
+  const { ingest } = new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ingest: {} });
+  const role = new Role(stack, 'producer', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
+  ingest?.grantSend(role).assertSuccess();
+  expect(new Synthesized(stack, 'test').policy('producer')).toEqual([
+    { effect: 'Allow', actions: ['sqs:SendMessage'], resources: ['queue/ingest/queue.Arn'] },
+  ]);
+});
+
+describe('the alarms of the ingest queue', () => {
+  const alarm = (id: string, synthesized = plain) => synthesized.at(`observability/${id}-alarm`).Properties;
+
+  test('ring for the first dead letter', () => {
+    expect(alarm('ingest-dead-letters')).toMatchObject({
+      MetricName: 'ApproximateNumberOfMessagesVisible',
+      Statistic: 'Maximum',
+      Threshold: 0,
+      ComparisonOperator: 'GreaterThanThreshold',
+      TreatMissingData: 'notBreaching',
+    });
+    expect(plain.readable(alarm('ingest-dead-letters').Dimensions[0].Value)).toBe(
+      'ingest/dead-letters.QueueName',
+    );
+  });
+
+  test('ring when a message is older than a failed attempt and a minute', () => {
+    expect(alarm('ingest-delay')).toMatchObject({
+      MetricName: 'ApproximateAgeOfOldestMessage',
+      Statistic: 'Maximum',
+      Threshold: 240,
+      ComparisonOperator: 'GreaterThanThreshold',
+    });
+    expect(plain.readable(alarm('ingest-delay').Dimensions[0].Value)).toBe('ingest/queue.QueueName');
+  });
+
+  test('follow their typed settings, and the visibility timeout', () => {
+    const set = Synthesized.queue({
+      ingest: {},
+      alarms: { ingestDelay: minutes(10), ingestDeadLetters: 25 },
+    });
+    expect([alarm('ingest-delay', set).Threshold, alarm('ingest-dead-letters', set).Threshold]).toEqual([
+      600, 25,
+    ]);
+    const slow = Synthesized.queue({ ingest: { functionTimeout: minutes(2) } });
+    expect(alarm('ingest-delay', slow).Threshold).toBe(780);
+  });
+});

@@ -1,0 +1,64 @@
+import { IOT_PRESENCE_SQL } from '../../infra/iot-presence-sql';
+import { Synthesized } from './synthesis';
+
+const dev = Synthesized.environment('dev');
+const [rule, ...others] = dev.all('AWS::IoT::TopicRule');
+const payload = rule?.Properties.TopicRulePayload;
+
+test('there is no IoT rule unless asked for', () => {
+  expect(Synthesized.queue({ ingest: {} }).all('AWS::IoT::TopicRule')).toEqual([]);
+  expect(Synthesized.environment('prod').all('AWS::IoT::TopicRule')).toEqual([]);
+});
+
+test('the rule is on every device that connects, and makes what ingest-tasks takes', () => {
+  expect(payload.Sql).toBe(IOT_PRESENCE_SQL);
+  expect(payload.AwsIotSqlVersion).toBe('2016-03-23');
+  expect(payload.Sql).toMatch(/ FROM '\$aws\/events\/presence\/connected\/\+'$/);
+  for (const field of ['taskId', 'taskCreated', 'payload']) expect(payload.Sql).toMatch(` AS ${field}`);
+  for (const part of ['clientId', 'sessionIdentifier', 'versionNumber'])
+    expect(payload.Sql).toMatch(new RegExp(`concat\\([^)]*\\b${part}\\b`));
+  expect(payload.RuleDisabled).toBeUndefined();
+  expect(rule?.Properties.RuleName).toBeUndefined();
+  expect(others).toEqual([]);
+});
+
+test('the rule sends plain JSON to the ingest queue, and what fails to a failure queue', () => {
+  expect(payload.Actions).toHaveLength(1);
+  const [{ Sqs: action }] = payload.Actions;
+  expect(dev.readable(action.QueueUrl)).toBe('ingest/queue');
+  const { Sqs: error } = payload.ErrorAction;
+  expect(dev.readable(error.QueueUrl)).toBe('ingest/iot-presence/failures');
+  for (const { UseBase64, RoleArn } of [action, error]) {
+    expect(UseBase64).toBe(false);
+    expect(dev.readable(RoleArn)).toBe('ingest/iot-presence/role.Arn');
+  }
+});
+
+test('its role may send to these two queues and nothing else, for rules of this account only', () => {
+  const { AssumeRolePolicyDocument } = dev.at('ingest/iot-presence/role').Properties;
+  expect(AssumeRolePolicyDocument.Statement).toEqual([
+    {
+      Action: 'sts:AssumeRole',
+      Effect: 'Allow',
+      Principal: { Service: 'iot.amazonaws.com' },
+      Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+    },
+  ]);
+  expect(dev.policy('ingest/iot-presence/role')).toEqual(
+    ['ingest/queue.Arn', 'ingest/iot-presence/failures.Arn'].map((queue) => ({
+      effect: 'Allow',
+      actions: ['sqs:SendMessage'],
+      resources: [queue],
+    })),
+  );
+});
+
+test('the rule waits for the policy of its role', () => {
+  const dependencies = rule?.DependsOn?.map((logicalId) => dev.readable({ Ref: logicalId }));
+  expect(dependencies).toContain('ingest/iot-presence/role/DefaultPolicy');
+});
+
+test('its failure queue has an alarm', () => {
+  const { Dimensions } = dev.at('observability/iot-presence-failures-alarm').Properties;
+  expect(dev.readable(Dimensions[0].Value)).toBe('ingest/iot-presence/failures.QueueName');
+});
