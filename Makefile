@@ -201,13 +201,18 @@ e2e: synth-local build-freshq ## run the end-to-end tests against the templates,
 	$(BIN)/python -m pytest tests/e2e
 
 .PHONY: lint
-lint: setup ## check format, clippy, dependencies, TypeScript and the templates
+lint: setup ## check format, clippy, dependencies, TypeScript and the templates (cdk-nag, cfn-lint)
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --target $(HOST) -- --deny warnings
 	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
 	npm run lint --silent
+	jest --silent tests/infra/nag.test.ts
 	@$(MAKE) --no-print-directory synth SKIP_BUILD=1 ENV=$(ENV)
 	cfn-lint --ignore-checks W3005 -- cdk.out/$(STACKS.lifo-queue).template.json cdk.out/$(STACKS.agent-queue).template.json
+
+.PHONY: tables
+tables: setup ## write the documents anew that are made from the templates: acknowledgements, IAM
+	FRESHQ_WRITE_TABLES=1 jest --silent tests/infra/nag.test.ts
 
 .PHONY: advisories
 advisories: setup ## check the Rust dependencies against RustSec's advisories (fetches them from GitHub)

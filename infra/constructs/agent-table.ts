@@ -1,6 +1,7 @@
 import type { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
+import { acknowledge } from '../acknowledgements';
 import { AGENT_QUEUE } from '../agent-contract';
 
 /** How the table is protected. */
@@ -28,5 +29,6 @@ export class AgentTable extends Table {
       deletionProtection: props.deletionProtection,
       removalPolicy: props.removalPolicy,
     });
+    if (!props.pointInTimeRecovery) acknowledge(this, 'noPointInTimeRecovery');
   }
 }

@@ -3,6 +3,7 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { acknowledge } from '../acknowledgements';
 import type { AgentQueueSettings } from '../agent-settings';
 import type { RustFunction } from './rust-function';
 
@@ -44,6 +45,7 @@ export class CallIntake extends Construct {
     super(scope, id);
     const { settings, removalPolicy } = props;
     this.deadLetters = new Queue(this, 'dead-letters', { ...BOTH, removalPolicy });
+    acknowledge(this.deadLetters, 'deadLetterQueue');
     this.queue = new Queue(this, 'queue', {
       ...BOTH,
       removalPolicy,
@@ -67,6 +69,7 @@ export class CallIntake extends Construct {
       maxConcurrency,
       reportBatchItemFailures: true,
     });
+    acknowledge(mapping, 'queueSource');
     // Lambda refuses a mapping whose function may not read the queue yet.
     if (target.function.role !== undefined) mapping.node.addDependency(target.function.role);
   }

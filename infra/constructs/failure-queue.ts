@@ -1,4 +1,4 @@
-import { Duration, Validations } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import type { IRole } from 'aws-cdk-lib/aws-iam';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type {
@@ -9,6 +9,7 @@ import type {
 } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
+import { acknowledge } from '../acknowledgements';
 
 /**
  * A queue for what could not be delivered or processed: TLS only, encrypted by SQS (a KMS key of AWS's own
@@ -21,10 +22,7 @@ export class FailureQueue extends Queue {
       encryption: QueueEncryption.SQS_MANAGED,
       retentionPeriod: Duration.days(14),
     });
-    Validations.of(this).acknowledge({
-      id: 'AwsSolutions::AwsSolutions-SQS3',
-      reason: 'this is a dead-letter queue: of Lambda, SNS or EventBridge Scheduler, not of another queue',
-    });
+    acknowledge(this, 'failureQueue');
   }
 
   /** Lets a role write, and nothing else: the library's own grant also lets it read the queue's attributes. */

@@ -1,4 +1,4 @@
-import { type Duration, type RemovalPolicy, Validations } from 'aws-cdk-lib';
+import type { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
@@ -15,6 +15,7 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { acknowledge } from '../acknowledgements';
 import type { EnvironmentOf, FunctionName } from '../contract';
 import { builtCode } from './artifacts';
 import { FailureQueue } from './failure-queue';
@@ -116,10 +117,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
     });
     this.failures = new FailureQueue(this, 'failures');
     this.role = new Role(this, 'role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-    Validations.of(this.role).acknowledge({
-      id: 'AwsSolutions::AwsSolutions-IAM5[Resource::*]',
-      reason: 'X-Ray, and EC2 for a function in a VPC, know no resources to name',
-    });
+    acknowledge(this.role, 'functionRole');
     this.allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [this.logGroup.logGroupArn]);
     this.failures.allowSend(this.role);
     if (props.network?.vpc !== undefined) this.allowNetworkInterfaces();
@@ -146,6 +144,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
       vpcSubnets: props.network?.vpcSubnets,
       securityGroups: props.network?.securityGroups,
     });
+    acknowledge(this.function, 'asyncFailures');
     this.function.configureAsyncInvoke({
       retryAttempts: props.async.retryAttempts,
       maxEventAge: props.async.maxEventAge,

@@ -1,6 +1,7 @@
-import { Duration, type RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
+import { acknowledge } from '../acknowledgements';
 
 /** Props of {@link ShedQueue}. */
 export interface ShedQueueProps {
@@ -20,10 +21,6 @@ export class ShedQueue extends Queue {
       retentionPeriod: Duration.days(14),
       removalPolicy: props.removalPolicy,
     });
-    Validations.of(this).acknowledge({
-      id: 'AwsSolutions::AwsSolutions-SQS3',
-      reason:
-        'it keeps what was shed until a person looks; no function receives from it, so none can fail to',
-    });
+    acknowledge(this, 'shedQueue');
   }
 }

@@ -8,6 +8,7 @@ import {
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
+import { acknowledge } from '../acknowledgements';
 import { TABLE } from '../contract';
 
 /** The condition of a statement that is about the control item and no task. */
@@ -51,6 +52,7 @@ export class TaskTable extends Construct {
       deletionProtection: props.deletionProtection,
       removalPolicy: props.removalPolicy,
     });
+    if (!props.pointInTimeRecovery) acknowledge(this.table, 'noPointInTimeRecovery');
     this.table.addGlobalSecondaryIndex({
       indexName: TABLE.index,
       partitionKey: { name: TABLE.indexPartitionKey, type: AttributeType.STRING },

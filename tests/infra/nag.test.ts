@@ -1,47 +1,112 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type App, type Stack, Validations } from 'aws-cdk-lib';
+import { App, Validations } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { AwsSolutionsChecks } from 'cdk-nag';
-import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
-import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
-import { environment, newApp } from './synthesis';
+import { ACKNOWLEDGEMENTS, type Acknowledgement } from '../../infra/acknowledgements';
+import { ENVIRONMENT_NAMES } from '../../infra/environments';
+import { expectCommitted, markdownTable } from './generated';
+import { type Acknowledged, check, type Report } from './nag';
+import { bothStacks, newApp, ROOT } from './synthesis';
+import { VARIANTS } from './variants';
 
-/** The findings of cdk-nag's AWS Solutions pack that nobody acknowledged: `rule path`. */
-function findings(app: App): string[] {
-  // A finding makes the synthesis fail with a text for people; the report has it in parts.
-  let directory = app.outdir;
-  try {
-    directory = app.synth().directory;
-  } catch (failure) {
-    expect(String(failure)).toMatch(/ValidationFailed/);
-  }
-  const report = JSON.parse(readFileSync(join(directory, 'validation-report.json'), 'utf8'));
-  type Violation = { ruleName: string; violatingConstructs: { constructPath: string }[] };
-  return report.pluginReports
-    .filter(({ pluginName }: { pluginName: string }) => pluginName === 'AwsSolutions')
-    .flatMap(({ violations }: { violations: Violation[] }) =>
-      violations.flatMap(({ ruleName, violatingConstructs }) =>
-        violatingConstructs.map(({ constructPath }) => `${ruleName} ${constructPath}`),
-      ),
-    );
+const LISTED: readonly Acknowledgement[] = Object.values(ACKNOWLEDGEMENTS);
+
+/** Every acknowledgement that was given in an app: `rule at: reason`. */
+function given(app: App): string[] {
+  return app.node.findAll().flatMap((construct) =>
+    construct.node.metadata
+      .filter(({ type }) => type === Validations.ACKNOWLEDGED_RULES_METADATA_KEY)
+      .flatMap(({ data }) => Object.entries(data as Record<string, string>))
+      .map(([rule, reason]) => `${rule} ${construct.node.path}: ${reason}`),
+  );
 }
 
-function prodWithChecks(): { app: App; stacks: Stack[] } {
-  const app = newApp();
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-  const props = { environment: environment('prod') };
-  return { app, stacks: [new LifoQueueStack(app, props), new AgentQueueStack(app, props)] };
+function told({ rule, at, reason }: Acknowledged): string {
+  return `${rule} ${at}: ${reason}`;
 }
 
-test('the AWS Solutions rules find nothing that is not acknowledged with a reason', () => {
-  expect(findings(prodWithChecks().app)).toEqual([]);
+const CASES: readonly (readonly [string, () => App])[] = [
+  ...ENVIRONMENT_NAMES.map((name) => [name, () => bothStacks(newApp(), name)] as const),
+  ...Object.entries(VARIANTS).map(([name, build]) => [name, () => App.of(build()) as App] as const),
+];
+const reports = new Map<string, Report>();
+
+describe.each(CASES)('%s', (name, build) => {
+  const app = build();
+  const report = check(app);
+  reports.set(name, report);
+
+  test('breaks no rule of AwsSolutions and Serverless unacknowledged', () => {
+    expect(report.findings).toEqual([]);
+  });
+
+  test('acknowledges nothing that is not found, wherever it does so', () => {
+    const needed = new Set(report.acknowledged.map(told));
+    expect(given(app).filter((acknowledgement) => !needed.has(acknowledgement))).toEqual([]);
+    expect(needed.size).toBeGreaterThan(0);
+  });
 });
 
-test('they would find a queue that is not TLS only, in either stack', () => {
-  const { app, stacks } = prodWithChecks();
-  for (const stack of stacks) new Queue(stack, 'open');
-  const found = findings(app);
-  expect(found).toContain('AwsSolutions-SQS4 LifoQueue-prod/open/Resource');
-  expect(found).toContain('AwsSolutions-SQS4 AgentQueue-prod/open/Resource');
+test('every acknowledgement of the list is given somewhere, and every one that is given is in the list', () => {
+  const all = [...reports.values()].flatMap(({ acknowledged }) => acknowledged);
+  const pairs = new Set(all.map(({ rule, reason }) => `${rule}: ${reason}`));
+  const listed = LISTED.flatMap(({ rules, reason }) => rules.map((rule) => `${rule}: ${reason}`));
+  expect([...pairs].sort()).toEqual(listed.sort());
+});
+
+test('nothing else in infra/ acknowledges anything', () => {
+  const sources = readdirSync(join(ROOT, 'infra'), { recursive: true, encoding: 'utf8' });
+  const acknowledging = sources
+    .filter((file) => file.endsWith('.ts'))
+    .filter((file) =>
+      /Validations\b|NagSuppressions|acknowledgeWarning/.test(
+        readFileSync(join(ROOT, 'infra', file), 'utf8'),
+      ),
+    );
+  expect(acknowledging).toEqual(['acknowledgements.ts']);
+});
+
+test('the rules would find a queue that is open, in either stack', () => {
+  const app = bothStacks(newApp(), 'prod');
+  for (const stack of app.node.children) new Queue(stack, 'open');
+  const found = check(app).findings.map(({ rule, path }) => `${rule} ${path}`);
+  for (const stack of ['LifoQueue-prod', 'AgentQueue-prod']) {
+    expect(found).toContain(`AwsSolutions::AwsSolutions-SQS4 ${stack}/open/Resource`);
+    expect(found).toContain(`Serverless::Serverless-SQSRedrivePolicy ${stack}/open/Resource`);
+  }
+});
+
+/** The environments and variants in which an acknowledgement is needed, and how often. */
+function places(rule: string, reason: string): string {
+  return [...reports]
+    .filter(([name]) => ENVIRONMENT_NAMES.some((environment) => environment === name))
+    .map(([name, { acknowledged }]) => {
+      const times = acknowledged.filter((each) => each.rule === rule && each.reason === reason).length;
+      return times === 0 ? '' : `${name} ${times}`;
+    })
+    .filter((place) => place !== '')
+    .join(', ');
+}
+
+test('docs/acknowledgements.md lists them', () => {
+  const says = new Map(
+    [...reports.values()].flatMap(({ acknowledged }) => acknowledged.map(({ rule, says }) => [rule, says])),
+  );
+  const rows = LISTED.flatMap(({ rules, where, reason }) =>
+    rules.map((rule) => {
+      const name = rule.slice(rule.indexOf('::') + 2);
+      return [`\`${name}\``, says.get(rule) ?? '', where, places(rule, reason), `${reason}.`];
+    }),
+  );
+  expectCommitted(
+    'docs/acknowledgements.md',
+    `# What is acknowledged of cdk-nag's findings
+
+Written by \`make tables\` from [infra/acknowledgements.ts](../infra/acknowledgements.ts) and from what cdk-nag finds in
+the templates of all environments, with the packs AwsSolutions and Serverless. A test fails where a finding is in no row, where
+an acknowledgement is given that finds nothing, and where this file is out of date. Nothing else is suppressed.
+
+${markdownTable(['rule', 'what it says', 'about', 'found in', 'why the template is right'], rows)}
+`,
+  );
 });

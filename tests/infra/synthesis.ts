@@ -55,6 +55,14 @@ export function environment(name: EnvironmentName): Environment {
   return found;
 }
 
+/** Both stacks of an environment of this repository, in an app. */
+export function bothStacks(app: App, name: EnvironmentName): App {
+  const props = { environment: environment(name) };
+  new LifoQueueStack(app, props);
+  new AgentQueueStack(app, props);
+  return app;
+}
+
 /** What each kind of stack is synthesized by, and its functions. */
 export const KINDS = [
   {
