@@ -124,6 +124,11 @@ export class Synthesized {
     return this.json.Outputs ?? {};
   }
 
+  /** Every resource, by its logical id. */
+  get resources(): readonly (readonly [logicalId: string, resource: Resource])[] {
+    return Object.entries(this.json.Resources);
+  }
+
   /** Every resource of a type. */
   all(type: string): Resource[] {
     return Object.values(this.json.Resources).filter((resource) => resource.Type === type);
@@ -152,17 +157,22 @@ export class Synthesized {
 
   /** The statements of a policy, of whatever kind. */
   statements(policy: Resource): Statement[] {
-    // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
-    return policy.Properties.PolicyDocument.Statement.map((statement: any) => ({
-      effect: statement.Effect,
-      actions: [statement.Action].flat(),
-      resources: [statement.Resource]
+    return policy.Properties.PolicyDocument.Statement.map((raw: unknown) => this.statement(raw));
+  }
+
+  /** A statement as the template has it, made readable. */
+  // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
+  statement(raw: any): Statement {
+    return {
+      effect: raw.Effect,
+      actions: [raw.Action ?? []].flat(),
+      resources: [raw.Resource ?? []]
         .flat()
         .map((resource: unknown) => this.readable(resource))
         .sort(),
-      ...(statement.Condition && { conditions: statement.Condition }),
-      ...(statement.Principal && { principal: statement.Principal }),
-    }));
+      ...(raw.Condition && { conditions: raw.Condition }),
+      ...(raw.Principal && { principal: raw.Principal }),
+    };
   }
 
   /** A value of the template with logical ids replaced by construct paths below the queue. */

@@ -26,7 +26,8 @@ const THEIRS = {
     }),
   secret: (stack: Stack) =>
     Secret.fromSecretAttributes(stack, 'secret', {
-      secretCompleteArn: `arn:aws:secretsmanager:${HERE}:secret:quotes/token-a1B2c3`,
+      // Without the six characters at its end, as a person writes it.
+      secretPartialArn: `arn:aws:secretsmanager:${HERE}:secret:quotes/token`,
       encryptionKey: Key.fromKeyArn(stack, 'secret-key', `arn:aws:kms:${HERE}:key/secret`),
     }),
   shed: (stack: Stack) =>

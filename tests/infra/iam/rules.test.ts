@@ -1,0 +1,273 @@
+import { CfnResource, Stack } from 'aws-cdk-lib';
+import { Rule as EventRule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as FunctionTarget } from 'aws-cdk-lib/aws-events-targets';
+import {
+  AccountRootPrincipal,
+  AnyPrincipal,
+  ManagedPolicy,
+  PolicyDocument,
+  PolicyStatement,
+  Role,
+  ServicePrincipal,
+} from 'aws-cdk-lib/aws-iam';
+import {
+  Code,
+  EventSourceMapping,
+  Function as LambdaFunction,
+  RecursiveLoop,
+  Runtime,
+} from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { LambdaSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { newApp, Synthesized } from '../synthesis';
+import { TEMPLATES } from './cases';
+import * as rules from './rules';
+import { everyStatement } from './statements';
+import { reasonFor, WILDCARD_RESOURCES } from './wildcards';
+
+describe.each(TEMPLATES)('%s', (_name, template) => {
+  test.each(
+    Object.entries(rules).filter((each): each is [string, rules.Rule] => typeof each[1] === 'function'),
+  )('%s', (_rule, breaks) => {
+    expect(breaks(template)).toEqual([]);
+  });
+
+  test('has statements to look at', () => {
+    const kinds = everyStatement(template).map(({ kind }) => kind);
+    for (const kind of ['identity', 'resource', 'trust']) expect(kinds).toContain(kind);
+  });
+});
+
+test('every wildcard that has a reason is needed', () => {
+  const allowed = TEMPLATES.flatMap(([, template]) => everyStatement(template)).flatMap(
+    ({ actions, resources }) => actions.flatMap((action) => resources.map((on) => reasonFor(action, on))),
+  );
+  for (const { reason } of WILDCARD_RESOURCES) expect(allowed).toContain(reason);
+});
+
+/** What a rule finds in a template that holds what `build` makes. */
+function found(rule: rules.Rule, build: (stack: Stack) => void): string[] {
+  const stack = new Stack(newApp(), 'test');
+  build(stack);
+  return rule(new Synthesized(stack));
+}
+
+function role(stack: Stack): Role {
+  return new Role(stack, 'role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+}
+
+function fn(
+  stack: Stack,
+  id = 'fn',
+  props: { recursiveLoop?: RecursiveLoop; role?: Role } = {},
+): LambdaFunction {
+  return new LambdaFunction(stack, id, {
+    runtime: Runtime.NODEJS_22_X,
+    handler: 'index.handler',
+    code: Code.fromInline('exports.handler = async () => {};'),
+    ...props,
+  });
+}
+
+const READ = {
+  actions: ['dynamodb:GetItem'],
+  resources: ['arn:aws:dynamodb:eu-west-1:123456789012:table/t'],
+};
+
+describe('an open template is found out:', () => {
+  test.each<[string, rules.Rule, (stack: Stack) => void, string]>([
+    [
+      'a wildcard action of a role',
+      rules.namesActions,
+      (stack) => void role(stack).addToPolicy(new PolicyStatement({ ...READ, actions: ['dynamodb:Get*'] })),
+      'role/DefaultPolicy: dynamodb:Get*',
+    ],
+    [
+      'a wildcard action of a managed policy',
+      rules.namesActions,
+      (stack) =>
+        void new ManagedPolicy(stack, 'managed', {
+          statements: [new PolicyStatement({ ...READ, actions: ['*'] })],
+          roles: [role(stack)],
+        }),
+      'managed: *',
+    ],
+    [
+      'a wildcard action of an inline policy',
+      rules.namesActions,
+      (stack) =>
+        void new Role(stack, 'role', {
+          assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+          inlinePolicies: {
+            all: new PolicyDocument({ statements: [new PolicyStatement({ ...READ, actions: ['sqs:*'] })] }),
+          },
+        }),
+      'role: sqs:*',
+    ],
+    [
+      'a policy of a kind of resource that nobody has thought of',
+      rules.namesActions,
+      (stack) =>
+        void new CfnResource(stack, 'vault', {
+          type: 'AWS::Backup::BackupVault',
+          properties: {
+            BackupVaultName: 'v',
+            AccessPolicy: {
+              Statement: { Effect: 'Allow', Action: 'backup:*', Resource: '*', Principal: '*' },
+            },
+          },
+        }),
+      'vault: backup:*',
+    ],
+    [
+      'all actions but one',
+      rules.namesActions,
+      (stack) =>
+        void role(stack).addToPolicy(
+          new PolicyStatement({ notActions: ['iam:PassRole'], resources: READ.resources }),
+        ),
+      'role/DefaultPolicy: NotAction',
+    ],
+    [
+      'a wildcard resource',
+      rules.namesResources,
+      (stack) => void role(stack).addToPolicy(new PolicyStatement({ ...READ, resources: ['*'] })),
+      'role/DefaultPolicy: dynamodb:GetItem on *',
+    ],
+    [
+      'a wildcard in the middle of a resource',
+      rules.namesResources,
+      (stack) =>
+        void role(stack).addToPolicy(
+          new PolicyStatement({
+            actions: ['secretsmanager:GetSecretValue'],
+            resources: ['arn:x:secret:*-??????'],
+          }),
+        ),
+      'role/DefaultPolicy: secretsmanager:GetSecretValue on arn:x:secret:*-??????',
+    ],
+    [
+      'a queue that anybody may send to',
+      rules.letsInOnlyServices,
+      (stack) => void new Queue(stack, 'mine').grantSendMessages(new AnyPrincipal()),
+      'mine/Policy: {"AWS":"*"}',
+    ],
+    [
+      'a queue that SNS may send to on behalf of anybody',
+      rules.letsInOnlyServices,
+      (stack) => void new Queue(stack, 'mine').grantSendMessages(new ServicePrincipal('sns.amazonaws.com')),
+      'mine/Policy: {"Service":"sns.amazonaws.com"}',
+    ],
+    [
+      'a function that any topic may invoke',
+      rules.permissionsNameTheirSource,
+      (stack) => fn(stack).addPermission('all', { principal: new ServicePrincipal('sns.amazonaws.com') }),
+      'fn/all',
+    ],
+    [
+      'a role for the whole account',
+      rules.trustsOnlyItsServices,
+      (stack) => void new Role(stack, 'role', { assumedBy: new AccountRootPrincipal() }),
+      'role: {"AWS":',
+    ],
+    [
+      "a role for another account's schedules",
+      rules.trustsOnlyItsServices,
+      (stack) => void new Role(stack, 'role', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') }),
+      'role: {"Service":"scheduler.amazonaws.com"}',
+    ],
+    [
+      "one of AWS's policies",
+      rules.hasNoForeignPolicies,
+      (stack) =>
+        role(stack).addManagedPolicy(
+          ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'),
+        ),
+      'role: ',
+    ],
+    [
+      'two functions with one role',
+      rules.sharesNoRole,
+      (stack) => {
+        const shared = role(stack);
+        for (const id of ['one', 'two']) fn(stack, id, { role: shared });
+      },
+      'role.Arn',
+    ],
+    ['a queue in the clear', rules.queuesAreTlsOnly, (stack) => void new Queue(stack, 'mine'), 'mine'],
+    ['a topic in the clear', rules.topicsAreTlsOnly, (stack) => void new Topic(stack, 'topic'), 'topic'],
+    [
+      'a queue that is not encrypted',
+      rules.queuesAreEncrypted,
+      (stack) => void new Queue(stack, 'mine', { encryption: QueueEncryption.UNENCRYPTED }),
+      'mine',
+    ],
+    [
+      'a topic that is not encrypted',
+      rules.topicsAreEncrypted,
+      (stack) => void new Topic(stack, 'topic'),
+      'topic',
+    ],
+    ['a function that forgets failures', rules.functionsKeepFailures, (stack) => void fn(stack), 'fn'],
+    [
+      'a queue without dead letters',
+      rules.sourcesKeepFailures,
+      (stack) =>
+        void new EventSourceMapping(stack, 'mapping', {
+          target: fn(stack),
+          eventSourceArn: new Queue(stack, 'mine').queueArn,
+        }),
+      'mapping',
+    ],
+    [
+      'a subscription that forgets failures',
+      rules.subscriptionsKeepFailures,
+      (stack) => void new Topic(stack, 'topic').addSubscription(new LambdaSubscription(fn(stack))),
+      'fn/topic',
+    ],
+    [
+      'a schedule that forgets failures',
+      rules.schedulesKeepFailures,
+      (stack) =>
+        void new CfnSchedule(stack, 'schedule', {
+          flexibleTimeWindow: { mode: 'OFF' },
+          scheduleExpression: 'rate(1 minute)',
+          target: { arn: fn(stack).functionArn, roleArn: role(stack).roleArn },
+        }),
+      'schedule',
+    ],
+    [
+      'a rule of an event bus that forgets failures',
+      rules.eventRulesKeepFailures,
+      (stack) =>
+        void new EventRule(stack, 'rule', {
+          schedule: Schedule.expression('rate(1 minute)'),
+          targets: [new FunctionTarget(fn(stack))],
+        }),
+      'rule: Target0',
+    ],
+    [
+      'a log group that keeps everything',
+      rules.logsHaveRetention,
+      (stack) => void new LogGroup(stack, 'logs', { retention: RetentionDays.INFINITE }),
+      'logs',
+    ],
+    [
+      "a function whose log group is nobody's",
+      rules.logsHaveRetention,
+      (stack) => void fn(stack),
+      'the group that Lambda makes',
+    ],
+    [
+      'a function that may loop for no reason',
+      rules.onlyTheLoopLoops,
+      (stack) => void fn(stack, 'fn', { recursiveLoop: RecursiveLoop.ALLOW }),
+      'fn: Allow',
+    ],
+  ])('%s', (_what, rule, build, finding) => {
+    expect(found(rule, build)).toEqual([expect.stringContaining(finding)]);
+  });
+});

@@ -1,0 +1,191 @@
+import type { Resource, Synthesized } from '../synthesis';
+import { everyStatement, type Held } from './statements';
+import { reasonFor } from './wildcards';
+
+/** Looks at a template; answers what breaks the rule, each with the construct it is about. */
+export type Rule = (template: Synthesized) => string[];
+
+/** The functions that wake each other round and round on purpose, as construct ids. */
+export const LOOP = ['process-tasks', 'trigger'];
+
+/** Services that may take on a role. */
+const TRUSTED = ['lambda.amazonaws.com', 'scheduler.amazonaws.com'];
+
+function ofStatements(breaks: (held: Held, template: Synthesized) => string[]): Rule {
+  return (template) => everyStatement(template).flatMap((held) => breaks(held, template));
+}
+
+function ofResources(
+  type: string,
+  breaks: (resource: Resource, path: string, template: Synthesized) => string[],
+): Rule {
+  return (template) =>
+    template.resources
+      .filter(([, resource]) => resource.Type === type)
+      .flatMap(([logicalId, resource]) => breaks(resource, template.readable({ Ref: logicalId }), template));
+}
+
+/** No action is allowed by a pattern, and nothing is allowed by what a statement does not name. */
+export const namesActions = ofStatements(({ effect, actions, at, negated }) => [
+  ...(effect === 'Allow'
+    ? actions.filter((action) => /[*?]/.test(action)).map((action) => `${at}: ${action}`)
+    : []),
+  ...negated.map((element) => `${at}: ${element}`),
+]);
+
+/** Every resource that something is allowed on is named, but for {@link reasonFor}. */
+export const namesResources = ofStatements(({ effect, kind, actions, resources, at }) => {
+  if (effect !== 'Allow' || kind === 'trust') return [];
+  return resources
+    .filter((resource) => /[*?]/.test(resource))
+    .flatMap((resource) =>
+      actions
+        .filter((action) => reasonFor(action, resource) === undefined)
+        .map((action) => `${at}: ${action} on ${resource}`),
+    );
+});
+
+/** A resource lets in only services, each on behalf of one resource or account of ours. */
+export const letsInOnlyServices = ofStatements(({ effect, kind, principal, conditions, at }) => {
+  if (effect !== 'Allow' || kind !== 'resource') return [];
+  const services =
+    Object.keys(principal as object).every((type) => type === 'Service') && typeof principal === 'object';
+  return services && /aws:Source(Arn|Account)/.test(JSON.stringify(conditions ?? {}))
+    ? []
+    : [`${at}: ${JSON.stringify(principal)}`];
+});
+
+/** Lambda's own kind of resource policy: a service, on behalf of one source. */
+export const permissionsNameTheirSource = ofResources('AWS::Lambda::Permission', ({ Properties }, path) => {
+  const source = Properties.SourceArn ?? Properties.SourceAccount;
+  return /\.amazonaws\.com$/.test(Properties.Principal) && source !== undefined ? [] : [path];
+});
+
+/** Roles are for Lambda, and for EventBridge Scheduler in this account only. */
+export const trustsOnlyItsServices = ofStatements(({ kind, principal, conditions, at }) => {
+  if (kind !== 'trust') return [];
+  const { Service: service, ...others } = principal as { Service?: string };
+  const confused =
+    service === 'scheduler.amazonaws.com' && !/aws:SourceAccount/.test(JSON.stringify(conditions ?? {}));
+  const trusted = service !== undefined && TRUSTED.includes(service) && Object.keys(others).length === 0;
+  return trusted && !confused ? [] : [`${at}: ${JSON.stringify(principal)}`];
+});
+
+/** A role has what this repository says and nothing of AWS's own policies, whose contents change. */
+export const hasNoForeignPolicies = ofResources('AWS::IAM::Role', ({ Properties }, path) =>
+  (Properties.ManagedPolicyArns ?? []).map((arn: unknown) => `${path}: ${JSON.stringify(arn)}`),
+);
+
+/** Every function has a role that no other function has. */
+export const sharesNoRole: Rule = (template) => {
+  const roles = template
+    .all('AWS::Lambda::Function')
+    .map(({ Properties }) => template.readable(Properties.Role));
+  return roles.filter((role, index) => roles.indexOf(role) !== index);
+};
+
+function deniesPlainText(template: Synthesized, path: string, actions: RegExp): boolean {
+  return everyStatement(template).some(
+    ({ effect, kind, attachedTo, principal, conditions, actions: denied }) =>
+      effect === 'Deny' &&
+      kind === 'resource' &&
+      attachedTo.includes(path) &&
+      [JSON.stringify('*'), JSON.stringify({ AWS: '*' })].includes(JSON.stringify(principal)) &&
+      denied.some((action) => actions.test(action)) &&
+      JSON.stringify(conditions) === JSON.stringify({ Bool: { 'aws:SecureTransport': 'false' } }),
+  );
+}
+
+/** Every queue refuses what does not come by TLS. */
+export const queuesAreTlsOnly = ofResources('AWS::SQS::Queue', (_resource, path, template) =>
+  deniesPlainText(template, path, /^sqs:\*$/) ? [] : [path],
+);
+
+/** Every topic refuses to publish what does not come by TLS. */
+export const topicsAreTlsOnly = ofResources('AWS::SNS::Topic', (_resource, path, template) =>
+  deniesPlainText(template, path, /^sns:Publish$/) ? [] : [path],
+);
+
+/** Every queue is encrypted, by SQS or by a key. */
+export const queuesAreEncrypted = ofResources('AWS::SQS::Queue', ({ Properties }, path) =>
+  Properties?.SqsManagedSseEnabled === true || Properties?.KmsMasterKeyId !== undefined ? [] : [path],
+);
+
+/** Every topic is encrypted by a key. */
+export const topicsAreEncrypted = ofResources('AWS::SNS::Topic', ({ Properties }, path) =>
+  Properties?.KmsMasterKeyId === undefined ? [path] : [],
+);
+
+/** What a function cannot do asynchronously is kept. */
+export const functionsKeepFailures = ofResources('AWS::Lambda::Function', (_resource, path, template) => {
+  const configured = template
+    .all('AWS::Lambda::EventInvokeConfig')
+    .some(
+      ({ Properties }) =>
+        template.readable(Properties.FunctionName) === path &&
+        Properties.DestinationConfig?.OnFailure?.Destination !== undefined,
+    );
+  return configured ? [] : [path];
+});
+
+/** What a function cannot do of a stream, or of a queue, is kept. */
+export const sourcesKeepFailures = ofResources(
+  'AWS::Lambda::EventSourceMapping',
+  ({ Properties }, path, template) => {
+    if (Properties.DestinationConfig?.OnFailure?.Destination !== undefined) return [];
+    const source = template.readable(Properties.EventSourceArn).replace(/\.Arn$/, '');
+    const redriven = template.resources.some(
+      ([logicalId, { Type, Properties: queue }]) =>
+        Type === 'AWS::SQS::Queue' &&
+        template.readable({ Ref: logicalId }) === source &&
+        queue?.RedrivePolicy !== undefined,
+    );
+    return redriven ? [] : [path];
+  },
+);
+
+/** What a topic cannot deliver is kept. */
+export const subscriptionsKeepFailures = ofResources('AWS::SNS::Subscription', ({ Properties }, path) =>
+  Properties.RedrivePolicy?.deadLetterTargetArn === undefined ? [path] : [],
+);
+
+/** What a schedule cannot deliver is kept. */
+export const schedulesKeepFailures = ofResources('AWS::Scheduler::Schedule', ({ Properties }, path) =>
+  Properties.Target.DeadLetterConfig?.Arn === undefined ? [path] : [],
+);
+
+/** What a rule of an event bus cannot deliver is kept. */
+export const eventRulesKeepFailures = ofResources('AWS::Events::Rule', ({ Properties }, path) =>
+  (Properties.Targets ?? [])
+    .filter((target: { DeadLetterConfig?: unknown }) => target.DeadLetterConfig === undefined)
+    .map(({ Id }: { Id: string }) => `${path}: ${Id}`),
+);
+
+/** Every log group forgets, and every function logs to one of the template. */
+export const logsHaveRetention: Rule = (template) => {
+  const groups = new Map(
+    template.resources
+      .filter(([, { Type }]) => Type === 'AWS::Logs::LogGroup')
+      .map(([logicalId, { Properties }]) => [
+        template.readable({ Ref: logicalId }),
+        Properties?.RetentionInDays,
+      ]),
+  );
+  const functions = template
+    .all('AWS::Lambda::Function')
+    .map(({ Properties }) => Properties.LoggingConfig?.LogGroup);
+  return [
+    ...[...groups].filter(([, days]) => days === undefined).map(([path]) => path),
+    ...functions
+      .map((group) => (group === undefined ? 'the group that Lambda makes' : template.readable(group)))
+      .filter((group) => !groups.has(group)),
+  ];
+};
+
+/** Lambda ends loops of every function, but for those that wake each other on purpose. */
+export const onlyTheLoopLoops = ofResources('AWS::Lambda::Function', ({ Properties }, path) => {
+  const wanted = LOOP.some((name) => path === `${name}/function`) ? 'Allow' : undefined;
+  return Properties.RecursiveLoop === wanted
+    ? []
+    : [`${path}: ${Properties.RecursiveLoop ?? 'ended by Lambda'}`];
+});
