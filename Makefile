@@ -212,7 +212,7 @@ lint: setup ## check format, clippy, dependencies, TypeScript and the templates 
 
 .PHONY: tables
 tables: setup ## write the documents anew that are made from the templates: acknowledgements, IAM
-	FRESHQ_WRITE_TABLES=1 jest --silent tests/infra/nag.test.ts
+	FRESHQ_WRITE_TABLES=1 jest --silent tests/infra/nag.test.ts tests/infra/iam/table.test.ts
 
 .PHONY: advisories
 advisories: setup ## check the Rust dependencies against RustSec's advisories (fetches them from GitHub)

@@ -1,0 +1,52 @@
+import { Synthesized } from '../synthesis';
+import { VARIANTS } from '../variants';
+import { FUNCTIONS } from './sdk-calls';
+
+/** An action that a function's role allows on a resource. */
+export interface Allowed {
+  readonly function: string;
+  readonly action: string;
+  readonly resource: string;
+  readonly conditions?: unknown;
+}
+
+/** The templates that functions are looked for in: both stacks of prod, and queues with every option. */
+const SOURCES: readonly (readonly [name: string, template: Synthesized])[] = [
+  ['LifoQueue-prod', Synthesized.environment('prod')],
+  ['AgentQueue-prod', Synthesized.agents('prod')],
+  ...Object.entries(VARIANTS).map(([name, build]) => [name, new Synthesized(build())] as const),
+];
+
+/** What each function may do, in prod and, under the name of the variant, what it may do beside that with options on. */
+export const ALLOWED: ReadonlyMap<string, readonly Allowed[]> = (() => {
+  const known = new Set<string>();
+  const found = new Map<string, Allowed[]>();
+  for (const [name, template] of SOURCES) {
+    const source = name.endsWith('-prod') ? 'prod' : name;
+    const all = FUNCTIONS.flatMap((each) => ofFunction(template, each)).filter((each) => {
+      const text = JSON.stringify(each);
+      return !known.has(text) && known.add(text);
+    });
+    if (all.length > 0) found.set(source, [...(found.get(source) ?? []), ...all]);
+  }
+  return found;
+})();
+
+/** Every action on every resource, whatever the options. */
+export const EVERYTHING: readonly Allowed[] = [...ALLOWED.values()].flat();
+
+function ofFunction(template: Synthesized, name: string): Allowed[] {
+  const path = `${name}/role/DefaultPolicy`;
+  return template
+    .all('AWS::IAM::Policy')
+    .filter(({ Properties }) =>
+      Properties.Roles.some((role: unknown) => template.readable(role) === `${name}/role`),
+    )
+    .flatMap((policy) => template.statements(policy))
+    .flatMap(({ effect, actions, resources, conditions }) => {
+      if (effect !== 'Allow') throw new Error(`${path}: a statement that denies is not expected here`);
+      return actions.flatMap((action) =>
+        resources.map((resource) => ({ function: name, action, resource, conditions })),
+      );
+    });
+}

@@ -1,0 +1,128 @@
+import { expectCommitted, markdownTable } from '../generated';
+import { Synthesized } from '../synthesis';
+import { ALLOWED, type Allowed } from './allowed';
+import { callers } from './callers';
+import { everyStatement } from './statements';
+import { WILDCARD_RESOURCES } from './wildcards';
+
+const PROD = [Synthesized.environment('prod'), Synthesized.agents('prod')];
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+/** Conditions as one reads them. */
+function told(conditions: unknown): string {
+  return conditions === undefined ? '' : code(JSON.stringify(conditions).replaceAll('"', ''));
+}
+
+/** One row for each function, resource and caller: actions that are alike in that stand together. */
+function rows(allowed: readonly Allowed[]): string[][] {
+  const merged = new Map<string, { row: string[]; actions: string[] }>();
+  for (const each of allowed) {
+    const row = [code(each.resource), told(each.conditions), callers(each).join('; ')];
+    const key = [each.function, ...row].join(' ');
+    const known = merged.get(key) ?? { row: [code(each.function), ...row], actions: [] };
+    merged.set(key, { ...known, actions: [...known.actions, code(each.action)] });
+  }
+  return [...merged.values()].map(({ row: [name = '', ...rest], actions }) => [
+    name,
+    actions.sort().join(', '),
+    ...rest,
+  ]);
+}
+
+/** Who else is let in: the roles of schedules, the policies of queues and topics, and Lambda's permissions. */
+function others(): string[][] {
+  const schedules = PROD.flatMap((template) =>
+    everyStatement(template)
+      .filter(
+        ({ kind, attachedTo }) =>
+          kind === 'identity' && attachedTo.some((role) => !/^[\w-]+\/role$/.test(role)),
+      )
+      .map(({ attachedTo, actions, resources }) => [
+        attachedTo,
+        actions,
+        resources.map(code),
+        'EventBridge Scheduler',
+      ]),
+  );
+  const services = PROD.flatMap((template) =>
+    everyStatement(template)
+      .filter(({ kind, effect }) => kind === 'resource' && effect === 'Allow')
+      .map(({ principal, actions, resources, conditions }) => [
+        [
+          Object.values(principal as object)
+            .flat()
+            .join(', '),
+        ],
+        actions,
+        resources.map(code),
+        sourceOf(template, conditions),
+      ]),
+  );
+  const invocations = PROD.flatMap((template) =>
+    template
+      .all('AWS::Lambda::Permission')
+      .map(({ Properties }) => [
+        [Properties.Principal],
+        [Properties.Action],
+        [code(template.readable(Properties.FunctionName))],
+        `for ${code(template.readable(Properties.SourceArn))}`,
+      ]),
+  );
+  return [...schedules, ...services, ...invocations].map(([who, actions, on, why]) => [
+    [who]
+      .flat()
+      .map((each) => code(String(each)))
+      .join(', '),
+    [actions]
+      .flat()
+      .map((each) => code(String(each)))
+      .join(', '),
+    [on].flat().join(', '),
+    String(why),
+  ]);
+}
+
+function sourceOf(template: Synthesized, conditions: unknown): string {
+  const [arn] = Object.values((conditions as { ArnEquals?: Record<string, unknown> }).ArnEquals ?? {});
+  if (arn === undefined) throw new Error(`no source in ${JSON.stringify(conditions)}`);
+  return `for ${code(template.readable(arn))}`;
+}
+
+test('docs/iam.md says what each function may do, and who calls it', () => {
+  const HEAD = ['function', 'may', 'on', 'only if', 'who calls'];
+  const sections = [...ALLOWED].map(([name, allowed]) =>
+    name === 'prod'
+      ? `## In prod\n\n${markdownTable(HEAD, rows(allowed))}`
+      : `### More with ${name}\n\n${markdownTable(HEAD, rows(allowed))}`,
+  );
+  const wildcards = WILDCARD_RESOURCES.map(({ actions, ending, reason }) => [
+    actions.map(code).join(', '),
+    code(ending),
+    reason,
+  ]);
+  expectCommitted(
+    'docs/iam.md',
+    `# What each function may do, and who calls it
+
+Written by \`make tables\` from the synthesized templates and the Rust code. A resource is named by its construct's path
+in the stack. Tests fail where a function may do what neither its code nor AWS on its behalf calls, where its code calls
+what it may not do, where an action or (but for the [wildcards](#wildcards) below) a resource is a pattern, and where this
+file is out of date.
+
+${sections.join('\n\n')}
+
+## Everybody else
+
+${markdownTable(['who', 'may', 'on', 'what for'], others())}
+
+Every queue and every topic denies whatever does not come by TLS.
+
+## Wildcards
+
+${markdownTable(['actions', 'ends in', 'why'], wildcards)}
+`,
+  );
+});
