@@ -67,10 +67,7 @@ setup: $(VENV)/.installed node_modules/.installed ## install the pinned tools in
 
 .PHONY: build
 build: setup ## build the functions for AWS (arm64, release) with cargo-lambda
-	@# Only said, never done from here: a toolchain belongs to the machine, not to the project.
-	@libdir=$$(rustc --print target-libdir --target aarch64-unknown-linux-gnu); test -d "$$libdir" \
-	  || { echo "missing: Rust's standard library for aarch64-unknown-linux-gnu. Get it with: rustup target add aarch64-unknown-linux-gnu" >&2; exit 1; }
-	CARGO_TARGET_DIR=target/arm64 cargo lambda build --locked --release --arm64 --skip-target-check $(addprefix --bin ,$(FUNCTIONS))
+	@delivery/build-arm64.sh $(FUNCTIONS)
 
 .PHONY: build-local
 build-local: setup ## build the functions for this machine (development profile, stripped)

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Builds functions for AWS: arm64, release, into target/arm64/lambda/<function>/bootstrap.
+#
+#   delivery/build-arm64.sh <function> ...
+#
+# Takes the first compiler that has Rust's standard library for aarch64-unknown-linux-gnu: the one on the PATH
+# (rustup's), linked by zig from .venv; or Debian's, linked by Debian's cross gcc. Both keep to glibc 2.34, Amazon
+# Linux 2023's. Installs nothing: a toolchain belongs to the machine, not to the project.
+#
+# The same sources, lock file and compiler give the same bytes in every checkout, and so the same asset hash: what the
+# compiler would write of this machine's folders into a binary (the places of panics) is given fixed names instead.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly TARGET=aarch64-unknown-linux-gnu
+# Lambda's arm64 is Graviton2 or later; cargo-lambda would choose the same, but RUSTFLAGS given encoded displace its own.
+readonly CPU=neoverse-n1
+
+has_target() { # <rustc>
+  local libdir
+  command -v "$1" >/dev/null && libdir=$("$1" --print target-libdir --target "$TARGET") && test -d "$libdir"
+}
+
+say_missing() {
+  cat >&2 <<MESSAGE
+missing: Rust's standard library for $TARGET. Get it by one of
+  rustup target add $TARGET
+  dpkg --add-architecture arm64 && apt-get update && apt-get install rustc-web cargo-web libstd-rust-web-dev:arm64 gcc-aarch64-linux-gnu
+MESSAGE
+}
+
+# Flags are parted by the unit separator, so that a folder's name may hold a space.
+encoded_flags() {
+  local cargo_home=${CARGO_HOME:-$HOME/.cargo} separator=$'\x1f'
+  printf '%s' "-Ctarget-cpu=$CPU$separator--remap-path-prefix=$PWD=/freshq$separator" \
+    "--remap-path-prefix=$cargo_home/registry/src=/crates"
+}
+
+(($#)) || { echo "usage: delivery/build-arm64.sh <function> ..." >&2; exit 2; }
+bins=()
+for function in "$@"; do bins+=(--bin "$function"); done
+
+export CARGO_TARGET_DIR=target/arm64
+CARGO_ENCODED_RUSTFLAGS=$(encoded_flags)
+export CARGO_ENCODED_RUSTFLAGS
+# Nothing may begin to download a target or a toolchain.
+export RUSTUP_AUTO_INSTALL=0
+build=(cargo lambda build --locked --release --arm64 --skip-target-check "${bins[@]}")
+
+if has_target rustc; then
+  echo "building for arm64 with $(rustc --version), linked by zig" >&2
+  "${build[@]}"
+elif has_target /usr/bin/rustc && command -v aarch64-linux-gnu-gcc >/dev/null; then
+  echo "building for arm64 with Debian's $(/usr/bin/rustc --version), linked by aarch64-linux-gnu-gcc" >&2
+  # /usr/bin goes first for cargo and rustc alike, but cargo-lambda is the project's.
+  PATH=/usr/bin:$PATH CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc "${build[@]}" --compiler cargo
+else
+  say_missing
+  exit 1
+fi
