@@ -1,0 +1,308 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fullDiff } from '@aws-cdk/cloudformation-diff';
+import { MARKER, MOST_BYTES, renderComment } from '../../infra/diff/comment';
+import { broadenedPermissions, dataHazards } from '../../infra/diff/hazards';
+import { type CfnTemplate, readTemplates } from '../../infra/diff/templates';
+import { ROOT, Synthesized } from './synthesis';
+
+const STACK = 'LifoQueue-prod';
+const SIDES = { base: 'deployed', head: 'abc1234' };
+
+const PROD: CfnTemplate = Synthesized.environment('prod').template.toJSON();
+
+/** The template of prod as the app makes it, to be changed by one test. */
+function prod(change: (template: CfnTemplate) => void = () => {}): CfnTemplate {
+  const template: CfnTemplate = structuredClone(PROD);
+  change(template);
+  return template;
+}
+
+/** The resources of a type. */
+function each(template: CfnTemplate, type: string): CfnTemplate[] {
+  const found = Object.values<CfnTemplate>(template.Resources).filter(({ Type }) => Type === type);
+  expect(found.length).toBeGreaterThan(0);
+  return found;
+}
+
+function first(template: CfnTemplate, type: string): CfnTemplate {
+  return each(template, type)[0] as CfnTemplate;
+}
+
+function remove(template: CfnTemplate, type: string): void {
+  const [logicalId] = Object.entries<CfnTemplate>(template.Resources).find(
+    ([, { Type }]) => Type === type,
+  ) ?? [''];
+  delete template.Resources[logicalId];
+}
+
+function comment(change: (template: CfnTemplate) => void): string {
+  return renderComment(new Map([[STACK, prod()]]), new Map([[STACK, prod(change)]]), SIDES);
+}
+
+describe('what may be lost', () => {
+  test.each<[string, string, (template: CfnTemplate) => void, RegExp]>([
+    ['a deleted topic', 'AWS::SNS::Topic', (t) => remove(t, 'AWS::SNS::Topic'), /is deleted, with/],
+    [
+      'a retained table that is removed',
+      'AWS::DynamoDB::Table',
+      (t) => remove(t, 'AWS::DynamoDB::Table'),
+      /leaves the stack; it stays in the account/,
+    ],
+    [
+      "a table's key",
+      'AWS::DynamoDB::Table',
+      (t) => {
+        first(t, 'AWS::DynamoDB::Table').Properties.KeySchema[0].AttributeName = 'id';
+      },
+      /is replaced \(KeySchema\): the old one stays in the account, outside the stack/,
+    ],
+    [
+      "a queue's name",
+      'AWS::SQS::Queue',
+      (t) => {
+        Object.assign(first(t, 'AWS::SQS::Queue'), { UpdateReplacePolicy: 'Delete' });
+        first(t, 'AWS::SQS::Queue').Properties.QueueName = 'tasks';
+      },
+      /is replaced \(QueueName\)/,
+    ],
+    [
+      'an index',
+      'AWS::DynamoDB::Table',
+      (t) => {
+        delete first(t, 'AWS::DynamoDB::Table').Properties.GlobalSecondaryIndexes;
+      },
+      /loses the index task-status-created-index/,
+    ],
+    [
+      'deletion protection',
+      'AWS::DynamoDB::Table',
+      (t) => {
+        first(t, 'AWS::DynamoDB::Table').Properties.DeletionProtectionEnabled = false;
+      },
+      /loses its deletion protection/,
+    ],
+    [
+      'point-in-time recovery',
+      'AWS::DynamoDB::Table',
+      (t) => {
+        delete first(t, 'AWS::DynamoDB::Table').Properties.PointInTimeRecoverySpecification;
+      },
+      /loses its point-in-time recovery/,
+    ],
+    [
+      'a policy that keeps',
+      'AWS::DynamoDB::Table',
+      (t) => {
+        first(t, 'AWS::DynamoDB::Table').DeletionPolicy = 'Delete';
+      },
+      /loses its DeletionPolicy Retain/,
+    ],
+    [
+      'retention of logs',
+      'AWS::Logs::LogGroup',
+      (t) => {
+        first(t, 'AWS::Logs::LogGroup').Properties.RetentionInDays = 1;
+      },
+      /keeps what it holds for 1 days instead of 90 days/,
+    ],
+    [
+      'retention of messages',
+      'AWS::SQS::Queue',
+      (t) => {
+        first(t, 'AWS::SQS::Queue').Properties.MessageRetentionPeriod = 60;
+      },
+      /keeps what it holds for 60 s instead of/,
+    ],
+  ])('%s', (_, type, change, happens) => {
+    const hazards = dataHazards(fullDiff(prod(), prod(change)));
+    expect(hazards).toContainEqual({
+      type,
+      where: expect.stringMatching(/^LifoQueue-prod\/[^ ]+(?<!\/Resource)$/),
+      happens: expect.stringMatching(happens),
+    });
+  });
+
+  test.each<[string, (template: CfnTemplate) => void]>([
+    ['no change', () => {}],
+    [
+      'a longer retention',
+      (t) => {
+        first(t, 'AWS::Logs::LogGroup').Properties.RetentionInDays = 365;
+      },
+    ],
+    [
+      'the code and memory of functions',
+      (t) => {
+        for (const { Properties } of each(t, 'AWS::Lambda::Function')) {
+          Properties.Code.S3Key = 'other.zip';
+          Properties.MemorySize = 512;
+        }
+      },
+    ],
+    ['an alarm that goes', (t) => remove(t, 'AWS::CloudWatch::Alarm')],
+  ])('nothing by %s', (_, change) => {
+    expect(dataHazards(fullDiff(prod(), prod(change)))).toEqual([]);
+  });
+});
+
+describe('who may do more', () => {
+  test('a statement that is added, and one whose actions grow', () => {
+    const diff = fullDiff(
+      prod(),
+      prod((template) => {
+        const { Statement } = first(template, 'AWS::IAM::Policy').Properties.PolicyDocument;
+        Statement.push({ Effect: 'Allow', Action: 'dynamodb:Scan', Resource: '*' });
+      }),
+    );
+    expect(broadenedPermissions(diff)).toEqual([expect.stringMatching(/^Allow dynamodb:Scan on \* to AWS:/)]);
+  });
+
+  test('a refusal that goes', () => {
+    const deny = { Effect: 'Deny', Action: 'sqs:*', Resource: '*', Principal: '*' };
+    const withDeny = prod((template) => {
+      first(template, 'AWS::SQS::QueuePolicy').Properties.PolicyDocument.Statement = [deny];
+    });
+    const without = prod((template) => {
+      first(template, 'AWS::SQS::QueuePolicy').Properties.PolicyDocument.Statement = [];
+    });
+    expect(broadenedPermissions(fullDiff(withDeny, without))).toEqual([
+      expect.stringMatching(/^no more: Deny sqs:\*/),
+    ]);
+  });
+
+  test('nobody, when a statement goes', () => {
+    const diff = fullDiff(
+      prod(),
+      prod((template) => {
+        first(template, 'AWS::IAM::Policy').Properties.PolicyDocument.Statement.pop();
+      }),
+    );
+    expect(broadenedPermissions(diff)).toEqual([]);
+  });
+});
+
+describe('the comment', () => {
+  test('calls out data, then permissions, before any detail', () => {
+    const text = comment((template) => {
+      first(template, 'AWS::DynamoDB::Table').Properties.KeySchema[0].AttributeName = 'id';
+      first(template, 'AWS::IAM::Policy').Properties.PolicyDocument.Statement.push({
+        Effect: 'Allow',
+        Action: 'dynamodb:*',
+        Resource: '*',
+      });
+    });
+    const places = [
+      MARKER,
+      'Data may be lost',
+      'KeySchema',
+      'Permissions are broadened',
+      'dynamodb:*',
+      '<details>',
+    ];
+    expect(places.map((place) => text.indexOf(place))).toEqual(
+      [...places.map((place) => text.indexOf(place))].sort((a, b) => a - b),
+    );
+    expect(text.startsWith(MARKER)).toBe(true);
+    expect(text).not.toContain('\u001b');
+  });
+
+  test('says of every stack what becomes of it, and calls out nothing where nothing is lost', () => {
+    const base = new Map([
+      ['A', prod()],
+      ['C', prod()],
+    ]);
+    const head = new Map([
+      ['A', prod()],
+      ['B', prod()],
+    ]);
+    const text = renderComment(base, head, SIDES);
+    expect(text).toMatch(
+      /- `A`: no difference\n- `B`: new, with \d+ resources\n- `C`: no longer made by the app/,
+    );
+    expect(text).not.toContain('###');
+  });
+
+  test('is the same for the same templates', () => {
+    const change = (template: CfnTemplate) => remove(template, 'AWS::SNS::Topic');
+    expect(comment(change)).toBe(comment(change));
+  });
+
+  test('keeps to what GitHub takes, with what is called out at the top', () => {
+    const text = comment((template) => {
+      for (const { Properties } of each(template, 'AWS::Logs::LogGroup')) Properties.RetentionInDays = 1;
+      for (let n = 0; n < 900; n++) {
+        template.Resources[`Extra${'x'.repeat(80)}${n}`] = {
+          Type: 'AWS::SNS::Topic',
+          Properties: {},
+        };
+      }
+    });
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MOST_BYTES);
+    expect(text).toMatch(/Data may be lost/);
+    expect(text).toMatch(/1 of 4 parts did not fit into a comment/);
+  });
+
+  test('counts what a list leaves out, and cuts names that would push it out', () => {
+    const text = comment((template) => {
+      const { Statement } = first(template, 'AWS::IAM::Policy').Properties.PolicyDocument;
+      for (let n = 0; n < 120; n++) {
+        Statement.push({ Effect: 'Allow', Action: `a:${n}${'y'.repeat(300)}`, Resource: '*' });
+      }
+    });
+    expect(text).toMatch(/- and 70 more/);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MOST_BYTES);
+  });
+
+  test("lets no text of a template out of its code, nor a property's name become Markdown", () => {
+    const evil = '```\n# hello @everyone <img src=x>';
+    const text = comment((template) => {
+      first(template, 'AWS::CloudWatch::Alarm').Properties.AlarmDescription = evil;
+      first(template, 'AWS::SQS::Queue').Metadata['aws:cdk:path'] = 'a`b</summary> @everyone';
+      first(template, 'AWS::SQS::Queue').Properties.MessageRetentionPeriod = 60;
+    });
+    const fence = /<\/summary>\n\n(`{3,})\n/.exec(text)?.[1] ?? '';
+    expect(fence.length).toBeGreaterThan(3);
+    expect(text.split('\n').filter((line) => line === fence)).toHaveLength(2);
+    expect(text).toContain('`` a`b</summary> @everyone ``');
+  });
+});
+
+describe('make diff-comment', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'freshq-diff-'));
+  });
+
+  afterEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('reads the templates of a folder, and of an empty one none', () => {
+    expect(readTemplates(folder).size).toBe(0);
+    writeFileSync(join(folder, `${STACK}.template.json`), JSON.stringify(prod()));
+    writeFileSync(join(folder, 'manifest.json'), '{}');
+    expect([...readTemplates(folder).keys()]).toEqual([STACK]);
+  });
+
+  test('refuses a folder that is not there, and a file that is no template', () => {
+    expect(() => readTemplates(join(folder, 'none'))).toThrow(/there is no folder .*none.*Remedy/);
+    writeFileSync(join(folder, 'X.template.json'), '{}');
+    expect(() => readTemplates(folder)).toThrow(/X\.template\.json is no CloudFormation template/);
+  });
+
+  test('the command writes the comment', () => {
+    writeFileSync(join(folder, `${STACK}.template.json`), JSON.stringify(prod()));
+    const out = execFileSync(
+      join(ROOT, 'node_modules', '.bin', 'tsx'),
+      [join(ROOT, 'infra', 'diff', 'main.ts'), '--base', folder, '--head', folder, '--head-name', 'abc'],
+      { encoding: 'utf8' },
+    );
+    expect(out).toBe(
+      renderComment(readTemplates(folder), readTemplates(folder), { base: folder, head: 'abc' }),
+    );
+  });
+});
