@@ -32,7 +32,7 @@ SYNTH := cdk synth --quiet --no-notices --no-version-reporting
 
 .PHONY: help
 help: ## list every verb
-	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- tools ----
 
@@ -128,6 +128,13 @@ destroy: setup ## delete ENV's stack of QUEUE from AWS; says first how to remove
 	@$(MAKE) --no-print-directory synth ENV=$(ENV) SKIP_BUILD=1
 	@$(BIN)/python -m local leftovers --stack $(STACK)
 	cdk destroy --app cdk.out $(STACK)
+
+.PHONY: bootstrap-ci
+bootstrap-ci: setup ## let GitHub Actions into the account you are signed in to: REPOSITORY=owner/name (docs/pull-requests.md)
+	@test -n "$(REPOSITORY)" || { echo "usage: make bootstrap-ci REPOSITORY=owner/name [ENVIRONMENTS=staging,prod] [PROVIDER=<arn>]" >&2; exit 2; }
+	@account=$$($(BIN)/python -m local account) && echo "deploying FreshqCi to $$account"
+	cdk deploy FreshqCi --app 'tsx infra/ci/ci-app.ts' --output cdk.out/ci --require-approval any-change \
+	  --context repository=$(REPOSITORY) $(if $(ENVIRONMENTS),--context environments=$(ENVIRONMENTS)) $(if $(PROVIDER),--context provider=$(PROVIDER))
 
 # ---- operate a queue ----
 

@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validations } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { type CiSettings, ciProblems, readCiSettings } from '../../infra/ci/ci-settings';
+import { CiRolesStack } from '../../infra/stacks/ci-roles-stack';
+import { newApp } from './synthesis';
+
+const SETTINGS: CiSettings = {
+  repository: 'octo-org/freshq',
+  environments: ['staging', 'prod'],
+  qualifier: 'hnb659fds',
+};
+const ISSUER = 'token.actions.githubusercontent.com';
+
+function ciRoles(changes: Partial<CiSettings> = {}): Template {
+  return Template.fromStack(new CiRolesStack(newApp(), { settings: { ...SETTINGS, ...changes } }));
+}
+
+interface Role {
+  readonly subject: string;
+  readonly statements: readonly { readonly Action: string | string[]; readonly Resource: unknown }[];
+}
+
+/** The roles by the end of the subject that they trust. */
+function roles(template: Template): Map<string, Role> {
+  const policies = Object.values(template.findResources('AWS::IAM::Policy'));
+  return new Map(
+    Object.entries(template.findResources('AWS::IAM::Role')).map(([id, { Properties }]) => {
+      const [trust, ...more] = Properties.AssumeRolePolicyDocument.Statement;
+      expect(more).toEqual([]);
+      expect(trust.Action).toBe('sts:AssumeRoleWithWebIdentity');
+      const { [`${ISSUER}:aud`]: audience, [`${ISSUER}:sub`]: subject } = trust.Condition.StringEquals;
+      expect(Object.keys(trust.Condition)).toEqual(['StringEquals']);
+      expect(audience).toBe('sts.amazonaws.com');
+      const statements = policies
+        .filter((policy) => policy.Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === id))
+        .flatMap((policy) => policy.Properties.PolicyDocument.Statement);
+      return [subject.split(':').slice(2).join(':'), { subject, statements }];
+    }),
+  );
+}
+
+function resourcesOf(statement: { readonly Resource: unknown } | undefined): string {
+  return JSON.stringify(statement?.Resource);
+}
+
+describe('the roles', () => {
+  const template = ciRoles();
+  const all = roles(template);
+
+  test('there is one for pull requests, and one for each environment', () => {
+    expect([...all.values()].map(({ subject }) => subject)).toEqual([
+      'repo:octo-org/freshq:pull_request',
+      'repo:octo-org/freshq:environment:staging',
+      'repo:octo-org/freshq:environment:prod',
+    ]);
+  });
+
+  test("a pull request's may read the templates of our stacks, and nothing else", () => {
+    const statements = all.get('pull_request')?.statements ?? [];
+    expect(statements.map(({ Action }) => Action)).toEqual([
+      ['cloudformation:DescribeStacks', 'cloudformation:GetTemplate'],
+    ]);
+    expect(resourcesOf(statements[0])).toMatch(/:stack\/LifoQueue-\*\/\*.*:stack\/AgentQueue-\*\/\*/);
+  });
+
+  test.each(['staging', 'prod'])(
+    "%s's takes on two roles of the bootstrap, and reads its own stacks",
+    (name) => {
+      const statements = all.get(`environment:${name}`)?.statements ?? [];
+      expect(statements.map(({ Action }) => Action)).toEqual([
+        ['sts:AssumeRole', 'sts:TagSession'],
+        ['cloudformation:DescribeStacks', 'cloudformation:GetTemplate', 'cloudformation:ListStackResources'],
+      ]);
+      const assumed = resourcesOf(statements[0]);
+      expect(assumed).toMatch(/role\/cdk-hnb659fds-deploy-role-.*role\/cdk-hnb659fds-file-publishing-role-/);
+      expect(assumed).not.toContain('*');
+      expect(resourcesOf(statements[1])).toContain(`:stack/LifoQueue-${name}/*`);
+      expect(resourcesOf(statements[1])).not.toContain('Queue-*');
+    },
+  );
+
+  test('are told in outputs', () => {
+    expect(Object.keys(template.findOutputs('*'))).toEqual([
+      'DiffRoleArn',
+      'DeployRoleArnStaging',
+      'DeployRoleArnProd',
+    ]);
+  });
+
+  test('follow a qualifier of their own and a subject with numbers', () => {
+    const other = roles(
+      ciRoles({ repository: 'octo-org@12/freshq@345', qualifier: 'team1', environments: ['prod'] }),
+    );
+    expect(other.get('environment:prod')?.subject).toBe('repo:octo-org@12/freshq@345:environment:prod');
+    expect(resourcesOf(other.get('environment:prod')?.statements[0])).toContain('cdk-team1-deploy-role-');
+    expect(other.size).toBe(2);
+  });
+});
+
+test('the provider is made and outlives the stack, or is the one there is', () => {
+  ciRoles().hasResource('AWS::IAM::OIDCProvider', {
+    DeletionPolicy: 'Retain',
+    Properties: { Url: `https://${ISSUER}`, ClientIdList: ['sts.amazonaws.com'] },
+  });
+  const providerArn = `arn:aws:iam::123456789012:oidc-provider/${ISSUER}`;
+  const template = ciRoles({ providerArn });
+  template.resourceCountIs('AWS::IAM::OIDCProvider', 0);
+  template.allResourcesProperties('AWS::IAM::Role', {
+    AssumeRolePolicyDocument: {
+      Statement: [Match.objectLike({ Principal: { Federated: providerArn } })],
+      Version: '2012-10-17',
+    },
+  });
+});
+
+// Of these alone: a stack's ARN ends with an id that nobody knows before it is made.
+test('cdk-nag finds nothing but the ids of stacks', () => {
+  const app = newApp();
+  new CiRolesStack(app, { settings: SETTINGS });
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  expect(() => app.synth()).toThrow(/wildcard permissions/);
+  const report = JSON.parse(readFileSync(join(app.outdir, 'validation-report.json'), 'utf8'));
+  const rules = report.pluginReports.flatMap(({ violations }: { violations: { ruleName: string }[] }) =>
+    violations.map(({ ruleName }) => ruleName),
+  );
+  expect(rules.length).toBeGreaterThan(0);
+  for (const rule of rules) {
+    expect(rule).toMatch(/^AwsSolutions-IAM5\[Resource::arn:.*:stack\/(Lifo|Agent)Queue-[a-z*]+\/\*\]$/);
+  }
+});
+
+describe('the settings', () => {
+  const read = (context: Record<string, unknown>) => readCiSettings((key) => context[key]);
+
+  test('come from the context, most of them by default', () => {
+    expect(read({ repository: 'o/r' })).toEqual({
+      repository: 'o/r',
+      environments: ['staging', 'prod'],
+      providerArn: undefined,
+      qualifier: 'hnb659fds',
+    });
+    expect(read({ repository: 'o@1/r.s_t@2', environments: 'dev', qualifier: 'q' })).toMatchObject({
+      environments: ['dev'],
+      qualifier: 'q',
+    });
+  });
+
+  test('all that is wrong is told at once', () => {
+    const wrong = { repository: 'freshq', environments: 'staging,qa', provider: 'x', qualifier: 'No Good' };
+    expect(() => read(wrong)).toThrow(
+      /repository: [\s\S]*environments: "qa"[\s\S]*provider: [\s\S]*qualifier: /,
+    );
+  });
+
+  test.each(['', 'freshq', 'o/*', '*/r', 'o/r:ref', 'o/r/x', 'o/r?', 'o@x/r'])(
+    'the repository "%s" is refused',
+    (repository) => {
+      expect(ciProblems({ ...SETTINGS, repository }).map(({ setting }) => setting)).toEqual(['repository']);
+    },
+  );
+});
