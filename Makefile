@@ -122,6 +122,24 @@ deploy: setup ## deploy ENV=dev|staging|prod QUEUE=lifo-queue|agent-queue to the
 	@$(MAKE) --no-print-directory synth ENV=$(ENV)
 	cdk deploy --app cdk.out $(STACK)
 
+ENV_STACKS := $(STACKS.lifo-queue) $(STACKS.agent-queue)
+.PHONY: diff
+diff: setup ## show what deploying ENV would change in the account you are signed in to (LOCAL=1: on local-up's AWS)
+	@if [ -n "$${LOCAL:-}" ]; then \
+	  test "$(ENV)" = dev -a -f .local/env || { echo "LOCAL=1 is for ENV=dev, on the local AWS. Start it with: make local-up" >&2; exit 2; }; \
+	  $(MAKE) --no-print-directory synth-local; . .local/env; assembly=$(LOCAL_ASSEMBLY); \
+	else \
+	  account=$$($(BIN)/python -m local account); echo "comparing with $$account"; \
+	  $(MAKE) --no-print-directory synth; assembly=cdk.out; \
+	fi; \
+	cdk diff --app "$$assembly" $(ENV_STACKS); \
+	$(BIN)/python -m delivery deployed --assembly "$$assembly" --into .local/deployed/$(ENV) $(ENV_STACKS)
+
+.PHONY: diff-comment
+diff-comment: setup ## render what a pull request is told: BASE=<folder of templates> HEAD=<folder> [OUT=<file>]
+	@test -n "$(BASE)" -a -n "$(HEAD)" || { echo "usage: make diff-comment BASE=<cdk.out, or .local/deployed/ENV after make diff> HEAD=<cdk.out> [OUT=<file>]" >&2; exit 2; }
+	@tsx infra/diff/main.ts --base "$(BASE)" --head "$(HEAD)" $(if $(BASE_NAME),--base-name "$(BASE_NAME)") $(if $(HEAD_NAME),--head-name "$(HEAD_NAME)") $(if $(OUT),--out "$(OUT)")
+
 .PHONY: destroy
 destroy: setup ## delete ENV's stack of QUEUE from AWS; says first how to remove what is protected or retained
 	@account=$$($(BIN)/python -m local account) && echo "destroying $(STACK) in $$account"
@@ -196,7 +214,7 @@ test-infra: setup ## run the infrastructure tests
 
 .PHONY: test-python
 test-python: setup e2e
-	$(BIN)/python -m pytest tests/local
+	$(BIN)/python -m pytest tests/local tests/delivery
 
 .PHONY: e2e
 # The Rust tests have built freshq already; built by itself it would compile its dependencies once more.

@@ -1,0 +1,44 @@
+"""``python -m delivery``: what the Makefile and the workflows call."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from delivery import assembly, deployed
+from local.paths import PROJECT
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    given = _parser().parse_args(arguments)
+    try:
+        return given.run(given)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _deployed(given: argparse.Namespace) -> int:
+    found = deployed.fetch(assembly.stacks(given.assembly, *given.stacks), given.into)
+    print(f"deployed: {', '.join(found) or 'none of them'}; templates in {given.into}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m delivery", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    read = commands.add_parser("deployed", help="read the templates of an assembly's stacks that are deployed")
+    read.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")
+    read.add_argument("--into", type=Path, required=True)
+    read.add_argument("stacks", nargs="*", help="their names; all by default")
+    read.set_defaults(run=_deployed)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

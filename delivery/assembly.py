@@ -1,0 +1,64 @@
+"""What ``cdk synth`` wrote, as a deployment sees it: stacks, where they go, and the code they carry."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from local.assembly import AssemblyError
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One stack of a cloud assembly."""
+
+    #: The assembly's folder.
+    directory: Path
+    name: str
+    #: The region it names, or `None`: the one of the credentials in use.
+    region: str | None
+
+    def template(self) -> dict[str, Any]:
+        """Its template."""
+        return json.loads((self.directory / f"{self.name}.template.json").read_text())
+
+    def code_folders(self) -> Iterator[Path]:
+        """The folders that become its functions' code."""
+        assets = json.loads((self.directory / f"{self.name}.assets.json").read_text())
+        keys = {
+            resource["Properties"]["Code"]["S3Key"].removesuffix(".zip")
+            for resource in self.template()["Resources"].values()
+            if resource["Type"] == "AWS::Lambda::Function"
+        }
+        for key in sorted(keys):
+            source = assets["files"].get(key, {}).get("source", {})
+            if "path" not in source:
+                raise AssemblyError(f"{self.name}: the code {key} is not in the assembly")
+            yield self.directory / source["path"]
+
+
+def stacks(directory: Path, *names: str) -> list[Stack]:
+    """The stacks of the assembly in `directory`: those named, or all. Raises `AssemblyError` if one is missing."""
+    manifest = directory / "manifest.json"
+    if not manifest.exists():
+        raise AssemblyError(f"{manifest} is missing: synthesize it first (`make synth`)")
+    artifacts = json.loads(manifest.read_text())["artifacts"]
+    found = {
+        name: Stack(directory, name, _region(artifact["environment"]))
+        for name, artifact in artifacts.items()
+        if artifact["type"] == "aws:cloudformation:stack"
+    }
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise AssemblyError(
+            f"{directory} has no stack {', '.join(missing)}; it has {', '.join(found) or 'none'}"
+        )
+    return [found[name] for name in names or sorted(found)]
+
+
+def _region(environment: str) -> str | None:
+    region = environment.rsplit("/", 1)[-1]
+    return None if region == "unknown-region" else region
