@@ -3,6 +3,7 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { type CfnEventSourceMapping, EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { acknowledge } from '../acknowledgements';
 import type { ResolvedIngestSettings } from '../ingest-settings';
 import { IotPresence } from './iot-presence';
 import type { RustFunction } from './rust-function';
@@ -48,6 +49,7 @@ export class TaskIngest extends Construct {
         sourceQueues: [Queue.fromQueueArn(this, 'source', arnOf(this, queueName))],
       },
     });
+    acknowledge(this.deadLetters, 'deadLetterQueue');
     this.queue = new Queue(this, 'queue', {
       ...BOTH,
       queueName,
@@ -75,6 +77,7 @@ export class TaskIngest extends Construct {
       maxConcurrency,
       reportBatchItemFailures: true,
     });
+    acknowledge(mapping, 'queueSource');
     if (provisionedPollers !== undefined) {
       // The library's own check knows the limits of Kafka only: 2,000 pollers where SQS has 10,000.
       const resource = mapping.node.defaultChild as CfnEventSourceMapping;

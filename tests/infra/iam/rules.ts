@@ -9,7 +9,7 @@ export type Rule = (template: Synthesized) => string[];
 export const LOOP = ['process-tasks', 'trigger'];
 
 /** Services that may take on a role. */
-const TRUSTED = ['lambda.amazonaws.com', 'scheduler.amazonaws.com'];
+const TRUSTED = ['lambda.amazonaws.com', 'scheduler.amazonaws.com', 'iot.amazonaws.com'];
 
 function ofStatements(breaks: (held: Held, template: Synthesized) => string[]): Rule {
   return (template) => everyStatement(template).flatMap((held) => breaks(held, template));
@@ -61,12 +61,12 @@ export const permissionsNameTheirSource = ofResources('AWS::Lambda::Permission',
   return /\.amazonaws\.com$/.test(Properties.Principal) && source !== undefined ? [] : [path];
 });
 
-/** Roles are for Lambda, and for EventBridge Scheduler in this account only. */
+/** Roles are for Lambda, and for EventBridge Scheduler and IoT in this account only. */
 export const trustsOnlyItsServices = ofStatements(({ kind, principal, conditions, at }) => {
   if (kind !== 'trust') return [];
   const { Service: service, ...others } = principal as { Service?: string };
   const confused =
-    service === 'scheduler.amazonaws.com' && !/aws:SourceAccount/.test(JSON.stringify(conditions ?? {}));
+    service !== 'lambda.amazonaws.com' && !/aws:SourceAccount/.test(JSON.stringify(conditions ?? {}));
   const trusted = service !== undefined && TRUSTED.includes(service) && Object.keys(others).length === 0;
   return trusted && !confused ? [] : [`${at}: ${JSON.stringify(principal)}`];
 });

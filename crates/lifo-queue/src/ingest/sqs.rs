@@ -197,11 +197,8 @@ fn batches(letters: &[DeadLetter]) -> Vec<&[DeadLetter]> {
             size += bytes(letter);
             size <= MAX_BATCH_BYTES
         };
-        let fitting = rest
-            .iter()
-            .take(MAX_BATCH_MESSAGES)
-            .take_while(fits)
-            .count();
+        let most = &rest[..rest.len().min(MAX_BATCH_MESSAGES)];
+        let fitting = most.iter().take_while(fits).count();
         let (batch, others) = rest.split_at(fitting.max(1));
         batches.push(batch);
         rest = others;
