@@ -54,6 +54,11 @@ export const UNREACHABLE: readonly {
     at: 'DynamoStore::insert_item',
     reason: 'the `insert` that it calls is that of sets, which has the name of the store’s',
   },
+  {
+    function: 'ingest-tasks',
+    at: 'DynamoStore::update',
+    reason: 'the `take` that it calls is that of iterators, which has the name of the store’s',
+  },
 ];
 
 /** A call that a function of a queue can make. */
