@@ -246,9 +246,9 @@ fmt: setup ## format Rust and TypeScript
 	npm run format --silent
 
 .PHONY: bench
-bench: synth-local ## measure: calls a task, throughput, memory, cold start, matches of agents, wake-ups of a burst
-	cargo build --locked --release --package bench --package process-tasks
-	target/release/bench --cold-start target/release/process-tasks
+bench: synth-local ## measure: calls a task, throughput, memory, cold start, ingest, matches of agents, wake-ups of a burst
+	cargo build --locked --release --package bench --package ingest-tasks --package process-tasks
+	target/release/bench --cold-start target/release/process-tasks --ingest target/release/ingest-tasks
 	$(BIN)/python -m local burst
 
 .PHONY: soak

@@ -6,6 +6,8 @@
 //! updates of a turn without its loop; how often a task is taken beside poison and with a busy
 //! downstream; and how long the release binary takes from exec to its first `next`.
 //!
+//! Then messages/s through `ingest-tasks` by the size of its batches ([`ingest`]).
+//!
 //! Then, for the queue of agents: matches/s with matchers in parallel whose transactions meet as
 //! on DynamoDB, calls and units an enqueue and a match, and what a look at a queue costs by its
 //! depth, each beside the published sample's way of doing it ([`agents`]).
@@ -15,6 +17,7 @@
 
 mod agents;
 mod cold_start;
+mod ingest;
 mod limit;
 mod process;
 mod report;
@@ -30,7 +33,7 @@ use clap::{Parser, Subcommand};
 /// What any part may fail with.
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
-#[derive(Parser)]
+#[derive(Clone, Parser)]
 #[command(about = "Measures a turn of process-tasks and a match of agents and calls")]
 struct Arguments {
     /// Tasks a turn.
@@ -54,12 +57,15 @@ struct Arguments {
     /// The release binary whose start is timed; left out, none is.
     #[arg(long)]
     cold_start: Option<PathBuf>,
+    /// The release binary of ingest-tasks; left out, it is not measured.
+    #[arg(long)]
+    ingest: Option<PathBuf>,
     #[command(subcommand)]
     part: Option<Part>,
 }
 
 /// One process of the measurement.
-#[derive(Subcommand)]
+#[derive(Clone, Subcommand)]
 enum Part {
     /// Serves an embedded DynamoDB; prints its address, ends with its standard input.
     Server,
@@ -78,6 +84,13 @@ enum Part {
         /// Where the server listens.
         address: String,
     },
+    /// Puts items of a task's size; prints their figures as JSON.
+    Puts {
+        /// Where the server listens.
+        address: String,
+    },
+    /// Hands batches to the release binary `--ingest`; prints the table.
+    Ingest,
     /// Matches agents and calls, our way and the published one; prints the tables.
     Agents,
 }
@@ -89,6 +102,11 @@ fn main() -> Result<(), Error> {
         Some(Part::Turn { address }) => process::print(turn::measure(&arguments, address)?),
         Some(Part::Updates { address }) => process::print(updates::measure(&arguments, address)?),
         Some(Part::Limit { address }) => process::print(limit::measure(&arguments, address)?),
+        Some(Part::Puts { address }) => process::print(ingest::puts::measure(&arguments, address)?),
+        Some(Part::Ingest) => match &arguments.ingest {
+            Some(bootstrap) => ingest::measure(&arguments, bootstrap),
+            None => Err("give the release binary: --ingest target/release/ingest-tasks".into()),
+        },
         Some(Part::Agents) => agents::run(&arguments),
         None => report::run_all(&arguments),
     }

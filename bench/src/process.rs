@@ -84,7 +84,12 @@ impl Drop for Server {
 
 /// This process' largest resident memory, in KiB.
 pub(crate) fn peak_memory_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    peak_memory_kib_of("self")
+}
+
+/// A process' largest resident memory, in KiB; 0 where the system does not tell.
+pub(crate) fn peak_memory_kib_of(process: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     peak.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok())
         .unwrap_or(0)

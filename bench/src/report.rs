@@ -6,7 +6,7 @@ use comfy_table::{Table, presets};
 
 use crate::process::{Figures, Server, run};
 use crate::takes::{self, Downstream};
-use crate::{Arguments, Error, agents, cold_start};
+use crate::{Arguments, Error, agents, cold_start, ingest};
 
 /// Starts of the binary that are timed.
 const COLD_STARTS: usize = 21;
@@ -38,6 +38,9 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Error> {
             .map(|_| cold_start::measure(bootstrap))
             .collect();
         print_cold_start(&starts?);
+    }
+    if let Some(bootstrap) = &arguments.ingest {
+        ingest::measure(arguments, bootstrap)?;
     }
     agents::run(arguments)
 }

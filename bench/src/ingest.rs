@@ -1,0 +1,113 @@
+//! Messages/s through `ingest-tasks`, by the size of the batch: the release binary itself, which
+//! gets its batches from a Runtime API as Lambda's and writes to an embedded DynamoDB. Beside it
+//! the database's own limit: the same number of conditional puts of items as large, from the same
+//! client at the same concurrency, and nothing else.
+
+mod function;
+pub(crate) mod puts;
+mod runtime_api;
+
+use std::path::Path;
+
+use crate::process::{Figures, Server, run};
+use crate::report::{median, row, table};
+use crate::{Arguments, Error};
+
+/// Sizes of a batch: the default, and up to the most that Lambda hands over.
+const BATCHES: [u32; 4] = [10, 100, 1_000, 10_000];
+
+/// The least messages a run, so that it lasts.
+const LEAST_MESSAGES: u32 = 2_000;
+
+/// Runs of each; the medians are printed.
+const RUNS: usize = 3;
+
+/// What one size of a batch came to.
+struct Measured {
+    batch: u32,
+    messages: u32,
+    ours: Vec<Figures>,
+    limit: Vec<Figures>,
+    /// One batch as it is handed over.
+    event_bytes: usize,
+}
+
+pub(crate) fn measure(arguments: &Arguments, bootstrap: &Path) -> Result<(), Error> {
+    let mut all = vec![];
+    for batch in BATCHES {
+        let messages = batch.max(LEAST_MESSAGES);
+        let (mut ours, mut limit) = (vec![], vec![]);
+        let mut event_bytes = 0;
+        for _ in 0..RUNS {
+            // A fresh server for each, and the two by turns: this machine may be busy otherwise.
+            let server = Server::start()?;
+            let through = function::measure(bootstrap, &server.address, batch, messages)?;
+            event_bytes = through.event_bytes;
+            ours.push(through.figures);
+            let tasks = Arguments {
+                tasks: messages,
+                slots: function::PARALLEL,
+                ..arguments.clone()
+            };
+            limit.push(run(&tasks, "puts", &Server::start()?.address)?);
+        }
+        all.push(Measured {
+            batch,
+            messages,
+            ours,
+            limit,
+            event_bytes,
+        });
+    }
+    print(&all);
+    Ok(())
+}
+
+fn print(all: &[Measured]) {
+    let mut table = table(&format!(
+        "through ingest-tasks, {} writes at once ({RUNS} runs, medians)",
+        function::PARALLEL
+    ));
+    for Measured {
+        batch,
+        messages,
+        ours,
+        limit,
+        event_bytes,
+    } in all
+    {
+        let rate = |figures: &[Figures]| {
+            f64::from(*messages) / median(figures.iter().map(|figures| figures.seconds))
+        };
+        let shares = ours.iter().zip(limit);
+        let share = 100.0 * median(shares.map(|(ours, limit)| limit.seconds / ours.seconds));
+        let peak = ours.iter().map(|figures| figures.peak_memory_kib).max();
+        let peak = peak.unwrap_or_default() as f64 / 1_024.0;
+        let event = *event_bytes as f64 / 1_048_576.0;
+        row(
+            &mut table,
+            &format!("batch of {batch}, messages/s"),
+            format!("{:.0}", rate(ours)),
+            "",
+        );
+        row(
+            &mut table,
+            "  puts alone, messages/s",
+            format!("{:.0}", rate(limit)),
+            "",
+        );
+        row(
+            &mut table,
+            "  share of the limit",
+            format!("{share:.0} %"),
+            ">= 80 %",
+        );
+        row(
+            &mut table,
+            &format!("  peak memory, for a batch of {event:.1} MiB"),
+            format!("{peak:.1} MiB"),
+            &format!("< {:.0} MiB", event + 64.0),
+        );
+    }
+    println!("{table}");
+}
