@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.guards.agents import AGENT_GUARDS
 from tests.guards.guard import Guard
 from tests.guards.guards import GUARDS
+from tests.guards.ingest import INGEST_GUARDS
 
 _FAILED = re.compile(r"^\s+(?:FAIL|TIMEOUT|SIGABRT) \[.*?\] (?:\(.*?\) )?(\S+ \S+)", re.MULTILINE)
 
@@ -30,7 +31,7 @@ def main() -> int:
     arguments = parser.parse_args()
     chosen = [
         guard
-        for guard in GUARDS + AGENT_GUARDS
+        for guard in GUARDS + AGENT_GUARDS + INGEST_GUARDS
         if not arguments.names or any(name in guard.name for name in arguments.names)
     ]
     unnoticed = [guard for guard in chosen if not check(guard, arguments.root, arguments.target)]

@@ -1,0 +1,104 @@
+"""The guards of the ingest queue, and how each is broken."""
+
+from __future__ import annotations
+
+from tests.guards.guard import Change, Guard
+
+_INGEST = "crates/lifo-queue/src/ingest.rs"
+_MESSAGE = "crates/lifo-queue/src/ingest/message.rs"
+_INSERT = "crates/lifo-queue/src/ingest/insert.rs"
+_SPEC = "crates/lifo-queue/src/create/spec.rs"
+
+
+def _guard(name: str, file: str, find: str, replace: str) -> Guard:
+    return Guard(name, (Change(file, find, replace),))
+
+
+INGEST_GUARDS: tuple[Guard, ...] = (
+    _guard(
+        "forget what was not written",
+        _INGEST,
+        "Fate::Left => open[index].left = true,",
+        "Fate::Left => {}",
+    ),
+    _guard(
+        "bring the whole batch again",
+        _INGEST,
+        "let left = open.iter().filter(|message| message.left);\n        report.returned",
+        "let any = open.iter().any(|message| message.left);\n"
+        "        let left = open.iter().filter(|_| any);\n        report.returned",
+    ),
+    _guard(
+        "bury what is wrong before its neighbours are written",
+        _INGEST,
+        "let wrong = |open: &Open<'_>| !open.left && !open.wrong.is_empty();",
+        "let wrong = |open: &Open<'_>| !open.wrong.is_empty();",
+    ),
+    _guard(
+        "forget a dead letter that was refused",
+        _INGEST,
+        'tracing::error!(message_id, reason, error, "comes again");\n                    open[owner].left = true;',
+        'tracing::error!(message_id, reason, error, "comes again");',
+    ),
+    _guard(
+        "write what has expired",
+        _INGEST,
+        "if Ttl::Seconds(task.expires_at).is_expired(now) {",
+        "if Ttl::Seconds(task.expires_at).is_expired(now) && task.created > now {",
+    ),
+    _guard(
+        "write the oldest messages first",
+        _INGEST,
+        "first.sort_by_key(|(index, _)| Reverse(batch[*index].sent));",
+        "first.sort_by_key(|(index, _)| batch[*index].sent);",
+    ),
+    _guard(
+        "wait for the dead-letter queue however long it takes",
+        _INGEST,
+        "if timeout_at(deadlines.report, closing).await.is_err() {",
+        "if timeout_at(deadlines.report + std::time::Duration::from_secs(600), closing).await.is_err() {",
+    ),
+    _guard(
+        "give a task without an id another one each time",
+        _MESSAGE,
+        "let id = || TaskId::from_stored(delivery.id.as_str());",
+        "let id = TaskId::fresh;",
+    ),
+    _guard(
+        "number the tasks of an array by those that are right",
+        _MESSAGE,
+        'let id = || TaskId::from_stored(format!("{}#{index}", delivery.id));',
+        "let place = contents.tasks.len();\n"
+        '                let id = || TaskId::from_stored(format!("{}#{place}", delivery.id));',
+    ),
+    _guard(
+        "give up at the first throttling",
+        _INSERT,
+        "let insert = insert.retry(patience()).when(StoreError::is_transient);",
+        "let insert = insert.retry(patience()).when(|_| false);",
+    ),
+    _guard(
+        "write beyond the deadline",
+        _INSERT,
+        "match timeout_at(until, insert).await {",
+        "match timeout_at(until + Duration::from_secs(600), insert).await {",
+    ),
+    _guard(
+        "bring an item that DynamoDB refuses again and again",
+        _INSERT,
+        "Ok(Err(error)) if error.is_validation() =>",
+        "Ok(Err(error)) if error.is_validation() && error.is_transient() =>",
+    ),
+    _guard(
+        "let a task be from the future",
+        _SPEC,
+        "Ok(Millis(at).min(sent))",
+        "Ok(Millis(at))",
+    ),
+    _guard(
+        "take seconds for milliseconds",
+        _SPEC,
+        "Some(at) if (FIRST_MILLIS..=sent.plus(MAX_AHEAD).0).contains(&at) => {",
+        "Some(at) if (0..=sent.plus(MAX_AHEAD).0).contains(&at) => {",
+    ),
+)
