@@ -96,6 +96,10 @@ demo: synth-local ## deploy to a local AWS and watch a burst of tasks run newest
 demo-agents: synth-local ## deploy to a local AWS and watch calls meet the agent who waited longest
 	@$(BIN)/python -m local demo-agents
 
+.PHONY: demo-iot
+demo-iot: synth-local ## deploy to a local AWS and let a storm of devices connect, beyond what the system behind bears
+	@$(BIN)/python -m local demo-iot
+
 .PHONY: local-up
 local-up: synth-local ## start a local AWS with both stacks deployed; writes .local/env to be sourced
 	@$(BIN)/python -m local up

@@ -10,7 +10,7 @@ from types import FrameType
 
 from rich.console import Console
 
-from local import account, assembly, burst, demo, demo_agents, lasting
+from local import account, assembly, burst, demo, demo_agents, demo_iot, lasting
 from local.paths import LOCAL_ASSEMBLY, PROJECT
 
 
@@ -40,6 +40,8 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
         return demo.run(_local_assembly(arguments), console)
     if arguments.command == "demo-agents":
         return demo_agents.run(_local_assembly(arguments), console)
+    if arguments.command == "demo-iot":
+        return demo_iot.run(_local_assembly(arguments), console)
     if arguments.command == "burst":
         return burst.run(_local_assembly(arguments), console)
     if arguments.command == "up":
@@ -77,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, purpose in (
         ("demo", "deploy, run a burst of tasks, judge the order, stop"),
         ("demo-agents", "deploy, let calls meet made-up agents, judge who was assigned, stop"),
+        ("demo-iot", "deploy, let a storm of devices connect, compare two orders, stop"),
         ("burst", "deploy, insert 1,000 tasks at once, count what that started, stop"),
         ("up", "deploy and stay up"),
         ("down", "stop what `up` started"),

@@ -1,0 +1,226 @@
+"""The demonstration: a storm of devices connects, beyond what the legacy system behind can validate.
+
+Every connection goes through the ingest queue as the deployed IoT rule would send it, becomes a
+task, and is validated by a legacy HTTP server of a fixed capacity, newest first. A second server
+of the same capacity serves the same storm in the order of arrival. The table at the end compares
+the two by the devices: how many were validated soon after they connected.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from local import deployment, emulator
+from local.assembly import Assembly
+from local.iot_rule import Rule, presence_rule
+from local.legacy import LegacySystem, legacy_system
+from local.paths import STATE
+from local.queue import DeployedQueue, chunks
+from local.storm import ArrivalOrder, Event, Storm
+from local.waiting import now_ms, wait_until
+
+CAPACITY = 8
+SERVICE_SECONDS = 0.4
+#: A device validated within this time has noticed nothing.
+SOON_SECONDS = 5
+#: A connection older than this is not validated any more: the device has given up.
+EXPIRY_SECONDS = 10
+STORM = Storm(burst=200, burst_seconds=2, steady=24, steady_seconds=15)
+#: So many times as many devices must be served soon, newest first.
+LEAST_GAIN = 2
+_DRAIN_SECONDS = 60
+_SQS_BATCH = 10
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the devices of one storm, in one order."""
+
+    name: str
+    devices: int
+    waits: list[float]
+
+    @property
+    def soon(self) -> int:
+        """Devices validated within `SOON_SECONDS` of connecting."""
+        return sum(wait <= SOON_SECONDS for wait in self.waits)
+
+    @property
+    def shed(self) -> int:
+        """Devices that were not validated."""
+        return self.devices - len(self.waits)
+
+    def percentile(self, share: float) -> float:
+        """The wait, in seconds, that this share of the validated devices did not exceed."""
+        return sorted(self.waits)[max(0, round(share * len(self.waits)) - 1)]
+
+
+def run(assembly: Assembly, console: Console) -> int:
+    """Start, deploy, let the storm blow and compare; stops what it started in every case.
+
+    Returns the exit code: 0 only if newest first served at least `LEAST_GAIN` times as many
+    devices soon, and no device was lost or validated twice.
+    """
+    directory = STATE / "demo-iot"
+    directory.mkdir(parents=True, exist_ok=True)
+    rule = presence_rule(assembly)
+    console.print("[bold]Starting the local AWS[/bold]")
+    local_aws = emulator.start(directory)
+    try:
+        console.print(f"  ministack at {local_aws.endpoint}")
+        queue = deployment.deploy(local_aws, assembly, lambda step: console.print(f"  {step}"))
+        with (
+            legacy_system(CAPACITY, SERVICE_SECONDS) as newest,
+            legacy_system(CAPACITY, SERVICE_SECONDS) as arrival,
+        ):
+            return Demonstration(queue, rule, console, newest, arrival).go()
+    finally:
+        local_aws.stop()
+        console.print(f"Stopped the local AWS; its log: {directory.relative_to(STATE.parent)}")
+
+
+class Demonstration:
+    """One storm, served in both orders at once."""
+
+    def __init__(
+        self,
+        queue: DeployedQueue,
+        rule: Rule,
+        console: Console,
+        newest: LegacySystem,
+        arrival: LegacySystem,
+    ) -> None:
+        self._queue = queue
+        self._rule = rule
+        self._console = console
+        self._newest = newest
+        self._arrival = arrival
+        self._in_order = ArrivalOrder(arrival, EXPIRY_SECONDS)
+        self._task_ids: list[str] = []
+
+    def go(self) -> int:
+        """Let the storm blow; the exit code."""
+        self._configure()
+        self._say_what_comes()
+        connected = STORM.blow(self._connect)
+        self._console.print("  the storm is over; waiting until everything is validated or expired")
+        self._in_order.finish(_DRAIN_SECONDS)
+        self._drain(max(connected.values()) + EXPIRY_SECONDS * 1000)
+        return self._report(connected)
+
+    def _configure(self) -> None:
+        """Point the queue at the legacy system, and let tasks expire as soon as devices give up."""
+        runner = {"kind": "http", "url": self._newest.address}
+        self._queue.set_environment(
+            "process-tasks", {"TASK_RUNNER": json.dumps(runner), "TASK_SLOTS": str(CAPACITY)}
+        )
+        self._queue.set_environment("ingest-tasks", {"DEFAULT_TTL_SECONDS": str(EXPIRY_SECONDS)})
+
+    def _say_what_comes(self) -> None:
+        self._console.print(
+            f"[bold]{STORM.devices} devices connect[/bold]: {STORM.burst} within"
+            f" {STORM.burst_seconds:g} s, then {STORM.steady} a second for"
+            f" {STORM.steady_seconds:g} s. The legacy system validates {CAPACITY} at once,"
+            f" {self._newest.rate:g} a second."
+        )
+        self._console.print(
+            f"  The emulator cannot evaluate the deployed IoT rule on {self._rule.topic},",
+            "  so its statement is evaluated here, and what it yields is sent to the ingest queue.",
+            sep="\n",
+            markup=False,
+        )
+
+    def _connect(self, events: list[Event]) -> None:
+        tasks = [self._rule.apply(event) for event in events]
+        for task in tasks:
+            self._in_order.put(task)
+            self._task_ids.append(task["taskId"])
+        sqs, url = self._queue.client("sqs"), self._queue.outputs["IngestQueueUrl"]
+        for batch in chunks(tasks, _SQS_BATCH):
+            entries = [
+                {"Id": str(number), "MessageBody": json.dumps(task)}
+                for number, task in enumerate(batch)
+            ]
+            refused = sqs.send_message_batch(QueueUrl=url, Entries=entries).get("Failed")
+            if refused:
+                raise RuntimeError(f"the ingest queue refused {refused[0]}")
+
+    def _drain(self, last_expiry: int) -> None:
+        """Wait until every task has ended or expired (ms), and nobody runs one any more."""
+        sqs, url = self._queue.client("sqs"), self._queue.outputs["IngestQueueUrl"]
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+
+        def ended() -> bool:
+            left = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+            return (
+                not any(int(left[name]) for name in names)
+                and self._queue.count("TAKEN") == 0
+                and (now_ms() > last_expiry or self._queue.count("PENDING") == 0)
+            )
+
+        wait_until(ended, _DRAIN_SECONDS, "the end of every task")
+
+    def _report(self, connected: dict[str, int]) -> int:
+        newest = outcome("newest first", connected, self._newest)
+        arrival = outcome("arrival order", connected, self._arrival)
+        self._console.print(comparison(newest, arrival))
+        faults = self._faults(newest, arrival)
+        for fault in faults:
+            self._console.print(fault, style="red", markup=False)
+        if not faults:
+            self._console.print(
+                f"[bold green]{newest.soon / arrival.soon:.1f} times as many devices were validated"
+                f" within {SOON_SECONDS} s, by the same capacity.[/bold green]"
+            )
+        return 1 if faults else 0
+
+    def _faults(self, newest: Outcome, arrival: Outcome) -> list[str]:
+        """Everything that is not as it should be."""
+        faults = []
+        statuses = [self._queue.status(task_id) for task_id in self._task_ids]
+        succeeded, expired = statuses.count("SUCCESS"), statuses.count("PENDING")
+        never_written = statuses.count(None)
+        if succeeded != len(newest.waits):
+            faults.append(f"{len(newest.waits)} devices were validated, and {succeeded} tasks succeeded")
+        if succeeded + expired + never_written != STORM.devices:
+            others = sorted({str(status) for status in statuses} - {"SUCCESS", "PENDING", "None"})
+            faults.append(f"tasks ended otherwise than by success or expiry: {', '.join(others)}")
+        for system, name in ((self._newest, newest.name), (self._arrival, arrival.name)):
+            if system.repeated:
+                faults.append(f"{name}: {system.repeated} devices were validated twice")
+        if arrival.soon == 0 or newest.soon < LEAST_GAIN * arrival.soon:
+            faults.append(
+                f"newest first served {newest.soon} devices soon, arrival order {arrival.soon}:"
+                f" less than {LEAST_GAIN} times as many"
+            )
+        return faults
+
+
+def outcome(name: str, connected: dict[str, int], legacy: LegacySystem) -> Outcome:
+    """What a legacy system made of the devices that connected."""
+    waits = [(done - connected[device]) / 1000 for device, done in legacy.validated.items()]
+    return Outcome(name, len(connected), waits)
+
+
+def comparison(*outcomes: Outcome) -> Table:
+    """The table at the end."""
+    table = Table(title=f"{outcomes[0].devices} devices; the same capacity for each order")
+    table.add_column("served", no_wrap=True)
+    headings = (f"in {SOON_SECONDS} s", "share", "wait p50", "p90", "validated", "expired")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in outcomes:
+        table.add_row(
+            each.name,
+            str(each.soon),
+            f"{each.soon / each.devices:.0%}",
+            f"{each.percentile(0.5):.1f} s",
+            f"{each.percentile(0.9):.1f} s",
+            str(len(each.waits)),
+            str(each.shed),
+        )
+    return table

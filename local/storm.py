@@ -1,0 +1,130 @@
+"""A storm of devices that connect, and serving it in the order of arrival, for comparison."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from local.legacy import LegacySystem
+from local.waiting import now_ms
+
+#: As AWS IoT Core publishes it: https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html
+Event = dict[str, Any]
+#: Addresses that are for documentation (RFC 5737).
+_NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
+
+
+@dataclass(frozen=True)
+class Storm:
+    """`burst` devices connect within `burst_seconds`, then `steady` a second for `steady_seconds`."""
+
+    burst: int
+    burst_seconds: float
+    steady: int
+    steady_seconds: float
+
+    @property
+    def devices(self) -> int:
+        """How many devices connect."""
+        return self.burst + round(self.steady * self.steady_seconds)
+
+    def moments(self) -> Iterator[float]:
+        """When each device connects, in seconds from the beginning."""
+        for number in range(self.burst):
+            yield self.burst_seconds * number / self.burst
+        for number in range(self.devices - self.burst):
+            yield self.burst_seconds + number / self.steady
+
+    def blow(self, connected: Callable[[list[Event]], None], every: float = 0.1) -> dict[str, int]:
+        """Let the devices connect, at their moments; `connected` gets those of each tenth of a second.
+
+        Returns when each device connected (this machine's clock, ms).
+        """
+        began = time.monotonic()
+        moments = list(self.moments())
+        times: dict[str, int] = {}
+        while len(times) < len(moments):
+            due = [m for m in moments[len(times):] if m <= time.monotonic() - began]
+            events = [connection(len(times) + number) for number in range(len(due))]
+            times.update({event["clientId"]: event["timestamp"] for event in events})
+            if events:
+                connected(events)
+            time.sleep(every)
+        return times
+
+
+def connection(number: int) -> Event:
+    """The lifecycle event of a device that connects now."""
+    return {
+        "clientId": f"device-{number:05}",
+        "timestamp": now_ms(),
+        "eventType": "connected",
+        "sessionIdentifier": str(uuid.uuid4()),
+        "principalIdentifier": uuid.uuid4().hex * 2,
+        "ipAddress": f"{_NETWORKS[number // 254 % 3]}.{number % 254 + 1}",
+        "versionNumber": 0,
+    }
+
+
+class ArrivalOrder:
+    """Serves tasks in the order in which they arrive: as many at once as the legacy system bears.
+
+    A task that is older than `expiry_seconds` when its turn comes is dropped, as newest first
+    drops it too.
+    """
+
+    def __init__(self, legacy: LegacySystem, expiry_seconds: float) -> None:
+        self._legacy = legacy
+        self._expiry_ms = expiry_seconds * 1000
+        self._waiting: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._errors: list[Exception] = []
+        self._workers = [
+            threading.Thread(target=self._work, name=f"arrival-order-{number}", daemon=True)
+            for number in range(legacy.capacity)
+        ]
+        for worker in self._workers:
+            worker.start()
+
+    def put(self, task: dict[str, Any]) -> None:
+        """A task arrives."""
+        self._waiting.put(task)
+
+    def finish(self, seconds: float) -> None:
+        """Wait until nothing is left; raises what a worker met, or `TimeoutError`."""
+        for _ in self._workers:
+            self._waiting.put(None)
+        deadline = time.monotonic() + seconds
+        for worker in self._workers:
+            worker.join(max(0.0, deadline - time.monotonic()))
+        if self._errors:
+            raise self._errors[0]
+        if any(worker.is_alive() for worker in self._workers):
+            raise TimeoutError(f"not within {seconds:.0f} s: the end of the arrival order")
+
+    def _work(self) -> None:
+        address = urlsplit(self._legacy.address)
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
+        try:
+            while (task := self._waiting.get()) is not None:
+                if now_ms() - task["taskCreated"] <= self._expiry_ms:
+                    _post(connection, address.path, task)
+        except (OSError, http.client.HTTPException, RuntimeError) as error:
+            self._errors.append(error)
+        finally:
+            connection.close()
+
+
+def _post(connection: http.client.HTTPConnection, path: str, task: dict[str, Any]) -> None:
+    connection.request("POST", path, json.dumps(task), {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    answer.read()
+    if answer.status != 204:
+        raise RuntimeError(f"the legacy system answered {answer.status} within its capacity")

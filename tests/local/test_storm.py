@@ -1,0 +1,77 @@
+"""The storm, the legacy system and the arrival order that newest first is compared with."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from urllib.parse import urlsplit
+
+from local.demo_iot import Outcome
+from local.legacy import legacy_system
+from local.storm import ArrivalOrder, Event, Storm, connection
+from local.waiting import now_ms
+
+
+def task(device: str, created: int) -> dict[str, object]:
+    return {"taskId": device, "taskCreated": created, "payload": {"clientId": device}}
+
+
+def test_every_device_connects_once_at_its_moment() -> None:
+    storm = Storm(burst=20, burst_seconds=0.2, steady=50, steady_seconds=0.4)
+    seen: list[Event] = []
+    times = storm.blow(seen.extend, every=0.02)
+    assert storm.devices == len(seen) == len(times) == 40
+    stamps = [event["timestamp"] for event in seen]
+    assert stamps == sorted(stamps)
+    assert 400 <= stamps[-1] - stamps[0] <= 1_500
+    assert times == {event["clientId"]: event["timestamp"] for event in seen}
+
+
+def test_a_connection_is_like_those_that_aws_publishes() -> None:
+    event = connection(300)
+    assert event["clientId"] == "device-00300" and event["eventType"] == "connected"
+    assert event["ipAddress"].startswith("198.51.100.")
+    assert abs(event["timestamp"] - now_ms()) < 1_000
+
+
+def test_the_legacy_system_turns_away_what_is_beyond_its_capacity() -> None:
+    with legacy_system(capacity=2, service_seconds=0.3) as legacy:
+        answers: list[int] = []
+        threads = [
+            threading.Thread(target=lambda n=number: answers.append(post(legacy.address, n)))
+            for number in range(5)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(answers) == [204, 204, 503, 503, 503]
+    assert (len(legacy.validated), legacy.turned_away, legacy.repeated) == (2, 3, 0)
+
+
+def test_the_arrival_order_serves_the_oldest_first_and_drops_what_expired() -> None:
+    with legacy_system(capacity=1, service_seconds=0.02) as legacy:
+        order = ArrivalOrder(legacy, expiry_seconds=30)
+        order.put(task("stale", now_ms() - 31_000))
+        for number in range(5):
+            order.put(task(f"d{number}", now_ms()))
+        order.finish(10)
+    assert list(legacy.validated) == [f"d{number}" for number in range(5)]
+    assert (legacy.turned_away, legacy.repeated) == (0, 0)
+
+
+def test_the_figures_of_an_outcome() -> None:
+    outcome = Outcome("any", 10, [9.0, 1.0, 5.0, 5.1])
+    assert (outcome.soon, outcome.shed) == (2, 6)
+    assert (outcome.percentile(0.5), outcome.percentile(0.9)) == (5.0, 9.0)
+
+
+def post(address: str, number: int) -> int:
+    parts = urlsplit(address)
+    connection_ = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=10)
+    try:
+        connection_.request("POST", parts.path, json.dumps(task(f"d{number}", now_ms())))
+        return connection_.getresponse().status
+    finally:
+        connection_.close()
