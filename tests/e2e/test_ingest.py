@@ -1,0 +1,295 @@
+"""Tasks through the SQS ingest queue, and the dead-letter queue for what is none."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from expectations import number, takes, wait_for
+
+from local.history import History
+from local.iot_rule import presence_rule
+from local.assembly import Assembly
+from local.mailbox import Mailbox, Message
+from local.queue import DeployedQueue
+from local.storm import connection
+from local.waiting import now_ms, wait_until
+
+
+@pytest.fixture(scope="session")
+def dead_letters(deployed: DeployedQueue) -> Mailbox:
+    """What arrives in the dead-letter queue of the ingest."""
+    return Mailbox(deployed.client("sqs"), deployed.outputs["IngestDeadLetterQueueUrl"])
+
+
+@pytest.fixture(scope="session")
+def shed_tasks(deployed: DeployedQueue) -> Mailbox:
+    """What arrives in the queue for shed tasks."""
+    return Mailbox(deployed.client("sqs"), deployed.outputs["ShedTasksQueueUrl"])
+
+
+def test_one_task_is_created_and_succeeds(queue: DeployedQueue, history: History) -> None:
+    task_id = fresh("one")
+    payload = {"n": 1.5, "list": [1, "two", {"deep": None}]}
+    message_id = send(queue, {"taskId": task_id, "payload": payload, "ttlSeconds": 600})
+    wait_for(queue, [task_id])
+    assert takes(history, [task_id]) == {task_id: 1}
+    assert queue.status(message_id) is None, "the task's own id counts, not the message's"
+
+
+def test_the_message_gives_a_task_its_id_and_its_age(queue: DeployedQueue) -> None:
+    began = now_ms()
+    message_id = send(queue, {"payload": {}})
+    sent = now_ms()
+    wait_for(queue, [message_id])
+    assert began - 1 <= number(item(queue, message_id), "taskCreated") <= sent + 1
+
+
+def test_the_producers_own_time_is_the_tasks_age(queue: DeployedQueue) -> None:
+    task_id, created = fresh("aged"), now_ms() - 90_000
+    send(queue, {"taskId": task_id, "taskCreated": created, "ttlSeconds": 300})
+    wait_for(queue, [task_id])
+    assert number(item(queue, task_id), "taskCreated") == created
+
+
+def test_an_array_is_several_tasks(queue: DeployedQueue) -> None:
+    named = fresh("named")
+    message_id = send(queue, [{"payload": {"n": 0}}, {"taskId": named}, {"payload": {"n": 2}}])
+    wait_for(queue, [f"{message_id}#0", named, f"{message_id}#2"])
+    assert queue.status(f"{message_id}#1") is None
+
+
+def test_a_batch_of_messages_is_created_without_a_loss(queue: DeployedQueue) -> None:
+    task_ids = [fresh("batch") for _ in range(50)]
+    sqs, url = queue.client("sqs"), queue.outputs["IngestQueueUrl"]
+    for start in range(0, len(task_ids), 10):
+        entries = [
+            {"Id": str(n), "MessageBody": json.dumps({"taskId": task_id})}
+            for n, task_id in enumerate(task_ids[start:start + 10])
+        ]
+        assert not sqs.send_message_batch(QueueUrl=url, Entries=entries).get("Failed")
+    wait_for(queue, task_ids)
+
+
+def test_a_device_that_connects_becomes_a_task_once(queue: DeployedQueue, template: Assembly) -> None:
+    event = connection(7)
+    task = presence_rule(template).apply(event)
+    # IoT may publish an event twice.
+    send(queue, task)
+    send(queue, task)
+    wait_for(queue, [task["taskId"]])
+    created = item(queue, task["taskId"])
+    assert number(created, "taskCreated") == event["timestamp"]
+    payload = created["payload"]["M"]
+    assert payload["clientId"] == {"S": event["clientId"]}
+    assert payload["ipAddress"] == {"S": event["ipAddress"]}
+
+
+def test_wrong_bodies_go_to_the_dead_letters_with_a_reason_and_neighbours_do_not(
+    queue: DeployedQueue, dead_letters: Mailbox
+) -> None:
+    good, future = fresh("good"), now_ms() + 3_600_000
+    wrong = {
+        "{not JSON": "JSON",
+        json.dumps({"taskId": fresh("x"), "ttlSeconds": -1}): "ttlSeconds",
+        json.dumps({"taskId": "#processor"}): "taskId",
+        json.dumps({"taskId": fresh("x"), "taskCreated": now_ms() // 1000}): "taskCreated",
+        json.dumps({"taskId": fresh("x"), "taskCreated": future}): "taskCreated",
+        json.dumps({"Type": "Notification", "TopicArn": "arn", "Message": "{}"}): "raw message",
+    }
+    ids = {body: send_text(queue, body) for body in wrong}
+    send(queue, {"taskId": good})
+    wait_for(queue, [good])
+    for body, names in wrong.items():
+        (letter,) = dead_letters.wait_for(with_text(body), 20, f"the letter with {body}")
+        assert names in letter.attributes["reason"]
+        assert letter.attributes["messageId"] == ids[body]
+        assert queue.status(ids[body]) is None
+
+
+def test_of_an_array_only_the_wrong_elements_are_set_aside(
+    queue: DeployedQueue, dead_letters: Mailbox
+) -> None:
+    first, last = fresh("first"), fresh("last")
+    wrong = {"taskId": fresh("wrong"), "ttlSeconds": "soon"}
+    message_id = send(queue, [{"taskId": first}, wrong, {"taskId": last}])
+    wait_for(queue, [first, last])
+    (letter,) = dead_letters.wait_for(about(message_id), 20, "the wrong element")
+    assert letter.json() == [wrong]
+    assert "element 1" in letter.attributes["reason"] and "ttlSeconds" in letter.attributes["reason"]
+    assert queue.status(wrong["taskId"]) is None
+
+
+def test_a_message_that_is_delivered_twice_creates_its_task_once(queue: DeployedQueue) -> None:
+    message = record({"payload": {"version": 1}}, sent=now_ms() - 5_000)
+    assert queue.invoke("ingest-tasks", {"Records": [message]}) == {"batchItemFailures": []}
+    wait_for(queue, [message["messageId"]])
+    before = item(queue, message["messageId"])
+    assert number(before, "taskCreated") == int(message["attributes"]["SentTimestamp"])
+    assert queue.invoke("ingest-tasks", {"Records": [message]}) == {"batchItemFailures": []}
+    assert item(queue, message["messageId"]) == before
+
+
+def test_what_has_expired_is_shed_and_handed_over(
+    queue: DeployedQueue, shed_tasks: Mailbox
+) -> None:
+    late, alive = fresh("late"), fresh("alive")
+    send(
+        queue,
+        [
+            {"taskId": late, "taskCreated": now_ms() - 60_000, "ttlSeconds": 30, "payload": {"n": 1}},
+            {"taskId": alive, "taskCreated": now_ms() - 60_000, "ttlSeconds": 120},
+        ],
+    )
+    wait_for(queue, [alive])
+    (shed,) = shed_tasks.wait_for(lambda m: m.json()["taskId"] == late, 20, "the shed task")
+    assert shed.json()["payload"] == {"n": 1}
+    assert queue.status(late) is None
+
+
+def test_what_cannot_be_written_comes_again_and_alone(
+    queue: DeployedQueue, dead_letters: Mailbox
+) -> None:
+    """Without its table, that is, which stands in for a DynamoDB that does not answer."""
+    task_id = fresh("again")
+    good, wrong = record({"taskId": task_id}), record({"ttlSeconds": 0})
+    with ingest(queue, TASK_TABLE_NAME="no-such-table"):
+        answer = queue.invoke("ingest-tasks", {"Records": [good, wrong]})
+        assert answer == {"batchItemFailures": [{"itemIdentifier": good["messageId"]}]}
+        dead_letters.wait_for(about(wrong["messageId"]), 20, "the neighbour that is no task")
+
+
+def test_a_message_that_could_not_be_written_comes_again_soon(queue: DeployedQueue) -> None:
+    task_id, began = fresh("soon"), now_ms()
+    broken = {"TASK_TABLE_NAME": "no-such-table", "VISIBILITY_BASE_SECONDS": "1"}
+    with ingest(queue, **broken):
+        send(queue, {"taskId": task_id})
+        wait_until(
+            lambda: any(line.get("returned") for line in queue.log_messages("ingest-tasks", began)),
+            20,
+            "an ingest that returns a message",
+        )
+        assert queue.status(task_id) is None
+    # The queue's own visibility timeout is three minutes.
+    wait_for(queue, [task_id], seconds=60)
+
+
+def test_a_message_of_a_function_that_died_creates_its_task_once(
+    queue: DeployedQueue, history: History
+) -> None:
+    task_id = fresh("died")
+    with visibility(queue, seconds=2):
+        with ingest(queue, TASK_TABLE_NAME=""):
+            send(queue, {"taskId": task_id})
+            wait_until(lambda: hidden(queue) > 0, 20, "a message that is worked on")
+        wait_for(queue, [task_id], seconds=60)
+    assert takes(history, [task_id]) == {task_id: 1}
+
+
+def test_a_message_that_fails_every_time_is_given_up_to_the_dead_letters(
+    queue: DeployedQueue, dead_letters: Mailbox
+) -> None:
+    text = json.dumps({"taskId": fresh("doomed")})
+    with visibility(queue, seconds=1, most_receives=2), ingest(queue, TASK_TABLE_NAME=""):
+        send_text(queue, text)
+        (letter,) = dead_letters.wait_for(with_text(text), 60, "the message that was given up")
+    assert "reason" not in letter.attributes, "SQS itself moved it"
+
+
+def fresh(prefix: str) -> str:
+    """A task id that nobody else has."""
+    return f"{prefix}-{uuid.uuid4()}"
+
+
+def send(queue: DeployedQueue, body: Any) -> str:
+    """Send one message with JSON; its id."""
+    return send_text(queue, json.dumps(body))
+
+
+def send_text(queue: DeployedQueue, text: str) -> str:
+    """Send one message; its id."""
+    url = queue.outputs["IngestQueueUrl"]
+    return queue.client("sqs").send_message(QueueUrl=url, MessageBody=text)["MessageId"]
+
+
+def item(queue: DeployedQueue, task_id: str) -> dict[str, Any]:
+    """A task that must be there, in DynamoDB's own notation."""
+    found = queue.item(task_id)
+    assert found is not None, f"{task_id} is not there"
+    return found
+
+
+def with_text(text: str) -> Any:
+    """Whether a message has this body."""
+    return lambda message: message.body == text
+
+
+def about(message_id: str) -> Any:
+    """Whether a dead letter came with this message."""
+
+    def is_about(message: Message) -> bool:
+        return message.attributes.get("messageId") == message_id
+
+    return is_about
+
+
+def record(body: Any, sent: int | None = None) -> dict[str, Any]:
+    """A message as Lambda hands it over."""
+    return {
+        "messageId": str(uuid.uuid4()),
+        "receiptHandle": "a-receipt-that-has-passed",
+        "body": json.dumps(body),
+        "attributes": {
+            "ApproximateReceiveCount": "1",
+            "SentTimestamp": str(now_ms() if sent is None else sent),
+            "SenderId": "AIDAEXAMPLE",
+            "ApproximateFirstReceiveTimestamp": str(now_ms()),
+        },
+        "messageAttributes": {},
+        "md5OfBody": "",
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:ingest",
+        "awsRegion": "us-east-1",
+    }
+
+
+@contextmanager
+def ingest(queue: DeployedQueue, **changes: str) -> Iterator[None]:
+    """`ingest-tasks` with other variables, for as long as the block runs."""
+    before = queue.set_environment("ingest-tasks", changes)
+    try:
+        yield
+    finally:
+        queue.replace_environment("ingest-tasks", before)
+
+
+@contextmanager
+def visibility(
+    queue: DeployedQueue, *, seconds: int, most_receives: int | None = None
+) -> Iterator[None]:
+    """The ingest queue with another visibility timeout and number of receives."""
+    sqs, url = queue.client("sqs"), queue.outputs["IngestQueueUrl"]
+    names = ["VisibilityTimeout", "RedrivePolicy"]
+    before = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+    changed = {"VisibilityTimeout": str(seconds)}
+    if most_receives is not None:
+        policy = json.loads(before["RedrivePolicy"]) | {"maxReceiveCount": most_receives}
+        changed["RedrivePolicy"] = json.dumps(policy)
+    sqs.set_queue_attributes(QueueUrl=url, Attributes=changed)
+    try:
+        yield
+    finally:
+        sqs.set_queue_attributes(QueueUrl=url, Attributes=before)
+
+
+def hidden(queue: DeployedQueue) -> int:
+    """How many messages of the ingest queue are being worked on, or were by a function that died."""
+    name = "ApproximateNumberOfMessagesNotVisible"
+    attributes = queue.client("sqs").get_queue_attributes(
+        QueueUrl=queue.outputs["IngestQueueUrl"], AttributeNames=[name]
+    )
+    return int(attributes["Attributes"][name])
