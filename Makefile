@@ -69,6 +69,13 @@ setup: $(VENV)/.installed node_modules/.installed ## install the pinned tools in
 build: setup ## build the functions for AWS (arm64, release) with cargo-lambda
 	@delivery/build-arm64.sh $(FUNCTIONS)
 
+.PHONY: verify-arm64
+verify-arm64: setup ## check that the functions for AWS are arm64 and answer, under qemu where this machine is not arm64
+	@if [ -z "$${SKIP_BUILD:-}" ]; then $(MAKE) --no-print-directory build; fi
+	@mkdir -p .local
+	@SKIP_BUILD=1 $(SYNTH) --context env=dev --output .local/placeholders
+	@$(BIN)/python -m delivery verify-arm64 --placeholders .local/placeholders $(FUNCTIONS)
+
 .PHONY: build-local
 build-local: setup ## build the functions for this machine (development profile, stripped)
 	cargo lambda build --locked --compiler cargo --target $(HOST) --skip-target-check \

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from delivery import assembly, deployed
+from delivery.arm64 import verify
 from local.paths import PROJECT
 
 
@@ -29,6 +30,12 @@ def _deployed(given: argparse.Namespace) -> int:
     return 0
 
 
+def _verify_arm64(given: argparse.Namespace) -> int:
+    verified = verify.verify(given.functions, given.built, given.placeholders, lambda line: print(line, flush=True))
+    print(f"{len(verified)} functions are arm64, start and answer rightly; their start here is not Lambda's")
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m delivery", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -37,6 +44,11 @@ def _parser() -> argparse.ArgumentParser:
     read.add_argument("--into", type=Path, required=True)
     read.add_argument("stacks", nargs="*", help="their names; all by default")
     read.set_defaults(run=_deployed)
+    check = commands.add_parser("verify-arm64", help="check and start the functions that were built for AWS")
+    check.add_argument("--built", type=Path, default=PROJECT / "target" / "arm64" / "lambda")
+    check.add_argument("--placeholders", type=Path, required=True, help="an assembly of dev without code")
+    check.add_argument("functions", nargs="+")
+    check.set_defaults(run=_verify_arm64)
     return parser
 
 

@@ -1,0 +1,86 @@
+"""What a binary needs of the machine it starts on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
+
+#: Amazon Linux 2023 has glibc 2.34 (https://docs.aws.amazon.com/linux/al2023/ug/core-glibc.html).
+GLIBC_CEILING = (2, 34)
+#: What `provided.al2023` has of itself: glibc's libraries and gcc's, which unwinds panics.
+_PROVIDED = {"ld-linux-aarch64.so.1", "libc.so.6", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "libdl.so.2"}
+
+
+class NotAnElf(RuntimeError):
+    """The file is no program for Linux; the message says what it is instead."""
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A program's own word about itself."""
+
+    machine: str
+    #: The newest symbol version of glibc it asks for, from its version-needed section; `None`: of none.
+    glibc: tuple[int, ...] | None
+    #: The shared libraries it loads.
+    libraries: frozenset[str]
+
+    def problems(self) -> list[str]:
+        """Why it would not start on Lambda's arm64; empty if it would."""
+        found = []
+        if self.machine != "EM_AARCH64":
+            found.append(f"it is for {self.machine.removeprefix('EM_')}, and the functions are arm64: run `make build`")
+        if self.glibc is not None and self.glibc > GLIBC_CEILING:
+            found.append(f"it needs glibc {_dotted(self.glibc)}, and Lambda has {_dotted(GLIBC_CEILING)}")
+        strangers = sorted(self.libraries - _PROVIDED)
+        if strangers and self.machine == "EM_AARCH64":
+            found.append(f"it loads {', '.join(strangers)}, which Lambda does not have")
+        return found
+
+    def described(self) -> str:
+        """Machine and glibc, for a table."""
+        return f"{self.machine.removeprefix('EM_')}, glibc {_dotted(self.glibc) if self.glibc else 'none'}"
+
+
+def read(path: Path) -> Binary:
+    """Read a program's headers. Raises `NotAnElf`."""
+    try:
+        with path.open("rb") as stream:
+            elf = ELFFile(stream)
+            return Binary(elf["e_machine"], _glibc(elf), _libraries(elf))
+    except FileNotFoundError:
+        raise NotAnElf(f"{path} is missing: run `make build`") from None
+    except ELFError as error:
+        raise NotAnElf(
+            f"{path} is no program ({error}): the placeholder of SKIP_BUILD=1, or something else. Run `make build`"
+        ) from error
+
+
+def _glibc(elf: ELFFile) -> tuple[int, ...] | None:
+    versions = [
+        tuple(int(part) for part in version.name.removeprefix("GLIBC_").split("."))
+        for section in elf.iter_sections()
+        if isinstance(section, GNUVerNeedSection)
+        for _, needed in section.iter_versions()
+        for version in needed
+        if version.name.startswith("GLIBC_") and version.name != "GLIBC_PRIVATE"
+    ]
+    return max(versions, default=None)
+
+
+def _libraries(elf: ELFFile) -> frozenset[str]:
+    return frozenset(
+        tag.needed
+        for section in elf.iter_sections()
+        if isinstance(section, DynamicSection)
+        for tag in section.iter_tags("DT_NEEDED")
+    )
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

@@ -1,0 +1,127 @@
+"""Starting a function's bootstrap as Lambda does, on this machine or under qemu."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from delivery.arm64.runtime_api import Answer, RuntimeApi
+
+#: An answer takes seconds where the code is emulated.
+_ANSWER_SECONDS = 60.0
+#: What a function is told to have left. `process-tasks` ends its turn by itself long before.
+_DEADLINE_SECONDS = 120.0
+_STOP_SECONDS = 10.0
+_LOADER = Path("/lib/ld-linux-aarch64.so.1")
+_QEMU = ("qemu-aarch64-static", "qemu-aarch64")
+
+
+class CannotStart(RuntimeError):
+    """This machine cannot run arm64, or the function did not answer; the message says which, and what to do."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One invocation from the start of the process on."""
+
+    answer: Answer
+    #: From exec to the first request for an invocation, seconds. Under qemu it is the emulator's, not Lambda's.
+    cold_start: float
+
+
+def emulator() -> list[str]:
+    """The command that arm64 programs need in front: none on arm64. Raises `CannotStart`."""
+    if sys.platform != "linux":
+        raise CannotStart("the functions are programs for Linux: run `make verify-arm64` on Linux, or in CI")
+    if platform.machine() in ("aarch64", "arm64"):
+        return []
+    qemu = next(filter(None, map(shutil.which, _QEMU)), None)
+    # Without -L: qemu 7.2 hangs in threads when it is given another root. So the libraries are the machine's own.
+    if qemu is None or not _LOADER.exists():
+        raise CannotStart(
+            "arm64 programs cannot run here. Debian, Ubuntu: dpkg --add-architecture arm64 && apt-get update && "
+            "apt-get install qemu-user-static libc6:arm64 libgcc-s1:arm64"
+        )
+    return [qemu]
+
+
+def run(function: str, bootstrap: Path, event: Any, environment: dict[str, str]) -> Run:
+    """Start `bootstrap`, hand it `event` and wait for the answer. Raises `CannotStart` when there is none."""
+    command = [*emulator(), str(bootstrap)]
+    with RuntimeApi(function, _DEADLINE_SECONDS) as api, tempfile.TemporaryFile() as log:
+        api.invoke(event)
+        variables = _lambda_variables(function, api.address) | environment
+        started = time.monotonic()
+        process = subprocess.Popen(
+            command,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            cold_start = _wait_until_ready(api, process, started)
+            answer = None if cold_start is None else _wait_for_answer(api, process)
+        finally:
+            _stop(process)
+        if cold_start is None or answer is None:
+            log.seek(0)
+            said = log.read().decode(errors="replace")[-2000:]
+            raise CannotStart(f"{function} gave no answer (exit code {process.returncode}):\n{said}")
+    return Run(answer, cold_start)
+
+
+def _wait_until_ready(api: RuntimeApi, process: subprocess.Popen[bytes], started: float) -> float | None:
+    while time.monotonic() - started < _ANSWER_SECONDS:
+        if api.ready.wait(0.01):
+            return time.monotonic() - started
+        if process.poll() is not None:
+            return None
+    return None
+
+
+def _wait_for_answer(api: RuntimeApi, process: subprocess.Popen[bytes]) -> Answer | None:
+    deadline = time.monotonic() + _ANSWER_SECONDS
+    while time.monotonic() < deadline:
+        answer = api.answer(0.1)
+        if answer is not None:
+            return answer
+        if process.poll() is not None:
+            # It may have answered just before it ended.
+            return api.answer(0.5)
+    return None
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _lambda_variables(function: str, runtime_api: str) -> dict[str, str]:
+    """What Lambda sets for every function, and nothing else of this process's environment.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html#configuration-envvars-runtime
+    """
+    return {
+        "AWS_LAMBDA_RUNTIME_API": runtime_api,
+        "AWS_LAMBDA_FUNCTION_NAME": function,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128",
+        "AWS_LAMBDA_LOG_GROUP_NAME": function,
+        "AWS_LAMBDA_LOG_STREAM_NAME": "arm64",
+        "AWS_LAMBDA_LOG_FORMAT": "JSON",
+        "PATH": os.defpath,
+        "NO_PROXY": "127.0.0.1",
+    }

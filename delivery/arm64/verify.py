@@ -1,0 +1,137 @@
+"""``make verify-arm64``: every function is an arm64 program that Lambda can start, and answers an event."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from delivery.arm64 import elf, starting
+from local import assembly, deployment, emulator
+from local.contract import AGENT_FUNCTIONS
+from local.paths import PROJECT, STATE
+from local.stack import DeployedStack
+
+#: Most bytes of a function's zip. Lambda takes 50 MB; a function that doubles has taken something in by mistake.
+ZIP_BUDGET = 6 * 1024 * 1024
+_EVENTS = PROJECT / "tests" / "events"
+#: The event of a function, where it is not named like it.
+_EVENT_FILES = {"trigger": "trigger-insert.json"}
+
+
+class WrongAnswer(RuntimeError):
+    """A function answered, but not what it should; the message says what."""
+
+
+def _has(**expected: Any) -> Callable[[Any], bool]:
+    """Whether an answer is an object with these values, whatever else it says."""
+    return lambda answer: isinstance(answer, dict) and expected.items() <= answer.items()
+
+
+def _created(answer: Any) -> bool:
+    counts = {part: len(answer[part]) for part in ("created", "duplicates", "failed")}
+    return counts == {"created": 2, "duplicates": 1, "failed": 1}
+
+
+#: What is right about each function's answer to its event. They run in this order on queues that are empty at first,
+#: so that the tasks of `create-tasks` are those that `process-tasks` does.
+CHECKS: dict[str, Callable[[Any], bool]] = {
+    "create-tasks": _created,
+    "trigger": lambda answer: answer == "published",
+    "process-tasks": _has(taken=2, succeeded=2, failed=0, store_errors=0, exit="empty"),
+    "sweep-tasks": _has(complete=True, failed=0, woke=False, pending={"count": 0, "exact": True}),
+    "count-shed": _has(batchItemFailures=[]),
+    "ingest-tasks": _has(batchItemFailures=[]),
+    "agent-desk": _has(queues=[]),
+    "match-calls": _has(batchItemFailures=[]),
+    "sweep-agents": _has(complete=True, waitingCalls=1),
+}
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was found about a function."""
+
+    function: str
+    binary: elf.Binary
+    zipped: int
+    cold_start: float
+
+
+def verify(functions: Iterable[str], built: Path, placeholders: Path, say: Callable[[str], None]) -> list[Verified]:
+    """Check and start each of `functions`, built below `built`.
+
+    `placeholders` is an assembly of dev: its stacks, deployed to a local AWS, give each function its environment and
+    answer its calls. Raises `RuntimeError` for the first that would not do.
+    """
+    wanted = set(functions)
+    unknown = sorted(wanted - CHECKS.keys())
+    if unknown:
+        raise WrongAnswer(f"nobody says what {', '.join(unknown)} should answer: add it to CHECKS")
+    names = [name for name in CHECKS if name in wanted]
+    binaries = {name: _sound_binary(name, built / name / "bootstrap") for name in names}
+    sizes = {name: _zipped(name, built / name / "bootstrap") for name in names}
+    say(f"running with: {' '.join(starting.emulator()) or 'this machine, which is arm64'}")
+    directory = STATE / "arm64"
+    directory.mkdir(parents=True, exist_ok=True)
+    local_aws = emulator.start(directory)
+    try:
+        stacks = [
+            deployment.deploy(local_aws, assembly.read(placeholders, "LifoQueue-dev")),
+            deployment.deploy_agents(local_aws, assembly.read(placeholders, "AgentQueue-dev")),
+        ]
+        verified = []
+        for name in names:
+            stack = stacks[name in AGENT_FUNCTIONS]
+            cold_start = _answered(name, built / name / "bootstrap", stack)
+            verified.append(Verified(name, binaries[name], sizes[name], cold_start))
+            say(_line(verified[-1]))
+        return verified
+    finally:
+        local_aws.stop()
+
+
+def _sound_binary(function: str, bootstrap: Path) -> elf.Binary:
+    binary = elf.read(bootstrap)
+    problems = binary.problems()
+    if problems:
+        raise WrongAnswer(f"{function}: {'; '.join(problems)}")
+    return binary
+
+
+def _zipped(function: str, bootstrap: Path) -> int:
+    """The size of the zip that is uploaded. Raises `WrongAnswer` beyond the budget."""
+    path = STATE / "arm64.zip"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+            archive.write(bootstrap, "bootstrap")
+        size = path.stat().st_size
+    finally:
+        path.unlink(missing_ok=True)
+    if size > ZIP_BUDGET:
+        raise WrongAnswer(
+            f"{function}: its zip has {size} bytes, over the budget of {ZIP_BUDGET}. "
+            "Look for what it has taken in (`cargo tree`), or raise ZIP_BUDGET with a reason"
+        )
+    return size
+
+
+def _answered(function: str, bootstrap: Path, stack: DeployedStack) -> float:
+    """Start a function and check its answer; returns its cold start in seconds. Raises `WrongAnswer`."""
+    event = json.loads((_EVENTS / _EVENT_FILES.get(function, f"{function}.json")).read_text())
+    environment = stack.environment(function) | emulator.client_variables(stack.endpoint)
+    run = starting.run(function, bootstrap, event, environment)
+    if run.answer.kind != "response" or not CHECKS[function](run.answer.body):
+        raise WrongAnswer(f"{function}: {run.answer.kind} {json.dumps(run.answer.body)}")
+    return run.cold_start
+
+
+def _line(found: Verified) -> str:
+    return (
+        f"  {found.function:<14} {found.binary.described():<22} zip {found.zipped / 2**20:.1f} MiB  "
+        f"start {found.cold_start * 1000:.0f} ms"
+    )

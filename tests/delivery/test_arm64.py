@@ -1,0 +1,146 @@
+"""What is asked of a binary, and the Runtime API that it is started against."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from delivery.arm64 import elf, starting, verify
+from delivery.arm64.elf import Binary, NotAnElf
+from delivery.arm64.starting import CannotStart
+from local.paths import PROJECT
+
+ARM = Binary("EM_AARCH64", (2, 34), frozenset({"libc.so.6", "libgcc_s.so.1"}))
+
+
+class TestBinary:
+    def test_one_like_ours_is_sound(self) -> None:
+        assert ARM.problems() == []
+        assert Binary("EM_AARCH64", None, frozenset()).problems() == []
+
+    @pytest.mark.parametrize(
+        ("binary", "says"),
+        [
+            (Binary("EM_X86_64", (2, 17), frozenset({"ld-linux-x86-64.so.2"})), "it is for X86_64"),
+            (Binary("EM_AARCH64", (2, 35), frozenset()), "glibc 2.35, and Lambda has 2.34"),
+            (Binary("EM_AARCH64", (2, 17), frozenset({"libssl.so.3", "libc.so.6"})), "it loads libssl.so.3,"),
+        ],
+    )
+    def test_one_that_would_not_start_is_told_why(self, binary: Binary, says: str) -> None:
+        [problem] = binary.problems()
+        assert says in problem
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="this machine's programs are no ELF files")
+    def test_a_program_of_this_machine_is_read(self) -> None:
+        read = elf.read(Path(sys.executable).resolve())
+        assert read.machine == {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}[platform.machine()]
+        assert read.glibc is not None and (2, 2) <= read.glibc < (3, 0)
+        assert "libc.so.6" in read.libraries
+
+    def test_the_placeholder_and_nothing_are_told_apart(self, tmp_path: Path) -> None:
+        with pytest.raises(NotAnElf, match="placeholder"):
+            elf.read(PROJECT / "infra" / "lambda-placeholder" / "bootstrap")
+        with pytest.raises(NotAnElf, match="is missing: run `make build`"):
+            elf.read(tmp_path / "bootstrap")
+
+
+#: A function in Python: it does with its first event what the event says.
+FUNCTION = """
+    import json, os, sys, urllib.request
+    api = "http://" + os.environ["AWS_LAMBDA_RUNTIME_API"] + "/2018-06-01/runtime"
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    def post(path, body):
+        opener.open(urllib.request.Request(api + path, json.dumps(body).encode(), method="POST"))
+    if os.environ.get("BREAKS") == "start":
+        post("/init/error", {"errorMessage": "no table"})
+    while True:
+        with opener.open(api + "/invocation/next") as request:
+            event = json.load(request)
+            invocation = request.headers["Lambda-Runtime-Aws-Request-Id"]
+            left = int(request.headers["Lambda-Runtime-Deadline-Ms"])
+        if event == "die":
+            print("out of luck")
+            sys.exit(3)
+        path = "/error" if event == "fail" else "/response"
+        known = sorted(name for name in os.environ if name in ("HOME", "TABLE", "AWS_LAMBDA_FUNCTION_NAME"))
+        post(f"/invocation/{invocation}{path}", {"event": event, "known": known, "left": left})
+"""
+
+
+@pytest.fixture
+def bootstrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(starting, "emulator", lambda: [sys.executable])
+    script = tmp_path / "bootstrap"
+    script.write_text(textwrap.dedent(FUNCTION))
+    return script
+
+
+class TestStarting:
+    def test_an_event_is_answered_in_an_environment_of_its_own(self, bootstrap: Path) -> None:
+        run = starting.run("trigger", bootstrap, {"a": 1}, {"TABLE": "tasks"})
+        assert run.answer.kind == "response"
+        assert run.answer.body["event"] == {"a": 1}
+        assert run.answer.body["known"] == ["AWS_LAMBDA_FUNCTION_NAME", "TABLE"]
+        assert run.answer.body["left"] > 0
+        assert 0 < run.cold_start < 30
+
+    def test_a_failure_is_no_answer_to_be_content_with(self, bootstrap: Path) -> None:
+        assert starting.run("trigger", bootstrap, "fail", {}).answer.kind == "error"
+        assert starting.run("trigger", bootstrap, {}, {"BREAKS": "start"}).answer.kind == "init/error"
+
+    def test_a_function_that_dies_is_told_with_what_it_said(self, bootstrap: Path) -> None:
+        with pytest.raises(CannotStart, match=r"exit code 3\):\nout of luck"):
+            starting.run("trigger", bootstrap, "die", {})
+
+
+def functions() -> list[str]:
+    listed = re.search(r"^FUNCTIONS := (.*)$", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+    assert listed is not None
+    return listed[1].split()
+
+
+class TestVerification:
+    @pytest.mark.parametrize("function", functions())
+    def test_every_function_has_an_event_and_a_right_answer(self, function: str) -> None:
+        event = verify._EVENTS / verify._EVENT_FILES.get(function, f"{function}.json")
+        assert isinstance(json.loads(event.read_text()), dict)
+        assert not verify.CHECKS[function]({"created": [], "duplicates": [], "failed": []})
+
+    @pytest.mark.parametrize(
+        ("function", "answer"),
+        [
+            ("create-tasks", {"created": [1, 2], "duplicates": [3], "failed": []}),
+            ("trigger", "busy"),
+            ("process-tasks", {"taken": 2, "succeeded": 1, "failed": 1, "store_errors": 0, "exit": "empty"}),
+            ("count-shed", {"batchItemFailures": [{"itemIdentifier": "1"}]}),
+            ("sweep-agents", None),
+        ],
+    )
+    def test_a_wrong_answer_is_wrong(self, function: str, answer: Any) -> None:
+        assert not verify.CHECKS[function](answer)
+
+    def test_a_function_without_a_right_answer_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(verify.WrongAnswer, match="nobody says what new-one should answer"):
+            verify.verify(["new-one"], tmp_path, tmp_path, print)
+
+    def test_what_is_not_arm64_is_refused_before_anything_starts(self, tmp_path: Path) -> None:
+        (tmp_path / "trigger").mkdir()
+        (tmp_path / "trigger" / "bootstrap").write_text("#!/bin/sh")
+        with pytest.raises(NotAnElf):
+            verify.verify(["trigger"], tmp_path, tmp_path, print)
+
+    def test_a_zip_over_the_budget_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "bootstrap").write_bytes(b"x" * 1000)
+        assert verify._zipped("trigger", tmp_path / "bootstrap") < 1000
+        monkeypatch.setattr(verify, "ZIP_BUDGET", 10)
+        with pytest.raises(verify.WrongAnswer, match="over the budget of 10"):
+            verify._zipped("trigger", tmp_path / "bootstrap")
