@@ -36,9 +36,9 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_smithy_http_client::Builder as Http;
 use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
+    HttpClient, HttpConnector, SharedHttpConnector, http_client_fn,
 };
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
@@ -48,6 +48,7 @@ pub use self::figures::Figures;
 use self::figures::consumed;
 use self::held::{Access, Held};
 use crate::dynamodb;
+use crate::protocol::{self, Answer};
 
 /// How long requests take, beside what the embedded database needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,10 +97,11 @@ impl Conflicts {
         let http = Http::new().build_http();
         let conflicts = self.clone();
         let through = http_client_fn(move |settings, components| {
-            SharedHttpConnector::new(Connector {
+            let connector = Connector {
                 conflicts: conflicts.clone(),
                 inner: http.http_connector(settings, components),
-            })
+            };
+            protocol::connector(move |request| connector.clone().answer(request))
         });
         let plain = dynamodb::client(address);
         Client::from_conf(plain.config().to_builder().http_client(through).build())
@@ -118,22 +120,15 @@ impl Conflicts {
 }
 
 /// The SDK's way to the database.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Connector {
     conflicts: Conflicts,
     inner: SharedHttpConnector,
 }
 
-impl HttpConnector for Connector {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        HttpConnectorFuture::new(self.clone().answer(request))
-    }
-}
-
 impl Connector {
-    async fn answer(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
-        let target = request.headers().get("x-amz-target").unwrap_or_default();
-        let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
+    async fn answer(self, request: HttpRequest) -> Answer {
+        let operation = protocol::operation(&request).to_owned();
         let body = request.body().bytes();
         let body = body.ok_or_else(|| ConnectorError::user("a request that streams".into()))?;
         let body = serde_json::from_slice(body).map_err(|e| ConnectorError::user(e.into()))?;
@@ -165,12 +160,7 @@ impl Connector {
     }
 
     /// To the database and back, asking what it consumes.
-    async fn forward(
-        &self,
-        operation: &str,
-        mut request: HttpRequest,
-        mut body: Value,
-    ) -> Result<HttpResponse, ConnectorError> {
+    async fn forward(&self, operation: &str, mut request: HttpRequest, mut body: Value) -> Answer {
         if request::consumes(operation) {
             body["ReturnConsumedCapacity"] = json!("TOTAL");
             let body = body.to_string();
@@ -201,10 +191,10 @@ async fn pause(duration: Duration) {
 }
 
 /// DynamoDB's answer to a request that met a transaction, at the marked ones of its items.
-fn refusal(access: Access, overlaps: &[bool]) -> Result<HttpResponse, ConnectorError> {
+fn refusal(access: Access, overlaps: &[bool]) -> Answer {
     const ONGOING: &str = "Transaction is ongoing for the item";
     let body = if access == Access::Write {
-        json!({ "__type": type_of("TransactionConflictException"), "message": ONGOING })
+        json!({ "__type": protocol::type_of("TransactionConflictException"), "message": ONGOING })
     } else {
         let reason = |overlaps: &bool| match overlaps {
             true => json!({ "Code": "TransactionConflict", "Message": ONGOING }),
@@ -212,19 +202,10 @@ fn refusal(access: Access, overlaps: &[bool]) -> Result<HttpResponse, ConnectorE
         };
         let reasons: Vec<_> = overlaps.iter().map(reason).collect();
         json!({
-            "__type": type_of("TransactionCanceledException"),
+            "__type": protocol::type_of("TransactionCanceledException"),
             "Message": "Transaction cancelled, please refer cancellation reasons for specific reasons",
             "CancellationReasons": reasons,
         })
     };
-    let status = 400_u16.try_into();
-    let status = status.map_err(|error| ConnectorError::other(Box::new(error), None))?;
-    let mut response = HttpResponse::new(status, SdkBody::from(body.to_string()));
-    let headers = response.headers_mut();
-    headers.insert("content-type", "application/x-amz-json-1.0");
-    Ok(response)
-}
-
-fn type_of(error: &str) -> String {
-    format!("com.amazonaws.dynamodb.v20120810#{error}")
+    protocol::respond(400, body.to_string())
 }

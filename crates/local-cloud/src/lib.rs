@@ -17,5 +17,6 @@ pub mod cloud;
 pub mod conflicts;
 pub mod dynamodb;
 pub mod faulty;
+mod protocol;
 pub mod scripted;
 pub mod topics;

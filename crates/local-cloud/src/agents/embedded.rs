@@ -1,29 +1,20 @@
 //! The embedded DynamoDB behind the network, through the real SDK's client.
 
-use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use agent_queue::dimension::Dimensions;
 use agent_queue::store::dynamodb::DynamoStore;
-use aws_credential_types::Credentials;
-use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
-use aws_sdk_dynamodb::{Client, Config};
-use aws_smithy_async::rt::sleep::TokioSleep;
-use aws_smithy_runtime_api::client::http::{
-    HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
-};
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_sdk_dynamodb::Client;
+use aws_smithy_runtime_api::client::http::http_client_fn;
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
-use aws_smithy_types::body::SdkBody;
 use dynoxide::Database;
 use serde_json::{Value, json};
 
 use super::network::{Fault, Network};
 use crate::cloud::dispatch;
 use crate::dynamodb::{AGENT_TABLE, NotStarted};
+use crate::protocol::{self, Answer, respond};
 
 /// An embedded DynamoDB with the agents' table, in this process.
 #[derive(Clone)]
@@ -63,27 +54,10 @@ impl Embedded {
             network: network.clone(),
             database: self.database.clone(),
         };
-        let connector = SharedHttpConnector::new(connector);
-        let timeouts = TimeoutConfig::builder()
-            .operation_attempt_timeout(Duration::from_secs(3))
-            .operation_timeout(Duration::from_secs(8))
-            .build();
-        let retries = RetryConfig::standard()
-            .with_max_attempts(4)
-            .with_initial_backoff(Duration::from_millis(50))
-            .with_max_backoff(Duration::from_secs(1));
-        let config = Config::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::from_static("us-east-1"))
-            .endpoint_url("http://dynamodb.internal")
-            .credentials_provider(Credentials::new("local", "local", None, None, "embedded"))
-            .http_client(http_client_fn(move |_, _| connector.clone()))
-            .timeout_config(timeouts)
-            .retry_config(retries)
-            .sleep_impl(TokioSleep::new())
-            .build();
+        let connector = protocol::connector(move |request| connector.clone().answer(request));
+        let config = protocol::config().http_client(http_client_fn(move |_, _| connector.clone()));
         DynamoStore::new(
-            Client::from_conf(config),
+            Client::from_conf(config.build()),
             AGENT_TABLE,
             Dimensions::default(),
         )
@@ -96,23 +70,9 @@ struct Connector {
     database: Database,
 }
 
-impl fmt::Debug for Connector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Connector")
-    }
-}
-
-impl HttpConnector for Connector {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        HttpConnectorFuture::new(self.clone().answer(request))
-    }
-}
-
 impl Connector {
-    async fn answer(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
-        let target = request.headers().get("x-amz-target").unwrap_or_default();
-        let operation = dispatch::operation(target)
-            .ok_or_else(|| ConnectorError::user(format!("{target} is not dispatched").into()))?;
+    async fn answer(self, request: HttpRequest) -> Answer {
+        let operation = dispatch::operation(&request)?;
         let body = request.body().bytes().unwrap_or_default();
         let body = String::from_utf8_lossy(body).into_owned();
         let items = changed(operation, &body);
@@ -158,17 +118,7 @@ fn changed(operation: &str, body: &str) -> Vec<(String, String)> {
 }
 
 fn error(code: &str, reasons: &Value) -> String {
-    let code = format!("com.amazonaws.dynamodb.v20120810#{code}");
     let text = "by the network's chance";
-    json!({"__type": code, "message": text, "CancellationReasons": reasons}).to_string()
-}
-
-fn respond(status: u16, body: String) -> Result<HttpResponse, ConnectorError> {
-    let status = status
-        .try_into()
-        .map_err(|error| ConnectorError::other(Box::new(error), None))?;
-    let mut response = HttpResponse::new(status, SdkBody::from(body));
-    let headers = response.headers_mut();
-    headers.insert("content-type", "application/x-amz-json-1.0");
-    Ok(response)
+    json!({"__type": protocol::type_of(code), "message": text, "CancellationReasons": reasons})
+        .to_string()
 }

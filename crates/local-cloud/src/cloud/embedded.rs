@@ -10,12 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
-use aws_credential_types::Credentials;
-use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
-use aws_sdk_dynamodb::{Client, Config};
-use aws_smithy_async::rt::sleep::TokioSleep;
+use aws_sdk_dynamodb::Client;
 use aws_smithy_async::time::TimeSource;
 use dynoxide::Database;
 use lifo_queue::control::Control;
@@ -35,11 +30,7 @@ use super::process_store::{Access, ProcessStore};
 use super::table::Backend;
 use super::world::World;
 use crate::dynamodb::{NotStarted, TABLE};
-
-/// As the functions have it (`crates/function`).
-const MAX_ATTEMPTS: u32 = 4;
-const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
-const OPERATION_TIMEOUT: Duration = Duration::from_secs(8);
+use crate::protocol;
 
 /// The truth, and what the index shows, each in a database of its own.
 pub(crate) struct Embedded {
@@ -181,28 +172,12 @@ impl Backend for Embedded {
     }
 }
 
-/// A client as the functions have it, but for its time, its sleep and its network.
+/// A client as the functions have it, but for its time and its network.
 fn client(connector: Connector, clock: SkewedClock) -> Client {
-    let timeouts = TimeoutConfig::builder()
-        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
-        .operation_timeout(OPERATION_TIMEOUT)
-        .build();
-    let retries = RetryConfig::standard()
-        .with_max_attempts(MAX_ATTEMPTS)
-        .with_initial_backoff(Duration::from_millis(50))
-        .with_max_backoff(Duration::from_secs(1));
-    let config = Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::from_static("us-east-1"))
-        .endpoint_url("http://dynamodb.internal")
-        .credentials_provider(Credentials::new("local", "local", None, None, "embedded"))
+    let config = protocol::config()
         .http_client(connector.client())
-        .timeout_config(timeouts)
-        .retry_config(retries)
-        .sleep_impl(TokioSleep::new())
-        .time_source(Told(clock))
-        .build();
-    Client::from_conf(config)
+        .time_source(Told(clock));
+    Client::from_conf(config.build())
 }
 
 /// The cloud's time, as the SDK wants it.

@@ -1,14 +1,10 @@
 //! The SDK's connector: each request goes over the cloud's wire to the database.
 
-use std::fmt;
 use std::sync::Arc;
 
-use aws_smithy_runtime_api::client::http::{
-    HttpConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector, http_client_fn,
-};
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::http::{SharedHttpClient, http_client_fn};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
-use aws_smithy_types::body::SdkBody;
 use lifo_queue::schema::{CONTROL_ITEM, TASK_ID};
 use lifo_queue::task::TaskId;
 use serde_json::{Value, json};
@@ -20,6 +16,7 @@ use crate::cloud::table::Subject;
 use crate::cloud::wire::{BATCHES, Broken, READS, WRITES, exchange};
 use crate::cloud::world::World;
 use crate::dynamodb::TABLE;
+use crate::protocol::{self, Answer, respond};
 
 #[derive(Clone)]
 pub(super) struct Connector {
@@ -28,22 +25,14 @@ pub(super) struct Connector {
     pub(super) databases: Arc<Databases>,
 }
 
-impl fmt::Debug for Connector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Connector")
-    }
-}
-
 impl Connector {
     pub(super) fn client(self) -> SharedHttpClient {
-        let connector = SharedHttpConnector::new(self);
+        let connector = protocol::connector(move |request| self.clone().answer(request));
         http_client_fn(move |_, _| connector.clone())
     }
 
-    async fn answer(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
-        let target = request.headers().get("x-amz-target").unwrap_or_default();
-        let operation = dispatch::operation(target)
-            .ok_or_else(|| ConnectorError::user(format!("{target} is not dispatched").into()))?;
+    async fn answer(self, request: HttpRequest) -> Answer {
+        let operation = dispatch::operation(&request)?;
         let body = request.body().bytes().unwrap_or_default();
         let body = String::from_utf8_lossy(body).into_owned();
         let Self {
@@ -91,12 +80,6 @@ impl Connector {
     }
 }
 
-impl HttpConnector for Connector {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        HttpConnectorFuture::new(self.clone().answer(request))
-    }
-}
-
 /// The first half of a batch, and what of it comes back unprocessed.
 fn halve(body: &str) -> (String, Value) {
     let mut request: Value = serde_json::from_str(body).unwrap_or_default();
@@ -141,15 +124,5 @@ fn subject(operation: &str, body: &str) -> Subject {
 
 fn error(code: &str) -> String {
     let text = "by the cloud's fault plan";
-    format!(r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{code}","message":"{text}"}}"#)
-}
-
-fn respond(status: u16, body: String) -> Result<HttpResponse, ConnectorError> {
-    let status = status
-        .try_into()
-        .map_err(|error| ConnectorError::other(Box::new(error), None))?;
-    let mut response = HttpResponse::new(status, SdkBody::from(body));
-    let headers = response.headers_mut();
-    headers.insert("content-type", "application/x-amz-json-1.0");
-    Ok(response)
+    json!({"__type": protocol::type_of(code), "message": text}).to_string()
 }

@@ -1,5 +1,7 @@
 //! DynamoDB's JSON protocol on the embedded database's functions.
 
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::result::ConnectorError;
 use dynoxide::{Database, DynoxideError};
 use lifo_queue::schema;
 use serde::Serialize;
@@ -7,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::dynamodb::{NotStarted, TABLE};
+use crate::protocol;
 
 /// What is dispatched.
 const OPERATIONS: [&str; 7] = [
@@ -19,10 +22,14 @@ const OPERATIONS: [&str; 7] = [
     "TransactWriteItems",
 ];
 
-/// The operation that `x-amz-target` names, if it is dispatched.
-pub(crate) fn operation(target: &str) -> Option<&'static str> {
-    let (_, name) = target.split_once('.')?;
-    OPERATIONS.into_iter().find(|operation| *operation == name)
+/// What a request asks for.
+///
+/// # Errors
+/// When that is not dispatched.
+pub(crate) fn operation(request: &HttpRequest) -> Result<&'static str, ConnectorError> {
+    let asked = protocol::operation(request);
+    let operation = OPERATIONS.into_iter().find(|operation| *operation == asked);
+    operation.ok_or_else(|| ConnectorError::user(format!("{asked} is not dispatched").into()))
 }
 
 /// Carries a request out: the status and body of its answer.
