@@ -1,0 +1,139 @@
+"""Every snippet of docs/producers.md, run as it stands there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from expectations import number, wait_for
+
+from local import assembly, deployment
+from local.emulator import Emulator, local_environment
+from local.paths import PROJECT, STATE
+from local.queue import DeployedQueue
+from local.waiting import now_ms
+
+DOCUMENT = PROJECT / "docs" / "producers.md"
+STACK = "Producers"
+TOOLS = PROJECT / "node_modules" / ".bin"
+#: Runs the snippet of a language and a name; returns what it printed.
+Run = Callable[[str, str], str]
+
+
+def snippets(language: str, name: str | None = None) -> list[str]:
+    """The document's blocks of a language, all or those of a name."""
+    tag = re.escape(language if name is None else f"{language} {name}")
+    return re.findall(rf"^```{tag}\n(.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def producers(local_aws: Emulator) -> DeployedQueue:
+    """The document's CDK app, checked by the compiler, synthesized and deployed."""
+    # Within the project, where the name of its package leads to its constructs.
+    directory = STATE / "producers"
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "app.ts").write_text("\n".join(snippets("ts")))
+    settings = {"extends": "../../tsconfig.json", "include": ["app.ts"]}
+    (directory / "tsconfig.json").write_text(json.dumps(settings))
+    tool(directory, "tsc", "--noEmit", "--project", "tsconfig.json")
+    out = directory / "cdk.out"
+    functions = os.environ.get("FRESHQ_ARTIFACTS", str(PROJECT / "target" / "local"))
+    tool(directory, "tsx", "app.ts", CDK_OUTDIR=str(out), FRESHQ_ARTIFACTS=functions)
+    return deployment.deploy(local_aws, assembly.read(out, STACK))
+
+
+@pytest.fixture(scope="module")
+def run(producers: DeployedQueue) -> Run:
+    """Runs a snippet with the stack's outputs in its environment, as `TOPIC_ARN` for `TopicArn`."""
+    outputs = {constant(name): value for name, value in producers.outputs.items()}
+    identifier = (urlsplit(producers.outputs["CreateTasksUrl"]).hostname or "").split(".")[0]
+    # The emulator's own address for a function URL, whose host resolves on AWS only.
+    outputs["CREATE_TASKS_URL"] = f"{producers.endpoint}/_aws/lambda-url/{identifier}/"
+    environment = local_environment(producers.endpoint) | outputs
+    directory = STATE / "producers"
+    commands = {"python": [sys.executable], "js": ["node"]}
+    suffixes = {"python": "py", "js": "mjs"}
+
+    def run_snippet(language: str, name: str) -> str:
+        (source,) = snippets(language, name)
+        path = directory / f"{name}.{suffixes[language]}"
+        path.write_text(source)
+        return output_of([*commands[language], path.name], directory, environment)
+
+    return run_snippet
+
+
+def test_messages_to_the_ingest_queue(producers: DeployedQueue, run: Run) -> None:
+    run("python", "sqs")
+    wait_for(producers, ["meter-17", "meter-18"])
+
+
+def test_messages_of_a_topic(producers: DeployedQueue, run: Run) -> None:
+    run("python", "sns")
+    wait_for(producers, ["quote-4711"])
+
+
+def test_events_of_a_bus(producers: DeployedQueue, run: Run) -> None:
+    event_id = run("python", "eventbridge").strip()
+    wait_for(producers, [event_id])
+    item = producers.item(event_id)
+    assert item is not None
+    assert item["payload"]["M"]["order"] == {"N": "4711"}
+    assert item["payload"]["M"]["total"] == {"N": "12.5"}
+
+
+def test_the_function_url(producers: DeployedQueue, run: Run) -> None:
+    status, _, body = run("python", "url").partition(" ")
+    assert status == "200"
+    assert json.loads(body)["created"] == [{"index": 0, "taskId": "refresh-4711"}]
+    wait_for(producers, ["refresh-4711"])
+    status, _, body = run("python", "url").partition(" ")
+    assert status == "200" and json.loads(body)["duplicates"][0]["taskId"] == "refresh-4711"
+
+
+@pytest.mark.parametrize(("language", "task_id"), [("python", "python-4711"), ("js", "node-4711")])
+def test_a_plain_put(producers: DeployedQueue, run: Run, language: str, task_id: str) -> None:
+    run(language, "putitem")
+    wait_for(producers, [task_id])
+    done = producers.item(task_id)
+    assert done is not None and now_ms() - number(done, "taskCreated") < 60_000
+    # A second time it is there already: that is success, and nothing has changed.
+    run(language, "putitem")
+    assert producers.item(task_id) == done
+
+
+def test_the_document_has_a_rust_snippet_that_is_compiled_but_not_run() -> None:
+    (rust,) = snippets("rust,no_run")
+    assert "attribute_not_exists(taskId)" in rust
+
+
+def constant(name: str) -> str:
+    """`TopicArn` as `TOPIC_ARN`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
+
+
+def tool(directory: Path, name: str, *arguments: str, **variables: str) -> None:
+    """Run one of the project's own tools."""
+    output_of([str(TOOLS / name), *arguments], directory, dict(os.environ) | variables)
+
+
+def output_of(command: list[str], directory: Path, environment: dict[str, str]) -> str:
+    """What a command prints; fails with all of it unless it ends with 0."""
+    finished = subprocess.run(
+        command,
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert finished.returncode == 0, f"{command}:\n{finished.stdout}\n{finished.stderr}"
+    return finished.stdout
