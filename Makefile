@@ -227,11 +227,16 @@ test-infra: setup ## run the infrastructure tests
 test-python: setup e2e
 	$(BIN)/python -m pytest tests/local tests/delivery
 
-.PHONY: e2e
 # The Rust tests have built freshq already; built by itself it would compile its dependencies once more.
+.PHONY: e2e
 e2e: export FRESHQ_BUILD = cargo nextest run --no-run --cargo-quiet --locked --workspace --target $(HOST)
 e2e: synth-local build-freshq ## run the end-to-end tests against the templates, deployed to a local AWS
 	$(BIN)/python -m pytest tests/e2e
+
+.PHONY: e2e-iam
+e2e-iam: export FRESHQ_BUILD = cargo nextest run --no-run --cargo-quiet --locked --workspace --target $(HOST)
+e2e-iam: synth-local build-freshq ## run the end-to-end tests on a local AWS that enforces IAM, by TLS
+	FRESHQ_IAM=1 $(BIN)/python -m pytest tests/e2e
 
 .PHONY: lint
 lint: setup ## check format, clippy, dependencies, TypeScript and the templates (cdk-nag, cfn-lint)

@@ -6,13 +6,15 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
+
+from local.paths import PROJECT
 
 ACCOUNT = "000000000000"
 REGION = "us-east-1"
@@ -30,6 +32,12 @@ _FOREIGN_VARIABLES = (
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
 )
+
+
+#: Where ministack keeps the certificate that it makes, below its temporary directory.
+_CERTIFICATE = Path("ministack-tls") / "server.crt"
+
+_DECISIONS = "iam-decisions.jsonl"
 
 
 class EmulatorError(RuntimeError):
@@ -72,25 +80,35 @@ class Emulator:
     pid: int
     directory: Path
 
+    @property
+    def decisions(self) -> Path:
+        """Where it writes what it decides about roles, if it enforces IAM; see `local.decisions`."""
+        return self.directory / _DECISIONS
+
     def stop(self) -> None:
         """Stop the emulator and the functions it started, and remove its working directory."""
         stop_process_group(self.pid)
         shutil.rmtree(self.directory / "tmp", ignore_errors=True)
 
 
-def start(directory: Path) -> Emulator:
+def start(directory: Path, enforced: bool = False) -> Emulator:
     """Start the emulator on a free port of 127.0.0.1 and wait until it answers.
 
     `directory` receives its log (``ministack.log``) and its temporary files. The process
     leads a process group of its own, so that :meth:`Emulator.stop` reaches the functions too.
+
+    With `enforced`, it speaks TLS and lets a caller do only what IAM's policies allow; only the
+    fake credentials of :func:`client_variables` may do everything, as an account's root may.
+    Then this process and all that it starts trust the emulator's certificate, and no other.
     """
-    command = Path(sys.executable).parent / "ministack"
-    if not command.exists():
+    if not (Path(sys.executable).parent / "ministack").exists():
         raise EmulatorError("ministack is not installed in this environment: run `make setup`")
-    temporary = directory / "tmp"
+    temporary = (directory / "tmp").resolve()
     temporary.mkdir(parents=True, exist_ok=True)
+    if enforced:
+        _trust(temporary / _CERTIFICATE)
     port = _free_port()
-    endpoint = f"http://127.0.0.1:{port}"
+    endpoint = f"{'https' if enforced else 'http'}://127.0.0.1:{port}"
     environment = local_environment(endpoint) | {
         "GATEWAY_PORT": str(port),
         "BIND_HOST": "127.0.0.1",
@@ -104,10 +122,19 @@ def start(directory: Path) -> Emulator:
         "TMPDIR": str(temporary),
         "LOG_LEVEL": os.environ.get("LOCAL_AWS_LOG_LEVEL", "WARNING"),
     }
+    if enforced:
+        decisions = (directory / _DECISIONS).resolve()
+        decisions.write_text("")
+        environment |= {
+            "AUTH": "true",
+            "USE_SSL": "1",
+            "FRESHQ_IAM_DECISIONS": str(decisions),
+            "PYTHONPATH": str(PROJECT),
+        }
     log_path = directory / "ministack.log"
     with log_path.open("wb") as log:
         process = subprocess.Popen(
-            [str(command)],
+            [sys.executable, "-m", "local.enforcing" if enforced else "ministack"],
             cwd=directory,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -129,7 +156,8 @@ def is_running(pid: int) -> bool:
     listing = subprocess.run(
         ["ps", "-p", str(pid), "-o", "command="], capture_output=True, text=True, check=False
     )
-    return "ministack" in listing.stdout and "<defunct>" not in listing.stdout
+    ours = "ministack" in listing.stdout or "local.enforcing" in listing.stdout
+    return ours and "<defunct>" not in listing.stdout
 
 
 def stop_process_group(pid: int) -> None:
@@ -161,6 +189,28 @@ def _reap(pid: int) -> None:
         return  # Started by an earlier command: not ours to reap.
 
 
+def _trust(certificate: Path) -> None:
+    """Have this process and its children trust `certificate`, which the emulator makes as it starts."""
+    if shutil.which("openssl") is None:
+        raise EmulatorError(
+            "openssl, with which the local AWS makes its certificate, is missing."
+            " Debian, Ubuntu: apt-get install openssl. macOS has it."
+        )
+    # boto3, the CDK CLI, and the Rust programs, in this order.
+    for variable in ("AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"):
+        os.environ[variable] = str(certificate)
+
+
+def _answers(endpoint: str) -> bool:
+    """Whether the emulator is ready; raises `OSError` while nobody listens."""
+    handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
+    if endpoint.startswith("https:"):
+        context = ssl.create_default_context(cafile=os.environ["SSL_CERT_FILE"])
+        handlers.append(urllib.request.HTTPSHandler(context=context))
+    with urllib.request.build_opener(*handlers).open(f"{endpoint}/_ministack/health", timeout=2) as answer:
+        return answer.status == 200
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -168,16 +218,15 @@ def _free_port() -> int:
 
 
 def _wait_until_ready(process: subprocess.Popen, endpoint: str, log_path: Path) -> None:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
             tail = log_path.read_text(errors="replace")[-2000:]
             raise EmulatorError(f"the local AWS ended with code {process.returncode}:\n{tail}")
         try:
-            with opener.open(f"{endpoint}/_ministack/health", timeout=2) as answer:
-                if answer.status == 200:
-                    return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
+            if _answers(endpoint):
+                return
+        except OSError:
+            pass  # Not yet: neither the port nor, with TLS, the certificate.
+        time.sleep(0.1)
     raise EmulatorError(f"the local AWS did not answer within {READY_SECONDS:.0f} s; see {log_path}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from expectations import wait_until_idle
 from local import assembly, deployment, emulator
 from local.agents import DeployedAgents
 from local.assembly import Assembly
+from local.decisions import Decisions
 from local.emulator import Emulator
 from local.history import History
 from local.mailbox import Mailbox, subscription
@@ -34,12 +36,22 @@ def agents_template() -> Assembly:
 
 @pytest.fixture(scope="session")
 def local_aws() -> Iterator[Emulator]:
-    """The local AWS, for the whole session; each stack is deployed when a test first wants it."""
+    """The local AWS, for the whole session; each stack is deployed when a test first wants it.
+
+    With ``FRESHQ_IAM=1`` it enforces IAM: functions may do what their synthesized policies allow, and
+    in the end nobody must have been refused anything, noticed or not.
+    """
     directory = STATE / "e2e"
     directory.mkdir(parents=True, exist_ok=True)
-    running = emulator.start(directory)
+    enforced = os.environ.get("FRESHQ_IAM") == "1"
+    running = emulator.start(directory, enforced)
     try:
         yield running
+        if enforced:
+            decided = Decisions(running.decisions, since_start=True).since()
+            assert decided, "IAM was to be enforced, and nobody asked it anything"
+            refused = sorted({str(decision) for decision in decided if not decision.allowed})
+            assert not refused, refused
     finally:
         running.stop()
 

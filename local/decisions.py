@@ -1,0 +1,39 @@
+"""What the emulator decided about roles, where it enforces IAM."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether a role was allowed an action on a resource."""
+
+    role: str
+    action: str
+    resource: str
+    allowed: bool
+
+    def __str__(self) -> str:
+        return f"{self.role}: {self.action} on {self.resource} {'allowed' if self.allowed else 'REFUSED'}"
+
+
+class Decisions:
+    """Reads the decisions that an emulator writes, those since the last look."""
+
+    def __init__(self, path: Path, since_start: bool = False) -> None:
+        """The decisions written to `path` from now on, or since the emulator started."""
+        self._path = path
+        self._read = 0 if since_start else path.stat().st_size
+
+    def since(self) -> list[Decision]:
+        """Every decision since the last call."""
+        with self._path.open("rb") as file:
+            file.seek(self._read)
+            written = file.read()
+        # The emulator may be in the middle of a line.
+        whole = written[: written.rfind(b"\n") + 1]
+        self._read += len(whole)
+        return [Decision(**json.loads(line)) for line in whole.splitlines()]
