@@ -1,39 +1,43 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { agentSettingsProblems } from './agent-rules';
 import { resolveAgentSettings } from './agent-settings';
-import {
-  ENVIRONMENT_NAMES,
-  ENVIRONMENTS,
-  type Environment,
-  type EnvironmentName,
-  type RunnerConfig,
-} from './environments';
+import { isEmail } from './constructs/alarm-topic';
+import { ENVIRONMENTS, type Environment, type RunnerConfig } from './environments';
 import { loadProblems, simulationProblems } from './load-rules';
+import { nameProblems, ownNameProblems, personalized, personalProblems } from './names';
 import { type Problem, refuse } from './problem';
+import { watchProblems } from './rollback';
 import { settingsProblems } from './rules';
 import { urlProblems } from './runners/http';
 import { headerNameProblems } from './runners/http-auth';
 import { SimulatedRunner } from './runners/simulated';
 import { resolveSettings } from './settings';
-
-/** Most tags of a stack (CloudFormation). */
-const MOST_TAGS = 50;
+import { tagProblems } from './tag-rules';
 
 /**
- * The environments to synthesize: the one named, or all. Throws, naming every problem at once, if one cannot work.
+ * The environments to synthesize: the one named, or all; as somebody's own where a personal name is given. Throws,
+ * naming every problem at once, if one cannot work.
  *
  * @param name the CDK context value `env`
+ * @param personal the CDK context value `name`
  */
 export function chooseEnvironments(
   name: unknown,
   environments: readonly Environment[] = ENVIRONMENTS,
+  personal?: unknown,
 ): readonly Environment[] {
-  refuse('The context value env', nameProblems(name));
+  refuse('The context value env', nameProblems(name, environments));
+  const chosen =
+    name === undefined ? environments : environments.filter((environment) => environment.name === name);
+  refuse('The context value name', personalProblems(personal, chosen, name !== undefined));
   refuse(
     'The configuration in infra/environments.ts',
-    environments.flatMap((environment) => environmentProblems(environment)),
+    environments.flatMap((environment) => [
+      ...prefixed(environment, ownNameProblems(environment, environments)),
+      ...environmentProblems(environment),
+    ]),
   );
-  return name === undefined ? environments : environments.filter((environment) => environment.name === name);
+  return personal === undefined ? chosen : chosen.map((each) => personalized(each, String(personal)));
 }
 
 /** Every rule an environment breaks; empty if it can work. */
@@ -47,21 +51,16 @@ export function environmentProblems(environment: Environment): Problem[] {
     ...simulationProblems(environment.simulation?.load),
     ...loadProblems(environment.expectedTasksPerSecond),
     ...alarmTopicArnProblems(environment),
-    ...tagProblems(environment.tags),
+    ...alarmEmailProblems(environment),
+    ...watchProblems(environment.rollbackWatch),
+    ...tagProblems(environment),
     ...agentQueueProblems(environment),
   ];
-  return problems.map((problem) => ({ ...problem, setting: `${environment.name}.${problem.setting}` }));
+  return prefixed(environment, problems);
 }
 
-function nameProblems(name: unknown): Problem[] {
-  if (name === undefined || ENVIRONMENT_NAMES.includes(name as EnvironmentName)) return [];
-  return [
-    {
-      setting: 'env',
-      rule: `"${String(name)}" is not an environment`,
-      remedy: `choose one of ${ENVIRONMENT_NAMES.join(', ')}, for example -c env=dev, or leave it out for all`,
-    },
-  ];
+function prefixed({ name }: Environment, problems: readonly Problem[]): Problem[] {
+  return problems.map((problem) => ({ ...problem, setting: `${name}.${problem.setting}` }));
 }
 
 function placeProblems({ account, region }: Environment): Problem[] {
@@ -184,21 +183,20 @@ function alarmTopicArnProblems({ alarmTopicArn, region }: Environment): Problem[
   ];
 }
 
-function tagProblems(tags: Readonly<Record<string, string>>): Problem[] {
-  const entries = Object.entries(tags);
-  const wrong = entries.filter(
-    ([key, value]) => key === '' || key.length > 128 || value.length > 256 || /^aws:/i.test(key),
-  );
-  const problems = wrong.map(([key]) => ({
-    setting: 'tags',
-    rule: `AWS does not accept the tag "${key}"`,
-    remedy: 'use keys of 1 to 128 characters that do not begin with aws:, and values of at most 256',
-  }));
-  if (entries.length > MOST_TAGS) {
+function alarmEmailProblems({ alarmEmails = [], alarmTopicArn }: Environment): Problem[] {
+  const setting = 'alarmEmails';
+  const problems = alarmEmails
+    .filter((address) => !isEmail(address))
+    .map((address) => ({
+      setting,
+      rule: `"${address}" is not an email address`,
+      remedy: 'give addresses such as on-call@example.com',
+    }));
+  if (alarmEmails.length > 0 && alarmTopicArn !== undefined) {
     problems.push({
-      setting: 'tags',
-      rule: `${entries.length} tags are more than the ${MOST_TAGS} AWS accepts`,
-      remedy: 'leave some out',
+      setting,
+      rule: 'alarms go to one topic, and alarmTopicArn names another',
+      remedy: 'leave one of the two out, or subscribe the addresses to that topic',
     });
   }
   return problems;

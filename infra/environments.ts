@@ -1,15 +1,12 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { PartialAgentQueueSettings } from './agent-settings';
 import type { SimulationSettings } from './constructs/create-tasks';
 import type { PartialQueueSettings } from './settings';
 
-/** The environments, in the order a change travels. */
-export const ENVIRONMENT_NAMES = ['dev', 'staging', 'prod'] as const;
-
 /** The name of an environment; its stacks are `LifoQueue-<name>` and `AgentQueue-<name>`. */
-export type EnvironmentName = (typeof ENVIRONMENT_NAMES)[number];
+export type EnvironmentName = string;
 
 /** What runs the tasks of an environment. An app with more to say builds a `LifoQueue` of its own. */
 export type RunnerConfig =
@@ -41,6 +38,12 @@ export interface AgentQueueConfig {
 /** One environment. */
 export interface Environment {
   readonly name: EnvironmentName;
+  /**
+   * Whose own copy this is: its stacks are `LifoQueue-<name>-<personal>` and `AgentQueue-<name>-<personal>`. Given on
+   * the command line (`make deploy ENV=dev NAME=alice`), never here.
+   * @default - everybody's
+   */
+  readonly personal?: string;
   /**
    * The account, twelve digits.
    * @default - the one of the credentials in use
@@ -92,7 +95,17 @@ export interface Environment {
    * @default - nobody is told; the alarms are seen in the console
    */
   readonly alarmTopicArn?: string;
-  /** Tags of every resource. */
+  /**
+   * The addresses that alarms are sent to. Each stack makes a topic for them, with a key of its own (about a dollar a
+   * month), and SNS asks each address to confirm. Instead of {@link alarmTopicArn}.
+   * @default - nobody
+   */
+  readonly alarmEmails?: readonly string[];
+  /**
+   * How long after a deployment CloudFormation goes on watching the alarms that take it back, in whole minutes.
+   */
+  readonly rollbackWatch: Duration;
+  /** Tags of every resource; `project`, `environment`, `owner` and `cost-center` among them. */
   readonly tags: Readonly<Record<string, string>>;
 }
 
@@ -102,7 +115,20 @@ export interface Environment {
  */
 export const UNSET_RUNNER_URL = 'https://tasks.invalid/run';
 
-/** The environments of this repository. `npx cdk synth -c env=dev` chooses one. */
+/** Of everything; put in whom to ask, and who pays. */
+const TAGS = { project: 'freshq', owner: 'unassigned', 'cost-center': 'unassigned' };
+
+/** What staging and prod hold the downstream to; they differ in nothing that prod is tried out for. */
+const TASKS: PartialQueueSettings = {
+  tasks: { defaultTtl: Duration.hours(1) },
+  // Ten at once; add ratePerSecond where the downstream counts.
+  processing: { slots: 10, taskTimeout: Duration.seconds(30) },
+  alarms: { oldestPending: Duration.minutes(48) },
+  // A queue in front of the table, for producers at any rate.
+  ingest: {},
+};
+
+/** The environments of this repository, in the order a change travels. Your own is one more element. `npx cdk synth -c env=dev` chooses one. */
 export const ENVIRONMENTS: readonly Environment[] = [
   {
     name: 'dev',
@@ -118,7 +144,8 @@ export const ENVIRONMENTS: readonly Environment[] = [
     settings: { ingest: { iotPresence: true } },
     keepShedTasks: true,
     agentQueue: { seed: true },
-    tags: { application: 'freshq', environment: 'dev' },
+    rollbackWatch: Duration.minutes(0),
+    tags: { ...TAGS, environment: 'dev' },
   },
   {
     name: 'staging',
@@ -129,10 +156,11 @@ export const ENVIRONMENTS: readonly Environment[] = [
     logs: { level: ApplicationLogLevel.INFO, retention: RetentionDays.ONE_MONTH },
     runner: { kind: 'http', url: UNSET_RUNNER_URL },
     simulation: {},
-    settings: { ingest: {} },
+    settings: TASKS,
     keepShedTasks: true,
     agentQueue: { seed: true },
-    tags: { application: 'freshq', environment: 'staging' },
+    rollbackWatch: Duration.minutes(5),
+    tags: { ...TAGS, environment: 'staging' },
   },
   {
     name: 'prod',
@@ -142,9 +170,13 @@ export const ENVIRONMENTS: readonly Environment[] = [
     pointInTimeRecovery: true,
     logs: { level: ApplicationLogLevel.INFO, retention: RetentionDays.THREE_MONTHS },
     runner: { kind: 'http', url: UNSET_RUNNER_URL },
-    settings: { ingest: {} },
+    settings: TASKS,
     keepShedTasks: true,
     agentQueue: { seed: false },
-    tags: { application: 'freshq', environment: 'prod' },
+    rollbackWatch: Duration.minutes(10),
+    tags: { ...TAGS, environment: 'prod' },
   },
 ];
+
+/** The names of this repository's environments. */
+export const ENVIRONMENT_NAMES: readonly EnvironmentName[] = ENVIRONMENTS.map(({ name }) => name);

@@ -1,28 +1,26 @@
-import { CfnOutput, Stack, Tags } from 'aws-cdk-lib';
-import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import { CfnOutput } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { AGENT_QUEUE, type AgentOutputName } from '../agent-contract';
 import { AgentQueue } from '../constructs/agent-queue';
-import type { Environment } from '../environments';
+import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
 
-/** Props of {@link AgentQueueStack}. */
-export interface AgentQueueStackProps {
-  /** Which environment this stack is. */
-  readonly environment: Environment;
-}
+/** Alarms that ring when new code fails. Not when calls wait: that is for want of agents. */
+const TAKES_BACK = [
+  'agent-desk-errors',
+  'match-calls-errors',
+  'sweep-agents-errors',
+  'match-calls-failures',
+  'unpublished',
+];
 
 /** One queue of agents: the stack `AgentQueue-<environment>`. */
-export class AgentQueueStack extends Stack {
+export class AgentQueueStack extends EnvironmentStack {
   /** The queue. */
   readonly queue: AgentQueue;
 
-  constructor(scope: Construct, props: AgentQueueStackProps) {
+  constructor(scope: Construct, props: EnvironmentStackProps) {
+    super(scope, 'AgentQueue', 'calls meet the agent whose turn it is and who fits', props);
     const { environment } = props;
-    super(scope, `AgentQueue-${environment.name}`, {
-      env: { account: environment.account, region: environment.region },
-      description: `freshq: calls meet the agent whose turn it is and who fits (${environment.name})`,
-      terminationProtection: environment.terminationProtection,
-    });
     this.queue = new AgentQueue(this, 'queue', {
       ...environment.agentQueue.settings,
       removalPolicy: environment.removalPolicy,
@@ -30,14 +28,10 @@ export class AgentQueueStack extends Stack {
       pointInTimeRecovery: environment.pointInTimeRecovery,
       logs: environment.logs,
       seed: environment.agentQueue.seed,
-      alarmTopic: this.alarmTopic(environment.alarmTopicArn),
+      alarmTopic: this.alarmTopic(),
     });
-    for (const [key, value] of Object.entries(environment.tags)) Tags.of(this).add(key, value);
+    this.takeBackOn(this.queue.observability.all, TAKES_BACK);
     this.addOutputs();
-  }
-
-  private alarmTopic(arn: string | undefined): ITopic | undefined {
-    return arn === undefined ? undefined : Topic.fromTopicArn(this, 'alarm-topic', arn);
   }
 
   private addOutputs(): void {

@@ -1,33 +1,32 @@
-import { Annotations, CfnOutput, Stack, Tags } from 'aws-cdk-lib';
+import { Annotations, CfnOutput } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
-import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { LifoQueue } from '../constructs/lifo-queue';
 import { ShedQueue } from '../constructs/shed-queue';
 import { type ITaskRunner, TaskRunner } from '../constructs/task-runner';
 import { OPTIONAL_OUTPUTS, OUTPUTS, type OutputName } from '../contract';
 import { simulatedRunner } from '../environment-rules';
-import { type Environment, type RunnerConfig, UNSET_RUNNER_URL } from '../environments';
+import { type RunnerConfig, UNSET_RUNNER_URL } from '../environments';
 import { HttpAuth } from '../runners/http-auth';
+import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
 
-/** Props of {@link LifoQueueStack}. */
-export interface LifoQueueStackProps {
-  /** Which environment this stack is. */
-  readonly environment: Environment;
-}
+/** Alarms that ring when new code fails. Not when the queue is paused or slow: that is the downstream's doing. */
+const TAKES_BACK = [
+  'stalled',
+  'create-tasks-failures',
+  'trigger-failures',
+  'process-tasks-failures',
+  'sweep-tasks-failures',
+];
 
 /** One newest-first queue: the stack `LifoQueue-<environment>`. */
-export class LifoQueueStack extends Stack {
+export class LifoQueueStack extends EnvironmentStack {
   /** The queue. */
   readonly queue: LifoQueue;
 
-  constructor(scope: Construct, props: LifoQueueStackProps) {
+  constructor(scope: Construct, props: EnvironmentStackProps) {
+    super(scope, 'LifoQueue', 'newest-first task queue', props);
     const { environment } = props;
-    super(scope, `LifoQueue-${environment.name}`, {
-      env: { account: environment.account, region: environment.region },
-      description: `freshq: newest-first task queue (${environment.name})`,
-      terminationProtection: environment.terminationProtection,
-    });
     const shedTasks = environment.keepShedTasks
       ? new ShedQueue(this, 'shed-tasks', { removalPolicy: environment.removalPolicy })
       : undefined;
@@ -40,16 +39,12 @@ export class LifoQueueStack extends Stack {
       logs: environment.logs,
       simulation: environment.simulation,
       expectedTasksPerSecond: environment.expectedTasksPerSecond,
-      alarmTopic: this.alarmTopic(environment.alarmTopicArn),
+      alarmTopic: this.alarmTopic(),
       shedTasksTo: shedTasks,
     });
-    for (const [key, value] of Object.entries(environment.tags)) Tags.of(this).add(key, value);
+    this.takeBackOn(this.queue.observability.all, TAKES_BACK);
     this.addOutputs();
     this.addOptionalOutputs(shedTasks);
-  }
-
-  private alarmTopic(arn: string | undefined): ITopic | undefined {
-    return arn === undefined ? undefined : Topic.fromTopicArn(this, 'alarm-topic', arn);
   }
 
   private runner(config: RunnerConfig): ITaskRunner {

@@ -1,4 +1,4 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { chooseEnvironments, environmentProblems } from '../../infra/environment-rules';
 import {
   ENVIRONMENT_NAMES,
@@ -61,8 +61,10 @@ describe('the committed environments', () => {
     ]) {
       for (const { Properties } of prod.all(type)) {
         expect(Properties.Tags).toEqual([
-          { Key: 'application', Value: 'freshq' },
+          { Key: 'cost-center', Value: 'unassigned' },
           { Key: 'environment', Value: 'prod' },
+          { Key: 'owner', Value: 'unassigned' },
+          { Key: 'project', Value: 'freshq' },
         ]);
       }
     }
@@ -158,6 +160,31 @@ test.each<[string, EnvironmentName, Partial<Environment>, string]>([
     'dev.agentQueue.calls.batchSize',
   ],
   ["a tag of AWS's", 'prod', { tags: { 'aws:name': 'x' } }, 'prod.tags'],
+  ['a tag with a sign that AWS does not take', 'dev', { tags: { owner: 'a&b' } }, 'dev.tags'],
+  [
+    'nobody who pays',
+    'dev',
+    { tags: { ...environment('dev').tags, 'cost-center': '' } },
+    'dev.tags.cost-center',
+  ],
+  ["another environment's tag", 'dev', { tags: environment('prod').tags }, 'dev.tags.environment'],
+  [
+    'an address that is none',
+    'prod',
+    { alarmEmails: ['on-call@example.com', 'on-call'] },
+    'prod.alarmEmails',
+  ],
+  [
+    'addresses beside a topic',
+    'prod',
+    {
+      alarmEmails: ['on-call@example.com'],
+      alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call',
+    },
+    'prod.alarmEmails',
+  ],
+  ['a watch of seconds', 'prod', { rollbackWatch: Duration.seconds(90) }, 'prod.rollbackWatch'],
+  ['a watch of a day', 'prod', { rollbackWatch: Duration.days(1) }, 'prod.rollbackWatch'],
 ])('refused: %s', (_what, name, changes, setting) => {
   expect(refused(name, changes)).toContain(setting);
 });

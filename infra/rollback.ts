@@ -1,0 +1,45 @@
+import { type CfnElement, Duration, type Stack } from 'aws-cdk-lib';
+import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Problem } from './problem';
+
+/** Where the template says it; `delivery/rollback.py` reads it. */
+export const ROLLBACK_METADATA = 'freshq:rollback';
+
+/** CloudFormation watches at most so many alarms. */
+export const MOST_ROLLBACK_ALARMS = 5;
+
+/** CloudFormation watches at most so long (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_RollbackConfiguration.html). */
+const LONGEST_WATCH = Duration.hours(3);
+
+/** What cannot work about how long a deployment is watched. */
+export function watchProblems(watch: Duration): Problem[] {
+  const seconds = watch.toSeconds();
+  if (seconds % 60 === 0 && seconds <= LONGEST_WATCH.toSeconds()) return [];
+  return [
+    {
+      setting: 'rollbackWatch',
+      rule: `CloudFormation cannot watch a deployment for ${watch.toHumanString()}`,
+      remedy: `give whole minutes, at most ${LONGEST_WATCH.toMinutes()}, or 0 to watch only while it lasts`,
+    },
+  ];
+}
+
+/**
+ * Says in the template which alarms take a deployment back: those that ring when the new code fails, not those that
+ * tell of a slow downstream or of an operator's pause. CloudFormation watches those that exist before the deployment.
+ *
+ * @param alarms at most {@link MOST_ROLLBACK_ALARMS}
+ * @param watch how long they are watched after the deployment, whole minutes
+ */
+export function rollBackOn(stack: Stack, alarms: readonly Alarm[], watch: Duration): void {
+  if (alarms.length > MOST_ROLLBACK_ALARMS) {
+    throw new Error(`CloudFormation watches ${MOST_ROLLBACK_ALARMS} alarms at most, not ${alarms.length}`);
+  }
+  stack.templateOptions.metadata = {
+    ...stack.templateOptions.metadata,
+    [ROLLBACK_METADATA]: {
+      alarms: alarms.map(({ node }) => (node.defaultChild as CfnElement).logicalId),
+      minutes: watch.toMinutes(),
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { Stack, Tags } from 'aws-cdk-lib';
+import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
+import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import type { Construct } from 'constructs';
+import { AlarmTopic } from '../constructs/alarm-topic';
+import type { Environment } from '../environments';
+import { stackSuffix } from '../names';
+import { rollBackOn } from '../rollback';
+
+/** Props of the stacks of an environment. */
+export interface EnvironmentStackProps {
+  /** Which environment this stack is. */
+  readonly environment: Environment;
+}
+
+/** What every stack of an environment has: its place, its name, its tags, and whom its alarms tell. */
+export abstract class EnvironmentStack extends Stack {
+  private readonly environmentSettings: Environment;
+
+  /**
+   * @param kind what the stack's name begins with
+   * @param purpose what the console says of it
+   */
+  constructor(scope: Construct, kind: string, purpose: string, { environment }: EnvironmentStackProps) {
+    const suffix = stackSuffix(environment);
+    super(scope, `${kind}-${suffix}`, {
+      env: { account: environment.account, region: environment.region },
+      description: `freshq: ${purpose} (${suffix})`,
+      terminationProtection: environment.terminationProtection,
+    });
+    this.environmentSettings = environment;
+    for (const [key, value] of Object.entries(environment.tags)) Tags.of(this).add(key, value);
+  }
+
+  /** The topic that alarms go to, if anybody is told. */
+  protected alarmTopic(): ITopic | undefined {
+    const { alarmTopicArn, alarmEmails = [] } = this.environmentSettings;
+    if (alarmTopicArn !== undefined) return Topic.fromTopicArn(this, 'alarm-topic', alarmTopicArn);
+    return alarmEmails.length === 0
+      ? undefined
+      : new AlarmTopic(this, 'alarm-topic', { emails: alarmEmails }).topic;
+  }
+
+  /** Has a deployment taken back when one of these rings, by the beginning of their ids. */
+  protected takeBackOn(alarms: readonly Alarm[], ids: readonly string[]): void {
+    const watched = ids.map((id) => {
+      const alarm = alarms.find(({ node }) => node.id === `${id}-alarm`);
+      if (alarm === undefined) throw new Error(`${this.stackName} has no alarm ${id}`);
+      return alarm;
+    });
+    rollBackOn(this, watched, this.environmentSettings.rollbackWatch);
+  }
+}

@@ -1,0 +1,151 @@
+import { type App, Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Match } from 'aws-cdk-lib/assertions';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { chooseEnvironments } from '../../infra/environment-rules';
+import { ENVIRONMENTS, type Environment } from '../../infra/environments';
+import { stackSuffix } from '../../infra/names';
+import { MOST_ROLLBACK_ALARMS, ROLLBACK_METADATA } from '../../infra/rollback';
+import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
+import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
+import { environment, KINDS, newApp, Synthesized } from './synthesis';
+
+/** An environment of one's own, in the few lines that it takes. */
+const LOADTEST: Environment = {
+  ...environment('dev'),
+  name: 'loadtest',
+  tags: { ...environment('dev').tags, environment: 'loadtest' },
+};
+
+function refusals(name: unknown, personal: unknown, environments = ENVIRONMENTS): string {
+  try {
+    chooseEnvironments(name, environments, personal);
+  } catch (refusal) {
+    return String(refusal);
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('an environment of your own', () => {
+  test('is a few lines, and is chosen by its name', () => {
+    const [chosen] = chooseEnvironments('loadtest', [...ENVIRONMENTS, LOADTEST]);
+    expect(chosen).toBe(LOADTEST);
+    const stack = new LifoQueueStack(newApp(), { environment: LOADTEST });
+    expect(stack.stackName).toBe('LifoQueue-loadtest');
+  });
+
+  test.each(['Load', 'load-test', '1st', '', 'x'.repeat(21)])('cannot be named "%s"', (name) => {
+    const own = { ...LOADTEST, name, tags: { ...LOADTEST.tags, environment: name } };
+    expect(refusals(undefined, undefined, [...ENVIRONMENTS, own])).toContain('cannot name an environment');
+  });
+
+  test("cannot bear another's name", () => {
+    expect(refusals(undefined, undefined, [...ENVIRONMENTS, environment('dev')])).toMatch(
+      /dev\.name: two environments are named "dev".*Remedy/,
+    );
+  });
+});
+
+describe('a personal stack', () => {
+  const [alices] = chooseEnvironments('dev', ENVIRONMENTS, 'alice');
+
+  test('is a copy of the environment under a name of its own, tagged as its owner’s', () => {
+    const app = newApp();
+    const stacks = [
+      new LifoQueueStack(app, { environment: alices as Environment }),
+      new AgentQueueStack(app, { environment: alices as Environment }),
+    ];
+    expect(stacks.map(({ stackName }) => stackName)).toEqual(['LifoQueue-dev-alice', 'AgentQueue-dev-alice']);
+    const [table] = new Synthesized(stacks[0] as LifoQueueStack).all('AWS::DynamoDB::Table');
+    expect(table?.Properties.Tags).toContainEqual({ Key: 'owner', Value: 'alice' });
+    expect(table?.Properties.TableName).toBeUndefined();
+  });
+
+  test('never bears the name of another', () => {
+    const all = [...ENVIRONMENTS, LOADTEST].flatMap((each) => [
+      each,
+      ...['a', 'dev', 'alice', 'dev-alice'].map((personal) => ({ ...each, personal })),
+    ]);
+    expect(new Set(all.map(stackSuffix)).size).toBe(all.length);
+  });
+
+  test.each(['Alice', 'alice-', '-alice', 'a b', '', 'x'.repeat(21), 7])('cannot be named "%s"', (name) => {
+    expect(refusals('dev', name)).toContain('cannot name a personal stack');
+  });
+
+  test.each(['staging', 'prod'])('is refused in %s, where tables are retained', (name) => {
+    expect(refusals(name, 'alice')).toContain(`${name} has no personal stacks`);
+  });
+
+  test('is refused in prod whatever prod retains, and where no environment is named', () => {
+    const lax = { ...environment('prod'), removalPolicy: RemovalPolicy.DESTROY };
+    expect(refusals('prod', 'alice', [lax])).toContain('prod has no personal stacks');
+    expect(refusals(undefined, 'alice')).toContain('none is named');
+  });
+});
+
+describe('addresses for alarms', () => {
+  const told: Environment = { ...environment('prod'), alarmEmails: ['a@example.com', 'b@example.org'] };
+  const stacks = (app: App) => [
+    new LifoQueueStack(app, { environment: told }),
+    new AgentQueueStack(app, { environment: told }),
+  ];
+
+  test.each([0, 1])('get every alarm by a topic of the stack (%d)', (which) => {
+    const synthesized = new Synthesized(stacks(newApp())[which] as LifoQueueStack);
+    const subscriptions = synthesized
+      .all('AWS::SNS::Subscription')
+      .filter(({ Properties }) => Properties.Protocol === 'email');
+    expect(subscriptions.map(({ Properties }) => Properties.Endpoint)).toEqual(told.alarmEmails);
+    const [topic] = new Set(subscriptions.map(({ Properties }) => JSON.stringify(Properties.TopicArn)));
+    for (const { Properties } of synthesized.all('AWS::CloudWatch::Alarm')) {
+      expect(Properties.AlarmActions.map((action: unknown) => JSON.stringify(action))).toEqual([topic]);
+    }
+  });
+
+  test('by a topic that CloudWatch may publish to, with a key that it may use, for this account alone', () => {
+    const { template } = new Synthesized(stacks(newApp())[0] as LifoQueueStack);
+    const ours = { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } };
+    const cloudWatchMay = (actions: string | string[]) =>
+      Match.arrayWith([
+        Match.objectLike({
+          Action: actions,
+          Condition: ours,
+          Effect: 'Allow',
+          Principal: { Service: 'cloudwatch.amazonaws.com' },
+        }),
+      ]);
+    template.hasResourceProperties('AWS::SNS::TopicPolicy', {
+      PolicyDocument: Match.objectLike({ Statement: cloudWatchMay('sns:Publish') }),
+    });
+    template.hasResourceProperties('AWS::KMS::Key', {
+      EnableKeyRotation: true,
+      KeyPolicy: Match.objectLike({ Statement: cloudWatchMay(['kms:Decrypt', 'kms:GenerateDataKey*']) }),
+    });
+  });
+
+  test('break no rule of cdk-nag', () => {
+    const app = newApp();
+    stacks(app);
+    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+    expect(() => app.synth()).not.toThrow();
+  });
+});
+
+describe('what takes a deployment back', () => {
+  test.each(
+    KINDS.flatMap(({ kind, synthesize }) => ['staging', 'prod'].map((name) => ({ kind, name, synthesize }))),
+  )('$kind-$name names alarms of its own, and few enough', ({ name, synthesize }) => {
+    const synthesized = synthesize(name);
+    const { Metadata, Resources } = synthesized.template.toJSON();
+    const { alarms, minutes } = Metadata[ROLLBACK_METADATA];
+    expect(alarms.length).toBeGreaterThan(0);
+    expect(alarms.length).toBeLessThanOrEqual(MOST_ROLLBACK_ALARMS);
+    for (const logicalId of alarms) expect(Resources[logicalId].Type).toBe('AWS::CloudWatch::Alarm');
+    expect(minutes).toBe(environment(name).rollbackWatch.toMinutes());
+    expect(minutes).toBeGreaterThan(0);
+  });
+
+  test('in dev only while it lasts', () => {
+    expect(environment('dev').rollbackWatch.toMinutes()).toBe(Duration.minutes(0).toMinutes());
+  });
+});
