@@ -5,10 +5,13 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 ENV ?= dev
+# Whose own stacks, where it is given: LifoQueue-<ENV>-<NAME>.
+SUFFIX := $(ENV)$(if $(NAME),-$(NAME))
+CONTEXT := --context env=$(ENV) $(if $(NAME),--context name=$(NAME))
 # Each queue is a stack of its own: lifo-queue is LifoQueue-<ENV>, agent-queue is AgentQueue-<ENV>.
 QUEUE ?= lifo-queue
-STACKS.lifo-queue := LifoQueue-$(ENV)
-STACKS.agent-queue := AgentQueue-$(ENV)
+STACKS.lifo-queue := LifoQueue-$(SUFFIX)
+STACKS.agent-queue := AgentQueue-$(SUFFIX)
 STACK := $(STACKS.$(QUEUE))
 ifeq ($(STACK),)
 $(error QUEUE=$(QUEUE) is not a queue; choose lifo-queue or agent-queue)
@@ -85,8 +88,12 @@ build-local: setup ## build the functions for this machine (development profile,
 .PHONY: synth
 synth: setup ## write cdk.out for ENV=dev|staging|prod, QUEUE=lifo-queue|agent-queue (SKIP_BUILD=1: without any Rust build)
 	@if [ -z "$${SKIP_BUILD:-}" ]; then $(MAKE) --no-print-directory build; fi
-	$(SYNTH) --context env=$(ENV) --output cdk.out
+	$(SYNTH) $(CONTEXT) --output cdk.out
 	@echo "wrote cdk.out/$(STACK).template.json"
+
+.PHONY: synth-all
+synth-all: setup
+	$(SYNTH) --output $(OUT)
 
 .PHONY: synth-local
 synth-local: build-local
@@ -128,28 +135,47 @@ invoke: setup ## invoke a watched function: F=<function> EVENT=tests/events/<fil
 # ---- AWS ----
 
 .PHONY: deploy
-deploy: setup ## deploy ENV=dev|staging|prod QUEUE=lifo-queue|agent-queue to the AWS account you are signed in to
-	@account=$$($(BIN)/python -m local account) && echo "deploying $(STACK) to $$account"
-	@$(MAKE) --no-print-directory synth ENV=$(ENV)
-	cdk deploy --app cdk.out $(STACK)
+deploy: setup ## show what changes, ask (YES=1: not), deploy ENV=dev|staging|prod QUEUE=lifo-queue|agent-queue, NAME=alice: your own
+	@if [ -n "$${LOCAL:-}" ]; then \
+	  test "$(SUFFIX)" = dev -a -f .local/env || { echo "LOCAL=1 is for ENV=dev, on the local AWS. Start it with: make local-up" >&2; exit 2; }; \
+	  $(MAKE) --no-print-directory synth-local; . .local/env; \
+	  $(BIN)/python -m delivery deploy --local --assembly $(LOCAL_ASSEMBLY) --environment $(ENV) $(if $(filter 1,$(YES)),--yes) $(STACK); \
+	else \
+	  account=$$($(BIN)/python -m local account); echo "building $(STACK) for $$account"; \
+	  $(MAKE) --no-print-directory synth; \
+	  $(BIN)/python -m delivery deploy --environment $(ENV) $(if $(filter 1,$(YES)),--yes) $(STACK); \
+	fi
+
+.PHONY: deploy-assembly
+deploy-assembly: setup # Both stacks of ENV as ASSEMBLY=<folder> has them, built elsewhere.
+	@$(BIN)/python -m delivery deploy --assembly $(ASSEMBLY) --environment $(ENV) $(if $(filter 1,$(YES)),--yes) $(ENV_STACKS)
 
 ENV_STACKS := $(STACKS.lifo-queue) $(STACKS.agent-queue)
 .PHONY: diff
 diff: setup ## show what deploying ENV would change in the account you are signed in to (LOCAL=1: on local-up's AWS)
 	@if [ -n "$${LOCAL:-}" ]; then \
-	  test "$(ENV)" = dev -a -f .local/env || { echo "LOCAL=1 is for ENV=dev, on the local AWS. Start it with: make local-up" >&2; exit 2; }; \
+	  test "$(SUFFIX)" = dev -a -f .local/env || { echo "LOCAL=1 is for ENV=dev, on the local AWS. Start it with: make local-up" >&2; exit 2; }; \
 	  $(MAKE) --no-print-directory synth-local; . .local/env; assembly=$(LOCAL_ASSEMBLY); \
 	else \
 	  account=$$($(BIN)/python -m local account); echo "comparing with $$account"; \
 	  $(MAKE) --no-print-directory synth; assembly=cdk.out; \
 	fi; \
 	cdk diff --app "$$assembly" $(ENV_STACKS); \
-	$(BIN)/python -m delivery deployed --assembly "$$assembly" --into .local/deployed/$(ENV) $(ENV_STACKS)
+	$(BIN)/python -m delivery deployed --assembly "$$assembly" --into .local/deployed/$(SUFFIX) $(ENV_STACKS)
+
+# The same from templates alone, for a role that may read templates and nothing else.
+.PHONY: diff-deployed
+diff-deployed: setup
+	@$(BIN)/python -m delivery deployed --assembly "$(HEAD)" --into "$(OUT)" $(ENV_STACKS)
+	@for stack in $(ENV_STACKS); do \
+	  if [ -f "$(OUT)/$$stack.template.json" ]; then cdk diff --app "$(HEAD)" --template "$(OUT)/$$stack.template.json" "$$stack"; \
+	  else echo "$$stack is not deployed"; fi; \
+	done
 
 .PHONY: diff-comment
 diff-comment: setup ## render what a pull request is told: BASE=<folder of templates> HEAD=<folder> [OUT=<file>]
 	@test -n "$(BASE)" -a -n "$(HEAD)" || { echo "usage: make diff-comment BASE=<cdk.out, or .local/deployed/ENV after make diff> HEAD=<cdk.out> [OUT=<file>]" >&2; exit 2; }
-	@tsx infra/diff/main.ts --base "$(BASE)" --head "$(HEAD)" $(if $(BASE_NAME),--base-name "$(BASE_NAME)") $(if $(HEAD_NAME),--head-name "$(HEAD_NAME)") $(if $(OUT),--out "$(OUT)")
+	@tsx infra/diff/main.ts --base "$(BASE)" --head "$(HEAD)" $(if $(BASE_NAME),--base-name "$(BASE_NAME)") $(if $(HEAD_NAME),--head-name "$(HEAD_NAME)") $(if $(OUT),--out "$(OUT)") $(if $(ENVIRONMENTS),--environments '$(ENVIRONMENTS)')
 
 .PHONY: destroy
 destroy: setup ## delete ENV's stack of QUEUE from AWS; says first how to remove what is protected or retained
@@ -173,7 +199,7 @@ FRESHQ_BUILD ?= cargo build --locked --quiet --package cli --bin freshq --target
 # With LOCAL=1 on the local AWS that local-up started, otherwise on the account you are signed in to.
 OPERATE = @$(MAKE) --no-print-directory build-freshq >/dev/null; \
 	if [ -n "$${LOCAL:-}" ]; then \
-	  test "$(ENV)" = dev -a -f .local/env || { echo "LOCAL=1 is for ENV=dev, on the local AWS. Start it with: make local-up" >&2; exit 2; }; \
+	  test "$(SUFFIX)" = dev -a -f .local/env || { echo "LOCAL=1 is for ENV=dev, on the local AWS. Start it with: make local-up" >&2; exit 2; }; \
 	  . .local/env; \
 	fi; \
 	set -f; $(FRESHQ)
@@ -187,27 +213,27 @@ build-freshq: ## build the operators' command, freshq
 
 .PHONY: status
 status: ## show ENV's queue: what waits, runs and failed, who processes, a pause (here and below, LOCAL=1: local-up's queue)
-	$(OPERATE) status --env $(ENV)
+	$(OPERATE) status --env $(SUFFIX)
 
 .PHONY: pause
 pause: ## let nobody take a task of ENV's queue: FOR=30m REASON="why"
-	$(OPERATE) pause --env $(ENV) $${FOR:+--for "$$FOR"} $${REASON:+--reason "$$REASON"}
+	$(OPERATE) pause --env $(SUFFIX) $${FOR:+--for "$$FOR"} $${REASON:+--reason "$$REASON"}
 
 .PHONY: resume
 resume: ## end a pause of ENV's queue, and wake it
-	$(OPERATE) resume --env $(ENV)
+	$(OPERATE) resume --env $(SUFFIX)
 
 .PHONY: redrive
 redrive: ## run failed tasks of ENV's queue again: TASK="<id> …" or ALL=1 (YES=1: unasked), and TTL=1h
-	$(OPERATE) redrive --env $(ENV) $${TTL:+--ttl "$$TTL"} $(if $(filter 1,$(ALL)),--all $(if $(filter 1,$(YES)),--yes)) -- $${TASK:-}
+	$(OPERATE) redrive --env $(SUFFIX) $${TTL:+--ttl "$$TTL"} $(if $(filter 1,$(ALL)),--all $(if $(filter 1,$(YES)),--yes)) -- $${TASK:-}
 
 .PHONY: cancel
 cancel: ## remove waiting tasks of ENV's queue: TASK="<id> …"
-	$(OPERATE) cancel --env $(ENV) -- $${TASK:-}
+	$(OPERATE) cancel --env $(SUFFIX) -- $${TASK:-}
 
 .PHONY: wake
 wake: ## wake ENV's queue, unless it is awake or paused
-	$(OPERATE) wake --env $(ENV)
+	$(OPERATE) wake --env $(SUFFIX)
 
 # ---- checks ----
 

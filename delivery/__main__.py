@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from delivery import assembly, deployed
+from delivery import assembly, deploy, deployed
 from delivery.arm64 import verify
 from local.paths import PROJECT
 
@@ -30,6 +30,12 @@ def _deployed(given: argparse.Namespace) -> int:
     return 0
 
 
+def _deploy(given: argparse.Namespace) -> int:
+    for stack in assembly.stacks(given.assembly, *given.stacks):
+        deploy.run(deploy.Request(stack, given.environment, given.yes, given.local))
+    return 0
+
+
 def _verify_arm64(given: argparse.Namespace) -> int:
     verified = verify.verify(given.functions, given.built, given.placeholders, lambda line: print(line, flush=True))
     print(f"{len(verified)} functions are arm64, start and answer rightly; their start here is not Lambda's")
@@ -44,6 +50,13 @@ def _parser() -> argparse.ArgumentParser:
     read.add_argument("--into", type=Path, required=True)
     read.add_argument("stacks", nargs="*", help="their names; all by default")
     read.set_defaults(run=_deployed)
+    out = commands.add_parser("deploy", help="show what changes, ask, deploy")
+    out.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")
+    out.add_argument("--environment", required=True)
+    out.add_argument("--yes", action="store_true", help="deploy unasked")
+    out.add_argument("--local", action="store_true", help="to the local AWS that this shell is turned to")
+    out.add_argument("stacks", nargs="+")
+    out.set_defaults(run=_deploy)
     check = commands.add_parser("verify-arm64", help="check and start the functions that were built for AWS")
     check.add_argument("--built", type=Path, default=PROJECT / "target" / "arm64" / "lambda")
     check.add_argument("--placeholders", type=Path, required=True, help="an assembly of dev without code")

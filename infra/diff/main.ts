@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { renderComment } from './comment';
-import { readTemplates } from './templates';
+import { type CfnTemplate, readTemplates } from './templates';
 
 /** `make diff-comment`: writes the comment on two folders of templates to a file, or to the standard output. */
 function main(): void {
@@ -13,13 +13,15 @@ function main(): void {
       'base-name': { type: 'string' },
       'head-name': { type: 'string' },
       out: { type: 'string' },
+      environments: { type: 'string' },
     },
   });
   const { base, head, out } = values;
   if (base === undefined || head === undefined) {
     throw new Error('usage: tsx infra/diff/main.ts --base FOLDER --head FOLDER [--out FILE]');
   }
-  const comment = renderComment(readTemplates(base), readTemplates(head), {
+  const wanted = values.environments;
+  const comment = renderComment(templatesOf(base, wanted), templatesOf(head, wanted), {
     base: values['base-name'] ?? base,
     head: values['head-name'] ?? head,
   });
@@ -29,6 +31,15 @@ function main(): void {
   }
   mkdirSync(dirname(out), { recursive: true });
   writeFileSync(out, comment);
+}
+
+/** @param environments a JSON list of names, as the repository's variable has it; all where it is not given */
+function templatesOf(folder: string, environments: string | undefined): Map<string, CfnTemplate> {
+  const templates = readTemplates(folder);
+  if (environments === undefined) return templates;
+  const names: unknown = JSON.parse(environments);
+  if (!Array.isArray(names)) throw new Error(`${environments} is no list of environments, such as ["prod"]`);
+  return new Map([...templates].filter(([stack]) => names.includes(stack.slice(stack.indexOf('-') + 1))));
 }
 
 try {

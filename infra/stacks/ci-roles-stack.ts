@@ -1,4 +1,4 @@
-import { Aws, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { ArnFormat, Aws, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   type IOidcProvider,
   OidcProviderNative,
@@ -93,6 +93,20 @@ export class CiRolesStack extends Stack {
       role,
       ['cloudformation:DescribeStacks', 'cloudformation:GetTemplate', 'cloudformation:ListStackResources'],
       stacks,
+    );
+    role.addToPolicy(
+      new PolicyStatement({
+        actions: ['cloudwatch:DescribeAlarms'],
+        // By their names, which begin with the stack's.
+        resources: stacks.map((name) =>
+          this.formatArn({
+            service: 'cloudwatch',
+            resource: 'alarm',
+            arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+            resourceName: `${name}-*`,
+          }),
+        ),
+      }),
     );
     const title = environment.replace(/(^|-)(.)/g, (_, _dash, letter: string) => letter.toUpperCase());
     this.output(

@@ -79,6 +79,7 @@ describe('the roles', () => {
       expect(assumed).not.toContain('*');
       expect(resourcesOf(statements[1])).toContain(`:stack/LifoQueue-${name}/*`);
       expect(resourcesOf(statements[1])).not.toContain('Queue-*');
+      expect(resourcesOf(statements[2])).toContain(`:alarm:LifoQueue-${name}-*`);
     },
   );
 
@@ -116,8 +117,8 @@ test('the provider is made and outlives the stack, or is the one there is', () =
   });
 });
 
-// Of these alone: a stack's ARN ends with an id that nobody knows before it is made.
-test('cdk-nag finds nothing but the ids of stacks', () => {
+// Of these alone: what a stack's ARN and an alarm's name end with, nobody knows before they are made.
+test('cdk-nag finds nothing but the ids of stacks and alarms', () => {
   const app = newApp();
   new CiRolesStack(app, { settings: SETTINGS });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
@@ -128,7 +129,9 @@ test('cdk-nag finds nothing but the ids of stacks', () => {
   );
   expect(rules.length).toBeGreaterThan(0);
   for (const rule of rules) {
-    expect(rule).toMatch(/^AwsSolutions-IAM5\[Resource::arn:.*:stack\/(Lifo|Agent)Queue-[a-z*]+\/\*\]$/);
+    expect(rule).toMatch(
+      /^AwsSolutions-IAM5\[Resource::arn:.*:(stack\/(Lifo|Agent)Queue-[a-z*]+\/|alarm:(Lifo|Agent)Queue-[a-z]+-)\*\]$/,
+    );
   }
 });
 

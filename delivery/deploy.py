@@ -1,0 +1,103 @@
+"""``make deploy``: shows what changes, asks, deploys, and says what comes next."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import boto3
+
+from delivery import rollback, tree
+from delivery.assembly import Stack
+from local import account
+from local.paths import CDK, PROJECT, STATE
+
+_AGENTS = "AgentQueue-"
+_TASKS = "LifoQueue-"
+
+
+class Failed(RuntimeError):
+    """A command failed; what it printed is on the terminal."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be deployed, and on whose word."""
+
+    stack: Stack
+    environment: str
+    #: Unasked: the caller says yes beforehand.
+    yes: bool
+    #: To the local AWS, whose functions are built for this machine.
+    local: bool
+
+
+def run(request: Request, ask: Callable[[str], str] = input, say: Callable[[str], None] = print) -> bool:
+    """Deploy one stack; returns whether it was. Raises `RuntimeError` for whatever stands against it."""
+    stack = request.stack
+    if not request.local:
+        _refuse_what_must_not_go_out(request)
+        say(f"{stack.name} goes to {account.identify()}")
+    _cdk(["diff", stack.name, "--exclusively", "--app", str(stack.directory)])
+    if not _agreed(request, ask):
+        say("nothing was deployed")
+        return False
+    watched = rollback.watch(stack, lambda service, region: boto3.client(service, region_name=region))
+    for note in watched.notes:
+        say(f"{stack.name}: {note}")
+    outputs = STATE / "outputs" / f"{stack.name}.json"
+    outputs.parent.mkdir(parents=True, exist_ok=True)
+    _cdk(
+        ["deploy", stack.name, "--exclusively", "--app", str(stack.directory)]
+        # The question was asked above, for every kind of change.
+        + ["--require-approval", "never", "--outputs-file", str(outputs)]
+        + watched.arguments()
+    )
+    # The CDK has printed the outputs.
+    say(f"next: {next_command(stack.name, json.loads(outputs.read_text()).get(stack.name, {}))}")
+    return True
+
+
+def next_command(stack: str, outputs: dict[str, str]) -> str:
+    """What to run after a deployment, to see that the queue is there."""
+    suffix = stack.removeprefix(_TASKS).removeprefix(_AGENTS)
+    environment, _, personal = suffix.partition("-")
+    owner = f" NAME={personal}" if personal else ""
+    if stack.startswith(_AGENTS):
+        return (
+            f"aws lambda invoke --function-name {outputs['AgentDeskFunctionName']} "
+            """--cli-binary-format raw-in-base64-out --payload '{"command":"queues"}' /dev/stdout"""
+        )
+    return f"make status ENV={environment}{owner}"
+
+
+def _refuse_what_must_not_go_out(request: Request) -> None:
+    if request.environment == "prod":
+        tree.refuse_uncommitted(PROJECT)
+    tree.refuse_unbuilt(request.stack)
+
+
+def _agreed(request: Request, ask: Callable[[str], str]) -> bool:
+    if request.yes:
+        return True
+    try:
+        return ask(f"Deploy {request.stack.name}? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        raise Failed("nobody is there to be asked: look at `make diff`, then run with YES=1") from None
+
+
+def _cdk(arguments: list[str]) -> None:
+    sys.stdout.flush()
+    finished = subprocess.run(
+        [str(CDK), *arguments, "--no-notices", "--no-version-reporting"],
+        cwd=PROJECT,
+        env=os.environ | {"CDK_DISABLE_CLI_TELEMETRY": "true"},
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if finished.returncode != 0:
+        raise Failed(f"cdk {arguments[0]} ended with code {finished.returncode}")

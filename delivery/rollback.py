@@ -1,0 +1,85 @@
+"""The alarms that take a deployment back, as CloudFormation's rollback triggers.
+
+https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-rollback-triggers.html: CloudFormation watches
+up to five alarms while it deploys and for some minutes after, and takes everything back when one of them rings. A
+trigger that does not exist fails the deployment, so only alarms that are deployed already can be watched; one that
+rings before the deployment begins would take back the very change that mends it, so it is left out, and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from delivery.assembly import Stack
+
+#: Where the template names them; infra/rollback.ts writes it.
+METADATA = "freshq:rollback"
+
+#: Makes a client of a service in a region; `None` is the one of the credentials in use.
+Clients = Callable[[str, str | None], Any]
+
+
+class AlarmsUnknown(RuntimeError):
+    """The deployed alarms could not be read; the message says why."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What is watched, and what is not, with the reason."""
+
+    arns: list[str]
+    minutes: int
+    notes: list[str] = field(default_factory=list)
+
+    def arguments(self) -> list[str]:
+        """The options of `cdk deploy`. Without alarms, those of an earlier deployment are cleared."""
+        if not self.arns:
+            return ["--rollback-trigger-alarm-arns", "none"]
+        return [
+            "--rollback-trigger-alarm-arns",
+            *self.arns,
+            "--monitoring-time-minutes",
+            str(self.minutes),
+        ]
+
+
+def watch(stack: Stack, client_of: Clients) -> Watch:
+    """What to watch while `stack` is deployed. Raises `AlarmsUnknown`."""
+    wanted = stack.template().get("Metadata", {}).get(METADATA)
+    if wanted is None:
+        return Watch([], 0, ["its template names no alarms that take it back"])
+    try:
+        names = _deployed(client_of("cloudformation", stack.region), stack.name, wanted["alarms"])
+        if not names:
+            return Watch([], 0, ["none of its alarms is deployed yet: this time nothing takes it back"])
+        alarms = client_of("cloudwatch", stack.region).describe_alarms(
+            AlarmNames=sorted(names), AlarmTypes=["MetricAlarm"]
+        )["MetricAlarms"]
+    except (BotoCoreError, ClientError) as error:
+        raise AlarmsUnknown(f"the alarms of {stack.name} cannot be read: {error}") from error
+    ringing = sorted(alarm["AlarmName"] for alarm in alarms if alarm["StateValue"] == "ALARM")
+    return Watch(
+        [alarm["AlarmArn"] for alarm in alarms if alarm["StateValue"] != "ALARM"],
+        wanted["minutes"],
+        [f"{name} rings already, so it is not watched" for name in ringing],
+    )
+
+
+def _deployed(client: Any, stack: str, logical_ids: list[str]) -> list[str]:
+    """The names of those alarms that are deployed."""
+    try:
+        pages = list(client.get_paginator("list_stack_resources").paginate(StackName=stack))
+    except ClientError as error:
+        if "does not exist" in str(error):
+            return []
+        raise
+    return [
+        resource["PhysicalResourceId"]
+        for page in pages
+        for resource in page["StackResourceSummaries"]
+        if resource["LogicalResourceId"] in logical_ids and resource.get("PhysicalResourceId")
+    ]

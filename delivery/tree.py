@@ -1,0 +1,50 @@
+"""Whether what is about to be deployed is what somebody can look up: committed, and built for Lambda."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from delivery.arm64 import elf
+from delivery.assembly import Stack
+
+
+class NotDeployable(RuntimeError):
+    """This must not be deployed; the message says why, and what to do."""
+
+
+def refuse_uncommitted(project: Path) -> None:
+    """Raise `NotDeployable` if the tree differs from its commit, or has none."""
+    status = subprocess.run(
+        ["git", "status", "--porcelain"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if status.returncode != 0:
+        raise NotDeployable(
+            f"prod is deployed from a commit, and git says: {status.stderr.strip()}. Deploy from a clone"
+        )
+    changed = status.stdout.splitlines()
+    if changed:
+        shown = "\n".join(f"  {line}" for line in changed[:10])
+        rest = f"\n  and {len(changed) - 10} more" if len(changed) > 10 else ""
+        raise NotDeployable(
+            "prod is deployed from a commit, and these differ from it. Commit them, or put them away "
+            f"(`git stash -u`):\n{shown}{rest}"
+        )
+
+
+def refuse_unbuilt(stack: Stack) -> None:
+    """Raise `NotDeployable` if any of the stack's functions is no program for Lambda's arm64."""
+    for folder in stack.code_folders():
+        try:
+            problems = elf.read(folder / "bootstrap").problems()
+        except elf.NotAnElf as error:
+            problems = [str(error)]
+        if problems:
+            raise NotDeployable(
+                f"{stack.name} carries code that Lambda cannot start: {'; '.join(problems)}. "
+                "Deploy without SKIP_BUILD and FRESHQ_ARTIFACTS"
+            )

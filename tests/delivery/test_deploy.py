@@ -1,0 +1,202 @@
+"""What `make deploy` asks, refuses and runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from delivery import deploy, rollback, tree
+from delivery.assembly import Stack
+from delivery.deploy import Request
+from delivery.rollback import Watch
+from local.paths import PROJECT
+
+OUTPUTS = {"AgentDeskFunctionName": "desk-1", "QueueTableName": "tasks-1"}
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Every command of the CDK that would have run."""
+    commands: list[list[str]] = []
+
+    def run(arguments: list[str]) -> None:
+        commands.append(arguments)
+        if "--outputs-file" in arguments:
+            path = Path(arguments[arguments.index("--outputs-file") + 1])
+            path.write_text(json.dumps({arguments[1]: OUTPUTS}))
+
+    monkeypatch.setattr(deploy, "_cdk", run)
+    monkeypatch.setattr(deploy.account, "identify", lambda: "123456789012/eu-west-1")
+    monkeypatch.setattr(rollback, "watch", lambda stack, clients: Watch(["arn:a"], 5, ["b rings already"]))
+    monkeypatch.setattr(tree, "refuse_uncommitted", lambda project: None)
+    monkeypatch.setattr(tree, "refuse_unbuilt", lambda stack: None)
+    return commands
+
+
+def request(name: str = "LifoQueue-dev", environment: str = "dev", **changes: Any) -> Request:
+    given = {"yes": False, "local": False} | changes
+    return Request(Stack(Path("cdk.out"), name, None), environment, **given)
+
+
+def never(question: str) -> str:
+    raise AssertionError(f"asked: {question}")
+
+
+class TestDeploying:
+    def test_what_changes_is_shown_before_anybody_is_asked(self, ran: list[list[str]]) -> None:
+        asked: list[str] = []
+
+        def no(question: str) -> str:
+            asked.append(question)
+            assert [command[0] for command in ran] == ["diff"]
+            return "n"
+
+        assert deploy.run(request(), ask=no, say=lambda _: None) is False
+        assert asked == ["Deploy LifoQueue-dev? [y/N] "]
+        assert [command[0] for command in ran] == ["diff"]
+
+    @pytest.mark.parametrize("answer", ["", "n", "no", "yess", "ja"])
+    def test_only_a_yes_is_a_yes(self, ran: list[list[str]], answer: str) -> None:
+        assert deploy.run(request(), ask=lambda _: answer, say=lambda _: None) is False
+
+    @pytest.mark.parametrize("answer", ["y", "Y", " yes "])
+    def test_a_yes_deploys_watched_and_says_what_comes_next(
+        self, ran: list[list[str]], answer: str
+    ) -> None:
+        said: list[str] = []
+        assert deploy.run(request(), ask=lambda _: answer, say=said.append) is True
+        command = ran[-1]
+        assert command[:3] == ["deploy", "LifoQueue-dev", "--exclusively"]
+        watch = command.index("--rollback-trigger-alarm-arns")
+        assert command[watch:] == [
+            "--rollback-trigger-alarm-arns",
+            "arn:a",
+            "--monitoring-time-minutes",
+            "5",
+        ]
+        assert said == [
+            "LifoQueue-dev goes to 123456789012/eu-west-1",
+            "LifoQueue-dev: b rings already",
+            "next: make status ENV=dev",
+        ]
+
+    def test_yes_1_asks_nobody(self, ran: list[list[str]]) -> None:
+        assert deploy.run(request(yes=True), ask=never, say=lambda _: None) is True
+
+    def test_where_nobody_can_be_asked_nothing_is_deployed(self, ran: list[list[str]]) -> None:
+        def nobody(_: str) -> str:
+            raise EOFError
+
+        with pytest.raises(deploy.Failed, match="YES=1"):
+            deploy.run(request(), ask=nobody, say=lambda _: None)
+        assert [command[0] for command in ran] == ["diff"]
+
+    @pytest.mark.parametrize(
+        ("stack", "command"),
+        [
+            ("LifoQueue-staging", "make status ENV=staging"),
+            ("LifoQueue-dev-alice-b", "make status ENV=dev NAME=alice-b"),
+        ],
+    )
+    def test_the_next_command_is_the_stacks_own(self, stack: str, command: str) -> None:
+        assert deploy.next_command(stack, OUTPUTS) == command
+
+    def test_the_agents_queue_is_asked_for_its_queues(self) -> None:
+        assert "--function-name desk-1 " in deploy.next_command("AgentQueue-dev", OUTPUTS)
+
+    def test_a_failure_of_the_cdk_is_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(deploy, "CDK", Path("/bin/false"))
+        with pytest.raises(deploy.Failed, match="cdk diff ended with code 1"):
+            deploy._cdk(["diff"])
+
+
+class TestRefusals:
+    def test_prod_from_a_tree_that_is_not_committed(
+        self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(project: Path) -> None:
+            raise tree.NotDeployable("dirty")
+
+        monkeypatch.setattr(tree, "refuse_uncommitted", refuse)
+        assert deploy.run(request(yes=True), say=lambda _: None) is True
+        ran.clear()
+        with pytest.raises(tree.NotDeployable):
+            deploy.run(request("LifoQueue-prod", "prod", yes=True), say=lambda _: None)
+        assert ran == []
+
+    def test_what_is_not_built_except_on_the_local_aws(
+        self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(stack: Stack) -> None:
+            raise tree.NotDeployable("not built")
+
+        monkeypatch.setattr(tree, "refuse_unbuilt", refuse)
+        with pytest.raises(tree.NotDeployable):
+            deploy.run(request(yes=True), say=lambda _: None)
+        assert ran == []
+        assert deploy.run(request(yes=True, local=True), say=lambda _: None) is True
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+class TestTree:
+    def test_a_committed_tree_is_let_through_and_any_other_is_not(self, tmp_path: Path) -> None:
+        with pytest.raises(tree.NotDeployable, match="prod is deployed from a commit, and git says"):
+            tree.refuse_uncommitted(tmp_path)
+        git(tmp_path, "init")
+        (tmp_path / "a.txt").write_text("1")
+        git(tmp_path, "add", "a.txt")
+        git(tmp_path, "commit", "-m", "one")
+        tree.refuse_uncommitted(tmp_path)
+        (tmp_path / "a.txt").write_text("2")
+        with pytest.raises(tree.NotDeployable, match="M a.txt"):
+            tree.refuse_uncommitted(tmp_path)
+        git(tmp_path, "checkout", "a.txt")
+        (tmp_path / "new.txt").write_text("1")
+        with pytest.raises(tree.NotDeployable, match=r"\?\? new.txt"):
+            tree.refuse_uncommitted(tmp_path)
+
+    @pytest.mark.parametrize(
+        "content",
+        [(PROJECT / "infra" / "lambda-placeholder" / "bootstrap").read_bytes(), None],
+        ids=["the placeholder", "nothing"],
+    )
+    def test_code_that_lambda_cannot_start_is_refused(
+        self, tmp_path: Path, content: bytes | None
+    ) -> None:
+        stack = assembly_with(tmp_path, content)
+        with pytest.raises(tree.NotDeployable, match="LifoQueue-dev carries code .* SKIP_BUILD"):
+            tree.refuse_unbuilt(stack)
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="this machine's programs are no ELF files")
+    def test_code_for_another_machine_is_refused(self, tmp_path: Path) -> None:
+        program = Path(sys.executable).resolve().read_bytes()
+        stack = assembly_with(tmp_path, program)
+        if b"aarch64" in subprocess.run(["uname", "-m"], capture_output=True, check=True).stdout:
+            pytest.skip("this machine's programs are arm64")
+        with pytest.raises(tree.NotDeployable, match="the functions are arm64"):
+            tree.refuse_unbuilt(stack)
+
+
+def assembly_with(folder: Path, bootstrap: bytes | None) -> Stack:
+    (folder / "asset.1").mkdir()
+    if bootstrap is not None:
+        (folder / "asset.1" / "bootstrap").write_bytes(bootstrap)
+    template = {
+        "Resources": {
+            "f": {"Type": "AWS::Lambda::Function", "Properties": {"Code": {"S3Key": "1.zip"}}},
+            "t": {"Type": "AWS::SNS::Topic"},
+        }
+    }
+    (folder / "LifoQueue-dev.template.json").write_text(json.dumps(template))
+    assets = {"files": {"1": {"source": {"path": "asset.1"}}}}
+    (folder / "LifoQueue-dev.assets.json").write_text(json.dumps(assets))
+    return Stack(folder, "LifoQueue-dev", None)
