@@ -15,7 +15,7 @@ export type { SimulatedLoad, SimulationSettings } from './constructs/create-task
 export { LifoQueue, type LifoQueueProps } from './constructs/lifo-queue';
 export type { NetworkSettings } from './constructs/rust-function';
 export { ShedQueue, type ShedQueueProps } from './constructs/shed-queue';
-export { TaskIngest, type TaskIngestProps } from './constructs/task-ingest';
+export type { TaskIngest } from './constructs/task-ingest';
 export { type ITaskRunner, type RunnerBinding, TaskRunner } from './constructs/task-runner';
 export type { IngestSettings, ProvisionedPollers } from './ingest-settings';
 export { InvalidConfiguration, type Problem } from './problem';
