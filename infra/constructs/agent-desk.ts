@@ -20,5 +20,6 @@ export class AgentDesk extends AgentFunction<'agent-desk'> {
       // Who asks waits for the answer. A command that nobody waits for is not repeated: it would come too late.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
+    this.allowNewCalls(props);
   }
 }

@@ -38,11 +38,11 @@ type SharedEnvironment = EnvironmentOf<'match-calls'>;
 
 /**
  * A function that changes agents and calls. Each of them may meet a call with an agent, so all have the same
- * environment and the same access: items of the table, assignments to the topic, calls to the dead-letter queue.
+ * environment, and may change items of the table and publish assignments.
  */
 export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> {
   constructor(scope: Construct, id: string, wiring: AgentWiring, props: AgentFunctionProps<F>) {
-    const { table, intake, assignments, logs } = wiring;
+    const { table, assignments, logs } = wiring;
     // The compiler cannot see that the two halves of an environment make a whole while F is open.
     const environment = {
       ...sharedEnvironment(scope, wiring),
@@ -52,9 +52,7 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
     this.allow(
       [
         'dynamodb:BatchWriteItem',
-        'dynamodb:ConditionCheckItem',
         'dynamodb:DeleteItem',
-        'dynamodb:GetItem',
         'dynamodb:PutItem',
         'dynamodb:Query',
         'dynamodb:UpdateItem',
@@ -62,6 +60,15 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
       [table.tableArn],
     );
     this.allow(['sns:Publish'], [assignments.topicArn]);
+  }
+
+  /** Lets calls come in through the function: nobody may wait before a new one, and a known one is looked up. */
+  protected allowNewCalls({ table }: AgentWiring): void {
+    this.allow(['dynamodb:ConditionCheckItem', 'dynamodb:GetItem'], [table.tableArn]);
+  }
+
+  /** Lets the function send what is given up to the dead-letter queue. */
+  protected allowGivingUp({ intake }: AgentWiring): void {
     this.allow(['sqs:SendMessage'], [intake.deadLetters.queueArn]);
   }
 }

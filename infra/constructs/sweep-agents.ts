@@ -22,6 +22,7 @@ export class SweepAgents extends AgentFunction<'sweep-agents'> {
       // The next round is the retry.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
+    this.allowGivingUp(props);
     this.schedule = new FunctionSchedule(this, 'regularly', {
       target: this,
       every: props.settings.agents.sweepInterval,

@@ -9,7 +9,7 @@ function allow(actions: string[], resources: string[]): Statement {
   return { effect: 'Allow', actions, resources };
 }
 
-/** What every function may do: its logs, traces and failures, and agents, assignments and calls given up. */
+/** What every function may do: its logs, traces and failures, and agents and assignments. */
 function everyFunction(name: string): Statement[] {
   return [
     allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [`${name}/logs.Arn`]),
@@ -18,9 +18,7 @@ function everyFunction(name: string): Statement[] {
     allow(
       [
         'dynamodb:BatchWriteItem',
-        'dynamodb:ConditionCheckItem',
         'dynamodb:DeleteItem',
-        'dynamodb:GetItem',
         'dynamodb:PutItem',
         'dynamodb:Query',
         'dynamodb:UpdateItem',
@@ -28,16 +26,20 @@ function everyFunction(name: string): Statement[] {
       ['agent-table.Arn'],
     ),
     allow(['sns:Publish'], ['assignment-topic']),
-    allow(['sqs:SendMessage'], ['call-intake/dead-letters.Arn']),
   ];
 }
 
+const NEW_CALLS = allow(['dynamodb:ConditionCheckItem', 'dynamodb:GetItem'], ['agent-table.Arn']);
+const GIVE_UP = allow(['sqs:SendMessage'], ['call-intake/dead-letters.Arn']);
+
 const MORE: Record<string, Statement[]> = {
-  'agent-desk': [],
+  'agent-desk': [NEW_CALLS],
   'match-calls': [
+    NEW_CALLS,
+    GIVE_UP,
     allow(['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'], ['call-intake/queue.Arn']),
   ],
-  'sweep-agents': [],
+  'sweep-agents': [GIVE_UP],
 };
 
 test.each(Object.keys(MORE))('%s may do its work and nothing else', (name) => {

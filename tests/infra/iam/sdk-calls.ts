@@ -59,6 +59,26 @@ export const UNREACHABLE: readonly {
     at: 'DynamoStore::update',
     reason: 'the `take` that it calls is that of iterators, which has the name of the store’s',
   },
+  {
+    function: 'agent-desk',
+    at: 'AwsTeller::expired',
+    reason: 'it tells assignments only: the sweep alone tells of calls that waited too long',
+  },
+  {
+    function: 'match-calls',
+    at: 'AwsTeller::expired',
+    reason: 'it tells assignments only: the sweep alone tells of calls that waited too long',
+  },
+  {
+    function: 'sweep-agents',
+    at: 'Composer::nobody_waits',
+    reason: 'only a new call must not overtake those that wait, and a sweep serves waiting ones',
+  },
+  {
+    function: 'sweep-agents',
+    at: 'DynamoStore::get',
+    reason: 'it reads by queries alone; agents and calls are looked up by commands and by new calls',
+  },
 ];
 
 /** A call that a function of a queue can make. */
@@ -92,7 +112,8 @@ export function callsOf(name: string): Call[] {
     .filter(({ method }) => SDK_CALLS[method] !== '')
     .map((call) => ({ action: SDK_CALLS[call.method] ?? '', site: siteOf(call.method, call.in) }));
   if (!made.some(({ method }) => method === 'transact_write_items')) return direct;
-  const items = [...reached].flatMap((each) =>
+  const composing = [...reached].filter((each) => !unreachable.includes(qualified(each)));
+  const items = composing.flatMap((each) =>
     Object.entries(TRANSACTION_ITEMS)
       .filter(([type]) => new RegExp(String.raw`\b${type}::builder\(\)`).test(each.code))
       .map(([, action]) => ({ action, site: siteOf(`transact_write_items`, each) })),
