@@ -293,8 +293,12 @@ bench: synth-local ## measure: calls a task, throughput, memory, cold start, ing
 	target/release/bench --cold-start target/release/process-tasks --ingest target/release/ingest-tasks
 	$(BIN)/python -m local burst
 
+.PHONY: iam-soak
+iam-soak: synth-local ## take each permission of each function away in turn: a probe must notice; writes docs/iam-removal.md
+	$(BIN)/python -m tests.removal --write docs/iam-removal.md
+
 .PHONY: soak
-soak: setup ## ten times the fault schedules and reference runs, and the whole model (half an hour, several GB)
+soak: iam-soak ## that, ten times the fault schedules and reference runs, and the whole model (half an hour, several GB)
 	FRESHQ_SOAK=1 cargo nextest run --locked --workspace --target $(HOST) -j2 \
 	  --filterset 'package(faults) | package(reference) | package(agents)'
 	FRESHQ_SOAK=1 cargo nextest run --locked --workspace --target $(HOST) -j1 --filterset 'package(model)'

@@ -23,7 +23,7 @@ export const ALLOWED: ReadonlyMap<string, readonly Allowed[]> = (() => {
   const found = new Map<string, Allowed[]>();
   for (const [name, template] of SOURCES) {
     const source = name.endsWith('-prod') ? 'prod' : name;
-    const all = FUNCTIONS.flatMap((each) => ofFunction(template, each)).filter((each) => {
+    const all = allowedBy(template).filter((each) => {
       const text = JSON.stringify(each);
       return !known.has(text) && known.add(text);
     });
@@ -34,6 +34,11 @@ export const ALLOWED: ReadonlyMap<string, readonly Allowed[]> = (() => {
 
 /** Every action on every resource, whatever the options. */
 export const EVERYTHING: readonly Allowed[] = [...ALLOWED.values()].flat();
+
+/** What the functions of a template may do. */
+export function allowedBy(template: Synthesized): Allowed[] {
+  return FUNCTIONS.flatMap((name) => ofFunction(template, name));
+}
 
 function ofFunction(template: Synthesized, name: string): Allowed[] {
   const path = `${name}/role/DefaultPolicy`;

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expectCommitted, markdownTable } from '../generated';
-import { Synthesized } from '../synthesis';
-import { ALLOWED, type Allowed } from './allowed';
+import { ROOT, Synthesized } from '../synthesis';
+import { ALLOWED, type Allowed, allowedBy } from './allowed';
 import { callers } from './callers';
 import { everyStatement } from './statements';
 import { WILDCARD_RESOURCES } from './wildcards';
@@ -110,7 +112,7 @@ test('docs/iam.md says what each function may do, and who calls it', () => {
 Written by \`make tables\` from the synthesized templates and the Rust code. A resource is named by its construct's path
 in the stack. Tests fail where a function may do what neither its code nor AWS on its behalf calls, where its code calls
 what it may not do, where an action or (but for the [wildcards](#wildcards) below) a resource is a pattern, and where this
-file is out of date.
+file is out of date. What happens when a permission is taken away: [iam-removal.md](iam-removal.md).
 
 ${sections.join('\n\n')}
 
@@ -125,4 +127,12 @@ Every queue and every topic denies whatever does not come by TLS.
 ${markdownTable(['actions', 'ends in', 'why'], wildcards)}
 `,
   );
+});
+
+test('docs/iam-removal.md speaks of every permission that was there to be taken away', () => {
+  const text = readFileSync(join(ROOT, 'docs', 'iam-removal.md'), 'utf8');
+  const rows = [...text.matchAll(/^\| `([\w:]+)` \| `[^`]+` \| `([\w-]+)` \|/gm)];
+  const told = rows.map(([, action, name]) => `${name}: ${action}`);
+  const allowed = [Synthesized.environment('dev'), Synthesized.agents('dev')].flatMap(allowedBy);
+  expect(told.sort()).toEqual(allowed.map(({ function: name, action }) => `${name}: ${action}`).sort());
 });

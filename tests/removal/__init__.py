@@ -1,0 +1,1 @@
+"""Takes each permission of each function away in turn, and demands that a probe notices."""

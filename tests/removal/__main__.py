@@ -1,0 +1,76 @@
+"""Takes each permission of each function away in turn, and demands that a probe notices.
+
+    python -m tests.removal [--write DOCUMENT] [--assembly DIRECTORY] [FUNCTION...]
+
+On a local AWS that enforces IAM, with the stacks of dev deployed and nothing happening in them but
+what the probes ask for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from local import assembly, deployment, emulator
+from local.assembly import Assembly
+from local.decisions import Decisions
+from local.emulator import Emulator
+from local.mailbox import subscription
+from local.paths import LOCAL_ASSEMBLY, STATE
+from local.stack import DeployedStack
+from tests.removal.agents import AgentProbes
+from tests.removal.probe import Probe, still
+from tests.removal.removal import Verdict, examine
+from tests.removal.report import Row, document, row
+from tests.removal.tasks import TaskProbes, endpoint
+
+
+def main() -> int:
+    """Exit status 0 only if every permission was noticed, or has a reason why it cannot be."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--assembly", type=Path, default=LOCAL_ASSEMBLY)
+    parser.add_argument("--write", type=Path, help="the document to write the table to")
+    parser.add_argument("functions", nargs="*", help="only these functions")
+    arguments = parser.parse_args()
+    directory = STATE / "removal"
+    directory.mkdir(parents=True, exist_ok=True)
+    running = emulator.start(directory, enforced=True)
+    rows = []
+    try:
+        for found in _rows(running, arguments.assembly, arguments.functions):
+            print(found, flush=True)
+            rows.append(found)
+    finally:
+        running.stop()
+    unnoticed = [found for found in rows if not found.is_settled]
+    if arguments.write is not None:
+        arguments.write.write_text(document(rows))
+    print(f"{len(rows) - len(unnoticed)} of {len(rows)} permissions were noticed, or cannot be")
+    return 1 if unnoticed or not rows else 0
+
+
+def _rows(running: Emulator, directory: Path, functions: list[str]) -> Iterator[Row]:
+    decisions = Decisions(running.decisions)
+    tasks_template = assembly.read(directory, "LifoQueue-dev")
+    queue = deployment.deploy(running, tasks_template)
+    agents_template = assembly.read(directory, "AgentQueue-dev")
+    agents = deployment.deploy_agents(running, agents_template)
+    still(queue)
+
+    def chosen(probes: list[Probe]) -> list[Probe]:
+        return [probe for probe in probes if not functions or probe.function in functions]
+
+    def rows(stack: DeployedStack, template: Assembly, probes: list[Probe]) -> Iterator[Row]:
+        verdicts: Iterator[Verdict] = examine(stack, decisions, chosen(probes))
+        return (row(verdict, stack, template) for verdict in verdicts)
+
+    with endpoint() as address:
+        yield from rows(queue, tasks_template, TaskProbes(queue, address).all())
+    with subscription(agents, agents.outputs["AssignmentTopicArn"]) as assignments:
+        yield from rows(agents, agents_template, AgentProbes(agents, assignments).all())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

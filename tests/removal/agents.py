@@ -1,0 +1,153 @@
+"""Probes of the functions of an agents' queue."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from typing import Any
+
+from local.agents import DeployedAgents, fresh, intake_message
+from local.contract import AGENT_PK
+from local.mailbox import Mailbox
+from local.paths import PROJECT
+from local.stack import InvocationFailed
+from local.waiting import wait_until
+from tests.removal.permissions import Role
+from tests.removal.probe import Probe, Unmet, demand
+
+_SOON_SECONDS = 3.0
+#: Where what is to be told stands until it is told.
+_OUTBOX = "Outbox"
+
+
+class AgentProbes:
+    """Every probe of a deployed agents' queue, in which nothing happens by itself."""
+
+    def __init__(self, queue: DeployedAgents, assignments: Mailbox) -> None:
+        self._queue = queue
+        self._assignments = assignments
+        self._dead = Mailbox(queue.client("sqs"), queue.outputs["CallDeadLetterQueueUrl"])
+        self._desk = Role(queue, "agent-desk")
+
+    def all(self) -> list[Probe]:
+        """The probes, in the order in which they are to run."""
+        impatient = {"MAX_WAIT_SECONDS": "1"}
+        return [
+            Probe("agent-desk", "assigns an agent, and tells it", self._match),
+            Probe("match-calls", "assigns an agent, and sets aside what is no call", self._intake),
+            Probe("match-calls", "lets a call wait that finds nobody", self._wait),
+            Probe("sweep-agents", "has a pair meet that was left behind", self._pair),
+            Probe("sweep-agents", "sets a call aside that waited too long", self._sweep_late, impatient),
+        ]
+
+    def _match(self) -> None:
+        criteria = self._criteria()
+        self._queued(criteria)
+        call = fresh("call")
+        answer = self._queue.command("match", callId=call, criteria=criteria)
+        demand(answer["status"] == "assigned", answer)
+        self._told(self._assignments, call)
+
+    def _intake(self) -> None:
+        criteria, call, wrong = self._criteria(), fresh("call"), fresh("call")
+        self._queued(criteria)
+        message = intake_message(wrong, criteria, body=f"no call: {wrong}")
+        records = [_record(intake_message(call, criteria)), _record(message)]
+        answer = self._queue.invoke("match-calls", {"Records": records})
+        demand(answer["batchItemFailures"] == [], answer)
+        self._told(self._assignments, call)
+        self._told(self._dead, wrong)
+
+    def _wait(self) -> None:
+        criteria, call = self._criteria(), fresh("call")
+        records = [_record(intake_message(call, criteria))]
+        answer = self._queue.invoke("match-calls", {"Records": records})
+        demand(answer["batchItemFailures"] == [], answer)
+        answer = self._queue.command("call", callId=call)
+        demand(answer["status"] == "waiting", answer)
+
+    def _pair(self) -> None:
+        criteria = self._criteria()
+        agent, call = self._available(criteria), self._waiting(criteria)
+        # An agent is queued first, and looks for calls afterwards: who may not look leaves a pair.
+        with self._desk.without(self._desk.of("dynamodb:Query")):
+            try:
+                answer = self._queue.command("enqueue", agentId=agent)
+            except InvocationFailed:
+                answer = None
+        demand(answer is None, answer)
+        report = self._queue.invoke("sweep-agents", {})
+        demand(report["complete"] is True, report)
+        self._told(self._assignments, call)
+
+    def _sweep_late(self) -> None:
+        call = self._late_call()
+        report = self._queue.invoke("sweep-agents", {})
+        demand(report["untold"] == 0, report)
+        self._told(self._dead, call)
+
+    def _late_call(self) -> str:
+        """A call that has waited for more than a second."""
+        call = self._waiting(self._criteria())
+        time.sleep(1.2)
+        return call
+
+    def _waiting(self, criteria: dict[str, str]) -> str:
+        """A call that found nobody."""
+        call = fresh("call")
+        answer = self._queue.command("match", callId=call, criteria=criteria)
+        demand(answer["status"] == "waiting", answer)
+        return call
+
+    def _criteria(self) -> dict[str, str]:
+        """What only the agents of this run have."""
+        return {"language": fresh("lang"), "gender": "M"}
+
+    def _available(self, criteria: dict[str, str]) -> str:
+        agent = fresh("agent")
+        attributes = {"language": [criteria["language"]], "gender": criteria["gender"]}
+        self._queue.command("register", agentId=agent, name="Ana", attributes=attributes)
+        answer = self._queue.command("available", agentId=agent)
+        demand(answer["changed"] is True, answer)
+        return agent
+
+    def _queued(self, criteria: dict[str, str]) -> str:
+        agent = self._available(criteria)
+        answer = self._queue.command("enqueue", agentId=agent)
+        demand(answer["changed"] is True, answer)
+        return agent
+
+    def _told(self, mailbox: Mailbox, call: str) -> None:
+        """Wait until something about a call has come, and is no longer to be told."""
+        try:
+            wait_until(
+                lambda: any(call in message.body for message in mailbox.messages()),
+                _SOON_SECONDS,
+                f"a message about {call}",
+            )
+            wait_until(lambda: not self._is_to_be_told(call), _SOON_SECONDS, f"{call} to be forgotten")
+        except TimeoutError as error:
+            raise Unmet(str(error)) from error
+
+    def _is_to_be_told(self, call: str) -> bool:
+        pages = self._queue.client("dynamodb").get_paginator("query").paginate(
+            TableName=self._queue.table,
+            KeyConditionExpression="#pk = :outbox",
+            ExpressionAttributeNames={"#pk": AGENT_PK},
+            ExpressionAttributeValues={":outbox": {"S": _OUTBOX}},
+            ConsistentRead=True,
+        )
+        return any(call in json.dumps(item) for page in pages for item in page["Items"])
+
+
+def _record(message: dict[str, str]) -> dict[str, Any]:
+    """A message of the intake queue as Lambda hands it over."""
+    (record,) = json.loads((PROJECT / "tests" / "events" / "match-calls.json").read_text())["Records"]
+    attributes = record["attributes"] | {
+        "SentTimestamp": str(time.time_ns() // 1_000_000),
+        "MessageGroupId": message["MessageGroupId"],
+        "MessageDeduplicationId": message["MessageDeduplicationId"],
+    }
+    body = message["MessageBody"]
+    return record | {"messageId": str(uuid.uuid4()), "body": body, "attributes": attributes}

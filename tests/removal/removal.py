@@ -1,0 +1,94 @@
+"""Takes permissions away, one at a time, and asks probes whether they notice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from local.decisions import Decision, Decisions
+from local.stack import DeployedStack, InvocationFailed
+from tests.removal.permissions import Permission, Role
+from tests.removal.probe import Probe, Unmet
+
+
+class BrokenProbe(RuntimeError):
+    """A probe failed with every permission there, or for another reason than the one taken away."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Who noticed that a function lacked a permission; nobody, if `probe` is None."""
+
+    function: str
+    permission: Permission
+    probe: str | None
+    #: How long the probe took without the permission.
+    seconds: float = 0.0
+
+
+def examine(stack: DeployedStack, decisions: Decisions, probes: Sequence[Probe]) -> Iterator[Verdict]:
+    """A verdict on every permission of every function of the probes; each is put back afterwards.
+
+    Raises `BrokenProbe`.
+    """
+    for function in dict.fromkeys(probe.function for probe in probes):
+        role = Role(stack, function)
+        left: list[Permission] = role.permissions
+        before = stack.environment(function)
+        try:
+            for probe in (probe for probe in probes if probe.function == function):
+                _give(stack, function, before | probe.environment)
+                used = _with_everything(probe, role, decisions)
+                for permission in [each for each in left if (each.action, each.resource) in used]:
+                    yield _without(permission, probe, role, decisions)
+                    left.remove(permission)
+        finally:
+            _give(stack, function, before)
+        for permission in left:
+            yield Verdict(function, permission, None)
+
+
+def _with_everything(probe: Probe, role: Role, decisions: Decisions) -> set[tuple[str, str]]:
+    """Run a probe with every permission; returns the actions that it needed, with their resources."""
+    decisions.since()
+    try:
+        probe.run()
+    except (Unmet, InvocationFailed) as error:
+        raise BrokenProbe(
+            f"{probe.function} {probe.what}: fails with every permission: {error};"
+            f" decided: {[str(decision) for decision in _of(role, decisions)]}"
+        ) from error
+    decided = _of(role, decisions)
+    if refused := [str(decision) for decision in decided if not decision.allowed]:
+        raise BrokenProbe(f"{probe.function} {probe.what}: refused with every permission: {refused}")
+    return {(decision.action, decision.resource) for decision in decided}
+
+
+def _without(permission: Permission, probe: Probe, role: Role, decisions: Decisions) -> Verdict:
+    """Run a probe without one permission: it must fail, and because of that."""
+    began = time.monotonic()
+    with role.without(permission):
+        try:
+            probe.run()
+            noticed = False
+        except (Unmet, InvocationFailed):
+            noticed = True
+    decided = _of(role, decisions)
+    refused = {(decision.action, decision.resource) for decision in decided if not decision.allowed}
+    if refused != {(permission.action, permission.resource)}:
+        raise BrokenProbe(
+            f"{probe.function} {probe.what}: without {permission} these were refused: {sorted(refused)}"
+        )
+    seconds = time.monotonic() - began
+    return Verdict(probe.function, permission, probe.what if noticed else None, seconds)
+
+
+def _of(role: Role, decisions: Decisions) -> list[Decision]:
+    return [decision for decision in decisions.since() if decision.role == role.name]
+
+
+def _give(stack: DeployedStack, function: str, variables: dict[str, str]) -> None:
+    """Give a function these variables, unless it has them: a change ends its processes."""
+    if stack.environment(function) != variables:
+        stack.replace_environment(function, variables)

@@ -1,0 +1,95 @@
+"""The verdicts as a table, with resources named as the constructs are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from local.assembly import Assembly
+from local.stack import DeployedStack
+from tests.removal.permissions import Permission
+from tests.removal.removal import Verdict
+from tests.removal.unproven import reason_for
+
+_HEAD = """# What happens when a permission is taken away
+
+Written by `make iam-soak`: on a local AWS that enforces IAM, each permission of each function of dev is removed from its
+role in turn. A probe asks the function for what it is for; it must succeed with every permission, and fail without this
+one, where the local AWS refused this and nothing else. What each function may do, and who calls it: [iam.md](iam.md).
+
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A permission of a function, and who noticed that it was gone, or why nobody can."""
+
+    function: str
+    action: str
+    resource: str
+    noticed_by: str | None
+    reason: str | None
+    seconds: float
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it was noticed, or has a reason why it cannot be."""
+        return self.noticed_by is not None or self.reason is not None
+
+    def __str__(self) -> str:
+        said = f"noticed: {self.noticed_by} ({self.seconds:.1f} s)" if self.noticed_by else self.reason
+        return f"{self.function}: {self.action} on {self.resource}: {said or 'NOT NOTICED'}"
+
+
+def row(verdict: Verdict, stack: DeployedStack, template: Assembly) -> Row:
+    """A verdict, with its resource named by its construct's path in the stack."""
+    permission = verdict.permission
+    path = _path(permission, stack, template)
+    reason = None if verdict.probe else reason_for(permission, path)
+    return Row(verdict.function, permission.action, path, verdict.probe, reason, verdict.seconds)
+
+
+def document(rows: Sequence[Row]) -> str:
+    """All of it, as `docs/iam-removal.md` has it."""
+    noticed = [found for found in rows if found.noticed_by is not None]
+    unproven = [found for found in rows if found.noticed_by is None]
+    return "\n".join(
+        [
+            _HEAD + f"{len(noticed)} permissions are noticed:",
+            "",
+            "| without | on | the function | no longer |",
+            "|---|---|---|---|",
+            *(f"| `{r.action}` | `{r.resource}` | `{r.function}` | {r.noticed_by} |" for r in noticed),
+            "",
+            f"{len(unproven)} are used by AWS itself, which the local AWS does not ask IAM about. Tests of the",
+            "template hold them to the mappings, log groups and destinations that need them:",
+            "",
+            "| permission | on | function | why it cannot be shown |",
+            "|---|---|---|---|",
+            *(f"| `{r.action}` | `{r.resource}` | `{r.function}` | {r.reason} |" for r in unproven),
+            "",
+        ]
+    )
+
+
+def _path(permission: Permission, stack: DeployedStack, template: Assembly) -> str:
+    """The construct's path for an ARN, and what the ARN has after the resource's name."""
+    if permission.resource == "*":
+        return "*"
+    named = permission.resource.split(":", 5)[-1].removeprefix("table/").removeprefix("log-group:")
+    for resource in template.resources():
+        physical = _name(stack.physical_id(resource.logical_id))
+        if physical and (named == physical or named.startswith((f"{physical}/", f"{physical}:"))):
+            path = resource.attributes["Metadata"]["aws:cdk:path"].removesuffix("/Resource")
+            below = named.removeprefix(physical)
+            # A stream's name is the moment it was made, and a group's streams are all of it.
+            below = "/stream" if below.startswith("/stream/") else below.removesuffix(":*")
+            return path.split("/", 1)[1].removeprefix("queue/") + below
+    raise LookupError(f"{permission.resource} is not in the template of {template.stack}")
+
+
+def _name(physical: str) -> str:
+    """The name in a physical id, which is the URL of a queue and the ARN of a topic."""
+    if physical.startswith("http"):
+        return physical.rsplit("/", 1)[-1]
+    return physical.rsplit(":", 1)[-1] if physical.startswith("arn:") else physical

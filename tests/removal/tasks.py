@@ -1,0 +1,200 @@
+"""Probes of the functions of a task queue."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from local.contract import CONTROL_ITEM, KEY
+from local.mailbox import Mailbox
+from local.paths import PROJECT
+from local.queue import DeployedQueue
+from local.waiting import now_ms, wait_until
+from tests.removal.probe import Probe, Unmet, demand
+
+_EVENTS = PROJECT / "tests" / "events"
+#: The function's own timeout and more: nothing may be written from the beginning.
+_NO_TIME_MS = "600000"
+_SOON_SECONDS = 5.0
+
+
+class _Answers(BaseHTTPRequestHandler):
+    """Runs a task as its payload says: how long it takes, and with which status it is answered."""
+
+    def do_POST(self) -> None:
+        payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["payload"]
+        time.sleep(payload.get("seconds", 0))
+        self.send_response(payload.get("status", 200))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the table of what was noticed is what matters."""
+
+
+@contextmanager
+def endpoint() -> Iterator[str]:
+    """The address that tasks are sent to, for as long as the block runs."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/run"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class TaskProbes:
+    """Every probe of a deployed task queue, in which nothing happens by itself."""
+
+    def __init__(self, queue: DeployedQueue, address: str) -> None:
+        self._queue = queue
+        self._address = address
+        self._shed = Mailbox(queue.client("sqs"), queue.outputs["ShedTasksQueueUrl"])
+        self._dead = Mailbox(queue.client("sqs"), queue.outputs["IngestDeadLetterQueueUrl"])
+
+    def all(self) -> list[Probe]:
+        """The probes, in the order in which they are to run."""
+        runner = json.dumps({"kind": "http", "url": self._address})
+        brief = {"TASK_RUNNER": runner, "INDEX_LAG_MS": "200", "TURN_MS": "1500", "PAUSE_MS": "1"}
+        return [
+            Probe("create-tasks", "creates a task", self._create),
+            Probe("ingest-tasks", "writes, sheds and sets aside", self._ingest),
+            Probe(
+                "ingest-tasks",
+                "has a message come again soon",
+                self._ingest_late,
+                # No write begins, so that the message is left.
+                {"DEADLINE_MARGIN_MS": _NO_TIME_MS, "VISIBILITY_BASE_SECONDS": "1", "VISIBILITY_MAX_SECONDS": "1"},
+            ),
+            Probe("trigger", "wakes", self._trigger),
+            Probe("sweep-tasks", "wakes for a task that was forgotten", self._sweep),
+            Probe("count-shed", "hands shed tasks on", self._count_shed),
+            Probe("process-tasks", "runs a task", self._process, brief),
+            Probe("process-tasks", "makes a tail call when the time is up", self._tail_call, brief),
+            Probe("process-tasks", "pauses, and wakes once that is over", self._pause, brief),
+        ]
+
+    def _create(self) -> None:
+        answer = self._queue.create([{}])
+        demand(len(answer["created"]) == 1, answer)
+
+    def _ingest(self) -> None:
+        good, late = _fresh(), _fresh()
+        records = [
+            _record({"taskId": good}),
+            _record({"taskId": late, "taskCreated": now_ms() - 3_600_000, "ttlSeconds": 1}),
+            _record("no task"),
+        ]
+        answer = self._queue.invoke("ingest-tasks", {"Records": records})
+        demand(answer["batchItemFailures"] == [], answer)
+        demand(self._queue.status(good) == "PENDING", f"{good} is not in the table")
+        _arrives(self._shed, late)
+        _arrives(self._dead, "no task")
+
+    def _ingest_late(self) -> None:
+        sqs, url = self._queue.client("sqs"), self._queue.outputs["IngestQueueUrl"]
+        sqs.purge_queue(QueueUrl=url)
+        sqs.send_message(QueueUrl=url, MessageBody=json.dumps({"taskId": _fresh()}))
+        (message,) = sqs.receive_message(QueueUrl=url, AttributeNames=["All"])["Messages"]
+        record = _record({}) | {
+            "messageId": message["MessageId"],
+            "receiptHandle": message["ReceiptHandle"],
+            "body": message["Body"],
+        }
+        answer = self._queue.invoke("ingest-tasks", {"Records": [record]})
+        demand(answer["batchItemFailures"] == [{"itemIdentifier": message["MessageId"]}], answer)
+        # By itself it would come again after the queue's visibility timeout, minutes later.
+        again = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=4).get("Messages", [])
+        demand([each["MessageId"] for each in again] == [message["MessageId"]], "it does not come again")
+
+    def _trigger(self) -> None:
+        self._forget()
+        answer = self._queue.invoke("trigger", _event("trigger-notification"))
+        demand(answer == "published", answer)
+
+    def _sweep(self) -> None:
+        self._forget()
+        self._put(1)
+        report = self._queue.invoke("sweep-tasks", {})
+        demand(report["woke"] is True, report)
+
+    def _count_shed(self) -> None:
+        answer = self._queue.invoke("count-shed", _event("count-shed"))
+        demand(answer["batchItemFailures"] == [], answer)
+
+    def _process(self) -> None:
+        summary = self._turn(1)
+        demand((summary["succeeded"], summary["exit"]) == (1, "empty"), summary)
+
+    def _tail_call(self) -> None:
+        summary = self._turn(60, seconds=0.5)
+        demand(summary["tail_call"] is True, summary)
+
+    def _pause(self) -> None:
+        summary = self._turn(20, status=401)
+        demand(summary["exit"] == "paused", summary)
+        # The pause was over at once, so that the turn has woken the next one.
+        control = self._queue.item(CONTROL_ITEM) or {}
+        demand("notifiedUntil" in control, control)
+
+    def _turn(self, tasks: int, **payload: Any) -> Any:
+        self._forget()
+        self._put(tasks, **payload)
+        return self._queue.invoke("process-tasks", {})
+
+    def _put(self, tasks: int, **payload: Any) -> None:
+        """Tasks, past create-tasks."""
+        dynamodb, now = self._queue.client("dynamodb"), now_ms()
+        given = {name: {"N": str(value)} for name, value in payload.items()}
+        for _ in range(tasks):
+            item = {
+                KEY: {"S": _fresh()},
+                "taskStatus": {"S": "PENDING"},
+                "taskCreated": {"N": str(now)},
+                "payload": {"M": given},
+            }
+            dynamodb.put_item(TableName=self._queue.table, Item=item)
+
+    def _forget(self) -> None:
+        """Empty the table: no task, no lease, no notification under way."""
+        dynamodb, table = self._queue.client("dynamodb"), self._queue.table
+        for page in dynamodb.get_paginator("scan").paginate(TableName=table, ProjectionExpression=KEY):
+            for item in page["Items"]:
+                dynamodb.delete_item(TableName=table, Key={KEY: item[KEY]})
+
+
+def _fresh() -> str:
+    return uuid.uuid4().hex
+
+
+def _event(name: str) -> Any:
+    return json.loads(Path(_EVENTS / f"{name}.json").read_text())
+
+
+def _record(body: Any) -> dict[str, Any]:
+    """A message as Lambda hands it over, sent just now."""
+    (record, *_) = _event("ingest-tasks")["Records"]
+    attributes = record["attributes"] | {"SentTimestamp": str(now_ms())}
+    text = body if isinstance(body, str) else json.dumps(body)
+    return record | {"messageId": str(uuid.uuid4()), "body": text, "attributes": attributes}
+
+
+def _arrives(mailbox: Mailbox, text: str) -> None:
+    """Wait for a message that holds `text`."""
+    try:
+        wait_until(
+            lambda: any(text in message.body for message in mailbox.messages()),
+            _SOON_SECONDS,
+            f"a message with {text}",
+        )
+    except TimeoutError as error:
+        raise Unmet(str(error)) from error
