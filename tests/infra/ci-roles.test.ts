@@ -73,6 +73,7 @@ describe('the roles', () => {
       expect(statements.map(({ Action }) => Action)).toEqual([
         ['sts:AssumeRole', 'sts:TagSession'],
         ['cloudformation:DescribeStacks', 'cloudformation:GetTemplate', 'cloudformation:ListStackResources'],
+        'cloudwatch:DescribeAlarms',
       ]);
       const assumed = resourcesOf(statements[0]);
       expect(assumed).toMatch(/role\/cdk-hnb659fds-deploy-role-.*role\/cdk-hnb659fds-file-publishing-role-/);

@@ -1,0 +1,127 @@
+"""The workflows hold to what keeps a pull request from doing more than it may; actionlint checks the rest."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from local.paths import PROJECT
+
+GITHUB = PROJECT / ".github"
+FILES = sorted([*GITHUB.glob("workflows/*.yml"), *GITHUB.glob("actions/*/action.yml")])
+WORKFLOWS = [path for path in FILES if path.parent.name == "workflows"]
+PIN = re.compile(r"uses: (?P<action>[\w./-]+)@(?P<sha>[0-9a-f]{40}) # (?P<version>v\d+\.\d+\.\d+)$")
+#: Besides reading the source: the role of AWS, and the comment.
+RIGHTS = {
+    ("diff.yml", "deployed"): {"id-token": "write"},
+    ("diff.yml", "comment"): {"pull-requests": "write"},
+    ("diff-comment.yml", "post"): {"actions": "read", "pull-requests": "write"},
+    ("deploy.yml", "staging"): {"id-token": "write"},
+    ("deploy.yml", "prod"): {"id-token": "write"},
+    ("deploy-environment.yml", "deploy"): {"id-token": "write"},
+}
+
+
+def parsed(path: Path) -> dict[Any, Any]:
+    return yaml.safe_load(path.read_text())
+
+
+def jobs() -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (path.name, name, job) for path in WORKFLOWS for name, job in parsed(path)["jobs"].items()
+    ]
+
+
+def steps_of(file: Path) -> list[dict[str, Any]]:
+    content = parsed(file)
+    if "runs" in content:
+        return content["runs"]["steps"]
+    return [step for job in content["jobs"].values() for step in job.get("steps", [])]
+
+
+def ids(value: Any) -> str:
+    return value.name if isinstance(value, Path) else str(value)
+
+
+@pytest.mark.parametrize("path", FILES, ids=ids)
+def test_every_action_is_pinned_by_its_commit_and_says_which_version_that_is(path: Path) -> None:
+    used = [line.strip().removeprefix("- ") for line in path.read_text().splitlines() if "uses:" in line]
+    for line in used:
+        assert PIN.match(line) or line.startswith("uses: ./.github/"), line
+
+
+def test_an_action_has_one_pin_everywhere() -> None:
+    pins: dict[str, set[tuple[str, str]]] = {}
+    for match in (PIN.search(line) for path in FILES for line in path.read_text().splitlines()):
+        if match is not None:
+            pins.setdefault(match["action"], set()).add((match["sha"], match["version"]))
+    assert len(pins) >= 6
+    assert {action: found for action, found in pins.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=ids)
+def test_a_workflow_has_no_rights_but_those_its_jobs_name(path: Path) -> None:
+    assert parsed(path)["permissions"] == {}
+
+
+@pytest.mark.parametrize(("file", "name", "job"), jobs(), ids=ids)
+def test_a_job_names_the_least_rights(file: str, name: str, job: dict[str, Any]) -> None:
+    assert job["permissions"] == {"contents": "read"} | RIGHTS.get((file, name), {})
+
+
+@pytest.mark.parametrize("path", FILES, ids=ids)
+def test_no_expression_becomes_part_of_a_script(path: Path) -> None:
+    for step in steps_of(path):
+        assert "${{" not in step.get("run", ""), step
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=ids)
+def test_no_checkout_leaves_its_token_behind(path: Path) -> None:
+    for step in steps_of(path):
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+
+
+def test_nothing_runs_with_the_rights_of_the_target_on_a_pull_request() -> None:
+    for path in WORKFLOWS:
+        # YAML 1.1 reads the key on as true.
+        triggers = parsed(path)[True]
+        assert "pull_request_target" not in triggers
+
+
+def checkouts(file: str, job: str) -> list[str]:
+    steps = parsed(GITHUB / "workflows" / file)["jobs"][job]["steps"]
+    return [
+        step["with"].get("ref", "the pull request")
+        for step in steps
+        if step.get("uses", "").startswith("actions/checkout@")
+    ]
+
+
+def test_jobs_with_rights_run_no_code_of_the_pull_request() -> None:
+    base = "${{ github.event.pull_request.base.sha }}"
+    assert checkouts("diff.yml", "deployed") == [base]
+    assert checkouts("diff.yml", "comment") == [base]
+    assert checkouts("diff-comment.yml", "post") == ["${{ github.event.repository.default_branch }}"]
+
+
+def test_rights_are_not_asked_for_by_a_fork() -> None:
+    diff = parsed(GITHUB / "workflows" / "diff.yml")["jobs"]
+    for name in ("deployed", "comment"):
+        assert "github.event.pull_request.head.repo.full_name == github.repository" in diff[name]["if"]
+
+
+def test_the_verbs_of_make_that_are_called_exist() -> None:
+    makefile = (PROJECT / "Makefile").read_text()
+    called = {
+        verb
+        for path in FILES
+        for step in steps_of(path)
+        for verb in re.findall(r"\bmake (?:-C \S+ )?([a-z][a-z0-9-]+)", step.get("run", ""))
+    }
+    assert called >= {"test", "lint", "build", "verify-arm64", "deploy-assembly"}
+    assert {verb for verb in called if not re.search(rf"^{verb}:", makefile, re.MULTILINE)} == set()

@@ -1,0 +1,37 @@
+"""What a pull request and a deployment read of a stack that is deployed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from delivery import deployed as templates
+from delivery import rollback
+from delivery.assembly import stacks
+from local.assembly import Assembly
+from local.queue import DeployedQueue
+
+
+def test_the_deployed_template_is_read_back_as_it_was_synthesized(
+    deployed: DeployedQueue, template: Assembly, tmp_path: Path
+) -> None:
+    [stack] = stacks(template.directory, template.stack)
+    found = templates.fetch([stack], tmp_path, lambda region: deployed.client("cloudformation"))
+    assert found == [template.stack]
+    written = json.loads((tmp_path / f"{template.stack}.template.json").read_text())
+    assert written == template.template
+
+
+def test_the_alarms_that_take_a_deployment_back_are_found_among_the_deployed(
+    deployed: DeployedQueue, template: Assembly
+) -> None:
+    [stack] = stacks(template.directory, template.stack)
+
+    def client_of(service: str, region: str | None) -> Any:
+        return deployed.client(service)
+
+    watch = rollback.watch(stack, client_of)
+    wanted = template.template["Metadata"][rollback.METADATA]["alarms"]
+    names = sorted(arn.rsplit(":", 1)[-1] for arn in watch.arns)
+    assert names == sorted(deployed.physical_id(logical_id) for logical_id in wanted)
