@@ -40,6 +40,8 @@ encoded_flags() {
 bins=()
 for function in "$@"; do bins+=(--bin "$function"); done
 
+# cargo-lambda is the project's, and finds zig by the python beside it.
+export PATH=$PWD/.venv/bin:$PATH
 export CARGO_TARGET_DIR=target/arm64
 CARGO_ENCODED_RUSTFLAGS=$(encoded_flags)
 export CARGO_ENCODED_RUSTFLAGS
@@ -52,7 +54,7 @@ if has_target rustc; then
   "${build[@]}"
 elif has_target /usr/bin/rustc && command -v aarch64-linux-gnu-gcc >/dev/null; then
   echo "building for arm64 with Debian's $(/usr/bin/rustc --version), linked by aarch64-linux-gnu-gcc" >&2
-  # /usr/bin goes first for cargo and rustc alike, but cargo-lambda is the project's.
+  # cargo and rustc alike are Debian's.
   PATH=/usr/bin:$PATH CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc "${build[@]}" --compiler cargo
 else
   say_missing
