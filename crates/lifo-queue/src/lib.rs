@@ -45,3 +45,8 @@ pub mod sweep;
 pub mod task;
 pub mod time;
 pub mod wake;
+
+/// Compiles the Rust snippet of `docs/producers.md`.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/producers.md")]
+struct Producers;
