@@ -21,9 +21,10 @@ from local.mailbox import subscription
 from local.paths import LOCAL_ASSEMBLY, STATE
 from local.stack import DeployedStack
 from tests.removal.agents import AgentProbes
+from tests.removal.options import NAMES, examine_options
 from tests.removal.probe import Probe, still
 from tests.removal.removal import Verdict, examine
-from tests.removal.report import Row, document, row
+from tests.removal.report import Row, document, optional_row, row
 from tests.removal.tasks import TaskProbes, endpoint
 
 
@@ -67,7 +68,11 @@ def _rows(running: Emulator, directory: Path, functions: list[str]) -> Iterator[
         return (row(verdict, stack, template) for verdict in verdicts)
 
     with endpoint() as address:
-        yield from rows(queue, tasks_template, TaskProbes(queue, address).all())
+        probes = TaskProbes(queue, address)
+        yield from rows(queue, tasks_template, probes.all())
+        if not functions or "process-tasks" in functions:
+            for verdict in examine_options(queue, probes, decisions):
+                yield optional_row(verdict, NAMES[verdict.permission.action])
     with subscription(agents, agents.outputs["AssignmentTopicArn"]) as assignments:
         yield from rows(agents, agents_template, AgentProbes(agents, assignments).all())
 

@@ -58,6 +58,19 @@ class Role:
         finally:
             self._put(self._document)
 
+    @contextmanager
+    def with_more(self, *more: Permission) -> Iterator[None]:
+        """The role with further permissions, for as long as the block runs."""
+        added = [
+            {"Effect": "Allow", "Action": permission.action, "Resource": permission.resource}
+            for permission in more
+        ]
+        self._put({**self._document, "Statement": [*self._document["Statement"], *added]})
+        try:
+            yield
+        finally:
+            self._put(self._document)
+
     def of(self, action: str) -> Permission:
         """The one permission for an action."""
         (found,) = [permission for permission in self.permissions if permission.action == action]

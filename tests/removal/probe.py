@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from local.stack import DeployedStack
 
 
+#: What the emulator says of an invocation whose process it ended, because the function was changed.
+PROCESS_ENDED = "Runtime exited before returning a response"
+
+
 class Unmet(RuntimeError):
     """A function did not do what the probe asked for; the message says what came instead."""
 

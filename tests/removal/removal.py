@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from local.decisions import Decision, Decisions
 from local.stack import DeployedStack, InvocationFailed
 from tests.removal.permissions import Permission, Role
-from tests.removal.probe import Probe, Unmet
+from tests.removal.probe import PROCESS_ENDED, Probe, Unmet
 
 
 class BrokenProbe(RuntimeError):
@@ -27,22 +27,29 @@ class Verdict:
     seconds: float = 0.0
 
 
-def examine(stack: DeployedStack, decisions: Decisions, probes: Sequence[Probe]) -> Iterator[Verdict]:
-    """A verdict on every permission of every function of the probes; each is put back afterwards.
+def examine(
+    stack: DeployedStack,
+    decisions: Decisions,
+    probes: Sequence[Probe],
+    only: Collection[Permission] | None = None,
+) -> Iterator[Verdict]:
+    """A verdict on every permission, or `only` some, of every function of the probes.
 
-    Raises `BrokenProbe`.
+    Each permission is put back afterwards. Raises `BrokenProbe`.
     """
     for function in dict.fromkeys(probe.function for probe in probes):
         role = Role(stack, function)
-        left: list[Permission] = role.permissions
+        left = [each for each in role.permissions if only is None or each in only]
         before = stack.environment(function)
         try:
             for probe in (probe for probe in probes if probe.function == function):
                 _give(stack, function, before | probe.environment)
                 used = _with_everything(probe, role, decisions)
                 for permission in [each for each in left if (each.action, each.resource) in used]:
-                    yield _without(permission, probe, role, decisions)
-                    left.remove(permission)
+                    verdict = _without(permission, probe, role, decisions)
+                    if verdict.probe is not None:  # If not, another probe may notice.
+                        left.remove(permission)
+                        yield verdict
         finally:
             _give(stack, function, before)
         for permission in left:
@@ -53,7 +60,12 @@ def _with_everything(probe: Probe, role: Role, decisions: Decisions) -> set[tupl
     """Run a probe with every permission; returns the actions that it needed, with their resources."""
     decisions.since()
     try:
-        probe.run()
+        try:
+            probe.run()
+        except InvocationFailed as error:
+            if PROCESS_ENDED not in str(error):
+                raise
+            probe.run()
     except (Unmet, InvocationFailed) as error:
         raise BrokenProbe(
             f"{probe.function} {probe.what}: fails with every permission: {error};"

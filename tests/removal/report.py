@@ -30,6 +30,8 @@ class Row:
     noticed_by: str | None
     reason: str | None
     seconds: float
+    #: Whether only a queue with certain options has it.
+    is_optional: bool = False
 
     @property
     def is_settled(self) -> bool:
@@ -49,10 +51,18 @@ def row(verdict: Verdict, stack: DeployedStack, template: Assembly) -> Row:
     return Row(verdict.function, permission.action, path, verdict.probe, reason, verdict.seconds)
 
 
+def optional_row(verdict: Verdict, resource: str) -> Row:
+    """A verdict on a permission that only a queue with options has, on a resource of its owner."""
+    return Row(
+        verdict.function, verdict.permission.action, resource, verdict.probe, None, verdict.seconds, True
+    )
+
+
 def document(rows: Sequence[Row]) -> str:
     """All of it, as `docs/iam-removal.md` has it."""
-    noticed = [found for found in rows if found.noticed_by is not None]
-    unproven = [found for found in rows if found.noticed_by is None]
+    optional = [found for found in rows if found.is_optional]
+    noticed = [found for found in rows if found.noticed_by and not found.is_optional]
+    unproven = [found for found in rows if not found.noticed_by and not found.is_optional]
     return "\n".join(
         [
             _HEAD + f"{len(noticed)} permissions are noticed:",
@@ -60,6 +70,12 @@ def document(rows: Sequence[Row]) -> str:
             "| without | on | the function | no longer |",
             "|---|---|---|---|",
             *(f"| `{r.action}` | `{r.resource}` | `{r.function}` | {r.noticed_by} |" for r in noticed),
+            "",
+            "With runners that dev has not:",
+            "",
+            "| without | on | the function | no longer |",
+            "|---|---|---|---|",
+            *(f"| `{r.action}` | {r.resource} | its `{r.function}` | {r.noticed_by} |" for r in optional),
             "",
             f"{len(unproven)} are used by AWS itself, which the local AWS does not ask IAM about. Tests of the",
             "template hold them to the mappings, log groups and destinations that need them:",

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,8 +16,9 @@ from local.contract import CONTROL_ITEM, KEY
 from local.mailbox import Mailbox
 from local.paths import PROJECT
 from local.queue import DeployedQueue
+from local.stack import InvocationFailed
 from local.waiting import now_ms, wait_until
-from tests.removal.probe import Probe, Unmet, demand
+from tests.removal.probe import PROCESS_ENDED, Probe, Unmet, demand
 
 _EVENTS = PROJECT / "tests" / "events"
 #: The function's own timeout and more: nothing may be written from the beginning.
@@ -83,6 +84,21 @@ class TaskProbes:
             Probe("process-tasks", "pauses, and wakes once that is over", self._pause, brief),
         ]
 
+    def with_secret(self, arn: str) -> Probe:
+        """Runs a task by HTTP with a header from a secret."""
+        auth = {"kind": "header", "name": "Authorization", "secretArn": arn}
+        runner = {"kind": "http", "url": self._address, "auth": auth}
+        return self._with_runner("runs a task by HTTP with a secret", runner, self._process_afresh)
+
+    def with_function(self, arn: str) -> Probe:
+        """Runs a task by another function."""
+        runner = {"kind": "lambda", "functionArn": arn}
+        return self._with_runner("runs a task by another function", runner, self._process)
+
+    def _with_runner(self, what: str, runner: dict[str, Any], run: Callable[[], None]) -> Probe:
+        variables = {"TASK_RUNNER": json.dumps(runner), "INDEX_LAG_MS": "200", "TURN_MS": "1500"}
+        return Probe("process-tasks", what, run, variables)
+
     def _create(self) -> None:
         answer = self._queue.create([{}])
         demand(len(answer["created"]) == 1, answer)
@@ -134,6 +150,18 @@ class TaskProbes:
     def _process(self) -> None:
         summary = self._turn(1)
         demand((summary["succeeded"], summary["exit"]) == (1, "empty"), summary)
+
+    def _process_afresh(self) -> None:
+        """Run a task in a new process, which knows no secret."""
+        self._queue.set_environment("process-tasks", {"PROBE": _fresh()})
+        self._forget()
+        try:
+            self._queue.invoke("process-tasks", {})
+        except InvocationFailed as error:
+            # The emulator may hand the first invocation to the process that it is about to end.
+            if PROCESS_ENDED not in str(error):
+                raise
+        self._process()
 
     def _tail_call(self) -> None:
         summary = self._turn(60, seconds=0.5)

@@ -1,0 +1,52 @@
+"""What `process-tasks` may do beside, where a queue has a runner that dev has not."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+
+from local.decisions import Decisions
+from local.queue import DeployedQueue
+from tests.removal.permissions import Permission, Role
+from tests.removal.removal import Verdict, examine
+from tests.removal.tasks import TaskProbes
+
+#: What the permissions are on, by the action.
+NAMES = {"secretsmanager:GetSecretValue": "the secret", "lambda:InvokeFunction": "the function"}
+_WORK = "def handler(event, context):\n    return {'outcome': 'success'}\n"
+
+
+def examine_options(
+    queue: DeployedQueue, probes: TaskProbes, decisions: Decisions
+) -> Iterator[Verdict]:
+    """Verdicts on the permissions that the constructs give with a secret, and with a function.
+
+    The role gets them here as tests of the templates find them there (`docs/iam.md`).
+    """
+    role = Role(queue, "process-tasks")
+    secret = queue.client("secretsmanager").create_secret(Name="token", SecretString="Bearer 1")
+    read = Permission("secretsmanager:GetSecretValue", secret["ARN"])
+    invoke = Permission("lambda:InvokeFunction", _make_work(queue))
+    with role.with_more(read, invoke):
+        wanted = [probes.with_secret(read.resource), probes.with_function(invoke.resource)]
+        yield from examine(queue, decisions, wanted, only=(read, invoke))
+
+
+def _make_work(queue: DeployedQueue) -> str:
+    """A function that succeeds at every task; its ARN."""
+    functions = queue.client("lambda")
+    role = functions.get_function_configuration(FunctionName=queue.function("count-shed"))["Role"]
+    code = io.BytesIO()
+    with zipfile.ZipFile(code, "w") as archive:
+        archive.writestr("work.py", _WORK)
+    made = functions.create_function(
+        FunctionName="work",
+        Runtime="python3.13",
+        Handler="work.handler",
+        Role=role,
+        Code={"ZipFile": code.getvalue()},
+    )
+    functions.get_waiter("function_active_v2").wait(FunctionName="work", WaiterConfig={"Delay": 1})
+    arn: str = made["FunctionArn"]
+    return arn
