@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from expectations import wait_until_idle
+from expectations import NO_TABLE, wait_until_idle
 
 from local import assembly, deployment, emulator
 from local.agents import DeployedAgents
@@ -39,7 +39,7 @@ def local_aws() -> Iterator[Emulator]:
     """The local AWS, for the whole session; each stack is deployed when a test first wants it.
 
     With ``FRESHQ_IAM=1`` it enforces IAM: functions may do what their synthesized policies allow, and
-    in the end nobody must have been refused anything, noticed or not.
+    in the end nobody must have been refused anything that is there, noticed or not.
     """
     directory = STATE / "e2e"
     directory.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,11 @@ def local_aws() -> Iterator[Emulator]:
         if enforced:
             decided = Decisions(running.decisions, since_start=True).since()
             assert decided, "IAM was to be enforced, and nobody asked it anything"
-            refused = sorted({str(decision) for decision in decided if not decision.allowed})
+            refused = sorted(
+                str(decision)
+                for decision in set(decided)
+                if not decision.allowed and not decision.resource.endswith(f"/{NO_TABLE}")
+            )
             assert not refused, refused
     finally:
         running.stop()

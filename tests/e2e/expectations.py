@@ -12,6 +12,9 @@ from local.history import History
 from local.queue import DeployedQueue
 from local.waiting import wait_until
 
+#: The name of a table that is not there, for a function that is to have none; no role may write it.
+NO_TABLE = "no-such-table"
+
 
 def wait_for(
     queue: DeployedQueue, task_ids: Iterable[str], status: str = "SUCCESS", seconds: float = 30

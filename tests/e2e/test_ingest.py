@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from expectations import number, takes, wait_for
+from expectations import NO_TABLE, number, takes, wait_for
 
 from local.history import History
 from local.iot_rule import presence_rule
@@ -157,7 +157,7 @@ def test_what_cannot_be_written_comes_again_and_alone(
     """Without its table, that is, which stands in for a DynamoDB that does not answer."""
     task_id = fresh("again")
     good, wrong = record({"taskId": task_id}), record({"ttlSeconds": 0})
-    with ingest(queue, TASK_TABLE_NAME="no-such-table"):
+    with ingest(queue, TASK_TABLE_NAME=NO_TABLE):
         answer = queue.invoke("ingest-tasks", {"Records": [good, wrong]})
         assert answer == {"batchItemFailures": [{"itemIdentifier": good["messageId"]}]}
         dead_letters.wait_for(about(wrong["messageId"]), 20, "the neighbour that is no task")
@@ -165,7 +165,7 @@ def test_what_cannot_be_written_comes_again_and_alone(
 
 def test_a_message_that_could_not_be_written_comes_again_soon(queue: DeployedQueue) -> None:
     task_id, began = fresh("soon"), now_ms()
-    broken = {"TASK_TABLE_NAME": "no-such-table", "VISIBILITY_BASE_SECONDS": "1"}
+    broken = {"TASK_TABLE_NAME": NO_TABLE, "VISIBILITY_BASE_SECONDS": "1"}
     with ingest(queue, **broken):
         send(queue, {"taskId": task_id})
         wait_until(
