@@ -1,12 +1,24 @@
 import { ENVIRONMENT_NAMES } from '../../../infra/environments';
-import { Synthesized } from '../synthesis';
+import { CiRolesStack } from '../../../infra/stacks/ci-roles-stack';
+import { newApp, Synthesized } from '../synthesis';
 import { VARIANTS } from '../variants';
 
-/** Every template that this repository answers for: both stacks of every environment, and queues with every option. */
+function ciRoles(): CiRolesStack {
+  const settings = {
+    repository: 'octo-org/freshq',
+    environments: ['staging', 'prod'],
+    qualifier: 'hnb659fds',
+  };
+  return new CiRolesStack(newApp(), { settings });
+}
+
+/** Every template that this repository answers for: both stacks of every environment, what GitHub
+ * Actions may do, and queues with every option. */
 export const TEMPLATES: readonly (readonly [name: string, template: Synthesized])[] = [
   ...ENVIRONMENT_NAMES.flatMap((name) => [
     [`LifoQueue-${name}`, Synthesized.environment(name)] as const,
     [`AgentQueue-${name}`, Synthesized.agents(name)] as const,
   ]),
+  ['the roles of GitHub Actions', new Synthesized(ciRoles())] as const,
   ...Object.entries(VARIANTS).map(([name, build]) => [name, new Synthesized(build())] as const),
 ];

@@ -9,7 +9,9 @@ import {
   PolicyStatement,
   Role,
   ServicePrincipal,
+  WebIdentityPrincipal,
 } from 'aws-cdk-lib/aws-iam';
+import { CfnTopicRule } from 'aws-cdk-lib/aws-iot';
 import {
   Code,
   EventSourceMapping,
@@ -37,7 +39,10 @@ describe.each(TEMPLATES)('%s', (_name, template) => {
 
   test('has statements to look at', () => {
     const kinds = everyStatement(template).map(({ kind }) => kind);
-    for (const kind of ['identity', 'resource', 'trust']) expect(kinds).toContain(kind);
+    expect(kinds).toEqual(expect.arrayContaining(['identity', 'trust']));
+    // Queues and topics have policies of their own.
+    const guarded = template.all('AWS::SQS::Queue').length > 0;
+    expect(kinds.includes('resource')).toBe(guarded);
   });
 });
 
@@ -180,6 +185,18 @@ describe('an open template is found out:', () => {
       'role: {"Service":"scheduler.amazonaws.com"}',
     ],
     [
+      'a role for any job of any repository',
+      rules.trustsOnlyItsServices,
+      (stack) =>
+        void new Role(stack, 'role', {
+          assumedBy: new WebIdentityPrincipal('arn:aws:iam::123456789012:oidc-provider/github', {
+            StringEquals: { 'token.actions.githubusercontent.com:aud': 'sts.amazonaws.com' },
+            StringLike: { 'token.actions.githubusercontent.com:sub': 'repo:octo-org/*' },
+          }),
+        }),
+      'role: {"Federated":',
+    ],
+    [
       "one of AWS's policies",
       rules.hasNoForeignPolicies,
       (stack) =>
@@ -248,6 +265,13 @@ describe('an open template is found out:', () => {
           targets: [new FunctionTarget(fn(stack))],
         }),
       'rule: Target0',
+    ],
+    [
+      'a rule of IoT that forgets failures',
+      rules.iotRulesKeepFailures,
+      (stack) =>
+        void new CfnTopicRule(stack, 'rule', { topicRulePayload: { sql: "SELECT * FROM 'a'", actions: [] } }),
+      'rule',
     ],
     [
       'a log group that keeps everything',

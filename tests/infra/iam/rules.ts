@@ -11,6 +11,9 @@ export const LOOP = ['process-tasks', 'trigger'];
 /** Services that may take on a role. */
 const TRUSTED = ['lambda.amazonaws.com', 'scheduler.amazonaws.com', 'iot.amazonaws.com'];
 
+/** Who makes the tokens of GitHub's jobs. */
+const GITHUB = 'token.actions.githubusercontent.com';
+
 function ofStatements(breaks: (held: Held, template: Synthesized) => string[]): Rule {
   return (template) => everyStatement(template).flatMap((held) => breaks(held, template));
 }
@@ -61,15 +64,29 @@ export const permissionsNameTheirSource = ofResources('AWS::Lambda::Permission',
   return /\.amazonaws\.com$/.test(Properties.Principal) && source !== undefined ? [] : [path];
 });
 
-/** Roles are for Lambda, and for EventBridge Scheduler and IoT in this account only. */
+/** Roles are for Lambda; for EventBridge Scheduler and IoT in this account only; and for named jobs of GitHub's. */
 export const trustsOnlyItsServices = ofStatements(({ kind, principal, conditions, at }) => {
   if (kind !== 'trust') return [];
-  const { Service: service, ...others } = principal as { Service?: string };
-  const confused =
-    service !== 'lambda.amazonaws.com' && !/aws:SourceAccount/.test(JSON.stringify(conditions ?? {}));
-  const trusted = service !== undefined && TRUSTED.includes(service) && Object.keys(others).length === 0;
-  return trusted && !confused ? [] : [`${at}: ${JSON.stringify(principal)}`];
+  const { Service: service, Federated: federated, ...others } = principal as Record<string, unknown>;
+  const trusted =
+    federated === undefined
+      ? trustsService(service, conditions)
+      : service === undefined && trustsJob(conditions);
+  return trusted && Object.keys(others).length === 0 ? [] : [`${at}: ${JSON.stringify(principal)}`];
 });
+
+function trustsService(service: unknown, conditions: unknown): boolean {
+  if (typeof service !== 'string' || !TRUSTED.includes(service)) return false;
+  // Without it, another account's schedule or rule could be made to use the role.
+  return service === 'lambda.amazonaws.com' || /aws:SourceAccount/.test(JSON.stringify(conditions ?? {}));
+}
+
+/** Whether a token must be for AWS, and of one repository's job, each word for word. */
+function trustsJob(conditions: unknown): boolean {
+  const { StringEquals: equals = {} } = conditions as { StringEquals?: Record<string, string> };
+  const [audience, subject] = ['aud', 'sub'].map((claim) => equals[`${GITHUB}:${claim}`]);
+  return audience === 'sts.amazonaws.com' && /^repo:[^:*?]+:[^*?]+$/.test(subject ?? '');
+}
 
 /** A role has what this repository says and nothing of AWS's own policies, whose contents change. */
 export const hasNoForeignPolicies = ofResources('AWS::IAM::Role', ({ Properties }, path) =>
@@ -159,6 +176,11 @@ export const eventRulesKeepFailures = ofResources('AWS::Events::Rule', ({ Proper
   (Properties.Targets ?? [])
     .filter((target: { DeadLetterConfig?: unknown }) => target.DeadLetterConfig === undefined)
     .map(({ Id }: { Id: string }) => `${path}: ${Id}`),
+);
+
+/** What a rule of IoT cannot send is kept. */
+export const iotRulesKeepFailures = ofResources('AWS::IoT::TopicRule', ({ Properties }, path) =>
+  Properties.TopicRulePayload.ErrorAction === undefined ? [path] : [],
 );
 
 /** Every log group forgets, and every function logs to one of the template. */

@@ -46,7 +46,7 @@ function others(): string[][] {
         attachedTo,
         actions,
         resources.map(code),
-        'EventBridge Scheduler',
+        `taken on by ${code(takenOnBy(template, attachedTo))}`,
       ]),
   );
   const services = PROD.flatMap((template) =>
@@ -87,6 +87,12 @@ function others(): string[][] {
   ]);
 }
 
+/** The service that takes on a role. */
+function takenOnBy(template: Synthesized, roles: readonly string[]): string {
+  const trust = everyStatement(template).find(({ kind, at }) => kind === 'trust' && roles.includes(at));
+  return Object.values((trust?.principal ?? {}) as Record<string, string>).join(', ');
+}
+
 function sourceOf(template: Synthesized, conditions: unknown): string {
   const [arn] = Object.values((conditions as { ArnEquals?: Record<string, unknown> }).ArnEquals ?? {});
   if (arn === undefined) throw new Error(`no source in ${JSON.stringify(conditions)}`);
@@ -100,9 +106,9 @@ test('docs/iam.md says what each function may do, and who calls it', () => {
       ? `## In prod\n\n${markdownTable(HEAD, rows(allowed))}`
       : `### More with ${name}\n\n${markdownTable(HEAD, rows(allowed))}`,
   );
-  const wildcards = WILDCARD_RESOURCES.map(({ actions, ending, reason }) => [
+  const wildcards = WILDCARD_RESOURCES.map(({ actions, says, reason }) => [
     actions.map(code).join(', '),
-    code(ending),
+    code(says),
     reason,
   ]);
   expectCommitted(
@@ -124,7 +130,7 @@ Every queue and every topic denies whatever does not come by TLS.
 
 ## Wildcards
 
-${markdownTable(['actions', 'ends in', 'why'], wildcards)}
+${markdownTable(['actions', 'on', 'why'], wildcards)}
 `,
   );
 });

@@ -1,8 +1,10 @@
 /** Why actions are allowed on a resource with `*` or `?` in its name. */
 export interface WildcardReason {
   readonly actions: readonly string[];
-  /** The resource as it stands in the statement, from its first wildcard on. */
-  readonly ending: string;
+  /** The resource as it stands in the statement. */
+  readonly resource: RegExp;
+  /** The same for a reader. */
+  readonly says: string;
   readonly reason: string;
 }
 
@@ -10,7 +12,8 @@ export interface WildcardReason {
 export const WILDCARD_RESOURCES: readonly WildcardReason[] = [
   {
     actions: ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'],
-    ending: '*',
+    resource: /^\*$/,
+    says: '*',
     reason: 'X-Ray knows no resources for these actions',
   },
   {
@@ -22,19 +25,38 @@ export const WILDCARD_RESOURCES: readonly WildcardReason[] = [
       'ec2:DescribeSubnets',
       'ec2:UnassignPrivateIpAddresses',
     ],
-    ending: '*',
+    resource: /^\*$/,
+    says: '*',
     reason: 'Lambda places a function in a VPC with these, before there is an interface to name',
   },
   {
     actions: ['secretsmanager:GetSecretValue'],
-    ending: '??????',
+    resource: /:secret:[^*?]+-\?{6}$/,
+    says: 'secret:<name>-??????',
     reason:
       'Secrets Manager ends the ARN of a secret with six characters of its own; the name is given in full',
+  },
+  {
+    actions: [
+      'cloudformation:DescribeStacks',
+      'cloudformation:GetTemplate',
+      'cloudformation:ListStackResources',
+    ],
+    resource: /:stack\/(LifoQueue|AgentQueue)-(\*|[\w-]+)\/\*$/,
+    says: 'stack/<queue>-<environment>/*',
+    reason:
+      "GitHub's roles: CloudFormation ends the ARN of a stack with an id that nobody knows beforehand; pull requests may ask for personal stacks too",
+  },
+  {
+    actions: ['cloudwatch:DescribeAlarms'],
+    resource: /:alarm:(LifoQueue|AgentQueue)-[\w-]+-\*$/,
+    says: 'alarm:<queue>-<environment>-*',
+    reason: "GitHub's roles: CloudFormation names the alarms, each after its stack",
   },
 ];
 
 /** The reason for a wildcard in `resource` for `action`, if there is one. */
 export function reasonFor(action: string, resource: string): string | undefined {
-  const [ending] = /[*?].*$/.exec(resource) ?? [];
-  return WILDCARD_RESOURCES.find((each) => each.actions.includes(action) && each.ending === ending)?.reason;
+  return WILDCARD_RESOURCES.find((each) => each.actions.includes(action) && each.resource.test(resource))
+    ?.reason;
 }
