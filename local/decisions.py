@@ -12,6 +12,8 @@ class Decision:
     """Whether a role was allowed an action on a resource."""
 
     role: str
+    #: Who acts with the role: a function, by its name.
+    session: str
     action: str
     resource: str
     allowed: bool

@@ -62,8 +62,10 @@ def _with_record(enforce: Callable[..., Any], path: str) -> Callable[..., Any]:
         caller = iam_evaluator.resolve_caller_identity(access_key) or {}
         # The account's root may do everything: nobody decides about it.
         if ":assumed-role/" in caller.get("userArn", ""):
+            _, role, session = caller["userArn"].split("/")
             decision = {
-                "role": caller["userArn"].split("/")[1],
+                "role": role,
+                "session": session,
                 "action": action,
                 "resource": options.get("resource_arn", "*"),
                 "allowed": refused is None,

@@ -14,6 +14,8 @@ from local.waiting import wait_until
 
 #: The name of a table that is not there, for a function that is to have none; no role may write it.
 NO_TABLE = "no-such-table"
+#: Who tries with a function's role what it may not do.
+TRYING = "a-test"
 
 
 def wait_for(

@@ -47,17 +47,17 @@ def test_a_decision_is_recorded_under_the_action_that_iam_knows(
     assert recorded("root", "sns:Publish", "sns", "r", resource_arn="topic") is None
     assert asked == ["sns:Publish", "sqs:SendMessage", "sns:Publish"]
     assert decisions.since() == [
-        Decision("desk", "sns:Publish", "topic", True),
-        Decision("desk", "sqs:SendMessage", "queue", False),
+        Decision("desk", "function", "sns:Publish", "topic", True),
+        Decision("desk", "function", "sqs:SendMessage", "queue", False),
     ]
     assert decisions.since() == []
 
 
 def test_a_decision_that_is_being_written_is_read_the_next_time(tmp_path: Path) -> None:
     path = tmp_path / "decisions"
-    line = json.dumps({"role": "r", "action": "a", "resource": "*", "allowed": True})
+    line = json.dumps({"role": "r", "session": "s", "action": "a", "resource": "*", "allowed": True})
     path.write_text(line)
     decisions = Decisions(path, since_start=True)
     assert decisions.since() == []
     path.write_text(line + "\n")
-    assert decisions.since() == [Decision("r", "a", "*", True)]
+    assert decisions.since() == [Decision("r", "s", "a", "*", True)]

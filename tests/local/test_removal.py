@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from local.decisions import Decisions
+from local.decisions import Decision, Decisions
 from tests.removal.permissions import Permission, Role
 from tests.removal.probe import Probe, Unmet
 from tests.removal.removal import BrokenProbe, Verdict, examine
@@ -70,9 +70,9 @@ class Account:
             action in _listed(statement["Action"]) and resource in _listed(statement["Resource"])
             for statement in self.policy["Statement"]
         )
-        decision = {"role": "desk", "action": action, "resource": resource, "allowed": allowed}
+        decision = Decision("desk", "function", action, resource, allowed)
         with self.decided.open("a") as file:
-            file.write(json.dumps(decision) + "\n")
+            file.write(json.dumps(asdict(decision)) + "\n")
         return allowed
 
 
