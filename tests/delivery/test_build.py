@@ -1,0 +1,70 @@
+"""How the build for arm64 is started: by which compiler, and with nothing of this machine's folders in the binaries."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local.paths import PROJECT
+
+SCRIPT = PROJECT / "delivery" / "build-arm64.sh"
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """A compiler that has the target, and a cargo that only notes how it was called."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    write(folder / "rustc", f'echo "{tmp_path}"')
+    note = (
+        "import json, os, sys; "
+        "json.dump([sys.argv[1:], dict(os.environ)], open(os.environ['NOTED'], 'w'))"
+    )
+    write(folder / "cargo", f"exec '{sys.executable}' -c \"{note}\" \"$@\"")
+    return folder
+
+
+def write(path: Path, script: str) -> None:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def build(tools: Path, *functions: str) -> tuple[list[str], dict[str, str]]:
+    noted = tools.parent / "noted.json"
+    environment = os.environ | {
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "CARGO_HOME": "/some one/.cargo",
+        "NOTED": str(noted),
+    }
+    subprocess.run([str(SCRIPT), *functions], env=environment, check=True, capture_output=True)
+    arguments, seen = json.loads(noted.read_text())
+    return arguments, seen
+
+
+def test_the_functions_are_built_for_lambda_with_the_compiler_that_has_the_target(tools: Path) -> None:
+    arguments, seen = build(tools, "trigger", "count-shed")
+    assert arguments[:2] == ["lambda", "build"]
+    assert {"--locked", "--release", "--arm64", "--skip-target-check"} <= set(arguments)
+    assert arguments[-4:] == ["--bin", "trigger", "--bin", "count-shed"]
+    assert seen["CARGO_TARGET_DIR"] == "target/arm64"
+    assert seen["RUSTUP_AUTO_INSTALL"] == "0"
+
+
+def test_folders_of_this_machine_get_fixed_names(tools: Path) -> None:
+    _, seen = build(tools, "trigger")
+    assert seen["CARGO_ENCODED_RUSTFLAGS"].split("\x1f") == [
+        "-Ctarget-cpu=neoverse-n1",
+        f"--remap-path-prefix={PROJECT}=/freshq",
+        "--remap-path-prefix=/some one/.cargo/registry/src=/crates",
+    ]
+
+
+def test_it_wants_to_know_which_functions() -> None:
+    finished = subprocess.run([str(SCRIPT)], capture_output=True, text=True, check=False)
+    assert finished.returncode == 2
+    assert "usage:" in finished.stderr
