@@ -1,6 +1,11 @@
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
-import { formatDifferences, fullDiff, type TemplateDiff } from '@aws-cdk/cloudformation-diff';
+import {
+  formatDifferences,
+  fullDiff,
+  mangleLikeCloudFormation,
+  type TemplateDiff,
+} from '@aws-cdk/cloudformation-diff';
 import { broadenedPermissions, dataHazards } from './hazards';
 import type { CfnTemplate } from './templates';
 
@@ -67,11 +72,16 @@ function compare(
   return stacks.map((stack) => {
     const before = base.get(stack);
     const after = head.get(stack);
-    const diff = fullDiff(structuredClone(before ?? {}), structuredClone(after ?? before ?? {}));
+    const diff = fullDiff(asReadBack(before ?? {}), asReadBack(after ?? before ?? {}));
     if (before === undefined) return { stack, state: 'new', diff };
     if (after === undefined) return { stack, state: 'gone', diff };
     return { stack, state: diff.isEmpty ? 'unchanged' : 'changed', diff };
   });
+}
+
+/** A template as CloudFormation gives it back: it keeps ASCII only, which would show as a difference for ever. */
+function asReadBack(template: CfnTemplate): CfnTemplate {
+  return JSON.parse(mangleLikeCloudFormation(JSON.stringify(template)));
 }
 
 function hazardBlock(diffs: readonly StackDiff[]): string {

@@ -225,6 +225,19 @@ describe('the comment', () => {
     expect(text).not.toContain('###');
   });
 
+  test('takes no notice of what CloudFormation does to letters beyond ASCII', () => {
+    const described = (text: string) =>
+      prod((template) => {
+        first(template, 'AWS::Lambda::Function').Properties.Description = text;
+      });
+    const text = renderComment(
+      new Map([[STACK, described('tasks ? newest first')]]),
+      new Map([[STACK, described('tasks → newest first')]]),
+      SIDES,
+    );
+    expect(text).toContain(`- \`${STACK}\`: no difference`);
+  });
+
   test('is the same for the same templates', () => {
     const change = (template: CfnTemplate) => remove(template, 'AWS::SNS::Topic');
     expect(comment(change)).toBe(comment(change));
