@@ -142,6 +142,7 @@ deploy: setup ## show what changes, ask (YES=1: not), deploy ENV=dev|staging|pro
 	  $(BIN)/python -m delivery deploy --local --assembly $(LOCAL_ASSEMBLY) --environment $(ENV) $(if $(filter 1,$(YES)),--yes) $(STACK); \
 	else \
 	  account=$$($(BIN)/python -m local account); echo "building $(STACK) for $$account"; \
+	  $(BIN)/python -m delivery ready --environment $(ENV); \
 	  $(MAKE) --no-print-directory synth; \
 	  $(BIN)/python -m delivery deploy --environment $(ENV) $(if $(filter 1,$(YES)),--yes) $(STACK); \
 	fi

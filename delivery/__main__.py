@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from delivery import assembly, deploy, deployed
+from delivery import assembly, deploy, deployed, tree
 from delivery.arm64 import starting, verify
 from local.paths import PROJECT
 
@@ -27,6 +27,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _deployed(given: argparse.Namespace) -> int:
     found = deployed.fetch(assembly.stacks(given.assembly, *given.stacks), given.into)
     print(f"deployed: {', '.join(found) or 'none of them'}; templates in {given.into}")
+    return 0
+
+
+def _ready(given: argparse.Namespace) -> int:
+    if given.environment == deploy.PRODUCTION:
+        tree.refuse_uncommitted(PROJECT)
     return 0
 
 
@@ -51,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     read.add_argument("--into", type=Path, required=True)
     read.add_argument("stacks", nargs="*", help="their names; all by default")
     read.set_defaults(run=_deployed)
+    ready = commands.add_parser("ready", help="refuse, before anything is built, what deploy would refuse after")
+    ready.add_argument("--environment", required=True)
+    ready.set_defaults(run=_ready)
     out = commands.add_parser("deploy", help="show what changes, ask, deploy")
     out.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")
     out.add_argument("--environment", required=True)

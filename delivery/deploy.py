@@ -16,6 +16,8 @@ from delivery.assembly import Stack
 from local import account
 from local.paths import CDK, PROJECT, STATE
 
+#: The environment that is deployed from a commit only.
+PRODUCTION = "prod"
 _AGENTS = "AgentQueue-"
 _TASKS = "LifoQueue-"
 
@@ -76,7 +78,7 @@ def next_command(stack: str, outputs: dict[str, str]) -> str:
 
 
 def _refuse_what_must_not_go_out(request: Request) -> None:
-    if request.environment == "prod":
+    if request.environment == PRODUCTION:
         tree.refuse_uncommitted(PROJECT)
     tree.refuse_unbuilt(request.stack)
 
