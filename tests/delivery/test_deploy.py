@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from delivery import deploy, rollback, tree
+from delivery.__main__ import main
 from delivery.assembly import Stack
 from delivery.deploy import Request
 from delivery.rollback import Watch
@@ -128,6 +129,17 @@ class TestRefusals:
         with pytest.raises(tree.NotDeployable):
             deploy.run(request("LifoQueue-prod", "prod", yes=True), say=lambda _: None)
         assert ran == []
+
+    def test_that_before_anything_is_built(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def refuse(project: Path) -> None:
+            raise tree.NotDeployable("dirty")
+
+        monkeypatch.setattr(tree, "refuse_uncommitted", refuse)
+        assert main(["ready", "--environment", "dev"]) == 0
+        assert main(["ready", "--environment", "prod"]) == 1
+        assert capsys.readouterr().err == "dirty\n"
 
     def test_what_is_not_built_except_on_the_local_aws(
         self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
