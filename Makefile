@@ -293,10 +293,11 @@ fmt: setup ## format Rust and TypeScript
 	npm run format --silent
 
 .PHONY: bench
-bench: synth-local ## measure: calls a task, throughput, memory, cold start, ingest, matches of agents, wake-ups of a burst
+bench: synth-local ## measure: calls a task, throughput, memory, cold start, sizes, ingest, matches of agents, wake-ups of a burst
 	cargo build --locked --release --package bench --package ingest-tasks --package process-tasks
 	target/release/bench --cold-start target/release/process-tasks --ingest target/release/ingest-tasks
 	$(BIN)/python -m local burst
+	$(BIN)/python -m delivery sizes
 
 .PHONY: iam-soak
 iam-soak: synth-local ## take each permission of each function away in turn: a probe must notice; writes docs/iam-removal.md

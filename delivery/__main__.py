@@ -10,6 +10,9 @@ from delivery import assembly, deploy, deployed, tree
 from delivery.arm64 import starting, verify
 from local.paths import PROJECT
 
+#: Where `make build` puts the functions for AWS.
+_BUILT = PROJECT / "target" / "arm64" / "lambda"
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
@@ -49,6 +52,11 @@ def _verify_arm64(given: argparse.Namespace) -> int:
     return 0
 
 
+def _sizes(given: argparse.Namespace) -> int:
+    print("\n".join(verify.sizes(given.built)))
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m delivery", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -67,8 +75,11 @@ def _parser() -> argparse.ArgumentParser:
     out.add_argument("--local", action="store_true", help="to the local AWS that this shell is turned to")
     out.add_argument("stacks", nargs="+")
     out.set_defaults(run=_deploy)
+    measured = commands.add_parser("sizes", help="print the sizes of the zips that are deployed")
+    measured.add_argument("--built", type=Path, default=_BUILT)
+    measured.set_defaults(run=_sizes)
     check = commands.add_parser("verify-arm64", help="check and start the functions that were built for AWS")
-    check.add_argument("--built", type=Path, default=PROJECT / "target" / "arm64" / "lambda")
+    check.add_argument("--built", type=Path, default=_BUILT)
     check.add_argument("--placeholders", type=Path, required=True, help="an assembly of dev without code")
     check.add_argument("functions", nargs="+")
     check.set_defaults(run=_verify_arm64)

@@ -76,7 +76,7 @@ def verify(functions: Iterable[str], built: Path, placeholders: Path, say: Calla
         raise WrongAnswer(f"nobody says what {', '.join(unknown)} should answer: add it to CHECKS")
     names = [name for name in CHECKS if name in wanted]
     binaries = {name: _sound_binary(name, built / name / "bootstrap") for name in names}
-    sizes = {name: _zipped(name, built / name / "bootstrap") for name in names}
+    sizes = {name: zipped(name, built / name / "bootstrap") for name in names}
     say(f"running with: {' '.join(starting.emulator()) or 'this machine, which is arm64'}")
     directory = STATE / "arm64"
     directory.mkdir(parents=True, exist_ok=True)
@@ -105,7 +105,7 @@ def _sound_binary(function: str, bootstrap: Path) -> elf.Binary:
     return binary
 
 
-def _zipped(function: str, bootstrap: Path) -> int:
+def zipped(function: str, bootstrap: Path) -> int:
     """The size of the zip that is uploaded. Raises `WrongAnswer` beyond the budget."""
     path = STATE / "arm64.zip"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,6 +121,15 @@ def _zipped(function: str, bootstrap: Path) -> int:
             "Look for what it has taken in (`cargo tree`), or raise ZIP_BUDGET with a reason"
         )
     return size
+
+
+def sizes(built: Path) -> list[str]:
+    """The size of every function's zip that is built, a line each. Raises `WrongAnswer` beyond the budget."""
+    lines = []
+    for bootstrap in sorted(built.glob("*/bootstrap")):
+        size = zipped(bootstrap.parent.name, bootstrap)
+        lines.append(f"  {bootstrap.parent.name:<14} zip {size / 2**20:.1f} MiB of {ZIP_BUDGET / 2**20:.0f}")
+    return lines or ["  zips: the functions are not built for AWS; build them with `make build`"]
 
 
 def _answered(function: str, bootstrap: Path, stack: DeployedStack) -> float:

@@ -140,7 +140,14 @@ class TestVerification:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (tmp_path / "bootstrap").write_bytes(b"x" * 1000)
-        assert verify._zipped("trigger", tmp_path / "bootstrap") < 1000
+        assert verify.zipped("trigger", tmp_path / "bootstrap") < 1000
         monkeypatch.setattr(verify, "ZIP_BUDGET", 10)
         with pytest.raises(verify.WrongAnswer, match="over the budget of 10"):
-            verify._zipped("trigger", tmp_path / "bootstrap")
+            verify.zipped("trigger", tmp_path / "bootstrap")
+
+    def test_the_sizes_of_what_is_built_are_told(self, tmp_path: Path) -> None:
+        [line] = verify.sizes(tmp_path)
+        assert "not built for AWS" in line
+        (tmp_path / "trigger").mkdir()
+        (tmp_path / "trigger" / "bootstrap").write_bytes(b"x" * 1000)
+        assert verify.sizes(tmp_path) == ["  trigger        zip 0.0 MiB of 6"]
