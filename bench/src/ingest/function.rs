@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use futures::future::try_join_all;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::runtime_api::RuntimeApi;
 use crate::Error;
@@ -24,7 +26,12 @@ pub(crate) struct Through {
     pub(crate) event_bytes: usize,
 }
 
-/// Hands `messages` to the function, `batch` at a time, one batch after the other.
+/// Invocations side by side, so that as many writes can be under way as in [`PARALLEL`].
+pub(crate) fn invocations(batch: u32) -> u32 {
+    u32::from(PARALLEL).div_ceil(batch)
+}
+
+/// Hands `messages` to the function, `batch` at a time.
 pub(crate) fn measure(
     bootstrap: &Path,
     address: &str,
@@ -36,53 +43,78 @@ pub(crate) fn measure(
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let mut api = RuntimeApi::start().await?;
-        let function = Function::start(bootstrap, &api.address, address)?;
-        let events: Vec<String> = (0..messages / batch)
+        let mut events: Vec<String> = (0..messages / batch)
             .map(|n| event(n * batch, batch))
             .collect();
         let event_bytes = events.iter().map(String::len).max().unwrap_or_default();
-        let mut seconds = 0.0;
-        for event in events {
-            let started = Instant::now();
-            let answer = tokio::time::timeout(PATIENCE, api.invoke(event)).await??;
-            seconds += started.elapsed().as_secs_f64();
-            if answer != json!({"batchItemFailures": []}) {
-                return Err(format!("not all was written: {answer}").into());
-            }
+        let mut functions = vec![];
+        for n in (1..=invocations(batch)).rev() {
+            let own = events.split_off(events.len() - events.len() / n as usize);
+            functions.push((Function::start(bootstrap, address).await?, own));
         }
+        let started = Instant::now();
+        let work = functions
+            .iter_mut()
+            .map(|(function, events)| function.work(events));
+        try_join_all(work).await?;
+        let seconds = started.elapsed().as_secs_f64();
+        let memory = functions
+            .iter()
+            .map(|(function, _)| function.peak_memory_kib());
         Ok(Through {
             figures: Figures {
                 seconds,
                 calls: [("put".to_owned(), messages)].into(),
-                peak_memory_kib: peak_memory_kib_of(&function.0.id().to_string()),
+                peak_memory_kib: memory.max().unwrap_or_default(),
             },
             event_bytes,
         })
     })
 }
 
-/// Ended when it is dropped.
-struct Function(Child);
+/// A process of the function and its Runtime API. Ended when it is dropped.
+struct Function {
+    process: Child,
+    api: RuntimeApi,
+}
 
 impl Function {
-    fn start(bootstrap: &Path, api: &str, dynamodb: &str) -> Result<Self, Error> {
+    async fn start(bootstrap: &Path, dynamodb: &str) -> Result<Self, Error> {
+        let api = RuntimeApi::start().await?;
         let variables = ENVIRONMENT.lines().filter_map(|line| line.split_once('='));
-        let child = Command::new(bootstrap)
+        let process = Command::new(bootstrap)
             .env_clear()
             .envs(variables)
-            .env("AWS_LAMBDA_RUNTIME_API", api)
+            .env("AWS_LAMBDA_RUNTIME_API", &api.address)
             .env("AWS_ENDPOINT_URL_DYNAMODB", format!("http://{dynamodb}"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()?;
-        Ok(Self(child))
+        Ok(Self { process, api })
+    }
+
+    /// One batch after the other.
+    async fn work(&mut self, events: &[String]) -> Result<(), Error> {
+        for event in events {
+            let answer = timeout(PATIENCE, self.api.invoke(event.clone())).await??;
+            if answer != json!({"batchItemFailures": []}) {
+                return Err(format!("not all was written: {answer}").into());
+            }
+        }
+        Ok(())
+    }
+
+    fn peak_memory_kib(&self) -> u64 {
+        peak_memory_kib_of(&self.process.id().to_string())
     }
 }
 
 impl Drop for Function {
     fn drop(&mut self) {
-        let _ended = self.0.kill().and_then(|()| self.0.wait().map(drop));
+        let _ended = self
+            .process
+            .kill()
+            .and_then(|()| self.process.wait().map(drop));
     }
 }
 
