@@ -21,7 +21,7 @@ use lifo_queue::time::SystemClock;
 use serde_json::Value;
 
 fn main() -> Result<(), function::Error> {
-    function::serve(2, start())
+    function::serve(1, start())
 }
 
 struct Ingests {
