@@ -208,7 +208,12 @@ def outcome(name: str, connected: dict[str, int], legacy: LegacySystem) -> Outco
 
 def comparison(*outcomes: Outcome) -> Table:
     """The table at the end."""
-    table = Table(title=f"{outcomes[0].devices} devices; the same capacity for each order")
+    table = Table(
+        title=f"{outcomes[0].devices} devices; the same capacity for each order",
+        # What a reader would ask first, seeing fewer validated in all.
+        caption="Newest first also waits for the emulator's table, twice a task, which the other does not:"
+        " some tens of milliseconds here, some ten on AWS.",
+    )
     table.add_column("served", no_wrap=True)
     headings = (f"in {SOON_SECONDS} s", "share", "wait p50", "p90", "validated", "expired")
     for heading in headings:
