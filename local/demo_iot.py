@@ -212,7 +212,7 @@ def comparison(*outcomes: Outcome) -> Table:
         title=f"{outcomes[0].devices} devices; the same capacity for each order",
         # What a reader would ask first, seeing fewer validated in all.
         caption="Newest first also waits for the emulator's table, twice a task, which the other does not:"
-        " some tens of milliseconds here, some ten on AWS.",
+        " some tens of milliseconds here, about ten on AWS.",
     )
     table.add_column("served", no_wrap=True)
     headings = (f"in {SOON_SECONDS} s", "share", "wait p50", "p90", "validated", "expired")
