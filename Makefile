@@ -324,7 +324,7 @@ mutants-copy:
 	  | tar -x -C $(MUTANTS)/tree
 
 .PHONY: guards
-guards: setup mutants-copy ## break the queue's guards one at a time: some test must fail each time (a quarter of an hour)
+guards: setup mutants-copy ## break the queue's guards one at a time: some test must fail each time (half an hour or more)
 	CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/target $(BIN)/python -m tests.guards --root $(MUTANTS)/tree --target $(HOST)
 
 .PHONY: mutants
