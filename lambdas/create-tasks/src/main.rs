@@ -1,6 +1,7 @@
 //! `create-tasks`: creates the tasks an event describes, and reports on each by its index. Its
 //! event is an operator's, a schedule's, or an HTTP request through a Function URL or an HTTP API.
 
+mod answer;
 mod event;
 mod http;
 
@@ -12,9 +13,9 @@ use function::{Context, Failure, Handler, aws};
 use lifo_queue::create::{CreateReport, Creator};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::SystemClock;
-use serde::Serialize;
 use serde_json::Value;
 
+use crate::answer::Answer;
 use crate::event::Request;
 use crate::http::HttpAnswer;
 
@@ -26,18 +27,6 @@ struct Creates {
     creator: Creator,
     metrics: Metrics,
     simulation: bool,
-}
-
-/// A simulation is invoked by a schedule, which reads no report: it must fail to be seen.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "{failed} of {count} simulated tasks were not created; the first, at index {index}: {error}"
-)]
-struct SimulationFailed {
-    failed: usize,
-    count: usize,
-    index: usize,
-    error: String,
 }
 
 async fn start() -> Result<Creates, Failure> {
@@ -57,14 +46,6 @@ async fn start() -> Result<Creates, Failure> {
     })
 }
 
-/// What the caller gets.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Answer {
-    Report(CreateReport),
-    Http(HttpAnswer),
-}
-
 impl Handler for Creates {
     type Response = Answer;
 
@@ -78,17 +59,7 @@ impl Handler for Creates {
         }
         let request = event::read(event, self.simulation)?;
         let simulated = matches!(request, Request::Simulate(_));
-        let report = self.carry_out(request).await;
-        match report.failed.first() {
-            Some(first) if simulated => Err(SimulationFailed {
-                failed: report.failed.len(),
-                count: report.created.len() + report.failed.len(),
-                index: first.index,
-                error: first.error.clone(),
-            }
-            .into()),
-            _ => Ok(Answer::Report(report)),
-        }
+        Answer::to_invoker(self.carry_out(request).await, simulated)
     }
 }
 

@@ -1,0 +1,43 @@
+//! What the caller gets.
+
+use function::Failure;
+use lifo_queue::create::CreateReport;
+use serde::Serialize;
+
+use crate::http::HttpAnswer;
+
+/// A report for whoever invokes the function, an HTTP answer for whoever comes through a gateway.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Answer {
+    Report(CreateReport),
+    Http(HttpAnswer),
+}
+
+/// A simulation is invoked by a schedule, which reads no report: it must fail to be seen.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{failed} of {count} simulated tasks were not created; the first, at index {index}: {error}"
+)]
+struct SimulationFailed {
+    failed: usize,
+    count: usize,
+    index: usize,
+    error: String,
+}
+
+impl Answer {
+    /// The report, or the failure of a simulation that did not create every task.
+    pub(crate) fn to_invoker(report: CreateReport, simulated: bool) -> Result<Self, Failure> {
+        match report.failed.first() {
+            Some(first) if simulated => Err(SimulationFailed {
+                failed: report.failed.len(),
+                count: report.created.len() + report.failed.len(),
+                index: first.index,
+                error: first.error.clone(),
+            }
+            .into()),
+            _ => Ok(Self::Report(report)),
+        }
+    }
+}
