@@ -1,10 +1,10 @@
 import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
-import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { acknowledge } from '../acknowledgements';
 import type { AgentQueueSettings } from '../agent-settings';
+import { readQueue } from './queue-source';
 import type { RustFunction } from './rust-function';
 
 /** What both queues have: in order, TLS only, encrypted by SQS, kept for SQS's longest time. */
@@ -57,21 +57,8 @@ export class CallIntake extends Construct {
   /** Invokes `target` with batches of calls; it answers which failed, so that only their groups are held up. */
   feed(target: RustFunction): void {
     const { batchSize, maxConcurrency } = this.props.settings.calls;
-    target.allow(
-      ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
-      [this.queue.queueArn],
-    );
     // No batching window: Lambda refuses one for a FIFO queue.
-    const mapping = new EventSourceMapping(target, 'calls', {
-      target: target.function,
-      eventSourceArn: this.queue.queueArn,
-      batchSize,
-      maxConcurrency,
-      reportBatchItemFailures: true,
-    });
-    acknowledge(mapping, 'queueSource');
-    // Lambda refuses a mapping whose function may not read the queue yet.
-    if (target.function.role !== undefined) mapping.node.addDependency(target.function.role);
+    readQueue(target, 'calls', this.queue, { batchSize, maxConcurrency });
   }
 
   /** Lets a principal send calls, and do nothing else to the queue. */

@@ -1,11 +1,12 @@
 import { Aws, Fn, Names, type RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
-import { type CfnEventSourceMapping, EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import type { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { acknowledge } from '../acknowledgements';
 import type { ResolvedIngestSettings } from '../ingest-settings';
 import { IotPresence } from './iot-presence';
+import { readQueue } from './queue-source';
 import type { RustFunction } from './rust-function';
 
 /** TLS only, and encrypted by SQS: under a KMS key, SNS, EventBridge and IoT could send only with a policy of its own. */
@@ -64,27 +65,18 @@ export class TaskIngest extends Construct {
   /** Invokes `target` with batches of messages; it answers which of them come again. */
   feed(target: RustFunction): void {
     const { batchSize, batchWindow, maxConcurrency, provisionedPollers } = this.props.settings;
-    target.allow(
-      ['sqs:ChangeMessageVisibility', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
-      [this.queue.queueArn],
-    );
-    target.allow(['sqs:SendMessage'], [this.deadLetters.queueArn]);
-    const mapping = new EventSourceMapping(target, 'messages', {
-      target: target.function,
-      eventSourceArn: this.queue.queueArn,
+    const mapping = readQueue(target, 'messages', this.queue, {
       batchSize,
       maxBatchingWindow: batchWindow,
       maxConcurrency,
-      reportBatchItemFailures: true,
+      also: ['sqs:ChangeMessageVisibility'],
     });
-    acknowledge(mapping, 'queueSource');
+    target.allow(['sqs:SendMessage'], [this.deadLetters.queueArn]);
     if (provisionedPollers !== undefined) {
       // The library's own check knows the limits of Kafka only: 2,000 pollers where SQS has 10,000.
       const resource = mapping.node.defaultChild as CfnEventSourceMapping;
       resource.provisionedPollerConfig = { ...provisionedPollers };
     }
-    // Lambda refuses a mapping whose function may not read the queue yet.
-    if (target.function.role !== undefined) mapping.node.addDependency(target.function.role);
   }
 
   /** Lets a principal send tasks, and do nothing else to the queue. */

@@ -126,7 +126,8 @@ pub fn agent(agent: &Agent) -> Row {
         }
     }
     let dimensions = Dimensions::default();
-    let single = dimensions.all().iter().skip(1);
+    // The first is the one with several values.
+    let single = &dimensions.all()[1..];
     for (dimension, value) in std::iter::zip(single, agent.profile.single()) {
         set(&dimension.attribute, value.to_string());
     }

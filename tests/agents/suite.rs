@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_queue::agent::{Agent, AgentState};
+use agent_queue::agent::Agent;
 use agent_queue::call::Call;
 use agent_queue::change::{Change, QueueEntry};
 use agent_queue::criteria::{Criteria, QueueName};
@@ -206,16 +206,7 @@ pub async fn queued(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent {
 /// If the agent is not queued.
 #[must_use]
 pub fn entries(agent: &Agent) -> Vec<QueueEntry> {
-    let AgentState::Queued { at, queues, .. } = &agent.state else {
-        panic!("{} is not queued", agent.id);
-    };
-    let entry = |queue: &QueueName| QueueEntry {
-        queue: queue.clone(),
-        at: *at,
-        agent: agent.id.clone(),
-        agent_name: agent.name.clone(),
-        ticket: agent.ticket,
-        queues: queues.clone(),
-    };
-    queues.iter().map(entry).collect()
+    let entries = QueueEntry::all_of(agent);
+    assert!(!entries.is_empty(), "{} is not queued", agent.id);
+    entries
 }

@@ -7,6 +7,16 @@ export interface PlatformUse {
   readonly reason: string;
 }
 
+/** With these Lambda places a function in a VPC. */
+export const NETWORK_INTERFACES: readonly string[] = [
+  'ec2:AssignPrivateIpAddresses',
+  'ec2:CreateNetworkInterface',
+  'ec2:DeleteNetworkInterface',
+  'ec2:DescribeNetworkInterfaces',
+  'ec2:DescribeSubnets',
+  'ec2:UnassignPrivateIpAddresses',
+];
+
 /** Everything that a function's role allows for AWS's own calls. */
 export const PLATFORM: readonly PlatformUse[] = [
   {
@@ -40,14 +50,7 @@ export const PLATFORM: readonly PlatformUse[] = [
     reason: 'Lambda reads the queue for the event source mapping',
   },
   {
-    actions: [
-      'ec2:AssignPrivateIpAddresses',
-      'ec2:CreateNetworkInterface',
-      'ec2:DeleteNetworkInterface',
-      'ec2:DescribeNetworkInterfaces',
-      'ec2:DescribeSubnets',
-      'ec2:UnassignPrivateIpAddresses',
-    ],
+    actions: NETWORK_INTERFACES,
     on: /^\*$/,
     reason: 'Lambda places the function in the VPC',
   },

@@ -1,3 +1,5 @@
+import { NETWORK_INTERFACES } from './platform';
+
 /** Why actions are allowed on a resource with `*` or `?` in its name. */
 export interface WildcardReason {
   readonly actions: readonly string[];
@@ -17,14 +19,7 @@ export const WILDCARD_RESOURCES: readonly WildcardReason[] = [
     reason: 'X-Ray knows no resources for these actions',
   },
   {
-    actions: [
-      'ec2:AssignPrivateIpAddresses',
-      'ec2:CreateNetworkInterface',
-      'ec2:DeleteNetworkInterface',
-      'ec2:DescribeNetworkInterfaces',
-      'ec2:DescribeSubnets',
-      'ec2:UnassignPrivateIpAddresses',
-    ],
+    actions: NETWORK_INTERFACES,
     resource: /^\*$/,
     says: '*',
     reason: 'Lambda places a function in a VPC with these, before there is an interface to name',
