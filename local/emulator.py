@@ -39,6 +39,9 @@ _CERTIFICATE = Path("ministack-tls") / "server.crt"
 
 _DECISIONS = "iam-decisions.jsonl"
 
+#: ministack, guarded from web pages. ministack itself is never started.
+_PROGRAM = "local.serving"
+
 
 class EmulatorError(RuntimeError):
     """The local AWS could not be started; the message says why and where its log is."""
@@ -116,9 +119,12 @@ def start(directory: Path, enforced: bool = False) -> Emulator:
         "MINISTACK_ACCOUNT_ID": ACCOUNT,
         "MINISTACK_REGION": REGION,
         "PERSIST_STATE": "0",
+        "PYTHONPATH": str(PROJECT),
         # Lambda tells a function its log format in this variable; the emulator leaves it out,
         # and its functions inherit its own environment.
         "AWS_LAMBDA_LOG_FORMAT": "JSON",
+        # Its MQTT broker for devices would listen on every interface.
+        "IOT_MTLS_ENABLED": "0",
         "TMPDIR": str(temporary),
         "LOG_LEVEL": os.environ.get("LOCAL_AWS_LOG_LEVEL", "WARNING"),
     }
@@ -129,12 +135,11 @@ def start(directory: Path, enforced: bool = False) -> Emulator:
             "AUTH": "true",
             "USE_SSL": "1",
             "FRESHQ_IAM_DECISIONS": str(decisions),
-            "PYTHONPATH": str(PROJECT),
         }
     log_path = directory / "ministack.log"
     with log_path.open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "local.enforcing" if enforced else "ministack"],
+            [sys.executable, "-m", _PROGRAM],
             cwd=directory,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -156,7 +161,8 @@ def is_running(pid: int) -> bool:
     listing = subprocess.run(
         ["ps", "-p", str(pid), "-o", "command="], capture_output=True, text=True, check=False
     )
-    ours = "ministack" in listing.stdout or "local.enforcing" in listing.stdout
+    # By its own name: one that an earlier version of this project left running.
+    ours = _PROGRAM in listing.stdout or "ministack" in listing.stdout
     return ours and "<defunct>" not in listing.stdout
 
 

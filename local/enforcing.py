@@ -1,4 +1,4 @@
-"""The emulator with IAM enforced, by TLS: ``python -m local.enforcing``.
+"""The emulator with IAM enforced, by TLS: what `local.serving` adds to it then.
 
 ministack evaluates every policy with ``AUTH=true``, resource policies and conditions included. What
 it lacks is added here, so that the policies stay exactly the synthesized ones:
@@ -15,7 +15,6 @@ it lacks is added here, so that the policies stay exactly the synthesized ones:
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -77,14 +76,9 @@ def _with_record(enforce: Callable[..., Any], path: str) -> Callable[..., Any]:
     return recorded
 
 
-def main() -> None:
-    """Be the emulator until told to stop."""
+def install(decisions: str) -> None:
+    """Change ministack, which this process is about to be, and record its decisions in that file."""
     iam_actions.dynamodb_service_context = _with_leading_keys(iam_actions.dynamodb_service_context)
-    iam_evaluator.enforce = _with_record(iam_evaluator.enforce, os.environ["FRESHQ_IAM_DECISIONS"])
-    # With TLS it would listen on port 443 too, for clients that this project has none of.
+    iam_evaluator.enforce = _with_record(iam_evaluator.enforce, decisions)
+    # With TLS it would listen on port 443 too, for clients that this project does not have.
     app._port_is_bindable = lambda _host, _port: False
-    app.main()
-
-
-if __name__ == "__main__":
-    main()
