@@ -7,6 +7,9 @@ from pathlib import Path
 
 from delivery.arm64 import elf
 from delivery.assembly import Stack
+from local.paths import PROJECT
+
+_PLACEHOLDER = PROJECT / "infra" / "lambda-placeholder" / "bootstrap"
 
 
 class NotDeployable(RuntimeError):
@@ -36,6 +39,18 @@ def refuse_uncommitted(project: Path) -> None:
         )
 
 
+def refuse_placeholders(stack: Stack) -> None:
+    """Raise `NotDeployable` if any of the stack's functions is the placeholder of a synthesis without code."""
+    placeholder = _PLACEHOLDER.read_bytes()
+    for folder in stack.code_folders():
+        bootstrap = folder / "bootstrap"
+        if bootstrap.exists() and bootstrap.read_bytes() == placeholder:
+            raise NotDeployable(
+                f"{stack.name} was synthesized with FRESHQ_SKIP_BUILD=1 and carries placeholders instead of code. "
+                "Unset FRESHQ_SKIP_BUILD and deploy again"
+            )
+
+
 def refuse_unbuilt(stack: Stack) -> None:
     """Raise `NotDeployable` if any of the stack's functions is no program for Lambda's arm64."""
     for folder in stack.code_folders():
@@ -46,5 +61,5 @@ def refuse_unbuilt(stack: Stack) -> None:
         if problems:
             raise NotDeployable(
                 f"{stack.name} carries code that Lambda cannot start: {'; '.join(problems)}. "
-                "Deploy without SKIP_BUILD and FRESHQ_ARTIFACTS"
+                "Deploy without FRESHQ_ARTIFACTS, so that `make build` builds it"
             )

@@ -57,7 +57,7 @@ def read(path: Path) -> Binary:
         raise NotAnElf(f"{path} is missing: run `make build`") from None
     except ELFError as error:
         raise NotAnElf(
-            f"{path} is no program ({error}): the placeholder of SKIP_BUILD=1, or something else. Run `make build`"
+            f"{path} is no program ({error}): the placeholder of FRESHQ_SKIP_BUILD=1, or something else. Run `make build`"
         ) from error
 
 

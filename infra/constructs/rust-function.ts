@@ -17,7 +17,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { acknowledge } from '../acknowledgements';
 import type { EnvironmentOf, FunctionName } from '../contract';
-import { builtCode } from './artifacts';
+import { builtCode, warnOfPlaceholders } from './artifacts';
 import { FailureQueue } from './failure-queue';
 
 /** How every function of a queue logs. */
@@ -111,6 +111,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
 
   constructor(scope: Construct, id: string, props: RustFunctionProps<F>) {
     super(scope, id);
+    warnOfPlaceholders(this);
     this.logGroup = new LogGroup(this, 'logs', {
       retention: props.logs.retention,
       removalPolicy: props.logs.removalPolicy,

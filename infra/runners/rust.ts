@@ -119,7 +119,7 @@ function buildWithCargoLambda(props: RustRunnerProps, outputDir: string): void {
       const reason = error?.message ?? `cargo ended with status ${status}`;
       throw new Error(
         `the task runner ${props.binary} (${manifestPath}) could not be built: ${reason}. ` +
-          'Remedy: see the messages of cargo above; cargo-lambda must be on the PATH (`pip install cargo-lambda`); or set SKIP_BUILD=1 to synthesize a template without code.',
+          'Remedy: see the messages of cargo above; cargo-lambda must be on the PATH (`pip install cargo-lambda`); or set FRESHQ_SKIP_BUILD=1 to synthesize a template without code.',
       );
     }
     copyFileSync(bootstrap, join(outputDir, 'bootstrap'));

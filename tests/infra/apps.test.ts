@@ -22,7 +22,7 @@ function synthesize(directory: string, context: Record<string, unknown> = {}): s
     cwd: directory,
     env: {
       ...process.env,
-      SKIP_BUILD: '1',
+      FRESHQ_SKIP_BUILD: '1',
       CDK_OUTDIR: out,
       CDK_CONTEXT_JSON: JSON.stringify(context),
       CDK_VALIDATION: 'true',

@@ -30,7 +30,7 @@ function built(codeOf: (name: string) => string, writtenAt: Date): string {
 
 /** The key of every function's code, by the function's logical id. */
 function codeKeys(artifacts: string): Map<string, string> {
-  delete process.env.SKIP_BUILD;
+  delete process.env.FRESHQ_SKIP_BUILD;
   process.env.FRESHQ_ARTIFACTS = artifacts;
   const props = { environment: environment('dev') };
   const stacks = [new LifoQueueStack(newApp(), props), new AgentQueueStack(newApp(), props)];

@@ -50,7 +50,7 @@ function synthesizeWithBuild(props: Partial<RustRunnerProps> = {}): { assembly: 
     mkdirSync(join(artifacts, binary), { recursive: true });
     writeFileSync(join(artifacts, binary, 'bootstrap'), binary);
   }
-  delete process.env.SKIP_BUILD;
+  delete process.env.FRESHQ_SKIP_BUILD;
   process.env.FRESHQ_ARTIFACTS = artifacts;
   const app = newApp({ 'aws:cdk:bundling-stacks': ['**'] });
   const stack = new Stack(app, 'test');
@@ -68,7 +68,7 @@ function bootstraps(assembly: string): string[] {
 
 const BUILDS = `while [ "$1" != --lambda-dir ]; do shift; done; mkdir -p "$2/my-runner"; echo built > "$2/my-runner/bootstrap"`;
 
-test('with SKIP_BUILD it is the placeholder', () => {
+test('with FRESHQ_SKIP_BUILD it is the placeholder', () => {
   const synthesized = Synthesized.queue({ runner: TaskRunner.rust({ manifestPath, binary: 'my-runner' }) });
   const code = (name: string) => synthesized.fn(name).Code.S3Key;
   expect(code('process-tasks')).toBe(code('trigger'));
@@ -112,7 +112,9 @@ test.each([
 ])('says what to do when cargo %s', (_what, script, message) => {
   useCargo(script);
   expect(() => synthesizeWithBuild()).toThrow(message);
-  expect(() => synthesizeWithBuild()).toThrow(/cargo-lambda must be on the PATH .* or set SKIP_BUILD=1/);
+  expect(() => synthesizeWithBuild()).toThrow(
+    /cargo-lambda must be on the PATH .* or set FRESHQ_SKIP_BUILD=1/,
+  );
 });
 
 test('says what to do when there is no cargo', () => {
@@ -138,7 +140,9 @@ test.each<[string, Partial<RustRunnerProps>, string]>([
 });
 
 test('functions that were not built are said to be missing, with the remedy', () => {
-  delete process.env.SKIP_BUILD;
+  delete process.env.FRESHQ_SKIP_BUILD;
   process.env.FRESHQ_ARTIFACTS = join(scratch, 'nothing');
-  expect(() => Synthesized.queue()).toThrow(/create-tasks has not been built: .*`make build`.*SKIP_BUILD=1/s);
+  expect(() => Synthesized.queue()).toThrow(
+    /create-tasks has not been built: .*`make build`.*FRESHQ_SKIP_BUILD=1/s,
+  );
 });

@@ -1,5 +1,5 @@
 // Templates are tested without any Rust build; tests of the build itself say so.
-process.env.SKIP_BUILD = '1';
+process.env.FRESHQ_SKIP_BUILD = '1';
 delete process.env.FRESHQ_ARTIFACTS;
 // Where each construct was created is not looked at here, and is slow to find out.
 process.env.CDK_DISABLE_STACK_TRACE = '1';

@@ -4,6 +4,7 @@ import { App, Stack } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { AGENT_QUEUE } from '../../infra/agent-contract';
 import { AgentQueue, type AgentQueueProps } from '../../infra/constructs/agent-queue';
+import { PLACEHOLDER_WARNING } from '../../infra/constructs/artifacts';
 import { LifoQueue, type LifoQueueProps } from '../../infra/constructs/lifo-queue';
 import { TaskRunner } from '../../infra/constructs/task-runner';
 import { ENVIRONMENT } from '../../infra/contract';
@@ -201,8 +202,13 @@ export class Synthesized {
     return JSON.parse(text);
   }
 
-  /** The texts of the warnings of this stack. */
+  /** The texts of the warnings of this stack, without the one that every synthesis with placeholders has. */
   warnings(): string[] {
+    return this.allWarnings().filter((text) => !text.includes(PLACEHOLDER_WARNING));
+  }
+
+  /** The texts of all warnings of this stack, each with its id. */
+  allWarnings(): string[] {
     return Annotations.fromStack(this.stack)
       .findWarning('*', Match.anyValue())
       .map(({ entry }) => String(entry.data));

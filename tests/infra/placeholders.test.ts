@@ -1,0 +1,45 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { KINDS } from './synthesis';
+
+const before = { ...process.env };
+let artifacts: string;
+
+beforeEach(() => {
+  artifacts = mkdtempSync(join(tmpdir(), 'freshq-placeholders-'));
+  process.env.FRESHQ_ARTIFACTS = artifacts;
+});
+
+afterEach(() => {
+  process.env = { ...before };
+  rmSync(artifacts, { recursive: true, force: true });
+});
+
+function build(functions: readonly string[]): void {
+  for (const name of functions) {
+    mkdirSync(join(artifacts, name));
+    writeFileSync(join(artifacts, name, 'bootstrap'), `code of ${name}`);
+  }
+}
+
+describe.each(KINDS)('$kind', ({ synthesize, functions }) => {
+  test('with FRESHQ_SKIP_BUILD=1 its synthesis warns, once, that its functions hold placeholders', () => {
+    expect(synthesize('dev').allWarnings()).toEqual([
+      expect.stringMatching(/FRESHQ_SKIP_BUILD=1 is set.*make build.*freshq:placeholders/s),
+    ]);
+  });
+
+  test('with code its synthesis does not', () => {
+    delete process.env.FRESHQ_SKIP_BUILD;
+    build(functions);
+    expect(synthesize('dev').allWarnings()).toEqual([]);
+  });
+
+  // Other tools know a variable of that name too; it once replaced every function, and said nothing.
+  test('SKIP_BUILD=1 in the environment puts no placeholder in place of code', () => {
+    delete process.env.FRESHQ_SKIP_BUILD;
+    process.env.SKIP_BUILD = '1';
+    expect(() => synthesize('dev')).toThrow(/has not been built/);
+  });
+});
