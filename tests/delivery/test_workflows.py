@@ -104,15 +104,75 @@ def checkouts(file: str, job: str) -> list[str]:
 
 def test_jobs_with_rights_run_no_code_of_the_pull_request() -> None:
     base = "${{ github.event.pull_request.base.sha }}"
-    assert checkouts("diff.yml", "deployed") == [base]
-    assert checkouts("diff.yml", "comment") == [base]
+    for job in ("deployed", "render", "comment"):
+        assert checkouts("diff.yml", job) == [base]
     assert checkouts("diff-comment.yml", "post") == ["${{ github.event.repository.default_branch }}"]
 
 
+def job_of(file: str, job: str) -> dict[str, Any]:
+    return parsed(GITHUB / "workflows" / file)["jobs"][job]
+
+
 def test_rights_are_not_asked_for_by_a_fork() -> None:
-    diff = parsed(GITHUB / "workflows" / "diff.yml")["jobs"]
-    for name in ("deployed", "comment"):
-        assert "github.event.pull_request.head.repo.full_name == github.repository" in diff[name]["if"]
+    for name in ("deployed", "render", "comment"):
+        condition = job_of("diff.yml", name)["if"]
+        assert "github.event.pull_request.head.repo.full_name == github.repository" in condition
+
+
+def test_what_a_pull_request_wrote_is_downloaded_outside_the_checkout_and_never_unpacked() -> None:
+    for path in (GITHUB / "workflows" / "diff.yml", GITHUB / "workflows" / "diff-comment.yml"):
+        for step in steps_of(path):
+            if step.get("uses", "").startswith("actions/download-artifact@"):
+                assert step["with"]["path"].startswith("${{ runner.temp }}/"), step
+            assert not re.search(r"\b(tar|unzip)\b", step.get("run", "")), step
+
+
+def test_a_pull_request_of_dependabot_is_not_compared() -> None:
+    assert job_of("diff.yml", "synth")["if"] == "github.event.pull_request.user.login != 'dependabot[bot]'"
+
+
+def setups(file: str, job: str) -> list[dict[str, str]]:
+    used = [step for step in job_of(file, job)["steps"] if step.get("uses") == "./.github/actions/setup"]
+    return [step.get("with", {}) for step in used]
+
+
+def test_jobs_with_rights_install_the_fewest_tools_and_restore_no_cache() -> None:
+    assert setups("diff.yml", "deployed") == [{"tools": "aws", "cache": "false"}]
+    assert setups("diff.yml", "comment") == []
+    assert setups("diff-comment.yml", "post") == []
+    assert setups("deploy-environment.yml", "deploy") == [{"tools": "deploy", "cache": "false"}]
+
+
+def test_what_is_deployed_is_not_built_from_a_restored_cache() -> None:
+    assert setups("deploy.yml", "build") == [{"rust": "arm64", "cache": "false"}]
+    cached = [step for step in steps_of(GITHUB / "actions" / "setup" / "action.yml") if "cache@" in step.get("uses", "")]
+    assert ["inputs.cache == 'true'" in step["if"] for step in cached] == [True]
+
+
+def test_only_main_is_deployed_and_only_after_ci() -> None:
+    main = "github.ref == 'refs/heads/main'"
+    jobs = parsed(GITHUB / "workflows" / "deploy.yml")["jobs"]
+    assert {name: job["if"] for name, job in jobs.items()} == dict.fromkeys(jobs, main)
+    assert job_of("deploy-environment.yml", "deploy")["if"] == main
+    assert jobs["ci"]["uses"] == "./.github/workflows/ci.yml"
+    assert {name: job.get("needs") for name, job in jobs.items()} == {
+        "ci": None,
+        "build": "ci",
+        "staging": "build",
+        "prod": "staging",
+    }
+
+
+def test_an_approval_that_is_awaited_holds_back_its_own_environment_only() -> None:
+    assert "concurrency" not in parsed(GITHUB / "workflows" / "deploy.yml")
+    assert job_of("deploy-environment.yml", "deploy")["concurrency"] == {
+        "group": "deploy-${{ inputs.environment }}",
+        "cancel-in-progress": False,
+    }
+
+
+def test_every_supported_version_of_node_is_tested() -> None:
+    assert job_of("ci.yml", "node")["strategy"]["matrix"]["node"] == [22, 24]
 
 
 def test_the_verbs_of_make_that_are_called_exist() -> None:

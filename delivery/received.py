@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Copies the templates that a pull request's own code wrote, after checking them, as data and nothing else.
+
+Standard library only: the jobs that hold rights run this file as the base has it.
+
+    received.py --from FOLDER --into FOLDER
+
+FOLDER was downloaded to a place outside the checkout. Only plain files head/NAME.json and base/NAME.json are copied,
+into a folder that does not exist yet. Any other entry rejects everything: a pull request that sends one is not what
+the job `synth` writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import stat
+import sys
+from pathlib import Path
+
+#: What the job `synth` writes: templates and manifests.
+NAME = re.compile(r"(head|base)/[\w.-]+\.json", re.ASCII)
+#: CloudFormation takes templates of up to 1 MB; a manifest or a construct tree is larger.
+MOST_BYTES = 8 * 1024 * 1024
+#: Three environments write about twenty files each side.
+MOST_FILES = 100
+
+
+class Rejected(RuntimeError):
+    """The folder holds what must not be copied; the message names it."""
+
+
+def take(received: Path, into: Path) -> list[str]:
+    """Copy the templates in `received` to the new folder `into`; returns their names. Raises `Rejected`."""
+    if os.path.lexists(into):
+        raise Rejected(f"{into} exists already; templates are copied into a new folder only")
+    contents = {name: _read(received / name) for name in _names(received)}
+    for name, content in contents.items():
+        (into / name).parent.mkdir(parents=True, exist_ok=True)
+        (into / name).write_bytes(content)
+    return list(contents)
+
+
+def _names(received: Path) -> list[str]:
+    """The files of the folder, none of them a link or of another form than `NAME`. No link is followed."""
+    names: list[str] = []
+    with os.scandir(received) as sides:
+        for side in sides:
+            if side.name not in ("head", "base") or not side.is_dir(follow_symlinks=False):
+                raise Rejected(f"{side.name!r} is not a folder head or base")
+            with os.scandir(side.path) as files:
+                names += (f"{side.name}/{file.name}" for file in files)
+            if len(names) > MOST_FILES:
+                raise Rejected(f"there are more than {MOST_FILES} files")
+    for name in names:
+        if not NAME.fullmatch(name):
+            raise Rejected(f"{name!r} is not named like a template")
+    if not names:
+        raise Rejected("there are no templates")
+    return sorted(names)
+
+
+def _read(path: Path) -> bytes:
+    """The content of a plain file with one name. What is checked is what is open, not what has its name now."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise Rejected(f"{path.name!r} is not a plain file: {error.strerror}") from error
+    state = os.fstat(descriptor)
+    if not stat.S_ISREG(state.st_mode) or state.st_nlink != 1:
+        os.close(descriptor)
+        raise Rejected(f"{path.name!r} is not a plain file with one name")
+    with open(descriptor, "rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise Rejected(f"{path.name!r} is larger than {MOST_BYTES} bytes")
+    return content
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Copy the templates; returns the exit code."""
+    parser = argparse.ArgumentParser(description="Copies a pull request's templates as data.")
+    parser.add_argument("--from", dest="received", type=Path, required=True)
+    parser.add_argument("--into", type=Path, required=True)
+    given = parser.parse_args(arguments)
+    try:
+        names = take(given.received, given.into)
+    except (Rejected, OSError) as error:
+        print(f"templates rejected: {error}", file=sys.stderr)
+        return 1
+    print(f"took {len(names)} files")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""A pull request's templates are taken as data: the attack on the jobs that hold rights, and each form of it."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from delivery import received
+from delivery.received import Rejected
+from local.paths import PROJECT
+
+DIFF = yaml.safe_load((PROJECT / ".github" / "workflows" / "diff.yml").read_text())["jobs"]
+#: Every job that is handed what the pull request's own code wrote.
+HANDED = [
+    name
+    for name, job in DIFF.items()
+    if any(step.get("with", {}).get("name") == "templates" for step in job["steps"]) and name != "synth"
+]
+
+
+def folder(path: Path, *names: str) -> Path:
+    for name in names:
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text("{}")
+    return path
+
+
+def hostile_archive() -> bytes:
+    """The archive that once replaced the base's Makefile, and its tools through a link."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        link = tarfile.TarInfo("head")
+        link.type, link.linkname = tarfile.SYMTYPE, "node_modules/.bin"
+        archive.addfile(link)
+        for name in ("head/cdk", "Makefile", "delivery/received.py"):
+            content = b"evil"
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def write_artifact(into: Path) -> None:
+    """What a hostile pull request uploads in place of templates."""
+    into.mkdir(parents=True, exist_ok=True)
+    (into / "templates.tar.gz").write_bytes(hostile_archive())
+    for name in ("Makefile", "delivery/received.py", "node_modules/.bin/cdk", "head/cdk.json"):
+        # Where the folder is the checkout itself, the download has overwritten it.
+        folder(into, name)
+        (into / name).write_text("evil")
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def play(job: str, checkout: Path, temporary: Path) -> None:
+    """The steps of a job, from the download of the templates to the first that uses them."""
+    steps = DIFF[job]["steps"]
+    first = next(i for i, step in enumerate(steps) if step.get("with", {}).get("name") == "templates")
+    place = steps[first]["with"].get("path", ".").replace("${{ runner.temp }}", str(temporary))
+    write_artifact(checkout / place)
+    for step in steps[first + 1 :]:
+        if "uses" in step:
+            continue
+        if "make" in step["run"]:
+            return
+        subprocess.run(
+            ["bash", "-c", step["run"]],
+            cwd=checkout,
+            env=os.environ | {"RUNNER_TEMP": str(temporary)},
+            check=False,
+            capture_output=True,
+        )
+
+
+@pytest.mark.parametrize("job", HANDED)
+def test_no_artifact_of_a_pull_request_changes_the_checkout_of_the_base(job: str, tmp_path: Path) -> None:
+    checkout = folder(tmp_path / "checkout", "Makefile", "node_modules/.bin/cdk")
+    shutil.copytree(PROJECT / "delivery", checkout / "delivery", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "temporary").mkdir()
+    before = contents(checkout)
+    play(job, checkout, tmp_path / "temporary")
+    after = contents(checkout)
+    assert {name: after.get(name) for name in before} == before
+    # A whole folder is rejected where one entry is hostile.
+    assert set(after) == set(before)
+
+
+def test_the_jobs_that_hold_rights_are_among_those() -> None:
+    assert HANDED == ["deployed", "render"]
+
+
+class TestTaking:
+    def test_templates_and_manifests_are_copied(self, tmp_path: Path) -> None:
+        source = folder(tmp_path / "in", "head/A-dev.template.json", "head/manifest.json", "base/A-dev.template.json")
+        names = received.take(source, tmp_path / "out")
+        assert names == ["base/A-dev.template.json", "head/A-dev.template.json", "head/manifest.json"]
+        assert sorted(contents(tmp_path / "out")) == names
+
+    @pytest.mark.parametrize(
+        "name",
+        ["Makefile", "head/Makefile", "head/cdk", "head/deeper/a.json", "other/a.json", "head/a b.json", "head/ä.json"],
+    )
+    def test_any_other_name_rejects_everything(self, tmp_path: Path, name: str) -> None:
+        source = folder(tmp_path / "in", "head/good.json", name)
+        self.rejected(source, tmp_path)
+
+    @pytest.mark.parametrize("target", ["/etc/passwd", "../../secret.json", "good.json"])
+    def test_a_link_is_not_followed(self, tmp_path: Path, target: str) -> None:
+        source = folder(tmp_path / "in", "head/good.json")
+        (tmp_path / "secret.json").write_text("secret")
+        (source / "head" / "link.json").symlink_to(target)
+        self.rejected(source, tmp_path)
+
+    def test_neither_is_a_folder_that_is_a_link(self, tmp_path: Path) -> None:
+        folder(tmp_path / "elsewhere", "good.json")
+        (tmp_path / "in").mkdir()
+        (tmp_path / "in" / "head").symlink_to(tmp_path / "elsewhere")
+        self.rejected(tmp_path / "in", tmp_path)
+
+    def test_a_second_name_of_a_file_is_rejected(self, tmp_path: Path) -> None:
+        source = folder(tmp_path / "in", "head/good.json")
+        (source / "head" / "hard.json").hardlink_to(source / "head" / "good.json")
+        self.rejected(source, tmp_path)
+
+    def test_so_is_a_pipe(self, tmp_path: Path) -> None:
+        source = folder(tmp_path / "in", "head/good.json")
+        os.mkfifo(source / "head" / "pipe.json")
+        self.rejected(source, tmp_path)
+
+    def test_so_are_too_many_files_and_one_too_large(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        source = folder(tmp_path / "in", *(f"head/{number}.json" for number in range(received.MOST_FILES + 1)))
+        self.rejected(source, tmp_path)
+        shutil.rmtree(source)
+        monkeypatch.setattr(received, "MOST_BYTES", 1)
+        self.rejected(folder(source, "head/a.json"), tmp_path)
+
+    def test_so_is_nothing_at_all(self, tmp_path: Path) -> None:
+        (tmp_path / "in").mkdir()
+        self.rejected(tmp_path / "in", tmp_path)
+
+    def test_nothing_that_exists_is_written_to(self, tmp_path: Path) -> None:
+        source = folder(tmp_path / "in", "head/good.json")
+        (tmp_path / "out").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(Rejected, match="exists already"):
+            received.take(source, tmp_path / "out")
+        assert not (tmp_path / "elsewhere").exists()
+
+    def test_a_rejection_is_said_and_is_a_failure(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        source = folder(tmp_path / "in", "Makefile")
+        arguments = ["--from", str(source), "--into", str(tmp_path / "out")]
+        assert received.main(arguments) == 1
+        assert "templates rejected: 'Makefile' is not a folder head or base" in capsys.readouterr().err
+
+    @staticmethod
+    def rejected(source: Path, scratch: Path) -> None:
+        with pytest.raises(Rejected):
+            received.take(source, scratch / "out")
+        assert not (scratch / "out").exists()
