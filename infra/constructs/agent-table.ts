@@ -3,6 +3,7 @@ import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/
 import type { Construct } from 'constructs';
 import { acknowledge } from '../acknowledgements';
 import { AGENT_QUEUE } from '../agent-contract';
+import { tableRetention } from '../retention';
 
 /** How the table is protected. */
 export interface AgentTableProps {
@@ -27,7 +28,7 @@ export class AgentTable extends Table {
       encryption: TableEncryption.AWS_MANAGED,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: props.pointInTimeRecovery },
       deletionProtection: props.deletionProtection,
-      removalPolicy: props.removalPolicy,
+      removalPolicy: tableRetention(props.removalPolicy, props.deletionProtection),
     });
     if (!props.pointInTimeRecovery) acknowledge(this, 'noPointInTimeRecovery');
   }

@@ -1,4 +1,4 @@
-import { Aws } from 'aws-cdk-lib';
+import { Aws, RemovalPolicy } from 'aws-cdk-lib';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -29,6 +29,8 @@ export class AlarmTopic extends Construct {
     const key = new Key(this, 'key', {
       description: 'freshq: encrypts alarms on their way',
       enableKeyRotation: true,
+      // It encrypts alarms in transit and nothing at rest. A retained key would cost a dollar a month for nothing.
+      removalPolicy: RemovalPolicy.DESTROY,
     });
     key.addToResourcePolicy(
       new PolicyStatement({

@@ -4,6 +4,7 @@ import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { acknowledge } from '../acknowledgements';
 import type { AgentQueueSettings } from '../agent-settings';
+import { retainedOnceUsed } from '../retention';
 import { readQueue } from './queue-source';
 import type { RustFunction } from './rust-function';
 
@@ -43,7 +44,8 @@ export class CallIntake extends Construct {
     private readonly props: CallIntakeProps,
   ) {
     super(scope, id);
-    const { settings, removalPolicy } = props;
+    const { settings } = props;
+    const removalPolicy = retainedOnceUsed(props.removalPolicy);
     this.deadLetters = new Queue(this, 'dead-letters', { ...BOTH, removalPolicy });
     acknowledge(this.deadLetters, 'deadLetterQueue');
     this.queue = new Queue(this, 'queue', {

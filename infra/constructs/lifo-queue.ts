@@ -28,7 +28,8 @@ export interface LifoQueueProps extends PartialQueueSettings {
   /** What a task does: `TaskRunner.http`, `.lambda`, `.rust` or `.simulated`. */
   readonly runner: ITaskRunner;
   /**
-   * What becomes of the table and the logs when the stack goes.
+   * What becomes of the table, the queues that hold work and the logs when the stack goes. RETAIN keeps what has been
+   * in use; see `docs/operations.md` on deployments that fail.
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;

@@ -17,6 +17,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { acknowledge } from '../acknowledgements';
 import type { EnvironmentOf, FunctionName } from '../contract';
+import { retainedOnceUsed } from '../retention';
 import { builtCode, warnOfPlaceholders } from './artifacts';
 import { FailureQueue } from './failure-queue';
 
@@ -114,7 +115,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
     warnOfPlaceholders(this);
     this.logGroup = new LogGroup(this, 'logs', {
       retention: props.logs.retention,
-      removalPolicy: props.logs.removalPolicy,
+      removalPolicy: retainedOnceUsed(props.logs.removalPolicy),
     });
     this.failures = new FailureQueue(this, 'failures');
     this.role = new Role(this, 'role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });

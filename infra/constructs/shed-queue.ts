@@ -2,6 +2,7 @@ import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { acknowledge } from '../acknowledgements';
+import { retainedOnceUsed } from '../retention';
 
 /** Props of {@link ShedQueue}. */
 export interface ShedQueueProps {
@@ -19,7 +20,7 @@ export class ShedQueue extends Queue {
       enforceSSL: true,
       encryption: QueueEncryption.SQS_MANAGED,
       retentionPeriod: Duration.days(14),
-      removalPolicy: props.removalPolicy,
+      removalPolicy: retainedOnceUsed(props.removalPolicy),
     });
     acknowledge(this, 'shedQueue');
   }

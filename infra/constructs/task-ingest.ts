@@ -5,6 +5,7 @@ import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { acknowledge } from '../acknowledgements';
 import type { ResolvedIngestSettings } from '../ingest-settings';
+import { retainedOnceUsed } from '../retention';
 import { IotPresence } from './iot-presence';
 import { readQueue } from './queue-source';
 import type { RustFunction } from './rust-function';
@@ -39,7 +40,8 @@ export class TaskIngest extends Construct {
     private readonly props: TaskIngestProps,
   ) {
     super(scope, id);
-    const { settings, removalPolicy } = props;
+    const { settings } = props;
+    const removalPolicy = retainedOnceUsed(props.removalPolicy);
     const queueName = this.nameOfItsOwn();
     this.deadLetters = new Queue(this, 'dead-letters', {
       ...BOTH,
@@ -91,7 +93,8 @@ export class TaskIngest extends Construct {
   /**
    * A name for the ingest queue. Each of the two queues names the other, and CloudFormation can refer in one direction
    * only: so this one has a name, the only one in the stack. The stack's own identifier is part of it, so that no
-   * other stack has it, not even one that takes this one's place.
+   * other stack has it, not even one that takes this one's place. A new name would replace a deployed queue, so this one
+   * is final.
    */
   private nameOfItsOwn(): string {
     const guid = Fn.select(2, Fn.split('/', Aws.STACK_ID));

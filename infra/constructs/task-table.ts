@@ -10,6 +10,7 @@ import {
 import { Construct } from 'constructs';
 import { acknowledge } from '../acknowledgements';
 import { TABLE } from '../contract';
+import { tableRetention } from '../retention';
 
 /** The condition of a statement that is about the control item and no task. */
 export const CONTROL_ITEM_ONLY = {
@@ -50,7 +51,7 @@ export class TaskTable extends Construct {
       encryption: TableEncryption.AWS_MANAGED,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: props.pointInTimeRecovery },
       deletionProtection: props.deletionProtection,
-      removalPolicy: props.removalPolicy,
+      removalPolicy: tableRetention(props.removalPolicy, props.deletionProtection),
     });
     if (!props.pointInTimeRecovery) acknowledge(this.table, 'noPointInTimeRecovery');
     this.table.addGlobalSecondaryIndex({

@@ -53,8 +53,8 @@ export class CiRolesStack extends Stack {
         ? new OidcProviderNative(this, 'github', {
             url: `https://${ISSUER}`,
             clientIds: [AUDIENCE],
-            // Others in the account may have come to trust it.
-            removalPolicy: RemovalPolicy.RETAIN,
+            // Other roles of the account may trust it by now; after a failed creation, none can.
+            removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
           })
         : OidcProviderNative.fromOidcProviderArn(this, 'github', providerArn);
     this.addDiffRole();

@@ -56,7 +56,7 @@ describe('the intake', () => {
         SqsManagedSseEnabled: true,
         MessageRetentionPeriod: 14 * 24 * 60 * 60,
       });
-      expect(queue.DeletionPolicy).toBe('Retain');
+      expect(queue.DeletionPolicy).toBe('RetainExceptOnCreate');
       expect(dev.at(path).DeletionPolicy).toBe('Delete');
     }
     const { RedrivePolicy, VisibilityTimeout } = prod.at(INTAKE).Properties;

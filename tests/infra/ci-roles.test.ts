@@ -104,7 +104,7 @@ describe('the roles', () => {
 
 test('the provider is made and outlives the stack, or is the one there is', () => {
   ciRoles().hasResource('AWS::IAM::OIDCProvider', {
-    DeletionPolicy: 'Retain',
+    DeletionPolicy: 'RetainExceptOnCreate',
     Properties: { Url: `https://${ISSUER}`, ClientIdList: ['sts.amazonaws.com'] },
   });
   const providerArn = `arn:aws:iam::123456789012:oidc-provider/${ISSUER}`;

@@ -251,7 +251,7 @@ test.each([
     for (const name of functions) {
       expect(synthesized.fn(name).LoggingConfig.ApplicationLogLevel).toBe('WARN');
       expect(synthesized.at(`${name}/logs`).Properties.RetentionInDays).toBe(365);
-      expect(synthesized.at(`${name}/logs`).DeletionPolicy).toBe('Retain');
+      expect(synthesized.at(`${name}/logs`).DeletionPolicy).toBe('RetainExceptOnCreate');
     }
   },
 );

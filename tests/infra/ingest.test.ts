@@ -87,7 +87,7 @@ describe('the ingest queue', () => {
 
   test.each([
     ['dev', 'Delete'],
-    ['prod', 'Retain'],
+    ['prod', 'RetainExceptOnCreate'],
   ] as const)('and its dead letters in %s: %s', (name, policy) => {
     const synthesized = Synthesized.environment(name);
     for (const each of [queue(synthesized), deadLetters(synthesized)]) {

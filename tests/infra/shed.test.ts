@@ -96,7 +96,7 @@ describe.each(ENVIRONMENT_NAMES)('the shed tasks of %s', (name) => {
       SqsManagedSseEnabled: true,
       MessageRetentionPeriod: 14 * 24 * 60 * 60,
     });
-    expect(queue?.DeletionPolicy).toBe(name === 'dev' ? 'Delete' : 'Retain');
+    expect(queue?.DeletionPolicy).toBe(name === 'dev' ? 'Delete' : 'RetainExceptOnCreate');
     const policies = synthesized
       .all('AWS::SQS::QueuePolicy')
       .filter(({ Properties }) =>

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fullDiff } from '@aws-cdk/cloudformation-diff';
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { dataHazards } from '../../infra/diff/hazards';
+import { ROOT, Synthesized } from './synthesis';
+
+// What `tests/infra/deployed` has are the resources that hold data, as a release deployed them. Add a file for a
+// release whose templates differ in them. Never change one that is there.
+describe.each([
+  ['LifoQueue-prod', Synthesized.environment('prod')],
+  ['AgentQueue-prod', Synthesized.agents('prod')],
+])('an update of a deployed %s', (name, now) => {
+  const deployed = JSON.parse(readFileSync(join(ROOT, 'tests', 'infra', 'deployed', `${name}.json`), 'utf8'));
+  const ids = Object.keys(deployed.Resources);
+  const current = Object.fromEntries(
+    now.resources
+      .filter(([id]) => ids.includes(id))
+      .map(
+        ([
+          id,
+          {
+            Properties: { Tags: _, ...Properties },
+            ...resource
+          },
+        ]) => [id, { ...resource, Properties }],
+      ),
+  );
+
+  test('finds every resource that holds data under its logical id', () => {
+    expect(ids.length).toBeGreaterThan(5);
+    expect(Object.keys(current).sort()).toEqual(ids.sort());
+  });
+
+  test('replaces, empties and unprotects none of them', () => {
+    expect(dataHazards(fullDiff(deployed, { Resources: current }))).toEqual([]);
+  });
+});
+
+describe('a first deployment that fails', () => {
+  const KINDS = [
+    ['a task queue', Synthesized.queue({ ingest: {} })],
+    ["an agents' queue", Synthesized.agentQueue()],
+  ] as const;
+  test.each(KINDS)(
+    'leaves no queue and no log of %s behind, and a deletion keeps them',
+    (_kind, template) => {
+      const kept = ['AWS::SQS::Queue', 'AWS::Logs::LogGroup']
+        .flatMap((type) => template.all(type))
+        .filter(({ DeletionPolicy }) => DeletionPolicy !== 'Delete');
+      expect(kept.length).toBeGreaterThan(3);
+      for (const { DeletionPolicy, UpdateReplacePolicy } of kept)
+        expect([DeletionPolicy, UpdateReplacePolicy]).toEqual(['RetainExceptOnCreate', 'Retain']);
+    },
+  );
+
+  test('leaves a table behind only where its deletion protection would make the rollback fail', () => {
+    const policyOf = (deletionProtection: boolean, removalPolicy = RemovalPolicy.RETAIN) => [
+      Synthesized.queue({ deletionProtection, removalPolicy }).at('task-table/table').DeletionPolicy,
+      Synthesized.agentQueue({ deletionProtection, removalPolicy }).at('agent-table').DeletionPolicy,
+    ];
+    expect(policyOf(true)).toEqual(['Retain', 'Retain']);
+    expect(policyOf(false)).toEqual(['RetainExceptOnCreate', 'RetainExceptOnCreate']);
+    expect(policyOf(false, RemovalPolicy.DESTROY)).toEqual(['Delete', 'Delete']);
+  });
+});
