@@ -91,8 +91,32 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     _guard(
         "give an agent to a call that waited for too long",
         _MATCHER,
-        "            if self.is_too_old(&call) {",
-        "            if self.is_too_old(&call) && call.sequence == u128::MAX {",
+        "        if self.is_too_old(&call) {",
+        "        if self.is_too_old(&call) && call.sequence == u128::MAX {",
+    ),
+    _guard(
+        "try an outdated entry again and keep it",
+        _MATCHER,
+        ".partition(|entry| outdated.contains(entry));",
+        ".partition(|entry| outdated.contains(entry) && entry.agent_name.is_empty());",
+    ),
+    _guard(
+        "discard an entry whatever its ticket (DynamoDB)",
+        _TRANSACT,
+        '.condition_expression("Ticket = :ticket")',
+        '.condition_expression("Ticket = :ticket OR attribute_exists(Ticket)")',
+    ),
+    _guard(
+        "keep a place that outlived its call's wait",
+        _MATCHER,
+        "if ended.as_ref() == Some(&call.id) {",
+        "if ended.as_ref() == Some(&call.id) && call.sequence == u128::MAX {",
+    ),
+    _guard(
+        "look on after the deadline",
+        _MATCHER,
+        "        while !self.is_over() {",
+        "        while !self.is_over() || !served.assignments.is_empty() {",
     ),
     _guard(
         "go on with a group behind a failure",

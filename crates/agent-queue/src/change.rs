@@ -103,7 +103,7 @@ pub enum Before {
 pub enum By {
     /// One more.
     More,
-    /// One less; refused at zero.
+    /// One less.
     Less,
 }
 
@@ -118,8 +118,10 @@ pub enum Step {
     OpenQueue(QueueName),
     /// Puts an entry, if there is none in its place.
     Join(QueueEntry),
-    /// Deletes an entry, if it is there.
+    /// Deletes an entry, whether it is there or not.
     Leave(QueueEntry),
+    /// Deletes an entry, if it has this ticket.
+    Discard(QueueEntry),
     /// Counts a queue: depth by one, version one more.
     CountQueue(QueueName, By),
     /// Writes what became of a call.
@@ -128,7 +130,7 @@ pub enum Step {
     NobodyWaits(Criteria),
     /// Puts a call among those waiting.
     Wait(Call),
-    /// Deletes it there, if it is there.
+    /// Deletes it there, whether it is there or not.
     Unwait(Call),
     /// Counts those waiting.
     CountWaiting(Criteria, By),
@@ -295,6 +297,30 @@ impl Change {
             news: News::Expired(expired),
         }));
         Self::of(steps)
+    }
+
+    /// An entry that outlived its stay leaves the queue.
+    #[must_use]
+    pub fn discard(entry: &QueueEntry) -> Self {
+        let count = Step::CountQueue(entry.queue.clone(), By::Less);
+        Self::of(vec![Step::Discard(entry.clone()), count])
+    }
+
+    /// A place in a line that outlived its call's wait is given up.
+    #[must_use]
+    pub fn forget(call: &Call) -> Self {
+        let count = Step::CountWaiting(call.criteria.clone(), By::Less);
+        Self::of(vec![Step::Unwait(call.clone()), count])
+    }
+
+    /// A call that has a place in a line and no item of its own gets one again.
+    #[must_use]
+    pub fn restore(call: &Call) -> Self {
+        let record = CallRecord {
+            call: call.clone(),
+            state: CallState::Waiting,
+        };
+        Self::of(vec![Step::Call(Before::New, record)])
     }
 
     /// A lease ran out: the agent is available again, and not queued.

@@ -5,11 +5,13 @@
 //! ([`matcher`](crate::matcher)). Of two that cross, the later one to have written sees the
 //! other. The sweep looks again for a pair whose writers died between the two.
 
+use futures::{StreamExt, TryStreamExt, stream};
+
 use crate::agent::{Agent, AgentState};
 use crate::call::{Assignment, Call};
 use crate::change::{Before, Change};
-use crate::matcher::{Met, Served};
-use crate::name::AgentId;
+use crate::matcher::{Met, PARALLEL_READS, Served};
+use crate::name::{AgentId, CallId};
 use crate::queue::{AgentQueue, QueueError};
 use crate::roster::Changed;
 
@@ -35,10 +37,6 @@ pub struct AllEnqueued {
     pub expired: u32,
 }
 
-/// The most calls that are looked at because one agent was queued: each is this agent's, or one
-/// of an agent who waited longer and was left behind by a crash, or has waited for too long.
-const MAX_SERVED: usize = 100;
-
 impl AgentQueue {
     /// available → queued, in every queue that fits. Where a call waits, it is served.
     ///
@@ -54,6 +52,7 @@ impl AgentQueue {
         let Served {
             assignments,
             expired,
+            ..
         } = match &changed {
             Changed::Done(agent) => self.serve_agent(agent).await?,
             // Queued before, by a call of ours perhaps whose look nobody took.
@@ -86,49 +85,57 @@ impl AgentQueue {
     /// has one or none is left.
     async fn serve_agent(&self, agent: &Agent) -> Result<Served, QueueError> {
         let mut served = Served::default();
-        for _ in 0..MAX_SERVED {
-            let Some(call) = self.longest_waiting(agent).await? else {
-                break;
-            };
-            if self.is_too_old(&call) {
-                served.expired += u32::from(self.expire(&call).await?);
-                continue;
-            }
-            match self.meet(&call, Before::Waiting).await? {
-                Met::Assigned(assignment) => {
-                    let ours = assignment.agent_id == agent.id;
-                    served.assignments.push(assignment);
-                    if ours {
-                        break;
-                    }
-                }
-                // Another was faster with this call.
-                Met::Known(_) => {}
-                // Another was faster with our agent.
-                Met::Nobody | Met::OthersWait => break,
+        let mut ended = None;
+        while !self.is_over() {
+            match self.serve_longest(agent, &mut served, &mut ended).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(served),
+                Err(error) => return served.or_error(error),
             }
         }
+        served.cut_short = true;
         Ok(served)
+    }
+
+    /// Whether there may be another one to serve.
+    async fn serve_longest(
+        &self,
+        agent: &Agent,
+        served: &mut Served,
+        ended: &mut Option<CallId>,
+    ) -> Result<bool, QueueError> {
+        let Some(call) = self.longest_waiting(agent).await? else {
+            return Ok(false);
+        };
+        if self.is_too_old(&call) {
+            return self.expire_first(&call, served, ended).await;
+        }
+        match self.meet(&call, Before::Waiting).await? {
+            Met::Assigned(assignment) => {
+                let ours = assignment.agent_id == agent.id;
+                served.assignments.push(assignment);
+                return Ok(!ours);
+            }
+            // Another process was faster with this call.
+            Met::Known(_) => self.pass_over(&call, ended).await?,
+            Met::NoRecord => self.restore(&call).await?,
+            // Another process was faster with our agent.
+            Met::Nobody | Met::OthersWait => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// The call that waits longest among those that fit an agent, as read.
     async fn longest_waiting(&self, agent: &Agent) -> Result<Option<Call>, QueueError> {
-        let mut longest: Option<Call> = None;
-        for count in self.store.waiting().await? {
-            if count.depth == 0 || !count.criteria.fits_profile(&agent.profile) {
-                continue;
-            }
-            let first = self.store.waiting_calls(&count.criteria, 1).await?;
-            for call in first {
-                if longest
-                    .as_ref()
-                    .is_none_or(|other| call.sort_key() < other.sort_key())
-                {
-                    longest = Some(call);
-                }
-            }
-        }
-        Ok(longest)
+        let lines = self.store.waiting().await?;
+        let firsts: Vec<_> = lines
+            .iter()
+            .filter(|line| line.criteria.fits_profile(&agent.profile))
+            .map(|line| self.store.waiting_calls(&line.criteria, 1))
+            .collect();
+        let firsts = stream::iter(firsts).buffered(PARALLEL_READS);
+        let firsts: Vec<_> = firsts.try_concat().await?;
+        Ok(firsts.into_iter().min_by_key(Call::sort_key))
     }
 }
 

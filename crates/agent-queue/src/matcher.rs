@@ -7,6 +7,7 @@
 //! that is outdated finds another ticket, and the next agent is tried.
 
 use backon::BackoffBuilder;
+use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::call::{Assignment, Call, CallRecord, CallState};
 use crate::change::{Before, Change, QueueEntry, Step};
@@ -26,6 +27,8 @@ pub struct Matched {
     pub queued: bool,
     /// How many calls were found to have waited for too long.
     pub expired: u32,
+    /// Whether the look ended early, by an error or the queue's deadline: repeat the same call.
+    pub cut_short: bool,
 }
 
 /// How the wish to give a call up ended.
@@ -60,6 +63,8 @@ pub(crate) enum Met {
     Nobody,
     /// Calls wait for the same: they come first.
     OthersWait,
+    /// The call has a place in a line, and no item of its own.
+    NoRecord,
 }
 
 /// How one try with one agent ended.
@@ -71,15 +76,29 @@ enum Tried {
     Conflict,
 }
 
+/// How many queues or lines are read at once.
+pub(crate) const PARALLEL_READS: usize = 16;
+
 /// The assignments of one look at those waiting.
 #[derive(Debug, Default)]
 pub(crate) struct Served {
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) expired: u32,
+    /// Whether it ended early, by an error or the queue's deadline.
+    pub(crate) cut_short: bool,
 }
 
-/// The most calls that are served by one look.
-const MAX_SERVED: usize = 100;
+impl Served {
+    /// Keeps what was done before an error. An error before anything was done is the answer.
+    pub(crate) fn or_error(mut self, error: QueueError) -> Result<Self, QueueError> {
+        if self.assignments.is_empty() && self.expired == 0 {
+            return Err(error);
+        }
+        tracing::warn!(%error, "a look at waiting calls ended early");
+        self.cut_short = true;
+        Ok(self)
+    }
+}
 
 impl AgentQueue {
     /// Assigns a call, or lets it wait. A call that is known gets its first answer again.
@@ -93,7 +112,7 @@ impl AgentQueue {
         match self.meet(call, Before::New).await? {
             Met::Assigned(assignment) => return Ok(answered(assignment)),
             Met::Known(record) => return self.known(record).await,
-            Met::Nobody | Met::OthersWait => {}
+            Met::Nobody | Met::OthersWait | Met::NoRecord => {}
         }
         match self.commit("wait", &Change::wait(call)).await? {
             Outcome::Done => self.look_again(call, true).await,
@@ -142,6 +161,7 @@ impl AgentQueue {
                 assignments: vec![],
                 queued: false,
                 expired: 0,
+                cut_short: false,
             }),
         }
     }
@@ -165,48 +185,122 @@ impl AgentQueue {
             assignments: served.assignments,
             queued,
             expired: served.expired,
+            cut_short: served.cut_short,
         })
     }
 
-    /// Serves those who wait for the same, the longest waiting first, until none is left or no
-    /// agent fits. Calls that waited for too long leave.
+    /// Serves the calls that wait for the same, the longest waiting first, until none is left or
+    /// no agent fits. Calls that waited for too long leave.
     pub(crate) async fn serve(&self, criteria: &Criteria) -> Result<Served, QueueError> {
         let mut served = Served::default();
-        for _ in 0..MAX_SERVED {
-            let first = self.store.waiting_calls(criteria, 1).await?;
-            let Some(call) = first.into_iter().next() else {
-                break;
-            };
-            if self.is_too_old(&call) {
-                served.expired += u32::from(self.expire(&call).await?);
-                continue;
-            }
-            match self.meet(&call, Before::Waiting).await? {
-                Met::Assigned(assignment) => served.assignments.push(assignment),
-                Met::Known(_) => {}
-                Met::Nobody | Met::OthersWait => break,
+        let mut ended = None;
+        while !self.is_over() {
+            match self.serve_first(criteria, &mut served, &mut ended).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(served),
+                Err(error) => return served.or_error(error),
             }
         }
+        served.cut_short = true;
         Ok(served)
     }
 
+    /// Whether there may be another one to serve.
+    async fn serve_first(
+        &self,
+        criteria: &Criteria,
+        served: &mut Served,
+        ended: &mut Option<CallId>,
+    ) -> Result<bool, QueueError> {
+        let first = self.store.waiting_calls(criteria, 1).await?;
+        let Some(call) = first.into_iter().next() else {
+            return Ok(false);
+        };
+        if self.is_too_old(&call) {
+            return self.expire_first(&call, served, ended).await;
+        }
+        match self.meet(&call, Before::Waiting).await? {
+            Met::Assigned(assignment) => served.assignments.push(assignment),
+            Met::Known(_) => self.pass_over(&call, ended).await?,
+            Met::NoRecord => self.restore(&call).await?,
+            Met::Nobody | Met::OthersWait => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The first call of a line has waited for too long and leaves.
+    pub(crate) async fn expire_first(
+        &self,
+        call: &Call,
+        served: &mut Served,
+        ended: &mut Option<CallId>,
+    ) -> Result<bool, QueueError> {
+        if self.expire(call).await? {
+            served.expired += 1;
+        } else if self.store.call(&call.id).await?.is_some() {
+            self.pass_over(call, ended).await?;
+        } else {
+            self.restore(call).await?;
+        }
+        Ok(true)
+    }
+
+    /// The first call of a line has ended. Another process ended its wait since this one read the
+    /// line. A call that is still the first at the next look has a place that outlived its wait
+    /// (the table was edited, or restored): the place is deleted.
+    pub(crate) async fn pass_over(
+        &self,
+        call: &Call,
+        ended: &mut Option<CallId>,
+    ) -> Result<(), QueueError> {
+        if ended.as_ref() == Some(&call.id) {
+            tracing::error!(call = %call.id, "a place in a line outlived its call's wait; it is deleted");
+            self.commit("forget", &Change::forget(call)).await?;
+        }
+        *ended = Some(call.id.clone());
+        Ok(())
+    }
+
+    /// A call that waits without an item of its own gets one again: the table was edited, or
+    /// restored.
+    pub(crate) async fn restore(&self, call: &Call) -> Result<(), QueueError> {
+        tracing::error!(call = %call.id, "a waiting call has no item of its own; it is written again");
+        self.commit("restore", &Change::restore(call)).await?;
+        Ok(())
+    }
+
     /// One call and the agent who comes first among those that fit, as read. After a conflict it
-    /// looks again: whoever was in the way has most likely taken that very agent, and a
-    /// transaction to find that out would be in the way of others.
+    /// looks again: the other transaction has most likely taken that very agent, and a
+    /// transaction to find that out would conflict with others.
+    ///
+    /// An entry whose agent is not queued by its ticket was outdated when it was read. If it is
+    /// still there at the next look, it outlived its stay (the table was edited, or restored) and
+    /// is deleted: otherwise a page of such entries would hide every agent behind it.
     pub(crate) async fn meet(&self, call: &Call, before: Before) -> Result<Met, QueueError> {
         let mut pauses = self.pauses().build();
+        let mut outdated: Vec<QueueEntry> = vec![];
         loop {
             let entries = self.first_entries(&call.criteria).await?;
             if entries.is_empty() {
                 return Ok(Met::Nobody);
             }
+            let (outlived, entries): (Vec<_>, Vec<_>) = entries
+                .into_iter()
+                .partition(|entry| outdated.contains(entry));
+            for entry in &outlived {
+                let (queue, agent) = (&entry.queue, &entry.agent);
+                tracing::error!(%queue, %agent, "an entry outlived its agent's stay; it is deleted");
+                self.commit("discard", &Change::discard(entry)).await?;
+            }
             let tried = self.try_each(call, before, &entries).await?;
             if let Tried::Met(met) = tried {
                 return Ok(*met);
             }
-            let pause = pauses.next().ok_or_else(|| self.contended("match"))?;
-            if let Tried::Conflict = tried {
-                tokio::time::sleep(pause).await;
+            let pause = pauses.next().filter(|_| !self.is_over());
+            let pause = pause.ok_or_else(|| self.contended("match"))?;
+            match tried {
+                Tried::Conflict => tokio::time::sleep(pause).await,
+                _ => outdated = entries,
             }
         }
     }
@@ -248,10 +342,13 @@ impl AgentQueue {
                 _ => Met::Known(record),
             })));
         }
-        let others_wait = refusals
-            .iter()
-            .any(|refusal| matches!(change.steps.get(refusal.step), Some(Step::NobodyWaits(_))));
-        Ok(if others_wait {
+        let refused = |what: fn(&Step) -> bool| {
+            let mut steps = refusals.iter().filter_map(|is| change.steps.get(is.step));
+            steps.any(what)
+        };
+        Ok(if refused(|step| matches!(step, Step::Call(..))) {
+            Tried::Met(Box::new(Met::NoRecord))
+        } else if refused(|step| matches!(step, Step::NobodyWaits(_))) {
             Tried::Met(Box::new(Met::OthersWait))
         } else {
             Tried::Gone
@@ -264,10 +361,11 @@ impl AgentQueue {
         if let Some(queue) = criteria.exact() {
             return Ok(self.store.peek(&queue, order, self.settings.page).await?);
         }
-        let mut entries: Vec<QueueEntry> = vec![];
-        for queue in self.queues_that_fit(criteria).await? {
-            entries.extend(self.store.peek(&queue, order, self.settings.page).await?);
-        }
+        let queues = self.queues_that_fit(criteria).await?;
+        let peek = |queue| self.store.peek(queue, order, self.settings.page);
+        let peeks: Vec<_> = queues.iter().map(peek).collect();
+        let peeks = stream::iter(peeks).buffered(PARALLEL_READS);
+        let mut entries: Vec<QueueEntry> = peeks.try_concat().await?;
         let place = |entry: &QueueEntry| (entry.at, entry.agent.clone());
         entries.sort_by_key(place);
         // An agent may wait in several of the queues.
@@ -281,7 +379,7 @@ impl AgentQueue {
 
     async fn queues_that_fit(&self, criteria: &Criteria) -> Result<Vec<QueueName>, QueueError> {
         let counters = self.store.queues().await?.into_iter();
-        let fits = counters.filter(|is| is.depth > 0 && criteria.fits(&is.queue));
+        let fits = counters.filter(|is| criteria.fits(&is.queue));
         Ok(fits.map(|is| is.queue).collect())
     }
 
@@ -311,6 +409,7 @@ impl AgentQueue {
             assignments: vec![],
             queued: false,
             expired,
+            cut_short: false,
         })
     }
 
@@ -328,6 +427,7 @@ fn answered(assignment: Assignment) -> Matched {
         assignments: vec![assignment],
         queued: false,
         expired: 0,
+        cut_short: false,
     }
 }
 

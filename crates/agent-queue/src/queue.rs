@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
+use tokio::time::{Instant, timeout_at};
 
 use crate::change::Change;
 use crate::dimension::Dimensions;
@@ -13,11 +14,13 @@ use crate::time::Clock;
 
 /// The filtered queue, on any store. Its operations are in [`roster`](crate::roster),
 /// [`enqueue`](crate::enqueue), [`matcher`](crate::matcher) and [`sweep`](crate::sweep).
+#[derive(Clone)]
 pub struct AgentQueue {
     pub(crate) store: Arc<dyn AgentStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: Settings,
-    tally: Tally,
+    tally: Arc<Tally>,
+    deadline: Option<Instant>,
 }
 
 /// How the queue behaves.
@@ -89,6 +92,12 @@ pub enum QueueError {
         /// How often it tried.
         tries: usize,
     },
+    /// The invocation is about to end.
+    #[error("{operation}: the invocation's time is used up; repeat it")]
+    OutOfTime {
+        /// The operation.
+        operation: &'static str,
+    },
 }
 
 impl QueueError {
@@ -97,7 +106,7 @@ impl QueueError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Store(error) => error.is_transient(),
-            Self::Contended { .. } => true,
+            Self::Contended { .. } | Self::OutOfTime { .. } => true,
         }
     }
 }
@@ -147,8 +156,25 @@ impl AgentQueue {
             store,
             clock,
             settings,
-            tally: Tally::default(),
+            tally: Arc::default(),
+            deadline: None,
         }
+    }
+
+    /// The same queue for one invocation: it starts no further try after `deadline`, and waits
+    /// until then for the answer to a change. Both queues count into one tally.
+    #[must_use]
+    pub fn until(&self, deadline: Instant) -> Self {
+        Self {
+            deadline: Some(deadline),
+            ..self.clone()
+        }
+    }
+
+    /// Whether the deadline has passed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| deadline <= Instant::now())
     }
 
     /// Its settings.
@@ -208,10 +234,10 @@ impl AgentQueue {
     async fn try_again(
         &self,
         change: &Change,
-        worth_it: impl FnMut(&Again) -> bool,
+        mut worth_it: impl FnMut(&Again) -> bool,
     ) -> Result<Outcome, Again> {
         let once = || async {
-            match self.store.commit(change).await {
+            match self.commit_in_time(change).await {
                 Ok(Committed::Done) => Ok(Outcome::Done),
                 Ok(Committed::Refused(refusals)) => Ok(Outcome::Refused(refusals)),
                 Ok(Committed::Conflict) => {
@@ -223,8 +249,22 @@ impl AgentQueue {
         };
         once.retry(self.pauses())
             .sleep(tokio::time::sleep)
-            .when(worth_it)
+            .when(|again| worth_it(again) && !self.is_over())
             .await
+    }
+
+    async fn commit_in_time(&self, change: &Change) -> Result<Committed, StoreError> {
+        let commit = self.store.commit(change);
+        let Some(deadline) = self.deadline else {
+            return commit.await;
+        };
+        match timeout_at(deadline, commit).await {
+            Ok(answer) => answer,
+            Err(elapsed) => Err(StoreError::Unanswered {
+                operation: "commit",
+                source: Box::new(elapsed),
+            }),
+        }
     }
 
     /// The pauses between tries.
@@ -241,8 +281,11 @@ impl AgentQueue {
             .with_jitter()
     }
 
-    /// As many tries as there is patience for, and none was the last.
+    /// Every try met another transaction, and no further one is due.
     pub(crate) fn contended(&self, operation: &'static str) -> QueueError {
+        if self.is_over() {
+            return QueueError::OutOfTime { operation };
+        }
         QueueError::Contended {
             operation,
             tries: self.settings.patience.repeats + 1,

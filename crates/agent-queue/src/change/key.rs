@@ -20,7 +20,7 @@ impl Step {
             Self::OpenQueue(queue) | Self::CountQueue(queue, _) => {
                 (schema::ALL_QUEUES.to_owned(), queue.to_string())
             }
-            Self::Join(entry) | Self::Leave(entry) => (
+            Self::Join(entry) | Self::Leave(entry) | Self::Discard(entry) => (
                 entry.queue.to_string(),
                 format!("{}#{}", entry.at, entry.agent),
             ),

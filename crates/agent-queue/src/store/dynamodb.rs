@@ -131,8 +131,13 @@ impl DynamoStore {
         let attributes = Attributes::of(item, TRANSACT);
         Ok(match step {
             Some(Step::NewAgent(_) | Step::Agent(_)) => {
-                let agent = attributes.agent(&self.dimensions)?;
-                Some(There::Agent(Box::new(agent)))
+                // One that cannot be read is not the one that was asked for.
+                let agent = attributes.agent(&self.dimensions);
+                agent
+                    .inspect_err(|error| tracing::error!(%error, "passed over"))
+                    .ok()
+                    .map(Box::new)
+                    .map(There::Agent)
             }
             Some(Step::Call(..)) => Some(There::Call(Box::new(attributes.record()?))),
             _ => None,

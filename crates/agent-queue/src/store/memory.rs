@@ -32,7 +32,7 @@ struct State {
     entries: BTreeMap<(QueueName, Micros, AgentId), QueueEntry>,
     calls: BTreeMap<CallId, CallRecord>,
     waiting: BTreeMap<(Criteria, String), Call>,
-    waiting_counts: BTreeMap<Criteria, u64>,
+    waiting_counts: BTreeMap<Criteria, i64>,
     leases: BTreeMap<(Micros, AgentId), CallLease>,
     notices: BTreeMap<String, Notice>,
     committed: HashSet<Uuid>,
@@ -41,7 +41,7 @@ struct State {
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
     version: u64,
-    depth: u64,
+    depth: i64,
 }
 
 impl MemoryStore {
@@ -88,7 +88,7 @@ impl AgentStore for MemoryStore {
             .map(|(queue, counters)| QueueCounters {
                 queue: queue.clone(),
                 version: counters.version,
-                depth: counters.depth,
+                depth: counters.depth.try_into().unwrap_or(0),
             });
         Ok(counters.collect())
     }
@@ -126,7 +126,7 @@ impl AgentStore for MemoryStore {
         let counts = state.waiting_counts.iter();
         let counts = counts.map(|(criteria, depth)| WaitingCount {
             criteria: criteria.clone(),
-            depth: *depth,
+            depth: (*depth).try_into().unwrap_or(0),
         });
         Ok(counts.collect())
     }

@@ -6,6 +6,7 @@ mod agents;
 mod calls;
 mod crashes;
 mod defects;
+mod misfits;
 mod order;
 mod sweeps;
 mod walk_through;
@@ -15,6 +16,7 @@ mod scenes {
     pub(crate) use super::calls::*;
     pub(crate) use super::crashes::*;
     pub(crate) use super::defects::*;
+    pub(crate) use super::misfits::*;
     pub(crate) use super::order::*;
     pub(crate) use super::sweeps::*;
     pub(crate) use super::walk_through::*;
@@ -84,4 +86,12 @@ on_every_store!(
     concurrent_enqueues_of_one_agent_give_one_caller_the_agent,
     the_id_is_the_key_and_not_the_name,
     a_call_that_never_ends_has_a_lease,
+    a_page_of_entries_that_outlived_their_stay_hides_no_agent,
+    a_place_that_outlived_its_call_s_wait_blocks_no_line,
+    a_place_that_outlived_its_call_s_wait_blocks_no_sweep,
+    a_waiting_call_without_an_item_of_its_own_is_served,
+    wrong_depths_keep_no_agent_from_a_call,
+    an_agent_without_one_of_its_entries_is_matched,
+    a_look_serves_every_call_that_an_agent_fits,
+    a_look_ends_at_its_deadline_and_keeps_what_it_did,
 );

@@ -106,13 +106,14 @@ pub(crate) async fn calls_wait_by_their_age_each_for_its_own_criteria(store: Arc
     assert_eq!(waiting("Spanish#*", 1).await.1, whole);
     assert_eq!(waiting("*#M", 9).await.0, "men");
     assert_eq!(waiting("*#*", 9).await.0, "", "a wildcard is no search");
-    let unwait = || Change::of(vec![Step::Unwait(calls[0].clone())]);
-    done(&*store, &unwait()).await;
-    assert_eq!(waiting("Spanish#M", 1).await.0, "y");
-    assert_eq!(store.commit(&unwait()).await.unwrap(), refused(None));
+    for _ in 0..2 {
+        // There or not: the call's own item decides.
+        done(&*store, &Change::of(vec![Step::Unwait(calls[0].clone())])).await;
+        assert_eq!(waiting("Spanish#M", 1).await.0, "y");
+    }
 }
 
-pub(crate) async fn those_waiting_are_counted_exactly_and_never_below_zero(
+pub(crate) async fn those_waiting_are_counted_exactly_and_never_shown_below_zero(
     store: Arc<dyn AgentStore>,
 ) {
     let count = |wanted, by| Change::of(vec![Step::CountWaiting(criteria(wanted), by)]);
@@ -121,8 +122,6 @@ pub(crate) async fn those_waiting_are_counted_exactly_and_never_below_zero(
         let plain = counts.iter().map(|is| (is.criteria.to_string(), is.depth));
         plain.filter(|(_, depth)| *depth > 0).collect::<Vec<_>>()
     };
-    let less = store.commit(&count("*#M", By::Less)).await.unwrap();
-    assert_eq!(less, refused(None), "nobody ever waited");
     for (wanted, by) in [
         ("Spanish#M", By::More),
         ("*#M", By::More),
@@ -132,9 +131,8 @@ pub(crate) async fn those_waiting_are_counted_exactly_and_never_below_zero(
         done(&*store, &count(wanted, by)).await;
     }
     assert_eq!(depths().await, [("Spanish#M".to_owned(), 2)]);
-    let less = store.commit(&count("*#M", By::Less)).await.unwrap();
-    assert_eq!(less, refused(None), "nobody waits any more");
-    for depth in [1, 0] {
+    // A count that was lost keeps no call from leaving.
+    for depth in [1, 0, 0] {
         done(&*store, &count("Spanish#M", By::Less)).await;
         let there = depths().await.first().map_or(0, |(_, depth)| *depth);
         assert_eq!(there, depth);
@@ -149,8 +147,10 @@ pub(crate) async fn nobody_waits_is_what_the_count_says(store: Arc<dyn AgentStor
     assert_eq!(store.commit(&nobody()).await.unwrap(), refused(None));
     let others = Change::of(vec![Step::NobodyWaits(criteria("Spanish#M"))]);
     done(&*store, &others).await;
-    done(&*store, &count(By::Less)).await;
-    done(&*store, &nobody()).await;
+    for _ in 0..2 {
+        done(&*store, &count(By::Less)).await;
+        done(&*store, &nobody()).await;
+    }
 }
 
 pub(crate) async fn calls_of_one_moment_wait_by_their_sequence(store: Arc<dyn AgentStore>) {

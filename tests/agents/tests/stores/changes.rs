@@ -39,13 +39,16 @@ pub(crate) async fn a_change_happens_once(store: Arc<dyn AgentStore>) {
 }
 
 pub(crate) async fn a_change_that_was_refused_may_happen_later(store: Arc<dyn AgentStore>) {
-    let less = Change::of(vec![Step::CountQueue(queue("Spanish#M"), By::Less)]);
-    let refused = store.commit(&less).await.unwrap();
+    let c1 = call("c1", "Spanish#M", 4);
+    let open = Step::OpenQueue(queue("Spanish#M"));
+    let later = Change::of(vec![Step::NobodyWaits(c1.criteria.clone()), open]);
+    done(&*store, &Change::wait(&c1)).await;
+    let refused = store.commit(&later).await.unwrap();
     assert!(matches!(refused, Committed::Refused(_)), "{refused:?}");
-    let more = Change::of(vec![Step::CountQueue(queue("Spanish#M"), By::More)]);
-    done(&*store, &more).await;
-    done(&*store, &less).await;
-    assert_eq!(depths(&*store).await, [(2, 0)]);
+    assert_eq!(depths(&*store).await, []);
+    done(&*store, &Change::cancel(&c1)).await;
+    done(&*store, &later).await;
+    assert_eq!(depths(&*store).await, [(0, 0)]);
 }
 
 pub(crate) async fn an_assignment_is_one_change(store: Arc<dyn AgentStore>) {

@@ -66,6 +66,29 @@ impl DynamoStore {
         Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
     }
 
+    /// The first items that can be read, at most `limit`. It reads no item more than that, except
+    /// for each item that cannot be read another one behind it.
+    async fn first<T>(
+        &self,
+        query: QueryFluentBuilder,
+        limit: u16,
+        read: impl Fn(Attributes<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let limit = usize::from(limit);
+        let mut first = vec![];
+        let mut start = None;
+        loop {
+            let missing = u16::try_from(limit - first.len()).unwrap_or(u16::MAX);
+            let query = query.clone().set_exclusive_start_key(start);
+            let (items, next) = self.page(query, missing).await?;
+            first.extend(readable(&items, &read));
+            start = next;
+            if start.is_none() || first.len() >= limit {
+                return Ok(first);
+            }
+        }
+    }
+
     /// Every item of a partition that has one for each queue or criteria there is.
     async fn all(&self, partition: &str) -> Result<Vec<Item>, StoreError> {
         let mut items = vec![];
@@ -127,7 +150,7 @@ impl AgentStore for DynamoStore {
             Ok(QueueCounters {
                 queue: QueueName::from_stored(attributes.sort_key()?),
                 version: attributes.number(schema::QUEUE_VERSION)?,
-                depth: attributes.number(schema::QUEUE_DEPTH)?,
+                depth: attributes.depth(schema::QUEUE_DEPTH)?,
             })
         }))
     }
@@ -140,8 +163,8 @@ impl AgentStore for DynamoStore {
     ) -> Result<Vec<QueueEntry>, StoreError> {
         let query = self.whole(queue.as_str());
         let query = query.scan_index_forward(order == Order::Fifo);
-        let (items, _) = self.page(query, limit).await?;
-        Ok(readable(&items, |attributes| attributes.entry()))
+        self.first(query, limit, |attributes| attributes.entry())
+            .await
     }
 
     async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError> {
@@ -157,7 +180,7 @@ impl AgentStore for DynamoStore {
             let criteria = sort.strip_prefix(schema::CRITERIA_PREFIX);
             Ok(WaitingCount {
                 criteria: Criteria::from_stored(criteria.unwrap_or(sort)),
-                depth: attributes.number(schema::WAITING_DEPTH)?,
+                depth: attributes.depth(schema::WAITING_DEPTH)?,
             })
         }))
     }
@@ -168,20 +191,20 @@ impl AgentStore for DynamoStore {
         limit: u16,
     ) -> Result<Vec<Call>, StoreError> {
         let query = self.whole(&waiting_partition(criteria));
-        let (items, _) = self.page(query, limit).await?;
-        Ok(readable(&items, |attributes| attributes.call()))
+        self.first(query, limit, |attributes| attributes.call())
+            .await
     }
 
     async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError> {
         let query = self.before(schema::LEASES, until);
-        let (items, _) = self.page(query, limit).await?;
-        Ok(readable(&items, |attributes| attributes.lease()))
+        self.first(query, limit, |attributes| attributes.lease())
+            .await
     }
 
     async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError> {
         let query = self.before(schema::OUTBOX, until);
-        let (items, _) = self.page(query, limit).await?;
-        Ok(readable(&items, |attributes| attributes.notice()))
+        self.first(query, limit, |attributes| attributes.notice())
+            .await
     }
 
     async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {

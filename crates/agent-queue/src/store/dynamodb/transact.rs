@@ -11,7 +11,7 @@ use super::item::{
     Item, agent_item, call_item, entry_item, key, lease_item, notice_item, profile_attributes,
     record_item, state_attributes, string,
 };
-use crate::agent::AgentChange;
+use crate::agent::{AgentChange, Ticket};
 use crate::change::{Before, By, Key, Step};
 use crate::dimension::Dimensions;
 use crate::schema;
@@ -39,14 +39,14 @@ impl Composer<'_> {
                 owned(entry_item(entry)),
                 Some("attribute_not_exists(pk)"),
             ),
-            Step::Leave(_) | Step::Unwait(_) => self.delete(at, Some("attribute_exists(pk)")),
+            Step::Leave(_) | Step::Unwait(_) | Step::Unlease(_) => self.delete(at),
+            Step::Discard(entry) => self.discard(at, entry.ticket),
             Step::CountQueue(_, by) => self.count_queue(at, *by),
             Step::Call(before, record) => self.call(at, *before, owned(record_item(record))),
             Step::NobodyWaits(_) => self.nobody_waits(at),
             Step::Wait(call) => self.put(at, owned(call_item(call)), None),
             Step::CountWaiting(_, by) => self.count_waiting(at, *by),
             Step::Lease(lease) => self.put(at, owned(lease_item(lease)), None),
-            Step::Unlease(_) => self.delete(at, None),
             Step::Notice(notice) => self.put(at, owned(notice_item(notice)), None),
         }
     }
@@ -66,11 +66,19 @@ impl Composer<'_> {
         Ok(TransactWriteItem::builder().put(put.build()?).build())
     }
 
-    fn delete(&self, at: Key, condition: Option<&str>) -> Result<TransactWriteItem, BuildError> {
+    fn delete(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
+        let delete = Delete::builder()
+            .table_name(self.table)
+            .set_key(Some(key(at)));
+        Ok(TransactWriteItem::builder().delete(delete.build()?).build())
+    }
+
+    fn discard(&self, at: Key, ticket: Ticket) -> Result<TransactWriteItem, BuildError> {
         let delete = Delete::builder()
             .table_name(self.table)
             .set_key(Some(key(at)))
-            .set_condition_expression(condition.map(str::to_owned));
+            .condition_expression("Ticket = :ticket")
+            .expression_attribute_values(":ticket", string(ticket));
         Ok(TransactWriteItem::builder().delete(delete.build()?).build())
     }
 
@@ -170,10 +178,6 @@ impl Composer<'_> {
             .counters(at, "ADD QueueVersionId :one, QueueDepth :by")
             .expression_attribute_values(":one", number(1))
             .expression_attribute_values(":by", number(signed(by)));
-        let update = match by {
-            By::More => update,
-            By::Less => update.condition_expression("QueueDepth >= :one"),
-        };
         Ok(TransactWriteItem::builder().update(update.build()?).build())
     }
 
@@ -181,12 +185,6 @@ impl Composer<'_> {
         let update = self
             .counters(at, "ADD WaitingDepth :by")
             .expression_attribute_values(":by", number(signed(by)));
-        let update = match by {
-            By::More => update,
-            By::Less => update
-                .condition_expression("WaitingDepth >= :one")
-                .expression_attribute_values(":one", number(1)),
-        };
         Ok(TransactWriteItem::builder().update(update.build()?).build())
     }
 
@@ -194,7 +192,7 @@ impl Composer<'_> {
         let check = ConditionCheck::builder()
             .table_name(self.table)
             .set_key(Some(key(at)))
-            .condition_expression("attribute_not_exists(pk) OR WaitingDepth = :zero")
+            .condition_expression("attribute_not_exists(pk) OR WaitingDepth <= :zero")
             .expression_attribute_values(":zero", number(0));
         Ok(TransactWriteItem::builder()
             .condition_check(check.build()?)

@@ -45,13 +45,10 @@ impl State {
                 let key = (entry.queue.clone(), entry.at, entry.agent.clone());
                 (!self.entries.contains_key(&key), None)
             }
-            Step::Leave(entry) => {
+            Step::Discard(entry) => {
                 let key = (entry.queue.clone(), entry.at, entry.agent.clone());
-                (self.entries.contains_key(&key), None)
-            }
-            Step::CountQueue(queue, By::Less) => {
-                let there = self.counters.get(queue);
-                (there.is_some_and(|counters| counters.depth > 0), None)
+                let there = self.entries.get(&key);
+                (there.is_some_and(|is| is.ticket == entry.ticket), None)
             }
             Step::Call(before, record) => {
                 let there = self.calls.get(&record.call.id);
@@ -63,20 +60,14 @@ impl State {
             }
             Step::NobodyWaits(criteria) => {
                 let waiting = self.waiting_counts.get(criteria);
-                (waiting.is_none_or(|depth| *depth == 0), None)
-            }
-            Step::Unwait(call) => {
-                let key = (call.criteria.clone(), call.sort_key());
-                (self.waiting.contains_key(&key), None)
-            }
-            Step::CountWaiting(criteria, By::Less) => {
-                let waiting = self.waiting_counts.get(criteria);
-                (waiting.is_some_and(|depth| *depth > 0), None)
+                (waiting.is_none_or(|depth| *depth <= 0), None)
             }
             Step::OpenQueue(_)
-            | Step::CountQueue(_, By::More)
+            | Step::Leave(_)
+            | Step::CountQueue(..)
             | Step::Wait(_)
-            | Step::CountWaiting(_, By::More)
+            | Step::Unwait(_)
+            | Step::CountWaiting(..)
             | Step::Lease(_)
             | Step::Unlease(_)
             | Step::Notice(_) => (true, None),
@@ -96,7 +87,7 @@ impl State {
                 let key = (entry.queue.clone(), entry.at, entry.agent.clone());
                 self.entries.insert(key, entry.clone());
             }
-            Step::Leave(entry) => {
+            Step::Leave(entry) | Step::Discard(entry) => {
                 let key = (entry.queue.clone(), entry.at, entry.agent.clone());
                 self.entries.remove(&key);
             }
@@ -142,9 +133,9 @@ impl State {
     }
 }
 
-fn counted(depth: u64, by: By) -> u64 {
+fn counted(depth: i64, by: By) -> i64 {
     match by {
         By::More => depth + 1,
-        By::Less => depth.saturating_sub(1),
+        By::Less => depth - 1,
     }
 }

@@ -77,6 +77,15 @@ impl<'a> Attributes<'a> {
             .ok_or_else(|| self.undecodable(attribute))
     }
 
+    /// A number of items. A table that was restored or edited may count less than none.
+    pub(in crate::store::dynamodb) fn depth(&self, attribute: &str) -> Result<u64, StoreError> {
+        let value = self.item.get(attribute).and_then(|value| value.as_n().ok());
+        let depth: i64 = value
+            .and_then(|digits| digits.parse().ok())
+            .ok_or_else(|| self.undecodable(attribute))?;
+        Ok(depth.try_into().unwrap_or(0))
+    }
+
     pub(in crate::store::dynamodb) fn sort_key(&self) -> Result<&'a str, StoreError> {
         self.read(schema::SK, Some)
     }

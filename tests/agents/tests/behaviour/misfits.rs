@@ -1,0 +1,211 @@
+//! Tables that were edited by hand or restored: entries without a stay, places without a call,
+//! wrong depths. And looks that have much to do, or little time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_queue::agent::{AgentStatus, Rest, Ticket};
+use agent_queue::call::CallState;
+use agent_queue::change::{By, Change, QueueEntry, Step};
+use agent_queue::store::{AgentStore, Committed, Order, StoreError};
+use agents::watched::{Watch, Watched};
+use agents::world::{World, pairs};
+use agents::{agent_id, call_id, criteria, done, entries, queue};
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+/// An entry of a stay that has ended, or never was.
+async fn outlived(world: &World, agent: &str, ago: Duration) {
+    let entry = QueueEntry {
+        queue: queue("Spanish#F"),
+        at: world.call("now", "*#*").arrived.minus(ago),
+        agent: agent_id(agent),
+        agent_name: agent.to_uppercase(),
+        ticket: Ticket::fresh(),
+        queues: vec![queue("Spanish#F"), queue("English#F")],
+    };
+    let count = Step::CountQueue(entry.queue.clone(), By::More);
+    done(&*world.store, &Change::of(vec![Step::Join(entry), count])).await;
+}
+
+/// A place among those waiting.
+async fn place(world: &World, id: &str, wanted: &str) {
+    let call = world.call(id, wanted);
+    let count = Step::CountWaiting(call.criteria.clone(), By::More);
+    done(&*world.store, &Change::of(vec![Step::Wait(call), count])).await;
+    world.tick().await;
+}
+
+async fn line(world: &World, wanted: &str) -> usize {
+    let calls = world.store.waiting_calls(&criteria(wanted), 100).await;
+    calls.unwrap().len()
+}
+
+pub(crate) async fn a_page_of_entries_that_outlived_their_stay_hides_no_agent(world: World) {
+    // Of agents who are there, and of some who are not.
+    world.register("g0", &["Spanish"], "F").await;
+    world.available("g1", &["Spanish"], "F").await;
+    for number in 0..12 {
+        let ago = Duration::from_secs(60 - number);
+        outlived(&world, &format!("g{number}"), ago).await;
+    }
+    world.queued("ana", &["Spanish"], "F").await;
+    world.queued("bea", &["Spanish"], "F").await;
+    assert_eq!(world.ask_whom("c1", "Spanish#F").await, "ana");
+    assert_eq!(world.ask_whom("c2", "Spanish#*").await, "bea");
+    let last = world.ask("c3", "Spanish#F").await;
+    assert_eq!(last.state, CallState::Waiting);
+    let left = world.store.peek(&queue("Spanish#F"), Order::Fifo, 50).await;
+    assert_eq!(left.unwrap(), [], "each was deleted");
+    assert_eq!(world.depths().await, [("Spanish#F".to_owned(), 0)]);
+    assert_eq!(world.status("g1").await, AgentStatus::Available);
+}
+
+pub(crate) async fn a_place_that_outlived_its_call_s_wait_blocks_no_line(world: World) {
+    place(&world, "c1", "Spanish#F").await;
+    world.ask("c1", "French#F").await;
+    world.queue.cancel(&call_id("c1")).await.unwrap();
+    world.ask("c2", "Spanish#F").await;
+    let met = world.queued("ana", &["Spanish"], "F").await;
+    assert_eq!(pairs(&met), "c2→ana");
+    place(&world, "c1", "Spanish#F").await;
+    world.queued("bea", &["Spanish"], "F").await;
+    let met = world.ask("c3", "Spanish#F").await;
+    assert_eq!(pairs(&met.assignments), "c3→bea");
+    assert_eq!(line(&world, "Spanish#F").await, 0);
+    assert_eq!(world.state_of("c1").await, CallState::Cancelled);
+}
+
+pub(crate) async fn a_place_that_outlived_its_call_s_wait_blocks_no_sweep(world: World) {
+    world.ask("c1", "French#F").await;
+    world.queue.cancel(&call_id("c1")).await.unwrap();
+    place(&world, "c1", "Spanish#F").await;
+    place(&world, "c2", "Spanish#F").await;
+    world.ask("c3", "Spanish#F").await;
+    world.pass(world.queue.settings().max_wait).await;
+    let swept = world.sweep().await;
+    assert_eq!((swept.expired, swept.dead_lettered), (2, 2), "c2 and c3");
+    assert!(swept.complete);
+    assert_eq!(line(&world, "Spanish#F").await, 0);
+    assert_eq!(world.state_of("c1").await, CallState::Cancelled);
+    assert_eq!(world.state_of("c2").await, CallState::Expired);
+}
+
+pub(crate) async fn a_waiting_call_without_an_item_of_its_own_is_served(world: World) {
+    place(&world, "c1", "Spanish#F").await;
+    let met = world.queued("ana", &["Spanish"], "F").await;
+    assert_eq!(pairs(&met), "c1→ana");
+    assert!(matches!(
+        world.state_of("c1").await,
+        CallState::Assigned(made) if made == met[0]
+    ));
+    assert_eq!(line(&world, "Spanish#F").await, 0);
+}
+
+pub(crate) async fn wrong_depths_keep_no_agent_from_a_call(world: World) {
+    let count = async |step| done(&*world.store, &Change::of(vec![step])).await;
+    for by in [By::More, By::Less] {
+        let number = if by == By::More { 1 } else { 2 };
+        let (waiting, other) = (format!("w{number}"), format!("o{number}"));
+        world.ask(&waiting, "Spanish#F").await;
+        for _ in 0..3 {
+            count(Step::CountWaiting(criteria("Spanish#F"), by)).await;
+        }
+        let met = world.queued(&format!("a{number}"), &["Spanish"], "F").await;
+        assert_eq!(pairs(&met), format!("{waiting}→a{number}"));
+
+        world.queued(&format!("b{number}"), &["Spanish"], "F").await;
+        for _ in 0..3 {
+            count(Step::CountQueue(queue("Spanish#F"), by)).await;
+        }
+        let asked = world.ask(&other, "*#F").await;
+        assert_eq!(pairs(&asked.assignments), format!("{other}→b{number}"));
+        world.ask(&format!("l{number}"), "French#F").await;
+        for _ in 0..3 {
+            count(Step::CountWaiting(criteria("French#F"), by)).await;
+        }
+        // By a desk that died before its look.
+        let cleo = format!("d{number}");
+        let dora = agents::agent(&cleo, &["French"], "F");
+        let dora = agents::available(&*world.store, dora).await;
+        agents::enqueue(&*world.store, dora, 99).await;
+        assert_eq!(world.sweep().await.assigned, 1);
+        assert_eq!(world.in_call(&cleo).await, Some(format!("l{number}")));
+    }
+}
+
+pub(crate) async fn an_agent_without_one_of_its_entries_is_matched(world: World) {
+    for (agent, call) in [("ana", "Spanish#F"), ("bea", "")] {
+        world.queued(agent, &["English", "Spanish"], "F").await;
+        let english = entries(&world.agent(agent).await)
+            .into_iter()
+            .find(|entry| entry.queue == queue("English#F"));
+        let leave = Step::Leave(english.unwrap());
+        done(&*world.store, &Change::of(vec![leave])).await;
+        if call.is_empty() {
+            let left = world.queue.leave(&agent_id(agent), Rest::Available).await;
+            left.unwrap();
+            assert_eq!(world.status(agent).await, AgentStatus::Available);
+        } else {
+            assert_eq!(world.ask_whom("c1", call).await, agent);
+        }
+    }
+}
+
+/// More than any page, left behind by those who died.
+async fn left_behind(world: &World, count: u64) {
+    for number in 0..count {
+        let id = format!("a{number}");
+        let agent = agents::agent(&id, &["Spanish"], "F");
+        let agent = agents::available(&*world.store, agent).await;
+        agents::enqueue(&*world.store, agent, number).await;
+        let call = agents::call(&format!("w{number}"), "Spanish#F", number);
+        done(&*world.store, &Change::wait(&call)).await;
+    }
+}
+
+pub(crate) async fn a_look_serves_every_call_that_an_agent_fits(world: World) {
+    left_behind(&world, 120).await;
+    let matched = world.ask("c1", "Spanish#F").await;
+    assert_eq!(matched.assignments.len(), 120);
+    assert_eq!(
+        (matched.state, matched.cut_short),
+        (CallState::Waiting, false)
+    );
+}
+
+/// Each change takes ten milliseconds.
+struct Slow;
+
+#[async_trait]
+impl Watch for Slow {
+    async fn commit(
+        &self,
+        store: &dyn AgentStore,
+        change: &Change,
+    ) -> Result<Committed, StoreError> {
+        tokio::time::advance(Duration::from_millis(10)).await;
+        store.commit(change).await
+    }
+}
+
+pub(crate) async fn a_look_ends_at_its_deadline_and_keeps_what_it_did(world: World) {
+    left_behind(&world, 40).await;
+    let store = Watched::new(world.store.clone(), Arc::new(Slow));
+    let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
+    let call = world.call("c1", "Spanish#F");
+    let deadline = Instant::now() + Duration::from_millis(205);
+    let matched = queue.until(deadline).match_call(&call).await.unwrap();
+    assert!(matched.cut_short);
+    let made = matched.assignments.len();
+    assert!((10..=19).contains(&made), "{made}");
+    for assignment in matched.assignments {
+        let state = world.state_of(assignment.call_id.as_str()).await;
+        assert_eq!(state, CallState::Assigned(assignment));
+    }
+    let again = queue.match_call(&call).await.unwrap();
+    assert!(!again.cut_short);
+    // The change that was under way at the deadline has happened, and has no answer.
+    let left = 40 - made;
+    assert!((left - 1..=left).contains(&again.assignments.len()));
+}
