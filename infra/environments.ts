@@ -102,7 +102,8 @@ export interface Environment {
    */
   readonly alarmEmails?: readonly string[];
   /**
-   * How long after a deployment CloudFormation goes on watching the alarms that take it back, in whole minutes.
+   * How long after a deployment CloudFormation goes on watching the alarms on which it rolls back, in whole minutes: 0,
+   * or at least the 7 minutes that they need to ring.
    */
   readonly rollbackWatch: Duration;
   /** Tags of every resource; `project`, `environment`, `owner` and `cost-center` among them. */
@@ -159,7 +160,7 @@ export const ENVIRONMENTS: readonly Environment[] = [
     settings: TASKS,
     keepShedTasks: true,
     agentQueue: { seed: true },
-    rollbackWatch: Duration.minutes(5),
+    rollbackWatch: Duration.minutes(10),
     tags: { ...TAGS, environment: 'staging' },
   },
   {

@@ -156,6 +156,13 @@ function alarmProblems({ tasks, stream, alarms }: QueueSettings): Problem[] {
       remedy: 'make oldestPending shorter than tasks.maxTtl',
     });
   }
+  if (!(alarms.failedShare >= 0 && alarms.failedShare < 1)) {
+    problems.push({
+      setting: 'alarms.failedShare',
+      rule: `${alarms.failedShare} is not a share from 0 to below 1: more than all tasks cannot fail`,
+      remedy: 'choose a share such as 0.5, half of the tasks that ended',
+    });
+  }
   const windows = [
     ['stream.batchWindow', stream.batchWindow],
     ["count-shed's window", SHED_WINDOW],
@@ -206,5 +213,7 @@ function rangeProblems({ tasks, processing, stream, alarms }: QueueSettings): Pr
     wholeSeconds('stream.maxRecordAge', stream.maxRecordAge, 60, 604_800, "Lambda's limit"),
     wholeSeconds('alarms.oldestPending', alarms.oldestPending, 1),
     duration('alarms.streamDelay', alarms.streamDelay, 1),
+    integer('alarms.failedTasks', alarms.failedTasks, 1, 1_000_000),
+    integer('alarms.createErrors', alarms.createErrors, 0, 1_000_000),
   ].filter((problem) => problem !== undefined);
 }

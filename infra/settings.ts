@@ -214,6 +214,23 @@ export interface AlarmSettings {
    * @default 0
    */
   readonly ingestDeadLetters?: number;
+  /**
+   * The least tasks that must end as FAILURE within five minutes before the alarm `failing` rings: 1 or more.
+   * @default 5
+   */
+  readonly failedTasks?: number;
+  /**
+   * The share of the tasks that ended within five minutes, from 0 to below 1, that must be FAILURE before the alarm
+   * `failing` rings.
+   * @default 0.5
+   */
+  readonly failedShare?: number;
+  /**
+   * Errors of `create-tasks` and `ingest-tasks` together in five minutes beyond which an alarm rings. Malformed events
+   * of callers count, so a few are no fault of the queue.
+   * @default 5
+   */
+  readonly createErrors?: number;
 }
 
 /** `T`, where all but `K` is known. */
@@ -291,6 +308,9 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
       streamDelay: stream.batchWindow.plus(Duration.minutes(1)),
       ingestDelay: ingest.visibilityTimeout.plus(Duration.minutes(1)),
       ingestDeadLetters: 0,
+      failedTasks: 5,
+      failedShare: 0.5,
+      createErrors: 5,
       ...definedOf(given.alarms),
     },
     ...(given.ingest && { ingest }),

@@ -4,11 +4,8 @@ import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import type { AgentQueueSettings } from '../agent-settings';
 import type { CallIntake } from '../constructs/call-intake';
-import type { RustFunction } from '../constructs/rust-function';
 import { emitted } from './emitted';
 import { QueueAlarm } from './queue-alarm';
-
-const FIVE_MINUTES = Duration.minutes(5);
 
 /** So many rounds of the sweep say the same before somebody is called. */
 const SWEEPS = 5;
@@ -70,24 +67,4 @@ export function agentSweepAlarms(
       section: 'unpublished',
     }),
   ];
-}
-
-/**
- * Alarms on invocations that failed.
- *
- * @param functions by name, with the errors in five minutes beyond which each rings
- */
-export function errorAlarms(
-  scope: Construct,
-  functions: Readonly<Record<string, { readonly fn: RustFunction; readonly above: number }>>,
-): QueueAlarm[] {
-  return Object.entries(functions).map(
-    ([name, { fn, above }]) =>
-      new QueueAlarm(scope, `${name}-errors`, {
-        metric: fn.function.metricErrors({ statistic: Stats.SUM, period: FIVE_MINUTES }),
-        rings: { above },
-        says: `${name} failed more than ${above} times in five minutes. First read the errors in its log.`,
-        section: 'functionErrors',
-      }),
-  );
 }

@@ -1,9 +1,12 @@
 import { Duration } from 'aws-cdk-lib';
-import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import type { TaskIngest } from '../constructs/task-ingest';
 import type { AlarmSettings } from '../settings';
 import { QueueAlarm } from './queue-alarm';
+
+const MINUTES_A_DAY = 24 * 60;
 
 /** Alarms on messages that do not become tasks, by SQS's own metrics. */
 export function ingestAlarms(
@@ -22,8 +25,39 @@ export function ingestAlarms(
     new QueueAlarm(scope, 'ingest-delay', {
       metric: queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period }),
       rings: { above: ingestDelay.toSeconds() },
-      says: `A message has been in the ingest queue for more than ${ingestDelay.toSeconds()} s and is no task yet. First look at the errors and throttles of ingest-tasks, at IngestReturned, and whether its event source mapping is enabled.`,
+      says: `A message has waited in the ingest queue for more than ${ingestDelay.toSeconds()} s. First look at the errors and throttles of ingest-tasks, at IngestReturned, and whether its event source mapping is enabled.`,
       section: 'ingestDelay',
     }),
+    stuckAlarm(scope, queue, ingestDelay),
   ];
+}
+
+/**
+ * The alarm on a queue that holds messages while none is deleted. `ApproximateAgeOfOldestMessage` leaves out messages
+ * that were received three times or more
+ * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html), so
+ * the alarm on age stays silent while DynamoDB throttles every write or Lambda throttles every invocation.
+ */
+function stuckAlarm(scope: Construct, queue: Queue, ingestDelay: Duration): QueueAlarm {
+  const period = Duration.minutes(1);
+  const metric = new MathExpression({
+    // A message that comes back later is not visible until then.
+    expression: 'IF(FILL(visible,0)+FILL(hidden,0) > 0 AND FILL(deleted,0) < 1, 1, 0)',
+    usingMetrics: {
+      visible: queue.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, period }),
+      hidden: queue.metricApproximateNumberOfMessagesNotVisible({ statistic: Stats.MAXIMUM, period }),
+      deleted: queue.metricNumberOfMessagesDeleted({ statistic: Stats.SUM, period }),
+    },
+    label: 'messages, and none deleted',
+    period,
+  });
+  const minutes = Math.ceil(ingestDelay.toSeconds() / 60);
+  return new QueueAlarm(scope, 'ingest-stuck', {
+    metric,
+    rings: { above: 0 },
+    // CloudWatch looks back a day at most.
+    periods: Math.min(minutes, MINUTES_A_DAY),
+    says: `The ingest queue has held messages for ${minutes} minutes and none was written. First look at IngestReturned: if it rises, DynamoDB throttles the writes; if not, look at the errors and throttles of ingest-tasks.`,
+    section: 'ingestDelay',
+  });
 }

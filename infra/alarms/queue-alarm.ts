@@ -5,6 +5,8 @@ import type { Construct } from 'constructs';
 export const RUNBOOK = {
   paused: 'The queue is paused',
   stalled: 'No progress',
+  failing: 'Tasks fail',
+  taskErrors: 'A function of the task queue fails',
   oldestPending: 'Tasks are about to expire',
   sweepMissed: 'The sweep is missing',
   failures: 'Something lies in a failure queue',
@@ -31,22 +33,27 @@ export interface QueueAlarmProps {
    * @default TreatMissingData.NOT_BREACHING
    */
   readonly missing?: TreatMissingData;
+  /**
+   * How many periods in a row it takes.
+   * @default 1
+   */
+  readonly periods?: number;
   /** What it means, and what to do first. */
   readonly says: string;
   /** The section of the runbook. */
   readonly section: keyof typeof RUNBOOK;
 }
 
-/** An alarm of a queue: one period suffices, and its text says what to do first and where to read on. */
+/** An alarm of a queue: its text says what to do first and where to read on. */
 export class QueueAlarm extends Alarm {
   constructor(scope: Construct, id: string, props: QueueAlarmProps) {
-    const { metric, rings, missing, says, section } = props;
+    const { metric, rings, missing, periods, says, section } = props;
     super(scope, `${id}-alarm`, {
       metric,
       ...('above' in rings
         ? { threshold: rings.above, comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD }
         : { threshold: rings.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD }),
-      evaluationPeriods: 1,
+      evaluationPeriods: periods ?? 1,
       treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
       alarmDescription: `${says} More: docs/operations.md, "${RUNBOOK[section]}".`,
     });

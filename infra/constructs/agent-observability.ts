@@ -4,7 +4,8 @@ import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type { AgentQueueSettings } from '../agent-settings';
-import { agentSweepAlarms, callAlarms, errorAlarms } from '../alarms/agents';
+import { agentSweepAlarms, callAlarms } from '../alarms/agents';
+import { errorAlarms } from '../alarms/errors';
 import { failureAlarms } from '../alarms/platform';
 import type { AgentDesk } from './agent-desk';
 import type { CallIntake } from './call-intake';
@@ -39,11 +40,15 @@ export class AgentObservability extends Construct {
     this.all = [
       ...callAlarms(this, table, intake, settings),
       ...agentSweepAlarms(this, table, settings),
-      ...errorAlarms(this, {
-        'agent-desk': { fn: agentDesk, above: settings.alarms.deskErrors },
-        'match-calls': { fn: matchCalls, above: 0 },
-        'sweep-agents': { fn: sweepAgents, above: 0 },
-      }),
+      ...errorAlarms(
+        this,
+        {
+          'agent-desk': { of: { 'agent-desk': agentDesk }, above: settings.alarms.deskErrors },
+          'match-calls': { of: { 'match-calls': matchCalls }, above: 0 },
+          'sweep-agents': { of: { 'sweep-agents': sweepAgents }, above: 0 },
+        },
+        'functionErrors',
+      ),
       ...failureAlarms(
         this,
         {

@@ -6,10 +6,11 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import type { ErrorAlarm } from '../alarms/errors';
 import { loadProblems, loadWarnings, simulationProblems } from '../load-rules';
 import { refuse } from '../problem';
 import { settingsProblems } from '../rules';
-import { type PartialQueueSettings, resolveSettings } from '../settings';
+import { type PartialQueueSettings, type QueueSettings, resolveSettings } from '../settings';
 import { CountShed, shedQueueProblems } from './count-shed';
 import { CreateTasks, type SimulationSettings } from './create-tasks';
 import { IngestTasks } from './ingest-tasks';
@@ -154,6 +155,7 @@ export class LifoQueue extends Construct {
       settings,
       streamReaders: { trigger: this.trigger, 'count-shed': this.countShed },
       loop: { trigger: this.trigger, 'process-tasks': this.processTasks },
+      errors: this.errorAlarms(settings),
       failureQueues: {
         'create-tasks-failures': this.createTasks.failures,
         'trigger-failures': this.trigger.failures,
@@ -174,6 +176,21 @@ export class LifoQueue extends Construct {
     this.table = table.table;
     this.triggerTopic = triggerTopic.topic;
     this.processTasksTopic = processTasksTopic.topic;
+  }
+
+  /** More than one error in five minutes: one alone may be DynamoDB's, and the retry succeeds. */
+  private errorAlarms({ alarms }: QueueSettings): Record<string, ErrorAlarm> {
+    const { trigger, processTasks, sweepTasks, countShed, createTasks, ingestTasks } = this;
+    return {
+      trigger: { of: { trigger }, above: 1 },
+      'process-tasks': { of: { 'process-tasks': processTasks }, above: 1 },
+      'sweep-tasks': { of: { 'sweep-tasks': sweepTasks }, above: 1 },
+      'count-shed': { of: { 'count-shed': countShed }, above: 1 },
+      'create-tasks': {
+        of: { 'create-tasks': createTasks, ...(ingestTasks && { 'ingest-tasks': ingestTasks }) },
+        above: alarms.createErrors,
+      },
+    };
   }
 
   /** Lets a principal put tasks into the queue: by invoking `create-tasks`, and in no other way. */

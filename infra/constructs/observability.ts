@@ -4,6 +4,8 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
+import { type ErrorAlarm, errorAlarms } from '../alarms/errors';
+import { failingAlarm } from '../alarms/failing';
 import { ingestAlarms } from '../alarms/ingest';
 import { failureAlarms, recursionAlarms, streamDelayAlarms } from '../alarms/platform';
 import { type ProgressAlarms, progressAlarms } from '../alarms/progress';
@@ -23,6 +25,8 @@ export interface ObservabilityProps {
   readonly streamReaders: Readonly<Record<string, RustFunction>>;
   /** The functions that call each other round and round on purpose, by name. */
   readonly loop: Readonly<Record<string, RustFunction>>;
+  /** The functions whose failed invocations ring, by the beginning of their alarms' ids. */
+  readonly errors: Readonly<Record<string, ErrorAlarm>>;
   /** Every queue for what could not be delivered or processed, by a name for its alarm. */
   readonly failureQueues: Readonly<Record<string, FailureQueue>>;
   /**
@@ -53,6 +57,10 @@ export function alarmTopicProblems(topic: ITopic | undefined): Problem[] {
 export class Observability extends Construct {
   /** The queue makes no progress. */
   readonly progress: ProgressAlarms;
+  /** Too many tasks end as FAILURE. */
+  readonly failing: Alarm;
+  /** Invocations of a function fail. */
+  readonly errors: readonly Alarm[];
   /** A reader of the stream is late. */
   readonly streamDelays: readonly Alarm[];
   /** Lambda takes the tail call for a runaway loop. */
@@ -66,6 +74,8 @@ export class Observability extends Construct {
     super(scope, id);
     const { alarms } = props.settings;
     this.progress = progressAlarms(this, props.table, alarms);
+    this.failing = failingAlarm(this, props.table, alarms);
+    this.errors = errorAlarms(this, props.errors, 'taskErrors');
     this.streamDelays = streamDelayAlarms(this, props.streamReaders, alarms);
     this.recursions = recursionAlarms(this, props.loop);
     this.failures = failureAlarms(
@@ -83,6 +93,8 @@ export class Observability extends Construct {
   get all(): readonly Alarm[] {
     return [
       ...Object.values(this.progress),
+      this.failing,
+      ...this.errors,
       ...this.streamDelays,
       ...this.recursions,
       ...this.failures,

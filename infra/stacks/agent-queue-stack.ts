@@ -4,12 +4,15 @@ import { AGENT_QUEUE, type AgentOutputName } from '../agent-contract';
 import { AgentQueue } from '../constructs/agent-queue';
 import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
 
-/** Alarms that ring when new code fails. Not when calls wait: that is for want of agents. */
+/**
+ * Alarms that ring within minutes when new code fails. `intake-delay` shows calls that match-calls hands back without an
+ * error. Not among them: calls that wait in the table, for want of agents.
+ */
 const TAKES_BACK = [
   'agent-desk-errors',
   'match-calls-errors',
   'sweep-agents-errors',
-  'match-calls-failures',
+  'intake-delay',
   'unpublished',
 ];
 

@@ -1,4 +1,4 @@
-import { Stack, Tags } from 'aws-cdk-lib';
+import { Annotations, Stack, Tags } from 'aws-cdk-lib';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
@@ -32,13 +32,24 @@ export abstract class EnvironmentStack extends Stack {
     for (const [key, value] of Object.entries(environment.tags)) Tags.of(this).add(key, value);
   }
 
-  /** The topic that alarms go to, if anybody is told. */
+  /** The topic that alarms go to, if there is one. Synthesis warns where there is none for a protected environment. */
   protected alarmTopic(): ITopic | undefined {
-    const { alarmTopicArn, alarmEmails = [] } = this.environmentSettings;
+    const {
+      name,
+      alarmTopicArn,
+      alarmEmails = [],
+      terminationProtection,
+      deletionProtection,
+    } = this.environmentSettings;
     if (alarmTopicArn !== undefined) return Topic.fromTopicArn(this, 'alarm-topic', alarmTopicArn);
-    return alarmEmails.length === 0
-      ? undefined
-      : new AlarmTopic(this, 'alarm-topic', { emails: alarmEmails }).topic;
+    if (alarmEmails.length > 0) return new AlarmTopic(this, 'alarm-topic', { emails: alarmEmails }).topic;
+    if (terminationProtection || deletionProtection) {
+      Annotations.of(this).addWarningV2(
+        'freshq:alarms-unheard',
+        `no alarm of ${this.stackName} is sent to anyone: set alarmEmails or alarmTopicArn of ${name} in infra/environments.ts`,
+      );
+    }
+    return undefined;
   }
 
   /** Has a deployment taken back when one of these rings, by the beginning of their ids. */

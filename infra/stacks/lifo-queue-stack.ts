@@ -10,13 +10,16 @@ import { type RunnerConfig, UNSET_RUNNER_URL } from '../environments';
 import { HttpAuth } from '../runners/http-auth';
 import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
 
-/** Alarms that ring when new code fails. Not when the queue is paused or slow: that is the downstream's doing. */
+/**
+ * Alarms that ring within minutes when new code fails. The sweep runs every minute, so its errors show a broken
+ * deployment even while there is no task. Not among them: a queue that is paused or slow, which its downstream causes.
+ */
 const TAKES_BACK = [
-  'stalled',
-  'create-tasks-failures',
-  'trigger-failures',
-  'process-tasks-failures',
-  'sweep-tasks-failures',
+  'failing',
+  'process-tasks-errors',
+  'sweep-tasks-errors',
+  'trigger-errors',
+  'create-tasks-errors',
 ];
 
 /** One newest-first queue: the stack `LifoQueue-<environment>`. */

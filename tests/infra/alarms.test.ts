@@ -10,6 +10,26 @@ import { METRICS } from '../../infra/contract';
 import { ENVIRONMENT_NAMES } from '../../infra/environments';
 import { KINDS, newApp, ROOT, Synthesized } from './synthesis';
 
+interface Query {
+  readonly Id: string;
+  readonly Expression?: string;
+  readonly ReturnData?: boolean;
+  readonly MetricStat?: {
+    readonly Metric: {
+      readonly Namespace: string;
+      readonly MetricName: string;
+      readonly Dimensions?: readonly { readonly Value: unknown }[];
+    };
+    readonly Period: number;
+    readonly Stat: string;
+  };
+}
+
+/** What an alarm on metric math compares with its threshold. */
+function queries(metrics: readonly Query[]): Query[] {
+  return metrics.filter(({ ReturnData }) => ReturnData !== false);
+}
+
 const runbook = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
 
 describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
@@ -33,6 +53,79 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
       ComparisonOperator: 'GreaterThanThreshold',
       TreatMissingData: 'notBreaching',
     });
+  });
+
+  test('ring when five tasks fail in five minutes and they are more than half', () => {
+    const { Metrics, ...properties } = alarm('failing');
+    expect(properties).toMatchObject({
+      EvaluationPeriods: 1,
+      Threshold: 0,
+      ComparisonOperator: 'GreaterThanThreshold',
+      TreatMissingData: 'notBreaching',
+    });
+    const [returned, ...others] = queries(Metrics);
+    expect(others).toEqual([]);
+    expect(returned?.Expression).toBe(
+      'IF(failures >= 5 AND failures > 0.5*(failures+FILL(succeeded,0)), failures, 0)',
+    );
+    const byId = new Map<string, Query>(Metrics.map((query: Query) => [query.Id, query]));
+    expect(byId.get('failures')?.Expression).toBe('FILL(failed,0)+FILL(died,0)');
+    const metrics = { failed: 'Failed', died: 'LeasesFailed', succeeded: 'Succeeded' };
+    for (const [id, name] of Object.entries(metrics)) {
+      const { Metric, Period, Stat } = byId.get(id)?.MetricStat ?? {};
+      expect([Metric?.Namespace, Metric?.MetricName, Period, Stat]).toEqual(['freshq', name, 300, 'Sum']);
+      expect(synthesized.readable(Metric?.Dimensions?.[0]?.Value)).toBe('task-table/table');
+    }
+  });
+
+  test.each(['process-tasks', 'sweep-tasks', 'trigger', 'count-shed'])(
+    'ring when %s fails more than once in five minutes',
+    (fn) => {
+      expect(alarm(`${fn}-errors`)).toMatchObject({
+        Namespace: 'AWS/Lambda',
+        MetricName: 'Errors',
+        Statistic: 'Sum',
+        Period: 300,
+        EvaluationPeriods: 1,
+        Threshold: 1,
+        ComparisonOperator: 'GreaterThanThreshold',
+        TreatMissingData: 'notBreaching',
+      });
+      expect(synthesized.readable(alarm(`${fn}-errors`).Dimensions[0].Value)).toBe(`${fn}/function`);
+    },
+  );
+
+  test('ring when the functions that create tasks fail more than five times together', () => {
+    const { Metrics, Threshold, TreatMissingData } = alarm('create-tasks-errors');
+    expect([Threshold, TreatMissingData]).toEqual([5, 'notBreaching']);
+    expect(queries(Metrics).map(({ Expression }) => Expression)).toEqual(['FILL(m0,0)+FILL(m1,0)']);
+    const functions = (Metrics as Query[]).flatMap(({ MetricStat }) =>
+      MetricStat === undefined ? [] : [synthesized.readable(MetricStat.Metric.Dimensions?.[0]?.Value)],
+    );
+    expect(functions).toEqual(['create-tasks/function', 'ingest-tasks/function']);
+  });
+
+  test('ring when the ingest queue holds messages and none is deleted, however often they were received', () => {
+    const { Metrics, ...properties } = alarm('ingest-stuck');
+    // Four minutes: a failed attempt, and one more minute.
+    expect(properties).toMatchObject({
+      EvaluationPeriods: 4,
+      Threshold: 0,
+      TreatMissingData: 'notBreaching',
+    });
+    expect(queries(Metrics).map(({ Expression }) => Expression)).toEqual([
+      'IF(FILL(visible,0)+FILL(hidden,0) > 0 AND FILL(deleted,0) < 1, 1, 0)',
+    ]);
+    const metrics = (Metrics as Query[]).flatMap(({ Id, MetricStat }) =>
+      MetricStat === undefined
+        ? []
+        : [[Id, MetricStat.Metric.MetricName, MetricStat.Stat, MetricStat.Period]],
+    );
+    expect(metrics).toEqual([
+      ['visible', 'ApproximateNumberOfMessagesVisible', 'Maximum', 60],
+      ['hidden', 'ApproximateNumberOfMessagesNotVisible', 'Maximum', 60],
+      ['deleted', 'NumberOfMessagesDeleted', 'Sum', 60],
+    ]);
   });
 
   test('ring when no sweep ran for five minutes, since silence is what they watch for', () => {
@@ -143,6 +236,33 @@ test('alarms follow their typed settings', () => {
   const threshold = (id: string) => synthesized.at(`observability/${id}-alarm`).Properties.Threshold;
   expect(threshold('oldest-pending')).toBe(90);
   expect([threshold('trigger-stream-delay'), threshold('count-shed-stream-delay')]).toEqual([45_500, 45_500]);
+});
+
+test('the alarms on failures follow their typed settings', () => {
+  const synthesized = Synthesized.queue({
+    ingest: { functionTimeout: Duration.seconds(900), deadlineMargin: Duration.seconds(5) },
+    alarms: {
+      failedTasks: 1,
+      failedShare: 0.25,
+      createErrors: 0,
+      ingestDelay: Duration.days(2),
+    },
+  });
+  const at = (id: string) => synthesized.at(`observability/${id}-alarm`).Properties;
+  expect(queries(at('failing').Metrics)[0]?.Expression).toContain(
+    'failures >= 1 AND failures > 0.25*(failures+',
+  );
+  expect(at('failing').AlarmDescription).toContain('at least 1 tasks ended as FAILURE, more than 25 %');
+  expect(at('create-tasks-errors').Threshold).toBe(0);
+  // A day is the longest that CloudWatch looks back.
+  expect(at('ingest-stuck').EvaluationPeriods).toBe(1_440);
+});
+
+test('without an ingest queue, the errors of create-tasks ring alone', () => {
+  const { MetricName, Metrics } = Synthesized.queue().at(
+    'observability/create-tasks-errors-alarm',
+  ).Properties;
+  expect([MetricName, Metrics]).toEqual(['Errors', undefined]);
 });
 
 test('alarms follow the expiry and the window they watch', () => {

@@ -82,18 +82,31 @@ describe('the committed environments', () => {
       expect(synthesize('dev').stack.environment).toBe('aws://unknown-account/unknown-region');
   });
 
-  test.each(['staging', 'prod'] as const)("%s warns that its runner's address is not set", (name) => {
-    expect(Synthesized.environment(name).warnings()).toEqual([
-      expect.stringMatching(/put your own address into infra\/environments\.ts/),
-    ]);
+  test.each(['staging', 'prod'] as const)(
+    "%s warns that its runner's address and the addressees of its alarms are not set",
+    (name) => {
+      const unheard = new RegExp(`no alarm of \\w+-${name} is sent to anyone: set alarmEmails`);
+      expect(Synthesized.environment(name).warnings()).toEqual([
+        expect.stringMatching(/put your own address into infra\/environments\.ts/),
+        expect.stringMatching(unheard),
+      ]);
+      expect(Synthesized.agents(name).warnings()).toEqual([expect.stringMatching(unheard)]);
+    },
+  );
+
+  test('an environment that says where its alarms go warns of nothing about them', () => {
+    for (const where of [
+      { alarmEmails: ['on-call@example.com'] },
+      { alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call' },
+    ]) {
+      const stack = new AgentQueueStack(newApp(), { environment: { ...environment('prod'), ...where } });
+      expect(new Synthesized(stack).warnings()).toEqual([]);
+    }
   });
 
   test('dev, which simulates, warns of nothing', () => {
     expect(Synthesized.environment('dev').warnings()).toEqual([]);
-  });
-
-  test.each(ENVIRONMENT_NAMES)("the agents' queue of %s warns of nothing", (name) => {
-    expect(Synthesized.agents(name).warnings()).toEqual([]);
+    expect(Synthesized.agents('dev').warnings()).toEqual([]);
   });
 });
 

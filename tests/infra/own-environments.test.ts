@@ -131,10 +131,12 @@ describe('addresses for alarms', () => {
   });
 });
 
+const WATCHED = KINDS.flatMap(({ kind, synthesize }) =>
+  ['staging', 'prod'].map((name) => ({ kind, name, synthesize })),
+);
+
 describe('what takes a deployment back', () => {
-  test.each(
-    KINDS.flatMap(({ kind, synthesize }) => ['staging', 'prod'].map((name) => ({ kind, name, synthesize }))),
-  )('$kind-$name names alarms of its own, and few enough', ({ name, synthesize }) => {
+  test.each(WATCHED)('$kind-$name names alarms of its own, and few enough', ({ name, synthesize }) => {
     const synthesized = synthesize(name);
     const { Metadata, Resources } = synthesized.template.toJSON();
     const { alarms, minutes } = Metadata[ROLLBACK_METADATA];
@@ -143,6 +145,60 @@ describe('what takes a deployment back', () => {
     for (const logicalId of alarms) expect(Resources[logicalId].Type).toBe('AWS::CloudWatch::Alarm');
     expect(minutes).toBe(environment(name).rollbackWatch.toMinutes());
     expect(minutes).toBeGreaterThan(0);
+  });
+
+  test.each(WATCHED)('of $kind-$name ring while the deployment is watched', ({ name, synthesize }) => {
+    const { Metadata, Resources } = synthesize(name).template.toJSON();
+    const { alarms, minutes } = Metadata[ROLLBACK_METADATA];
+    for (const id of alarms) {
+      const { Period, EvaluationPeriods, Metrics, TreatMissingData } = Resources[id].Properties;
+      const queried = (Metrics ?? []).map(
+        ({ MetricStat }: { MetricStat?: { Period: number } }) => MetricStat?.Period,
+      );
+      const periods = [Period, ...queried].filter((period) => period !== undefined);
+      const takes = Math.max(...periods) * EvaluationPeriods;
+      // CloudWatch has a metric after three minutes at the latest, and evaluates it in the next one.
+      expect([id, takes / 60 + 3 + 1 <= minutes]).toEqual([id, true]);
+      expect(TreatMissingData).toBe('notBreaching');
+    }
+  });
+
+  test('do not watch the depth of queues, which SQS may publish 15 minutes late', () => {
+    for (const { synthesize } of KINDS) {
+      const { Metadata, Resources } = synthesize('prod').template.toJSON();
+      for (const id of Metadata[ROLLBACK_METADATA].alarms)
+        expect(JSON.stringify(Resources[id].Properties)).not.toContain('ApproximateNumberOfMessages');
+    }
+  });
+
+  test('are those on failed tasks and on errors of the functions', () => {
+    const { Metadata, Resources } = Synthesized.environment('prod').template.toJSON();
+    const paths = Metadata[ROLLBACK_METADATA].alarms.map((id: string) =>
+      Resources[id].Metadata['aws:cdk:path'].split('/').at(-2),
+    );
+    expect(paths).toEqual([
+      'failing-alarm',
+      'process-tasks-errors-alarm',
+      'sweep-tasks-errors-alarm',
+      'trigger-errors-alarm',
+      'create-tasks-errors-alarm',
+    ]);
+  });
+
+  test.each([
+    [0, 0],
+    [1, 1],
+    [6, 1],
+    [7, 0],
+  ])('watched for %s minutes: %s warnings that this is too short', (minutes, count) => {
+    const watched = { ...environment('dev'), rollbackWatch: Duration.minutes(minutes) };
+    for (const stack of [
+      new LifoQueueStack(newApp(), { environment: watched }),
+      new AgentQueueStack(newApp(), { environment: watched }),
+    ]) {
+      const warnings = new Synthesized(stack).warnings().filter((text) => text.includes('rollbackWatch'));
+      expect(warnings).toHaveLength(count);
+    }
   });
 
   test('in dev only while it lasts', () => {
