@@ -10,6 +10,7 @@ export type {
   Dimension,
   PartialAgentQueueSettings,
 } from './agent-settings';
+export type { AlarmSettings } from './alarm-settings';
 export { AgentQueue, type AgentQueueProps } from './constructs/agent-queue';
 export type { SimulatedLoad, SimulationSettings } from './constructs/create-tasks';
 export { LifoQueue, type LifoQueueProps } from './constructs/lifo-queue';
@@ -24,7 +25,6 @@ export { type HeaderAuthProps, HttpAuth, type IHttpAuth, type SigV4AuthProps } f
 export type { RustRunnerProps } from './runners/rust';
 export type { SimulatedRunnerProps } from './runners/simulated';
 export {
-  type AlarmSettings,
   type PartialQueueSettings,
   type ProcessingSettings,
   StreamBatching,

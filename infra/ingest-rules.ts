@@ -1,7 +1,7 @@
+import type { AlarmSettings } from './alarm-settings';
 import { leastVisibility, type ResolvedIngestSettings } from './ingest-settings';
 import type { Problem } from './problem';
 import { integer, ms, seconds, text, wholeSeconds } from './ranges';
-import type { AlarmSettings } from './settings';
 import { VISIBILITY_FACTOR } from './visibility';
 
 /** What Lambda puts into one batch without a window to gather it in. */
@@ -18,6 +18,9 @@ const RETENTION_S = [60, 1_209_600] as const;
 
 /** AWS advises that a message is received at least so often before it is given up. */
 const LEAST_RECEIVES = 5;
+
+/** What `ingest-tasks` keeps of its margin for its report: `REPORT_MARGIN` in `crates/function/src/config/ingest_tasks.rs`. */
+export const REPORT_MARGIN_MS = 1_000;
 
 /** Every rule the settings of an ingest queue break; empty if they can work. */
 export function ingestProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSettings>): Problem[] {
@@ -85,6 +88,14 @@ function batchProblems(ingest: ResolvedIngestSettings): Problem[] {
       setting: 'expectedWritesPerSecond',
       rule: `${expectedWritesPerSecond} is not a rate`,
       remedy: 'give the tasks that one invocation writes in a second, more than 0, or leave it out',
+    });
+    return problems;
+  }
+  if (ms(deadlineMargin) <= REPORT_MARGIN_MS) {
+    problems.push({
+      setting: 'deadlineMargin',
+      rule: `${text(deadlineMargin)} leaves no time to report what was not written, and ingest-tasks would not start`,
+      remedy: `make deadlineMargin longer than ${seconds(REPORT_MARGIN_MS)}; 5 s is ample`,
     });
     return problems;
   }
@@ -182,21 +193,34 @@ function retentionProblems(ingest: ResolvedIngestSettings): Problem[] {
       remedy: 'make deadLetterRetention longer than retention; 14 days is the most',
     });
   }
-  const held = ms(visibilityTimeout) * maxReceiveCount;
+  const held = heldBeforeDeadLetter(ingest);
   if (ms(retention) <= ms(visibilityTimeout)) {
     problems.push({
       setting: 'retention',
       rule: `SQS would delete a message after ${text(retention)} while it is hidden for ${text(visibilityTimeout)}: one failed attempt would lose it`,
-      remedy: `raise retention beyond ${seconds(held)}, maxReceiveCount times visibilityTimeout`,
+      remedy: `raise retention beyond ${seconds(held)}, which all maxReceiveCount = ${maxReceiveCount} attempts take`,
     });
   } else if (ms(retention) <= held) {
     problems.push({
       setting: 'retention',
-      rule: `${maxReceiveCount} attempts that hide a message for ${text(visibilityTimeout)} each take ${seconds(held)}, and SQS deletes it after ${text(retention)}: it would be lost before it reached the dead-letter queue`,
-      remedy: `raise retention beyond ${seconds(held)}, or lower maxReceiveCount or visibilityTimeout`,
+      rule: `${maxReceiveCount} attempts hide a message for ${seconds(held)} in all, and SQS deletes it after ${text(retention)}: it would be lost before it reached the dead-letter queue`,
+      remedy: `raise retention beyond ${seconds(held)}, or lower maxReceiveCount, visibilityTimeout or visibilityMax`,
     });
   }
   return problems;
+}
+
+/**
+ * How long the attempts hide a message before SQS moves it to the dead-letter queue, at most. An attempt whose function
+ * fails hides it for the visibility timeout. One that cannot write it hides it while the function runs and then for the
+ * backoff, which doubles with each receive up to visibilityMax.
+ */
+function heldBeforeDeadLetter(ingest: ResolvedIngestSettings): number {
+  const { visibilityTimeout, visibilityBase, visibilityMax, functionTimeout, maxReceiveCount } = ingest;
+  return Array.from({ length: maxReceiveCount }, (_, attempt) => {
+    const backoff = Math.min(ms(visibilityBase) * 2 ** attempt, ms(visibilityMax));
+    return Math.max(ms(visibilityTimeout), ms(functionTimeout) + backoff);
+  }).reduce((sum, each) => sum + each, 0);
 }
 
 function alarmProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSettings>): Problem[] {

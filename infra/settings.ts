@@ -1,4 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
+import type { AlarmSettings } from './alarm-settings';
 import { definedOf } from './defined';
 import { type IngestSettings, type ResolvedIngestSettings, resolveIngestSettings } from './ingest-settings';
 
@@ -188,50 +189,6 @@ export const StreamBatching = {
   /** As the published newest-first sample does: 10 records or 10 seconds. Fewer invocations, later starts. */
   PUBLISHED: { batchSize: 10, batchWindow: Duration.seconds(10) },
 } as const satisfies Record<string, StreamSettings>;
-
-/** When the alarms ring. */
-export interface AlarmSettings {
-  /**
-   * The age of the oldest pending task, in whole seconds, beyond which somebody is called: from then on tasks are
-   * about to expire undone.
-   * @default - 80 % of tasks.defaultTtl
-   */
-  readonly oldestPending?: Duration;
-  /**
-   * How far the readers of the table's stream (`trigger`, `count-shed`) may lag behind it: more than the window
-   * in which they gather records.
-   * @default - 1 minute beyond stream.batchWindow
-   */
-  readonly streamDelay?: Duration;
-  /**
-   * The age of the oldest message in the ingest queue, in whole seconds, beyond which somebody is called: longer than
-   * one failed attempt hides it.
-   * @default - 1 minute beyond ingest.visibilityTimeout
-   */
-  readonly ingestDelay?: Duration;
-  /**
-   * Messages in the ingest queue's dead-letter queue beyond which somebody is called.
-   * @default 0
-   */
-  readonly ingestDeadLetters?: number;
-  /**
-   * The least tasks that must end as FAILURE within five minutes before the alarm `failing` rings: 1 or more.
-   * @default 5
-   */
-  readonly failedTasks?: number;
-  /**
-   * The share of the tasks that ended within five minutes, from 0 to below 1, that must be FAILURE before the alarm
-   * `failing` rings.
-   * @default 0.5
-   */
-  readonly failedShare?: number;
-  /**
-   * Errors of `create-tasks` and `ingest-tasks` together in five minutes beyond which an alarm rings. Malformed events
-   * of callers count, so a few are no fault of the queue.
-   * @default 5
-   */
-  readonly createErrors?: number;
-}
 
 /** `T`, where all but `K` is known. */
 type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;

@@ -2,8 +2,8 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
+import type { AlarmSettings } from '../alarm-settings';
 import type { TaskIngest } from '../constructs/task-ingest';
-import type { AlarmSettings } from '../settings';
 import { QueueAlarm } from './queue-alarm';
 
 const MINUTES_A_DAY = 24 * 60;

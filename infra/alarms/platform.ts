@@ -1,9 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
 import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
+import type { AlarmSettings } from '../alarm-settings';
 import type { FailureQueue } from '../constructs/failure-queue';
 import type { RustFunction } from '../constructs/rust-function';
-import type { AlarmSettings } from '../settings';
 import { QueueAlarm } from './queue-alarm';
 
 const EVERY_MINUTE = Duration.minutes(1);

@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
-import type { AlarmSettings } from '../settings';
+import type { AlarmSettings } from '../alarm-settings';
 import { emitted } from './emitted';
 import { QueueAlarm } from './queue-alarm';
 

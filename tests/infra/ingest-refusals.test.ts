@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
-import { ingestProblems } from '../../infra/ingest-rules';
+import type { AlarmSettings } from '../../infra/alarm-settings';
+import { ingestProblems, REPORT_MARGIN_MS } from '../../infra/ingest-rules';
 import type { IngestSettings } from '../../infra/ingest-settings';
 import { InvalidConfiguration, type Problem } from '../../infra/problem';
-import { type AlarmSettings, resolveSettings } from '../../infra/settings';
+import { resolveSettings } from '../../infra/settings';
 import { ROOT, Synthesized } from './synthesis';
 
 const { seconds, minutes, hours, days, millis } = Duration;
@@ -65,6 +66,7 @@ const REFUSED: Refusal[] = [
     'ingest.deadlineMargin',
     { functionTimeout: seconds(5), deadlineMargin: seconds(5) },
   ],
+  ['deadlineMargin: 1 s', 'ingest.deadlineMargin', { deadlineMargin: seconds(1) }],
   ['memorySize: 64', 'ingest.memorySize', { memorySize: 64 }],
   ['maxConcurrency: 1', 'ingest.maxConcurrency', { maxConcurrency: 1 }],
   ['maxConcurrency: 1,001', 'ingest.maxConcurrency', { maxConcurrency: 1_001 }],
@@ -122,6 +124,12 @@ const REFUSED: Refusal[] = [
     'ingest.retention',
     { retention: minutes(30) },
   ],
+  ['retention: 1 h, maxReceiveCount: 10, visibilityMax: 15 min', 'ingest.retention', { retention: hours(1) }],
+  [
+    'retention: 1 d, maxReceiveCount: 100, visibilityMax: 15 min',
+    'ingest.retention',
+    { maxReceiveCount: 100 },
+  ],
   ['writeParallelism: 0', 'ingest.writeParallelism', { writeParallelism: 0 }],
   ['visibilityBase: 0 s', 'ingest.visibilityBase', { visibilityBase: seconds(0) }],
   ['visibilityMax: 13 h', 'ingest.visibilityMax', { visibilityMax: hours(13) }],
@@ -166,10 +174,20 @@ test.each<Accepted>([
   ['the most pollers', { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } }],
   ['five receives', { maxReceiveCount: 5 }],
   ['the longest timeout', { functionTimeout: minutes(15), batchWindow: minutes(5) }],
-  ['one second more than all receives take', { retention: seconds(1_801) }],
+  // Five times the visibility timeout, then 30 s for the function and a backoff of 160, 320, 640, 900 and 900 s.
+  ['one second more than all receives take', { retention: seconds(900 + 190 + 350 + 670 + 930 + 930 + 1) }],
   ['an alarm a second beyond a failed attempt', {}, { ingestDelay: seconds(181) }],
 ])('accepted: %s', (...[, ingest, alarms]: Accepted) => {
   expect(problems(ingest, alarms)).toEqual([]);
+});
+
+test('exactly what all receives take is refused', () => {
+  expect(problems({ retention: seconds(3_970) }).map(({ setting }) => setting)).toEqual(['ingest.retention']);
+});
+
+test('the margin for the report is the one of the function', () => {
+  const source = readFileSync(join(ROOT, 'crates', 'function', 'src', 'config', 'ingest_tasks.rs'), 'utf8');
+  expect(source).toContain(`REPORT_MARGIN: Duration = Duration::from_secs(${REPORT_MARGIN_MS / 1_000});`);
 });
 
 test('a queue is refused with every rule and remedy at once', () => {
