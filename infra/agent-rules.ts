@@ -11,6 +11,9 @@ const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
 /** The longest interval between sweeps: an alarm watches five of them, and CloudWatch at most a day. */
 const LONGEST_SWEEP_MS = 60 * 60 * 1_000;
 
+/** How long before its timeout `match-calls` begins its last call: `MARGIN` in `lambdas/match-calls/src/event.rs`. */
+export const MATCH_MARGIN_S = 6;
+
 /** Every rule the settings break; empty if they can work. */
 export function agentSettingsProblems(settings: AgentQueueSettings): Problem[] {
   return [
@@ -33,7 +36,13 @@ function rangeProblems({ agents, calls, alarms }: AgentQueueSettings): Problem[]
     maxConcurrency === undefined
       ? undefined
       : integer('calls.maxConcurrency', maxConcurrency, 2, 1_000, "Lambda's limit for SQS"),
-    wholeSeconds('calls.functionTimeout', calls.functionTimeout, 1, 900, "Lambda's limit"),
+    wholeSeconds(
+      'calls.functionTimeout',
+      calls.functionTimeout,
+      MATCH_MARGIN_S + 1,
+      900,
+      `match-calls begins no call in its last ${MATCH_MARGIN_S} s, and Lambda allows 900 s`,
+    ),
     integer('calls.memorySize', calls.memorySize, 128, 10_240, "Lambda's limit"),
     wholeSeconds('calls.visibilityTimeout', calls.visibilityTimeout, 1, 43_200, "SQS's limit"),
     integer('calls.maxReceiveCount', calls.maxReceiveCount, 1, 1_000, "SQS's limit"),

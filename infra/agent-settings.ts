@@ -67,7 +67,7 @@ export interface CallSettings {
    */
   readonly maxConcurrency?: number;
   /**
-   * Timeout of `match-calls`.
+   * Timeout of `match-calls`: 7 to 900 s. It begins no call in the last 6 s.
    * @default 30 seconds
    */
   readonly functionTimeout?: Duration;

@@ -1,13 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { AGENT_QUEUE } from '../../infra/agent-contract';
-import { agentSettingsProblems } from '../../infra/agent-rules';
+import { agentSettingsProblems, MATCH_MARGIN_S } from '../../infra/agent-rules';
 import {
   type Dimension,
   type PartialAgentQueueSettings,
   resolveAgentSettings,
 } from '../../infra/agent-settings';
 import { InvalidConfiguration } from '../../infra/problem';
-import { Synthesized } from './synthesis';
+import { ROOT, Synthesized } from './synthesis';
 
 const { seconds, minutes, millis, hours } = Duration;
 
@@ -43,6 +45,7 @@ test.each<[string, PartialAgentQueueSettings, string]>([
   ['one at once, below Lambda', { calls: { maxConcurrency: 1 } }, 'calls.maxConcurrency'],
   ['more at once than Lambda', { calls: { maxConcurrency: 1_001 } }, 'calls.maxConcurrency'],
   ['a timeout beyond Lambda', { calls: { functionTimeout: seconds(901) } }, 'calls.functionTimeout'],
+  ['no time to begin a call', { calls: { functionTimeout: seconds(6) } }, 'calls.functionTimeout'],
   ['too little memory', { calls: { memorySize: 64 } }, 'calls.memorySize'],
   [
     'less than six function timeouts of visibility',
@@ -139,4 +142,10 @@ test('the message says every rule and every remedy at once', () => {
   ]) {
     expect(build).toThrow(part);
   }
+});
+
+test('the least timeout of match-calls leaves it time to begin a call', () => {
+  expect(refused({ calls: { functionTimeout: seconds(MATCH_MARGIN_S + 1) } })).toEqual([]);
+  const source = readFileSync(join(ROOT, 'lambdas', 'match-calls', 'src', 'event.rs'), 'utf8');
+  expect(source).toContain(`MARGIN: Duration = Duration::from_secs(${MATCH_MARGIN_S});`);
 });
