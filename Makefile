@@ -7,7 +7,8 @@ SHELL := /bin/bash
 ENV ?= dev
 # Whose own stacks, where it is given: LifoQueue-<ENV>-<NAME>.
 SUFFIX := $(ENV)$(if $(NAME),-$(NAME))
-CONTEXT := --context env=$(ENV) $(if $(NAME),--context name=$(NAME))
+# IOT=1: every device that connects to the account's IoT Core is a task.
+CONTEXT := --context env=$(ENV) $(if $(NAME),--context name=$(NAME)) $(if $(filter 1,$(IOT)),--context iotPresence=true)
 # Each queue is a stack of its own: lifo-queue is LifoQueue-<ENV>, agent-queue is AgentQueue-<ENV>.
 QUEUE ?= lifo-queue
 STACKS.lifo-queue := LifoQueue-$(SUFFIX)
@@ -132,7 +133,7 @@ synth-all: setup
 .PHONY: synth-local
 synth-local: build-local
 	@mkdir -p .local
-	FRESHQ_SKIP_BUILD= FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --context env=dev --output $(LOCAL_ASSEMBLY)
+	FRESHQ_SKIP_BUILD= FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --context env=dev --context iotPresence=true --output $(LOCAL_ASSEMBLY)
 
 # ---- the local AWS ----
 

@@ -1,12 +1,13 @@
 import { App } from 'aws-cdk-lib';
 import { chooseEnvironments } from './environment-rules';
-import { ENVIRONMENTS } from './environments';
+import { ENVIRONMENTS, withIotPresence } from './environments';
 import { AgentQueueStack } from './stacks/agent-queue-stack';
 import { LifoQueueStack } from './stacks/lifo-queue-stack';
 
 const app = new App();
-const [env, name] = ['env', 'name'].map((key) => app.node.tryGetContext(key));
-for (const environment of chooseEnvironments(env, ENVIRONMENTS, name)) {
+const [env, name, iotPresence] = ['env', 'name', 'iotPresence'].map((key) => app.node.tryGetContext(key));
+const chosen = chooseEnvironments(env, ENVIRONMENTS, name);
+for (const environment of iotPresence === 'true' ? chosen.map(withIotPresence) : chosen) {
   new LifoQueueStack(app, { environment });
   new AgentQueueStack(app, { environment });
 }

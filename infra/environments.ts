@@ -141,8 +141,8 @@ export const ENVIRONMENTS: readonly Environment[] = [
     // Room for every slot and quick, so that the demonstration and the end-to-end tests last seconds.
     runner: { kind: 'simulated', capacity: 10, durationSeconds: 0.25 },
     simulation: {},
-    // Every device that connects to this account's IoT Core is a simulated task: `make demo-iot` shows it.
-    settings: { ingest: { iotPresence: true } },
+    // `-c iotPresence=true` makes a simulated task of every device that connects to this account's IoT Core.
+    settings: { ingest: {} },
     keepShedTasks: true,
     agentQueue: { seed: true },
     rollbackWatch: Duration.minutes(0),
@@ -178,6 +178,12 @@ export const ENVIRONMENTS: readonly Environment[] = [
     tags: { ...TAGS, environment: 'prod' },
   },
 ];
+
+/** An environment whose ingest queue gets a task of every device that connects to IoT Core. */
+export function withIotPresence(environment: Environment): Environment {
+  const { settings } = environment;
+  return { ...environment, settings: { ...settings, ingest: { ...settings?.ingest, iotPresence: true } } };
+}
 
 /** The names of this repository's environments. */
 export const ENVIRONMENT_NAMES: readonly EnvironmentName[] = ENVIRONMENTS.map(({ name }) => name);

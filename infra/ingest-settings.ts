@@ -100,7 +100,8 @@ export interface IngestSettings {
   readonly visibilityMax?: Duration;
   /**
    * Whether every device that connects to AWS IoT Core, in this account and region, becomes a task: an IoT rule on the
-   * lifecycle event sends its client id, address and time to the queue.
+   * lifecycle event sends its client id, address and time to the queue. Two queues with it in one account and region
+   * both get every device.
    * @default false
    */
   readonly iotPresence?: boolean;

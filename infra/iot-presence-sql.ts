@@ -4,6 +4,7 @@
  *
  * - The session's identifier is unique and the version number counts the device's connections, so an event that IoT
  *   publishes twice is one task.
+ * - The client's identifier ends the topic and may have slashes, so the filter takes any number of levels.
  * - IoT's time of the event may be two minutes off
  *   (https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html). One that lies ahead of the rule's
  *   own clock is replaced by it: a task from the future would be refused.
@@ -14,7 +15,7 @@ export const IOT_PRESENCE_SQL = [
   "{'clientId': clientId, 'ipAddress': ipAddress, 'connectedAt': timestamp,",
   "'sessionIdentifier': sessionIdentifier, 'versionNumber': versionNumber,",
   "'principalIdentifier': principalIdentifier} AS payload",
-  "FROM '$aws/events/presence/connected/+'",
+  "FROM '$aws/events/presence/connected/#'",
 ].join(' ');
 
 /** The version of the language of {@link IOT_PRESENCE_SQL}. */

@@ -35,10 +35,12 @@ function synthesize(directory: string, context: Record<string, unknown> = {}): s
 }
 
 test('the app synthesizes both stacks of the environment that the context names', () => {
-  expect(synthesize(ROOT, { env: 'dev' })).toEqual([
+  expect(synthesize(ROOT, { env: 'dev', iotPresence: 'true' })).toEqual([
     'AgentQueue-dev.template.json',
     'LifoQueue-dev.template.json',
   ]);
+  // Only where the context says so do devices that connect become tasks.
+  expect(readFileSync(join(out, 'LifoQueue-dev.template.json'), 'utf8')).toContain('AWS::IoT::TopicRule');
 });
 
 test('the app is under 30 lines', () => {

@@ -1,19 +1,24 @@
+import { ENVIRONMENT_NAMES, withIotPresence } from '../../infra/environments';
 import { IOT_PRESENCE_SQL } from '../../infra/iot-presence-sql';
-import { Synthesized } from './synthesis';
+import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
+import { environment, newApp, Synthesized } from './synthesis';
 
-const dev = Synthesized.environment('dev');
+const dev = new Synthesized(
+  new LifoQueueStack(newApp(), { environment: withIotPresence(environment('dev')) }),
+);
 const [rule, ...others] = dev.all('AWS::IoT::TopicRule');
 const payload = rule?.Properties.TopicRulePayload;
 
 test('there is no IoT rule unless asked for', () => {
   expect(Synthesized.queue({ ingest: {} }).all('AWS::IoT::TopicRule')).toEqual([]);
-  expect(Synthesized.environment('prod').all('AWS::IoT::TopicRule')).toEqual([]);
+  for (const name of ENVIRONMENT_NAMES)
+    expect(Synthesized.environment(name).all('AWS::IoT::TopicRule')).toEqual([]);
 });
 
-test('the rule is on every device that connects, and makes what ingest-tasks takes', () => {
+test('the rule is on every device that connects, with a slash in its name or not, and makes what ingest-tasks takes', () => {
   expect(payload.Sql).toBe(IOT_PRESENCE_SQL);
   expect(payload.AwsIotSqlVersion).toBe('2016-03-23');
-  expect(payload.Sql).toMatch(/ FROM '\$aws\/events\/presence\/connected\/\+'$/);
+  expect(payload.Sql).toMatch(/ FROM '\$aws\/events\/presence\/connected\/#'$/);
   for (const field of ['taskId', 'taskCreated', 'payload']) expect(payload.Sql).toMatch(` AS ${field}`);
   for (const part of ['clientId', 'sessionIdentifier', 'versionNumber'])
     expect(payload.Sql).toMatch(new RegExp(`concat\\([^)]*\\b${part}\\b`));

@@ -62,6 +62,7 @@ export const VARIANTS: Readonly<Record<string, () => Stack>> = {
       tasks: { maxTtl: Duration.days(2), foreignWriters: false },
       processing: { ratePerSecond: 20, reservedConcurrency: 2 },
       simulation: { load: { every: Duration.minutes(5), tasks: 20 } },
+      ingest: { iotPresence: true },
       shedTasksTo: THEIRS.shed(stack),
       alarmTopic: THEIRS.alarms(stack),
     });

@@ -11,13 +11,13 @@ PRESENCE = (
     "SELECT concat(clientId, ':', sessionIdentifier, ':', versionNumber) AS taskId,"
     " CASE timestamp > timestamp() WHEN true THEN timestamp() ELSE timestamp END AS taskCreated,"
     " {'clientId': clientId, 'ipAddress': ipAddress, 'connectedAt': timestamp} AS payload"
-    " FROM '$aws/events/presence/connected/+'"
+    " FROM '$aws/events/presence/connected/#'"
 )
 
 
 def test_a_connection_becomes_a_task() -> None:
     rule = Rule(PRESENCE)
-    assert rule.topic == "$aws/events/presence/connected/+"
+    assert rule.topic == "$aws/events/presence/connected/#"
     event = {
         "clientId": "meter-7",
         "timestamp": 1_800_000_000,
