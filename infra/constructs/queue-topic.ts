@@ -1,5 +1,4 @@
-import { Alias } from 'aws-cdk-lib/aws-kms';
-import { Topic } from 'aws-cdk-lib/aws-sns';
+import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { LambdaSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { FailureQueue } from './failure-queue';
@@ -8,12 +7,11 @@ import type { RustFunction } from './rust-function';
 /** A standard topic: TLS only, encrypted. */
 export class SecureTopic extends Topic {
   constructor(scope: Construct, id: string) {
-    super(scope, id, {
-      enforceSSL: true,
-      // AWS's own key: its policy lets this account's principals use it through SNS, so that publishers need
-      // no KMS permission.
-      masterKey: Alias.fromAliasName(scope, `${id}-key`, 'alias/aws/sns'),
-    });
+    super(scope, id, { enforceSSL: true });
+    // AWS's own key: its policy lets this account's principals use it through SNS, so that publishers need no KMS
+    // permission. SNS documents the alias's name for it
+    // (https://docs.aws.amazon.com/sns/latest/dg/sns-enable-encryption-for-topic.html); the library would give its ARN.
+    (this.node.defaultChild as CfnTopic).kmsMasterKeyId = 'alias/aws/sns';
   }
 }
 
