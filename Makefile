@@ -229,10 +229,11 @@ destroy: setup ## delete ENV's stack of QUEUE from AWS; says first how to remove
 
 .PHONY: bootstrap-ci
 bootstrap-ci: setup ## let GitHub Actions into the account you are signed in to: REPOSITORY=owner/name (docs/pull-requests.md)
-	@test -n "$(REPOSITORY)" || { echo "usage: make bootstrap-ci REPOSITORY=owner/name [ENVIRONMENTS=staging,prod] [PROVIDER=<arn>]" >&2; exit 2; }
+	@test -n "$(REPOSITORY)" || { echo "usage: make bootstrap-ci REPOSITORY=owner/name [ENVIRONMENTS=staging,prod] [REGIONS=eu-central-1,…] [BRANCH=main] [PROVIDER=<arn>]" >&2; exit 2; }
 	@account=$$($(BIN)/python -m local account) && echo "deploying FreshqCi to $$account"
 	cdk deploy FreshqCi --app 'tsx infra/ci/ci-app.ts' --output cdk.out/ci --require-approval any-change \
-	  --context repository=$(REPOSITORY) $(if $(ENVIRONMENTS),--context environments=$(ENVIRONMENTS)) $(if $(PROVIDER),--context provider=$(PROVIDER))
+	  --context repository=$(REPOSITORY) $(if $(ENVIRONMENTS),--context environments=$(ENVIRONMENTS)) $(if $(PROVIDER),--context provider=$(PROVIDER)) \
+	  $(if $(REGIONS),--context regions=$(REGIONS)) $(if $(BRANCH),--context branch=$(BRANCH))
 
 # ---- operate a queue ----
 

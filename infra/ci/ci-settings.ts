@@ -12,6 +12,13 @@ export interface CiSettings {
   readonly repository: string;
   /** The environments that GitHub may deploy into this account, by the names of `infra/environments.ts`. */
   readonly environments: readonly string[];
+  /** The branch that is deployed from. The roles trust jobs of this branch alone, by the workflow as it is there. */
+  readonly branch: string;
+  /**
+   * The regions that environments without a `region` of their own are deployed to.
+   * @default - the region of the stack of the roles
+   */
+  readonly regions?: readonly string[];
   /**
    * The ARN of the account's provider for GitHub's tokens. An account has one at most.
    * @default - the stack makes it
@@ -27,11 +34,16 @@ export interface CiSettings {
 /** Owner and name, each perhaps with its number: nothing that IAM would take for a wildcard. */
 const REPOSITORY = /^[A-Za-z0-9][A-Za-z0-9-]*(@\d+)?\/[A-Za-z0-9._-]+(@\d+)?$/;
 
+/** The name of a branch: nothing that IAM would take for a wildcard. */
+const BRANCH = /^[A-Za-z0-9._][A-Za-z0-9._/-]*$/;
+
+const REGION = /^[a-z]{2}(-[a-z]+)+-\d$/;
+
 const PROVIDER = /^arn:[a-z-]+:iam::\d{12}:oidc-provider\/token\.actions\.githubusercontent\.com$/;
 
 /**
- * The settings in the CDK context: `repository`, and perhaps `environments` (comma-separated), `provider` and
- * `qualifier`. Throws, naming every problem at once, if they cannot work.
+ * The settings in the CDK context: `repository`, and perhaps `environments` and `regions` (comma-separated), `branch`,
+ * `provider` and `qualifier`. Throws, naming every problem at once, if they cannot work.
  *
  * @param context reads one value of the context
  */
@@ -40,6 +52,8 @@ export function readCiSettings(context: (key: string) => unknown): CiSettings {
   const settings: CiSettings = {
     repository: given('repository', ''),
     environments: given('environments', 'staging,prod').split(','),
+    branch: given('branch', 'main'),
+    regions: context('regions') === undefined ? undefined : given('regions', '').split(','),
     providerArn: context('provider') === undefined ? undefined : given('provider', ''),
     qualifier: given('qualifier', 'hnb659fds'),
   };
@@ -48,7 +62,8 @@ export function readCiSettings(context: (key: string) => unknown): CiSettings {
 }
 
 /** Every rule the settings break; empty if they can work. */
-export function ciProblems({ repository, environments, providerArn, qualifier }: CiSettings): Problem[] {
+export function ciProblems(settings: CiSettings): Problem[] {
+  const { repository, environments, branch, regions = [], providerArn, qualifier } = settings;
   const problems: Problem[] = [];
   if (!REPOSITORY.test(repository)) {
     problems.push({
@@ -63,6 +78,20 @@ export function ciProblems({ repository, environments, providerArn, qualifier }:
       setting: 'environments',
       rule: `"${name}" is not an environment`,
       remedy: `choose from ${known.join(', ')}, for example -c environments=staging,prod`,
+    });
+  }
+  if (!BRANCH.test(branch)) {
+    problems.push({
+      setting: 'branch',
+      rule: `"${branch}" is not the name of a branch`,
+      remedy: 'give the branch that is deployed from, for example -c branch=main',
+    });
+  }
+  for (const region of regions.filter((candidate) => !REGION.test(candidate))) {
+    problems.push({
+      setting: 'regions',
+      rule: `"${region}" is not an AWS region`,
+      remedy: 'give regions such as -c regions=eu-central-1,us-east-1, or leave them out',
     });
   }
   if (providerArn !== undefined && !PROVIDER.test(providerArn)) {

@@ -5,11 +5,12 @@ import { Match, Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { type CiSettings, ciProblems, readCiSettings } from '../../infra/ci/ci-settings';
 import { CiRolesStack } from '../../infra/stacks/ci-roles-stack';
-import { newApp } from './synthesis';
+import { newApp, ROOT } from './synthesis';
 
 const SETTINGS: CiSettings = {
   repository: 'octo-org/freshq',
   environments: ['staging', 'prod'],
+  branch: 'main',
   qualifier: 'hnb659fds',
 };
 const ISSUER = 'token.actions.githubusercontent.com';
@@ -20,6 +21,8 @@ function ciRoles(changes: Partial<CiSettings> = {}): Template {
 
 interface Role {
   readonly subject: string;
+  /** What else a token must say, by the claim. */
+  readonly claims: Readonly<Record<string, string>>;
   readonly statements: readonly { readonly Action: string | string[]; readonly Resource: unknown }[];
 }
 
@@ -31,13 +34,20 @@ function roles(template: Template): Map<string, Role> {
       const [trust, ...more] = Properties.AssumeRolePolicyDocument.Statement;
       expect(more).toEqual([]);
       expect(trust.Action).toBe('sts:AssumeRoleWithWebIdentity');
-      const { [`${ISSUER}:aud`]: audience, [`${ISSUER}:sub`]: subject } = trust.Condition.StringEquals;
+      const {
+        [`${ISSUER}:aud`]: audience,
+        [`${ISSUER}:sub`]: subject,
+        ...others
+      } = trust.Condition.StringEquals;
+      const claims = Object.fromEntries(
+        Object.entries<string>(others).map(([key, value]) => [key.replace(`${ISSUER}:`, ''), value]),
+      );
       expect(Object.keys(trust.Condition)).toEqual(['StringEquals']);
       expect(audience).toBe('sts.amazonaws.com');
       const statements = policies
         .filter((policy) => policy.Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === id))
         .flatMap((policy) => policy.Properties.PolicyDocument.Statement);
-      return [subject.split(':').slice(2).join(':'), { subject, statements }];
+      return [subject.split(':').slice(2).join(':'), { subject, claims, statements }];
     }),
   );
 }
@@ -56,6 +66,37 @@ describe('the roles', () => {
       'repo:octo-org/freshq:environment:staging',
       'repo:octo-org/freshq:environment:prod',
     ]);
+  });
+
+  test.each(['staging', 'prod'])('%s is deployed by our workflow as it is on main, and from main', (name) => {
+    expect(all.get(`environment:${name}`)?.claims).toEqual({
+      ref: 'refs/heads/main',
+      job_workflow_ref: 'octo-org/freshq/.github/workflows/deploy-environment.yml@refs/heads/main',
+    });
+    const workflow = readFileSync(join(ROOT, '.github', 'workflows', 'deploy-environment.yml'), 'utf8');
+    expect(workflow).toMatch(/role-to-assume: \$\{\{ vars\.AWS_DEPLOY_ROLE \}\}/);
+    expect(all.get('pull_request')?.claims).toEqual({});
+  });
+
+  test('follow a branch of their own, and name the repository without numbers where GitHub does', () => {
+    const own = roles(ciRoles({ repository: 'octo-org@12/freshq@345', branch: 'release/1.x' }));
+    expect(own.get('environment:prod')?.claims).toEqual({
+      ref: 'refs/heads/release/1.x',
+      job_workflow_ref: 'octo-org/freshq/.github/workflows/deploy-environment.yml@refs/heads/release/1.x',
+    });
+  });
+
+  test('are for the region of their stack, or for those that are given', () => {
+    const regional = (template: Template) =>
+      [...roles(template).values()].flatMap(({ statements }) => statements.map(resourcesOf)).join();
+    expect(regional(template)).toContain('"Ref":"AWS::Region"');
+    const given = regional(ciRoles({ regions: ['eu-central-1', 'us-east-1'] }));
+    expect(given).not.toContain('AWS::Region');
+    for (const region of ['eu-central-1', 'us-east-1']) {
+      expect(given).toMatch(new RegExp(`-file-publishing-role-[^\\]]*-${region}"`));
+      expect(given).toContain(`:cloudformation:${region}:`);
+      expect(given).toContain(`:cloudwatch:${region}:`);
+    }
   });
 
   test("a pull request's may read the templates of our stacks, and nothing else", () => {
@@ -143,19 +184,38 @@ describe('the settings', () => {
     expect(read({ repository: 'o/r' })).toEqual({
       repository: 'o/r',
       environments: ['staging', 'prod'],
+      branch: 'main',
+      regions: undefined,
       providerArn: undefined,
       qualifier: 'hnb659fds',
     });
-    expect(read({ repository: 'o@1/r.s_t@2', environments: 'dev', qualifier: 'q' })).toMatchObject({
+    expect(
+      read({
+        repository: 'o@1/r.s_t@2',
+        environments: 'dev',
+        regions: 'eu-west-1,us-east-1',
+        branch: 'b',
+        qualifier: 'q',
+      }),
+    ).toMatchObject({
       environments: ['dev'],
+      regions: ['eu-west-1', 'us-east-1'],
+      branch: 'b',
       qualifier: 'q',
     });
   });
 
   test('all that is wrong is told at once', () => {
-    const wrong = { repository: 'freshq', environments: 'staging,qa', provider: 'x', qualifier: 'No Good' };
+    const wrong = {
+      repository: 'freshq',
+      environments: 'staging,qa',
+      branch: 'release/*',
+      regions: 'eu-central-1,Frankfurt',
+      provider: 'x',
+      qualifier: 'No Good',
+    };
     expect(() => read(wrong)).toThrow(
-      /repository: [\s\S]*environments: "qa"[\s\S]*provider: [\s\S]*qualifier: /,
+      /repository: [\s\S]*environments: "qa"[\s\S]*branch: [\s\S]*regions: "Frankfurt"[\s\S]*provider: [\s\S]*qualifier: /,
     );
   });
 

@@ -7,6 +7,7 @@ function ciRoles(): CiRolesStack {
   const settings = {
     repository: 'octo-org/freshq',
     environments: ['staging', 'prod'],
+    branch: 'main',
     qualifier: 'hnb659fds',
   };
   return new CiRolesStack(newApp(), { settings });
