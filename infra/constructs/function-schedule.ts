@@ -32,11 +32,21 @@ export class FunctionSchedule extends Construct {
     super(scope, id);
     const functionArn = props.target.function.functionArn;
     this.undelivered = new FailureQueue(this, 'undelivered');
-    const { account } = Stack.of(this);
+    const stack = Stack.of(this);
+    // The default group, which this schedule is in. Scheduler names the group as the source, never one schedule
+    // (https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html).
+    const group = stack.formatArn({
+      service: 'scheduler',
+      resource: 'schedule-group',
+      resourceName: 'default',
+    });
     const role = new Role(this, 'role', {
-      // The account condition keeps another account's schedules from using this role (confused deputy).
+      // The conditions keep schedules of other accounts and of other groups from using this role (confused deputy).
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
-        conditions: { StringEquals: { 'aws:SourceAccount': account } },
+        conditions: {
+          StringEquals: { 'aws:SourceAccount': stack.account },
+          ArnEquals: { 'aws:SourceArn': group },
+        },
       }),
     });
     role.addToPrincipalPolicy(

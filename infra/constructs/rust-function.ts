@@ -1,6 +1,6 @@
-import type { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { ArnFormat, type Duration, type RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Effect, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   type ApplicationLogLevel,
   Architecture,
@@ -20,6 +20,16 @@ import type { EnvironmentOf, FunctionName } from '../contract';
 import { retainedOnceUsed } from '../retention';
 import { builtCode, warnOfPlaceholders } from './artifacts';
 import { FailureQueue } from './failure-queue';
+
+/** What Lambda does to place a function in a VPC. */
+const NETWORK_INTERFACE_ACTIONS = [
+  'ec2:CreateNetworkInterface',
+  'ec2:DeleteNetworkInterface',
+  'ec2:DescribeNetworkInterfaces',
+  'ec2:DescribeSubnets',
+  'ec2:AssignPrivateIpAddresses',
+  'ec2:UnassignPrivateIpAddresses',
+] as const;
 
 /** How every function of a queue logs. */
 export interface LogSettings {
@@ -170,18 +180,27 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
     if (key !== undefined) this.allow(['kms:Decrypt', 'kms:GenerateDataKey'], [key.keyArn]);
   }
 
-  /** What Lambda needs to place a function in a VPC. EC2 knows no resource to name before the interface exists. */
+  /**
+   * Lets Lambda place the function in a VPC, and denies the same to the function's own code. EC2 knows no resource to
+   * name before the interface exists. Calls of the code name the function as their source, calls of Lambda do not
+   * (https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html). No other function has this role, so the
+   * statement need not name this one, which would be a circular reference.
+   */
   private allowNetworkInterfaces(): void {
-    this.allow(
-      [
-        'ec2:CreateNetworkInterface',
-        'ec2:DeleteNetworkInterface',
-        'ec2:DescribeNetworkInterfaces',
-        'ec2:DescribeSubnets',
-        'ec2:AssignPrivateIpAddresses',
-        'ec2:UnassignPrivateIpAddresses',
-      ],
-      ['*'],
+    this.allow([...NETWORK_INTERFACE_ACTIONS], ['*']);
+    const anyFunction = Stack.of(this).formatArn({
+      service: 'lambda',
+      resource: 'function',
+      resourceName: '*',
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    });
+    this.role.addToPrincipalPolicy(
+      new PolicyStatement({
+        effect: Effect.DENY,
+        actions: [...NETWORK_INTERFACE_ACTIONS],
+        resources: ['*'],
+        conditions: { ArnLike: { 'lambda:SourceFunctionArn': anyFunction } },
+      }),
     );
   }
 }

@@ -93,15 +93,25 @@ test('the schedule of the sweep may invoke the sweep and nothing else', () => {
   ]);
 });
 
-test('the role of a schedule is for schedules of this account only', () => {
+test('the role of a schedule is for schedules of its group in this account only', () => {
   const { AssumeRolePolicyDocument } = prod.at('sweep-tasks/every-minute/role').Properties;
   expect(AssumeRolePolicyDocument.Statement).toEqual([
     {
       Action: 'sts:AssumeRole',
       Effect: 'Allow',
       Principal: { Service: 'scheduler.amazonaws.com' },
-      Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+      Condition: {
+        StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } },
+        ArnEquals: { 'aws:SourceArn': expect.anything() },
+      },
     },
+  ]);
+  const [{ Condition }] = AssumeRolePolicyDocument.Statement;
+  expect(prod.readable(Condition.ArnEquals['aws:SourceArn'])).toMatch(
+    /^arn:AWS::Partition:scheduler:AWS::Region:AWS::AccountId:schedule-group\/default$/,
+  );
+  expect(prod.all('AWS::Scheduler::Schedule').map(({ Properties }) => Properties.GroupName)).toEqual([
+    undefined,
   ]);
 });
 

@@ -123,7 +123,7 @@ describe('http', () => {
     expect(problem).toMatchObject({ setting: 'runner.url', rule: expect.stringMatching(rule) });
   });
 
-  test('runs in the given VPC, with what Lambda needs for that', () => {
+  test('runs in the given VPC, with what Lambda needs for that and its own code may not do', () => {
     const synthesized = Synthesized.of((stack) => {
       const vpc = new Vpc(stack, 'vpc', { natGateways: 1 });
       const securityGroups = [new SecurityGroup(stack, 'group', { vpc })];
@@ -135,20 +135,23 @@ describe('http', () => {
     const network = synthesized
       .policy('process-tasks/role')
       .filter(({ actions }) => actions[0]?.startsWith('ec2:'));
+    const actions = [
+      'ec2:CreateNetworkInterface',
+      'ec2:DeleteNetworkInterface',
+      'ec2:DescribeNetworkInterfaces',
+      'ec2:DescribeSubnets',
+      'ec2:AssignPrivateIpAddresses',
+      'ec2:UnassignPrivateIpAddresses',
+    ];
+    const byCode = { ArnLike: { 'lambda:SourceFunctionArn': expect.anything() } };
     expect(network).toEqual([
-      {
-        effect: 'Allow',
-        resources: ['*'],
-        actions: [
-          'ec2:CreateNetworkInterface',
-          'ec2:DeleteNetworkInterface',
-          'ec2:DescribeNetworkInterfaces',
-          'ec2:DescribeSubnets',
-          'ec2:AssignPrivateIpAddresses',
-          'ec2:UnassignPrivateIpAddresses',
-        ],
-      },
+      { effect: 'Allow', resources: ['*'], actions },
+      { effect: 'Deny', resources: ['*'], actions, conditions: byCode },
     ]);
+    const [, denied] = network as { conditions?: typeof byCode }[];
+    expect(synthesized.readable(denied?.conditions?.ArnLike['lambda:SourceFunctionArn'])).toBe(
+      'arn:AWS::Partition:lambda:AWS::Region:AWS::AccountId:function:*',
+    );
     expect(synthesized.fn('trigger').VpcConfig).toBeUndefined();
   });
 

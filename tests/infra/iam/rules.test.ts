@@ -185,6 +185,40 @@ describe('an open template is found out:', () => {
       'role: {"Service":"scheduler.amazonaws.com"}',
     ],
     [
+      "a role for any group's schedules",
+      rules.trustsOnlyItsServices,
+      (stack) =>
+        void new Role(stack, 'role', {
+          assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+            conditions: { StringEquals: { 'aws:SourceAccount': '123456789012' } },
+          }),
+        }),
+      'role: {"Service":"scheduler.amazonaws.com"}',
+    ],
+    [
+      'a role for any branch that names the environment',
+      rules.trustsOnlyItsServices,
+      (stack) =>
+        void new Role(stack, 'role', {
+          assumedBy: new WebIdentityPrincipal('arn:aws:iam::123456789012:oidc-provider/github', {
+            StringEquals: {
+              'token.actions.githubusercontent.com:aud': 'sts.amazonaws.com',
+              'token.actions.githubusercontent.com:sub': 'repo:octo-org/freshq:environment:prod',
+            },
+          }),
+        }),
+      'role: {"Federated":',
+    ],
+    [
+      "a role that lets a function's code place it in a VPC",
+      rules.keepsInterfacesFromCode,
+      (stack) =>
+        void role(stack).addToPolicy(
+          new PolicyStatement({ actions: ['ec2:CreateNetworkInterface'], resources: ['*'] }),
+        ),
+      'role: ec2:CreateNetworkInterface',
+    ],
+    [
       'a role for any job of any repository',
       rules.trustsOnlyItsServices,
       (stack) =>

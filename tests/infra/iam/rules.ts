@@ -1,4 +1,5 @@
 import type { Resource, Synthesized } from '../synthesis';
+import { NETWORK_INTERFACES } from './platform';
 import { everyStatement, type Held } from './statements';
 import { reasonFor } from './wildcards';
 
@@ -77,16 +78,51 @@ export const trustsOnlyItsServices = ofStatements(({ kind, principal, conditions
 
 function trustsService(service: unknown, conditions: unknown): boolean {
   if (typeof service !== 'string' || !TRUSTED.includes(service)) return false;
-  // Without it, another account's schedule or rule could be made to use the role.
-  return service === 'lambda.amazonaws.com' || /aws:SourceAccount/.test(JSON.stringify(conditions ?? {}));
+  if (service === 'lambda.amazonaws.com') return true;
+  // Without these, another account's schedule or rule, or a schedule of another group, could be made to use the role.
+  const named = JSON.stringify(conditions ?? {});
+  return (
+    /aws:SourceAccount/.test(named) && (service !== 'scheduler.amazonaws.com' || /aws:SourceArn/.test(named))
+  );
 }
 
-/** Whether a token must be for AWS, and of one repository's job, each word for word. */
+/**
+ * Whether a token must be for AWS, and of one repository's job, each word for word. A job that deploys must be of one
+ * workflow and one branch too.
+ */
 function trustsJob(conditions: unknown): boolean {
   const { StringEquals: equals = {} } = conditions as { StringEquals?: Record<string, string> };
-  const [audience, subject] = ['aud', 'sub'].map((claim) => equals[`${GITHUB}:${claim}`]);
-  return audience === 'sts.amazonaws.com' && /^repo:[^:*?]+:[^*?]+$/.test(subject ?? '');
+  const [audience, subject = '', ref, workflow] = ['aud', 'sub', 'ref', 'job_workflow_ref'].map(
+    (claim) => equals[`${GITHUB}:${claim}`],
+  );
+  if (audience !== 'sts.amazonaws.com' || !/^repo:[^:*?]+:[^*?]+$/.test(subject)) return false;
+  return subject.endsWith(':pull_request') || (ref !== undefined && workflow?.endsWith(`@${ref}`) === true);
 }
+
+/** What a role allows Lambda for placing a function in a VPC, it denies to the function's own code. */
+export const keepsInterfacesFromCode: Rule = (template) => {
+  const statements = everyStatement(template).filter(({ kind }) => kind === 'identity');
+  return statements
+    .filter(({ effect }) => effect === 'Allow')
+    .flatMap(({ actions, attachedTo }) =>
+      attachedTo.flatMap((role) =>
+        actions
+          .filter((action) => NETWORK_INTERFACES.includes(action))
+          .filter(
+            (action) =>
+              !statements.some(
+                (denying) =>
+                  denying.effect === 'Deny' &&
+                  denying.attachedTo.includes(role) &&
+                  denying.actions.includes(action) &&
+                  Object.keys(denying.conditions as object).join() === 'ArnLike' &&
+                  JSON.stringify(denying.conditions).includes('lambda:SourceFunctionArn'),
+              ),
+          )
+          .map((action) => `${role}: ${action}`),
+      ),
+    );
+};
 
 /** A role has what this repository says and nothing of AWS's own policies, whose contents change. */
 export const hasNoForeignPolicies = ofResources('AWS::IAM::Role', ({ Properties }, path) =>
