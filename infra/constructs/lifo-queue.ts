@@ -21,7 +21,7 @@ import type { LogSettings } from './rust-function';
 import { SweepTasks } from './sweep-tasks';
 import { TaskIngest } from './task-ingest';
 import type { ITaskRunner } from './task-runner';
-import { TaskTable } from './task-table';
+import { TASKS_ONLY, TaskTable } from './task-table';
 import { Trigger } from './trigger';
 
 /** Props of {@link LifoQueue}. The settings of `tasks`, `processing`, `stream`, `ingest` and `alarms` have defaults one by one. */
@@ -79,7 +79,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
  */
 export class LifoQueue extends Construct {
   /**
-   * The tasks. Any writer's conditional put of `taskId`, `taskStatus` and `taskCreated` is a task, unless
+   * The tasks; see {@link grantPut}. Any writer's conditional put of `taskId`, `taskStatus` and `taskCreated` is a task, unless
    * `tasks.foreignWriters` is false. Its stream has the two readers that DynamoDB allows.
    */
   readonly table: Table;
@@ -104,9 +104,12 @@ export class LifoQueue extends Construct {
   /** Alarms. */
   readonly observability: Observability;
 
+  private readonly foreignWriters: boolean;
+
   constructor(scope: Construct, id: string, props: LifoQueueProps) {
     super(scope, id);
     const settings = resolveSettings(props);
+    this.foreignWriters = settings.tasks.foreignWriters;
     refuse(this.node.path, [
       ...settingsProblems(settings),
       ...props.runner.problems(settings),
@@ -199,6 +202,27 @@ export class LifoQueue extends Construct {
       grantee,
       actions: ['lambda:InvokeFunction'],
       resourceArns: [this.createTasks.function.functionArn],
+    });
+  }
+
+  /**
+   * Lets a principal put tasks into the table itself, alone or in a transaction, and do nothing else to it. The queue's
+   * own items stay out of its reach, unlike with `table.grantWriteData`, which lets it overwrite the control item.
+   * Every put needs the condition `attribute_not_exists(taskId)`: IAM cannot demand it.
+   *
+   * Throws if `tasks.foreignWriters` is false.
+   */
+  grantPut(grantee: IGrantable): Grant {
+    if (!this.foreignWriters) {
+      throw new Error(
+        `${this.node.path} promises by tasks.foreignWriters = false that only create-tasks and ingest-tasks put tasks into its table. Remedy: use grantCreate, or set tasks.foreignWriters to true.`,
+      );
+    }
+    return Grant.addToPrincipal({
+      grantee,
+      actions: ['dynamodb:PutItem'],
+      resourceArns: [this.table.tableArn],
+      conditions: TASKS_ONLY,
     });
   }
 }

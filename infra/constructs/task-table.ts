@@ -12,10 +12,22 @@ import { acknowledge } from '../acknowledgements';
 import { TABLE } from '../contract';
 import { tableRetention } from '../retention';
 
-/** The condition of a statement that is about the control item and no task. */
+/** The condition of a statement that is about the control item and not about tasks. */
 export const CONTROL_ITEM_ONLY = {
   // ForAllValues is also true of a request without keys, hence Null.
   'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [TABLE.controlItem] },
+  Null: { 'dynamodb:LeadingKeys': 'false' },
+};
+
+/** What the keys of the queue's own items begin with, and no task's id: `crates/lifo-queue/src/schema.rs`. */
+export const RESERVED_PREFIX = '#';
+
+/**
+ * The condition of a statement that is about tasks and none of the queue's own items, whose keys have a prefix of their
+ * own. It holds for each item of a transaction.
+ */
+export const TASKS_ONLY = {
+  'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': [`${RESERVED_PREFIX}*`] },
   Null: { 'dynamodb:LeadingKeys': 'false' },
 };
 

@@ -1,10 +1,14 @@
-import { Stack } from 'aws-cdk-lib';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { LifoQueue } from '../../infra/constructs/lifo-queue';
 import { TaskRunner } from '../../infra/constructs/task-runner';
-import { newApp, type Statement, Synthesized } from './synthesis';
+import { RESERVED_PREFIX } from '../../infra/constructs/task-table';
+import { TABLE as TABLE_CONTRACT } from '../../infra/contract';
+import { newApp, ROOT, type Statement, Synthesized } from './synthesis';
 
 const prod = Synthesized.environment('prod');
 
@@ -150,4 +154,36 @@ test('grantCreate lets a principal invoke create-tasks and nothing else', () => 
   expect(synthesized.policy('writer')).toEqual([
     allow(['lambda:InvokeFunction'], ['queue/create-tasks/function.Arn']),
   ]);
+});
+
+describe('grantPut', () => {
+  const granted = (foreignWriters: boolean) => {
+    const stack = new Stack(newApp(), 'test');
+    const queue = new LifoQueue(stack, 'queue', {
+      runner: TaskRunner.simulated(),
+      tasks: { foreignWriters, maxTtl: Duration.days(2) },
+    });
+    const role = new Role(stack, 'writer', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
+    queue.grantPut(role).assertSuccess();
+    return new Synthesized(stack, 'test').policy('writer');
+  };
+
+  test("lets a principal put tasks, and neither the queue's own items nor anything else", () => {
+    expect(granted(true)).toEqual([
+      allow(['dynamodb:PutItem'], ['queue/task-table/table.Arn'], {
+        'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': ['#*'] },
+        Null: { 'dynamodb:LeadingKeys': 'false' },
+      }),
+    ]);
+  });
+
+  test('is refused where the settings promise that there are no such writers', () => {
+    expect(() => granted(false)).toThrow(/tasks\.foreignWriters = false.*Remedy: use grantCreate/);
+  });
+
+  test("knows the prefix of the queue's own items as the code does", () => {
+    const schema = readFileSync(join(ROOT, 'crates', 'lifo-queue', 'src', 'schema.rs'), 'utf8');
+    expect(schema).toContain(`RESERVED_PREFIX: char = '${RESERVED_PREFIX}';`);
+    expect(TABLE_CONTRACT.controlItem.startsWith(RESERVED_PREFIX)).toBe(true);
+  });
 });
