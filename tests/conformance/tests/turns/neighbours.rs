@@ -34,7 +34,8 @@ async fn live_with(killers: &'static [&'static str], max_attempts: u32) -> World
     let fuse = bang.clone();
     let mut world = World::new(move |task| {
         if killers.contains(&task.task_id.as_str()) {
-            fuse.notify_one();
+            // Without a permit: a second killer of one turn must not kill the next turn.
+            fuse.notify_waiters();
         }
         (Duration::from_millis(200), Outcome::Success)
     });
