@@ -23,7 +23,8 @@ pub struct Control {
     pub notified_by: Option<String>,
     /// Consecutive turns that settled nothing.
     pub idle_turns: u32,
-    /// Consecutive pauses because the downstream was busy: the next turn starts with one slot.
+    /// Consecutive pauses by processors themselves, because the downstream was busy or rejected
+    /// tasks: the next turn starts with one slot.
     pub busy_pauses: u32,
     /// When the rate limit's bucket is full again.
     pub rate_full_at: Option<Millis>,
@@ -155,8 +156,10 @@ pub struct Release {
 pub enum IdleTurns {
     /// The turn settled a task, or found the queue empty: back to zero.
     Reset,
-    /// The turn settled nothing though work remains: one more.
+    /// The turn ran tasks and settled none, though work remains: one more.
     Add,
+    /// The turn ran nothing, because the rate limit allowed no start: as it was.
+    Keep,
 }
 
 /// The answer to a release.
@@ -180,8 +183,9 @@ pub struct Pause {
     pub until: Millis,
     /// Why, for operators.
     pub reason: String,
-    /// Whether it is for a busy downstream: the next turn then starts with one slot, and the
-    /// next such pause is longer.
+    /// Whether a processor pauses the queue by itself, because the downstream is busy or rejects
+    /// tasks: the next turn then starts with one slot, and the next pause for a busy downstream
+    /// is longer.
     pub busy: bool,
 }
 

@@ -86,7 +86,7 @@ pub fn heartbeat(protocol: &Protocol, state: &mut State, slot: u8) {
 /// Rule 5: release if owner = me and `requested` = `seen`.
 pub(crate) fn release(protocol: &Protocol, state: &mut State, processor: &mut Processor) -> Next {
     if !is_owner(state, processor) {
-        return Next::Leave;
+        return stop_without_lease(protocol, processor, LostLease::Refused);
     }
     if processor.requested_moved && !protocol.mutated(Mutation::ReleaseIgnoresRequested) {
         processor.requested_moved = false;
@@ -122,25 +122,27 @@ fn stop(protocol: &Protocol) -> Step {
 }
 
 /// How a turn ends that lost its lease. When the item named another, that one has looked, or will,
-/// after whatever happened while the lease was ours; what was given back since, it may have missed.
-/// When the lease only ran out, there need be no other: the end of rule 6.
+/// after whatever happened while the lease was ours; it may have missed a task that was given back
+/// since, so a wake-up is requested as by any other (rule 1). When the lease only ran out, there need
+/// be no other: the end of rule 6.
 pub(crate) fn stop_without_lease(
     protocol: &Protocol,
     processor: &Processor,
     lost: LostLease,
 ) -> Next {
-    let leaves = match lost {
-        LostLease::Refused => {
-            !processor.gave_back || protocol.mutated(Mutation::LateGiveBackUnannounced)
+    match lost {
+        LostLease::Refused
+            if !processor.gave_back || protocol.mutated(Mutation::LateGiveBackUnannounced) =>
+        {
+            Next::Leave
         }
-        LostLease::RanOut => {
-            !processor.gave_back && protocol.mutated(Mutation::LeavesWhenLeaseRanOut)
+        LostLease::Refused => Next::Request,
+        LostLease::RanOut
+            if !processor.gave_back && protocol.mutated(Mutation::LeavesWhenLeaseRanOut) =>
+        {
+            Next::Leave
         }
-    };
-    if leaves {
-        Next::Leave
-    } else {
-        Next::Go(Step::ReleaseForTailCall)
+        LostLease::RanOut => Next::Go(Step::ReleaseForTailCall),
     }
 }
 
@@ -165,23 +167,24 @@ pub(crate) fn release_for_tail_call(
     if !released && protocol.mutated(Mutation::NoTailCallAfterRefusedRelease) {
         return Next::Leave;
     }
-    if let (true, Some(bound)) = (released, protocol.idle_bound) {
-        let turns = state.control.idle_turns;
-        state.control.idle_turns = if processor.settled {
-            0
-        } else {
-            (turns + 1).min(bound + 1)
+    if let Some(bound) = protocol.idle_bound {
+        // A turn that only waited for the rate limit changes nothing.
+        let waited = protocol.rate_limited && !processor.ran;
+        let count = |turns: u8| match (processor.settled, waited) {
+            (true, _) => 0,
+            (false, true) => turns,
+            (false, false) => (turns + 1).min(bound),
         };
-    }
-    let bound = protocol.idle_bound.unwrap_or(u8::MAX);
-    if state.control.idle_turns > bound && !protocol.mutated(Mutation::NoIdleBound) {
-        state.history.lost = true;
-        return Next::Leave;
-    }
-    if protocol.idle_bound.is_some() {
-        let calls = state.history.idle_tail_calls;
-        let idle = if processor.settled { 0 } else { calls + 1 };
-        state.history.idle_tail_calls = idle.min(bound + 1);
+        if released {
+            let forgets = waited && protocol.mutated(Mutation::WaitIsProgress);
+            let turns = count(state.control.idle_turns);
+            state.control.idle_turns = if forgets { 0 } else { turns };
+            if turns >= bound && !protocol.mutated(Mutation::NoIdleBound) && !forgets {
+                state.history.lost = true;
+                return Next::Leave;
+            }
+        }
+        state.history.idle_tail_calls = count(state.history.idle_tail_calls);
     }
     Next::Go(Step::TailCall)
 }

@@ -54,4 +54,6 @@ pub enum Mutation {
     MarkerKeptByRelease,
     /// Rule 10: no bound on turns that settle nothing.
     NoIdleBound,
+    /// Rule 10: a turn that only waited for the rate limit sets the count to zero.
+    WaitIsProgress,
 }

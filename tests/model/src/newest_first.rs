@@ -98,8 +98,8 @@ pub(crate) fn settle(
     if mine || protocol.mutated(Mutation::SettleWithoutToken) {
         state.history.trespass |= !mine && current != status;
         state.write(task, status);
-        processor.settled = true;
         let gives_back = status == Status::Pending;
+        processor.settled |= !gives_back;
         processor.gave_back |= gives_back;
         processor.gave_back_late |= gives_back && !is_owner(state, processor);
     }

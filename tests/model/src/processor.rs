@@ -6,13 +6,15 @@
 use crate::action::{Action, Fate};
 use crate::mutation::Mutation;
 use crate::protocol::{Protocol, spend};
-use crate::state::{Message, Owner, Processor, State, Status, Step};
-use crate::{lease, newest_first};
+use crate::state::{Message, Owner, Processor, Source, State, Status, Step};
+use crate::{lease, newest_first, waker};
 
 /// What a step leads to.
 pub(crate) enum Next {
     /// The same invocation goes on.
     Go(Step),
+    /// The invocation requests a wake-up (rule 1), and then succeeds.
+    Request,
     /// The invocation succeeds, so its message is done with.
     Leave,
     /// The invocation fails, so its message comes again.
@@ -79,6 +81,7 @@ pub fn start(protocol: &Protocol, state: &mut State, slot: u8, message: Message)
         lost_lease: None,
         gave_back: false,
         settled: false,
+        ran: false,
         gave_back_late: false,
     });
 }
@@ -92,14 +95,18 @@ pub fn step(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
         spend(&mut state.budget.errors);
         let swallowed = protocol.mutated(Mutation::TailCallErrorSwallowed);
         let next = if swallowed { Next::Leave } else { Next::Fail };
-        return advance(state, slot, processor, next);
+        return advance(protocol, state, slot, processor, next);
     }
     let next = match processor.step {
         Step::Acquire => lease::acquire(protocol, state, &mut processor),
         Step::Look { below, lingered } => {
             newest_first::look(protocol, state, &mut processor, below, lingered)
         }
-        Step::Take { task, lingered } => newest_first::take(protocol, state, slot, task, lingered),
+        Step::Take { task, lingered } => {
+            let next = newest_first::take(protocol, state, slot, task, lingered);
+            processor.ran |= protocol.rate_limited && matches!(next, Next::Go(Step::Run { .. }));
+            next
+        }
         Step::Run { task, .. } => {
             newest_first::settle(protocol, state, slot, &mut processor, task, Status::Done)
         }
@@ -112,7 +119,7 @@ pub fn step(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
             Next::Leave
         }
     };
-    finish(state, slot, processor, next, fate);
+    finish(protocol, state, slot, processor, next, fate);
 }
 
 /// The processor gives its task back.
@@ -125,13 +132,20 @@ pub fn give_back(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
     };
     spend(&mut state.budget.give_backs);
     let next = newest_first::settle(protocol, state, slot, &mut processor, task, Status::Pending);
-    finish(state, slot, processor, next, fate);
+    finish(protocol, state, slot, processor, next, fate);
 }
 
 /// A lost answer leaves the processor where it was, to repeat the call.
-fn finish(state: &mut State, slot: u8, processor: Processor, next: Next, fate: Fate) {
+fn finish(
+    protocol: &Protocol,
+    state: &mut State,
+    slot: u8,
+    processor: Processor,
+    next: Next,
+    fate: Fate,
+) {
     if fate == Fate::Works {
-        return advance(state, slot, processor, next);
+        return advance(protocol, state, slot, processor, next);
     }
     spend(&mut state.budget.lost_responses);
     if let Some(before) = &mut state.processors[slot as usize] {
@@ -147,9 +161,13 @@ fn finish(state: &mut State, slot: u8, processor: Processor, next: Next, fate: F
     }
 }
 
-fn advance(state: &mut State, slot: u8, processor: Processor, next: Next) {
+fn advance(protocol: &Protocol, state: &mut State, slot: u8, processor: Processor, next: Next) {
     match next {
         Next::Go(step) => state.processors[slot as usize] = Some(Processor { step, ..processor }),
+        Next::Request => {
+            retire(state, slot);
+            waker::start(protocol, state, Source::LateGiveBack(processor.message));
+        }
         Next::Leave => retire(state, slot),
         Next::Fail => fail(state, slot),
     }
@@ -165,7 +183,11 @@ pub fn fail(state: &mut State, slot: u8) {
     state.history.stranded |= state.tasks.iter().any(|task| mine(task.status));
     state.history.lost |= processor.gave_back_late;
     retire(state, slot);
-    let Message { id, retries } = processor.message;
+    redeliver(state, processor.message);
+}
+
+/// The platform delivers a message again, until its retries are used up.
+pub(crate) fn redeliver(state: &mut State, Message { id, retries }: Message) {
     if retries > 0 {
         state.put_message(Message {
             id,

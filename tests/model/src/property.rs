@@ -58,7 +58,7 @@ pub fn properties() -> Vec<Property<Protocol>> {
         Property::always(NO_ENDLESS_IDLING, |protocol: &Protocol, state: &State| {
             protocol
                 .idle_bound
-                .is_none_or(|bound| state.history.idle_tail_calls <= bound)
+                .is_none_or(|bound| state.history.idle_tail_calls < bound)
         }),
     ]
 }

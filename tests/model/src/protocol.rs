@@ -22,9 +22,11 @@ pub struct Protocol {
     /// Whether notifications and acquires are counted (for W3). It makes states that differ in
     /// nothing else different.
     pub counts: bool,
-    /// Turns in a row that may settle nothing and still call on (rule 10); `None` leaves rule 10
-    /// out.
+    /// Turns in a row that settle nothing, of which the last does not call on (rule 10); `None`
+    /// leaves rule 10 out.
     pub idle_bound: Option<u8>,
+    /// Whether starts are limited: a turn that ran nothing may only have waited (rule 10).
+    pub rate_limited: bool,
     /// Faults.
     pub budget: Budget,
     /// The rule that is broken, if any.
@@ -44,6 +46,7 @@ impl Protocol {
             sweep: false,
             counts: false,
             idle_bound: None,
+            rate_limited: false,
             budget: Budget::default(),
             mutation: None,
         }

@@ -32,6 +32,9 @@ pub enum Source {
     TailCall,
     /// The sweep. It is tried once, and looks again a minute later.
     Sweep,
+    /// A processor that gave a task back when the lease was another's; if it fails, the message
+    /// that started it is delivered again.
+    LateGiveBack(Message),
 }
 
 /// What a waker does next.
@@ -129,8 +132,10 @@ pub struct Processor {
     pub lost_lease: Option<LostLease>,
     /// Whether this turn gave a task back.
     pub gave_back: bool,
-    /// Whether this turn settled or gave back anything (rule 10).
+    /// Whether this turn settled a task (rule 10).
     pub settled: bool,
+    /// Whether this turn ran a task, where the starts are limited (rule 10).
+    pub ran: bool,
     /// Whether it gave a task back when the lease was no longer its own. Only
     /// [`crate::property`] asks, when it dies.
     pub gave_back_late: bool,

@@ -6,6 +6,7 @@
 
 use crate::action::{Action, Fate};
 use crate::mutation::Mutation;
+use crate::processor;
 use crate::protocol::{Protocol, spend};
 use crate::state::{Message, Source, State, Waker, WakerStep};
 
@@ -19,8 +20,9 @@ pub fn actions(state: &State, actions: &mut Vec<Action>) {
         if state.budget.errors > 0 && waker.step == WakerStep::Publish {
             actions.push(Action::Wake(position, Fate::Fails));
         }
-        // Before its first write, a death is only a delay.
-        if state.budget.crashes > 0 && waker.step > first_step_written() {
+        // Before its first write, a death is only a delay, unless it forgets a give-back.
+        let forgets = matches!(waker.source, Source::LateGiveBack(_));
+        if state.budget.crashes > 0 && (forgets || waker.step > first_step_written()) {
             actions.push(Action::CrashWaker(position));
         }
     }
@@ -145,7 +147,9 @@ pub fn crash(protocol: &Protocol, state: &mut State, position: u8) {
     fail(protocol, state, waker);
 }
 
-/// A stream batch is retried under the same event id; nothing else is.
+/// A stream batch is retried under the same event id; nothing else is. The message of a late
+/// give-back is delivered again, but its next attempt does not know of the task: unless the
+/// request was counted, only the sweep finds it.
 fn fail(protocol: &Protocol, state: &mut State, waker: Waker) {
     match waker.source {
         Source::Stream => state.put_waker(Waker {
@@ -153,5 +157,9 @@ fn fail(protocol: &Protocol, state: &mut State, waker: Waker) {
             ..waker
         }),
         Source::TailCall | Source::Sweep => state.history.lost = true,
+        Source::LateGiveBack(message) => {
+            state.history.lost |= waker.step <= first_step_written();
+            processor::redeliver(state, message);
+        }
     }
 }

@@ -199,7 +199,7 @@ fn turns_that_settle_nothing() {
         ..Budget::default()
     };
     let bounded = |tasks| Protocol {
-        idle_bound: Some(2),
+        idle_bound: Some(3),
         ..with(tasks, budget)
     };
     let without_crash = Budget {
@@ -211,6 +211,21 @@ fn turns_that_settle_nothing() {
         ..bounded(3)
     };
     holds(world(bounded(2), more));
+}
+
+#[test]
+fn turns_that_only_wait_for_the_rate_limit() {
+    let budget = Budget {
+        time_ups: Budget::UNLIMITED,
+        give_backs: 3,
+        ..Budget::default()
+    };
+    let limited = |tasks| Protocol {
+        idle_bound: Some(2),
+        rate_limited: true,
+        ..with(tasks, budget)
+    };
+    holds(world(limited(1), limited(2)));
 }
 
 #[test]

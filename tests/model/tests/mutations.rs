@@ -334,8 +334,23 @@ fn rule_10_turns_that_settle_nothing_come_to_an_end() {
         ..NONE
     };
     let bounded = Protocol {
-        idle_bound: Some(2),
+        idle_bound: Some(3),
         ..world(1, budget)
     };
     finds(bounded, Mutation::NoIdleBound, NO_ENDLESS_IDLING);
+}
+
+#[test]
+fn rule_10_a_turn_that_only_waited_leaves_the_count() {
+    let budget = Budget {
+        time_ups: Budget::UNLIMITED,
+        give_backs: 3,
+        ..NONE
+    };
+    let limited = Protocol {
+        idle_bound: Some(2),
+        rate_limited: true,
+        ..world(1, budget)
+    };
+    finds(limited, Mutation::WaitIsProgress, NO_ENDLESS_IDLING);
 }

@@ -43,16 +43,15 @@ pub(super) fn release(
     paused: bool,
 ) -> Release {
     let settled = summary.settled() > 0;
-    // A turn that found the queue empty, or that only waited for the rate limit, made all the
-    // progress it could.
-    let progress = settled || rate.waited || if_requested_is.is_some();
+    let found_empty = if_requested_is.is_some();
+    let only_waited = rate.waited && summary.taken == 0;
     Release {
         owner,
         if_requested_is,
-        idle_turns: if progress {
-            IdleTurns::Reset
-        } else {
-            IdleTurns::Add
+        idle_turns: match (settled || found_empty, only_waited) {
+            (true, _) => IdleTurns::Reset,
+            (false, true) => IdleTurns::Keep,
+            (false, false) => IdleTurns::Add,
         },
         recovered: settled && !paused,
         rate_full_at: rate.full_at(),

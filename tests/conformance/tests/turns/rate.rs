@@ -68,6 +68,28 @@ async fn a_processor_that_dies_leaves_no_full_bucket() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_slow_rate_hides_no_lack_of_progress() {
+    let retry = || Outcome::Retry {
+        reason: "down".into(),
+    };
+    let mut world = World::new(move |_| (Duration::ZERO, retry()));
+    world.settings.rate = Some(RateLimit {
+        interval: Duration::from_secs(90),
+        burst: NonZeroU32::MIN,
+    });
+    let world = world.with_tasks(10).await;
+    // Some turns run one task and settle nothing, the others only wait.
+    let mut exits = Vec::new();
+    for _ in 0..6 {
+        exits.push(world.turn().await.exit);
+    }
+    let starts = u32::try_from(world.started().len()).unwrap();
+    assert!(starts < 6, "{starts} starts: some turns only waited");
+    assert_eq!(world.store.control().await.unwrap().idle_turns, starts);
+    assert_eq!((exits[0], exits[5]), (Exit::TimeUp, Exit::NoProgress));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slow_rate_is_no_lack_of_progress() {
     let mut world = World::new(|_| (Duration::ZERO, Outcome::Success));
     world.settings.rate = Some(RateLimit {

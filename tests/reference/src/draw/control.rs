@@ -72,7 +72,7 @@ pub(super) fn release(machine: &Machine) -> BoxedStrategy<Operation> {
         1 => Just(Some(requested.saturating_sub(1))),
         1 => Just(Some(requested + 1)),
     ];
-    let idle = prop_oneof![Just(IdleTurns::Reset), Just(IdleTurns::Add)];
+    let idle = select(&[IdleTurns::Reset, IdleTurns::Add, IdleTurns::Keep][..]);
     let rate = option::of(around(machine, 0..60_000));
     (owner(machine), seen, idle, any::<bool>(), rate)
         .prop_map(

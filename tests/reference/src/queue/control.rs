@@ -111,6 +111,7 @@ impl ReferenceQueue {
         match release.idle_turns {
             IdleTurns::Reset => self.control.idle_turns = 0,
             IdleTurns::Add => self.control.idle_turns += 1,
+            IdleTurns::Keep => {}
         }
         if release.recovered {
             self.control.busy_pauses = 0;

@@ -140,6 +140,7 @@ impl ControlStore for DynamoStore {
         let idle = match release.idle_turns {
             IdleTurns::Reset => ":zero",
             IdleTurns::Add => "if_not_exists(#idle, :zero) + :one",
+            IdleTurns::Keep => "if_not_exists(#idle, :zero)",
         };
         let unrequested = match release.if_requested_is {
             Some(_) => " AND #requested = :seen",

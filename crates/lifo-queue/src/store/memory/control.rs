@@ -93,6 +93,7 @@ impl ControlStore for MemoryStore {
         control.idle_turns = match release.idle_turns {
             IdleTurns::Reset => 0,
             IdleTurns::Add => control.idle_turns + 1,
+            IdleTurns::Keep => control.idle_turns,
         };
         if release.recovered {
             control.busy_pauses = 0;
