@@ -256,8 +256,8 @@ GUARDS: tuple[Guard, ...] = (
         (
             Change(
                 f"{_CORE}/process/rate.rs",
-                "let full_at = full_at.unwrap_or(now).clamp(now, now.plus(limit.refill()));",
-                "let full_at = full_at.map_or(now, |_| now).clamp(now, now.plus(limit.refill()));",
+                "let full_at = full_at.map_or(now, since_epoch).clamp(now, empty);",
+                "let full_at = full_at.map_or(now, |_| now).clamp(now, empty);",
             ),
         ),
     ),

@@ -33,7 +33,7 @@ impl RateLimit {
 
     /// When the bucket is full again at the latest, if a turn that ends then grants all it may.
     pub(super) fn worst(&self, end: Millis) -> Millis {
-        end.plus(self.refill())
+        whole_millis(since_epoch(end).saturating_add(self.refill()))
     }
 }
 
@@ -51,7 +51,9 @@ pub(super) struct Rate {
 struct Bucket {
     limit: RateLimit,
     limiter: Limiter,
-    full_at: Millis,
+    /// Since the epoch, and to the nanosecond: with an interval cut to milliseconds, each start
+    /// would cost less than it does.
+    full_at: Duration,
 }
 
 /// The queue's clock as governor wants it: the time since the epoch. While it is held, it says
@@ -62,14 +64,23 @@ struct Epoch {
 }
 
 /// A moment to which a clock is held, or nothing.
-type Hold = Arc<Mutex<Option<Millis>>>;
+type Hold = Arc<Mutex<Option<Duration>>>;
+
+fn since_epoch(moment: Millis) -> Duration {
+    moment.since(Millis(0))
+}
+
+/// The first whole millisecond that is not before this time since the epoch.
+fn whole_millis(since_epoch: Duration) -> Millis {
+    Millis(0).plus(since_epoch.saturating_add(Duration::from_nanos(999_999)))
+}
 
 impl GovernorClock for Epoch {
     type Instant = Duration;
 
     fn now(&self) -> Duration {
         let held = *self.hold.lock().unwrap_or_else(PoisonError::into_inner);
-        held.unwrap_or_else(|| self.clock.now()).since(Millis(0))
+        held.unwrap_or_else(|| since_epoch(self.clock.now()))
     }
 }
 
@@ -97,10 +108,11 @@ impl Rate {
         if let Err(refused) = bucket.limiter.check() {
             self.waited = true;
             // To the next whole millisecond, or the question would come too early for ever.
-            let wait = refused.wait_time_from(now.since(Millis(0)));
+            let wait = refused.wait_time_from(since_epoch(now));
             return Err(now.plus(wait + Duration::from_millis(1)));
         }
-        bucket.full_at = bucket.full_at.max(now).plus(bucket.limit.interval);
+        let full_at = bucket.full_at.max(since_epoch(now));
+        bucket.full_at = full_at.saturating_add(bucket.limit.interval);
         self.permit = true;
         Ok(())
     }
@@ -110,25 +122,26 @@ impl Rate {
         self.permit = false;
     }
 
-    /// When the bucket is full again; `None` without a limit. A start that was granted and not
+    /// When the bucket is full again, rounded up; `None` without a limit. A start that was granted and not
     /// used goes back.
     pub(super) fn full_at(&self) -> Option<Millis> {
         let bucket = self.bucket.as_ref()?;
-        Some(match self.permit {
-            true => bucket.full_at.minus(bucket.limit.interval),
+        Some(whole_millis(match self.permit {
+            true => bucket.full_at.saturating_sub(bucket.limit.interval),
             false => bucket.full_at,
-        })
+        }))
     }
 }
 
 impl Bucket {
     fn start(limit: RateLimit, full_at: Option<Millis>, clock: Arc<dyn Clock>) -> Option<Self> {
-        let now = clock.now();
+        let now = since_epoch(clock.now());
+        let empty = now.saturating_add(limit.refill());
         // Never more than empty: a clock that was ahead must not stop the queue.
-        let full_at = full_at.unwrap_or(now).clamp(now, now.plus(limit.refill()));
+        let full_at = full_at.map_or(now, since_epoch).clamp(now, empty);
         let quota = Quota::with_period(limit.interval)?.allow_burst(limit.burst);
         let missing = full_at
-            .since(now)
+            .saturating_sub(now)
             .as_nanos()
             .div_ceil(limit.interval.as_nanos());
         let missing = u32::try_from(missing).map_or(limit.burst, |n| {
@@ -136,7 +149,7 @@ impl Bucket {
         });
         // Whole starts can be taken out of governor's bucket, and `full_at` lies between two: so
         // they are taken out at the moment from which exactly that many lead to it.
-        let then = full_at.minus(limit.interval.saturating_mul(missing.get()));
+        let then = full_at.saturating_sub(limit.interval.saturating_mul(missing.get()));
         let hold = Hold::new(Mutex::new(Some(then)));
         let clock = Epoch {
             clock,
@@ -180,8 +193,17 @@ mod tests {
 
     /// Starts granted by a turn from `from` to `to` that asks at once when it is told to.
     fn turn(full_at: Option<Millis>, from: i64, to: i64) -> (u32, Option<Millis>) {
+        turn_of(LIMIT, full_at, from, to)
+    }
+
+    fn turn_of(
+        limit: RateLimit,
+        full_at: Option<Millis>,
+        from: i64,
+        to: i64,
+    ) -> (u32, Option<Millis>) {
         let hand = at(from);
-        let mut rate = Rate::start(Some(LIMIT), full_at, hand.clone());
+        let mut rate = Rate::start(Some(limit), full_at, hand.clone());
         let mut granted = 0;
         while hand.now() < Millis(to) {
             match rate.grant(hand.now()) {
@@ -220,6 +242,32 @@ mod tests {
         }
         // Ten seconds at five a second, and one burst; not twenty bursts.
         assert!((45..=55).contains(&total), "{total}");
+    }
+
+    #[test]
+    fn an_interval_of_no_whole_milliseconds_is_kept_over_turns() {
+        let start = 1_800_000_000_000;
+        for (a_second, burst) in [(300, 300), (300, 10_000), (700, 1_000), (1_500, 1_500)] {
+            let limit = RateLimit {
+                interval: Duration::from_secs(1) / a_second,
+                burst: NonZeroU32::new(burst).unwrap(),
+            };
+            let (mut total, mut full_at) = (0, None);
+            for n in 0..10 {
+                let from = start + n * 6_000;
+                let (granted, left) = turn_of(limit, full_at, from, from + 6_000);
+                total += granted;
+                full_at = left;
+            }
+            let allowed = 60 * a_second + burst;
+            // Rounding up costs a millisecond a turn at most, and so does the clock.
+            let lost = 20 * a_second.div_ceil(1_000);
+            let range = allowed - lost..=allowed + 1;
+            assert!(
+                range.contains(&total),
+                "{total} of {allowed} at {a_second}/s"
+            );
+        }
     }
 
     #[test]
