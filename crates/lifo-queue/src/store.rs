@@ -164,6 +164,26 @@ pub struct PageQuery {
     pub now: Millis,
 }
 
+impl PageQuery {
+    /// Rejects a cursor that lies outside the bound, in every store as DynamoDB does: a start
+    /// key must fulfil the condition on the sort key.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        let (Some(cursor), Some(from)) = (&self.after, self.created_from) else {
+            return Ok(());
+        };
+        if cursor.created() >= from {
+            return Ok(());
+        }
+        let (created, from) = (&cursor.created, from.0);
+        let source = format!("the page starts at taskCreated {created}, below its bound of {from}");
+        Err(StoreError::Refused {
+            operation: "Query",
+            code: VALIDATION.to_owned(),
+            source: source.into(),
+        })
+    }
+}
+
 /// From which end the index is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
@@ -285,6 +305,9 @@ pub enum TakeOutcome {
     },
 }
 
+/// DynamoDB's code for a request that it will reject again.
+const VALIDATION: &str = "ValidationException";
+
 /// The cause of a [`StoreError`], whole.
 pub type Source = Box<dyn Error + Send + Sync>;
 
@@ -341,7 +364,7 @@ impl StoreError {
     /// Whether the item itself was refused.
     #[must_use]
     pub fn is_validation(&self) -> bool {
-        matches!(self, Self::Refused { code, .. } if code == "ValidationException")
+        matches!(self, Self::Refused { code, .. } if code == VALIDATION)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 use super::select::Wanted;
-use crate::store::{Order, Page, PageQuery, QueueStore, StoreError};
+use crate::store::{Cursor, Order, Page, PageQuery, QueueStore, StoreError};
 use crate::task::TaskStatus;
 use crate::time::{Clock, Millis};
 
@@ -55,7 +55,7 @@ impl Reads {
         let query = PageQuery {
             status: TaskStatus::Pending.into(),
             order: Order::NewestFirst,
-            created_from: self.created_from,
+            created_from: self.bound(&wanted),
             after: wanted.after.clone(),
             limit: wanted.limit,
             now,
@@ -70,6 +70,13 @@ impl Reads {
             asked: now,
             page,
         });
+    }
+
+    /// The lower bound for a page. It rises with time, but never above the page's start:
+    /// DynamoDB rejects such a start. Below that start every task has expired.
+    fn bound(&self, wanted: &Wanted) -> Option<Millis> {
+        let start = wanted.after.as_ref().map_or(Millis::MAX, Cursor::created);
+        self.created_from.map(|from| from.min(start))
     }
 
     /// The read under way, if it is over.

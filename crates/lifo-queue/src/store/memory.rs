@@ -126,7 +126,7 @@ impl TaskStore for MemoryStore {
     }
 
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError> {
-        let (evaluated, next) = self.lock().page(query);
+        let (evaluated, next) = self.lock().page(query)?;
         let visible = evaluated
             .into_iter()
             .filter(|(_, record)| match record.ttl {
@@ -148,7 +148,7 @@ impl TaskStore for MemoryStore {
     }
 
     async fn taken_page(&self, query: &PageQuery) -> Result<TakenPage, StoreError> {
-        let (evaluated, next) = self.lock().page(query);
+        let (evaluated, next) = self.lock().page(query)?;
         let leases = evaluated.into_iter().filter_map(|(task, record)| {
             let (token, until) = (record.lease_token?, record.lease_until?);
             let attempts = record.attempts;

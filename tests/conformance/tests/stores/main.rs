@@ -30,6 +30,7 @@ on_every_store!(
     a_lost_acknowledgement_of_our_own_put_is_created,
     pages_are_newest_first_and_go_on_where_they_ended,
     pages_keep_to_their_bound_and_their_order,
+    a_page_that_starts_below_its_bound_is_rejected,
     a_take_is_exclusive,
     a_taken_task_is_whole,
     a_lost_acknowledgement_of_a_take_is_recognised,

@@ -281,3 +281,22 @@ pub(crate) async fn pages_keep_to_their_bound_and_their_order(store: Arc<dyn Que
     assert_eq!(ids(page), ["c", "d"]);
     assert_eq!(ids(store.pending_page(&rest).await.unwrap()), ["e"]);
 }
+
+pub(crate) async fn a_page_that_starts_below_its_bound_is_rejected(store: Arc<dyn QueueStore>) {
+    insert(&*store, &["a", "b", "c"]).await;
+    let first = first_page(2);
+    let page = store.pending_page(&first).await.unwrap();
+    // It ended on `b`, which was created one millisecond after `NOW`.
+    for (bound, rejected) in [(1, false), (2, true)] {
+        let rest = PageQuery {
+            created_from: Some(Millis(NOW.0 + bound)),
+            after: page.next.clone(),
+            ..first.clone()
+        };
+        let pending = store.pending_page(&rest).await.map(drop);
+        let taken = store.taken_page(&rest).await.map(drop);
+        for answer in [pending, taken] {
+            assert_eq!(answer.is_err_and(|error| error.is_validation()), rejected);
+        }
+    }
+}

@@ -102,6 +102,24 @@ async fn an_expired_backlog_costs_no_reads_where_the_longest_expiry_is_promised(
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_bound_that_overtakes_the_page_at_hand_ends_the_pass_and_not_the_turn() {
+    let mut world = World::new(|_| at_once());
+    world.settings.expiry_bound = Some(Duration::from_secs(600));
+    // The bound lies a margin of three seconds below the expiry, and passes these within 50 ms:
+    // between two reads of further pages.
+    for n in 0..1_500 {
+        let id = format!("later{n}");
+        let task = new_task(&id, -602_950 - n / 100);
+        world.store.insert(&task).await.unwrap();
+        let mut record = world.record(&id);
+        record.not_before = Some(NOW.plus(Duration::from_secs(3_000)));
+        world.store.put(task.id, record);
+    }
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.store_errors), (Exit::Empty, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_redriven_task_is_seen_below_the_bound_even_by_a_processor_about_to_rest() {
     let mut world = World::new(|_| at_once());
     world.settings.expiry_bound = Some(Duration::from_secs(600));

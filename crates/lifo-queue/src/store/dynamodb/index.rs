@@ -10,7 +10,7 @@ use crate::store::{Order, Page, PageQuery, StoreError, TakenPage};
 impl DynamoStore {
     pub(super) async fn read_pending(&self, query: &PageQuery) -> Result<Page, StoreError> {
         let read = self
-            .index_page(query)
+            .index_page(query)?
             // Written as a negation, so that an item without `ttl`, or with one that is no
             // number, stays visible and can be adopted or quarantined.
             .filter_expression("NOT (#ttl <= :now)")
@@ -35,7 +35,7 @@ impl DynamoStore {
 
     pub(super) async fn read_taken(&self, query: &PageQuery) -> Result<TakenPage, StoreError> {
         let mut read = self
-            .index_page(query)
+            .index_page(query)?
             .projection_expression("#id, #token, #until, #attempts")
             .expression_attribute_names("#until", schema::LEASE_UNTIL);
         if query.created_from.is_some() {
@@ -56,7 +56,8 @@ impl DynamoStore {
     }
 
     /// A read of one page of the index. The caller names `#created`.
-    fn index_page(&self, query: &PageQuery) -> QueryFluentBuilder {
+    fn index_page(&self, query: &PageQuery) -> Result<QueryFluentBuilder, StoreError> {
+        query.check()?;
         let start = query
             .after
             .as_ref()
@@ -74,11 +75,11 @@ impl DynamoStore {
             .scan_index_forward(query.order == Order::OldestFirst)
             .limit(i32::from(query.limit))
             .set_exclusive_start_key(start);
-        match query.created_from {
+        Ok(match query.created_from {
             None => read.key_condition_expression("#status = :status"),
             Some(from) => read
                 .key_condition_expression("#status = :status AND #created >= :from")
                 .expression_attribute_values(":from", number(from.0)),
-        }
+        })
     }
 }

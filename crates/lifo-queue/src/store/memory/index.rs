@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::{Record, State};
-use crate::store::{Cursor, Order, PageQuery};
+use crate::store::{Cursor, Order, PageQuery, StoreError};
 use crate::task::TaskId;
 use crate::time::Millis;
 
+/// Entries of a page, and where it ended.
+type Entries = (Vec<(TaskId, Record)>, Option<Cursor>);
+
 impl State {
-    /// One page of the index, and where it ended.
-    pub(super) fn page(&self, query: &PageQuery) -> (Vec<(TaskId, Record)>, Option<Cursor>) {
+    /// One page of the index.
+    pub(super) fn page(&self, query: &PageQuery) -> Result<Entries, StoreError> {
+        query.check()?;
         let partition = self
             .tasks
             .iter()
@@ -41,6 +45,6 @@ impl State {
                 created: record.created.0.to_string(),
                 task: id.clone(),
             });
-        (evaluated, next)
+        Ok((evaluated, next))
     }
 }
