@@ -277,3 +277,22 @@ async fn one_more_than_is_counted_is_no_exact_number() {
     let pending = world.sweep().await.pending;
     assert_eq!((pending.count, pending.exact), (10_000, false));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_due_task_beyond_the_pages_of_a_sweep_is_found_all_the_same() {
+    let world = World::start();
+    let later = NOW.plus(Duration::from_secs(3_000));
+    // More than a sweep counts, all newer and none of them due.
+    for n in 0..11_000 {
+        let id = format!("later{n}");
+        world.store.insert(&new_task(&id, n)).await.unwrap();
+        let mut record = world.store.record(&TaskId::from_stored(&id)).unwrap();
+        record.not_before = Some(later);
+        world.store.put(TaskId::from_stored(&id), record);
+    }
+    world.store.insert(&new_task("due", -1)).await.unwrap();
+    let report = world.sweep().await;
+    assert!(!report.due && !report.pending.exact, "{report:?}");
+    assert!(report.woke, "{report:?}");
+    assert_eq!(world.topics.process_tasks()[0].reason, WakeReason::Sweep);
+}

@@ -53,6 +53,11 @@ impl Sweeper {
                 break;
             }
         }
+        if query.after.is_some() && !report.due {
+            // A due task may lie beyond the pages read: a processor looks further.
+            let now = self.clock.now();
+            report.woke = report.woke || self.wake(event, now).await?;
+        }
         report.pending.exact = query.after.is_none() && report.pending.count <= MAX_COUNT;
         if query.after.is_some() {
             let store = &*self.store;
