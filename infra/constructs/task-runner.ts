@@ -52,9 +52,9 @@ export interface ITaskRunner {
 /** Chooses what runs a task. */
 export const TaskRunner = {
   /**
-   * POSTs each task as JSON. 2xx is success; 408, 429 and 503 are *busy* and honour `Retry-After`; 401, 403 and
-   * 404 pause the queue when they hit several tasks; other 4xx and 3xx fail the task; everything else is tried
-   * again. Every call carries `Idempotency-Key`.
+   * POSTs each task as JSON. 2xx is success; 408, 429 and 503 are *busy* and honour `Retry-After`; 401, 403,
+   * 404 and 3xx pause the queue when they hit several tasks; other 4xx fail the task; everything else is
+   * retried. Every call carries `Idempotency-Key`.
    */
   http: (props: HttpRunnerProps): ITaskRunner => new HttpRunner(props),
 

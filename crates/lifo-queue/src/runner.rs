@@ -17,6 +17,7 @@ mod samples;
 
 use std::time::Duration;
 
+pub use self::retry_after::MAX_RETRY_AFTER;
 use async_trait::async_trait;
 
 use crate::task::Task;
@@ -54,7 +55,8 @@ pub enum Outcome {
     /// The downstream has no room: back to PENDING, and the processor slows down. The attempt
     /// does not count, a bounded number of times.
     Busy {
-        /// Not before, if the downstream said so.
+        /// Not before, if the downstream said so. [`MAX_RETRY_AFTER`] at most; never sooner than
+        /// the queue's own backoff.
         retry_after: Option<Duration>,
     },
     /// The downstream refuses *us*: wrong credentials or a wrong address. For one task alone it

@@ -19,9 +19,9 @@
 //! |---|---|
 //! | 2xx, body received | success |
 //! | 408, 429, 503 | busy, until `Retry-After` (seconds or a date; [`MAX_RETRY_AFTER`] at most) |
-//! | 401, 403, 404 | refused: the endpoint does not want *us* |
+//! | 401, 403, 404 | rejecting: the endpoint does not accept *us* |
+//! | 3xx | rejecting: most often a login page. Redirects are never followed, since a task must not go to an address that was not configured |
 //! | any other 4xx | failure |
-//! | 3xx | failure; redirects are never followed, since a task must not go where nobody sent it |
 //! | any other 5xx or unknown status | retry |
 //! | no answer in time, no connection, TLS error, an answer that breaks off | retry |
 //!
@@ -59,8 +59,8 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use self::answer::Answer;
 pub use self::auth::{Auth, InvalidHeaderName, SECRET_TTL};
 pub use self::url::{InvalidUrl, TaskUrl};
+pub use super::MAX_RETRY_AFTER;
 use super::reason::chain;
-pub use super::retry_after::MAX_RETRY_AFTER;
 use super::{Outcome, TaskRunner};
 use crate::task::Task;
 
@@ -86,8 +86,8 @@ pub struct HttpRunner {
 }
 
 impl HttpRunner {
-    /// Posts to `url`. A call, with everything it needs (a secret, a second try after a 401, the
-    /// answer's body), ends within `timeout`.
+    /// Posts to `url`. A call, with everything it needs (a secret, a second try after a 401 or
+    /// 403, the answer's body), ends within `timeout`.
     #[must_use]
     pub fn new(url: TaskUrl, auth: Auth, timeout: Duration) -> Self {
         let settings = HttpConnectorSettings::builder()
@@ -106,13 +106,14 @@ impl HttpRunner {
     }
 
     /// Calls, and once more if the endpoint did not accept a secret that has been rotated since.
+    /// API Gateway answers a wrong key with 403, other services with 401.
     async fn call(&self, task: &Task, body: &[u8]) -> Result<Answer, Outcome> {
         let Auth::Header { name, secret } = &self.auth else {
             return self.post(task, body, None).await;
         };
         let value = secret.get().await?;
         let answer = self.post(task, body, Some((name, &value))).await?;
-        if answer.status != StatusCode::UNAUTHORIZED {
+        if ![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&answer.status) {
             return Ok(answer);
         }
         let fresh = secret.get_after_refusal_of(&value).await?;

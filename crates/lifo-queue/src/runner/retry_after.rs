@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-/// The longest wait that is honoured. A task lives for one hour by default: a downstream that
-/// asks for more than this would have it shed unseen, so it is asked again.
+/// The longest wait that is honoured, whichever runner reports it. A task lives for one hour by
+/// default. If a downstream asks for more, the queue asks it again before the task is shed.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(15 * 60);
 
 /// Reads a `Retry-After`: whole seconds, or a date in any of the three forms of HTTP

@@ -13,7 +13,7 @@ use super::super::reason::chain;
 use super::Outcome;
 use super::secret::{Secret, SecretText};
 
-/// How long a secret is used before it is fetched again, unless a 401 comes first.
+/// How long a secret is used before it is fetched again, unless a 401 or 403 comes first.
 pub const SECRET_TTL: Duration = Duration::from_secs(5 * 60);
 
 /// Headers that a secret cannot stand in: the call's own, and those that frame a request.
@@ -39,7 +39,8 @@ pub enum Auth {
     None,
     /// A header whose whole value is a secret in Secrets Manager (for `Authorization` that
     /// includes the scheme: `Bearer …`). Fetched at the first call, again every [`SECRET_TTL`],
-    /// and once after a 401: if it was rotated, the call is made once more.
+    /// and after a 401 or 403, at most twice a minute: if it was rotated, the call is made once
+    /// more.
     Header {
         /// The header.
         name: HeaderName,

@@ -14,7 +14,8 @@ use super::super::reason::{aws_error, is_denied};
 use super::Outcome;
 
 /// When Secrets Manager could not be asked, the old value serves for this long before it is
-/// asked again: an outage there must not slow down every task.
+/// asked again: an outage there must not slow down every task. As long serves a value that an
+/// endpoint refused although it is current: the endpoint may mean the task.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// A secret, fetched when it is first needed and again when it is old or was refused.
@@ -29,6 +30,9 @@ pub struct Secret {
 struct Cached {
     text: SecretText,
     fresh_until: Instant,
+    /// After an endpoint refused this value and it was found to be current: until then it is not
+    /// asked for again.
+    current_until: Option<Instant>,
 }
 
 /// The secret's text. Its debug form hides it.
@@ -83,8 +87,8 @@ impl Secret {
         }
     }
 
-    /// The secret, once an endpoint has refused a value of it: fetched, unless that has been
-    /// done since.
+    /// The secret, once an endpoint has refused a value of it: fetched, unless that was done a
+    /// short while ago.
     ///
     /// # Errors
     /// As for [`get`](Self::get).
@@ -93,17 +97,26 @@ impl Secret {
         refused: &SecretText,
     ) -> Result<SecretText, Outcome> {
         let mut cached = self.cached.lock().await;
-        if let Some(cached) = cached.as_ref().filter(|cached| cached.text != *refused) {
+        let now = Instant::now();
+        let known = cached.as_ref().filter(|cached| {
+            cached.text != *refused || cached.current_until.is_some_and(|until| now < until)
+        });
+        if let Some(cached) = known {
             return Ok(cached.text.clone());
         }
         let text = self.fetch().await?;
-        Ok(self.keep(&mut cached, text))
+        let text = self.keep(&mut cached, text);
+        if let Some(cached) = cached.as_mut().filter(|_| text == *refused) {
+            cached.current_until = Some(Instant::now() + GRACE);
+        }
+        Ok(text)
     }
 
     fn keep(&self, cached: &mut Option<Cached>, text: SecretText) -> SecretText {
         *cached = Some(Cached {
             text: text.clone(),
             fresh_until: Instant::now() + self.ttl,
+            current_until: None,
         });
         text
     }

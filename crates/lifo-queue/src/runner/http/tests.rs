@@ -160,7 +160,7 @@ async fn busy_honours_retry_after_in_both_forms() {
 }
 
 #[tokio::test]
-async fn a_redirect_fails_and_is_not_followed() {
+async fn a_redirect_is_rejecting_and_not_followed() {
     for status in [301, 302, 303, 307, 308] {
         let server = Server::start(move |call, _| {
             let status = if call.uri == "/tasks" { status } else { 200 };
@@ -171,7 +171,7 @@ async fn a_redirect_fails_and_is_not_followed() {
         })
         .await;
         let outcome = outcome(&server.url("/tasks")).await;
-        let Outcome::Failure { reason } = outcome else {
+        let Outcome::Refused { reason } = outcome else {
             panic!("{status}: {outcome:?}")
         };
         assert!(reason.contains("redirects are not followed"), "{reason}");
@@ -179,7 +179,7 @@ async fn a_redirect_fails_and_is_not_followed() {
     }
     assert!(matches!(
         outcome_of(304, None, "").await,
-        Outcome::Failure { .. }
+        Outcome::Refused { .. }
     ));
 }
 

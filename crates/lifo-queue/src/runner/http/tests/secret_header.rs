@@ -27,9 +27,14 @@ fn with_secret(url: &str, aws: &FakeAws) -> HttpRunner {
 
 /// Accepts one value of `Authorization` and repeats any other.
 async fn server_that_accepts(value: &'static str) -> Server {
+    server_that_answers(401, value).await
+}
+
+/// Answers any other value of `Authorization` with this status.
+async fn server_that_answers(refusal: u16, value: &'static str) -> Server {
     Server::start(move |call, _| {
         let given = call.header("authorization").unwrap_or("nothing").to_owned();
-        let status = if given == value { 200 } else { 401 };
+        let status = if given == value { 200 } else { refusal };
         Response::builder()
             .status(status)
             .body(Body::from(format!("got {given}")))
@@ -56,20 +61,35 @@ async fn a_secret_is_fetched_once_and_sent_whole() {
 
 #[tokio::test]
 async fn a_rotated_secret_is_fetched_and_the_call_made_again() {
-    let server = server_that_accepts("new-value").await;
-    let aws = FakeAws::answering([secret("old-value"), secret("new-value")]);
+    for refusal in [401, 403] {
+        let server = server_that_answers(refusal, "new-value").await;
+        let aws = FakeAws::answering([secret("old-value"), secret("new-value")]);
+        let runner = with_secret(&server.url("/"), &aws);
+
+        assert_eq!(runner.run(&task("a")).await, Outcome::Success);
+        assert_eq!(runner.run(&task("b")).await, Outcome::Success);
+
+        let given: Vec<_> = server
+            .calls()
+            .iter()
+            .map(|call| call.header("authorization").unwrap().to_owned())
+            .collect();
+        assert_eq!(given, ["old-value", "new-value", "new-value"]);
+        assert_eq!(aws.made().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_current_secret_that_is_refused_again_and_again_is_fetched_once() {
+    let server = server_that_answers(403, "another").await;
+    let aws = FakeAws::answering([secret("Bearer current")]);
     let runner = with_secret(&server.url("/"), &aws);
-
-    assert_eq!(runner.run(&task("a")).await, Outcome::Success);
-    assert_eq!(runner.run(&task("b")).await, Outcome::Success);
-
-    let given: Vec<_> = server
-        .calls()
-        .iter()
-        .map(|call| call.header("authorization").unwrap().to_owned())
-        .collect();
-    assert_eq!(given, ["old-value", "new-value", "new-value"]);
-    assert_eq!(aws.made().len(), 2);
+    for id in ["a", "b", "c", "d"] {
+        let outcome = runner.run(&task(id)).await;
+        assert!(matches!(outcome, Outcome::Refused { .. }), "{outcome:?}");
+    }
+    // At the first call, and after the first 403.
+    assert_eq!((server.calls().len(), aws.made().len()), (4, 2));
 }
 
 #[tokio::test]
