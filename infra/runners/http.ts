@@ -1,4 +1,4 @@
-import { Token } from 'aws-cdk-lib';
+import { Annotations, Token } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { NetworkSettings } from '../constructs/rust-function';
 import type { ITaskRunner, RunnerBinding } from '../constructs/task-runner';
@@ -56,6 +56,13 @@ export function urlProblems(url: string): Problem[] {
   return problems;
 }
 
+/** The query parameters of an address whose names say that they hold a key. */
+function secretParameters(url: string): string[] {
+  if (Token.isUnresolved(url) || !URL.canParse(url)) return [];
+  const names = [...new URL(url).searchParams.keys()];
+  return names.filter((name) => /(key|token|secret|password|signature)$|^(sig|code|auth)$/i.test(name));
+}
+
 /** What cannot work about a network. */
 export function networkProblems(network: NetworkSettings): Problem[] {
   if (network.vpc !== undefined) return [];
@@ -84,6 +91,12 @@ export class HttpRunner implements ITaskRunner {
   bind(scope: Construct): RunnerBinding {
     const { url, vpc, vpcSubnets, securityGroups } = this.props;
     const auth = this.props.auth?.bind(scope);
+    for (const name of secretParameters(url)) {
+      Annotations.of(scope).addWarningV2(
+        `freshq:url-parameter-${name}`,
+        `The query parameter "${name}" of runner.url seems to hold a key. The template, the console and the endpoint's access logs show it. Keep the key in Secrets Manager and send it with HttpAuth.header.`,
+      );
+    }
     return {
       description: { kind: 'http', url, ...(auth && { auth: auth.description }) },
       permissions: auth?.permissions,

@@ -269,3 +269,12 @@ describe('http with SigV4', () => {
     ]);
   });
 });
+
+test('warns of a key in the query of an address', () => {
+  const warnings = (url: string) => Synthesized.queue({ runner: TaskRunner.http({ url }) }).warnings();
+  const [first, second, ...others] = warnings(`${URL_OF_TASKS}?region=eu&api_key=1&code=2&tokenize=no`);
+  expect(first).toMatch(/query parameter "api_key" .* HttpAuth.header/);
+  expect(second).toMatch(/query parameter "code"/);
+  expect(others).toEqual([]);
+  expect(warnings(`${URL_OF_TASKS}?to=a`)).toEqual([]);
+});
