@@ -7,6 +7,7 @@ from tests.guards.guard import Change, Guard
 _INGEST = "crates/lifo-queue/src/ingest.rs"
 _MESSAGE = "crates/lifo-queue/src/ingest/message.rs"
 _INSERT = "crates/lifo-queue/src/ingest/insert.rs"
+_WAVES = "crates/lifo-queue/src/ingest/waves.rs"
 _SPEC = "crates/lifo-queue/src/create/spec.rs"
 
 
@@ -24,9 +25,9 @@ INGEST_GUARDS: tuple[Guard, ...] = (
     _guard(
         "bring the whole batch again",
         _INGEST,
-        "let left = open.iter().filter(|message| message.left);\n        report.returned",
+        "let undone = wave.iter().zip(&open).filter(|(_, message)| message.left);",
         "let any = open.iter().any(|message| message.left);\n"
-        "        let left = open.iter().filter(|_| any);\n        report.returned",
+        "            let undone = wave.iter().zip(&open).filter(|_| any);",
     ),
     _guard(
         "bury what is wrong before its neighbours are written",
@@ -100,5 +101,17 @@ INGEST_GUARDS: tuple[Guard, ...] = (
         _SPEC,
         "Some(at) if (FIRST_MILLIS..=sent.plus(MAX_AHEAD).0).contains(&at) => {",
         "Some(at) if (0..=sent.plus(MAX_AHEAD).0).contains(&at) => {",
+    ),
+    _guard(
+        "work on a whole batch at once, whatever its messages become in memory",
+        _WAVES,
+        "match waves.last_mut().filter(|_| weight <= left) {",
+        "match waves.last_mut().filter(|_| weight <= left || most > 0) {",
+    ),
+    _guard(
+        "count messages and not what they hold",
+        _WAVES,
+        "body.len() * TEXT_FACTOR + (values + 1) * VALUE_BYTES",
+        "body.len().min(1) * TEXT_FACTOR + values.min(1) * VALUE_BYTES",
     ),
 )

@@ -11,7 +11,7 @@ use futures::StreamExt;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-pub use self::payload::{InvalidPayload, MAX_DEPTH, MAX_PAYLOAD_BYTES};
+pub use self::payload::{InvalidPayload, MAX_DEPTH, MAX_ITEM_BYTES, MAX_PAYLOAD_BYTES};
 pub use self::spec::InvalidTask;
 use crate::causes;
 use crate::store::{Inserted, QueueStore};

@@ -18,8 +18,10 @@ mod insert;
 mod message;
 mod queue;
 pub mod sqs;
+mod waves;
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::time::{Instant, timeout_at};
@@ -126,18 +128,51 @@ impl Ingest {
         }
     }
 
-    /// Works through a batch.
+    /// Works through a batch, in waves that fit into memory.
     ///
     /// What is not written by the deadline comes again. Of a message with more than one task
-    /// those that were written are duplicates then; its wrong and its expired ones are looked
-    /// after when nothing of it is left to write, so that they are counted once.
+    /// that means all of them: those that are there by then are duplicates. What is wrong in it,
+    /// and what has expired, is looked after once the rest is written, so that it is done once.
     pub async fn work(&self, batch: &[Delivery], deadlines: Deadlines) -> IngestReport {
         let mut report = IngestReport::default();
-        let mut open = self.write(batch, deadlines.writes, &mut report).await;
+        let mut left = BTreeSet::new();
+        for (number, wave) in waves::of(batch).into_iter().enumerate() {
+            if number > 0 && Instant::now() >= deadlines.writes {
+                left.extend(wave);
+                continue;
+            }
+            let messages: Vec<_> = wave.iter().map(|index| &batch[*index]).collect();
+            let open = self.work_wave(&messages, deadlines, &mut report).await;
+            let undone = wave.iter().zip(&open).filter(|(_, message)| message.left);
+            left.extend(undone.map(|(index, _)| *index));
+        }
+        let left: Vec<_> = left.into_iter().map(|index| &batch[index]).collect();
+        if timeout_at(deadlines.report, self.postpone(&left))
+            .await
+            .is_err()
+        {
+            let messages = left.len();
+            tracing::error!(
+                messages,
+                "not postponed before the deadline; they come again later"
+            );
+        }
+        report.returned = left.iter().map(|message| message.id.clone()).collect();
+        report
+    }
+
+    /// Works through messages that fit into memory together.
+    async fn work_wave<'a>(
+        &self,
+        batch: &[&'a Delivery],
+        deadlines: Deadlines,
+        report: &mut IngestReport,
+    ) -> Vec<Open<'a>> {
+        let mut open = self.write(batch, deadlines.writes, report).await;
         let closing = async {
-            report.shed = self.hand_over(&mut open).await;
-            report.refused = self.bury(&mut open).await;
-            self.postpone(&open).await;
+            let shed = self.hand_over(&mut open).await;
+            report.shed.add(shed);
+            report.refused += self.bury(&mut open).await;
         };
         if timeout_at(deadlines.report, closing).await.is_err() {
             tracing::error!("the deadline came before everything of the batch was looked after");
@@ -146,16 +181,14 @@ impl Ingest {
                 message.left |= !message.expired.is_empty() || !message.wrong.is_empty();
             }
         }
-        let left = open.iter().filter(|message| message.left);
-        report.returned = left.map(|message| message.delivery.id.clone()).collect();
-        report
+        open
     }
 
     /// Writes what can be written, the newest messages first: if the deadline cuts it short,
     /// older ones come again.
     async fn write<'a>(
         &self,
-        batch: &'a [Delivery],
+        batch: &[&'a Delivery],
         until: Instant,
         report: &mut IngestReport,
     ) -> Vec<Open<'a>> {
@@ -242,15 +275,12 @@ impl Ingest {
 
     /// Shortens the visibility timeout of what comes again. Where that fails it comes again
     /// after the whole of it.
-    async fn postpone(&self, open: &[Open<'_>]) {
-        let left = open.iter().filter(|message| message.left);
-        let postponed: Vec<_> = left
+    async fn postpone(&self, messages: &[&Delivery]) {
+        let postponed: Vec<_> = messages
+            .iter()
             .map(|message| Postponed {
-                receipt: message.delivery.receipt.clone(),
-                by: self
-                    .settings
-                    .visibility
-                    .draw_upper_half(message.delivery.receives),
+                receipt: message.receipt.clone(),
+                by: self.settings.visibility.draw_upper_half(message.receives),
             })
             .collect();
         let failed = self.queue.postpone(&postponed).await;

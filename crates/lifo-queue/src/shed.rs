@@ -112,6 +112,13 @@ impl ShedReport {
     pub fn counted(&self) -> u64 {
         u64::from(self.pending) + u64::from(self.taken)
     }
+
+    /// Adds what another list came to. Each list has indexes of its own, so `again_from` stays.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.pending += other.pending;
+        self.taken += other.taken;
+        self.not_handed_over.extend(other.not_handed_over);
+    }
 }
 
 impl ShedCounter {

@@ -9,6 +9,11 @@ use serde_json::Value;
 /// counting; the rest of the item, and the difference in counting, need room.
 pub const MAX_PAYLOAD_BYTES: usize = 350 * 1024;
 
+/// The largest payload as DynamoDB counts it: an array of many small numbers takes more there
+/// than as text. An item may have 400 KB; the rest is for its id and the queue's own attributes.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>
+pub const MAX_ITEM_BYTES: usize = 392 * 1024;
+
 /// How deep a payload may nest, itself included.
 pub const MAX_DEPTH: usize = 31;
 
@@ -20,6 +25,11 @@ pub enum InvalidPayload {
         "payload has {0} bytes of JSON; at most {MAX_PAYLOAD_BYTES} fit an item: put it into S3 and pass its key"
     )]
     TooLarge(usize),
+    /// Small as text, too large for an item.
+    #[error(
+        "payload takes {0} bytes as DynamoDB counts them; at most {MAX_ITEM_BYTES} fit an item: pass its many small values as one string, or put it into S3 and pass its key"
+    )]
+    TooManyValues(usize),
     /// Nested too deeply.
     #[error("{0} is nested deeper than {MAX_DEPTH} levels; flatten it or pass it as a string")]
     TooDeep(String),
@@ -39,7 +49,26 @@ pub(super) fn check(payload: &Value) -> Result<(), InvalidPayload> {
     if bytes > MAX_PAYLOAD_BYTES {
         return Err(InvalidPayload::TooLarge(bytes));
     }
-    check_value(payload, &mut vec!["payload".to_owned()])
+    check_value(payload, &mut vec!["payload".to_owned()])?;
+    // By now its depth is bounded.
+    match item_bytes(payload) {
+        bytes if bytes > MAX_ITEM_BYTES => Err(InvalidPayload::TooManyValues(bytes)),
+        _ => Ok(()),
+    }
+}
+
+/// What a value takes in an item, at least.
+fn item_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 1,
+        Value::Number(number) => 1 + significant_digits(&number.to_string()).div_ceil(2),
+        Value::String(text) => text.len(),
+        Value::Array(items) => 3 + items.iter().map(|item| 1 + item_bytes(item)).sum::<usize>(),
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| 1 + name.len() + item_bytes(value);
+            3 + fields.iter().map(field).sum::<usize>()
+        }
+    }
 }
 
 fn check_value(value: &Value, path: &mut Vec<String>) -> Result<(), InvalidPayload> {
@@ -68,6 +97,12 @@ fn check_value(value: &Value, path: &mut Vec<String>) -> Result<(), InvalidPaylo
         },
         Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
     }
+}
+
+fn significant_digits(number: &str) -> usize {
+    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').len()
 }
 
 /// Beyond 64 bits an integer has lost digits before it got here (RFC 8259, section 6); below
@@ -111,6 +146,20 @@ mod tests {
             check(&nested(MAX_DEPTH)),
             Err(InvalidPayload::TooDeep(_))
         ));
+    }
+
+    #[test]
+    fn many_small_values_are_bounded_by_what_they_take_in_an_item() {
+        // Three bytes each in an item, two as text.
+        let numbers = |count| check(&Value::from(vec![7; count]));
+        assert_eq!(numbers((MAX_ITEM_BYTES - 3) / 3), Ok(()));
+        let refused = numbers(MAX_ITEM_BYTES / 3);
+        let bytes = 3 + MAX_ITEM_BYTES / 3 * 3;
+        assert_eq!(refused, Err(InvalidPayload::TooManyValues(bytes)));
+        for (number, digits) in [("0", 0), ("-100", 1), ("12.50", 3), ("1e-9", 1)] {
+            assert_eq!(significant_digits(number), digits, "{number}");
+        }
+        assert!(refused.unwrap_err().to_string().contains("at most 401408"));
     }
 
     #[test]

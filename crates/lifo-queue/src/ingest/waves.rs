@@ -1,0 +1,110 @@
+//! Which messages of a batch are worked on together, so that memory is bounded.
+//!
+//! A batch has 6 MB at most, but its bodies grow when they are read: `0,` becomes a JSON value, an
+//! attribute value and a part of a request, and `{},` becomes a task with an id. One message may
+//! hold 10,000 tasks, so the number of messages says nothing.
+
+use std::cmp::Reverse;
+
+use super::Delivery;
+
+/// What one value of a body may take in memory, in bytes.
+const VALUE_BYTES: usize = 300;
+
+/// What a byte of text may take: the payload, its attribute value and its request.
+const TEXT_FACTOR: usize = 4;
+
+/// What the messages of one wave may take in memory, in bytes: a quarter of the function's.
+const WAVE_BYTES: usize = 64 * 1024 * 1024;
+
+/// The batch's messages in waves, the newest first; within a wave in the batch's order. A wave
+/// has at least one message.
+///
+/// Waves of a batch that was received before are smaller, a quarter with each receive: the
+/// process may have run out of memory.
+pub(super) fn of(batch: &[Delivery]) -> Vec<Vec<usize>> {
+    let receives = batch.iter().map(|message| message.receives).max();
+    let quarters = receives.unwrap_or(1).saturating_sub(1).min(13);
+    let most = WAVE_BYTES >> (2 * quarters);
+    let mut newest_first: Vec<_> = (0..batch.len()).collect();
+    newest_first.sort_by_key(|index| Reverse(batch[*index].sent));
+    let mut waves: Vec<Vec<usize>> = Vec::new();
+    let mut left = 0;
+    for index in newest_first {
+        let weight = weight(&batch[index].body);
+        match waves.last_mut().filter(|_| weight <= left) {
+            Some(wave) => {
+                wave.push(index);
+                left -= weight;
+            }
+            None => {
+                waves.push(vec![index]);
+                left = most.saturating_sub(weight);
+            }
+        }
+    }
+    for wave in &mut waves {
+        wave.sort_unstable();
+    }
+    waves
+}
+
+/// What a body may take in memory once it is read. Separators within strings count too: then it
+/// is less.
+fn weight(body: &str) -> usize {
+    let begins_value = |byte: &u8| matches!(byte, b',' | b':' | b'[' | b'{');
+    let values = body.bytes().filter(|byte| begins_value(byte)).count();
+    body.len() * TEXT_FACTOR + (values + 1) * VALUE_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Millis;
+
+    fn message(body: String, sent: i64, receives: u32) -> Delivery {
+        Delivery {
+            id: "m".to_owned(),
+            receipt: "r".to_owned(),
+            body,
+            sent: Millis(sent),
+            receives,
+        }
+    }
+
+    fn sizes(batch: &[Delivery]) -> Vec<usize> {
+        of(batch).iter().map(Vec::len).collect()
+    }
+
+    #[test]
+    fn an_ordinary_batch_is_one_wave() {
+        let ordinary = r#"{"taskId":"order-17","payload":{"customer":7,"items":["a","b"]}}"#;
+        let batch: Vec<_> = (0..10_000)
+            .map(|n| message(ordinary.to_owned(), n, 1))
+            .collect();
+        assert_eq!(sizes(&batch), [10_000]);
+    }
+
+    #[test]
+    fn waves_are_bounded_by_what_messages_become_and_not_by_their_number() {
+        let numbers = format!("{{\"payload\":[{}0]}}", "0,".repeat(130_000));
+        let batch: Vec<_> = (0..6).map(|n| message(numbers.clone(), n, 1)).collect();
+        assert_eq!(of(&batch), [[5], [4], [3], [2], [1], [0]]);
+        let tasks = format!("[{}{{}}]", "{},".repeat(9_999));
+        let batch: Vec<_> = (0..100).map(|n| message(tasks.clone(), n, 1)).collect();
+        assert!(sizes(&batch).into_iter().all(|size| size <= 12));
+    }
+
+    #[test]
+    fn a_batch_that_is_received_again_goes_in_smaller_waves() {
+        let body = format!("[{}{{}}]", "{},".repeat(99));
+        let waves = |receives| {
+            let batch: Vec<_> = (0..1_000)
+                .map(|n| message(body.clone(), n, receives))
+                .collect();
+            of(&batch).len()
+        };
+        assert!(waves(2) > waves(1) && waves(3) > 2 * waves(2));
+        assert_eq!(waves(u32::MAX), 1_000, "message by message");
+    }
+}

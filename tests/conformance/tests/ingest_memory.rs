@@ -1,0 +1,152 @@
+//! Batches that become large when they are read, in a process whose memory is capped: the test
+//! starts itself again under `ulimit`, because a process that is refused memory ends.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_types::body::SdkBody;
+use conformance::NOW;
+use lifo_queue::backoff::Backoff;
+use lifo_queue::create::CreateSettings;
+use lifo_queue::ingest::{
+    DeadLetter, Deadlines, Delivery, Ingest, IngestQueue, IngestReport, IngestSettings, Postponed,
+};
+use lifo_queue::shed::ShedCounter;
+use lifo_queue::store::Source;
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::time::{Clock, Millis};
+use local_cloud::dynamodb::{TABLE, client};
+use tokio::time::Instant;
+
+/// What a function of 256 MB, the default, can spare for a batch: the process itself and the
+/// event as Lambda delivers it need the rest.
+const CAP_KB: usize = 160 * 1024;
+
+/// The payload of an event is 6 MB at most.
+const BATCH_BYTES: usize = 6 * 1_000_000;
+
+/// Set in the process whose memory is capped.
+const CAPPED: &str = "FRESHQ_TEST_CAPPED";
+
+/// A DynamoDB that accepts every put, after as long as a real one takes.
+#[derive(Debug)]
+struct Accepting;
+
+impl HttpConnector for Accepting {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        HttpConnectorFuture::new(async move {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            drop(request);
+            let status = 200.try_into().unwrap();
+            Ok(HttpResponse::new(status, SdkBody::from("{}")))
+        })
+    }
+}
+
+/// Queues that take everything.
+struct Taking;
+
+#[async_trait]
+impl IngestQueue for Taking {
+    async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>> {
+        letters.iter().map(|_| Ok(())).collect()
+    }
+
+    async fn postpone(&self, _: &[Postponed]) -> Vec<Source> {
+        vec![]
+    }
+}
+
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Millis {
+        NOW
+    }
+}
+
+/// As many messages with this body as fit into one event.
+fn batch(body: &str) -> Vec<Delivery> {
+    let message = |n| Delivery {
+        id: format!("01937b9e-0000-7000-8000-{n:012}"),
+        receipt: "receipt".to_owned(),
+        body: body.to_owned(),
+        sent: NOW,
+        receives: 1,
+    };
+    (0..BATCH_BYTES / body.len()).map(message).collect()
+}
+
+async fn work(body: &str, writes: Duration) -> (usize, IngestReport) {
+    let plain = client("127.0.0.1:1".parse().unwrap());
+    let http = http_client_fn(|_, _| SharedHttpConnector::new(Accepting));
+    let config = plain.config().to_builder().http_client(http).build();
+    let client = aws_sdk_dynamodb::Client::from_conf(config);
+    let settings = IngestSettings {
+        create: CreateSettings {
+            default_ttl: Duration::from_secs(3_600),
+            max_ttl: Duration::from_secs(7_200),
+        },
+        parallel: 32,
+        visibility: Backoff {
+            base: Duration::from_secs(4),
+            max: Duration::from_secs(64),
+        },
+    };
+    let store = Arc::new(DynamoStore::new(client, TABLE));
+    let shed = ShedCounter::new(None);
+    let ingest = Ingest::new(store, Arc::new(Taking), shed, Arc::new(Still), settings);
+    let deadlines = Deadlines {
+        writes: Instant::now() + writes,
+        report: Instant::now() + writes + Duration::from_secs(60),
+    };
+    let batch = batch(body);
+    (batch.len(), ingest.work(&batch, deadlines).await)
+}
+
+async fn capped() {
+    // One payload of many small values, whose item is as large as DynamoDB allows.
+    let numbers = format!("{{\"payload\":[{}0]}}", "0,".repeat(170_000));
+    let (messages, report) = work(&numbers, Duration::from_secs(120)).await;
+    assert_eq!(
+        (report.created, report.returned.len()),
+        (messages as u64, 0)
+    );
+    // Ten thousand elements that are not tasks.
+    let wrong = format!("[{}0]", "0,".repeat(9_999));
+    let (messages, report) = work(&wrong, Duration::from_secs(120)).await;
+    assert_eq!(report.refused, messages as u64 * 10_000);
+    // Ten thousand tasks: more than can be written, so most messages come again.
+    let tasks = format!("[{}{{}}]", "{},".repeat(9_999));
+    let (messages, report) = work(&tasks, Duration::from_secs(1)).await;
+    assert!(report.created > 0 && report.returned.len() <= messages);
+}
+
+#[test]
+fn no_batch_takes_more_memory_than_a_function_has() {
+    if std::env::var_os(CAPPED).is_some() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        return runtime.block_on(capped());
+    }
+    let itself = std::env::current_exe().unwrap();
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -d \"$1\" && exec \"$0\" --nocapture"])
+        .arg(itself)
+        .arg(CAP_KB.to_string())
+        .env(CAPPED, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {said}", output.status);
+}
