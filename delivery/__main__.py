@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from delivery import assembly, deploy, deployed, tree
+from delivery import assembly, deploy, deployed, preflight, tree
 from delivery.arm64 import starting, verify
-from local.paths import PROJECT
+from local.paths import PROJECT, STATE
 
 #: Where `make build` puts the functions for AWS.
 _BUILT = PROJECT / "target" / "arm64" / "lambda"
@@ -33,9 +33,29 @@ def _deployed(given: argparse.Namespace) -> int:
     return 0
 
 
-def _ready(given: argparse.Namespace) -> int:
-    if given.environment == deploy.PRODUCTION:
-        tree.refuse_uncommitted(PROJECT)
+def _preflight(given: argparse.Namespace) -> int:
+    if given.stack is not None:
+        print(f"preflight of {given.stack}", flush=True)
+        assembled = STATE / "preflight"
+        preflight.synthesize(given.environment, given.name, assembled)
+        [stack] = assembly.stacks(assembled, given.stack)
+        preflight.report(preflight.of_stack(stack), print)
+        return 0
+    print(f"preflight of {given.environment or 'the bootstrap'}", flush=True)
+    findings = preflight.of_account()
+    if given.environment is None:
+        if all(finding.remedy is None for finding in findings):
+            findings += preflight.of_toolkit(None)
+    else:
+        if given.environment == deploy.PRODUCTION:
+            tree.refuse_uncommitted(PROJECT)
+        findings += preflight.of_build()
+    preflight.report(findings, print)
+    return 0
+
+
+def _bootstrap(_given: argparse.Namespace) -> int:
+    deploy.bootstrap()
     return 0
 
 
@@ -65,9 +85,13 @@ def _parser() -> argparse.ArgumentParser:
     read.add_argument("--into", type=Path, required=True)
     read.add_argument("stacks", nargs="*", help="their names; all by default")
     read.set_defaults(run=_deployed)
-    ready = commands.add_parser("ready", help="refuse, before anything is built, what deploy would refuse after")
-    ready.add_argument("--environment", required=True)
-    ready.set_defaults(run=_ready)
+    ready = commands.add_parser("preflight", help="find what would stop a deployment, before anything is built")
+    ready.add_argument("--environment", help="the environment to deploy; none: the bootstrap")
+    ready.add_argument("--name", help="your own copy of it")
+    ready.add_argument("--stack", help="look at what this stack needs of the account, by its template without code")
+    ready.set_defaults(run=_preflight)
+    first = commands.add_parser("bootstrap", help="bootstrap the CDK in the account and region in use")
+    first.set_defaults(run=_bootstrap)
     out = commands.add_parser("deploy", help="show what changes, ask, deploy")
     out.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")
     out.add_argument("--environment", required=True)

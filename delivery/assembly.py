@@ -21,6 +21,19 @@ class Stack:
     #: The region it names, or `None`: the one of the credentials in use.
     region: str | None
 
+    @property
+    def account(self) -> str | None:
+        """The account it names, or `None`: the one of the credentials in use."""
+        account = self._artifact()["environment"].removeprefix("aws://").split("/")[0]
+        return None if account == "unknown-account" else account
+
+    def bootstrap(self) -> tuple[str, int] | None:
+        """The parameter with the version of the CDK's bootstrap, and the least version it needs; or `None`."""
+        properties = self._artifact().get("properties", {})
+        version = properties.get("requiresBootstrapStackVersion")
+        parameter = properties.get("bootstrapStackVersionSsmParameter")
+        return None if version is None or parameter is None else (parameter, version)
+
     def template(self) -> dict[str, Any]:
         """Its template."""
         return json.loads((self.directory / f"{self.name}.template.json").read_text())
@@ -38,6 +51,9 @@ class Stack:
             if "path" not in source:
                 raise AssemblyError(f"{self.name}: the code {key} is not in the assembly")
             yield self.directory / source["path"]
+
+    def _artifact(self) -> dict[str, Any]:
+        return json.loads((self.directory / "manifest.json").read_text())["artifacts"][self.name]
 
 
 def stacks(directory: Path, *names: str) -> list[Stack]:

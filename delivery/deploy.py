@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import boto3
 
-from delivery import rollback, tree
+from delivery import rollback, tree, wedged
 from delivery.assembly import Stack
 from local import account
 from local.paths import CDK, PROJECT, STATE
@@ -32,7 +34,7 @@ class Request:
 
     stack: Stack
     environment: str
-    #: Unasked: the caller says yes beforehand.
+    #: The caller answers every question with yes beforehand.
     yes: bool
     #: To the local AWS, whose functions are built for this machine.
     local: bool
@@ -41,14 +43,22 @@ class Request:
 def run(request: Request, ask: Callable[[str], str] = input, say: Callable[[str], None] = print) -> bool:
     """Deploy one stack; returns whether it was. Raises `RuntimeError` for whatever stands against it."""
     stack = request.stack
+    _refuse_what_must_not_go_out(request)
     if not request.local:
-        _refuse_what_must_not_go_out(request)
         say(f"{stack.name} goes to {account.identify()}")
-    _cdk(["diff", stack.name, "--exclusively", "--app", str(stack.directory)])
-    if not _agreed(request, ask):
+    if not wedged.make_way(
+        _client("cloudformation", stack.region),
+        stack.name,
+        lambda question: _agreed(request, question, ask),
+        say,
+    ):
         say("nothing was deployed")
         return False
-    watched = rollback.watch(stack, lambda service, region: boto3.client(service, region_name=region))
+    _cdk(["diff", stack.name, "--exclusively", "--app", str(stack.directory)])
+    if not _agreed(request, f"Deploy {stack.name}?", ask):
+        say("nothing was deployed")
+        return False
+    watched = rollback.watch(stack, _client)
     for note in watched.notes:
         say(f"{stack.name}: {note}")
     outputs = STATE / "outputs" / f"{stack.name}.json"
@@ -62,6 +72,14 @@ def run(request: Request, ask: Callable[[str], str] = input, say: Callable[[str]
     # The CDK has printed the outputs.
     say(f"next: {next_command(stack.name, json.loads(outputs.read_text()).get(stack.name, {}))}")
     return True
+
+
+def bootstrap() -> None:
+    """Bootstrap the CDK in the account and region of the credentials in use."""
+    place = f"aws://{account.identify()}"
+    # Not in the project: there, the CDK CLI would synthesize the app of cdk.json first.
+    STATE.mkdir(exist_ok=True)
+    _cdk(["bootstrap", place], STATE)
 
 
 def next_command(stack: str, outputs: dict[str, str]) -> str:
@@ -78,25 +96,32 @@ def next_command(stack: str, outputs: dict[str, str]) -> str:
 
 
 def _refuse_what_must_not_go_out(request: Request) -> None:
+    tree.refuse_placeholders(request.stack)
+    if request.local:
+        return
     if request.environment == PRODUCTION:
         tree.refuse_uncommitted(PROJECT)
     tree.refuse_unbuilt(request.stack)
 
 
-def _agreed(request: Request, ask: Callable[[str], str]) -> bool:
+def _client(service: str, region: str | None) -> Any:
+    return boto3.client(service, region_name=region)
+
+
+def _agreed(request: Request, question: str, ask: Callable[[str], str]) -> bool:
     if request.yes:
         return True
     try:
-        return ask(f"Deploy {request.stack.name}? [y/N] ").strip().lower() in ("y", "yes")
+        return ask(f"{question} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
-        raise Failed("nobody is there to be asked: look at `make diff`, then run with YES=1") from None
+        raise Failed("there is no terminal to ask on: look at `make diff`, then run with YES=1") from None
 
 
-def _cdk(arguments: list[str]) -> None:
+def _cdk(arguments: list[str], directory: Path = PROJECT) -> None:
     sys.stdout.flush()
     finished = subprocess.run(
         [str(CDK), *arguments, "--no-notices", "--no-version-reporting"],
-        cwd=PROJECT,
+        cwd=directory,
         env=os.environ | {"CDK_DISABLE_CLI_TELEMETRY": "true"},
         stdin=subprocess.DEVNULL,
         check=False,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from delivery import deploy, rollback, tree
+from delivery import deploy, preflight, rollback, tree, wedged
 from delivery.__main__ import main
 from delivery.assembly import Stack
 from delivery.deploy import Request
@@ -33,9 +33,12 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     monkeypatch.setattr(deploy, "_cdk", run)
     monkeypatch.setattr(deploy.account, "identify", lambda: "123456789012/eu-west-1")
+    monkeypatch.setattr(wedged, "make_way", lambda client, name, agreed, say: True)
+    monkeypatch.setattr(deploy, "_client", lambda service, region: None)
     monkeypatch.setattr(rollback, "watch", lambda stack, clients: Watch(["arn:a"], 5, ["b rings already"]))
     monkeypatch.setattr(tree, "refuse_uncommitted", lambda project: None)
     monkeypatch.setattr(tree, "refuse_unbuilt", lambda stack: None)
+    monkeypatch.setattr(tree, "refuse_placeholders", lambda stack: None)
     return commands
 
 
@@ -137,9 +140,27 @@ class TestRefusals:
             raise tree.NotDeployable("dirty")
 
         monkeypatch.setattr(tree, "refuse_uncommitted", refuse)
-        assert main(["ready", "--environment", "dev"]) == 0
-        assert main(["ready", "--environment", "prod"]) == 1
+        monkeypatch.setattr(preflight, "of_account", list)
+        monkeypatch.setattr(preflight, "of_build", list)
+        assert main(["preflight", "--environment", "dev"]) == 0
+        assert main(["preflight", "--environment", "prod"]) == 1
         assert capsys.readouterr().err == "dirty\n"
+
+    def test_a_stack_that_takes_no_deployment_before_anything_is_shown(
+        self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        said: list[str] = []
+        monkeypatch.setattr(wedged, "make_way", lambda client, name, agreed, say: agreed("Delete it?"))
+        assert deploy.run(request(), ask=lambda question: "n", say=said.append) is False
+        assert ran == []
+        assert said[-1] == "nothing was deployed"
+
+    def test_placeholders_on_the_local_aws_too(self, tmp_path: Path) -> None:
+        placeholder = (PROJECT / "infra" / "lambda-placeholder" / "bootstrap").read_bytes()
+        stack = assembly_with(tmp_path, placeholder)
+        for local in (True, False):
+            with pytest.raises(tree.NotDeployable, match="carries placeholders instead of code"):
+                deploy.run(Request(stack, "dev", yes=True, local=local))
 
     def test_what_is_not_built_except_on_the_local_aws(
         self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
@@ -185,7 +206,7 @@ class TestTree:
         self, tmp_path: Path, content: bytes | None
     ) -> None:
         stack = assembly_with(tmp_path, content)
-        with pytest.raises(tree.NotDeployable, match="LifoQueue-dev carries code .* SKIP_BUILD"):
+        with pytest.raises(tree.NotDeployable, match="LifoQueue-dev carries code that Lambda cannot start"):
             tree.refuse_unbuilt(stack)
 
     @pytest.mark.skipif(sys.platform != "linux", reason="this machine's programs are no ELF files")

@@ -1,0 +1,241 @@
+"""What would stop a deployment or a bootstrap, found before anything is built: each problem with its remedy, in a line.
+
+Two phases. `of_account` needs no more than boto3: tools, credentials, region. `of_stack` reads a template synthesized
+without code: the account it is for, its bootstrap, its state, the concurrency it reserves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from delivery import wedged
+from delivery.assembly import Stack
+from local.paths import NODE_BIN, PROJECT
+
+#: Makes a client of a service in a region; `None` is the one of the credentials in use.
+Clients = Callable[[str, str | None], Any]
+#: Lambda keeps this much of an account's concurrency for functions that reserve none, or all of a smaller quota:
+#: https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html
+KEPT_UNRESERVED = 100
+#: The stack that `cdk bootstrap` makes, unless another name is given.
+TOOLKIT = "CDKToolkit"
+_CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 2})
+_DENIED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation")
+
+
+class NotReady(RuntimeError):
+    """The preflight found problems, which are on the terminal."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check: what was found; what to do, if that is a problem; or why it could not be looked at."""
+
+    check: str
+    found: str
+    remedy: str | None = None
+    looked: bool = True
+
+    def __str__(self) -> str:
+        if self.remedy is not None:
+            return f"  FAILED       {self.check}: {self.found}. Remedy: {self.remedy}"
+        return f"  {'ok' if self.looked else 'not checked':12} {self.check}: {self.found}"
+
+
+def report(findings: list[Finding], say: Callable[[str], None]) -> None:
+    """Say what was found. Raises `NotReady` if any of it is a problem."""
+    for finding in findings:
+        say(str(finding))
+    failed = [finding.check for finding in findings if finding.remedy is not None]
+    if failed:
+        raise NotReady(f"not ready: {', '.join(failed)}")
+
+
+def client(service: str, region: str | None) -> Any:
+    """A client that gives up after seconds, of the account that is signed in to."""
+    return boto3.client(service, region_name=region, config=_CONFIG)
+
+
+def of_account(environ: Mapping[str, str] = os.environ, client_of: Clients = client) -> list[Finding]:
+    """Whether this shell is signed in to an account, and which region it means."""
+    if any(name.startswith("AWS_ENDPOINT_URL") for name in environ):
+        remedy = "open a new shell, or deploy to the local AWS with LOCAL=1"
+        return [Finding("account", "AWS_ENDPOINT_URL turns this shell to the local AWS", remedy)]
+    region, found = _region()
+    return [*found, _credentials(region, client_of)]
+
+
+def of_build(environ: Mapping[str, str] = os.environ) -> list[Finding]:
+    """Whether this machine can build the functions, and nothing has them left out."""
+    findings = []
+    if environ.get("FRESHQ_SKIP_BUILD"):
+        findings.append(Finding("code", "FRESHQ_SKIP_BUILD leaves the functions' code out", "unset FRESHQ_SKIP_BUILD"))
+    if environ.get("FRESHQ_ARTIFACTS"):
+        remedy = "unset FRESHQ_ARTIFACTS"
+        findings.append(Finding("code", "FRESHQ_ARTIFACTS names functions built elsewhere", remedy))
+    finished = subprocess.run(
+        [str(PROJECT / "delivery" / "build-arm64.sh"), "--check"], capture_output=True, text=True, check=False
+    )
+    if finished.returncode != 0:
+        remedy = "rustup target add aarch64-unknown-linux-gnu (docs/pull-requests.md names Debian's packages)"
+        findings.append(Finding("tools", "Rust has no standard library for arm64 Linux", remedy))
+    else:
+        findings.append(Finding("tools", finished.stdout.strip()))
+    return findings
+
+
+def of_toolkit(region: str | None, client_of: Clients = client) -> list[Finding]:
+    """Whether the stack that `cdk bootstrap` makes or updates takes an update."""
+    return [_looked("bootstrap stack", lambda: _state(client_of("cloudformation", region), TOOLKIT))]
+
+
+def of_stack(stack: Stack, client_of: Clients = client) -> list[Finding]:
+    """Whether the account can take this stack."""
+    cloudformation = client_of("cloudformation", stack.region)
+    return [
+        _looked("account", lambda: _account(stack, client_of)),
+        _looked("bootstrap", lambda: _bootstrap(stack, client_of("ssm", stack.region))),
+        _looked("stack", lambda: _state(cloudformation, stack.name)),
+        _looked("concurrency", lambda: _concurrency(stack, client_of("lambda", stack.region), cloudformation)),
+    ]
+
+
+def synthesize(environment: str, personal: str | None, into: Path) -> None:
+    """Write the assembly of an environment without code. Raises `NotReady` where its settings are rejected."""
+    context = {"env": environment} | ({"name": personal} if personal else {})
+    # Without the CDK CLI, which would print that the functions hold placeholders.
+    finished = subprocess.run(
+        [str(NODE_BIN / "tsx"), "infra/app.ts"],
+        cwd=PROJECT,
+        env=os.environ
+        | {"FRESHQ_SKIP_BUILD": "1", "CDK_OUTDIR": str(into), "CDK_CONTEXT_JSON": json.dumps(context)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if finished.returncode != 0:
+        raise NotReady(f"the stacks of {environment} cannot be synthesized:\n{finished.stderr.strip()}")
+
+
+def _region() -> tuple[str | None, list[Finding]]:
+    try:
+        region = boto3.Session().region_name
+    except BotoCoreError as error:
+        return None, [Finding("profile", str(error), "set AWS_PROFILE to a profile of your ~/.aws/config, or unset it")]
+    if region:
+        return region, [Finding("region", region)]
+    return None, [Finding("region", "none is set", "set AWS_REGION, or a region in your profile")]
+
+
+def _credentials(region: str | None, client_of: Clients) -> Finding:
+    # Which account it is, every region says.
+    try:
+        identity = client_of("sts", region or "us-east-1").get_caller_identity()
+    except (BotoCoreError, ClientError) as error:
+        remedy = "set AWS_PROFILE, sign in with `aws sso login`, or export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        return Finding("credentials", _first_line(error), remedy)
+    return Finding("credentials", f"account {identity['Account']} as {identity['Arn']}")
+
+
+def _account(stack: Stack, client_of: Clients) -> Finding:
+    account = client_of("sts", stack.region or "us-east-1").get_caller_identity()["Account"]
+    if stack.account not in (None, account):
+        remedy = f"sign in to {stack.account}, or change `account` in infra/environments.ts"
+        return Finding("account", f"{stack.name} belongs to {stack.account}, and you are signed in to {account}", remedy)
+    return Finding("account", f"{stack.name} goes to {account}")
+
+
+def _bootstrap(stack: Stack, ssm: Any) -> Finding:
+    needed = stack.bootstrap()
+    if needed is None:
+        return Finding("bootstrap", f"{stack.name} needs none")
+    parameter, version = needed
+    remedy = f"make bootstrap{f' REGION={stack.region}' if stack.region else ''}"
+    try:
+        found = int(ssm.get_parameter(Name=parameter)["Parameter"]["Value"])
+    except ssm.exceptions.ParameterNotFound:
+        return Finding("bootstrap", "the CDK has not been bootstrapped in this account and region", remedy)
+    if found < version:
+        return Finding("bootstrap", f"version {found} is deployed, and {stack.name} needs {version}", remedy)
+    return Finding("bootstrap", f"version {found}")
+
+
+def _state(cloudformation: Any, name: str) -> Finding:
+    found = wedged.state(cloudformation, name)
+    if found is None:
+        return Finding("stack", f"{name} is not deployed yet")
+    status = found["StackStatus"]
+    stands = wedged.problem(name, status)
+    if stands is None:
+        return Finding("stack", f"{name} is {status}")
+    if wedged.was_never_created(status):
+        if name != TOOLKIT:
+            return Finding("stack", f"{stands[0]}; {stands[1]}")
+        return Finding("stack", stands[0], f"aws cloudformation delete-stack --stack-name {name}, then run this again")
+    return Finding("stack", *stands)
+
+
+def _concurrency(stack: Stack, functions: Any, cloudformation: Any) -> Finding:
+    wanted = reserved(stack.template())
+    deployed = _deployed_template(cloudformation, stack.name)
+    more = sum(max(0, count - reserved(deployed).get(id_, 0)) for id_, count in wanted.items())
+    limit = functions.get_account_settings()["AccountLimit"]
+    quota, unreserved = limit["ConcurrentExecutions"], limit["UnreservedConcurrentExecutions"]
+    kept = min(KEPT_UNRESERVED, quota)
+    free = max(0, unreserved - kept)
+    found = (
+        f"{stack.name} reserves {more} more of Lambda's concurrency, and {free} can be reserved"
+        f" (quota {quota}, {unreserved} unreserved, of which Lambda keeps {kept})"
+    )
+    if more <= free:
+        return Finding("concurrency", found)
+    remedy = (
+        "aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384"
+        f" --desired-value {max(1000, quota + more - free)}, or free what other functions reserve"
+    )
+    return Finding("concurrency", found, remedy)
+
+
+def reserved(template: Mapping[str, Any]) -> dict[str, int]:
+    """The concurrency that a template's functions reserve, by their logical ids."""
+    return {
+        id_: int(resource["Properties"]["ReservedConcurrentExecutions"])
+        for id_, resource in template.get("Resources", {}).items()
+        if resource["Type"] == "AWS::Lambda::Function"
+        and "ReservedConcurrentExecutions" in resource.get("Properties", {})
+    }
+
+
+def _deployed_template(cloudformation: Any, name: str) -> Mapping[str, Any]:
+    """The template that is deployed, or an empty one where the stack holds nothing."""
+    found = wedged.state(cloudformation, name)
+    if found is None or wedged.was_never_created(found["StackStatus"]):
+        return {}
+    body = cloudformation.get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
+    return json.loads(body) if isinstance(body, str) else body
+
+
+def _looked(check: str, look: Callable[[], Finding]) -> Finding:
+    """What `look` finds. What these credentials may not read is said, and is no problem by itself."""
+    try:
+        return look()
+    except ClientError as error:
+        if error.response["Error"]["Code"] in _DENIED:
+            return Finding(check, _first_line(error), looked=False)
+        return Finding(check, _first_line(error), "run this again; if it stays, check your rights and the region")
+    except BotoCoreError as error:
+        return Finding(check, _first_line(error), "check your connection to AWS, then run this again")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

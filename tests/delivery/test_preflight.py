@@ -1,0 +1,271 @@
+"""What would stop a deployment is found before the build: each failure put into the local AWS or the shell in turn."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from delivery import deploy, preflight
+from delivery.assembly import Stack
+from delivery.preflight import Finding
+from local import emulator
+from local.paths import PROJECT
+from tests.delivery.aws import Aws, never, queue, running, write_stack
+
+VERSION = "/cdk-bootstrap/hnb659fds/version"
+
+
+@pytest.fixture(scope="module")
+def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aws]:
+    with pytest.MonkeyPatch.context() as patch:
+        # As on AWS, and not what this machine could run at once.
+        patch.setenv("LAMBDA_ACCOUNT_CONCURRENCY", "1000")
+        with running(tmp_path_factory.mktemp("aws")) as started:
+            yield started
+
+
+@pytest.fixture(autouse=True)
+def signed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No credentials, no region, no profile, as in a fresh shell."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, os.devnull)
+
+
+def reserving(count: int) -> dict[str, Any]:
+    return {"fn": {"Type": "AWS::Lambda::Function", "Properties": {"ReservedConcurrentExecutions": count}}}
+
+
+def stack_in(folder: Path, name: str = "LifoQueue-dev", count: int = 1, **options: Any) -> Stack:
+    bootstrap = {"requiresBootstrapStackVersion": 6, "bootstrapStackVersionSsmParameter": VERSION}
+    return write_stack(folder, name, {"q": queue(), **reserving(count)}, **options, **bootstrap)
+
+
+def by_check(findings: list[Finding]) -> dict[str, Finding]:
+    return {finding.check: finding for finding in findings}
+
+
+def bootstrapped(aws: Aws, version: int) -> None:
+    aws.client("ssm").put_parameter(Name=VERSION, Value=str(version), Type="String", Overwrite=True)
+
+
+class TestAccount:
+    def test_without_credentials_and_region_both_are_missed(self) -> None:
+        found = by_check(preflight.of_account({}))
+        assert found["region"].found == "none is set"
+        assert "AWS_REGION" in (found["region"].remedy or "")
+        assert "Unable to locate credentials" in found["credentials"].found
+        assert "aws sso login" in (found["credentials"].remedy or "")
+
+    def test_a_profile_that_is_not_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AWS_PROFILE", "nowhere")
+        finding = by_check(preflight.of_account({}))["profile"]
+        assert "nowhere" in finding.found
+        assert "AWS_PROFILE" in (finding.remedy or "")
+
+    def test_credentials_that_have_expired(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Expired:
+            def get_caller_identity(self) -> None:
+                raise ClientError({"Error": {"Code": "ExpiredToken", "Message": "it has expired"}}, "GetCallerIdentity")
+
+        monkeypatch.setenv("AWS_REGION", "eu-west-1")
+        finding = by_check(preflight.of_account({}, lambda service, region: Expired()))["credentials"]
+        assert "it has expired" in finding.found
+        assert finding.remedy is not None
+
+    def test_a_shell_turned_to_the_local_aws(self) -> None:
+        [finding] = preflight.of_account({"AWS_ENDPOINT_URL": "http://127.0.0.1:4566"})
+        assert "LOCAL=1" in (finding.remedy or "")
+
+    def test_signed_in_the_account_and_the_region_are_said(self, aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        found = preflight.of_account({}, aws.client)
+        assert [finding.remedy for finding in found] == [None, None]
+        assert found[0].found == "us-east-1"
+        assert found[1].found.startswith(f"account {emulator.ACCOUNT} as ")
+
+
+class TestBuild:
+    @pytest.mark.parametrize("name", ["FRESHQ_SKIP_BUILD", "FRESHQ_ARTIFACTS"])
+    def test_a_variable_that_leaves_the_code_out(self, name: str) -> None:
+        finding = by_check(preflight.of_build({name: "1"}))["code"]
+        assert finding.remedy == f"unset {name}"
+
+    def test_a_compiler_without_the_target(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "rustc").write_text("#!/bin/sh\necho /nowhere\n")
+        (tmp_path / "rustc").chmod(0o755)
+        # Debian's own compiler is looked for at its fixed place: what links for it is what is missing here.
+        for tool in ("bash", "env", "cat", "dirname"):
+            (tmp_path / tool).symlink_to(shutil.which(tool) or "")
+        monkeypatch.setenv("PATH", str(tmp_path))
+        finding = by_check(preflight.of_build({}))["tools"]
+        assert "rustup target add aarch64-unknown-linux-gnu" in (finding.remedy or "")
+
+
+class TestBootstrap:
+    def test_an_account_that_was_never_bootstrapped(self, aws: Aws, tmp_path: Path) -> None:
+        stack = stack_in(tmp_path, environment="aws://unknown-account/eu-central-1")
+        finding = by_check(preflight.of_stack(stack, aws.client))["bootstrap"]
+        assert finding.remedy == "make bootstrap REGION=eu-central-1"
+
+    def test_a_bootstrap_that_is_too_old(self, aws: Aws, tmp_path: Path) -> None:
+        bootstrapped(aws, 5)
+        finding = by_check(preflight.of_stack(stack_in(tmp_path), aws.client))["bootstrap"]
+        assert finding.found == "version 5 is deployed, and LifoQueue-dev needs 6"
+        assert finding.remedy == "make bootstrap"
+
+    def test_one_that_is_new_enough(self, aws: Aws, tmp_path: Path) -> None:
+        bootstrapped(aws, 6)
+        assert by_check(preflight.of_stack(stack_in(tmp_path), aws.client))["bootstrap"].remedy is None
+
+    def test_a_bootstrap_that_failed_has_to_be_deleted_first(self, aws: Aws) -> None:
+        [none] = preflight.of_toolkit(None, aws.client)
+        assert none.remedy is None
+        assert aws.create(preflight.TOOLKIT, {"Resources": never(1)}) == "ROLLBACK_COMPLETE"
+        [finding] = preflight.of_toolkit(None, aws.client)
+        assert finding.remedy == "aws cloudformation delete-stack --stack-name CDKToolkit, then run this again"
+
+    def test_make_bootstrap_needs_neither_the_app_nor_rust(self, aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+        aws.client("cloudformation").delete_stack(StackName=preflight.TOOLKIT)
+        for name, value in emulator.local_environment(aws.endpoint).items():
+            monkeypatch.setenv(name, value)
+        # What reads cdk.json runs the app, which needs built functions.
+        monkeypatch.setenv("FRESHQ_ARTIFACTS", "/nowhere")
+        monkeypatch.setattr(deploy.account, "identify", lambda: f"{emulator.ACCOUNT}/{emulator.REGION}")
+        aws.client("ssm").delete_parameter(Name=VERSION)
+        deploy.bootstrap()
+        assert int(aws.client("ssm").get_parameter(Name=VERSION)["Parameter"]["Value"]) >= 6
+
+
+class TestStack:
+    def test_of_another_account(self, aws: Aws, tmp_path: Path) -> None:
+        stack = stack_in(tmp_path, environment="aws://123456789012/us-east-1")
+        finding = by_check(preflight.of_stack(stack, aws.client))["account"]
+        assert finding.found == f"LifoQueue-dev belongs to 123456789012, and you are signed in to {emulator.ACCOUNT}"
+        assert finding.remedy is not None
+
+    def test_that_is_busy(self, aws: Aws, tmp_path: Path) -> None:
+        body = json.dumps({"Resources": never(600)})
+        aws.client("cloudformation").create_stack(StackName="LifoQueue-busy", TemplateBody=body)
+        finding = by_check(preflight.of_stack(stack_in(tmp_path, "LifoQueue-busy"), aws.client))["stack"]
+        assert finding.found == "LifoQueue-busy is CREATE_IN_PROGRESS"
+        assert finding.remedy is not None
+
+    def test_whose_creation_failed_is_for_the_deployment_to_ask_about(self, aws: Aws, tmp_path: Path) -> None:
+        assert aws.create("LifoQueue-failed", {"Resources": never(1)}, protected=True) == "ROLLBACK_COMPLETE"
+        finding = by_check(preflight.of_stack(stack_in(tmp_path, "LifoQueue-failed"), aws.client))["stack"]
+        assert finding.remedy is None
+        assert "make deploy deletes what is left of it" in finding.found
+
+    def test_what_these_credentials_may_not_read_stops_nothing(self, aws: Aws, tmp_path: Path) -> None:
+        class Denied:
+            def get_account_settings(self) -> None:
+                error = {"Error": {"Code": "AccessDeniedException", "Message": "no"}}
+                raise ClientError(error, "GetAccountSettings")
+
+        def client_of(service: str, region: str | None) -> Any:
+            return Denied() if service == "lambda" else aws.client(service, region)
+
+        finding = by_check(preflight.of_stack(stack_in(tmp_path), client_of))["concurrency"]
+        assert (finding.looked, finding.remedy) == (False, None)
+        assert str(finding).startswith("  not checked")
+
+
+class Lambda:
+    """Lambda's answer about an account."""
+
+    def __init__(self, quota: int, unreserved: int) -> None:
+        self.limit = {"ConcurrentExecutions": quota, "UnreservedConcurrentExecutions": unreserved}
+
+    def get_account_settings(self) -> dict[str, Any]:
+        return {"AccountLimit": self.limit}
+
+
+class TestConcurrency:
+    def test_what_other_functions_reserve_counts(self, aws: Aws, tmp_path: Path) -> None:
+        role = "arn:aws:iam::000000000000:role/r"
+        functions = aws.client("lambda")
+        functions.create_function(
+            FunctionName="other", Role=role, Runtime="provided.al2023", Handler="bootstrap", Code={"ZipFile": b"PK\x05\x06" + bytes(18)}
+        )
+        functions.put_function_concurrency(FunctionName="other", ReservedConcurrentExecutions=899)
+        assert by_check(preflight.of_stack(stack_in(tmp_path), aws.client))["concurrency"].remedy is None
+        finding = by_check(preflight.of_stack(stack_in(tmp_path, count=2), aws.client))["concurrency"]
+        assert finding.found == (
+            "LifoQueue-dev reserves 2 more of Lambda's concurrency, and 1 can be reserved"
+            " (quota 1000, 101 unreserved, of which Lambda keeps 100)"
+        )
+        assert "--quota-code L-B99A9384 --desired-value 1001" in (finding.remedy or "")
+        functions.delete_function(FunctionName="other")
+
+    @pytest.mark.parametrize(("quota", "unreserved", "ready"), [(10, 10, False), (100, 100, False), (101, 101, True)])
+    def test_of_a_small_quota_nothing_can_be_reserved(
+        self, aws: Aws, tmp_path: Path, quota: int, unreserved: int, ready: bool
+    ) -> None:
+        def client_of(service: str, region: str | None) -> Any:
+            return Lambda(quota, unreserved) if service == "lambda" else aws.client(service, region)
+
+        finding = by_check(preflight.of_stack(stack_in(tmp_path), client_of))["concurrency"]
+        assert (finding.remedy is None) is ready
+
+    def test_what_the_stack_has_reserved_already_is_not_asked_for_again(self, aws: Aws, tmp_path: Path) -> None:
+        deployed = {"Resources": {"q": queue()}, "Metadata": {}}
+        assert aws.create("LifoQueue-there", deployed) == "CREATE_COMPLETE"
+
+        class CloudFormation:
+            def describe_stacks(self, StackName: str) -> Any:  # noqa: N803
+                return aws.client("cloudformation").describe_stacks(StackName=StackName)
+
+            def get_template(self, **_: str) -> dict[str, Any]:
+                return {"TemplateBody": json.dumps({"Resources": reserving(5)})}
+
+        stack = stack_in(tmp_path, "LifoQueue-there", count=6)
+        finding = preflight._concurrency(stack, Lambda(1000, 101), CloudFormation())
+        assert finding.found.startswith("LifoQueue-there reserves 1 more")
+        assert finding.remedy is None
+
+
+class TestReport:
+    def test_every_problem_is_said_before_it_stops(self) -> None:
+        said: list[str] = []
+        findings = [Finding("a", "fine"), Finding("b", "broken", "repair it"), Finding("c", "gone", "find it")]
+        with pytest.raises(preflight.NotReady, match="not ready: b, c"):
+            preflight.report(findings, said.append)
+        assert said == [
+            "  ok           a: fine",
+            "  FAILED       b: broken. Remedy: repair it",
+            "  FAILED       c: gone. Remedy: find it",
+        ]
+
+    def test_make_bootstrap_without_credentials_says_what_is_missing(self) -> None:
+        finished = subprocess.run(
+            ["make", "bootstrap"], cwd=PROJECT, env=dict(os.environ), capture_output=True, text=True, check=False
+        )
+        assert finished.returncode != 0
+        assert "FAILED       region: none is set" in finished.stdout
+        assert "FAILED       credentials: Unable to locate credentials" in finished.stdout
+        assert "not ready: region, credentials" in finished.stderr
+        assert "cargo" not in finished.stdout + finished.stderr
+
+
+def test_a_template_without_code_tells_what_a_real_stack_reserves(tmp_path: Path) -> None:
+    preflight.synthesize("dev", "alice", tmp_path / "assembly")
+    stack = Stack(tmp_path / "assembly", "LifoQueue-dev-alice", None)
+    assert list(preflight.reserved(stack.template()).values()) == [1]
+    assert stack.bootstrap() == (VERSION, 6)
+    assert stack.account is None
+
+
+def test_settings_that_are_rejected_stop_it_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(preflight.NotReady, match="nowhere"):
+        preflight.synthesize("nowhere", None, tmp_path / "assembly")
