@@ -227,9 +227,12 @@ destroy: setup ## delete ENV's stack of QUEUE from AWS; says first how to remove
 	@$(BIN)/python -m local leftovers --stack $(STACK)
 	cdk destroy --app cdk.out $(STACK)
 
+# What infra/ci/ci-settings.ts makes roles for unless told otherwise.
+CI_ENVIRONMENTS := staging,prod
 .PHONY: bootstrap-ci
 bootstrap-ci: setup ## let GitHub Actions into the account you are signed in to: REPOSITORY=owner/name (docs/pull-requests.md)
-	@test -n "$(REPOSITORY)" || { echo "usage: make bootstrap-ci REPOSITORY=owner/name [ENVIRONMENTS=staging,prod] [REGIONS=eu-central-1,…] [BRANCH=main] [PROVIDER=<arn>]" >&2; exit 2; }
+	@test -n "$(REPOSITORY)" || { echo "usage: make bootstrap-ci REPOSITORY=owner/name [ENVIRONMENTS=staging,prod] [REGIONS=eu-central-1,…] [BRANCH=main] [PROVIDER=<arn>] [UNPROTECTED=1]" >&2; exit 2; }
+	$(if $(filter 1,$(UNPROTECTED)),,@$(BIN)/python -m delivery protection --repository $(REPOSITORY) --branch $(or $(BRANCH),main) --environments $(or $(ENVIRONMENTS),$(CI_ENVIRONMENTS)))
 	@account=$$($(BIN)/python -m local account) && echo "deploying FreshqCi to $$account"
 	cdk deploy FreshqCi --app 'tsx infra/ci/ci-app.ts' --output cdk.out/ci --require-approval any-change \
 	  --context repository=$(REPOSITORY) $(if $(ENVIRONMENTS),--context environments=$(ENVIRONMENTS)) $(if $(PROVIDER),--context provider=$(PROVIDER)) \

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from delivery import assembly, deploy, deployed, preflight, tree
+from delivery import assembly, deploy, deployed, preflight, protection, tree
 from delivery.arm64 import starting, verify
 from local.paths import PROJECT, STATE
 
@@ -54,6 +54,11 @@ def _preflight(given: argparse.Namespace) -> int:
     return 0
 
 
+def _protection(given: argparse.Namespace) -> int:
+    protection.check(given.repository, given.branch, given.environments.split(","), print)
+    return 0
+
+
 def _bootstrap(_given: argparse.Namespace) -> int:
     deploy.bootstrap()
     return 0
@@ -90,6 +95,11 @@ def _parser() -> argparse.ArgumentParser:
     ready.add_argument("--name", help="your own copy of it")
     ready.add_argument("--stack", help="look at what this stack needs of the account, by its template without code")
     ready.set_defaults(run=_preflight)
+    guard = commands.add_parser("protection", help="reject GitHub environments that more than one branch may use")
+    guard.add_argument("--branch", default="main", help="the branch that is deployed")
+    guard.add_argument("--repository", required=True, help="owner/name")
+    guard.add_argument("--environments", required=True, help="their names, parted by commas")
+    guard.set_defaults(run=_protection)
     first = commands.add_parser("bootstrap", help="bootstrap the CDK in the account and region in use")
     first.set_defaults(run=_bootstrap)
     out = commands.add_parser("deploy", help="show what changes, ask, deploy")
