@@ -333,7 +333,7 @@ tables: setup ## write the documents anew that are made from the templates: ackn
 advisories: setup $(VENV)/.installed-lint ## check the dependencies of Rust, Node.js and Python against known advisories (asks their databases)
 	cargo deny check advisories
 	npm audit --audit-level=high
-	pip-audit --require-hashes --disable-pip $(foreach set,requirements-aws requirements requirements-arm64 requirements-lint,--requirement $(set).txt)
+	pip-audit --strict --require-hashes --disable-pip $(foreach set,requirements-aws requirements requirements-arm64 requirements-lint,--requirement $(set).txt)
 
 .PHONY: fmt
 fmt: setup ## format Rust and TypeScript

@@ -73,3 +73,12 @@ def test_pip_is_given_no_choice() -> None:
     installs = re.findall(r"^.*-m pip install.*$", makefile, re.MULTILINE)
     assert len(installs) == 1
     assert "--require-hashes --no-deps --only-binary :all:" in installs[0]
+
+
+def test_advisories_are_read_for_every_language_and_every_dependency() -> None:
+    advisories = (PROJECT / "Makefile").read_text().split("\nadvisories:")[1].split("\n\n")[0]
+    assert "cargo deny check advisories" in advisories
+    assert "npm audit" in advisories
+    # Strict, so that a package that could not be looked up is a failure too.
+    assert "pip-audit --strict --require-hashes" in advisories
+    assert 'unmaintained = "all"' in (PROJECT / "deny.toml").read_text()
