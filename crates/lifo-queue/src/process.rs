@@ -82,7 +82,10 @@ impl Processor {
         let owner = Uuid::new_v4();
         let until = started.plus(self.settings.processor_lease);
         // Whatever this turn starts, it starts before this.
-        let last_start = started.plus(self.settings.turn);
+        let hard_stop = self.settings.hard_stop(started, invocation.deadline);
+        let last_start = hard_stop
+            .minus(self.settings.task_timeout)
+            .max(started.plus(self.settings.turn));
         let claim = Claim {
             owner,
             message_id: invocation.message_id.clone(),

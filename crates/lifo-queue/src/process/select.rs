@@ -55,6 +55,8 @@ pub(super) struct Pass {
     pub(super) started: Option<Millis>,
     /// Something was taken.
     pub(super) took: bool,
+    /// A due task was passed over, because it may not start beside those that run.
+    pub(super) passed_over: bool,
     /// When the first of the tasks in backoff becomes due.
     pub(super) next_due: Option<Millis>,
 }
@@ -103,13 +105,21 @@ impl Selector {
         }
     }
 
-    /// The next step. `Read` is answered by [`Self::accept`].
-    pub(super) fn next(&mut self, now: Millis) -> Step {
+    /// The next step. `Read` is answered by [`Self::accept`]. A task that `may_start` rejects
+    /// is passed over; the next page shows it again.
+    pub(super) fn next(
+        &mut self,
+        now: Millis,
+        mut may_start: impl FnMut(&Candidate) -> bool,
+    ) -> Step {
         for page in [&mut self.head, &mut self.deep] {
             let fresh = page
                 .as_mut()
                 .filter(|page| now.since(page.arrived) <= MAX_PAGE_AGE);
-            if let Some(task) = fresh.and_then(|page| page.pop(&mut self.pass, &self.skip, now)) {
+            let pass = &mut self.pass;
+            if let Some(task) =
+                fresh.and_then(|page| page.pop(pass, &self.skip, now, &mut may_start))
+            {
                 self.used = self.used.saturating_add(1);
                 return Step::Take(task);
             }
@@ -222,11 +232,23 @@ impl Selector {
         self.skip.insert(task, until);
     }
 
-    /// Forgets the pages at hand, because time passes before the next is taken from them. The
-    /// pass goes on where it was.
-    pub(super) fn let_go(&mut self) {
+    /// The largest head, read at once.
+    pub(super) fn largest_head(&mut self) -> Wanted {
         self.head = None;
+        let limit = MAX_HEAD;
+        Wanted { after: None, limit }
+    }
+
+    /// The newest eligible task of the head that `wanted` selects, whatever is newer. The head
+    /// is used up then.
+    pub(super) fn pick(
+        &mut self,
+        now: Millis,
+        mut wanted: impl FnMut(&Candidate) -> bool,
+    ) -> Option<Candidate> {
         self.deep = None;
+        let mut head = self.head.take()?;
+        head.pop(&mut self.pass, &self.skip, now, &mut wanted)
     }
 
     fn exhausted(&mut self) -> Step {
@@ -248,6 +270,7 @@ impl Held {
         pass: &mut Pass,
         skip: &HashMap<TaskId, Millis>,
         now: Millis,
+        may_start: &mut impl FnMut(&Candidate) -> bool,
     ) -> Option<Candidate> {
         while let Some(task) = self.tasks.pop_front() {
             if task.ttl.is_expired(now) {
@@ -255,6 +278,7 @@ impl Held {
             }
             let skipped_until = skip.get(&task.id).copied();
             match task.not_before.max(skipped_until).filter(|at| *at > now) {
+                None if !may_start(&task) => pass.passed_over = true,
                 None => {
                     self.fruitless = false;
                     return Some(task);

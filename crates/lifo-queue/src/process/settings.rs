@@ -58,10 +58,19 @@ impl ProcessSettings {
         self.task_timeout + self.deadline_margin + self.clock_skew
     }
 
+    /// When every run of a turn that starts now must have ended: a margin before the function's
+    /// deadline, or where no deadline is known, one run after the turn.
+    pub(super) fn hard_stop(&self, now: Millis, deadline: Option<Millis>) -> Millis {
+        deadline.map_or(now.plus(self.turn + self.task_timeout), |at| {
+            at.minus(self.deadline_margin)
+        })
+    }
+
     /// Whether a task runs without neighbours (S4): it may have killed its process before. From
     /// the third start on, because most processes die of something else; from the last attempt
     /// on in any case, because only a run alone proves whose fault it was.
-    pub(super) fn must_run_alone(&self, task: &Candidate) -> bool {
+    #[must_use]
+    pub fn must_run_alone(&self, task: &Candidate) -> bool {
         let spared = self.max_attempts.saturating_sub(1).min(2);
         task.lease_ran_out && task.attempts >= spared
     }

@@ -1,5 +1,6 @@
 //! The loop of a turn: rules 4, 5 and 7.
 
+mod alone;
 mod empty;
 mod pause;
 mod record;
@@ -12,6 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
+use self::alone::Gap;
 use super::Processor;
 use super::attempt::{Attempted, Attempts};
 use super::ending::Stopped;
@@ -55,6 +57,8 @@ pub(super) enum TurnEnd {
 /// Whether one more task may start.
 enum Gate {
     Open,
+    /// Only a task that must run alone may start.
+    Alone,
     /// Not before this moment, or before a run ends.
     Wait(Millis),
     /// The loop ends.
@@ -80,10 +84,11 @@ pub(super) struct Turn<'a> {
     refused: HashSet<TaskId>,
     /// Tasks that met a busy downstream, since it last had room.
     busy: HashSet<TaskId>,
-    /// Pauses before this turn for a busy downstream.
+    /// Automatic pauses in a row before this turn.
     busy_pauses: u32,
     /// What runs has no neighbours, and gets none.
     alone: bool,
+    gap: Gap,
     /// When the index may be read beyond the head again.
     next_deep: Millis,
     /// Since when the queue has looked empty.
@@ -104,10 +109,7 @@ impl<'a> Turn<'a> {
     ) -> Self {
         let settings = processor.settings;
         let now = processor.clock.now();
-        let turn_end = now.plus(settings.turn);
-        let hard_stop = deadline.map_or(turn_end.plus(settings.task_timeout), |at| {
-            at.minus(settings.deadline_margin)
-        });
+        let hard_stop = settings.hard_stop(now, deadline);
         let (cut_off, cut) = watch::channel(false);
         let beat = Beat {
             store: processor.store.clone(),
@@ -144,12 +146,15 @@ impl<'a> Turn<'a> {
             refused: HashSet::new(),
             busy: HashSet::new(),
             alone: false,
+            gap: Gap::new(&settings, now, hard_stop),
             next_deep: now,
             empty_since: None,
             failed_reads: 0,
             gave_back: false,
             // Rule 4: take only what can finish before the deadline less the margin.
-            stop_taking: turn_end.min(hard_stop.minus(settings.task_timeout)),
+            stop_taking: now
+                .plus(settings.turn)
+                .min(hard_stop.minus(settings.task_timeout)),
             hard_stop,
         }
     }
@@ -168,6 +173,10 @@ impl<'a> Turn<'a> {
             let now = self.now();
             match self.gate(now) {
                 Gate::Open => {}
+                Gate::Alone => match self.fill_gap(now).await {
+                    Some(end) => return end,
+                    None => continue,
+                },
                 Gate::Wait(until) => {
                     self.wait(until).await;
                     continue;
@@ -175,8 +184,11 @@ impl<'a> Turn<'a> {
                 Gate::End(end) => return end,
                 Gate::Pause(pause) => return self.pause(&pause).await,
             }
-            let ended = match self.selector.next(now) {
-                Step::Take(task) => self.start_attempt(task, now).await,
+            let ended = match self.next_step(now) {
+                Step::Take(task) => {
+                    self.start_attempt(task, now);
+                    None
+                }
                 Step::Read(wanted) => self.read(wanted, now).await,
                 Step::Exhausted(pass) => self.nothing_to_take(pass, now).await,
             };
@@ -194,38 +206,50 @@ impl<'a> Turn<'a> {
             // Nobody may be awake: call on, as at the end of the time (rule 6).
             LeaseState::RanOut => return Gate::End(TurnEnd::TimeUp),
         }
-        if now >= self.stop_taking {
+        let kept = self.gap.is_kept(now);
+        if now >= self.stop_taking && !kept {
             return Gate::End(TurnEnd::TimeUp);
         }
         if let Some(pause) = self.wants_pause(now) {
             return Gate::Pause(pause);
         }
         self.alone = self.alone && !self.running.is_empty();
-        if self.alone {
-            return Gate::Wait(self.stop_taking);
+        if self.alone || (kept && !self.running.is_empty()) {
+            return Gate::Wait(Millis::MAX);
         }
         if !self.slots.is_open(self.running.len(), now) {
             let wake = self.slots.wait_until().filter(|at| *at > now);
-            return Gate::Wait(wake.unwrap_or(self.stop_taking));
+            return Gate::Wait(wake.unwrap_or(Millis::MAX));
         }
         match self.rate.grant(now) {
+            Ok(()) if kept => Gate::Alone,
             Ok(()) => Gate::Open,
             Err(again) => Gate::Wait(again),
         }
     }
 
-    /// Starts the task's attempt. One that must run alone waits until nothing else runs; what is
-    /// newest then is asked anew.
-    async fn start_attempt(&mut self, task: Candidate, now: Millis) -> Option<TurnEnd> {
+    /// The next step of the pass. While others run, a task that must run alone is passed over.
+    fn next_step(&mut self, now: Millis) -> Step {
+        let settings = self.processor.settings;
+        let (runs, gap) = (!self.running.is_empty(), &mut self.gap);
+        self.selector.next(now, |task| {
+            let passed_over = runs && settings.must_run_alone(task);
+            if passed_over {
+                gap.want();
+            }
+            !passed_over
+        })
+    }
+
+    /// Starts the task's attempt.
+    fn start_attempt(&mut self, task: Candidate, now: Millis) {
         let alone = self.processor.settings.must_run_alone(&task);
-        if alone && !self.running.is_empty() {
-            self.selector.let_go();
-            self.wait(self.stop_taking).await;
-            return None;
+        if alone {
+            self.gap.started(now);
         }
         self.alone = alone;
         self.rate.used();
-        // Until it ended nobody else in this turn may try it.
+        // Until it ended nothing else in this turn may try it.
         self.selector.leave_alone(task.id.clone(), Millis::MAX);
         self.running
             .spawn(self.attempts.clone().attempt(task, alone));
@@ -233,7 +257,6 @@ impl<'a> Turn<'a> {
             self.bound_reads(now);
             self.reads.start(wanted, now);
         }
-        None
     }
 
     /// Reads a page that is needed now; one beyond the head not too soon after the last.
@@ -259,7 +282,7 @@ impl<'a> Turn<'a> {
                 .created_from(settings.expiry_bound, settings.clock_skew, now);
     }
 
-    /// Lets what runs end, until the hard stop; what still runs then is given back.
+    /// Waits for the runs to end, until the hard stop, and returns the tasks that still run then.
     pub(super) async fn drain(&mut self) {
         while !self.running.is_empty() {
             let left = self.hard_stop.since(self.now());
@@ -310,7 +333,10 @@ impl<'a> Turn<'a> {
 
     /// Waits until a task ends, the lease is lost or the moment has come.
     async fn wait(&mut self, until: Millis) {
-        let pause = until.min(self.stop_taking).since(self.now());
+        let last_start = self.gap.end().max(Some(self.stop_taking));
+        let pause = last_start
+            .map_or(until, |last| last.min(until))
+            .since(self.now());
         tokio::select! {
             biased;
             Some(ended) = self.running.join_next() => self.record(ended),

@@ -2,6 +2,7 @@
 //! milliseconds, and always alike.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
+mod alone;
 mod defects;
 mod depths;
 mod ending;

@@ -12,6 +12,11 @@ fn task(created: i64, not_before: Option<i64>) -> Candidate {
     }
 }
 
+/// Every task may start.
+fn any(_: &Candidate) -> bool {
+    true
+}
+
 /// A page of a list of tasks, newest first.
 fn page(index: &[Candidate], wanted: &Wanted) -> Page {
     let below = wanted.after.as_ref().map_or(Millis::MAX, Cursor::created);
@@ -28,7 +33,7 @@ fn page(index: &[Candidate], wanted: &Wanted) -> Page {
 /// The next step other than a read.
 fn answer(selector: &mut Selector, index: &[Candidate], now: Millis) -> Step {
     loop {
-        match selector.next(now) {
+        match selector.next(now, any) {
             Step::Read(wanted) => {
                 selector.accept(wanted.clone(), page(index, &wanted), now, now);
             }
@@ -78,7 +83,7 @@ fn a_pass_goes_on_where_it_was_however_slow_the_index_is() {
     let mut selector = Selector::new(10);
     let (mut now, mut reads) = (Millis(10_000), Vec::new());
     let pass = loop {
-        match selector.next(now) {
+        match selector.next(now, any) {
             Step::Read(wanted) => {
                 reads.push(wanted.after.as_ref().map(|cursor| cursor.created().0));
                 assert!(reads.len() < 100, "the pass never ends");
@@ -104,7 +109,7 @@ fn more_new_tasks_than_a_head_shows_are_not_skipped() {
     let backlog: Vec<_> = (1..=300).rev().map(|n| task(n, Some(99_999))).collect();
     let mut selector = Selector::new(10);
     // The pass gets below the head ...
-    let Step::Read(head) = selector.next(Millis(1_000)) else {
+    let Step::Read(head) = selector.next(Millis(1_000), any) else {
         panic!("no head wanted")
     };
     let next = Some(Cursor {
@@ -121,7 +126,7 @@ fn more_new_tasks_than_a_head_shows_are_not_skipped() {
         Millis(1_000),
     );
     assert!(matches!(
-        selector.next(Millis(1_000)),
+        selector.next(Millis(1_000), any),
         Step::Read(Wanted { after: Some(_), .. })
     ));
     // ... and meanwhile more arrive than the next head shows.
@@ -155,7 +160,7 @@ fn pages_grow_with_use_and_shrink_without() {
     let mut sizes = Vec::new();
     for turn in 0..8 {
         let now = Millis(1_000 + turn * 200);
-        match selector.next(now) {
+        match selector.next(now, any) {
             Step::Read(wanted) => sizes.push(wanted.limit),
             step => panic!("{step:?}"),
         }
@@ -222,16 +227,44 @@ fn a_pass_remembers_that_something_was_taken() {
 }
 
 #[test]
-fn what_was_let_go_is_read_again() {
+fn a_task_that_may_not_start_is_passed_over_and_shown_again() {
     let mut selector = Selector::new(10);
     let index = [task(9, None), task(8, None)];
-    assert_eq!(taken(&answer(&mut selector, &index, Millis(100))), 9);
-    selector.let_go();
-    let head = Wanted {
+    let not_9 = |task: &Candidate| task.created.0 != 9;
+    let wanted = Wanted {
         after: None,
         limit: 10,
     };
-    assert_eq!(selector.next(Millis(100)), Step::Read(head));
+    assert_eq!(
+        selector.next(Millis(100), not_9),
+        Step::Read(wanted.clone())
+    );
+    selector.accept(
+        wanted.clone(),
+        page(&index, &wanted),
+        Millis(100),
+        Millis(100),
+    );
+    assert_eq!(taken(&selector.next(Millis(100), not_9)), 8);
+    let Step::Exhausted(pass) = selector.next(Millis(100), not_9) else {
+        panic!("the pass is not over");
+    };
+    assert!(pass.passed_over);
+    assert_eq!(taken(&answer(&mut selector, &index, Millis(100))), 9);
+}
+
+#[test]
+fn a_picked_task_comes_before_newer_ones_and_the_head_is_read_again_after_it() {
+    let mut selector = Selector::new(10);
+    let index: Vec<_> = (1..=50).rev().map(|n| task(n, None)).collect();
+    let head = selector.largest_head();
+    selector.accept(head.clone(), page(&index, &head), Millis(100), Millis(100));
+    let picked = selector.pick(Millis(100), |task| task.created.0 == 5);
+    assert_eq!(picked.map(|task| task.created.0), Some(5));
+    assert!(matches!(
+        selector.next(Millis(100), any),
+        Step::Read(Wanted { after: None, .. })
+    ));
 }
 
 #[test]

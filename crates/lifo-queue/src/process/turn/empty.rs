@@ -12,7 +12,7 @@ impl Turn<'_> {
     /// the condition that no wake-up was requested meanwhile.
     pub(super) async fn nothing_to_take(&mut self, pass: Pass, now: Millis) -> Option<TurnEnd> {
         self.summary.empty_polls += u32::from(!pass.took);
-        if pass.took || !self.running.is_empty() {
+        if pass.took || pass.passed_over || !self.running.is_empty() {
             self.empty_since = None;
             self.wait(now.plus(POLL)).await;
             return None;

@@ -104,6 +104,9 @@ impl Ledger {
         let shown = fresh.find(|page| page.tasks.iter().any(|task| task.id == taken.id));
         let on_them = [head, shown].into_iter().flatten();
         let on_them = on_them.flat_map(|page| page.tasks.iter().map(|task| (page.arrived, task)));
+        // One that must run alone is passed over while others run, and has a gap of its own.
+        let limits = &self.settings.process;
+        let alone = |task: &Candidate| limits.must_run_alone(task);
         let newer = on_them.map(|(arrived, task)| (now.since(arrived), task));
         let newer = newer.map(|(age, task)| (by_its_clock.minus(age), task));
         // Who was not due yet when the page came was rightly passed over.
@@ -115,10 +118,10 @@ impl Ledger {
                 .get(&task.id)
                 .is_some_and(|at| now.since(*at) <= LEFT_ALONE);
             let running = self.runs.iter().any(|run| run.task == task.id);
-            due && task.created > taken.created && !left_alone && !running
+            due && task.created > taken.created && !left_alone && !running && !alone(task)
         });
         let (id, shown) = (&taken.id, shown.is_some());
-        let newer = newer.map(|task| task.id.clone());
+        let newer = newer.filter(|_| !alone(taken)).map(|task| task.id.clone());
         seen.touched.insert(id.clone(), now);
         if !holds {
             let text = format!("W2: process {} takes {id} without the lease", process.id);

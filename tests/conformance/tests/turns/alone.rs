@@ -1,0 +1,168 @@
+//! A task that must run alone, its neighbours and the arrivals (S4, S5).
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use conformance::new_task;
+use lifo_queue::process::Exit;
+use lifo_queue::runner::Outcome;
+use lifo_queue::store::TaskStore;
+use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::time::{Clock, Millis, TokioClock};
+
+use super::world::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A run: of which task, from when, until when.
+type Span = (String, Millis, Millis);
+
+/// A world in which a run takes `run`, and what ran when. It holds one task that lost two leases.
+async fn with_suspect(run: Duration) -> (World, Arc<Mutex<Vec<Span>>>) {
+    let spans: Arc<Mutex<Vec<Span>>> = Arc::default();
+    let clock = TokioClock::starting_at(conformance::NOW);
+    let record = spans.clone();
+    let world = World::new(move |task| {
+        let now = clock.now();
+        let span = (task.task_id.to_string(), now, now.plus(run));
+        record.lock().unwrap().push(span);
+        (run, Outcome::Success)
+    });
+    let world = world.with_tasks(1).await;
+    let mut suspect = world.record("t0000");
+    suspect.attempts = 2;
+    suspect.total_attempts = 2;
+    world.store.put(TaskId::from_stored("t0000"), suspect);
+    (world, spans)
+}
+
+/// Turns follow one another while a task arrives every so often, the first at once.
+async fn under_load(world: &World, every: Duration, count: i64) {
+    let arrive = async {
+        for n in 0..count {
+            let age = i64::try_from(world.clock.now().since(conformance::NOW).as_millis());
+            let task = new_task(&format!("a{n:03}"), age.unwrap());
+            world.store.insert(&task).await.unwrap();
+            tokio::time::sleep(every).await;
+        }
+    };
+    let work = async {
+        while world.count(TaskStatus::Success) <= usize::try_from(count).unwrap() {
+            world.turn().await;
+        }
+    };
+    tokio::join!(arrive, work);
+}
+
+/// How long after its arrival each task started.
+fn waits(spans: &[Span], every: Duration) -> Vec<(Millis, Duration)> {
+    let wait = |(id, from, _): &Span| {
+        let number: u32 = id.strip_prefix('a')?.parse().ok()?;
+        let arrived = conformance::NOW.plus(every * number);
+        Some((arrived, from.since(arrived)))
+    };
+    spans.iter().filter_map(wait).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspect_holds_back_no_arrival_while_others_run_and_runs_within_a_turn() {
+    let (run, every) = (25 * SECOND, 7 * SECOND);
+    let (world, spans) = with_suspect(run).await;
+    under_load(&world, every, 40).await;
+    let spans = spans.lock().unwrap();
+    let (_, from, until) = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
+    // The gap is kept from 50 s on: 110 s less two task timeouts.
+    let gap = conformance::NOW.plus(50 * SECOND);
+    assert!(from.since(gap) <= SETTINGS.task_timeout, "{from:?}");
+    let beside = spans
+        .iter()
+        .filter(|(id, start, end)| id != "t0000" && start < until && from < end);
+    assert_eq!(beside.count(), 0);
+    for (arrived, wait) in waits(spans.as_slice(), every) {
+        // At once, while slots are free; after the gap and its run, if it arrived then.
+        let most = match arrived {
+            arrived if arrived < gap => Duration::from_millis(300),
+            arrived if arrived < *until => 2 * SETTINGS.task_timeout + SECOND,
+            _ => SETTINGS.task_timeout + SECOND,
+        };
+        assert!(wait <= most, "arrived {arrived:?}, waited {wait:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspect_runs_within_a_turn_however_short_the_runs_and_whatever_arrives() {
+    for (run, every) in [
+        (SECOND, SECOND / 5),
+        (2 * SECOND, SECOND / 2),
+        (9 * SECOND, SECOND),
+    ] {
+        let (world, spans) = with_suspect(run).await;
+        let count = i64::try_from(150 * SECOND.as_millis() / every.as_millis()).unwrap();
+        under_load(&world, every, count).await;
+        let spans = spans.lock().unwrap();
+        let (_, from, until) = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
+        let bound = SETTINGS.turn + SETTINGS.task_timeout;
+        assert!(from.since(conformance::NOW) <= bound, "{from:?}");
+        let beside = spans
+            .iter()
+            .filter(|(id, start, end)| id != "t0000" && start < until && from < end);
+        assert_eq!(beside.count(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_a_turn_leaves_no_time_for_a_gap_a_suspect_runs_first_in_the_next() {
+    let (run, every) = (50 * SECOND, 11 * SECOND);
+    let (mut world, spans) = with_suspect(run).await;
+    // As deployed with the least timeout: 60 s, 60 s and 10 s are more than the 120 s here.
+    world.settings.task_timeout = 50 * SECOND;
+    // A newer task was there first.
+    let newer = new_task("newer", 0);
+    world.store.insert(&newer).await.unwrap();
+    under_load(&world, every, 20).await;
+    let spans = spans.lock().unwrap();
+    let (_, from, _) = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
+    let bound = world.settings.turn + world.settings.task_timeout;
+    assert!(from.since(conformance::NOW) <= bound, "{from:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_arrives_while_the_last_runs_end_waits_one_task_timeout_at_most() {
+    let world = World::new(|task| match task.task_id.as_str() {
+        "t0009" => (Duration::from_millis(29_900), Outcome::Success),
+        _ => (SECOND, Outcome::Success),
+    });
+    let arrive = async {
+        // The last run of the turn starts just before the turn takes no more.
+        tokio::time::sleep(Duration::from_millis(59_700)).await;
+        world
+            .store
+            .insert(&new_task("t0009", 59_700))
+            .await
+            .unwrap();
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        world.store.insert(&new_task("late", 60_300)).await.unwrap();
+        world.clock.now()
+    };
+    let stay = async {
+        // Tasks that are due now and then keep the turn from ending as empty.
+        for n in 0..60 {
+            let task = new_task(&format!("k{n}"), n * 1_000);
+            world.store.insert(&task).await.unwrap();
+            tokio::time::sleep(SECOND).await;
+        }
+    };
+    let ((), arrived, summary) = tokio::join!(stay, arrive, world.turn());
+    assert_eq!(summary.exit, Exit::TimeUp);
+    assert_eq!(world.record("late").status, TaskStatus::Pending);
+    let waited = world.clock.now().since(arrived);
+    assert!(waited > 28 * SECOND, "{waited:?}: the turn was at its end");
+    assert!(waited <= SETTINGS.task_timeout, "{waited:?}");
+    assert_eq!(
+        world.topics.trigger().len(),
+        1,
+        "and the tail call follows at once"
+    );
+    world.turn().await;
+    assert_eq!(world.record("late").status, TaskStatus::Success);
+}
