@@ -112,7 +112,7 @@ impl Processor {
         };
         let mut turn = Turn::start(self, owner, control, until, invocation.deadline);
         let end = turn.work().await;
-        turn.drain().await;
+        let end = turn.drain(end).await;
         let mut stopped = turn.stop().await;
         let finished = self.finish(end, &mut stopped).await;
         let mut summary = stopped.summary;

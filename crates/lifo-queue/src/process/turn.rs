@@ -211,7 +211,11 @@ impl<'a> Turn<'a> {
             return Gate::End(TurnEnd::TimeUp);
         }
         if let Some(pause) = self.wants_pause(now) {
-            return Gate::Pause(pause);
+            return match self.running.is_empty() {
+                true => Gate::Pause(pause),
+                // Runs that started earlier may show that the tasks themselves are at fault.
+                false => Gate::Wait(Millis::MAX),
+            };
         }
         self.alone = self.alone && !self.running.is_empty();
         if self.alone || (kept && !self.running.is_empty()) {
@@ -283,7 +287,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Waits for the runs to end, until the hard stop, and returns the tasks that still run then.
-    pub(super) async fn drain(&mut self) {
+    /// What the last runs met may still pause the queue.
+    pub(super) async fn drain(&mut self, end: TurnEnd) -> TurnEnd {
         while !self.running.is_empty() {
             let left = self.hard_stop.since(self.now());
             tokio::select! {
@@ -293,6 +298,10 @@ impl<'a> Turn<'a> {
                     self.cut_off.send_replace(true);
                 }
             }
+        }
+        match (end, self.wants_pause(self.now())) {
+            (TurnEnd::TimeUp, Some(pause)) => self.pause(&pause).await,
+            (end, _) => end,
         }
     }
 

@@ -16,6 +16,12 @@ use super::world::*;
 
 const BUSY: Outcome = Outcome::Busy { retry_after: None };
 
+fn refused() -> Outcome {
+    Outcome::Refused {
+        reason: "HTTP 404".to_owned(),
+    }
+}
+
 impl World {
     fn operator(&self) -> Operator {
         Operator::new(self.store.clone(), self.waker(), self.clock.clone())
@@ -187,4 +193,55 @@ async fn three_distinct_tasks_are_enough_to_pause_and_two_are_not() {
         assert_eq!(summary.exit, exit, "{tasks} tasks");
         assert_eq!(summary.busy as usize, world.started().len());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_newest_tasks_that_are_rejected_pause_nothing_while_the_rest_succeed() {
+    for slots in [4, 10, 50] {
+        let mut world = World::new(|task| match task.task_id.as_str() {
+            "t0097" | "t0098" | "t0099" => (Duration::from_millis(50), refused()),
+            _ => (Duration::from_secs(1), Outcome::Success),
+        });
+        world.settings.slots = slots;
+        let world = world.with_tasks(100).await;
+        let summary = world.turn().await;
+        // Once nothing else is left to run, the three may pause the queue.
+        assert_eq!(summary.succeeded, 97, "{slots} slots");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_last_runs_of_a_turn_meet_pauses_the_queue_too() {
+    // Three runs that outlast the time in which the turn takes tasks.
+    let mut world = World::new(|_| (Duration::from_secs(29), refused()));
+    world.settings.turn = Duration::from_secs(10);
+    let world = world.with_tasks(3).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_slot_probes_after_a_pause_for_rejections() {
+    let clock = TokioClock::starting_at(NOW);
+    let outage = NOW.plus(Duration::from_secs(400));
+    let world = World::new(move |_| match clock.now() {
+        now if now < outage => (Duration::from_millis(500), refused()),
+        _ => (Duration::from_millis(500), Outcome::Success),
+    });
+    let world = world.with_tasks(60).await;
+    assert_eq!(world.turn().await.exit, Exit::Paused);
+    tokio::time::sleep(world.paused_for().await).await;
+    let probe = world.turn().await;
+    assert_eq!(probe.exit, Exit::Paused);
+    // Three distinct tasks, one after the other; one of them may be due for a second try between.
+    let each = probe.duration_ms / u64::from(probe.taken);
+    assert!((3..10).contains(&probe.taken) && each >= 500, "{probe:?}");
+    tokio::time::sleep(world.paused_for().await).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 60));
+    assert!(
+        summary.duration_ms < 15_000,
+        "every slot is used: {summary:?}"
+    );
+    assert_eq!(world.store.control().await.unwrap().busy_pauses, 0);
 }

@@ -1,4 +1,5 @@
-//! When the queue pauses: the downstream refuses us, or is busy for everybody.
+//! When the queue pauses by itself: the downstream rejects several tasks in a row, or is busy for
+//! them. The next turn then probes with one slot.
 
 use std::time::Duration;
 
@@ -16,17 +17,22 @@ const TASKS_TO_PAUSE: usize = 3;
 const FIRST_BUSY_PAUSE: Duration = Duration::from_secs(30);
 
 impl Turn<'_> {
-    /// Whether to pause, and for how long.
+    /// Whether the downstream rejected several tasks, and answered none in between.
+    fn is_rejected(&self) -> bool {
+        self.refused.len() >= TASKS_TO_PAUSE
+    }
+
+    /// Whether to pause, and for how long. To be decided when no run is left to answer.
     pub(super) fn wants_pause(&self, now: Millis) -> Option<Pause> {
         let settings = &self.processor.settings;
-        if self.refused.len() >= TASKS_TO_PAUSE {
+        if self.is_rejected() {
             return Some(Pause {
                 until: now.plus(settings.pause),
                 reason: format!(
                     "the downstream refused {} tasks in a row",
                     self.refused.len()
                 ),
-                busy: false,
+                busy: true,
             });
         }
         if self.busy.len() < TASKS_TO_PAUSE || !self.slots.is_congested(now) {
@@ -49,9 +55,9 @@ impl Turn<'_> {
 
     pub(super) async fn pause(&self, pause: &Pause) -> TurnEnd {
         let (until_ms, reason) = (pause.until.0, &pause.reason);
-        match pause.busy {
-            true => tracing::warn!(until_ms, reason, "queue paused"),
-            false => tracing::error!(until_ms, reason, "queue paused"),
+        match self.is_rejected() {
+            false => tracing::warn!(until_ms, reason, "queue paused"),
+            true => tracing::error!(until_ms, reason, "queue paused"),
         }
         match self.processor.store.pause(pause).await {
             Ok(Written::Done | Written::Lost) => TurnEnd::Paused,
