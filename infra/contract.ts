@@ -115,6 +115,7 @@ export const METRICS = {
     'LeasesReturned',
     'LeasesFailed',
     'TasksAdopted',
+    'SweepErrors',
     'Sweeps',
     'PendingTasks',
     'PendingTasksCapped',

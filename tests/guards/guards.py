@@ -10,6 +10,7 @@ from tests.guards.guard import Change, Guard
 
 _CORE = "crates/lifo-queue/src"
 _DYNAMODB = f"{_CORE}/store/dynamodb.rs"
+_STEPS = f"{_CORE}/process/attempt/steps.rs"
 _UPDATE = f"{_CORE}/store/dynamodb/update.rs"
 _DYNAMODB_CONTROL = f"{_CORE}/store/dynamodb/control.rs"
 _MEMORY = f"{_CORE}/store/memory.rs"
@@ -42,12 +43,12 @@ GUARDS: tuple[Guard, ...] = (
         "settle by id only (DynamoDB)",
         (
             Change(
-                _DYNAMODB,
-                """        let mut update = self
+                _UPDATE,
+                """        let update = self
             .held(lease)
             .update_expression(format!(
                 "SET #status = :target, #updated = :now, #ttl = :ttl{set_error} \\""",
-                """        let mut update = self
+                """        let update = self
             .held(lease)
             .condition_expression("attribute_exists(#status) OR (#status = :taken AND #token = :token)")
             .update_expression(format!(
@@ -258,6 +259,107 @@ GUARDS: tuple[Guard, ...] = (
                 f"{_CORE}/process/rate.rs",
                 "let full_at = full_at.map_or(now, since_epoch).clamp(now, empty);",
                 "let full_at = full_at.map_or(now, |_| now).clamp(now, empty);",
+            ),
+        ),
+    ),
+    Guard(
+        "give a settlement up after a few throttled tries",
+        (
+            Change(
+                _STEPS,
+                "let mut waits = patience().without_max_times().build();",
+                "let mut waits = patience().with_max_times(0).build();\n"
+                "        if waits.next().is_none() {\n            return Err(last);\n        }",
+            ),
+        ),
+    ),
+    Guard(
+        "retry a settlement beyond the end of the turn",
+        (
+            Change(
+                _STEPS,
+                "tokio::time::sleep(self.settings.deadline_margin / 2).await;",
+                "tokio::time::sleep(self.settings.deadline_margin * 60).await;",
+            ),
+        ),
+    ),
+    Guard(
+        "start a task on a lease that is nearly over",
+        (
+            Change(
+                f"{_CORE}/process/attempt.rs",
+                "lease.until.since(self.clock.now()) < needed",
+                "lease.until.since(self.clock.now()) > lease.until.since(Millis(0)) + needed",
+            ),
+        ),
+    ),
+    Guard(
+        "forget at a give-back that a lease expired",
+        (
+            Change(
+                f"{_CORE}/process/attempt.rs",
+                "back.lease_ran_out = suspect;",
+                "back.lease_ran_out = suspect && back.attempt_counts != back.attempt_counts;",
+            ),
+        ),
+    ),
+    Guard(
+        "forget at a give-back that a lease expired (DynamoDB)",
+        (
+            Change(
+                _UPDATE,
+                "token: Some(lease.token),\n                lease_ran_out: true,",
+                "token: Some(lease.token),\n                lease_ran_out: false,",
+            ),
+        ),
+    ),
+    Guard(
+        "keep the lease of the repeated take (DynamoDB)",
+        (
+            Change(
+                _DYNAMODB,
+                "lease.until = item::lease_until(&item).unwrap_or(lease.until);",
+                "lease.until = item::lease_until(&item).map_or(lease.until, |_| lease.until);",
+            ),
+        ),
+    ),
+    Guard(
+        "end the sweep at the first task that it cannot change",
+        (
+            Change(
+                f"{_CORE}/sweep.rs",
+                "while report.unanswered < MAX_UNANSWERED",
+                "while report.errors == 0",
+            ),
+        ),
+    ),
+    Guard(
+        "insist on a lastError that the item has no space for",
+        (
+            Change(
+                _DYNAMODB,
+                "if error.is_validation() && matches!(reason, LastError::Is(_)) => {",
+                "if error.is_transient() && matches!(reason, LastError::Is(_)) => {",
+            ),
+        ),
+    ),
+    Guard(
+        "quarantine whatever ttl stands there by now (DynamoDB)",
+        (
+            Change(
+                _UPDATE,
+                '"#status = :pending AND #ttl = :seen"',
+                '"#status = :pending AND (#ttl = :seen OR attribute_exists(#ttl))"',
+            ),
+        ),
+    ),
+    Guard(
+        "let a downstream switch the backoff off",
+        (
+            Change(
+                f"{_CORE}/process/attempt.rs",
+                "asked.min(MAX_RETRY_AFTER).max(jitter)",
+                "asked.min(MAX_RETRY_AFTER)",
             ),
         ),
     ),

@@ -19,7 +19,8 @@ pub const PAYLOAD: &str = "payload";
 pub const ATTEMPTS: &str = "attempts";
 /// Every start of the task, busy returns included (N).
 pub const TOTAL_ATTEMPTS: &str = "totalAttempts";
-/// The token of the current or last lease (S).
+/// The token of the current or last lease (S), and marks behind it, written through
+/// [`TokenText`](crate::task::TokenText).
 pub const LEASE_TOKEN: &str = "leaseToken";
 /// When the lease runs out (N, milliseconds). On the control item: the processor's lease.
 pub const LEASE_UNTIL: &str = "leaseUntil";

@@ -35,14 +35,16 @@ pub trait TaskStore: Send + Sync {
     /// recognised by its create token and answered [`Inserted::Created`].
     async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError>;
 
-    /// One page of the index. Expired tasks whose `ttl` is in seconds are left out; the page may
-    /// be stale by the index's lag.
+    /// One page of the index. Expired tasks are left out if DynamoDB will delete them: those whose
+    /// `ttl` is in seconds and no more than five years ago. The page may be stale by the index's
+    /// lag.
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError>;
 
     /// PENDING → TAKEN, if still PENDING, due and not expired. One attempt more, a new lease.
     /// What the index showed of `ttl` decides how the deadline is kept: in seconds as it stands
     /// by now, in milliseconds as it was shown; if it is of another kind by now, the take is
-    /// lost.
+    /// lost. A take of ours whose acknowledgement was lost is recognised by its token; the lease
+    /// then ends when that take said, not when this repetition says.
     async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError>;
 
     /// TAKEN → SUCCESS or FAILURE, by the lease's token. The token stays, so that a lost
@@ -56,6 +58,7 @@ pub trait TaskStore: Send + Sync {
     ) -> Result<Written, StoreError>;
 
     /// TAKEN → PENDING, by the lease's token; the task's own deadline becomes its `ttl` again.
+    /// Keeps the mark of a task whose lease expired before ([`GiveBack::lease_ran_out`]).
     async fn give_back(
         &self,
         lease: &Lease,
@@ -76,10 +79,11 @@ pub trait TaskStore: Send + Sync {
     ) -> Result<Written, StoreError>;
 
     /// PENDING → FAILURE, for a task whose take is refused because of the item itself, so that
-    /// it never blocks the head of the queue.
+    /// it never blocks the head of the queue. With `seen`, only while this `ttl` stands there.
     async fn quarantine(
         &self,
         task: &TaskId,
+        seen: Option<EpochSeconds>,
         reason: &str,
         keep_until: EpochSeconds,
         now: Millis,
@@ -243,7 +247,7 @@ pub struct Candidate {
     pub not_before: Option<Millis>,
     /// Attempts that counted so far.
     pub attempts: u32,
-    /// Its last lease ran out, and the sweep returned it: it may have killed its process.
+    /// A lease of it expired, and no run settled it since: it may have killed its process.
     pub lease_ran_out: bool,
 }
 
@@ -287,7 +291,7 @@ pub struct TakeRequest {
 /// The answer to a take.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TakeOutcome {
-    /// The task is ours until the lease runs out. Boxed, because it carries the payload.
+    /// The task is ours until the lease expires. Boxed, because it carries the payload.
     Won(Box<TakenTask>),
     /// Another was faster, or the task is gone, not due or expired.
     Lost,

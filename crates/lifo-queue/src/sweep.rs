@@ -6,18 +6,22 @@
 //! - gives foreign writers' tasks a `ttl` that DynamoDB can act on;
 //! - measures how many tasks wait, and how old the oldest is.
 
+mod foreign;
 mod leases;
 mod pending;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::StreamExt;
 use serde::Serialize;
 
 use crate::backoff::Backoff;
+use crate::causes;
 use crate::depth::Depth;
 use crate::notify::WakeReason;
 use crate::store::{QueueStore, StoreError};
+use crate::task::TaskId;
 use crate::time::Clock;
 use crate::wake::{Wake, WakeError, Waker};
 
@@ -26,6 +30,13 @@ const PAGE: u16 = 1_000;
 
 /// Pages read of each status in one sweep: its work is bounded, and the next comes in a minute.
 const MAX_PAGES: u32 = 100;
+
+/// Changes under way at once.
+const PARALLEL: usize = 16;
+
+/// After this many changes that DynamoDB throttled or did not answer, the sweep leaves the others
+/// to the next one. Each may take 8 s, and the wake-up and the figures must follow in time.
+const MAX_UNANSWERED: u32 = 32;
 
 /// What becomes of the tasks that a sweep finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +80,12 @@ pub struct SweepReport {
     pub woke: bool,
     /// Foreign tasks whose `ttl` was set or corrected.
     pub adopted: u32,
+    /// Foreign tasks put to FAILURE, because DynamoDB would never delete them.
+    pub quarantined: u32,
+    /// Tasks that could not be changed; the log names each.
+    pub errors: u32,
+    /// Of these, changes that DynamoDB throttled or did not answer.
+    pub unanswered: u32,
     /// The queue is paused.
     pub paused: bool,
     /// Whether everything PENDING and TAKEN was seen.
@@ -81,7 +98,18 @@ pub struct SweepReport {
     pub taken: Depth,
 }
 
-/// A sweep that failed; the next one comes in a minute.
+/// A sweep that failed in part, and what it did all the same; the next one comes in a minute.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct FailedSweep {
+    /// What the sweep saw and did.
+    pub report: SweepReport,
+    /// Why it failed.
+    #[source]
+    pub error: SweepError,
+}
+
+/// Why a sweep failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// The table could not be read or written.
@@ -112,19 +140,74 @@ impl Sweeper {
     /// Sweeps once. Safe to run twice at once: every change is on the condition that what was
     /// seen still stands.
     ///
+    /// A task that cannot be changed is counted and logged, and holds up no other. A step that
+    /// fails does not keep the others from being tried.
+    ///
     /// # Errors
-    /// [`SweepError`]: the sweep is incomplete.
-    pub async fn sweep(&self, event: &str) -> Result<SweepReport, SweepError> {
+    /// [`FailedSweep`]: the index could not be read, or nobody could be woken.
+    pub async fn sweep(&self, event: &str) -> Result<SweepReport, FailedSweep> {
         let mut report = SweepReport::default();
-        let control = self.store.control().await?;
+        let control = match self.store.control().await {
+            Ok(control) => control,
+            Err(error) => {
+                let error = error.into();
+                return Err(FailedSweep { report, error });
+            }
+        };
         report.paused = control.is_paused(self.clock.now());
-        self.sweep_taken(&mut report).await?;
+        let taken = self
+            .sweep_taken(&mut report)
+            .await
+            .map_err(SweepError::from);
+        let woken = self.wake_for_returned(event, &mut report).await;
+        let pending = self.sweep_pending(event, &control, &mut report).await;
+        report.complete = report.taken.exact && report.pending.exact && report.errors == 0;
+        let mut errors = [taken, woken, pending].into_iter().filter_map(Result::err);
+        let Some(error) = errors.next() else {
+            return Ok(report);
+        };
+        for other in errors {
+            tracing::error!(
+                error = causes::chain(&other),
+                "a step of the sweep failed too"
+            );
+        }
+        Err(FailedSweep { report, error })
+    }
+
+    /// Returned tasks are due after a jitter, within the turn of the processor that is woken now.
+    async fn wake_for_returned(
+        &self,
+        event: &str,
+        report: &mut SweepReport,
+    ) -> Result<(), SweepError> {
         if report.returned > 0 {
-            // They are due after a jitter, within the turn of whoever is woken now.
             report.woke = self.waker.request(event, WakeReason::Sweep).await? == Wake::Published;
         }
-        self.sweep_pending(event, &control, &mut report).await?;
-        report.complete = report.taken.exact && report.pending.exact;
-        Ok(report)
+        Ok(())
+    }
+
+    /// Makes changes side by side, each to one task. Answers what came of those that worked.
+    async fn make<T>(
+        &self,
+        changes: Vec<impl Future<Output = (TaskId, Result<T, StoreError>)>>,
+        report: &mut SweepReport,
+    ) -> Vec<T> {
+        let mut changes = futures::stream::iter(changes).buffer_unordered(PARALLEL);
+        let mut made = Vec::new();
+        while report.unanswered < MAX_UNANSWERED
+            && let Some((task_id, change)) = changes.next().await
+        {
+            match change {
+                Ok(change) => made.push(change),
+                Err(error) => {
+                    report.errors += 1;
+                    report.unanswered += u32::from(error.is_transient());
+                    let error = causes::chain(&error);
+                    tracing::error!(%task_id, error, "task not changed; the next sweep tries again");
+                }
+            }
+        }
+        made
     }
 }

@@ -16,6 +16,7 @@
 
 mod id;
 mod status;
+mod token;
 mod ttl;
 
 use std::fmt;
@@ -26,6 +27,8 @@ use uuid::Uuid;
 
 pub use self::id::{InvalidTaskId, MAX_TASK_ID_BYTES, TaskId};
 pub use self::status::{StatusKey, TaskStatus, UnknownStatus};
+pub use self::token::TokenText;
+pub(crate) use self::ttl::TTL_REACH;
 pub use self::ttl::{MAX_TTL_SECONDS, Ttl};
 use crate::time::{EpochSeconds, Millis};
 
@@ -120,6 +123,9 @@ pub struct GiveBack {
     /// Whether the attempt counts against the maximum. It does not when the downstream was
     /// busy, a bounded number of times.
     pub attempt_counts: bool,
+    /// Whether an earlier lease of the task expired: the task may have killed its process. The
+    /// mark stays until a run settles the task.
+    pub lease_ran_out: bool,
     /// Why, kept in `lastError`.
     pub reason: String,
 }

@@ -164,13 +164,14 @@ impl TaskStore for FaultyStore {
     async fn quarantine(
         &self,
         task: &TaskId,
+        seen: Option<EpochSeconds>,
         reason: &str,
         keep_until: EpochSeconds,
         now: Millis,
     ) -> Result<Written, StoreError> {
         self.step(
             "quarantine",
-            self.inner.quarantine(task, reason, keep_until, now),
+            self.inner.quarantine(task, seen, reason, keep_until, now),
         )
         .await
     }

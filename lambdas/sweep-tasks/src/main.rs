@@ -44,7 +44,10 @@ impl Handler for Sweep {
 
     /// Whatever the event: a sweep needs none, be it the schedule's or an operator's.
     async fn handle(&self, _event: Value, context: Context) -> Result<SweepReport, Failure> {
-        let report = self.sweeper.sweep(&context.request_id).await?;
+        let (report, failed) = match self.sweeper.sweep(&context.request_id).await {
+            Ok(report) => (report, None),
+            Err(failed) => (failed.report.clone(), Some(failed)),
+        };
         tracing::info!(
             pages = report.pages,
             returned = report.returned,
@@ -52,6 +55,8 @@ impl Handler for Sweep {
             due = report.due,
             woke = report.woke,
             adopted = report.adopted,
+            quarantined = report.quarantined,
+            errors = report.errors,
             complete = report.complete,
             paused = report.paused,
             pending = %report.pending,
@@ -59,7 +64,15 @@ impl Handler for Sweep {
             taken = %report.taken,
             "sweep"
         );
-        self.metrics.emit(&report);
-        Ok(report)
+        match failed {
+            None => {
+                self.metrics.emit(&report);
+                Ok(report)
+            }
+            Some(failed) => {
+                self.metrics.emit(&failed);
+                Err(failed.into())
+            }
+        }
     }
 }

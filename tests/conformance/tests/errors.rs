@@ -16,7 +16,7 @@ async fn a_table_that_is_not_there_condemns_no_task() {
     let taken = store.take(&wish(candidate("t"))).await;
     assert_eq!(code(taken.unwrap_err()), "ResourceNotFoundException");
     let (task, until) = (TaskId::from_stored("t"), NOW.floor_seconds());
-    let condemned = store.quarantine(&task, "why", until, NOW).await;
+    let condemned = store.quarantine(&task, None, "why", until, NOW).await;
     assert_eq!(code(condemned.unwrap_err()), "ResourceNotFoundException");
 }
 
@@ -26,6 +26,6 @@ async fn a_task_that_is_not_there_is_lost() {
     let taken = store.take(&wish(candidate("t"))).await.unwrap();
     assert_eq!(taken, TakeOutcome::Lost);
     let (task, until) = (TaskId::from_stored("t"), NOW.floor_seconds());
-    let condemned = store.quarantine(&task, "why", until, NOW).await;
+    let condemned = store.quarantine(&task, None, "why", until, NOW).await;
     assert_eq!(condemned.unwrap(), Written::Lost);
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,6 +11,10 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
+};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use conformance::{RETENTION, embedded};
 use lifo_queue::backoff::Backoff;
 use lifo_queue::process::{Invocation, ProcessSettings, Processor, TurnSummary};
@@ -148,14 +153,13 @@ impl World {
     }
 
     async fn sweep(&self, event: &str) -> SweepReport {
+        self.sweep_on(self.store.clone(), event).await
+    }
+
+    async fn sweep_on(&self, store: Arc<DynamoStore>, event: &str) -> SweepReport {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let marker = Duration::from_secs(10);
-        let waker = Waker::new(
-            self.store.clone(),
-            self.topics.clone(),
-            clock.clone(),
-            marker,
-        );
+        let waker = Waker::new(store.clone(), self.topics.clone(), clock.clone(), marker);
         let settings = SweepSettings {
             default_ttl: Duration::from_secs(3_600),
             expiry_bound: None,
@@ -167,7 +171,7 @@ impl World {
             failure_retention: RETENTION.failure,
             clock_skew: Duration::from_secs(2),
         };
-        Sweeper::new(self.store.clone(), waker, clock, settings)
+        Sweeper::new(store, waker, clock, settings)
             .sweep(event)
             .await
             .unwrap()
@@ -322,4 +326,107 @@ async fn a_sweep_wakes_for_a_due_task_that_nobody_was_told_of() {
     assert!(world.sweep("second").await.woke);
     assert_eq!(world.turn().await.succeeded, 1);
     assert!(!world.sweep("third").await.due);
+}
+
+#[tokio::test]
+async fn a_taken_item_that_is_full_or_has_no_deadline_is_returned() {
+    let world = World::start().await;
+    let lease = |more: &[(&'static str, AttributeValue)]| {
+        let mut item = vec![
+            ("taskStatus", text("TAKEN")),
+            ("leaseToken", text("6f0d2bd1-6f4f-4d0e-8a53-3b8d2f4e5a10")),
+            ("leaseUntil", number(world.now.0 - 60_000)),
+            ("attempts", number(1)),
+        ];
+        item.extend_from_slice(more);
+        item
+    };
+    world.put("no-ttl", 0, &lease(&[])).await;
+    let ttl = number(world.now.0 / 1_000 + 86_400);
+    let deadline = number(world.now.0 / 1_000 + HOUR);
+    // No space for a `lastError`.
+    let full = text(&"x".repeat(400 * 1024 - 155));
+    let full = lease(&[("ttl", ttl), ("expiresAt", deadline.clone()), ("p", full)]);
+    world.put("full", 1, &full).await;
+    let report = world.sweep("first").await;
+    assert_eq!((report.returned, report.errors), (2, 0), "{report:?}");
+    for id in ["no-ttl", "full"] {
+        assert_eq!(world.status(id).await, "PENDING", "{id}");
+    }
+    let item = world.item("full").await;
+    assert_eq!((&item["ttl"], item.get("lastError")), (&deadline, None));
+    assert!(world.item("no-ttl").await.contains_key("ttl"), "adopted");
+}
+
+#[tokio::test]
+async fn a_ttl_that_dynamodb_never_deletes_is_a_failure() {
+    let world = World::start().await;
+    let five_years = 5 * 365 * 86_400;
+    let reach = world.now.0 / 1_000 - five_years;
+    world.put("duration", 0, &[("ttl", number(3_600))]).await;
+    world.put("beyond", 1, &[("ttl", number(reach - 60))]).await;
+    world.put("within", 2, &[("ttl", number(reach + 60))]).await;
+    assert_eq!(world.turn().await.taken, 0);
+    let report = world.sweep("first").await;
+    assert_eq!((report.quarantined, report.errors), (2, 0), "{report:?}");
+    assert_eq!((report.due, report.pending.count), (false, 0));
+    for id in ["duration", "beyond"] {
+        assert_eq!(world.status(id).await, "FAILURE", "{id}");
+        let item = world.item(id).await;
+        let ttl: i64 = item["ttl"].as_n().unwrap().parse().unwrap();
+        assert!(ttl > world.now.0 / 1_000, "{id}: {ttl}");
+        let error = item["lastError"].as_s().unwrap();
+        assert!(error.contains("epoch seconds"), "{error}");
+    }
+    assert_eq!(world.status("within").await, "PENDING", "left to DynamoDB");
+    assert_eq!(world.sweep("second").await.quarantined, 0);
+}
+
+/// Passes requests on, and counts the updates under way at once.
+#[derive(Clone, Debug)]
+struct Counting {
+    below: SharedHttpConnector,
+    under_way: Arc<AtomicU32>,
+    most: Arc<AtomicU32>,
+}
+
+impl HttpConnector for Counting {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let counting = self.clone();
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        let update = u32::from(target.ends_with("UpdateItem"));
+        HttpConnectorFuture::new(async move {
+            let now = counting.under_way.fetch_add(update, Ordering::SeqCst) + update;
+            counting.most.fetch_max(now, Ordering::SeqCst);
+            // Long enough for others to begin.
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            let answer = counting.below.call(request).await;
+            counting.under_way.fetch_sub(update, Ordering::SeqCst);
+            answer
+        })
+    }
+}
+
+#[tokio::test]
+async fn tasks_without_ttl_are_adopted_side_by_side_and_bounded() {
+    let world = World::start().await;
+    for n in 0..60 {
+        world.put(&format!("bare-{n}"), n, &[]).await;
+    }
+    let most = Arc::<AtomicU32>::default();
+    let (below, counted) = (world.client.config().http_client().unwrap(), most.clone());
+    let under_way = Arc::<AtomicU32>::default();
+    let http = http_client_fn(move |settings, components| {
+        SharedHttpConnector::new(Counting {
+            below: below.http_connector(settings, components),
+            under_way: under_way.clone(),
+            most: counted.clone(),
+        })
+    });
+    let config = world.client.config().to_builder().http_client(http).build();
+    let store = DynamoStore::new(Client::from_conf(config), TABLE);
+    let report = world.sweep_on(Arc::new(store), "first").await;
+    assert_eq!((report.adopted, report.errors), (60, 0), "{report:?}");
+    let most = most.load(Ordering::SeqCst);
+    assert!((4..=16).contains(&most), "{most}");
 }

@@ -52,7 +52,10 @@ impl World {
         for id in ids {
             let id = TaskId::from_stored(*id);
             let keep_until = self.clock.now().floor_seconds().plus(HOUR);
-            let failed = self.store.quarantine(&id, "bad", keep_until, NOW).await;
+            let failed = self
+                .store
+                .quarantine(&id, None, "bad", keep_until, NOW)
+                .await;
             assert_eq!(failed.unwrap(), Written::Done);
         }
         self

@@ -1,7 +1,8 @@
 //! Sweeps on the in-memory store, on tokio's paused clock.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use conformance::{NOW, claim, insert, new_task, take};
@@ -10,11 +11,12 @@ use lifo_queue::control::Pause;
 use lifo_queue::depth::Depth;
 use lifo_queue::notify::WakeReason;
 use lifo_queue::store::memory::MemoryStore;
-use lifo_queue::store::{ControlStore, TakeOutcome, TaskStore, Written};
-use lifo_queue::sweep::{SweepReport, SweepSettings, Sweeper};
+use lifo_queue::store::{ControlStore, QueueStore, TakeOutcome, TaskStore, Written};
+use lifo_queue::sweep::{FailedSweep, SweepReport, SweepSettings, Sweeper};
 use lifo_queue::task::{Settlement, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, TokioClock};
 use lifo_queue::wake::Waker;
+use local_cloud::faulty::{Fault, FaultyStore};
 use local_cloud::topics::Topics;
 
 const SETTINGS: SweepSettings = SweepSettings {
@@ -49,14 +51,44 @@ impl World {
     }
 
     async fn sweep(&self) -> SweepReport {
+        self.sweep_on(self.store.clone()).await.unwrap()
+    }
+
+    async fn sweep_on(&self, store: Arc<dyn QueueStore>) -> Result<SweepReport, FailedSweep> {
         let marker = Duration::from_secs(10);
-        let (store, topics, clock) = (self.store.clone(), self.topics.clone(), self.clock.clone());
+        let (topics, clock) = (self.topics.clone(), self.clock.clone());
         let waker = Waker::new(store.clone(), topics, clock.clone(), marker);
         let event = self.clock.now().0.to_string();
         Sweeper::new(store, waker, clock, SETTINGS)
             .sweep(&event)
             .await
-            .unwrap()
+    }
+
+    /// A store on the world's whose steps fail by a script: the step's name, and how often it was
+    /// called before.
+    fn failing(
+        &self,
+        script: impl Fn(&'static str, u32) -> Fault + Send + Sync + 'static,
+    ) -> Arc<FaultyStore> {
+        let calls = Mutex::new(BTreeMap::<&str, u32>::new());
+        Arc::new(FaultyStore::new(self.store.clone(), move |step| {
+            let mut calls = calls.lock().unwrap();
+            let before = calls.entry(step).or_default();
+            *before += 1;
+            script(step, *before - 1)
+        }))
+    }
+
+    /// Tasks whose leases expired, and a task that is due.
+    async fn with_stranded(self, stranded: u32) -> Self {
+        for n in 0..stranded {
+            let id = format!("t{n}");
+            self.store.insert(&new_task(&id, n.into())).await.unwrap();
+            take(&*self.store, &id).await;
+        }
+        insert(&*self.store, &["due"]).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        self
     }
 
     fn status(&self, id: &str) -> TaskStatus {
@@ -295,4 +327,55 @@ async fn a_due_task_beyond_the_pages_of_a_sweep_is_found_all_the_same() {
     assert!(!report.due && !report.pending.exact, "{report:?}");
     assert!(report.woke, "{report:?}");
     assert_eq!(world.topics.process_tasks()[0].reason, WakeReason::Sweep);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_cannot_be_changed_does_not_end_the_sweep() {
+    for fault in [Fault::Throttled, Fault::Invalid, Fault::Denied] {
+        let world = World::start().with_stranded(5).await;
+        let store = world.failing(move |step, before| match (step, before) {
+            ("reclaim", 0 | 2) => fault,
+            _ => Fault::None,
+        });
+        let report = world.sweep_on(store).await.unwrap();
+        assert_eq!((report.returned, report.errors), (3, 2), "{report:?}");
+        assert!(report.woke && !report.complete, "{report:?}");
+        assert_eq!(report.pending.count, 4, "{report:?}");
+        assert_eq!(
+            world.sweep().await.returned,
+            2,
+            "the next sweep tries again"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_throttled_table_is_left_alone_and_the_sweep_still_wakes_and_measures() {
+    let world = World::start().with_stranded(500).await;
+    let store = world.failing(|step, _| match step {
+        "reclaim" => Fault::Throttled,
+        _ => Fault::None,
+    });
+    let report = world.sweep_on(store).await.unwrap();
+    assert!(report.errors < 50 && report.errors == report.unanswered);
+    assert_eq!((report.due, report.woke), (true, true), "{report:?}");
+    assert_eq!((report.pending.count, report.taken.count), (1, 500));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_index_that_cannot_be_read_fails_the_sweep_after_its_other_steps() {
+    let world = World::start().with_stranded(1).await;
+    let store = world.failing(|step, _| match step {
+        "taken_page" => Fault::Throttled,
+        _ => Fault::None,
+    });
+    let failed = world.sweep_on(store).await.unwrap_err();
+    assert!(failed.report.woke && !failed.report.complete, "{failed:?}");
+    assert_eq!(failed.report.pending.count, 1);
+    let store = world.failing(|step, _| match step {
+        "pending_page" => Fault::Throttled,
+        _ => Fault::None,
+    });
+    let failed = world.sweep_on(store).await.unwrap_err();
+    assert_eq!((failed.report.returned, failed.report.woke), (1, true));
 }

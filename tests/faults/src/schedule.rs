@@ -136,6 +136,7 @@ impl Burst {
             lease_until: None,
             not_before: None,
             alone: false,
+            lease_ran_out: false,
             last_error: None,
             payload: None,
             create_token: None,

@@ -51,6 +51,7 @@ pub enum Operation {
     /// A quarantine.
     Quarantine {
         task: TaskId,
+        seen: Option<EpochSeconds>,
         reason: String,
         keep_until: EpochSeconds,
         now: Millis,
@@ -119,6 +120,7 @@ impl ForeignTask {
             lease_until: None,
             not_before: None,
             alone: false,
+            lease_ran_out: false,
             last_error: None,
             payload: None,
             create_token: None,

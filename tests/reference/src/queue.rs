@@ -52,10 +52,11 @@ impl ReferenceQueue {
             } => self.reclaim(lease, reclaim, *now),
             Operation::Quarantine {
                 task,
+                seen,
                 reason,
                 keep_until,
                 ..
-            } => self.quarantine(task, reason, *keep_until),
+            } => self.quarantine(task, *seen, reason, *keep_until),
             Operation::Adopt { task, seen, ttl } => self.adopt(task, *seen, *ttl),
             Operation::Redrive { redrive, now } => self.redrive(redrive, *now),
             Operation::Cancel(task) => self.cancel(task),

@@ -74,6 +74,7 @@ rules! {
     Quarantine: "quarantine: PENDING -> FAILURE";
     QuarantineGone: "quarantine: lost, no such task";
     QuarantineNotPending: "quarantine: lost, the task is not PENDING";
+    QuarantineChanged: "quarantine: lost, another deadline stands there than was seen";
 
     AdoptMissing: "adopt: a task without a deadline gets one";
     AdoptMilliseconds: "adopt: a deadline in milliseconds is corrected";

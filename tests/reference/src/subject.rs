@@ -88,10 +88,14 @@ pub async fn perform(
         } => Answer::Written(store.reclaim(lease, reclaim, *now).await?),
         Operation::Quarantine {
             task,
+            seen,
             reason,
             keep_until,
             now,
-        } => Answer::Written(store.quarantine(task, reason, *keep_until, *now).await?),
+        } => {
+            let quarantine = store.quarantine(task, *seen, reason, *keep_until, *now);
+            Answer::Written(quarantine.await?)
+        }
         Operation::Adopt { task, seen, ttl } => {
             Answer::Written(store.adopt_ttl(task, *seen, *ttl).await?)
         }

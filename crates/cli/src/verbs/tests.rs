@@ -64,6 +64,7 @@ impl World {
             lease_until: None,
             not_before: None,
             alone: false,
+            lease_ran_out: false,
             last_error: None,
             payload: None,
             create_token: None,

@@ -13,7 +13,7 @@ use lifo_queue::create::CreateReport;
 use lifo_queue::ingest::IngestReport;
 use lifo_queue::process::{Exit, TurnSummary};
 use lifo_queue::shed::ShedReport;
-use lifo_queue::sweep::SweepReport;
+use lifo_queue::sweep::{FailedSweep, SweepReport};
 use lifo_queue::wake::Wake;
 use metrics_cloudwatch_embedded::{Builder, Collector};
 
@@ -57,6 +57,7 @@ counters! {
     LEASES_RETURNED = "LeasesReturned": "Tasks whose lease ran out and that went back to PENDING.",
     LEASES_FAILED = "LeasesFailed": "Tasks whose last lease ran out: FAILURE.",
     TASKS_ADOPTED = "TasksAdopted": "Foreign writers' tasks whose `ttl` was set or corrected.",
+    SWEEP_ERRORS = "SweepErrors": "Tasks that a sweep could not change; the next sweep tries again.",
     SWEEPS = "Sweeps": "Sweeps that came to their end: an alarm when they stay away.",
     PENDING_TASKS = "PendingTasks": "Tasks that wait, expired ones not counted; exact up to 10,000.",
     PENDING_TASKS_CAPPED = "PendingTasksCapped": "1 when there are more than `PendingTasks` says.",
@@ -183,6 +184,8 @@ impl Counted for SweepReport {
             (LEASES_RETURNED, self.returned.into()),
             (LEASES_FAILED, self.failed.into()),
             (TASKS_ADOPTED, self.adopted.into()),
+            (FAILED, self.quarantined.into()),
+            (SWEEP_ERRORS, self.errors.into()),
             (SWEEPS, 1),
             // A paused queue has no turns: without this the alarm would end with the last one.
             (QUEUE_PAUSED, self.paused.into()),
@@ -201,6 +204,15 @@ impl Counted for SweepReport {
             (TAKEN_TASKS, self.taken.count.into()),
             (OLDEST_PENDING_SECONDS, seconds),
         ]
+    }
+}
+
+/// What a sweep did before it failed. It measured nothing reliably, and it does not count as one.
+impl Counted for FailedSweep {
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let mut counts = self.report.counts();
+        counts.retain(|(name, _)| *name != SWEEPS);
+        counts
     }
 }
 

@@ -1,26 +1,28 @@
 //! One attempt at one task: take, run, settle or give back.
 
+mod steps;
+
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use backon::{ExponentialBuilder, Retryable};
+use backon::Retryable;
 use futures::FutureExt;
 use tokio::sync::watch;
 
 use super::ProcessSettings;
 use crate::backoff::Backoff;
 use crate::causes;
-use crate::runner::{Outcome, TaskRunner};
+use crate::runner::{MAX_RETRY_AFTER, Outcome, TaskRunner};
 use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest, Written};
-use crate::task::{GiveBack, LeaseToken, Settlement, TakenTask, TaskId};
-use crate::time::{Clock, EpochSeconds, Millis};
+use crate::task::{GiveBack, Lease, LeaseToken, Settlement, TakenTask, TaskId};
+use crate::time::{Clock, Millis};
 
 /// `ttl` of a TAKEN task lies this far past its lease: DynamoDB deletes running work only if the
 /// sweep failed for longer.
 const TAKEN_TTL_MARGIN: Duration = Duration::from_secs(86_400);
 
-/// The shortest wait of a task that met a busy downstream which named none.
+/// The shortest wait of a task that met a busy downstream, whatever the downstream asked for.
 const SHORTEST_BUSY_WAIT: Duration = Duration::from_millis(200);
 
 /// What is drawn on top: more with each busy answer to the same task, so that the next probe of
@@ -84,7 +86,7 @@ pub(super) enum Downstream {
     /// It had none.
     Busy { retry_after: Option<Duration> },
     /// It refuses us.
-    Refused { reason: String },
+    Refused,
     /// Nothing is known: no run, no answer, or cut off.
     Unknown,
 }
@@ -99,14 +101,18 @@ impl Attempts {
     /// Takes the task and, if it is ours, runs and settles it.
     pub(super) async fn attempt(self: Arc<Self>, candidate: Candidate, alone: bool) -> Attempted {
         let task = candidate.id.clone();
+        let suspect = candidate.lease_ran_out;
         let mut start_age = None;
         let mut downstream = Downstream::Unknown;
         let end = match self.take(candidate, alone).await {
+            Ok(TakeOutcome::Won(taken)) if self.is_too_short(&taken.lease) => {
+                self.return_unstarted(&taken.lease, suspect).await
+            }
             Ok(TakeOutcome::Won(taken)) => {
                 start_age = Some(self.clock.now().since(taken.task.task_created));
                 let outcome = self.run(&taken).await;
                 downstream = Downstream::from(outcome.as_ref());
-                self.settle_by(&taken, outcome).await
+                self.settle_by(&taken, outcome, suspect).await
             }
             Ok(TakeOutcome::Lost) => Ok(End::LostRace),
             Ok(TakeOutcome::Unreadable { lease, reason }) => {
@@ -151,38 +157,42 @@ impl Attempts {
             };
             async move { self.store.take(&request).await }
         };
-        take.retry(patience()).when(StoreError::is_transient).await
+        take.retry(steps::patience())
+            .when(StoreError::is_transient)
+            .await
+    }
+
+    /// Whether a run may outlast the lease. The store recognizes a take whose acknowledgement was
+    /// lost; the lease that it made then ends by the first try's time.
+    fn is_too_short(&self, lease: &Lease) -> bool {
+        let needed = self.settings.task_timeout + self.settings.deadline_margin / 2;
+        lease.until.since(self.clock.now()) < needed
     }
 
     async fn settle_by(
         &self,
         taken: &TakenTask,
         outcome: Option<Outcome>,
+        suspect: bool,
     ) -> Result<End, StoreError> {
         match self.verdict(taken, outcome) {
             Verdict::Settle(settlement) => {
                 let end = match &settlement {
                     Settlement::Success => End::Succeeded,
-                    Settlement::Failure { reason } => {
-                        tracing::warn!(task_id = %taken.task.task_id, reason, "task failed");
+                    Settlement::Failure { .. } => {
+                        // Not the reason: it quotes the downstream, which may quote the payload.
+                        let (task_id, attempt) = (&taken.task.task_id, taken.task.attempt);
+                        tracing::warn!(%task_id, attempt, "task failed; its lastError says why");
                         End::Failed
                     }
                 };
                 Ok(after(self.settle(&taken.lease, &settlement).await?, end))
             }
-            Verdict::GiveBack(back, why) => {
-                let give_back = || self.store.give_back(&taken.lease, &back, self.clock.now());
-                let done = give_back
-                    .retry(patience())
-                    .when(StoreError::is_transient)
-                    .await?;
-                Ok(after(
-                    done,
-                    End::GivenBack {
-                        not_before: back.not_before,
-                        why,
-                    },
-                ))
+            Verdict::GiveBack(mut back, why) => {
+                back.lease_ran_out = suspect;
+                let not_before = back.not_before;
+                let done = self.give_back(&taken.lease, &back).await?;
+                Ok(after(done, End::GivenBack { not_before, why }))
             }
         }
     }
@@ -240,6 +250,7 @@ impl Attempts {
             GiveBack {
                 not_before,
                 attempt_counts: true,
+                lease_ran_out: false,
                 reason,
             },
             why,
@@ -253,56 +264,19 @@ impl Attempts {
         if returns >= self.settings.max_busy_returns {
             return self.retry(taken, reason, Why::Busy);
         }
-        let jitter = || SHORTEST_BUSY_WAIT + BUSY_WAIT.draw(returns.saturating_add(1));
-        let wait = retry_after
-            .unwrap_or_else(jitter)
-            .min(self.settings.backoff.max);
+        let jitter = SHORTEST_BUSY_WAIT + BUSY_WAIT.draw(returns.saturating_add(1));
+        // The downstream may ask for no wait at all, or name a moment that has passed.
+        let wait = retry_after.map_or(jitter, |asked| asked.min(MAX_RETRY_AFTER).max(jitter));
         let not_before = self.clock.now().plus(wait);
         Verdict::GiveBack(
             GiveBack {
                 not_before,
                 attempt_counts: false,
+                lease_ran_out: false,
                 reason,
             },
             Why::Busy,
         )
-    }
-
-    async fn settle(
-        &self,
-        lease: &crate::task::Lease,
-        settlement: &Settlement,
-    ) -> Result<Written, StoreError> {
-        let retention = &self.settings.retention;
-        let settle = || {
-            self.store
-                .settle(lease, settlement, retention, self.clock.now())
-        };
-        settle
-            .retry(patience())
-            .when(StoreError::is_transient)
-            .await
-    }
-
-    async fn quarantine(&self, task: &TaskId, reason: &str) -> Result<End, StoreError> {
-        tracing::warn!(task_id = %task, reason, "task that cannot be taken goes to FAILURE");
-        let keep_until = self.keep_failure_until();
-        let quarantine = || {
-            self.store
-                .quarantine(task, reason, keep_until, self.clock.now())
-        };
-        let done = quarantine
-            .retry(patience())
-            .when(StoreError::is_transient)
-            .await?;
-        Ok(after(done, End::Quarantined))
-    }
-
-    fn keep_failure_until(&self) -> EpochSeconds {
-        self.clock
-            .now()
-            .ceil_seconds()
-            .plus(self.settings.retention.failure)
     }
 }
 
@@ -313,9 +287,7 @@ impl From<Option<&Outcome>> for Downstream {
             Some(Outcome::Busy { retry_after }) => Self::Busy {
                 retry_after: *retry_after,
             },
-            Some(Outcome::Refused { reason }) => Self::Refused {
-                reason: reason.clone(),
-            },
+            Some(Outcome::Refused { .. }) => Self::Refused,
             Some(Outcome::Retry { .. }) | None => Self::Unknown,
         }
     }
@@ -326,15 +298,6 @@ fn after(written: Written, end: End) -> End {
         Written::Done => end,
         Written::Lost => End::LostRace,
     }
-}
-
-/// Repetitions of a step that got no usable answer.
-fn patience() -> ExponentialBuilder {
-    ExponentialBuilder::default()
-        .with_min_delay(Duration::from_millis(50))
-        .with_max_delay(Duration::from_secs(2))
-        .with_max_times(4)
-        .with_jitter()
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -103,7 +103,10 @@ impl Slots {
             self.busy_in_a_row = self.busy_in_a_row.saturating_add(1);
         }
         let doubled = FIRST_WAIT * 2_u32.pow(self.busy_in_a_row.saturating_sub(1).min(10));
-        let wait = retry_after.unwrap_or_else(|| doubled.mul_f64(0.5 + jitter / 2.0));
+        // A downstream may ask for no wait at all, or name a moment that has passed.
+        let wait = doubled
+            .mul_f64(0.5 + jitter / 2.0)
+            .max(retry_after.unwrap_or_default());
         self.retry_after = self.retry_after.max(retry_after.map(|wait| now.plus(wait)));
         let until = now.plus(wait.min(LONGEST_WAIT));
         self.wait_until = Some(self.wait_until.map_or(until, |there| there.max(until)));
@@ -151,6 +154,20 @@ mod tests {
         slots.succeeded();
         slots.busy(Some(Duration::from_secs(2)), 1.0, now);
         assert_eq!(slots.wait_until(), Some(now.plus(Duration::from_secs(2))));
+    }
+
+    #[test]
+    fn a_retry_after_of_zero_does_not_remove_the_backoff() {
+        let mut slots = Slots::new(1);
+        let mut now = Millis(0);
+        let mut waits = Vec::new();
+        for _ in 0..4 {
+            slots.busy(Some(Duration::ZERO), 1.0, now);
+            let until = slots.wait_until().unwrap();
+            waits.push(until.since(now).as_millis());
+            now = until;
+        }
+        assert_eq!(waits, [100, 200, 400, 800]);
     }
 
     #[test]

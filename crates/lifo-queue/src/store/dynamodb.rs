@@ -19,6 +19,7 @@ use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
 use self::error::store_error;
 use self::item::{Item, number, string};
+use self::update::LastError;
 use super::{
     Inserted, Page, PageQuery, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
 };
@@ -26,7 +27,7 @@ use crate::causes;
 use crate::schema;
 use crate::task::{
     GiveBack, Lease, MAX_TTL_SECONDS, NewTask, Reclaim, Retention, Settlement, StatusKey,
-    TakenTask, TaskId, TaskStatus, Ttl, truncate_error,
+    TakenTask, TaskId, TaskStatus, Ttl,
 };
 use crate::time::{EpochSeconds, Millis};
 
@@ -63,13 +64,15 @@ impl DynamoStore {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     }
 
+    /// Sends a change by the holder of a task's lease.
     async fn written(
         &self,
-        update: UpdateItemFluentBuilder,
+        update: impl Fn(LastError<'_>) -> UpdateItemFluentBuilder,
+        reason: LastError<'_>,
         target: TaskStatus,
         lease: &Lease,
     ) -> Result<Written, StoreError> {
-        Ok(match send(update).await? {
+        Ok(match send_fitting(update, reason, &lease.task).await? {
             Updated::Done(_) => Written::Done,
             // A lost acknowledgement: our token and our target.
             Updated::Refused(item) if item::is_ours(&item, target, lease.token) => Written::Done,
@@ -119,6 +122,23 @@ async fn send(update: UpdateItemFluentBuilder) -> Result<Updated, StoreError> {
     }
 }
 
+/// Sends an update that keeps a reason. An item near DynamoDB's limit of 400 KB may have no space
+/// for one: it then goes without.
+async fn send_fitting(
+    update: impl Fn(LastError<'_>) -> UpdateItemFluentBuilder,
+    reason: LastError<'_>,
+    task: &TaskId,
+) -> Result<Updated, StoreError> {
+    match send(update(reason)).await {
+        Err(error) if error.is_validation() && matches!(reason, LastError::Is(_)) => {
+            let error = causes::chain(&error);
+            tracing::warn!(task_id = %task, error, "written without its lastError");
+            send(update(LastError::Dropped)).await
+        }
+        answer => answer,
+    }
+}
+
 #[async_trait]
 impl TaskStore for DynamoStore {
     async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError> {
@@ -139,7 +159,7 @@ impl TaskStore for DynamoStore {
     }
 
     async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError> {
-        let lease = Lease {
+        let mut lease = Lease {
             task: request.candidate.id.clone(),
             token: request.token,
             until: request.lease_until,
@@ -161,6 +181,8 @@ impl TaskStore for DynamoStore {
             }
             Err(error) => return Err(error),
         };
+        // An earlier try of this call may have made the lease, and the sweep goes by the item.
+        lease.until = item::lease_until(&item).unwrap_or(lease.until);
         Ok(match item::taken_task(&item, &lease) {
             Ok(task) => TakeOutcome::Won(Box::new(TakenTask { task, lease })),
             Err(reason) => TakeOutcome::Unreadable { lease, reason },
@@ -174,28 +196,14 @@ impl TaskStore for DynamoStore {
         retention: &Retention,
         now: Millis,
     ) -> Result<Written, StoreError> {
-        let keep_until = now.ceil_seconds().plus(retention.after(settlement));
-        let (set_error, reason) = match settlement {
-            Settlement::Success => ("", None),
-            Settlement::Failure { reason } => (", #error = :error", Some(reason)),
+        let reason = match settlement {
+            Settlement::Success => LastError::Unchanged,
+            Settlement::Failure { reason } => LastError::Is(reason),
         };
-        let mut update = self
-            .held(lease)
-            .update_expression(format!(
-                "SET #status = :target, #updated = :now, #ttl = :ttl{set_error} \
-                 REMOVE #until, #notBefore, #expires"
-            ))
-            .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
-            .expression_attribute_values(":target", string(StatusKey::from(settlement.status())))
-            .expression_attribute_values(":now", number(now.0))
-            .expression_attribute_values(":ttl", number(keep_until.0));
-        if let Some(reason) = reason {
-            update = update
-                .expression_attribute_names("#error", schema::LAST_ERROR)
-                .expression_attribute_values(":error", string(truncate_error(reason)));
-        }
-        self.written(update, settlement.status(), lease).await
+        let update =
+            |reason: LastError<'_>| self.settle_update(lease, settlement, reason, retention, now);
+        self.written(update, reason, settlement.status(), lease)
+            .await
     }
 
     async fn give_back(
@@ -204,31 +212,10 @@ impl TaskStore for DynamoStore {
         give_back: &GiveBack,
         now: Millis,
     ) -> Result<Written, StoreError> {
-        let attempts = if give_back.attempt_counts {
-            ""
-        } else {
-            ", #attempts = #attempts - :one"
-        };
-        let mut update = self
-            .held(lease)
-            .update_expression(format!(
-                "SET #status = :target, #updated = :now, #notBefore = :notBefore, \
-                 #error = :error, #ttl = if_not_exists(#expires, #ttl){attempts} \
-                 REMOVE #until, #expires"
-            ))
-            .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
-            .expression_attribute_names("#error", schema::LAST_ERROR)
-            .expression_attribute_values(":target", string(StatusKey::from(TaskStatus::Pending)))
-            .expression_attribute_values(":now", number(now.0))
-            .expression_attribute_values(":notBefore", number(give_back.not_before.0))
-            .expression_attribute_values(":error", string(truncate_error(&give_back.reason)));
-        if !give_back.attempt_counts {
-            update = update
-                .expression_attribute_names("#attempts", schema::ATTEMPTS)
-                .expression_attribute_values(":one", number(1));
-        }
-        self.written(update, TaskStatus::Pending, lease).await
+        let update = |reason: LastError<'_>| self.give_back_update(lease, give_back, reason, now);
+        let reason = LastError::Is(&give_back.reason);
+        self.written(update, reason, TaskStatus::Pending, lease)
+            .await
     }
 
     async fn reclaim(
@@ -237,24 +224,35 @@ impl TaskStore for DynamoStore {
         reclaim: &Reclaim,
         now: Millis,
     ) -> Result<Written, StoreError> {
-        Ok(
-            match send(self.reclaim_update(lease, reclaim, now)).await? {
-                Updated::Done(_) => Written::Done,
-                Updated::Refused(_) => Written::Lost,
-            },
-        )
+        let update = |reason: LastError<'_>| self.reclaim_update(lease, reclaim, reason, now);
+        let reason = LastError::Is(reclaim.reason());
+        let answer = send_fitting(update, reason, &lease.task).await;
+        let answer = match (answer, reclaim) {
+            // Only another writer leaves a TAKEN task without any deadline.
+            (Err(error), Reclaim::Return { not_before }) if error.is_validation() => {
+                send(self.bare_return_update(lease, *not_before, now)).await
+            }
+            (answer, _) => answer,
+        };
+        Ok(match answer? {
+            Updated::Done(_) => Written::Done,
+            Updated::Refused(_) => Written::Lost,
+        })
     }
 
     async fn quarantine(
         &self,
         task: &TaskId,
+        seen: Option<EpochSeconds>,
         reason: &str,
         keep_until: EpochSeconds,
         now: Millis,
     ) -> Result<Written, StoreError> {
-        let answer = send(self.quarantine_update(task, reason, keep_until, now)).await;
-        let answer = match answer {
-            Err(error) if error.is_validation() => send(self.bare_quarantine_update(task)).await,
+        let update = self.quarantine_update(task, seen, reason, keep_until, now);
+        let answer = match send(update).await {
+            Err(error) if error.is_validation() => {
+                send(self.bare_quarantine_update(task, seen)).await
+            }
             answer => answer,
         };
         Ok(match answer? {

@@ -117,6 +117,7 @@ impl TaskStore for MemoryStore {
             lease_until: None,
             not_before: None,
             alone: false,
+            lease_ran_out: false,
             last_error: None,
             payload: task.payload.clone(),
             create_token: Some(task.create_token),
@@ -130,7 +131,9 @@ impl TaskStore for MemoryStore {
         let visible = evaluated
             .into_iter()
             .filter(|(_, record)| match record.ttl {
-                Ttl::Seconds(_) => !record.ttl.is_expired(query.now),
+                Ttl::Seconds(_) if !record.ttl.is_never_deleted(query.now) => {
+                    !record.ttl.is_expired(query.now)
+                }
                 _ => true,
             });
         let candidates = visible.map(|(id, record)| Candidate {
@@ -139,7 +142,8 @@ impl TaskStore for MemoryStore {
             ttl: record.ttl,
             not_before: record.not_before,
             attempts: record.attempts,
-            lease_ran_out: record.attempts > 0 && record.lease_token.is_none(),
+            lease_ran_out: record.lease_ran_out
+                || record.attempts > 0 && record.lease_token.is_none(),
         });
         Ok(Page {
             candidates: candidates.collect(),
@@ -164,7 +168,7 @@ impl TaskStore for MemoryStore {
     }
 
     async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError> {
-        let lease = Lease {
+        let mut lease = Lease {
             task: request.candidate.id.clone(),
             token: request.token,
             until: request.lease_until,
@@ -197,9 +201,12 @@ impl TaskStore for MemoryStore {
             record.lease_until = Some(lease.until);
             record.not_before = None;
             record.alone = request.alone;
+            record.lease_ran_out = false;
             record.expires_at = Some(deadline);
             record.ttl = Ttl::Seconds(request.taken_ttl);
         }
+        // An earlier try of this call may have made the lease, and the sweep goes by the record.
+        lease.until = record.lease_until.unwrap_or(lease.until);
         let task = Task {
             task_id: lease.task.clone(),
             task_created: record.created,
@@ -235,6 +242,7 @@ impl TaskStore for MemoryStore {
     ) -> Result<Written, StoreError> {
         Ok(self.transition(lease, TaskStatus::Pending, |record| {
             record.not_before = Some(give_back.not_before);
+            record.lease_ran_out = give_back.lease_ran_out;
             record.last_error = Some(truncate_error(&give_back.reason).to_owned());
             if let Some(at) = record.expires_at {
                 record.ttl = Ttl::Seconds(at);
@@ -282,6 +290,7 @@ impl TaskStore for MemoryStore {
     async fn quarantine(
         &self,
         task: &TaskId,
+        seen: Option<EpochSeconds>,
         reason: &str,
         keep_until: EpochSeconds,
         _now: Millis,
@@ -290,7 +299,8 @@ impl TaskStore for MemoryStore {
         let record = state
             .tasks
             .get_mut(task)
-            .filter(|r| r.status == TaskStatus::Pending);
+            .filter(|r| r.status == TaskStatus::Pending)
+            .filter(|r| seen.is_none_or(|seen| r.ttl == Ttl::Seconds(seen)));
         let Some(record) = record else {
             return Ok(Written::Lost);
         };
@@ -298,6 +308,7 @@ impl TaskStore for MemoryStore {
         record.ttl = Ttl::Seconds(keep_until);
         record.last_error = Some(truncate_error(reason).to_owned());
         record.lease_token = None;
+        record.lease_ran_out = false;
         record.not_before = None;
         Ok(Written::Done)
     }

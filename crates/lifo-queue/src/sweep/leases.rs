@@ -1,13 +1,13 @@
-//! Leases that ran out.
+//! Leases that expired.
 
 use super::{MAX_PAGES, PAGE, SweepReport, Sweeper};
 use crate::depth::MAX_COUNT;
 use crate::store::{Order, PageQuery, StandingLease, StoreError, Written};
-use crate::task::{Reclaim, TaskStatus};
+use crate::task::{Reclaim, TaskId, TaskStatus};
 use crate::time::Millis;
 
 impl Sweeper {
-    /// Returns or fails tasks whose lease ran out.
+    /// Returns or fails tasks whose lease expired.
     pub(super) async fn sweep_taken(&self, report: &mut SweepReport) -> Result<(), StoreError> {
         let mut after = None;
         for _ in 0..MAX_PAGES {
@@ -26,8 +26,13 @@ impl Sweeper {
             report.taken.add(page.leases.len());
             let ran_out =
                 |held: &&StandingLease| held.lease.until.plus(self.settings.clock_skew) <= now;
+            let mut changes = Vec::new();
             for held in page.leases.iter().filter(ran_out) {
-                self.reclaim(held, now, report).await?;
+                changes.push(self.reclaim(held, now));
+            }
+            for status in self.make(changes, report).await {
+                report.returned += u32::from(status == Some(TaskStatus::Pending));
+                report.failed += u32::from(status == Some(TaskStatus::Failure));
             }
             after = page.next;
             if after.is_none() {
@@ -38,28 +43,32 @@ impl Sweeper {
         Ok(())
     }
 
-    /// Once its attempts are used up a task is FAILURE, but only if it ran alone: otherwise a
-    /// neighbour may have killed the process, and it gets one start more, alone (S4).
+    /// The task, and the status that it has now if it was reclaimed.
     async fn reclaim(
         &self,
         held: &StandingLease,
         now: Millis,
-        report: &mut SweepReport,
-    ) -> Result<(), StoreError> {
+    ) -> (TaskId, Result<Option<TaskStatus>, StoreError>) {
+        let task = held.lease.task.clone();
+        (task, self.fail_or_return(held, now).await)
+    }
+
+    /// Once its attempts are used up a task is FAILURE, but only if it ran alone: otherwise a
+    /// neighbour may have killed the process, and it gets one start more, alone (S4).
+    async fn fail_or_return(
+        &self,
+        held: &StandingLease,
+        now: Millis,
+    ) -> Result<Option<TaskStatus>, StoreError> {
         if held.attempts >= self.settings.max_attempts {
             let keep_until = now.ceil_seconds().plus(self.settings.failure_retention);
-            let fail = Reclaim::Fail { keep_until };
-            if self.apply(held, &fail, now).await? == Written::Done {
-                report.failed += 1;
-                return Ok(());
+            let failed = self.apply(held, &Reclaim::Fail { keep_until }, now).await?;
+            if failed.is_some() {
+                return Ok(failed);
             }
         }
         let not_before = now.plus(self.settings.backoff.draw(held.attempts));
-        let give_back = Reclaim::Return { not_before };
-        if self.apply(held, &give_back, now).await? == Written::Done {
-            report.returned += 1;
-        }
-        Ok(())
+        self.apply(held, &Reclaim::Return { not_before }, now).await
     }
 
     async fn apply(
@@ -67,12 +76,12 @@ impl Sweeper {
         held: &StandingLease,
         reclaim: &Reclaim,
         now: Millis,
-    ) -> Result<Written, StoreError> {
-        let written = self.store.reclaim(&held.lease, reclaim, now).await?;
-        if written == Written::Done {
-            let (attempts, status) = (held.attempts, reclaim.status().name());
-            tracing::warn!(task_id = %held.lease.task, attempts, status, "lease ran out");
+    ) -> Result<Option<TaskStatus>, StoreError> {
+        if self.store.reclaim(&held.lease, reclaim, now).await? == Written::Lost {
+            return Ok(None);
         }
-        Ok(written)
+        let (attempts, status) = (held.attempts, reclaim.status().name());
+        tracing::warn!(task_id = %held.lease.task, attempts, status, "lease expired");
+        Ok(Some(reclaim.status()))
     }
 }

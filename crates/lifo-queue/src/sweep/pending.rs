@@ -4,8 +4,8 @@ use super::{MAX_PAGES, PAGE, SweepError, SweepReport, Sweeper};
 use crate::control::Control;
 use crate::depth::{self, MAX_COUNT};
 use crate::notify::WakeReason;
-use crate::store::{Candidate, Order, PageQuery, StoreError, Written};
-use crate::task::{TaskStatus, Ttl};
+use crate::store::{Order, PageQuery};
+use crate::task::TaskStatus;
 use crate::time::Millis;
 use crate::wake::Wake;
 
@@ -29,6 +29,7 @@ impl Sweeper {
             now: self.clock.now(),
         };
         let mut oldest = None;
+        let mut woken = Ok(());
         for _ in 0..MAX_PAGES {
             let now = self.clock.now();
             query.now = now;
@@ -41,11 +42,12 @@ impl Sweeper {
             };
             if !report.due && live().any(|task| task.not_before.is_none_or(|at| at <= now)) {
                 report.due = true;
-                report.woke = report.woke || self.wake(event, now).await?;
+                if !report.woke {
+                    // What waits is measured and adopted all the same.
+                    woken = self.wake(event, now).await.map(|woke| report.woke = woke);
+                }
             }
-            for task in &page.candidates {
-                report.adopted += u32::from(self.adopt(task, now).await?);
-            }
+            self.adopt(&page.candidates, now, report).await;
             report.pending.add(live().count());
             oldest = live().next_back().map(|task| task.created).or(oldest);
             query.after = page.next;
@@ -69,7 +71,7 @@ impl Sweeper {
         report.oldest_pending_ms =
             age.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
         report.pending.cap();
-        Ok(())
+        woken
     }
 
     /// Wakes a processor unless one is active: what it will find needs no request.
@@ -79,14 +81,5 @@ impl Sweeper {
             return Ok(false);
         }
         Ok(self.waker.request(event, WakeReason::Sweep).await? == Wake::Published)
-    }
-
-    async fn adopt(&self, task: &Candidate, now: Millis) -> Result<bool, StoreError> {
-        let ttl = match task.ttl {
-            Ttl::Missing => now.ceil_seconds().plus(self.settings.default_ttl),
-            Ttl::Milliseconds(at) => at.floor_seconds(),
-            Ttl::Seconds(_) | Ttl::Malformed => return Ok(false),
-        };
-        Ok(self.store.adopt_ttl(&task.id, task.ttl, ttl).await? == Written::Done)
     }
 }

@@ -1,9 +1,15 @@
 //! When a task is shed, as it stands in the table.
 
+use std::time::Duration;
+
 use crate::time::{EpochSeconds, Millis};
 
 /// A `ttl` above this is not seconds (it would be the year 5138) but milliseconds (from 1973).
 pub const MAX_TTL_SECONDS: i64 = 100_000_000_000;
+
+/// DynamoDB's time to live leaves items alone whose `ttl` is more than five years in the past
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-before-you-start.html>).
+pub(crate) const TTL_REACH: Duration = Duration::from_secs(5 * 365 * 86_400);
 
 /// What stands in `ttl`. Ours is epoch seconds; a foreign writer may leave it out, write
 /// milliseconds or something that is no number.
@@ -28,6 +34,13 @@ impl Ttl {
         } else {
             Self::Seconds(EpochSeconds(number))
         }
+    }
+
+    /// Whether it expired so long ago that DynamoDB never deletes the item. Such a `ttl` is a
+    /// duration or another unit by mistake.
+    #[must_use]
+    pub fn is_never_deleted(self, now: Millis) -> bool {
+        matches!(self, Self::Seconds(at) if at < now.minus(TTL_REACH).floor_seconds())
     }
 
     /// Whether the task may no longer start.
@@ -64,5 +77,9 @@ mod tests {
         assert!(Ttl::from_number(1_699_999_999_999).is_expired(now));
         assert!(!Ttl::from_number(1_700_000_000_001).is_expired(now));
         assert!(!Ttl::Missing.is_expired(now));
+        let reach = now.floor_seconds().0 - 5 * 365 * 86_400;
+        assert!(Ttl::from_number(reach - 1).is_never_deleted(now));
+        assert!(!Ttl::from_number(reach).is_never_deleted(now));
+        assert!(!Ttl::Missing.is_never_deleted(now));
     }
 }

@@ -161,13 +161,18 @@ impl TaskStore for ProcessStore {
     async fn quarantine(
         &self,
         task: &TaskId,
+        seen: Option<EpochSeconds>,
         reason: &str,
         keep_until: EpochSeconds,
         now: Millis,
     ) -> Result<Written, StoreError> {
         let (task, reason) = (task.clone(), reason.to_owned());
         self.call("quarantine", Subject::task(&task), move |store| {
-            Box::pin(async move { store.quarantine(&task, &reason, keep_until, now).await })
+            Box::pin(async move {
+                store
+                    .quarantine(&task, seen, &reason, keep_until, now)
+                    .await
+            })
         })
         .await
     }

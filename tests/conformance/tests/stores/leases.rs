@@ -93,6 +93,7 @@ pub(crate) async fn a_lease_that_ran_out_is_a_failure_only_if_the_task_ran_alone
     let back = GiveBack {
         not_before: NOW,
         attempt_counts: true,
+        lease_ran_out: false,
         reason: "again".into(),
     };
     store.give_back(&beside, &back, NOW).await.unwrap();
@@ -107,4 +108,44 @@ pub(crate) async fn a_lease_that_ran_out_is_a_failure_only_if_the_task_ran_alone
     let again = take(&*store, "in-company").await.lease;
     let reclaimed = store.reclaim(&again, &fail, again.until);
     assert_eq!(reclaimed.await.unwrap(), Written::Lost);
+}
+
+pub(crate) async fn a_give_back_keeps_the_mark_of_an_expired_lease(store: Arc<dyn QueueStore>) {
+    insert(&*store, &["a"]).await;
+    let lease = take(&*store, "a").await.lease;
+    let back = Reclaim::Return { not_before: NOW };
+    store.reclaim(&lease, &back, lease.until).await.unwrap();
+    let suspect = async || {
+        let page = store.pending_page(&first_page(10)).await.unwrap();
+        page.candidates[0].lease_ran_out
+    };
+    assert!(suspect().await);
+    for (attempt_counts, lease_ran_out) in [(false, true), (true, true), (true, false)] {
+        let lease = take(&*store, "a").await.lease;
+        let back = GiveBack {
+            not_before: NOW,
+            attempt_counts,
+            lease_ran_out,
+            reason: "again".into(),
+        };
+        // Repeated, as after a lost acknowledgement.
+        for _ in 0..2 {
+            let given = store.give_back(&lease, &back, NOW).await.unwrap();
+            assert_eq!(given, Written::Done);
+        }
+        assert_eq!(suspect().await, lease_ran_out);
+    }
+}
+
+pub(crate) async fn a_repeated_take_has_the_lease_of_the_first(store: Arc<dyn QueueStore>) {
+    insert(&*store, &["a"]).await;
+    let first = wish(candidate("a"));
+    let mut repeated = first.clone();
+    repeated.now = NOW.plus(Duration::from_secs(9));
+    repeated.lease_until = first.lease_until.plus(Duration::from_secs(9));
+    store.take(&first).await.unwrap();
+    let TakeOutcome::Won(taken) = store.take(&repeated).await.unwrap() else {
+        panic!("our own take")
+    };
+    assert_eq!(taken.lease.until, first.lease_until);
 }

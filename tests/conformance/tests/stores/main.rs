@@ -42,6 +42,8 @@ on_every_store!(
     a_late_worker_cannot_touch_what_another_holds,
     a_lease_is_reclaimed_once_it_ran_out_and_only_that_lease,
     a_lease_that_ran_out_is_a_failure_only_if_the_task_ran_alone,
+    a_give_back_keeps_the_mark_of_an_expired_lease,
+    a_repeated_take_has_the_lease_of_the_first,
     quarantine_is_for_pending_tasks,
     requests_are_counted,
     the_processor_lease_is_exclusive,

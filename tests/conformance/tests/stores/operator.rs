@@ -109,7 +109,7 @@ pub(crate) async fn the_bound_remembers_the_oldest_redriven_task(store: Arc<dyn 
 
 async fn fail_again(store: &dyn QueueStore, id: &str, now: Millis) {
     let id = TaskId::from_stored(id);
-    let put_away = store.quarantine(&id, "bad", later(), now).await;
+    let put_away = store.quarantine(&id, None, "bad", later(), now).await;
     assert_eq!(put_away.unwrap(), Written::Done);
 }
 

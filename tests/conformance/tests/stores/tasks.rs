@@ -97,6 +97,7 @@ pub(crate) async fn a_task_that_is_not_due_or_expired_is_not_taken(store: Arc<dy
     let back = GiveBack {
         not_before,
         attempt_counts: true,
+        lease_ran_out: false,
         reason: "later".into(),
     };
     assert_eq!(
@@ -171,6 +172,7 @@ pub(crate) async fn a_task_given_back_keeps_its_place_and_waits(store: Arc<dyn Q
     let back = GiveBack {
         not_before: NOW,
         attempt_counts: true,
+        lease_ran_out: false,
         reason: "again".into(),
     };
     for _ in 0..2 {
@@ -192,6 +194,7 @@ pub(crate) async fn a_busy_return_gives_the_attempt_back(store: Arc<dyn QueueSto
     let back = GiveBack {
         not_before: NOW,
         attempt_counts: false,
+        lease_ran_out: false,
         reason: "busy".into(),
     };
     // Repeated, as after a lost acknowledgement: the attempt is given back once.
@@ -211,6 +214,7 @@ pub(crate) async fn a_late_worker_cannot_touch_what_another_holds(store: Arc<dyn
     let back = GiveBack {
         not_before: NOW,
         attempt_counts: true,
+        lease_ran_out: false,
         reason: "cut off".into(),
     };
     store.give_back(&late, &back, NOW).await.unwrap();
@@ -237,7 +241,12 @@ pub(crate) async fn quarantine_is_for_pending_tasks(store: Arc<dyn QueueStore>) 
     let until = NOW.floor_seconds();
     let put_away = |id: &'static str| {
         let (store, id) = (store.clone(), candidate(id).id);
-        async move { store.quarantine(&id, "bad item", until, NOW).await.unwrap() }
+        async move {
+            store
+                .quarantine(&id, None, "bad item", until, NOW)
+                .await
+                .unwrap()
+        }
     };
     assert_eq!(put_away("a").await, Written::Lost);
     assert_eq!(put_away("b").await, Written::Done);

@@ -6,6 +6,7 @@ mod alone;
 mod defects;
 mod depths;
 mod ending;
+mod leases;
 mod neighbours;
 mod order;
 mod outcomes;

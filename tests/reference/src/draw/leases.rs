@@ -88,20 +88,28 @@ pub(super) fn settle(machine: &Machine) -> BoxedStrategy<Operation> {
 
 /// A give-back, due at once or later.
 pub(super) fn give_back(machine: &Machine) -> BoxedStrategy<Operation> {
-    let back = (around(machine, 0..8_000), any::<bool>(), reason());
+    let back = (
+        around(machine, 0..8_000),
+        any::<bool>(),
+        any::<bool>(),
+        reason(),
+    );
     let fresh = (lease(machine), back, moment(machine))
-        .prop_map(|(lease, (not_before, attempt_counts, reason), now)| {
-            let give_back = GiveBack {
-                not_before,
-                attempt_counts,
-                reason,
-            };
-            Operation::GiveBack {
-                lease,
-                give_back,
-                now,
-            }
-        })
+        .prop_map(
+            |(lease, (not_before, attempt_counts, lease_ran_out, reason), now)| {
+                let give_back = GiveBack {
+                    not_before,
+                    attempt_counts,
+                    lease_ran_out,
+                    reason,
+                };
+                Operation::GiveBack {
+                    lease,
+                    give_back,
+                    now,
+                }
+            },
+        )
         .boxed();
     or_again(&machine.give_backs, fresh)
 }

@@ -73,6 +73,8 @@ fn foreign_ttl(machine: &Machine) -> BoxedStrategy<Ttl> {
         5 => deadline(machine).prop_map(Ttl::Milliseconds),
         1 => deadline(machine).prop_map(|at| Ttl::Seconds(at.floor_seconds())),
         1 => Just(Ttl::Malformed),
+        // A duration by mistake.
+        1 => Just(Ttl::Seconds(EpochSeconds(3_600))),
     ]
     .boxed()
 }
@@ -135,20 +137,32 @@ pub(super) fn take(machine: &Machine) -> BoxedStrategy<Operation> {
     prop_oneof![9 => fresh, 2 => again.prop_map(Operation::Take)].boxed()
 }
 
-/// A quarantine, mostly of a task that waits.
+/// A quarantine, mostly of a task that waits; of any, or if the deadline that was seen stands.
 pub(super) fn quarantine(machine: &Machine) -> BoxedStrategy<Operation> {
     let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
+    let queue = machine.queue.clone();
+    let seen = prop_oneof![2 => Just(0_u8), 1 => Just(1), 1 => Just(2)];
     (
         id(machine, waiting),
+        seen,
         reason(),
         deadline(machine),
         moment(machine),
     )
-        .prop_map(|(task, reason, keep_until, now)| Operation::Quarantine {
-            task,
-            reason,
-            keep_until: keep_until.ceil_seconds(),
-            now,
+        .prop_map(move |(task, seen, reason, keep_until, now)| {
+            let there = queue.tasks.get(&task).map(|task| task.ttl);
+            let seen = match (seen, there) {
+                (0, _) => None,
+                (1, Some(Ttl::Seconds(at))) => Some(at),
+                _ => Some(EpochSeconds(7)),
+            };
+            Operation::Quarantine {
+                task,
+                seen,
+                reason,
+                keep_until: keep_until.ceil_seconds(),
+                now,
+            }
         })
         .boxed()
 }

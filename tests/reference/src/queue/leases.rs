@@ -52,7 +52,7 @@ impl ReferenceQueue {
     }
 
     /// TAKEN → PENDING, give back: own lease token, which stays; the deadline is restored, and
-    /// *busy* gives the attempt back.
+    /// *busy* gives the attempt back. The mark of an expired lease is kept.
     pub(super) fn give_back(&mut self, lease: &Lease, give_back: &GiveBack) -> (Answer, Rule) {
         let Some(task) = self.tasks.get_mut(&lease.task) else {
             return lost(Rule::GiveBackGone);
@@ -70,6 +70,7 @@ impl ReferenceQueue {
         leave_taken(task, TaskStatus::Pending);
         task.not_before = Some(give_back.not_before);
         task.last_error = Some(kept(&give_back.reason));
+        task.lease_ran_out = give_back.lease_ran_out;
         if give_back.attempt_counts {
             return done(Rule::GiveBack);
         }

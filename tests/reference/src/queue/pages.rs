@@ -31,7 +31,11 @@ impl ReferenceQueue {
         let shown: Vec<Candidate> = found
             .iter()
             .filter(|(_, task)| {
-                !(matches!(task.ttl, Ttl::Seconds(_)) && is_expired(task.ttl, pass.now))
+                let Ttl::Seconds(at) = task.ttl else {
+                    return true;
+                };
+                let five_years_ago = pass.now.0 / 1000 - 5 * 365 * 86_400;
+                !is_expired(task.ttl, pass.now) || at.0 < five_years_ago
             })
             .map(|(id, task)| self.candidate(id, task))
             .collect();
@@ -58,7 +62,8 @@ impl ReferenceQueue {
             ttl: task.ttl,
             not_before: task.not_before,
             attempts: task.attempts,
-            lease_ran_out: task.status == TaskStatus::Pending && self.swept.contains(id),
+            lease_ran_out: task.status == TaskStatus::Pending
+                && (task.lease_ran_out || self.swept.contains(id)),
         }
     }
 

@@ -84,6 +84,7 @@ impl ReferenceQueue {
         task.lease_until = Some(request.lease_until);
         task.not_before = None;
         task.alone = request.alone;
+        task.lease_ran_out = false;
         task.expires_at = Some(deadline);
         task.ttl = Ttl::Seconds(request.taken_ttl);
         self.swept.remove(&request.candidate.id);
@@ -94,6 +95,7 @@ impl ReferenceQueue {
     pub(super) fn quarantine(
         &mut self,
         id: &TaskId,
+        seen: Option<EpochSeconds>,
         reason: &str,
         keep_until: EpochSeconds,
     ) -> (Answer, Rule) {
@@ -103,10 +105,14 @@ impl ReferenceQueue {
         if task.status != TaskStatus::Pending {
             return lost(Rule::QuarantineNotPending);
         }
+        if seen.is_some_and(|seen| task.ttl != Ttl::Seconds(seen)) {
+            return lost(Rule::QuarantineChanged);
+        }
         task.status = TaskStatus::Failure;
         task.ttl = Ttl::Seconds(keep_until);
         task.last_error = Some(kept(reason));
         task.lease_token = None;
+        task.lease_ran_out = false;
         task.not_before = None;
         done(Rule::Quarantine)
     }
@@ -146,7 +152,8 @@ fn won(task: &Record, request: &TakeRequest) -> Answer {
         lease: Lease {
             task: id,
             token: request.token,
-            until: request.lease_until,
+            // A repeated take found the lease that an earlier one made.
+            until: task.lease_until.unwrap_or(request.lease_until),
         },
     })))
 }

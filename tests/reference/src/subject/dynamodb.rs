@@ -145,6 +145,13 @@ fn record(mut item: Item) -> Result<Record, Failure> {
         Some(other) => return Err(format!("{} is {other:?}", schema::ALONE).into()),
     };
     let payload = item.remove(schema::PAYLOAD);
+    let stored = text(item, schema::LEASE_TOKEN)?.unwrap_or_default();
+    let (token, lease_ran_out) = match stored.strip_suffix("#suspect") {
+        Some(token) => (token, true),
+        None => (stored.as_str(), false),
+    };
+    let token = (!token.is_empty()).then(|| Uuid::parse_str(token));
+    let token = token.transpose()?;
     let record = Record {
         status: status.parse::<StatusKey>()?.status,
         created: Millis(created),
@@ -152,10 +159,11 @@ fn record(mut item: Item) -> Result<Record, Failure> {
         expires_at: integer(item, schema::EXPIRES_AT)?.map(EpochSeconds),
         attempts: count(item, schema::ATTEMPTS)?,
         total_attempts: count(item, schema::TOTAL_ATTEMPTS)?,
-        lease_token: id(item, schema::LEASE_TOKEN)?.map(LeaseToken),
+        lease_token: token.map(LeaseToken),
         lease_until: integer(item, schema::LEASE_UNTIL)?.map(Millis),
         not_before: integer(item, schema::NOT_BEFORE)?.map(Millis),
         alone,
+        lease_ran_out,
         last_error: text(item, schema::LAST_ERROR)?,
         payload: payload
             .map(serde_dynamo::from_attribute_value)

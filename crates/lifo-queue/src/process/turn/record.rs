@@ -71,8 +71,9 @@ impl Turn<'_> {
                 self.slots.busy(retry_after, fastrand::f64(), now);
                 self.busy.insert(task.clone());
             }
-            Downstream::Refused { reason } => {
-                tracing::error!(task_id = %task, reason, "the downstream refuses us");
+            Downstream::Refused => {
+                // Not the answer: it quotes the downstream, which may quote the payload.
+                tracing::error!(task_id = %task, "the downstream rejects us; the task's lastError says how");
                 self.refused.insert(task.clone());
             }
             Downstream::Unknown => {}

@@ -6,19 +6,25 @@ use super::item::{self, number, string};
 use super::{DynamoStore, store_error};
 use crate::schema;
 use crate::store::{Order, Page, PageQuery, StoreError, TakenPage};
+use crate::task::TTL_REACH;
 
 impl DynamoStore {
     pub(super) async fn read_pending(&self, query: &PageQuery) -> Result<Page, StoreError> {
         let read = self
             .index_page(query)?
-            // Written as a negation, so that an item without `ttl`, or with one that is no
-            // number, stays visible and can be adopted or quarantined.
-            .filter_expression("NOT (#ttl <= :now)")
+            // Written as a negation, so that an item without `ttl`, or with one that is not a
+            // number, stays visible and can be adopted or quarantined. So does an item whose
+            // `ttl` DynamoDB never acts on.
+            .filter_expression("NOT (#ttl <= :now) OR #ttl < :reach")
             .projection_expression("#id, #created, #ttl, #notBefore, #token, #attempts")
             .expression_attribute_names("#created", schema::TASK_CREATED)
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
-            .expression_attribute_values(":now", number(query.now.floor_seconds().0));
+            .expression_attribute_values(":now", number(query.now.floor_seconds().0))
+            .expression_attribute_values(
+                ":reach",
+                number(query.now.minus(TTL_REACH).floor_seconds().0),
+            );
         let output = read
             .send()
             .await

@@ -8,7 +8,9 @@ use uuid::Uuid;
 use crate::control::{Control, ProcessorLease, RedrivenTasks};
 use crate::schema;
 use crate::store::{Candidate, Cursor, StandingLease, StoreError, parse_number};
-use crate::task::{Lease, LeaseToken, NewTask, StatusKey, Task, TaskId, TaskStatus, Ttl};
+use crate::task::{
+    Lease, LeaseToken, NewTask, StatusKey, Task, TaskId, TaskStatus, TokenText, Ttl,
+};
 use crate::time::{EpochSeconds, Millis};
 
 /// An item as the client has it.
@@ -39,16 +41,15 @@ fn count(item: &Item, attribute: &str) -> Option<u32> {
     u32::try_from(integer(item, attribute)?).ok()
 }
 
-fn token(item: &Item) -> Option<LeaseToken> {
-    Uuid::parse_str(text(item, schema::LEASE_TOKEN)?)
-        .ok()
-        .map(LeaseToken)
+/// The token of the current or last lease, and the marks behind it.
+fn token_text(item: &Item) -> TokenText {
+    text(item, schema::LEASE_TOKEN).map_or_else(TokenText::default, TokenText::from)
 }
 
 /// Whether the item is in this state by the holder of this token.
 pub(super) fn is_ours(item: &Item, status: TaskStatus, ours: LeaseToken) -> bool {
     let stored = text(item, schema::TASK_STATUS).and_then(|text| text.parse::<StatusKey>().ok());
-    stored.is_some_and(|key| key.status == status) && token(item) == Some(ours)
+    stored.is_some_and(|key| key.status == status) && token_text(item).token == Some(ours)
 }
 
 /// Whether the item was made by this put.
@@ -105,9 +106,10 @@ pub(super) fn candidate(item: &Item) -> Result<Candidate, StoreError> {
         ttl: ttl(item),
         not_before: integer(item, schema::NOT_BEFORE).map(Millis),
         attempts: count(item, schema::ATTEMPTS).unwrap_or(0),
-        // Settle and give-back keep the token; only the sweep takes it away.
-        lease_ran_out: count(item, schema::ATTEMPTS).is_some_and(|attempts| attempts > 0)
-            && !item.contains_key(schema::LEASE_TOKEN),
+        // The sweep takes the token away; a later give-back leaves a mark behind the new one.
+        lease_ran_out: token_text(item).lease_ran_out
+            || count(item, schema::ATTEMPTS).is_some_and(|attempts| attempts > 0)
+                && !item.contains_key(schema::LEASE_TOKEN),
     })
 }
 
@@ -136,8 +138,8 @@ pub(super) fn created(item: &Item) -> Result<Millis, StoreError> {
 pub(super) fn standing_lease(item: &Item) -> Option<StandingLease> {
     let lease = Lease {
         task: TaskId::from_stored(text(item, schema::TASK_ID)?),
-        token: token(item)?,
-        until: Millis(integer(item, schema::LEASE_UNTIL)?),
+        token: token_text(item).token?,
+        until: lease_until(item)?,
     };
     Some(StandingLease {
         lease,
@@ -171,6 +173,11 @@ pub(super) fn start_key(cursor: &Cursor, status: StatusKey) -> Item {
         (schema::TASK_STATUS.to_owned(), string(status)),
         (schema::TASK_CREATED.to_owned(), number(&cursor.created)),
     ])
+}
+
+/// When the lease of a TAKEN task ends.
+pub(super) fn lease_until(item: &Item) -> Option<Millis> {
+    integer(item, schema::LEASE_UNTIL).map(Millis)
 }
 
 /// A task just taken. The error says which attribute no runner could read.

@@ -8,9 +8,43 @@ use super::item::{number, string};
 use crate::schema;
 use crate::store::TakeRequest;
 use crate::task::{
-    Lease, MAX_TTL_SECONDS, Reclaim, StatusKey, TaskId, TaskStatus, Ttl, truncate_error,
+    GiveBack, Lease, MAX_TTL_SECONDS, Reclaim, Retention, Settlement, StatusKey, TaskId,
+    TaskStatus, TokenText, Ttl, truncate_error,
 };
 use crate::time::{EpochSeconds, Millis};
+
+/// What becomes of `lastError`.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LastError<'a> {
+    Unchanged,
+    Is(&'a str),
+    /// The item has no space for it.
+    Dropped,
+}
+
+impl LastError<'_> {
+    /// What it adds to the assignments and to the removals of an expression.
+    fn terms(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Unchanged => ("", ""),
+            Self::Is(_) => (", #error = :error", ""),
+            Self::Dropped => ("", ", #error"),
+        }
+    }
+
+    fn fill(self, update: UpdateItemFluentBuilder) -> UpdateItemFluentBuilder {
+        let named = |update: UpdateItemFluentBuilder| {
+            update.expression_attribute_names("#error", schema::LAST_ERROR)
+        };
+        match self {
+            Self::Unchanged => update,
+            Self::Is(reason) => {
+                named(update).expression_attribute_values(":error", string(truncate_error(reason)))
+            }
+            Self::Dropped => named(update),
+        }
+    }
+}
 
 impl DynamoStore {
     /// The update of a take; `None` when `ttl` is no number.
@@ -88,13 +122,84 @@ impl DynamoStore {
             .expression_attribute_values(":token", string(lease.token))
     }
 
+    /// TAKEN → SUCCESS or FAILURE, by the lease's token.
+    pub(super) fn settle_update(
+        &self,
+        lease: &Lease,
+        settlement: &Settlement,
+        reason: LastError<'_>,
+        retention: &Retention,
+        now: Millis,
+    ) -> UpdateItemFluentBuilder {
+        let keep_until = now.ceil_seconds().plus(retention.after(settlement));
+        let (set_error, remove_error) = reason.terms();
+        let update = self
+            .held(lease)
+            .update_expression(format!(
+                "SET #status = :target, #updated = :now, #ttl = :ttl{set_error} \
+                 REMOVE #until, #notBefore, #expires{remove_error}"
+            ))
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_values(":target", string(StatusKey::from(settlement.status())))
+            .expression_attribute_values(":now", number(now.0))
+            .expression_attribute_values(":ttl", number(keep_until.0));
+        reason.fill(update)
+    }
+
+    /// TAKEN → PENDING, by the lease's token.
+    pub(super) fn give_back_update(
+        &self,
+        lease: &Lease,
+        give_back: &GiveBack,
+        reason: LastError<'_>,
+        now: Millis,
+    ) -> UpdateItemFluentBuilder {
+        let (set_error, remove_error) = reason.terms();
+        let attempts = match give_back.attempt_counts {
+            true => "",
+            false => ", #attempts = #attempts - :one",
+        };
+        let mark = match give_back.lease_ran_out {
+            true => ", #token = :marked",
+            false => "",
+        };
+        let mut update = self
+            .held(lease)
+            .update_expression(format!(
+                "SET #status = :target, #updated = :now, #notBefore = :notBefore, \
+                 #ttl = if_not_exists(#expires, #ttl){set_error}{attempts}{mark} \
+                 REMOVE #until, #expires{remove_error}"
+            ))
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_values(":target", string(StatusKey::from(TaskStatus::Pending)))
+            .expression_attribute_values(":now", number(now.0))
+            .expression_attribute_values(":notBefore", number(give_back.not_before.0));
+        if !give_back.attempt_counts {
+            update = update
+                .expression_attribute_names("#attempts", schema::ATTEMPTS)
+                .expression_attribute_values(":one", number(1));
+        }
+        if give_back.lease_ran_out {
+            let marked = TokenText {
+                token: Some(lease.token),
+                lease_ran_out: true,
+            };
+            update = update.expression_attribute_values(":marked", string(marked));
+        }
+        reason.fill(update)
+    }
+
     /// TAKEN → PENDING or FAILURE, once this very lease ran out.
     pub(super) fn reclaim_update(
         &self,
         lease: &Lease,
         reclaim: &Reclaim,
+        reason: LastError<'_>,
         now: Millis,
     ) -> UpdateItemFluentBuilder {
+        let (set_error, remove_error) = reason.terms();
         let (change, name, value) = match reclaim {
             Reclaim::Return { not_before } => (
                 "#notBefore = :value, #ttl = if_not_exists(#expires, #ttl)",
@@ -110,41 +215,65 @@ impl DynamoStore {
         let mut update = self
             .held(lease)
             .update_expression(format!(
-                "SET #status = :target, #updated = :now, #error = :error, {change} \
-                 REMOVE #token, #until, #expires"
+                "SET #status = :target, #updated = :now, {change}{set_error} \
+                 REMOVE #token, #until, #expires{remove_error}"
             ))
             .condition_expression(format!(
                 "#status = :taken AND #token = :token AND #until <= :now{alone}"
             ))
             .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_names("#error", schema::LAST_ERROR)
             .expression_attribute_values(":target", string(StatusKey::from(reclaim.status())))
             .expression_attribute_values(":now", number(now.0))
-            .expression_attribute_values(":error", string(reclaim.reason()))
             .expression_attribute_values(":value", number(value));
         if let Some(name) = name {
             update = update.expression_attribute_names("#notBefore", name);
         } else {
             update = update.expression_attribute_names("#alone", schema::ALONE);
         }
-        update
+        reason.fill(update)
+    }
+
+    /// As [`reclaim_update`](Self::reclaim_update) to PENDING, for a task that has no deadline to
+    /// restore. The next sweep gives it one.
+    pub(super) fn bare_return_update(
+        &self,
+        lease: &Lease,
+        not_before: Millis,
+        now: Millis,
+    ) -> UpdateItemFluentBuilder {
+        self.held(lease)
+            .update_expression(
+                "SET #status = :target, #updated = :now, #notBefore = :notBefore \
+                 REMOVE #token, #until, #expires, #error",
+            )
+            .condition_expression(
+                "#status = :taken AND #token = :token AND #until <= :now \
+                 AND attribute_not_exists(#ttl)",
+            )
+            .expression_attribute_names("#ttl", schema::TTL)
+            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_names("#error", schema::LAST_ERROR)
+            .expression_attribute_values(":target", string(StatusKey::from(TaskStatus::Pending)))
+            .expression_attribute_values(":now", number(now.0))
+            .expression_attribute_values(":notBefore", number(not_before.0))
     }
 
     /// PENDING → FAILURE with the reason, until it is no longer kept.
     pub(super) fn quarantine_update(
         &self,
         task: &TaskId,
+        seen: Option<EpochSeconds>,
         reason: &str,
         keep_until: EpochSeconds,
         now: Millis,
     ) -> UpdateItemFluentBuilder {
-        self.pending_to_failure(task)
+        self.pending_to_failure(task, seen)
+            .expression_attribute_names("#ttl", schema::TTL)
             .update_expression(
                 "SET #status = :failure, #updated = :now, #ttl = :ttl, #error = :error \
                  REMOVE #until, #notBefore, #expires, #token",
             )
             .expression_attribute_names("#updated", schema::TASK_UPDATED)
-            .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_names("#error", schema::LAST_ERROR)
             .expression_attribute_names("#until", schema::LEASE_UNTIL)
             .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
@@ -157,16 +286,31 @@ impl DynamoStore {
 
     /// PENDING → FAILURE for an item at DynamoDB's size limit: the two words are of one length,
     /// so it does not grow. It keeps whatever `ttl` it has.
-    pub(super) fn bare_quarantine_update(&self, task: &TaskId) -> UpdateItemFluentBuilder {
-        self.pending_to_failure(task)
+    pub(super) fn bare_quarantine_update(
+        &self,
+        task: &TaskId,
+        seen: Option<EpochSeconds>,
+    ) -> UpdateItemFluentBuilder {
+        self.pending_to_failure(task, seen)
             .update_expression("SET #status = :failure")
     }
 
-    fn pending_to_failure(&self, task: &TaskId) -> UpdateItemFluentBuilder {
-        self.update(task.as_str())
-            .condition_expression("#status = :pending")
+    fn pending_to_failure(
+        &self,
+        task: &TaskId,
+        seen: Option<EpochSeconds>,
+    ) -> UpdateItemFluentBuilder {
+        let update = self
+            .update(task.as_str())
             .expression_attribute_names("#status", schema::TASK_STATUS)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
-            .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)))
+            .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)));
+        match seen {
+            None => update.condition_expression("#status = :pending"),
+            Some(seen) => update
+                .condition_expression("#status = :pending AND #ttl = :seen")
+                .expression_attribute_names("#ttl", schema::TTL)
+                .expression_attribute_values(":seen", number(seen.0)),
+        }
     }
 }

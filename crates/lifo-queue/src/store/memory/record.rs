@@ -28,6 +28,8 @@ pub struct Record {
     pub not_before: Option<Millis>,
     /// The last take ran it without neighbours.
     pub alone: bool,
+    /// The mark that a give-back keeps of a lease that expired before.
+    pub lease_ran_out: bool,
     /// Why the last attempt did not succeed.
     pub last_error: Option<String>,
     /// Its payload.

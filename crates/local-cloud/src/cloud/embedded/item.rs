@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use lifo_queue::control::{Control, ProcessorLease, RedrivenTasks};
 use lifo_queue::schema;
 use lifo_queue::store::memory::Record;
-use lifo_queue::task::{LeaseToken, StatusKey, TaskId, Ttl};
+use lifo_queue::task::{StatusKey, TaskId, TokenText, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -35,6 +35,7 @@ pub(super) fn decode(item: &Value) -> Option<Record> {
         (_, Some(number)) => Ttl::from_number(number),
         (_, None) => Ttl::Malformed,
     };
+    let token = text(item, schema::LEASE_TOKEN).map_or_else(TokenText::default, TokenText::from);
     Some(Record {
         status: status.status,
         created: Millis(number(item, schema::TASK_CREATED)?),
@@ -42,10 +43,11 @@ pub(super) fn decode(item: &Value) -> Option<Record> {
         expires_at: number(item, schema::EXPIRES_AT).map(EpochSeconds),
         attempts: count(item, schema::ATTEMPTS),
         total_attempts: count(item, schema::TOTAL_ATTEMPTS),
-        lease_token: uuid(item, schema::LEASE_TOKEN).map(LeaseToken),
+        lease_token: token.token,
         lease_until: number(item, schema::LEASE_UNTIL).map(Millis),
         not_before: number(item, schema::NOT_BEFORE).map(Millis),
         alone: item[schema::ALONE]["BOOL"].as_bool().unwrap_or(false),
+        lease_ran_out: token.lease_ran_out,
         last_error: text(item, schema::LAST_ERROR).map(str::to_owned),
         payload: None,
         create_token: uuid(item, schema::CREATE_TOKEN),
@@ -68,6 +70,10 @@ pub(super) fn encode(id: &TaskId, record: &Record) -> Value {
     };
     let status = StatusKey::from(record.status).to_string();
     let expires_at = record.expires_at.map(|at| at.0.to_string());
+    let token = TokenText {
+        token: record.lease_token,
+        lease_ran_out: record.lease_ran_out,
+    };
     set(schema::TASK_ID, "S", Some(id.to_string()));
     set(schema::TASK_STATUS, "S", Some(status));
     set(schema::TASK_CREATED, "N", millis(Some(record.created)));
@@ -82,7 +88,7 @@ pub(super) fn encode(id: &TaskId, record: &Record) -> Value {
     set(
         schema::LEASE_TOKEN,
         "S",
-        record.lease_token.map(|token| token.to_string()),
+        (token != TokenText::default()).then(|| token.to_string()),
     );
     set(schema::LEASE_UNTIL, "N", millis(record.lease_until));
     set(schema::NOT_BEFORE, "N", millis(record.not_before));

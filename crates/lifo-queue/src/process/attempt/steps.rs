@@ -1,0 +1,127 @@
+//! Steps on a task's lease, repeated while DynamoDB throttles or does not answer.
+
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder, Retryable};
+
+use super::{Attempts, End, Why, after};
+use crate::store::{StoreError, Written};
+use crate::task::{GiveBack, Lease, Settlement, TaskId};
+
+impl Attempts {
+    pub(super) async fn settle(
+        &self,
+        lease: &Lease,
+        settlement: &Settlement,
+    ) -> Result<Written, StoreError> {
+        let retention = &self.settings.retention;
+        let settle = || {
+            self.store
+                .settle(lease, settlement, retention, self.clock.now())
+        };
+        self.while_leased(lease, settle).await
+    }
+
+    pub(super) async fn give_back(
+        &self,
+        lease: &Lease,
+        back: &GiveBack,
+    ) -> Result<Written, StoreError> {
+        let give_back = || self.store.give_back(lease, back, self.clock.now());
+        self.while_leased(lease, give_back).await
+    }
+
+    /// Returns a task that did not start. It is due at once.
+    pub(super) async fn return_unstarted(
+        &self,
+        lease: &Lease,
+        suspect: bool,
+    ) -> Result<End, StoreError> {
+        let back = GiveBack {
+            not_before: self.clock.now(),
+            attempt_counts: false,
+            lease_ran_out: suspect,
+            reason: "not started: too little of its lease was left".to_owned(),
+        };
+        let end = End::GivenBack {
+            not_before: back.not_before,
+            why: Why::CutOff,
+        };
+        Ok(after(self.give_back(lease, &back).await?, end))
+    }
+
+    pub(super) async fn quarantine(&self, task: &TaskId, reason: &str) -> Result<End, StoreError> {
+        tracing::warn!(task_id = %task, reason, "task that cannot be taken goes to FAILURE");
+        let retention = self.settings.retention.failure;
+        let keep_until = self.clock.now().ceil_seconds().plus(retention);
+        let quarantine = || {
+            self.store
+                .quarantine(task, None, reason, keep_until, self.clock.now())
+        };
+        let done = quarantine
+            .retry(patience())
+            .when(StoreError::is_transient)
+            .await?;
+        Ok(after(done, End::Quarantined))
+    }
+
+    /// Repeats a step of a lease's holder for as long as the lease is worth it. If the processor
+    /// gave up sooner, the sweep would return a task that has run already.
+    async fn while_leased<F>(
+        &self,
+        lease: &Lease,
+        mut step: impl FnMut() -> F,
+    ) -> Result<Written, StoreError>
+    where
+        F: Future<Output = Result<Written, StoreError>>,
+    {
+        // The first try is never cut short: the lease may have ended while the process stood still.
+        let mut last = match step().await {
+            Err(error) if error.is_transient() => error,
+            answer => return answer,
+        };
+        let mut waits = patience().without_max_times().build();
+        let repetitions = async {
+            loop {
+                tokio::time::sleep(waits.next().unwrap_or_default()).await;
+                match step().await {
+                    Err(error) if error.is_transient() => last = error,
+                    answer => return answer,
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            answer = repetitions => answer,
+            () = self.over(lease) => Err(last),
+        }
+    }
+
+    /// Returns when the lease ends, less a margin for clocks that differ; or earlier, when the
+    /// function's deadline leaves just enough time to end the turn.
+    async fn over(&self, lease: &Lease) {
+        let left = lease.until.minus(self.settings.clock_skew);
+        let left = left.since(self.clock.now());
+        let mut cut_off = self.cut_off.clone();
+        let end_of_turn = async {
+            if cut_off.wait_for(|cut| *cut).await.is_err() {
+                // The turn is gone, and this attempt with it.
+                std::future::pending::<()>().await;
+            }
+            tokio::time::sleep(self.settings.deadline_margin / 2).await;
+        };
+        tokio::select! {
+            () = tokio::time::sleep(left) => {}
+            () = end_of_turn => {}
+        }
+    }
+}
+
+/// Repetitions of a step that got no usable answer.
+pub(super) fn patience() -> ExponentialBuilder {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(50))
+        .with_max_delay(Duration::from_secs(2))
+        .with_max_times(4)
+        .with_jitter()
+}

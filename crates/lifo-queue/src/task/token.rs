@@ -1,0 +1,71 @@
+//! What stands in `leaseToken`.
+
+use std::fmt;
+
+use uuid::Uuid;
+
+use super::LeaseToken;
+
+/// Begins each mark behind the token.
+const SEPARATOR: char = '#';
+
+/// The mark of [`TokenText::lease_ran_out`].
+const SUSPECT: &str = "suspect";
+
+/// The value of `leaseToken`: the token of the current or last lease, then marks, as in
+/// `TOKEN#suspect`. The marks stand here because the index shows this attribute and its projection
+/// cannot change. A reader ignores marks that it does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenText {
+    /// The token; `None` where no lease was handed out or another writer wrote the attribute.
+    pub token: Option<LeaseToken>,
+    /// A lease of the task expired, and no run settled the task since.
+    pub lease_ran_out: bool,
+}
+
+impl From<&str> for TokenText {
+    fn from(text: &str) -> Self {
+        let mut parts = text.split(SEPARATOR);
+        let token = parts.next().and_then(|token| Uuid::parse_str(token).ok());
+        Self {
+            token: token.map(LeaseToken),
+            lease_ran_out: parts.any(|mark| mark == SUSPECT),
+        }
+    }
+}
+
+impl fmt::Display for TokenText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(token) = self.token {
+            token.fmt(f)?;
+        }
+        match self.lease_ran_out {
+            true => write!(f, "{SEPARATOR}{SUSPECT}"),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn token_and_mark_round_trip_and_unknown_marks_are_ignored() {
+        for token in [None, Some(LeaseToken::fresh())] {
+            for lease_ran_out in [false, true] {
+                let text = TokenText {
+                    token,
+                    lease_ran_out,
+                };
+                assert_eq!(TokenText::from(text.to_string().as_str()), text);
+            }
+        }
+        let token = LeaseToken::fresh();
+        let marked = TokenText::from(format!("{token}#later#suspect").as_str());
+        assert_eq!((marked.token, marked.lease_ran_out), (Some(token), true));
+        let plain = TokenText::from(token.to_string().as_str());
+        assert_eq!((plain.token, plain.lease_ran_out), (Some(token), false));
+        assert_eq!(TokenText::from("another writer's"), TokenText::default());
+    }
+}

@@ -1,0 +1,175 @@
+//! What becomes of a lease while DynamoDB throttles or does not answer, and of the mark that an
+//! expired lease leaves.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use conformance::NOW;
+use lifo_queue::process::{Exit, Invocation, Processor};
+use lifo_queue::runner::Outcome;
+use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::time::{Clock, Millis, TokioClock};
+use local_cloud::faulty::{Fault, FaultyStore};
+
+use super::world::*;
+
+/// A store that throttles one operation until this moment.
+fn throttled(world: &World, operation: &'static str, until: Millis) -> Arc<FaultyStore> {
+    let clock = world.clock.clone();
+    let script = move |step| match step == operation && clock.now() < until {
+        true => Fault::Throttled,
+        false => Fault::None,
+    };
+    Arc::new(FaultyStore::new(world.store.clone(), script))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_settlement_is_retried_while_the_lease_lasts() {
+    let world = World::new(|_| at_once()).with_tasks(1).await;
+    let store = throttled(&world, "settle", NOW.plus(Duration::from_secs(35)));
+    let summary = world.turn_on(store).await.unwrap();
+    assert_eq!((summary.succeeded, summary.store_errors), (1, 0));
+    assert_eq!(world.started().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_give_back_is_retried_while_the_lease_lasts() {
+    let reason = "HTTP 500".to_owned();
+    let world = World::new(move |task| match task.attempt {
+        1 => (
+            Duration::ZERO,
+            Outcome::Retry {
+                reason: reason.clone(),
+            },
+        ),
+        _ => at_once(),
+    });
+    let world = world.with_tasks(1).await;
+    let store = throttled(&world, "give_back", NOW.plus(Duration::from_secs(35)));
+    let summary = world.turn_on(store).await.unwrap();
+    assert_eq!(
+        (summary.retried, summary.succeeded, summary.store_errors),
+        (1, 1, 0)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_settlement_ends_in_time_for_the_end_of_the_turn() {
+    let mut world = World::new(|_| (Duration::from_secs(15), Outcome::Success));
+    world.settings.task_timeout = Duration::from_secs(20);
+    let world = world.with_tasks(1).await;
+    let processor = Processor::new(
+        throttled(&world, "settle", Millis::MAX),
+        world.topics.clone(),
+        world.runner.clone(),
+        world.clock.clone(),
+        world.settings,
+    );
+    // Sooner than the lease ends.
+    let deadline = NOW.plus(Duration::from_secs(32));
+    let invocation = Invocation {
+        message_id: "m1".into(),
+        deadline: Some(deadline),
+    };
+    let summary = processor.turn(invocation).await.unwrap();
+    assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
+    assert_eq!(summary.store_errors, 1);
+    let margin = deadline.since(world.clock.now());
+    assert!(margin >= SETTINGS.deadline_margin / 4, "{margin:?} left");
+    let retried = world.clock.now().since(NOW);
+    assert!(
+        retried >= Duration::from_secs(26),
+        "gave up after {retried:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_lease_is_nearly_over_is_returned_unstarted() {
+    let mut world = World::new(|_| at_once());
+    // The repetitions of a take last for 0.75 s at least.
+    world.settings.deadline_margin = Duration::from_millis(500);
+    world.settings.clock_skew = Duration::ZERO;
+    let world = world.with_tasks(1).await;
+    let takes = Mutex::new(0);
+    let store = FaultyStore::new(world.store.clone(), move |step| {
+        let mut takes = takes.lock().unwrap();
+        *takes += u32::from(step == "take");
+        match step == "take" && *takes <= 4 {
+            true => Fault::LostAck,
+            false => Fault::None,
+        }
+    });
+    let summary = world.turn_on(Arc::new(store)).await.unwrap();
+    assert_eq!(
+        (summary.taken, summary.cut_off, summary.succeeded),
+        (1, 1, 1),
+        "{summary:?}"
+    );
+    let record = world.record("t0000");
+    assert_eq!((record.attempts, record.total_attempts), (1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspect_runs_alone_until_a_run_settles_it() {
+    let running = Arc::<Mutex<Vec<(String, Millis)>>>::default();
+    let crowded = Arc::<Mutex<BTreeSet<String>>>::default();
+    let (clock, met) = (TokioClock::starting_at(NOW), crowded.clone());
+    let world = World::new(move |task| {
+        let now = clock.now();
+        let mut running = running.lock().unwrap();
+        running.retain(|(_, until)| *until > now);
+        let id = task.task_id.to_string();
+        running.push((id, now.plus(Duration::from_millis(300))));
+        if running.len() > 1 {
+            let ids = running.iter().map(|(id, _)| id.clone());
+            met.lock().unwrap().extend(ids);
+        }
+        let outcome = match (task.task_id.as_str(), task.total_attempts) {
+            ("t0020", 3) => Outcome::Busy { retry_after: None },
+            ("t0020", 4) => Outcome::Retry {
+                reason: "HTTP 500".into(),
+            },
+            _ => Outcome::Success,
+        };
+        (Duration::from_millis(300), outcome)
+    });
+    let world = world.with_tasks(200).await;
+    let mut suspect = world.record("t0020");
+    (suspect.attempts, suspect.total_attempts) = (2, 2);
+    world.store.put(TaskId::from_stored("t0020"), suspect);
+    for _ in 0..3 {
+        world.turn().await;
+    }
+    assert_eq!(world.count(TaskStatus::Success), 200);
+    assert_eq!(world.record("t0020").total_attempts, 5);
+    let crowded = crowded.lock().unwrap();
+    assert!(
+        crowded.len() > 100 && !crowded.contains("t0020"),
+        "{crowded:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_after_of_zero_does_not_use_up_the_busy_returns() {
+    let retry_after = Some(Duration::ZERO);
+    let world = World::new(move |_| (Duration::ZERO, Outcome::Busy { retry_after }));
+    let world = world.with_tasks(1).await;
+    let summary = world.turn().await;
+    assert_eq!(world.count(TaskStatus::Failure), 0, "{summary:?}");
+    assert!(summary.busy < SETTINGS.max_busy_returns, "{summary:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_after_is_honoured_beyond_the_longest_backoff() {
+    for (asked, honoured) in [(600, 600), (86_400, 900)] {
+        let retry_after = Some(Duration::from_secs(asked));
+        let mut world = World::new(move |_| (Duration::ZERO, Outcome::Busy { retry_after }));
+        world.settings.backoff.max = Duration::from_secs(10);
+        let world = world.with_tasks(1).await;
+        world.turn().await;
+        let waits = world.record("t0000").not_before.unwrap().since(NOW);
+        let expected = Duration::from_secs(honoured);
+        assert!(waits >= expected && waits < expected * 2, "{waits:?}");
+    }
+}
