@@ -282,6 +282,32 @@ cancel: ## remove waiting tasks of ENV's queue: TASK="<id> …"
 wake: ## wake ENV's queue, unless it is awake or paused
 	$(OPERATE) wake --env $(SUFFIX)
 
+# ---- smoke test ----
+
+SMOKE_NAME := $(or $(NAME),smoke)
+SMOKE_ASSEMBLY := .local/smoke/cdk.out
+SMOKE_RUN = $(BIN)/python -m smoke run --environment dev --name $(SMOKE_NAME) --freshq $(FRESHQ)
+.PHONY: smoke
+smoke: setup ## deploy both queues of dev as NAME=smoke, check what they promise, remove them (LOCAL=1); ENV=staging: only read settings
+	@mkdir -p .local/smoke
+	@if [ "$(ENV)" != dev ]; then \
+	  test -z "$${LOCAL:-}" || { echo "LOCAL=1 is for ENV=dev" >&2; exit 2; }; \
+	  assembly="$(ASSEMBLY)"; \
+	  if [ -z "$$assembly" ]; then \
+	    assembly=$(SMOKE_ASSEMBLY); FRESHQ_SKIP_BUILD=1 $(SYNTH) --context env=$(ENV) --output "$$assembly"; \
+	  fi; \
+	  $(BIN)/python -m smoke settings --environment $(ENV) --assembly "$$assembly"; \
+	elif [ -n "$${LOCAL:-}" ]; then \
+	  $(MAKE) --no-print-directory build-local build-freshq; \
+	  FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --context env=dev --context name=$(SMOKE_NAME) --output $(SMOKE_ASSEMBLY); \
+	  $(SMOKE_RUN) --local --assembly $(SMOKE_ASSEMBLY); \
+	else \
+	  account=$$($(BIN)/python -m local account); echo "the smoke test deploys to $$account"; \
+	  $(MAKE) --no-print-directory build build-freshq; \
+	  $(SYNTH) --context env=dev --context name=$(SMOKE_NAME) --output $(SMOKE_ASSEMBLY); \
+	  $(SMOKE_RUN) --assembly $(SMOKE_ASSEMBLY); \
+	fi
+
 # ---- checks ----
 
 .PHONY: test

@@ -11,9 +11,12 @@ from botocore.config import Config
 
 S = TypeVar("S", bound="DeployedStack")
 
-_CLIENT_CONFIG = Config(
-    # A turn may last a minute; a synchronous invocation must outlast it, and must not be
-    # repeated by the client, or one invocation would become two.
+# A turn may last a minute; a synchronous invocation must outlast it.
+_AWS_CONFIG = Config(
+    read_timeout=180, connect_timeout=10, retries={"total_max_attempts": 5, "mode": "standard"}
+)
+#: The emulator throttles nothing, so whatever fails there is to be seen at once. No proxy leads to it.
+_LOCAL_CONFIG = Config(
     read_timeout=180,
     connect_timeout=10,
     retries={"total_max_attempts": 1, "mode": "standard"},
@@ -31,7 +34,8 @@ class DeployedStack:
     """One deployed stack, found by its outputs."""
 
     session: boto3.Session
-    endpoint: str
+    #: The emulator's; None for AWS itself.
+    endpoint: str | None
     stack: str
     outputs: dict[str, str]
     _physical: dict[str, str]
@@ -39,8 +43,8 @@ class DeployedStack:
     _functions: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def find(cls: type[S], session: boto3.Session, endpoint: str, stack: str) -> S:
-        """Read the outputs and resources of `stack` from CloudFormation at `endpoint`."""
+    def find(cls: type[S], session: boto3.Session, endpoint: str | None, stack: str) -> S:
+        """Read the outputs and resources of `stack` from CloudFormation at `endpoint` (None: AWS)."""
         found = cls(session, endpoint, stack, {}, {})
         cloudformation = found.client("cloudformation")
         description = cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
@@ -56,8 +60,9 @@ class DeployedStack:
     def client(self, service: str) -> Any:
         """A boto3 client of `service` at the stack's endpoint, made once."""
         if service not in self._clients:
+            config = _AWS_CONFIG if self.endpoint is None else _LOCAL_CONFIG
             self._clients[service] = self.session.client(
-                service, endpoint_url=self.endpoint, config=_CLIENT_CONFIG
+                service, endpoint_url=self.endpoint, config=config
             )
         return self._clients[service]
 

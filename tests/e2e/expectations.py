@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from local import order
+from local.expectations import wait_for, wait_until_idle
 from local.history import History
 from local.queue import DeployedQueue
-from local.waiting import wait_until
+
+__all__ = ["NO_TABLE", "TRYING", "number", "put", "takes", "wait_for", "wait_until_idle"]
 
 #: The name of a table that is not there, for a function that is to have none; no role may write it.
 NO_TABLE = "no-such-table"
 #: Who tries with a function's role what it may not do.
 TRYING = "a-test"
-
-
-def wait_for(
-    queue: DeployedQueue, task_ids: Iterable[str], status: str = "SUCCESS", seconds: float = 30
-) -> None:
-    """Wait until every task is in `status`; the failure names those that are not."""
-    waiting = set(task_ids)
-
-    def done() -> bool:
-        waiting.difference_update({task for task in waiting if queue.status(task) == status})
-        return not waiting
-
-    try:
-        wait_until(done, seconds, f"{len(waiting)} tasks in {status}")
-    except TimeoutError as error:
-        states = {task: queue.status(task) for task in sorted(waiting)[:5]}
-        raise AssertionError(f"{error}; still: {states}") from error
-
-
-def wait_until_idle(queue: DeployedQueue, seconds: float = 90) -> None:
-    """Wait until nobody processes, twice in a row: between a release and its tail call too."""
-    calm = 0
-    deadline = time.monotonic() + seconds
-    while calm < 5:
-        assert time.monotonic() < deadline, "a processor is still active"
-        calm = calm + 1 if queue.is_idle() else 0
-        time.sleep(0.2)
 
 
 def takes(history: History, task_ids: Iterable[str]) -> Counter[str]:

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from crew import Crew, environment, status
-
 from local.agents import Counters, DeployedAgents, by_turn, fits, fresh, queues_of
+from local.crew import Crew, environment, status
 from local.mailbox import Mailbox
 
 

@@ -6,9 +6,8 @@ import time
 import uuid
 from typing import Any
 
-from crew import Crew, environment, status, wait_for_call
-
 from local.agents import DeployedAgents, canonical, fresh, intake_message
+from local.crew import Crew, environment, status, wait_for_call
 from local.mailbox import Mailbox, Message
 
 

@@ -1,0 +1,139 @@
+"""``python -m smoke``: what the Makefile calls. Exit code 0: nothing failed; 1: a check failed, or more."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+
+from local import assembly
+from local.agents import DeployedAgents
+from local.paths import PROJECT
+from local.queue import DeployedQueue
+from local.stack import DeployedStack
+from smoke import place, stacks
+from smoke.agents import AgentChecks
+from smoke.place import Freshq, Place
+from smoke.report import Report
+from smoke.settings import SettingChecks
+from smoke.tasks import TaskChecks
+from smoke.unknowns import UnknownChecks
+
+_KINDS: dict[str, type[DeployedStack]] = {"LifoQueue": DeployedQueue, "AgentQueue": DeployedAgents}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    given = _parser().parse_args(arguments)
+    # Also where a shell in the background has us ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # As an exception, so that the stacks are removed on the way out.
+        signal.signal(number, _leave)
+    report = Report(Console(highlight=False, soft_wrap=True))
+    try:
+        given.run(given, report)
+    except KeyboardInterrupt:
+        report.console.print("interrupted")
+        return 130
+    except RuntimeError as error:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(str(error), style="red", markup=False)
+        return 1
+    finally:
+        if report.results:
+            _in_full(report.console).print(report.table())
+    if report.failed:
+        report.console.print(f"{len(report.failed)} of {len(report.results)} checks failed")
+        return 1
+    return 0
+
+
+def _in_full(console: Console) -> Console:
+    """The console; where it is no terminal, as wide as the notes need rather than 80 columns."""
+    return console if console.is_terminal else Console(highlight=False, width=180)
+
+
+def _run(given: argparse.Namespace, report: Report) -> None:
+    suffix = f"{given.environment}-{given.name}"
+    names = [f"{kind}-{suffix}" for kind in _KINDS]
+    with place.local_aws() if given.local else nullcontext(place.real_aws()) as where:
+        stacks.refuse_existing(where, names)
+        with _removed_in_the_end(where, names, report):
+            found: dict[str, DeployedStack] = {}
+            for name, kind in zip(names, _KINDS.values(), strict=True):
+                report.check(
+                    f"deploy {name}",
+                    lambda: found.update(
+                        {name: stacks.deploy_stack(where, given.assembly, name, given.environment, kind)}
+                    ) or "deployed",
+                )
+            _check_settings(given.assembly, where, found, report)
+            queue, agents = (found.get(name) for name in names)
+            if isinstance(queue, DeployedQueue):
+                TaskChecks(queue, Freshq(given.freshq.resolve(), suffix, where)).run(report)
+            if isinstance(agents, DeployedAgents):
+                AgentChecks(agents).run(report)
+            if isinstance(queue, DeployedQueue) and isinstance(agents, DeployedAgents):
+                UnknownChecks(where, queue, agents).run(report)
+
+
+@contextmanager
+def _removed_in_the_end(where: Place, names: list[str], report: Report) -> Iterator[None]:
+    """Remove the stacks when the block ends, however it ends."""
+    try:
+        yield
+    finally:
+        report.console.print("removing what was deployed; Ctrl-C is ignored meanwhile")
+        with stacks.uninterrupted():
+            report.check("everything is removed", lambda: stacks.remove(where, names))
+
+
+def _settings(given: argparse.Namespace, report: Report) -> None:
+    where = place.real_aws()
+    names = [f"{kind}-{given.environment}" for kind in _KINDS]
+    found: dict[str, DeployedStack] = {}
+    for name, kind in zip(names, _KINDS.values(), strict=True):
+        report.check(
+            f"find {name}", lambda: found.update({name: stacks.find(where, name, kind)}) or "deployed"
+        )
+    _check_settings(given.assembly, where, found, report)
+
+
+def _check_settings(
+    directory: Path, where: Place, found: dict[str, DeployedStack], report: Report
+) -> None:
+    artifacts = json.loads((directory / "manifest.json").read_text())["artifacts"]
+    for name, stack in found.items():
+        protected = artifacts[name]["properties"].get("terminationProtection", False)
+        SettingChecks(where, stack, assembly.read(directory, name), protected).run(report)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m smoke", description=sys.modules["smoke"].__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="deploy, check, remove")
+    run.add_argument("--name", default="smoke", help="the personal name of the stacks")
+    run.add_argument("--local", action="store_true", help="on a local AWS of its own")
+    run.add_argument("--freshq", type=Path, required=True, help="the operators' command")
+    run.set_defaults(run=_run)
+    settings = commands.add_parser("settings", help="compare an environment's own stacks with their templates")
+    settings.set_defaults(run=_settings)
+    for command in (run, settings):
+        command.add_argument("--environment", required=True)
+        command.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")
+    return parser
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""Where a smoke test runs: the AWS account of the credentials in use, or a local AWS of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from local import account, deployment, emulator
+from local.emulator import Emulator
+from local.paths import STATE
+
+_FRESHQ_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Place:
+    """An AWS: the account's, or the emulated one."""
+
+    session: boto3.Session
+    #: The emulator; None on real AWS.
+    emulator: Emulator | None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is the emulator, which lacks alarms and metrics."""
+        return self.emulator is not None
+
+    @property
+    def endpoint(self) -> str | None:
+        """The endpoint of every service; None for those of AWS."""
+        return self.emulator.endpoint if self.emulator else None
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of `service`."""
+        return self.session.client(service, endpoint_url=self.endpoint)
+
+
+@contextmanager
+def local_aws() -> Iterator[Place]:
+    """A local AWS for as long as the block runs."""
+    directory = STATE / "smoke"
+    directory.mkdir(parents=True, exist_ok=True)
+    running = emulator.start(directory)
+    try:
+        yield Place(deployment.fake_session(), running)
+    finally:
+        running.stop()
+
+
+def real_aws() -> Place:
+    """The account of the credentials in use. Raises `account.NoAccount`."""
+    account.identify()
+    return Place(boto3.Session(), None)
+
+
+@dataclass(frozen=True)
+class Freshq:
+    """The operators' command for one environment's queue."""
+
+    program: Path
+    #: The environment with the personal name, as `freshq --env` takes it.
+    suffix: str
+    place: Place
+
+    def __call__(self, verb: str, *arguments: str) -> str:
+        """Run a verb; what it printed. Raises `RuntimeError` with that if it fails."""
+        running = self.place.emulator
+        finished = subprocess.run(
+            [str(self.program), verb, "--env", self.suffix, *arguments],
+            env=emulator.local_environment(running.endpoint) if running else dict(os.environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_FRESHQ_SECONDS,
+            check=False,
+        )
+        if finished.returncode != 0:
+            raise RuntimeError(
+                f"freshq {verb} ended with code {finished.returncode}: {finished.stdout}{finished.stderr}"
+            )
+        return finished.stdout

@@ -1,0 +1,149 @@
+"""Whether a deployed stack is as its template says: reads only, and no data of any task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from local.assembly import Assembly, Resource
+from local.stack import DeployedStack
+from local.waiting import wait_until
+from smoke.place import Place
+from smoke.report import Report, Skipped, expect
+
+FUNCTION = "AWS::Lambda::Function"
+MAPPING = "AWS::Lambda::EventSourceMapping"
+SCHEDULE = "AWS::Scheduler::Schedule"
+TABLE = "AWS::DynamoDB::Table"
+GLOBAL_TABLE = "AWS::DynamoDB::GlobalTable"
+ALARM = "AWS::CloudWatch::Alarm"
+#: A new mapping needs a minute; an alarm on a missing sweep rings for some minutes after the first deployment.
+MAPPING_SECONDS = 180.0
+ALARM_SECONDS = 600.0
+_CALM = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
+
+
+@dataclass
+class SettingChecks:
+    """The checks of one stack."""
+
+    place: Place
+    stack: DeployedStack
+    template: Assembly
+    #: Whether CloudFormation is to refuse to delete the stack.
+    termination_protection: bool
+
+    def run(self, report: Report) -> None:
+        """Run all of them."""
+        checks: list[tuple[str, Callable[[], str]]] = [
+            ("the stack is complete and protected as configured", self.complete),
+            ("functions have their concurrency, time, memory and loop settings", self.functions),
+            ("event sources and schedules are enabled", self.sources),
+            ("tables expire tasks and are protected as configured", self.tables),
+            ("alarms are on, and none rings", self.alarms),
+        ]
+        for name, check in checks:
+            report.check(f"{self.stack.stack}: {name}", check)
+
+    def complete(self) -> str:
+        described = self.stack.client("cloudformation").describe_stacks(StackName=self.stack.stack)["Stacks"][0]
+        status = described["StackStatus"]
+        expect(status in _CALM, f"its status is {status}: the last deployment did not succeed")
+        if self.place.is_local:
+            return f"{status}; termination protection is not known to the local AWS"
+        same("termination protection", described.get("EnableTerminationProtection", False), self.termination_protection)
+        return status
+
+    def functions(self) -> str:
+        client, checked = self.stack.client("lambda"), 0
+        for resource, name in self.deployed(FUNCTION):
+            wanted = resource.properties
+            found = client.get_function_configuration(FunctionName=name)
+            concurrency = client.get_function_concurrency(FunctionName=name)
+            recursion = client.get_function_recursion_config(FunctionName=name)
+            reserved = "ReservedConcurrentExecutions"
+            same(f"{name}: {reserved}", concurrency.get(reserved), wanted.get(reserved))
+            same(f"{name}: RecursiveLoop", recursion["RecursiveLoop"], wanted.get("RecursiveLoop", "Terminate"))
+            same(f"{name}: Timeout", found["Timeout"], wanted["Timeout"])
+            same(f"{name}: MemorySize", found["MemorySize"], wanted["MemorySize"])
+            expect(found.get("State", "Active") == "Active", f"{name} is {found.get('State')}")
+            checked += 1
+        return f"{checked} functions"
+
+    def sources(self) -> str:
+        mappings = list(self.deployed(MAPPING))
+        client = self.stack.client("lambda")
+        wait_until(
+            lambda: all(
+                client.get_event_source_mapping(UUID=mapping)["State"] == "Enabled" for _, mapping in mappings
+            ),
+            MAPPING_SECONDS,
+            f"every event source mapping of {self.stack.stack} enabled",
+        )
+        schedules = list(self.deployed(SCHEDULE))
+        for resource, name in schedules:
+            found = self.stack.client("scheduler").get_schedule(Name=name)
+            wanted = resource.properties
+            same(f"{name}: state", found["State"], wanted.get("State", "ENABLED"))
+            same(f"{name}: expression", found["ScheduleExpression"], wanted["ScheduleExpression"])
+        return f"{len(mappings)} event sources, {len(schedules)} schedules"
+
+    def tables(self) -> str:
+        client, found = self.stack.client("dynamodb"), []
+        for resource, name in self.deployed(TABLE, GLOBAL_TABLE):
+            wanted = resource.properties | (resource.properties.get("Replicas") or [{}])[0]
+            expiry = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+            specified = wanted.get("TimeToLiveSpecification", {"Enabled": False})
+            enabled = expiry["TimeToLiveStatus"] in ("ENABLED", "ENABLING")
+            same(f"{name}: time to live", enabled, truth(specified["Enabled"]))
+            if enabled:
+                same(f"{name}: attribute of the expiry", expiry["AttributeName"], specified["AttributeName"])
+            backups = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+            recovery = backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
+            asked = wanted.get("PointInTimeRecoverySpecification", {}).get("PointInTimeRecoveryEnabled", False)
+            same(f"{name}: point-in-time recovery", recovery, truth(asked))
+            table = client.describe_table(TableName=name)["Table"]
+            protected = table.get("DeletionProtectionEnabled", False)
+            same(f"{name}: deletion protection", protected, truth(wanted.get("DeletionProtectionEnabled", False)))
+            found.append(name)
+        return ", ".join(found)
+
+    def alarms(self) -> str:
+        if self.place.is_local:
+            raise Skipped("skipped locally: the local AWS has no alarms")
+        names = [name for _, name in self.deployed(ALARM)]
+        wait_until(
+            lambda: not self.ringing(names), ALARM_SECONDS, f"no alarm of {self.stack.stack} rings", every=15
+        )
+        return f"{len(names)} alarms"
+
+    def ringing(self, names: list[str]) -> list[str]:
+        """Which of the alarms ring; each must exist and be on."""
+        pages = self.stack.client("cloudwatch").get_paginator("describe_alarms").paginate(
+            AlarmNames=names, AlarmTypes=["MetricAlarm"]
+        )
+        found = {alarm["AlarmName"]: alarm for page in pages for alarm in page["MetricAlarms"]}
+        missing = sorted(set(names) - found.keys())
+        expect(not missing, f"alarms that were removed by hand: {', '.join(missing)}")
+        off = sorted(name for name, alarm in found.items() if not alarm["ActionsEnabled"])
+        expect(not off, f"alarms whose actions were switched off: {', '.join(off)}")
+        return sorted(name for name, alarm in found.items() if alarm["StateValue"] == "ALARM")
+
+    def deployed(self, *types: str) -> Iterator[tuple[Resource, str]]:
+        """The template's resources of these types, with the names they were deployed under."""
+        for resource in self.template.resources(*types):
+            yield resource, self.stack.physical_id(resource.logical_id)
+
+
+def same(what: str, found: Any, wanted: Any) -> None:
+    """Raise `CheckFailed` unless the setting is as the template has it."""
+    expect(
+        found == wanted,
+        f"{what} is {found}, and {wanted} in the template: changed by hand? Deploy to set it again",
+    )
+
+
+def truth(value: Any) -> bool:
+    """A boolean of a template, which may be a string."""
+    return value is True or value == "true"

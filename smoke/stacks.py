@@ -1,0 +1,123 @@
+"""Deploying the two stacks of a smoke test, and removing them whatever happened."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from botocore.exceptions import ClientError
+
+from delivery import assembly as delivered
+from delivery import deploy
+from local import assembly, deployment
+from local.agents import DeployedAgents
+from local.queue import DeployedQueue
+from smoke.place import Place
+from smoke.report import expect
+
+S = TypeVar("S", DeployedQueue, DeployedAgents)
+
+#: By client: the call that lists, the member that holds the list, and the member that holds a name.
+_LISTS = {
+    "lambda": ("list_functions", "Functions", "FunctionName"),
+    "dynamodb": ("list_tables", "TableNames", None),
+    "sqs": ("list_queues", "QueueUrls", None),
+    "sns": ("list_topics", "Topics", "TopicArn"),
+    "logs": ("describe_log_groups", "logGroups", "logGroupName"),
+    "scheduler": ("list_schedules", "Schedules", "Name"),
+}
+
+
+class StackExists(RuntimeError):
+    """A stack of that name is there already; the message says what to do."""
+
+
+def refuse_existing(place: Place, stacks: list[str]) -> None:
+    """Raise `StackExists` if one of the stacks exists: its owner must not lose it."""
+    for name in stacks:
+        if exists(place, name):
+            raise StackExists(
+                f"the stack {name} exists: another smoke test runs, or one was killed before it removed it."
+                " Wait for the other, or remove it with `make destroy` and its ENV, NAME and QUEUE."
+            )
+
+
+def exists(place: Place, name: str) -> bool:
+    """Whether there is a stack of this name."""
+    try:
+        place.client("cloudformation").describe_stacks(StackName=name)
+    except ClientError as error:
+        if "does not exist" in str(error):
+            return False
+        raise
+    return True
+
+
+def deploy_stack(place: Place, directory: Path, name: str, environment: str, kind: type[S]) -> S:
+    """Deploy one stack of the assembly in `directory`."""
+    if place.emulator is not None:
+        local = deployment.deploy if kind is DeployedQueue else deployment.deploy_agents
+        return local(place.emulator, assembly.read(directory, name))  # type: ignore[return-value]
+    (stack,) = delivered.stacks(directory, name)
+    deploy.run(deploy.Request(stack, environment, yes=True, local=False))
+    return find(place, name, kind)
+
+
+def find(place: Place, name: str, kind: type[S]) -> S:
+    """A stack that is deployed already."""
+    return kind.find(place.session, place.endpoint, name)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C and a polite end for as long as the block runs."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, signal.SIG_IGN) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def remove(place: Place, stacks: list[str]) -> str:
+    """Delete the stacks, those half created too, and look whether anything of them is left."""
+    cloudformation = place.client("cloudformation")
+    present = [name for name in stacks if exists(place, name)]
+    for name in present:
+        cloudformation.delete_stack(StackName=name)
+    waiter = cloudformation.get_waiter("stack_delete_complete")
+    for name in present:
+        # Twenty minutes: an event source mapping or a custom resource may take some.
+        waiter.wait(StackName=name, WaiterConfig={"Delay": 1 if place.is_local else 10, "MaxAttempts": 120})
+    _delete_late_logs(place, stacks)
+    left = leftovers(place, stacks)
+    expect(not left, f"left behind: {', '.join(left)}")
+    return f"removed {', '.join(present) or 'nothing, because nothing was deployed'}"
+
+
+def _delete_late_logs(place: Place, stacks: list[str]) -> None:
+    """Delete the log groups that functions wrote to once more after the deletion had removed them.
+
+    The emulator creates a log group again for that; AWS only where a role may create one.
+    """
+    logs = place.client("logs")
+    for group in _named(place, "logs", stacks):
+        logs.delete_log_group(logGroupName=group)
+
+
+def leftovers(place: Place, stacks: list[str]) -> list[str]:
+    """Resources that carry the name of one of the stacks."""
+    return [f"{service}: {name}" for service in _LISTS for name in _named(place, service, stacks)]
+
+
+def _named(place: Place, service: str, stacks: list[str]) -> list[str]:
+    """The resources of one service whose names contain the name of one of the stacks."""
+    call, member, attribute = _LISTS[service]
+    pages = place.client(service).get_paginator(call).paginate()
+    listed = [each for page in pages for each in page.get(member, [])]
+    names = [each if attribute is None else each[attribute] for each in listed]
+    return [name for name in names if any(stack in name for stack in stacks)]

@@ -1,0 +1,206 @@
+"""What the task queue promises, shown on a deployed stack whose runner is simulated."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from local.expectations import wait_for, wait_until_idle
+from local.mailbox import Mailbox
+from local.queue import DeployedQueue, wait_for_last_turn
+from local.waiting import now_ms, wait_until
+from smoke.place import Freshq
+from smoke.report import Report, expect
+
+BURST = 100
+#: Sooner than the sweep, which comes once a minute.
+WAKE_UP_SECONDS = 20.0
+#: Within any minute the sweep comes once, so it explains one of three wake-ups at most.
+WAKE_UPS = 3
+#: A lease (5.5 s), the sweep's schedule (60 s), the emulator's tick (10 s), a retry of Lambda's, backoff and runs.
+CRASH_SECONDS = 180.0
+#: CloudWatch shows a metric up to some minutes late.
+METRIC_SECONDS = 300.0
+ATTEMPTS = 2
+
+#: Short times, so that the test is short; only the smoke test's own stack gets them.
+SETTINGS = {
+    "TASK_TIMEOUT_MS": "4000",
+    "DEADLINE_MARGIN_MS": "1000",
+    "CLOCK_SKEW_MS": "500",
+    "PROCESSOR_LEASE_MS": "4000",
+    "HEARTBEAT_MS": "1000",
+    "MAX_ATTEMPTS": str(ATTEMPTS),
+    "RETRY_BASE_MS": "500",
+    "RETRY_MAX_MS": "1000",
+}
+
+
+@dataclass
+class TaskChecks:
+    """The checks of one task queue."""
+
+    queue: DeployedQueue
+    freshq: Freshq
+
+    def run(self, report: Report) -> None:
+        """Run all of them, in an order in which none disturbs the next."""
+        checks: list[tuple[str, Callable[[], str]]] = [
+            ("tasks: short times are set", self.short_times),
+            ("tasks: a pause holds tasks back, and a burst drains newest first", self.burst),
+            ("tasks: an insert after idleness wakes the queue", self.wake_up),
+            ("tasks: failing and hanging tasks end as FAILURE, others do not suffer", self.poison),
+            ("tasks: the metric of failed tasks appears", self.metric),
+            ("tasks: a failed task is redriven and succeeds", self.redrive),
+            ("tasks: the tasks of a process that exited run again", self.crash),
+            ("tasks: ingest accepts tasks and rejects invalid messages", self.ingest),
+        ]
+        for name, check in checks:
+            report.check(name, check)
+
+    def short_times(self) -> str:
+        runner = json.loads(self.queue.environment("process-tasks")["TASK_RUNNER"])
+        expect(runner["kind"] == "simulated", f"the runner is {runner['kind']}: use ENV=dev")
+        self.queue.set_environment("process-tasks", SETTINGS)
+        return f"the simulated runner takes {runner['capacity']} tasks at once, {runner['durationMs']} ms each"
+
+    def burst(self) -> str:
+        slots = int(self.queue.environment("process-tasks")["TASK_SLOTS"])
+        self.freshq("pause", "--for", "10m", "--reason", "smoke test")
+        try:
+            # One call each, so that no two are created in the same millisecond.
+            ids = [self.create({"number": number})[0] for number in range(BURST)]
+            time.sleep(2)
+            waiting = [task for task in ids if self.queue.status(task) == "PENDING"]
+            expect(len(waiting) == BURST, f"{BURST - len(waiting)} tasks started although the queue is paused")
+        finally:
+            self.freshq("resume")
+        resumed = now_ms()
+        wait_for(self.queue, ids, seconds=60)
+        drained = now_ms() - resumed
+        ended = sorted(ids, key=lambda task: self.number(task, "taskUpdated"))
+        worst = displacement(ids[::-1], ended)
+        expect(
+            worst < 2 * slots,
+            f"a task ended {worst} places from its place by age; {slots} run at once, so at most {2 * slots}"
+            " are explained by the runs beside it",
+        )
+        return f"{BURST} tasks in {drained / 1000:.1f} s, at most {worst} places from the order by age"
+
+    def wake_up(self) -> str:
+        slowest = 0
+        for _ in range(WAKE_UPS):
+            wait_until_idle(self.queue)
+            began = now_ms()
+            wait_for(self.queue, self.create({}), seconds=WAKE_UP_SECONDS)
+            slowest = max(slowest, now_ms() - began)
+        return f"{WAKE_UPS} times, done after {slowest / 1000:.1f} s at most"
+
+    def poison(self) -> str:
+        began = now_ms()
+        healthy = self.create(*({"number": number} for number in range(20)))
+        wrong = {"fail": 1, "retry": ATTEMPTS, "hang": ATTEMPTS}
+        # The newest of all: a queue that retried them first would serve no other.
+        poison = self.create(*({"simulate": {"outcome": outcome}} for outcome in wrong))
+        wait_for(self.queue, healthy, seconds=60)
+        served = now_ms() - began
+        wait_for(self.queue, poison, "FAILURE", seconds=90)
+        self.expect_attempts(healthy, 1)
+        for task, (outcome, attempts) in zip(poison, wrong.items(), strict=True):
+            self.expect_attempts([task], attempts)
+            expect("lastError" in self.item(task), f"{task}, which was to {outcome}, has no lastError")
+        return f"{len(poison)} FAILURE, beside them {len(healthy)} SUCCESS within {served / 1000:.1f} s"
+
+    def metric(self) -> str:
+        began = now_ms() - 60_000
+        (task,) = self.create({"simulate": {"outcome": "fail"}})
+        wait_for(self.queue, [task], "FAILURE", seconds=60)
+        if self.freshq.place.is_local:
+            wait_for_last_turn(self.queue, began)
+            failed = sum(
+                line["Failed"] for line in self.queue.log_messages("process-tasks", began)
+                if "_aws" in line and "Failed" in line
+            )
+            expect(failed >= 1, "no line of process-tasks' log has the metric Failed above 0")
+            return f"Failed: {failed:.0f} by the log line; the metric itself is skipped locally"
+        wait_until(lambda: self.failed_by_metric(began) >= 1, METRIC_SECONDS, "metric Failed above 0", every=10)
+        return f"Failed: {self.failed_by_metric(began):.0f} in CloudWatch"
+
+    def failed_by_metric(self, since_ms: int) -> float:
+        """The sum of the metric Failed."""
+        answer = self.queue.client("cloudwatch").get_metric_statistics(
+            Namespace="freshq",
+            MetricName="Failed",
+            Dimensions=[{"Name": "Queue", "Value": self.queue.table}],
+            StartTime=since_ms / 1000,
+            EndTime=now_ms() / 1000 + 60,
+            Period=60,
+            Statistics=["Sum"],
+        )
+        return sum(point["Sum"] for point in answer["Datapoints"])
+
+    def redrive(self) -> str:
+        (task,) = self.create({"simulate": {"outcome": "retry", "attempts": ATTEMPTS}})
+        wait_for(self.queue, [task], "FAILURE", seconds=60)
+        wait_until_idle(self.queue)
+        # One attempt more: this stands for the repair after which an operator redrives.
+        self.queue.set_environment("process-tasks", {"MAX_ATTEMPTS": str(ATTEMPTS + 1)})
+        self.freshq("redrive", task)
+        wait_for(self.queue, [task], seconds=60)
+        self.expect_attempts([task], ATTEMPTS + 1)
+        return f"FAILURE after {ATTEMPTS} attempts, SUCCESS once redriven"
+
+    def crash(self) -> str:
+        wait_until_idle(self.queue)
+        began = now_ms()
+        neighbours = [{"simulate": {"outcome": "hang", "attempts": 1}}] * 4
+        *others, exiting = self.create(*neighbours, {"simulate": {"outcome": "exit", "attempts": 1}})
+        wait_for(self.queue, [*others, exiting], seconds=CRASH_SECONDS)
+        returned = [task for task in (exiting, *others) if "lease" in self.item(task)["lastError"]["S"]]
+        expect(exiting in returned, f"{exiting}, whose process exited, was not returned by its lease")
+        self.expect_attempts([exiting], 2)
+        return f"{len(returned)} tasks by their leases, done after {(now_ms() - began) / 1000:.0f} s"
+
+    def ingest(self) -> str:
+        sqs, url = self.queue.client("sqs"), self.queue.outputs["IngestQueueUrl"]
+        good, bad = f"smoke-{uuid.uuid4()}", json.dumps({"taskId": f"smoke-{uuid.uuid4()}", "ttlSeconds": -1})
+        for body in (bad, json.dumps({"taskId": good})):
+            sqs.send_message(QueueUrl=url, MessageBody=body)
+        wait_for(self.queue, [good], seconds=60)
+        letters = Mailbox(sqs, self.queue.outputs["IngestDeadLetterQueueUrl"])
+        (letter,) = letters.wait_for(lambda message: message.body == bad, 60, "the invalid message")
+        reason = letter.attributes.get("reason", "")
+        expect("ttlSeconds" in reason, f"the reason does not name the field ttlSeconds: {reason!r}")
+        return f"the dead-letter queue has the reason: {reason}"
+
+    def create(self, *payloads: dict[str, Any]) -> list[str]:
+        """Create a task for each payload; their ids."""
+        answer = self.queue.create([{"payload": payload} for payload in payloads])
+        expect(answer["failed"] == [], f"create-tasks rejected {answer['failed']}")
+        return [task["taskId"] for task in answer["created"]]
+
+    def item(self, task: str) -> dict[str, Any]:
+        """A task's item, which must be there."""
+        item = self.queue.item(task)
+        expect(item is not None, f"the task {task} is gone")
+        return item or {}
+
+    def number(self, task: str, attribute: str) -> int:
+        """A numeric attribute of a task."""
+        return int(self.item(task)[attribute]["N"])
+
+    def expect_attempts(self, tasks: Iterable[str], attempts: int) -> None:
+        """Every task must have had so many attempts."""
+        for task in tasks:
+            had = self.number(task, "attempts")
+            expect(had == attempts, f"{task} had {had} attempts in place of {attempts}")
+
+
+def displacement(expected: Sequence[str], actual: Sequence[str]) -> int:
+    """By how many places the element that differs most is away from where it is expected."""
+    places = {each: place for place, each in enumerate(expected)}
+    return max((abs(place - places[each]) for place, each in enumerate(actual)), default=0)

@@ -1,0 +1,103 @@
+"""Behaviour of AWS that the queues rely on, that AWS does not document, and that no emulator proves.
+
+Each check asks AWS itself, with the credentials in use, on the tables and topics of a smoke test's own
+stacks. A check that fails on the first deployment to a new partition or region is a defect to report.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from local.contract import AGENT_PK, AGENT_SK, KEY
+from local.agents import DeployedAgents
+from local.queue import DeployedQueue
+from smoke.place import Place
+from smoke.report import Report, Skipped, expect
+
+@dataclass
+class UnknownChecks:
+    """The checks, on the two stacks of a smoke test."""
+
+    place: Place
+    queue: DeployedQueue
+    agents: DeployedAgents
+
+    def run(self, report: Report) -> None:
+        """Run all of them; each is skipped on the local AWS."""
+        checks: list[tuple[str, Callable[[], str]]] = [
+            ("aws: encrypted topics take notifications", self.topics),
+            ("aws: an update without a condition may ask for the old item of a failed one", self.old_item),
+            ("aws: a transaction that was cancelled may be repeated with its token", self.repeated_token),
+        ]
+        for name, check in checks:
+            report.check(name, self.on_aws(check))
+
+    def on_aws(self, check: Callable[[], str]) -> Callable[[], str]:
+        """The check, or its reason not to run."""
+
+        def run() -> str:
+            if self.place.is_local:
+                raise Skipped("skipped locally: only AWS itself can answer")
+            return check()
+
+        return run
+
+    def topics(self) -> str:
+        sns, keys = self.queue.client("sns"), set()
+        for output in ("TriggerTopicArn", "ProcessTasksTopicArn"):
+            arn = self.queue.outputs[output]
+            attributes = sns.get_topic_attributes(TopicArn=arn)["Attributes"]
+            expect(bool(attributes.get("KmsMasterKeyId")), f"{arn} is not encrypted")
+            keys.add(attributes["KmsMasterKeyId"])
+            # A tail call or a wake-up more does no harm. Undecryptable keys are refused here.
+            sns.publish(TopicArn=arn, Message="{}")
+        return f"by {', '.join(sorted(keys))}"
+
+    def old_item(self) -> str:
+        dynamodb, key = self.queue.client("dynamodb"), {KEY: {"S": f"smoke-{uuid.uuid4()}"}}
+        named = {"TableName": self.queue.table, "Key": key}
+        try:
+            dynamodb.update_item(
+                **named,
+                UpdateExpression="SET smoke = :one",
+                ExpressionAttributeValues={":one": {"N": "1"}},
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        finally:
+            dynamodb.delete_item(**named)
+        return "accepted"
+
+    def repeated_token(self) -> str:
+        dynamodb, token = self.agents.client("dynamodb"), str(uuid.uuid4())
+        key = {AGENT_PK: {"S": f"smoke#{token}"}, AGENT_SK: {"S": "smoke"}}
+        named = {"TableName": self.agents.table, "Key": key}
+        update = {
+            **named,
+            "UpdateExpression": "SET smoke = :two",
+            "ConditionExpression": "smoke = :one",
+            "ExpressionAttributeValues": {":one": {"N": "1"}, ":two": {"N": "2"}},
+        }
+        expect(cancelled(dynamodb, update, token), "a transaction whose condition does not hold succeeded")
+        try:
+            dynamodb.put_item(TableName=self.agents.table, Item=key | {"smoke": {"N": "1"}})
+            repeated = cancelled(dynamodb, update, token)
+            expect(not repeated, "the token of a cancelled transaction cancels its repetition too")
+            return "the repetition is decided by the table as it is then"
+        finally:
+            dynamodb.delete_item(**named)
+
+
+def cancelled(dynamodb: Any, update: dict[str, Any], token: str) -> bool:
+    """Whether a transaction of this one update, with this token, is cancelled by its condition."""
+    try:
+        dynamodb.transact_write_items(TransactItems=[{"Update": update}], ClientRequestToken=token)
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "TransactionCanceledException":
+            return True
+        raise
+    return False

@@ -1,0 +1,99 @@
+"""`make smoke LOCAL=1`: it holds, it notices, and it leaves nothing behind when it is interrupted."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from expectations import wait_until_idle
+
+from local.assembly import Assembly
+from local.deployment import fake_session
+from local.emulator import Emulator
+from local.paths import PROJECT, STATE
+from local.queue import DeployedQueue
+from smoke.place import Place
+from smoke.report import CheckFailed
+from smoke.settings import SettingChecks
+
+SECONDS = 900
+#: What every environment of the smoke test's processes has: the working directory of its emulator.
+OWN_AWS = f"TMPDIR={STATE / 'smoke' / 'tmp'}".encode()
+
+
+def start_smoke() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        ["make", "--silent", "--no-print-directory", "smoke"],
+        cwd=PROJECT,
+        env=dict(os.environ) | {"LOCAL": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def left_processes() -> list[int]:
+    """The processes of a smoke test's local AWS: the emulator and its functions."""
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and OWN_AWS in (process / "environ").read_bytes().split(b"\0"):
+                found.append(int(process.name))
+        except (PermissionError, FileNotFoundError, ProcessLookupError):
+            continue  # Another user's, or gone meanwhile.
+    return found
+
+
+def test_the_smoke_test_holds_on_the_local_aws() -> None:
+    running = start_smoke()
+    printed, _ = running.communicate(timeout=SECONDS)
+    print(printed)
+    assert running.returncode == 0, printed
+    assert "FAILED" not in printed
+    results = re.findall(r"^(ok|skipped) +(.*?): ", printed, re.MULTILINE)
+    assert len(results) >= 25
+    # Only what exists on AWS alone is skipped.
+    assert {name.split(":")[0] for state, name in results if state == "skipped"} == {
+        "aws",
+        "LifoQueue-dev-smoke",
+        "AgentQueue-dev-smoke",
+    }
+    assert left_processes() == []
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds the emulator's processes by /proc")
+def test_an_interrupted_smoke_test_removes_what_it_deployed() -> None:
+    running = start_smoke()
+    assert running.stdout is not None
+    for line in running.stdout:
+        if line.startswith("ok") and "deploy AgentQueue-dev-smoke" in line:
+            break
+    assert left_processes(), "it was to be running"
+    # As Ctrl-C in a terminal: to every process of the group.
+    os.killpg(running.pid, signal.SIGINT)
+    printed = running.stdout.read()
+    running.wait(timeout=SECONDS)
+    assert running.returncode != 0
+    assert "interrupted" in printed
+    assert re.search(r"^ok +everything is removed: removed LifoQueue-dev-smoke", printed, re.MULTILINE), printed
+    assert left_processes() == []
+
+
+def test_a_setting_changed_by_hand_is_noticed(
+    queue: DeployedQueue, local_aws: Emulator, template: Assembly
+) -> None:
+    checks = SettingChecks(Place(fake_session(), local_aws), queue, template, False)
+    assert checks.functions() == "6 functions"
+    wait_until_idle(queue)
+    queue.client("lambda").put_function_concurrency(
+        FunctionName=queue.function("process-tasks"), ReservedConcurrentExecutions=2
+    )
+    # The fixture sets it back.
+    with pytest.raises(CheckFailed, match="ReservedConcurrentExecutions is 2, and 1 in the template"):
+        checks.functions()
