@@ -318,6 +318,21 @@ test-rust: build-local ## run the Rust tests, with their documentation
 	cargo nextest run --locked --workspace --target $(HOST)
 	cargo test --locked --workspace --doc --target $(HOST)
 
+N ?= 20
+.PHONY: flaky
+flaky: export FRESHQ_BUILD = cargo nextest run --no-run --cargo-quiet --locked --workspace --target $(HOST)
+flaky: setup ## repeat all Rust tests N=20 times with new seeds, or with E2E=1 the end-to-end tests; list what failed
+	@if [ -z "$${E2E:-}" ]; then \
+	  $(MAKE) --no-print-directory build-local; \
+	  export FRESHQ_FIRST_SEED=$${FRESHQ_FIRST_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
+	  echo "the same seeds again: make flaky N=$(N) FRESHQ_FIRST_SEED=$$FRESHQ_FIRST_SEED"; \
+	  cargo nextest run --locked --workspace --target $(HOST) --stress-count $(N) --no-fail-fast \
+	    --success-output never --failure-output immediate --status-level fail --final-status-level fail; \
+	else \
+	  $(MAKE) --no-print-directory synth-local build-freshq; \
+	  $(BIN)/python -m tests.flaky $(N); \
+	fi
+
 .PHONY: test-infra
 test-infra: setup ## run the infrastructure tests
 	npm test --silent

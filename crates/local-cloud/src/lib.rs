@@ -10,6 +10,7 @@
 //! | [`dynamodb`] | an embedded DynamoDB with the queue's table, behind the real SDK client |
 //! | [`faulty`] | a store whose answers fail as a script says |
 //! | [`scripted`] | the real client over an embedded DynamoDB, failing as a script says |
+//! | [`seeds`] | which seeds a test with drawn inputs plays |
 //! | [`topics`] | topics that remember what was published, and fail when told to |
 
 pub mod agents;
@@ -19,4 +20,5 @@ pub mod dynamodb;
 pub mod faulty;
 mod protocol;
 pub mod scripted;
+pub mod seeds;
 pub mod topics;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use local_cloud::cloud::{self, Builder, Census, FaultKind, Report};
+use local_cloud::seeds::Seeds;
 
 use crate::schedule::Schedule;
 
@@ -41,17 +42,17 @@ pub fn play(seed: u64, store: Store) -> Report {
     })
 }
 
-/// Plays every seed of a range, ten times as many with `FRESHQ_SOAK=1`, or the one in
-/// `FRESHQ_SEED`, and prints the figures.
+/// Plays every seed of a range, or those that [`Seeds`] takes in its place, and prints the figures.
 ///
 /// # Panics
 /// At the first seed in which a guarantee was broken: prints how to play it again, and the end
 /// of its trace; and if a kind of fault or of ending never occurred.
 #[allow(clippy::print_stdout, reason = "the figures are the tests' output")]
 pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKind]) {
-    let (seeds, alone) = chosen(seeds);
+    let Seeds { range, usual } = Seeds::of(seeds);
+    let alone = range.end - range.start == 1;
     let mut census = Census::default();
-    for seed in seeds {
+    for seed in range {
         let report = play(seed, store);
         if !report.violations.is_empty() || alone {
             let tail = report
@@ -68,7 +69,7 @@ pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKin
         census.add(&report.census);
     }
     println!("fault schedules on {store:?}: {census}");
-    if alone {
+    if !usual {
         return;
     }
     for kind in faults {
@@ -76,20 +77,6 @@ pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKin
     }
     for exit in endings {
         assert!(census.turns.contains_key(*exit), "no turn ended {exit}");
-    }
-}
-
-/// The seeds to play, and whether it is one that was asked for.
-fn chosen(seeds: Range<u64>) -> (Range<u64>, bool) {
-    let seed = std::env::var("FRESHQ_SEED")
-        .ok()
-        .and_then(|text| text.parse::<u64>().ok());
-    match seed {
-        Some(seed) => (seed..seed + 1, true),
-        None if std::env::var_os("FRESHQ_SOAK").is_some() => {
-            (seeds.start * 10..seeds.end * 10, false)
-        }
-        None => (seeds, false),
     }
 }
 

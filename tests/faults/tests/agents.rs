@@ -4,6 +4,7 @@
 use faults::agents::{Census, play};
 use faults::suite::Store;
 use local_cloud::agents::network::Fault;
+use local_cloud::seeds::Seeds;
 
 /// So many schedules in each of the tests in memory, which run in parallel.
 const SEEDS: u64 = 150;
@@ -13,16 +14,9 @@ const TAIL: usize = 80;
 
 #[allow(clippy::print_stdout, reason = "the figures are the tests' output")]
 fn run(seeds: std::ops::Range<u64>, store: Store, faults: &[Fault]) {
-    let chosen = std::env::var("FRESHQ_SEED").ok();
-    let chosen = chosen.and_then(|text| text.parse::<u64>().ok());
-    let soak = std::env::var_os("FRESHQ_SOAK").is_some();
-    let seeds = match chosen {
-        Some(seed) => seed..seed + 1,
-        None if soak => seeds.start * 10..seeds.end * 10,
-        None => seeds,
-    };
+    let Seeds { range, usual } = Seeds::of(seeds);
     let mut census = Census::default();
-    for seed in seeds {
+    for seed in range {
         let played = play(seed, store);
         if !played.violations.is_empty() {
             let tail = played.trace.len().saturating_sub(TAIL);
@@ -36,7 +30,7 @@ fn run(seeds: std::ops::Range<u64>, store: Store, faults: &[Fault]) {
         census.add(&played.census);
     }
     println!("agents under faults on {store:?}: {census:?}");
-    if chosen.is_some() {
+    if !usual {
         return;
     }
     for fault in faults {

@@ -69,6 +69,7 @@ impl World {
     pub(crate) fn new(
         script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static,
     ) -> Self {
+        local_cloud::seeds::draw();
         let runner = Scripted {
             script: Box::new(script),
             started: Mutex::default(),

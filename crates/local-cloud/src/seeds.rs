@@ -1,0 +1,123 @@
+//! Which seeds a test with drawn inputs plays.
+//!
+//! | variable | seeds |
+//! |---|---|
+//! | none | those that the test names: every run is the same |
+//! | `FRESHQ_SEED` | this one, to play a failure again |
+//! | `FRESHQ_FIRST_SEED` | as many others, from there on; each repetition of nextest's `--stress-count` plays new ones |
+//! | `FRESHQ_SOAK` | ten times as many |
+
+use std::ops::Range;
+
+/// More than the last seed that any test names, so that no two repetitions have a seed in common.
+const REPETITION: u64 = 1_000_000;
+
+/// The seeds of one test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// The seeds to play.
+    pub range: Range<u64>,
+    /// Whether they include those that the test names. Only then is rare behaviour sure to occur.
+    pub usual: bool,
+}
+
+impl Seeds {
+    /// The seeds to play where the test names `usual`, by the variables of the environment.
+    ///
+    /// # Panics
+    /// If a variable is not a whole number.
+    #[must_use]
+    pub fn of(usual: Range<u64>) -> Self {
+        Self::by(usual, |variable| std::env::var(variable).ok())
+    }
+
+    fn by(usual: Range<u64>, value: impl Fn(&str) -> Option<String>) -> Self {
+        let number = |variable: &str| {
+            value(variable).map(|text| match text.parse::<u64>() {
+                Ok(number) => number,
+                Err(_) => panic!("{variable} is {text:?}; give a whole number of 0 or more"),
+            })
+        };
+        if let Some(seed) = number("FRESHQ_SEED") {
+            return Self {
+                range: seed..seed + 1,
+                usual: false,
+            };
+        }
+        if let Some(first) = number("FRESHQ_FIRST_SEED") {
+            let repetition = number("NEXTEST_STRESS_CURRENT").unwrap_or(0);
+            let shift = first + repetition * REPETITION;
+            return Self {
+                range: usual.start + shift..usual.end + shift,
+                usual: false,
+            };
+        }
+        let range = match value("FRESHQ_SOAK").as_deref() {
+            Some("1") => 10 * usual.start..10 * usual.end,
+            _ => usual,
+        };
+        Self { range, usual: true }
+    }
+}
+
+/// Seeds this thread's generator, from which the code under test draws its jitter, and prints the
+/// seed: a test runner shows it when the test fails. `FRESHQ_SEED` plays it again.
+///
+/// # Panics
+/// If `FRESHQ_SEED` is not a whole number.
+#[allow(clippy::print_stdout, reason = "a failing test is to show it")]
+pub fn draw() {
+    let any = fastrand::u64(..1 << 32);
+    let seed = Seeds::of(any..any + 1).range.start;
+    println!("the draws of this test are those of FRESHQ_SEED={seed}");
+    fastrand::seed(seed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by(usual: Range<u64>, variables: &[(&str, &str)]) -> Seeds {
+        Seeds::by(usual, |wanted| {
+            let found = variables.iter().find(|(name, _)| *name == wanted);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn without_a_variable_the_seeds_are_those_of_the_test() {
+        let seeds = by(5..10, &[]);
+        assert_eq!((seeds.range, seeds.usual), (5..10, true));
+    }
+
+    #[test]
+    fn one_seed_can_be_played_again() {
+        let seeds = by(5..10, &[("FRESHQ_SEED", "77"), ("FRESHQ_FIRST_SEED", "1")]);
+        assert_eq!((seeds.range, seeds.usual), (77..78, false));
+    }
+
+    #[test]
+    fn each_repetition_plays_other_seeds() {
+        let first = ("FRESHQ_FIRST_SEED", "300");
+        let played = ["0", "1", "2"].map(|repetition| {
+            let seeds = by(5..10, &[first, ("NEXTEST_STRESS_CURRENT", repetition)]);
+            assert!(!seeds.usual);
+            seeds.range
+        });
+        assert_eq!(
+            played,
+            [305..310, 1_000_305..1_000_310, 2_000_305..2_000_310]
+        );
+    }
+
+    #[test]
+    fn a_soak_plays_ten_times_as_many() {
+        assert_eq!(by(5..10, &[("FRESHQ_SOAK", "1")]).range, 50..100);
+    }
+
+    #[test]
+    #[should_panic(expected = "FRESHQ_SEED is \"x\"; give a whole number")]
+    fn a_seed_that_is_not_a_number_is_an_error() {
+        let _ = by(5..10, &[("FRESHQ_SEED", "x")]);
+    }
+}
