@@ -2,12 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use fake::Fake;
-use fake::faker::name::en::Name;
-
 use crate::dimension::Dimensions;
 use crate::name::Value;
 use crate::profile::Profile;
+
+/// Their first names.
+const FIRST_NAMES: [&str; 10] = [
+    "Ana", "Ben", "Chloe", "David", "Elena", "Felix", "Grace", "Hugo", "Irene", "Jonas",
+];
+
+/// Their last names; as many as are needed to tell 500 agents apart by both.
+const LAST_NAMES: [&str; 51] = [
+    "Adams", "Baker", "Carter", "Dubois", "Evans", "Fischer", "Garcia", "Hughes", "Ivanov",
+    "Jensen", "Keller", "Lopez", "Martin", "Nguyen", "Olsen", "Perez", "Quinn", "Ruiz", "Silva",
+    "Torres", "Ueda", "Vargas", "Weber", "Xu", "Young", "Zhang", "Allen", "Brown", "Costa", "Diaz",
+    "Egan", "Flores", "Gruber", "Haas", "Ito", "Jones", "Kim", "Lang", "Moreau", "Novak", "Ortiz",
+    "Petit", "Rossi", "Sato", "Tanaka", "Urban", "Vogel", "Wagner", "Yilmaz", "Zimmer", "Abel",
+];
 
 /// The languages of the made-up agents.
 const LANGUAGES: [&str; 3] = ["English", "Spanish", "French"];
@@ -56,7 +67,10 @@ fn agent(number: usize) -> (String, Profile) {
     let languages = [language(0), language(1)].map(Value::from_stored);
     let gender = Value::from_stored(GENDERS[number % GENDERS.len()]);
     let profile = Profile::new(BTreeSet::from(languages), vec![gender]);
-    (Name().fake(), profile)
+    // The two lists have no common length, so a pair repeats after all pairs only.
+    let first = FIRST_NAMES[number % FIRST_NAMES.len()];
+    let last = LAST_NAMES[number % LAST_NAMES.len()];
+    (format!("{first} {last}"), profile)
 }
 
 #[cfg(test)]
@@ -76,6 +90,13 @@ mod tests {
             agents.iter().all(|(name, _)| name.contains(' ')),
             "{agents:?}"
         );
+    }
+
+    #[test]
+    fn no_two_made_up_agents_have_one_name() {
+        let agents = agents(MAX_SEED, &Dimensions::default()).unwrap();
+        let names: BTreeSet<_> = agents.iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), MAX_SEED as usize);
     }
 
     #[test]
