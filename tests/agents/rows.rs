@@ -47,10 +47,10 @@ pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, St
         }
         rows.insert(count_key(&count.criteria), waiting(count.depth));
     }
-    for one in store.leases(FOR_EVER, ALL).await? {
+    for one in store.leases(None, FOR_EVER, ALL).await? {
         rows.insert(lease_key(&one), lease(&one));
     }
-    for one in store.notices(FOR_EVER, ALL).await? {
+    for one in store.notices(None, FOR_EVER, ALL).await? {
         let key = ("Outbox".to_owned(), one.sort_key());
         rows.insert(key, notice(&one));
     }

@@ -113,13 +113,23 @@ impl<W: Watch> AgentStore for Watched<W> {
         self.read(read, answer).await
     }
 
-    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError> {
-        let answer = self.store.leases(until, limit);
+    async fn leases(
+        &self,
+        after: Option<&CallLease>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<CallLease>, StoreError> {
+        let answer = self.store.leases(after, until, limit);
         self.read(Read::Other("leases"), answer).await
     }
 
-    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError> {
-        let answer = self.store.notices(until, limit);
+    async fn notices(
+        &self,
+        after: Option<&Notice>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<Notice>, StoreError> {
+        let answer = self.store.notices(after, until, limit);
         self.read(Read::Other("notices"), answer).await
     }
 

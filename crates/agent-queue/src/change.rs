@@ -283,6 +283,13 @@ impl Change {
         Self::of(end_of_wait(call, Before::Waiting, CallState::Cancelled))
     }
 
+    /// A call is given up that has not arrived.
+    #[must_use]
+    pub fn cancel_early(call: Call) -> Self {
+        let state = CallState::Cancelled;
+        Self::of(vec![Step::Call(Before::New, CallRecord { call, state })])
+    }
+
     /// A call waited for too long.
     #[must_use]
     pub fn expire(call: &Call, from: Before, at: Micros) -> Self {

@@ -5,6 +5,8 @@ mod command;
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use crate::agent::AgentState;
 use crate::call::{Assignment, Call};
 use crate::matcher::Cancel;
@@ -19,6 +21,7 @@ pub use self::answer::{AgentView, Answer, QueueView, WaitingView};
 pub use self::command::{Command, CommandError};
 
 /// Carries commands out.
+#[derive(Clone)]
 pub struct Desk {
     queue: Arc<AgentQueue>,
     teller: Arc<dyn Teller>,
@@ -71,6 +74,15 @@ impl Desk {
         }
     }
 
+    /// The same desk for one invocation, which begins nothing after `deadline`.
+    #[must_use]
+    pub fn until(&self, deadline: Instant) -> Self {
+        Self {
+            queue: Arc::new(self.queue.until(deadline)),
+            ..self.clone()
+        }
+    }
+
     /// Carries a command out.
     ///
     /// # Errors
@@ -96,6 +108,7 @@ impl Desk {
                 Answer::AllQueued {
                     queued: all.queued,
                     assignments: all.assignments,
+                    cut_short: all.cut_short,
                 }
             }
             Command::Leave(id, rest) => {
@@ -123,7 +136,7 @@ impl Desk {
             Command::CancelCall(id) => {
                 let cancel = self.queue.cancel(&id).await?;
                 report.cancelled = u32::from(cancel == Cancel::Done);
-                Answer::call(id, cancel.state())
+                Answer::call(id, Some(cancel.state()))
             }
             Command::Queues => {
                 let queues = self.queue.queues().await?;

@@ -214,6 +214,12 @@ impl Dimensions {
         Ok(Criteria::new(wanted.collect::<Result<_, _>>()?))
     }
 
+    /// Criteria that every agent fits.
+    #[must_use]
+    pub(crate) fn any(&self) -> Criteria {
+        Criteria::new(vec![None; self.0.len()])
+    }
+
     /// The queues an agent waits in: one for each value of the multi-valued dimension.
     #[must_use]
     pub fn queues(&self, profile: &Profile) -> Vec<QueueName> {

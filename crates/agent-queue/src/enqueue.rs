@@ -5,15 +5,18 @@
 //! ([`matcher`](crate::matcher)). Of two that cross, the later one to have written sees the
 //! other. The sweep looks again for a pair whose writers died between the two.
 
-use futures::{StreamExt, TryStreamExt, stream};
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
 
 use crate::agent::{Agent, AgentState};
 use crate::call::{Assignment, Call};
 use crate::change::{Before, Change};
-use crate::matcher::{Met, PARALLEL_READS, Served};
+use crate::matcher::{Met, Served};
 use crate::name::{AgentId, CallId};
 use crate::queue::{AgentQueue, QueueError};
 use crate::roster::Changed;
+use crate::time::Micros;
 
 /// How a wish to be queued ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +38,12 @@ pub struct AllEnqueued {
     pub assignments: Vec<Assignment>,
     /// How many calls were found to have waited for too long.
     pub expired: u32,
+    /// Whether it ended early, by an error or the queue's deadline: repeat it for the others.
+    pub cut_short: bool,
 }
+
+/// How many agents are queued at once.
+const PARALLEL_JOINS: usize = 4;
 
 impl AgentQueue {
     /// available → queued, in every queue that fits. Where a call waits, it is served.
@@ -43,12 +51,7 @@ impl AgentQueue {
     /// # Errors
     /// [`QueueError`]; repeat it.
     pub async fn enqueue(&self, id: &AgentId) -> Result<Enqueued, QueueError> {
-        let changed = self
-            .change(id, "enqueue", |agent| {
-                let change = agent.enqueue(self.clock.now(), &self.settings.dimensions)?;
-                Ok((change.clone(), Change::enqueue(change, agent)))
-            })
-            .await?;
+        let changed = self.join(id, || self.clock.now()).await?;
         let Served {
             assignments,
             expired,
@@ -71,14 +74,49 @@ impl AgentQueue {
     /// # Errors
     /// [`QueueError`]: some may be queued; repeat it for the others.
     pub async fn enqueue_all_available(&self) -> Result<AllEnqueued, QueueError> {
+        let now = self.clock.now();
         let mut all = AllEnqueued::default();
-        for id in self.all_available().await? {
-            let enqueued = self.enqueue(&id).await?;
-            all.queued += usize::from(matches!(enqueued.changed, Changed::Done(_)));
-            all.assignments.extend(enqueued.assignments);
-            all.expired += enqueued.expired;
+        // A place of its own for each, in this order, however the changes overtake each other.
+        let places = (0..).map(|number| now.plus(Duration::from_micros(number)));
+        let joins: Vec<_> = std::iter::zip(self.all_available().await?, places).collect();
+        let joins = joins.into_iter().map(|(id, place)| async move {
+            match self.is_over() {
+                true => Ok(None),
+                false => self.join(&id, || place).await.map(Some),
+            }
+        });
+        let mut joins = stream::iter(joins).buffered(PARALLEL_JOINS);
+        let mut failed = None;
+        while let Some(joined) = joins.next().await {
+            match joined {
+                Ok(Some(changed)) => all.queued += usize::from(matches!(changed, Changed::Done(_))),
+                Ok(None) => all.cut_short = true,
+                Err(error) => failed = Some(error),
+            }
         }
-        Ok(all)
+        drop(joins);
+        let (served, errors) = self.serve_lines().await;
+        all.cut_short |= served.cut_short;
+        all.expired = served.expired;
+        all.assignments = served.assignments;
+        match failed.or(errors.into_iter().next()) {
+            // What was done is told all the same.
+            Some(error) if all == AllEnqueued::default() => Err(error),
+            Some(error) => {
+                tracing::warn!(%error, "not all are queued");
+                all.cut_short = true;
+                Ok(all)
+            }
+            None => Ok(all),
+        }
+    }
+
+    async fn join(&self, id: &AgentId, place: impl Fn() -> Micros) -> Result<Changed, QueueError> {
+        self.change(id, "enqueue", |agent| {
+            let change = agent.enqueue(place(), &self.settings.dimensions)?;
+            Ok((change.clone(), Change::enqueue(change, agent)))
+        })
+        .await
     }
 
     /// Serves the calls that wait for such an agent, the longest waiting first, until the agent
@@ -128,14 +166,10 @@ impl AgentQueue {
     /// The call that waits longest among those that fit an agent, as read.
     async fn longest_waiting(&self, agent: &Agent) -> Result<Option<Call>, QueueError> {
         let lines = self.store.waiting().await?;
-        let firsts: Vec<_> = lines
-            .iter()
-            .filter(|line| line.criteria.fits_profile(&agent.profile))
-            .map(|line| self.store.waiting_calls(&line.criteria, 1))
-            .collect();
-        let firsts = stream::iter(firsts).buffered(PARALLEL_READS);
-        let firsts: Vec<_> = firsts.try_concat().await?;
-        Ok(firsts.into_iter().min_by_key(Call::sort_key))
+        let fit = lines.iter().map(|line| &line.criteria);
+        let fit = fit.filter(|criteria| criteria.fits_profile(&agent.profile));
+        let firsts = self.first_of(fit).await?.into_iter();
+        Ok(firsts.min_by_key(Call::sort_key))
     }
 }
 

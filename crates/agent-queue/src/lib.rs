@@ -35,6 +35,7 @@ pub mod desk;
 pub mod dimension;
 pub mod enqueue;
 pub mod intake;
+mod lines;
 pub mod matcher;
 pub mod name;
 pub mod profile;

@@ -36,20 +36,17 @@ pub struct Matched {
 pub enum Cancel {
     /// It is given up, by this very wish.
     Done,
-    /// It did not wait: its state, unchanged.
+    /// It had ended before: its state, unchanged.
     Is(CallState),
-    /// There was no such call.
-    Unknown,
 }
 
 impl Cancel {
-    /// The call's state now; `None` if there was none.
+    /// The call's state now.
     #[must_use]
-    pub fn state(self) -> Option<CallState> {
+    pub fn state(self) -> CallState {
         match self {
-            Self::Done => Some(CallState::Cancelled),
-            Self::Is(state) => Some(state),
-            Self::Unknown => None,
+            Self::Done => CallState::Cancelled,
+            Self::Is(state) => state,
         }
     }
 }
@@ -131,23 +128,29 @@ impl AgentQueue {
         Ok(self.store.call(id).await?)
     }
 
-    /// Gives a waiting call up; one that is assigned stays so.
+    /// Gives a call up, waiting or not arrived yet; one that is assigned stays so. A call that
+    /// arrives after it was cancelled is not assigned.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
     pub async fn cancel(&self, id: &CallId) -> Result<Cancel, QueueError> {
-        let Some(record) = self.store.call(id).await? else {
-            return Ok(Cancel::Unknown);
-        };
-        if record.state != CallState::Waiting {
-            return Ok(Cancel::Is(record.state));
-        }
-        match self.commit("cancel", &Change::cancel(&record.call)).await? {
-            Outcome::Done => Ok(Cancel::Done),
-            Outcome::Refused(_) => match self.store.call(id).await? {
-                Some(record) => Ok(Cancel::Is(record.state)),
-                None => Ok(Cancel::Unknown),
-            },
+        let mut before = self.store.call(id).await?;
+        loop {
+            let change = match &before {
+                None => Change::cancel_early(Call {
+                    id: id.clone(),
+                    criteria: self.settings.dimensions.any(),
+                    arrived: self.clock.now(),
+                    sequence: 0,
+                }),
+                Some(record) if record.state == CallState::Waiting => Change::cancel(&record.call),
+                Some(record) => return Ok(Cancel::Is(record.state.clone())),
+            };
+            match self.commit("cancel", &change).await? {
+                Outcome::Done => return Ok(Cancel::Done),
+                // It arrived, or ended, in between.
+                Outcome::Refused(refusals) => before = call_there(&refusals),
+            }
         }
     }
 
@@ -205,7 +208,6 @@ impl AgentQueue {
         Ok(served)
     }
 
-    /// Whether there may be another one to serve.
     async fn serve_first(
         &self,
         criteria: &Criteria,
@@ -213,16 +215,26 @@ impl AgentQueue {
         ended: &mut Option<CallId>,
     ) -> Result<bool, QueueError> {
         let first = self.store.waiting_calls(criteria, 1).await?;
-        let Some(call) = first.into_iter().next() else {
-            return Ok(false);
-        };
-        if self.is_too_old(&call) {
-            return self.expire_first(&call, served, ended).await;
+        match first.into_iter().next() {
+            Some(call) => self.serve_call(&call, served, ended).await,
+            None => Ok(false),
         }
-        match self.meet(&call, Before::Waiting).await? {
+    }
+
+    /// Serves the first call of a line. Whether the next one may be served, too.
+    pub(crate) async fn serve_call(
+        &self,
+        call: &Call,
+        served: &mut Served,
+        ended: &mut Option<CallId>,
+    ) -> Result<bool, QueueError> {
+        if self.is_too_old(call) {
+            return self.expire_first(call, served, ended).await;
+        }
+        match self.meet(call, Before::Waiting).await? {
             Met::Assigned(assignment) => served.assignments.push(assignment),
-            Met::Known(_) => self.pass_over(&call, ended).await?,
-            Met::NoRecord => self.restore(&call).await?,
+            Met::Known(_) => self.pass_over(call, ended).await?,
+            Met::NoRecord => self.restore(call).await?,
             Met::Nobody | Met::OthersWait => return Ok(false),
         }
         Ok(true)
@@ -235,12 +247,13 @@ impl AgentQueue {
         served: &mut Served,
         ended: &mut Option<CallId>,
     ) -> Result<bool, QueueError> {
-        if self.expire(call).await? {
-            served.expired += 1;
-        } else if self.store.call(&call.id).await?.is_some() {
-            self.pass_over(call, ended).await?;
-        } else {
-            self.restore(call).await?;
+        let change = Change::expire(call, Before::Waiting, self.clock.now());
+        match self.commit("expire", &change).await? {
+            Outcome::Done => served.expired += 1,
+            Outcome::Refused(refusals) => match call_there(&refusals) {
+                Some(_) => self.pass_over(call, ended).await?,
+                None => self.restore(call).await?,
+            },
         }
         Ok(true)
     }
@@ -413,8 +426,8 @@ impl AgentQueue {
         })
     }
 
-    /// A waiting call leaves; false if another was faster.
-    pub(crate) async fn expire(&self, call: &Call) -> Result<bool, QueueError> {
+    /// A waiting call leaves; false if another process was faster.
+    async fn expire(&self, call: &Call) -> Result<bool, QueueError> {
         let change = Change::expire(call, Before::Waiting, self.clock.now());
         let outcome = self.commit("expire", &change).await?;
         Ok(matches!(outcome, Outcome::Done))

@@ -171,6 +171,11 @@ impl AgentQueue {
         }
     }
 
+    /// Until when it works; `None`: without limit.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
     /// Whether the deadline has passed.
     pub(crate) fn is_over(&self) -> bool {
         self.deadline

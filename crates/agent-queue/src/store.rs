@@ -54,11 +54,22 @@ pub trait AgentStore: Send + Sync {
     async fn waiting_calls(&self, criteria: &Criteria, limit: u16)
     -> Result<Vec<Call>, StoreError>;
 
-    /// The leases that end first and ended before `until`: at most `limit`.
-    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError>;
+    /// The leases that end first, behind `after`, and ended before `until`: at most `limit`.
+    async fn leases(
+        &self,
+        after: Option<&CallLease>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<CallLease>, StoreError>;
 
-    /// What is to be told and was written before `until`, oldest first: at most `limit`.
-    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError>;
+    /// The outbox: what was written before `until` and is not published yet, oldest first, behind
+    /// `after`; at most `limit`.
+    async fn notices(
+        &self,
+        after: Option<&Notice>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<Notice>, StoreError>;
 
     /// Forgets what was told. It may stay nevertheless, and be told again.
     async fn told(&self, notices: &[Notice]) -> Result<(), StoreError>;

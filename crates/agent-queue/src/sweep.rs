@@ -1,15 +1,19 @@
-//! What fell between: every minute, `sweep-agents` takes back agents whose call never ended,
-//! gives up calls that waited for too long, looks again for pairs left by a crash between write
-//! and look, tells what was not told, and measures.
+//! What fell between: every minute, `sweep-agents` publishes what was not published, returns
+//! agents whose call never ended, expires calls that waited for too long, looks again for pairs
+//! left by a crash between write and look, and measures.
 //!
-//! Safe to run twice at once: every step has the same conditions as anybody's.
+//! Safe to run twice at once: every step has the same conditions as any other process's. Each
+//! part stands alone: what fails in one is counted and reported, and the others go on. Publishing
+//! comes first, and no part takes more than its share of the time.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
+use tokio::time::Instant;
 
 use crate::call::{News, Notice};
-use crate::change::Change;
+use crate::change::{CallLease, Change};
 use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::tell::{Teller, Told};
 use crate::time::Micros;
@@ -18,7 +22,7 @@ use crate::time::Micros;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SweepReport {
-    /// Agents taken back from calls that never ended.
+    /// Agents returned from calls that never ended.
     pub returned: u32,
     /// Pairs that had been left behind.
     pub assigned: u32,
@@ -28,7 +32,7 @@ pub struct SweepReport {
     pub published: u32,
     /// Calls put into the dead-letter queue.
     pub dead_lettered: u32,
-    /// What is left to be told.
+    /// What could not be published.
     pub untold: u32,
     /// Agents who wait.
     pub queued_agents: u64,
@@ -40,129 +44,214 @@ pub struct SweepReport {
     pub complete: bool,
 }
 
+/// A sweep of which some parts failed.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the sweep did what it could, but {failures} of its steps failed; the next sweep repeats them. The first failure"
+)]
+pub struct SweepError {
+    /// What the other parts did.
+    pub report: SweepReport,
+    /// How many steps failed.
+    pub failures: usize,
+    /// The first failure.
+    pub source: QueueError,
+}
+
 /// How many items are read at once.
 const PAGE: u16 = 100;
 
-/// How many pages of each kind a sweep works through.
-const PAGES: usize = 10;
-
-/// Whoever made an assignment tells it at once; after this long it counts as forgotten.
+/// The maker of an assignment publishes it at once; after this long it counts as forgotten.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// A sweep under way.
+struct Sweep<'a> {
+    queue: AgentQueue,
+    teller: &'a dyn Teller,
+    report: SweepReport,
+    errors: Vec<QueueError>,
+    /// The outbox entries that this sweep has tried to publish.
+    tried: BTreeSet<String>,
+}
+
 impl AgentQueue {
-    /// One sweep.
+    /// One sweep, until the queue's deadline.
     ///
     /// # Errors
-    /// [`QueueError`]; what was done stays done, and the next sweep goes on.
-    pub async fn sweep(&self, teller: &dyn Teller) -> Result<SweepReport, QueueError> {
-        let mut report = SweepReport {
-            complete: true,
-            ..SweepReport::default()
+    /// [`SweepError`] with the report: what was done stays done, and the next sweep goes on.
+    pub async fn sweep(&self, teller: &dyn Teller) -> Result<SweepReport, SweepError> {
+        let mut sweep = Sweep {
+            queue: self.clone(),
+            teller,
+            report: SweepReport {
+                complete: true,
+                ..SweepReport::default()
+            },
+            errors: vec![],
+            tried: BTreeSet::new(),
         };
-        self.take_back(&mut report).await?;
-        let mut told = self.serve_all(teller, &mut report).await?;
-        told += self.tell_forgotten(teller, &mut report).await?;
-        report.published = told.published;
-        report.dead_lettered = told.dead_lettered;
-        report.untold = told.failed;
-        self.measure(&mut report).await?;
-        Ok(report)
+        sweep.publish_forgotten(self.share(3)).await;
+        sweep.return_agents(self.share(3)).await;
+        sweep.serve(self.share(2)).await;
+        // The calls that expired just now.
+        if sweep.report.expired > 0 {
+            sweep.publish_forgotten(self.share(2)).await;
+        }
+        sweep.measure().await;
+        let Sweep { report, errors, .. } = sweep;
+        let failures = errors.len();
+        match errors.into_iter().next() {
+            None => Ok(report),
+            Some(source) => Err(SweepError {
+                report,
+                failures,
+                source,
+            }),
+        }
     }
 
-    /// attendingCall → available, where the lease ran out.
-    async fn take_back(&self, report: &mut SweepReport) -> Result<(), QueueError> {
-        let now = self.clock.now();
-        for _ in 0..PAGES {
-            let leases = self.store.leases(now, PAGE).await?;
-            let last = leases.len() < usize::from(PAGE);
-            for lease in &leases {
-                let change = Change::take_back(lease, now);
-                match self.commit("take back", &change).await? {
-                    Outcome::Done => report.returned += 1,
-                    // Finished meanwhile, and the lease with it: this deletes what is not there.
-                    Outcome::Refused(_) => {
-                        self.commit("forget a lease", &Change::end_lease(lease))
-                            .await?;
-                    }
-                }
-            }
-            if last {
-                return Ok(());
+    /// The same queue, whose deadline leaves the time of `parts - 1` more such parts.
+    fn share(&self, parts: u32) -> Self {
+        match self.deadline() {
+            None => self.clone(),
+            Some(deadline) => {
+                let now = Instant::now();
+                self.until(now + deadline.saturating_duration_since(now) / parts)
             }
         }
-        report.complete = false;
-        Ok(())
-    }
-
-    /// Every criteria that somebody waits for, as whoever writes last would have done.
-    async fn serve_all(
-        &self,
-        teller: &dyn Teller,
-        report: &mut SweepReport,
-    ) -> Result<Told, QueueError> {
-        let mut told = Told::default();
-        for count in self.store.waiting().await? {
-            if count.depth == 0 {
-                continue;
-            }
-            let served = self.serve(&count.criteria).await?;
-            report.expired += served.expired;
-            report.assigned += u32::try_from(served.assignments.len()).unwrap_or(u32::MAX);
-            told += self.tell_assignments(teller, &served.assignments).await?;
-        }
-        Ok(told)
-    }
-
-    async fn tell_forgotten(
-        &self,
-        teller: &dyn Teller,
-        report: &mut SweepReport,
-    ) -> Result<Told, QueueError> {
-        let now = self.clock.now();
-        let mut told = Told::default();
-        for _ in 0..PAGES {
-            // Up to and with this very moment.
-            let until = Micros(now.0.saturating_add(1));
-            let notices = self.store.notices(until, PAGE).await?;
-            let last = notices.len() < usize::from(PAGE);
-            let due: Vec<_> = notices
-                .into_iter()
-                .filter(|notice| is_forgotten(notice, now))
-                .collect();
-            let these = self.tell(teller, &due).await?;
-            told += these;
-            if last {
-                return Ok(told);
-            }
-            if these.failed > 0 || due.is_empty() {
-                break;
-            }
-        }
-        report.complete = false;
-        Ok(told)
-    }
-
-    async fn measure(&self, report: &mut SweepReport) -> Result<(), QueueError> {
-        // An agent waits in several queues, so depths do not add up to agents.
-        report.queued_agents = self.queued_agents().await?;
-        let now = self.clock.now();
-        for count in self.store.waiting().await? {
-            report.waiting_calls += count.depth;
-            if count.depth == 0 {
-                continue;
-            }
-            let oldest = self.store.waiting_calls(&count.criteria, 1).await?;
-            for call in oldest {
-                let waited = now.since(call.arrived).as_micros();
-                let waited = u64::try_from(waited).unwrap_or(u64::MAX);
-                report.oldest_waiting_micros = report.oldest_waiting_micros.max(waited);
-            }
-        }
-        Ok(())
     }
 }
 
-/// What nobody tells at once: expired calls, and assignments whose maker has had the time.
+impl Sweep<'_> {
+    fn failed(&mut self, error: QueueError) {
+        tracing::error!(%error, "a step of the sweep failed; the others go on");
+        self.report.complete = false;
+        self.errors.push(error);
+    }
+
+    fn told(&mut self, told: Result<Told, QueueError>) {
+        match told {
+            Ok(told) => {
+                self.report.published += told.published;
+                self.report.dead_lettered += told.dead_lettered;
+                self.report.untold += told.failed;
+            }
+            Err(error) => self.failed(error),
+        }
+    }
+
+    /// What no other process publishes, page by page; a page that fails holds back no other.
+    async fn publish_forgotten(&mut self, queue: AgentQueue) {
+        let now = queue.clock.now();
+        // Up to and with this very moment.
+        let until = Micros(now.0.saturating_add(1));
+        let mut after: Option<Notice> = None;
+        loop {
+            if queue.is_over() {
+                self.report.complete = false;
+                return;
+            }
+            let page = queue.store.notices(after.as_ref(), until, PAGE).await;
+            let notices = match page {
+                Ok(notices) => notices,
+                Err(error) => return self.failed(error.into()),
+            };
+            let last = notices.len() < usize::from(PAGE);
+            after = notices.last().cloned();
+            let due: Vec<_> = notices
+                .into_iter()
+                .filter(|notice| is_forgotten(notice, now) && self.tried.insert(notice.sort_key()))
+                .collect();
+            let told = queue.tell(self.teller, &due).await;
+            self.told(told);
+            if last {
+                return;
+            }
+        }
+    }
+
+    /// attendingCall → available, where the lease expired.
+    async fn return_agents(&mut self, queue: AgentQueue) {
+        let now = queue.clock.now();
+        let mut after: Option<CallLease> = None;
+        loop {
+            let page = queue.store.leases(after.as_ref(), now, PAGE).await;
+            let leases = match page {
+                Ok(leases) => leases,
+                Err(error) => return self.failed(error.into()),
+            };
+            let last = leases.len() < usize::from(PAGE);
+            for lease in &leases {
+                if queue.is_over() {
+                    self.report.complete = false;
+                    return;
+                }
+                match queue.return_agent(lease, now).await {
+                    Ok(returned) => self.report.returned += u32::from(returned),
+                    Err(error) => self.failed(error),
+                }
+            }
+            after = leases.into_iter().last();
+            if last {
+                return;
+            }
+        }
+    }
+
+    /// Every line, as the process that writes last would have done.
+    async fn serve(&mut self, queue: AgentQueue) {
+        let (served, errors) = queue.serve_lines().await;
+        for error in errors {
+            self.failed(error);
+        }
+        self.report.complete &= !served.cut_short;
+        self.report.expired += served.expired;
+        self.report.assigned += u32::try_from(served.assignments.len()).unwrap_or(u32::MAX);
+        let told = queue.tell_assignments(self.teller, &served.assignments);
+        let told = told.await;
+        self.told(told);
+    }
+
+    async fn measure(&mut self) {
+        // An agent waits in several queues, so depths do not add up to agents.
+        match self.queue.queued_agents().await {
+            Ok(queued) => self.report.queued_agents = queued,
+            Err(error) => self.failed(error),
+        }
+        match self.queue.store.waiting().await {
+            Ok(lines) => self.report.waiting_calls = lines.iter().map(|line| line.depth).sum(),
+            Err(error) => self.failed(error.into()),
+        }
+        let now = self.queue.clock.now();
+        match self.queue.first_of_lines().await {
+            Ok(calls) => {
+                let waited = calls.iter().map(|call| now.since(call.arrived)).max();
+                let waited = waited.unwrap_or_default().as_micros();
+                self.report.oldest_waiting_micros = u64::try_from(waited).unwrap_or(u64::MAX);
+            }
+            Err(error) => self.failed(error),
+        }
+    }
+}
+
+impl AgentQueue {
+    /// Whether the lease's agent is available again.
+    async fn return_agent(&self, lease: &CallLease, now: Micros) -> Result<bool, QueueError> {
+        match self
+            .commit("return", &Change::take_back(lease, now))
+            .await?
+        {
+            Outcome::Done => Ok(true),
+            // Finished meanwhile, and the lease with it: this deletes what is not there.
+            Outcome::Refused(_) => {
+                let end = Change::end_lease(lease);
+                self.commit("delete a lease", &end).await.map(|_| false)
+            }
+        }
+    }
+}
+
+/// What no process publishes at once: expired calls, and assignments whose maker has had the time.
 fn is_forgotten(notice: &Notice, now: Micros) -> bool {
     match notice.news {
         News::Expired(_) => true,

@@ -2,9 +2,11 @@
 //! so that a mistake the reference shares with it is still found.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use agent_queue::change::Key;
 use agent_queue::store::Order;
+use agent_queue::time::Micros;
 
 use super::operation::Answer;
 use crate::rows::{Row, Rows};
@@ -61,7 +63,15 @@ impl Ledger {
         let own = before.keys().find(|(pk, sk)| {
             pk.starts_with("Q#") && sk.rsplit_once('#').is_some_and(|(_, of)| of == id)
         });
-        let joined = || format!("{}#{id}", text(record, "AssignedAt"));
+        // Agents who are queued together get places a few microseconds apart.
+        let slack = match self.order {
+            Order::Fifo => 0,
+            Order::Lifo => 10,
+        };
+        let joined = || {
+            let at = Micros::parse(text(record, "AssignedAt")).unwrap_or_default();
+            format!("{}#{id}", at.plus(Duration::from_micros(slack)))
+        };
         let own = own.map_or_else(joined, |(_, sk)| sk.clone());
         for key @ (pk, sk) in passed.clone() {
             let fits = pk.strip_prefix("Q#").is_some_and(|queue| {

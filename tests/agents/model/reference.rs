@@ -90,7 +90,7 @@ impl Reference {
             Wish::EnqueueAll => self.enqueue_all(now),
             Wish::Leave(id, rest) => self.leave(id, *rest),
             Wish::Match(call) => self.match_call(call, now),
-            Wish::Cancel(id) => self.cancel(id),
+            Wish::Cancel(id) => self.cancel(id, now),
             Wish::Finish(id, call, ticket) => self.finish(id, call, *ticket, now),
             Wish::Tell(assignments, heard) => self.tell(assignments, *heard),
             Wish::Sweep(heard) => self.sweep(*heard, now),

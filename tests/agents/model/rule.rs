@@ -63,7 +63,7 @@ rules! {
 
     Cancel: "cancel: waiting -> cancelled";
     CancelKnown: "cancel: the call ended otherwise, and stays so";
-    CancelUnknown: "cancel: no such call";
+    CancelEarly: "cancel: a call that has not arrived is cancelled";
 
     Finish: "finish: attendingCall -> available, by call and ticket";
     FinishLate: "finish: refused, the agent is in another call or in none";

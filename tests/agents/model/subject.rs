@@ -87,8 +87,10 @@ impl Subject {
     /// The queue failed.
     pub async fn perform(&mut self, operation: &Operation) -> Result<Answer, Failure> {
         self.clock.0.store(operation.now.0, Ordering::SeqCst);
-        if let Wish::Match(call) | Wish::DieWaiting(call) = &operation.wish {
-            self.calls.push(call.id.clone());
+        match &operation.wish {
+            Wish::Match(call) | Wish::DieWaiting(call) => self.calls.push(call.id.clone()),
+            Wish::Cancel(id) => self.calls.push(id.clone()),
+            _ => {}
         }
         let queue = &self.queue;
         let mut answer = match &operation.wish {
@@ -119,10 +121,7 @@ impl Subject {
                     .counting("queued", matched.queued)
                     .counting("expired", matched.expired)
             }
-            Wish::Cancel(id) => match queue.cancel(id).await?.state() {
-                Some(there) => state(&there),
-                None => Answer::said("unknown"),
-            },
+            Wish::Cancel(id) => state(&queue.cancel(id).await?.state()),
             Wish::Tell(assignments, heard) => self.tell(assignments, *heard).await?,
             Wish::Sweep(heard) => self.sweep(*heard).await?,
             Wish::DieEnqueuing(id) => {

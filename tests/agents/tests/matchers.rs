@@ -256,7 +256,11 @@ fn play(seed: u64, scene: impl AsyncFn(&Arc<Game>, u64)) -> Seen {
         scene(&game, seed).await;
         let seen = game.watch.seen();
         game.check(&seen).await;
-        let news = game.store.notices(Micros(u64::MAX), 1_000).await.unwrap();
+        let news = game
+            .store
+            .notices(None, Micros(u64::MAX), 1_000)
+            .await
+            .unwrap();
         let told: BTreeSet<_> = news.iter().map(|notice| notice.news.call_id()).collect();
         let assigned = seen.assignments.iter();
         assert!(assigned.clone().all(|made| told.contains(&made.call_id)));

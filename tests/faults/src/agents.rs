@@ -231,7 +231,10 @@ async fn ended(stage: &Stage) -> Vec<String> {
             Some(CallState::Expired) => {}
         }
     }
-    let left = stage.store().notices(Micros(u64::MAX / 2), 1_000).await;
+    let left = stage
+        .store()
+        .notices(None, Micros(u64::MAX / 2), 1_000)
+        .await;
     let left = left.expect("read");
     if !left.is_empty() {
         wrong.push(format!("left to be told: {left:?}"));

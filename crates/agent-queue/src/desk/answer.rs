@@ -36,6 +36,9 @@ pub enum Answer {
         queued: usize,
         /// The calls that were waiting.
         assignments: Vec<Assignment>,
+        /// Whether some are left: repeat the command.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        cut_short: bool,
     },
     /// Of seed.
     Seeded {

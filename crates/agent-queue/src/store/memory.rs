@@ -145,19 +145,33 @@ impl AgentStore for MemoryStore {
             .collect())
     }
 
-    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError> {
+    async fn leases(
+        &self,
+        after: Option<&CallLease>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<CallLease>, StoreError> {
         let state = self.lock();
         let range = state.leases.range(..(until, AgentId::from_stored("")));
+        let after = after.map(|lease| (lease.until, lease.agent.clone()));
         Ok(range
+            .skip_while(|(key, _)| after.as_ref().is_some_and(|after| *key <= after))
             .take(limit.into())
             .map(|(_, lease)| lease.clone())
             .collect())
     }
 
-    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError> {
+    async fn notices(
+        &self,
+        after: Option<&Notice>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<Notice>, StoreError> {
         let state = self.lock();
         let range = state.notices.range(..until.to_string());
+        let after = after.map(Notice::sort_key);
         Ok(range
+            .skip_while(|(key, _)| after.as_ref().is_some_and(|after| *key <= after))
             .take(limit.into())
             .map(|(_, notice)| notice.clone())
             .collect())

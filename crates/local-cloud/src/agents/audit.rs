@@ -65,7 +65,7 @@ pub async fn violations(
         }
     }
     let mut leases: BTreeSet<_> = store
-        .leases(EVER, ALL)
+        .leases(None, EVER, ALL)
         .await?
         .iter()
         .map(|lease| format!("{lease:?}"))

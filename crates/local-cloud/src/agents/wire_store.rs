@@ -128,16 +128,28 @@ impl AgentStore for WireStore {
         .await
     }
 
-    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError> {
+    async fn leases(
+        &self,
+        after: Option<&CallLease>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<CallLease>, StoreError> {
+        let after = after.cloned();
         self.read("leases", move |truth| {
-            truth.leases(until, limit).now_or_never()
+            truth.leases(after.as_ref(), until, limit).now_or_never()
         })
         .await
     }
 
-    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError> {
+    async fn notices(
+        &self,
+        after: Option<&Notice>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<Notice>, StoreError> {
+        let after = after.cloned();
         self.read("notices", move |truth| {
-            truth.notices(until, limit).now_or_never()
+            truth.notices(after.as_ref(), until, limit).now_or_never()
         })
         .await
     }

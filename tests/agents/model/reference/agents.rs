@@ -1,5 +1,7 @@
 //! Rows of the agents' table.
 
+use std::time::Duration;
+
 use agent_queue::agent::{Agent, AgentState, Rest, Ticket};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::profile::Profile;
@@ -126,14 +128,10 @@ impl Reference {
     pub(super) fn enqueue_all(&mut self, now: Micros) -> (Answer, Rule) {
         let mut available: Vec<_> = self.agents.values().filter_map(available_since).collect();
         available.sort();
-        let mut all = Served::default();
-        for (_, id) in &available {
-            if let Some(agent) = self.join(id, now) {
-                let served = self.serve_agent(&agent, now);
-                all.assignments.extend(served.assignments);
-                all.expired += served.expired;
-            }
+        for (number, (_, id)) in (0..).zip(&available) {
+            self.join(id, now.plus(Duration::from_micros(number)));
         }
+        let all = self.serve_lines(now);
         let answer = Answer::said("done")
             .showing(all.assignments.iter().map(rows::assigned))
             .counting("queued", available.len())

@@ -1,8 +1,11 @@
 //! Rows of the calls' table, and how a call and an agent meet.
 
+use std::collections::BTreeMap;
+
 use agent_queue::agent::{Agent, AgentState};
 use agent_queue::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, News, Notice};
 use agent_queue::criteria::Criteria;
+use agent_queue::dimension::Dimensions;
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::store::Order;
 use agent_queue::time::Micros;
@@ -118,6 +121,26 @@ impl Reference {
         served
     }
 
+    /// Serves every line, always the longest waiting call of those that may still meet an agent.
+    pub(super) fn serve_lines(&mut self, now: Micros) -> Served {
+        let mut served = Served::default();
+        let mut lines: Vec<_> = self.waiting.keys().cloned().collect();
+        loop {
+            let firsts = lines.iter().filter_map(|line| self.first_waiting(line));
+            let Some(call) = firsts.min_by_key(|call| (call.arrived, call.id.clone())) else {
+                return served;
+            };
+            if is_too_old(&call, now) {
+                self.expire(&call, now);
+                served.expired += 1;
+            } else if let Some(agent) = self.first(&call.criteria) {
+                served.assignments.extend(self.assign(&call, &agent, now));
+            } else {
+                lines.retain(|line| *line != call.criteria);
+            }
+        }
+    }
+
     /// Serves the longest waiting call that fits an agent, and the next, until the agent has one
     /// or none is left.
     pub(super) fn serve_agent(&mut self, agent: &Agent, now: Micros) -> Served {
@@ -231,10 +254,21 @@ impl Reference {
         }
     }
 
-    /// waiting → cancelled.
-    pub(super) fn cancel(&mut self, id: &CallId) -> (Answer, Rule) {
+    /// waiting → cancelled; or cancelled before it arrives.
+    pub(super) fn cancel(&mut self, id: &CallId, now: Micros) -> (Answer, Rule) {
         let rule = match self.calls.get(id).cloned() {
-            None => Rule::CancelUnknown,
+            None => {
+                let call = Call {
+                    id: id.clone(),
+                    criteria: Dimensions::default()
+                        .criteria(&BTreeMap::new())
+                        .unwrap_or_else(|error| unreachable!("{error}")),
+                    arrived: now,
+                    sequence: 0,
+                };
+                self.end(&call, CallState::Cancelled);
+                Rule::CancelEarly
+            }
             Some(record) if record.state == CallState::Waiting => {
                 self.end(&record.call, CallState::Cancelled);
                 Rule::Cancel

@@ -4,7 +4,7 @@ use agent_queue::agent::AgentState;
 use agent_queue::call::{Assignment, News, Notice};
 use agent_queue::time::Micros;
 
-use super::{Answer, GRACE, Reference, Rule, Served};
+use super::{Answer, GRACE, Reference, Rule};
 use crate::rows;
 
 /// What was told.
@@ -73,17 +73,15 @@ impl Reference {
     }
 
     pub(super) fn sweep(&mut self, heard: bool, now: Micros) -> (Answer, Rule) {
+        let mut told = Told::default();
+        let first = self.forgotten(now);
+        self.tell_all(&first, heard, &mut told);
         let returned = self.take_back(now);
-        let (mut all, mut told) = (Served::default(), Told::default());
-        let criteria: Vec<_> = self.waiting.keys().cloned().collect();
-        for criteria in criteria {
-            let served = self.serve(&criteria, now);
-            self.tell_all(&notices(&served.assignments), heard, &mut told);
-            all.assignments.extend(served.assignments);
-            all.expired += served.expired;
-        }
-        let forgotten = self.forgotten(now);
-        self.tell_all(&forgotten, heard, &mut told);
+        let all = self.serve_lines(now);
+        self.tell_all(&notices(&all.assignments), heard, &mut told);
+        let mut expired = self.forgotten(now);
+        expired.retain(|notice| !first.contains(notice));
+        self.tell_all(&expired, heard, &mut told);
         let rule = match () {
             () if returned > 0 => Rule::SweepReturns,
             () if !all.assignments.is_empty() => Rule::SweepServes,

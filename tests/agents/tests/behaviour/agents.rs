@@ -7,6 +7,7 @@ use agent_queue::call::CallState;
 use agent_queue::roster::Changed;
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id, profile};
+use tokio::time::Instant;
 
 fn refused(changed: &Changed) -> Option<String> {
     match changed {
@@ -179,4 +180,27 @@ pub(crate) async fn everybody_available_is_queued_in_the_order_they_became_so(wo
     assert_eq!(world.depths().await, depths);
     let again = world.queue.enqueue_all_available().await.unwrap();
     assert_eq!(again.queued, 0);
+}
+
+/// Several at once: each has a place of its own, in the order in which they became available.
+pub(crate) async fn many_who_are_queued_at_once_keep_their_order(world: World) {
+    let ids: Vec<_> = (0..30)
+        .rev()
+        .map(|number| format!("a{number:02}"))
+        .collect();
+    for id in &ids {
+        world.available(id, &["Spanish"], "F").await;
+    }
+    let all = world.queue.enqueue_all_available().await.unwrap();
+    assert_eq!((all.queued, all.cut_short), (30, false));
+    for (number, id) in ids.iter().enumerate() {
+        assert_eq!(
+            world.ask_whom(&format!("c{number}"), "Spanish#F").await,
+            *id
+        );
+    }
+    let late = world.queue.until(Instant::now());
+    world.available("zoe", &["Spanish"], "F").await;
+    let all = late.enqueue_all_available().await.unwrap();
+    assert_eq!((all.queued, all.cut_short), (0, true), "repeat it");
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use agent_queue::agent::{AgentStatus, Rest};
 use agent_queue::call::CallState;
+use agent_queue::matcher::Cancel;
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id};
 
@@ -112,17 +113,31 @@ pub(crate) async fn a_new_call_never_overtakes_one_that_waits_for_the_same(world
 
 pub(crate) async fn calls_are_given_up_while_they_wait_and_not_later(world: World) {
     let cancel = async |id| world.queue.cancel(&call_id(id)).await.unwrap().state();
-    assert_eq!(cancel("nobody").await, None);
     world.ask("c1", "Spanish#F").await;
     world.ask("c2", "Spanish#F").await;
-    assert_eq!(cancel("c1").await, Some(CallState::Cancelled));
-    assert_eq!(cancel("c1").await, Some(CallState::Cancelled), "still");
+    assert_eq!(cancel("c1").await, CallState::Cancelled);
+    assert_eq!(cancel("c1").await, CallState::Cancelled, "still");
     assert_eq!(world.queue.waiting().await.unwrap()[0].depth, 1);
     let met = world.queued("ana", &["Spanish"], "F").await;
     assert_eq!(pairs(&met), "c2→ana", "and not the one given up");
     let assigned = world.state_of("c2").await;
-    assert_eq!(cancel("c2").await, Some(assigned));
+    assert_eq!(cancel("c2").await, assigned);
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"));
+}
+
+/// The caller hangs up before the call queue delivers the call.
+pub(crate) async fn a_call_that_was_cancelled_before_it_arrived_meets_no_agent(world: World) {
+    world.queued("ana", &["Spanish"], "F").await;
+    let cancelled = world.queue.cancel(&call_id("c1")).await.unwrap();
+    assert_eq!(cancelled, Cancel::Done);
+    for wanted in ["Spanish#F", "French#F", "*#*"] {
+        let asked = world.ask("c1", wanted).await;
+        assert_eq!((asked.state, asked.queued), (CallState::Cancelled, false));
+    }
+    let again = world.queue.cancel(&call_id("c1")).await.unwrap();
+    assert_eq!(again, Cancel::Is(CallState::Cancelled));
+    assert_eq!(world.status("ana").await, AgentStatus::Queued);
+    assert_eq!(world.sweep().await.waiting_calls, 0);
 }
 
 pub(crate) async fn a_call_that_arrives_too_late_is_expired(world: World) {

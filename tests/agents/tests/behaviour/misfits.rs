@@ -162,16 +162,15 @@ async fn left_behind(world: &World, count: u64) {
         let call = agents::call(&format!("w{number}"), "Spanish#F", number);
         done(&*world.store, &Change::wait(&call)).await;
     }
+    world.tick().await;
 }
 
 pub(crate) async fn a_look_serves_every_call_that_an_agent_fits(world: World) {
     left_behind(&world, 120).await;
     let matched = world.ask("c1", "Spanish#F").await;
     assert_eq!(matched.assignments.len(), 120);
-    assert_eq!(
-        (matched.state, matched.cut_short),
-        (CallState::Waiting, false)
-    );
+    let state = (matched.state, matched.cut_short);
+    assert_eq!(state, (CallState::Waiting, false));
 }
 
 /// Each change takes ten milliseconds.

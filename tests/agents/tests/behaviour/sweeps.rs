@@ -1,12 +1,19 @@
 //! What the sweep does: leases, waits that were too long, news that were not told.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent_queue::agent::{AgentState, AgentStatus};
-use agent_queue::call::{CallState, News};
+use agent_queue::call::{CallState, ExpiredCall, News, Notice};
+use agent_queue::change::{Change, Step};
 use agent_queue::roster::Changed;
+use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::time::{Clock, Micros};
+use agents::watched::{Watch, Watched};
 use agents::world::World;
+use agents::{call_id, criteria, done};
+use async_trait::async_trait;
+use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -38,7 +45,11 @@ pub(crate) async fn a_finish_in_time_ends_the_lease(world: World) {
     let first = world.ask("c1", "Spanish#F").await.assignments.remove(0);
     let finished = world.finish("ana", "c1", first.ticket);
     assert!(matches!(finished.await, Changed::Done(_)));
-    let leases = world.store.leases(Micros(u64::MAX), 10).await.unwrap();
+    let leases = world
+        .store
+        .leases(None, Micros(u64::MAX), 10)
+        .await
+        .unwrap();
     assert_eq!(leases, []);
     world.pass(MINUTE / 2).await;
     world.enqueue("ana").await;
@@ -137,7 +148,11 @@ pub(crate) async fn a_teller_that_fails_is_asked_again(world: World) {
     let heard: Vec<_> = world.teller.heard();
     let heard = heard.iter().map(|news| news.call_id().to_string());
     assert_eq!(heard.collect::<Vec<_>>(), ["c2", "c1", "late"]);
-    let kept = world.store.notices(Micros(u64::MAX), 10).await.unwrap();
+    let kept = world
+        .store
+        .notices(None, Micros(u64::MAX), 10)
+        .await
+        .unwrap();
     assert_eq!(kept, []);
 }
 
@@ -157,4 +172,102 @@ pub(crate) async fn the_sweep_measures(world: World) {
     assert_eq!(swept.oldest_waiting_micros, 7_003_000);
     assert!(swept.complete);
     assert_eq!(world.status("cleo").await, AgentStatus::Available);
+}
+
+/// Refuses every change of an item whose key holds `bad`.
+struct Partly;
+
+#[async_trait]
+impl Watch for Partly {
+    async fn commit(
+        &self,
+        store: &dyn AgentStore,
+        change: &Change,
+    ) -> Result<Committed, StoreError> {
+        let bad = |step: &Step| step.key().1.contains("bad") || step.key().0.contains("bad");
+        if change.steps.iter().any(bad) {
+            return Err(StoreError::Refused {
+                operation: "commit",
+                code: "bad".to_owned(),
+                source: "bad".into(),
+            });
+        }
+        store.commit(change).await
+    }
+}
+
+/// A lease that cannot be ended, and a line that cannot be served: what comes before, beside and
+/// behind them is done, and the failures are reported.
+pub(crate) async fn a_failing_step_stops_no_other_step_of_the_sweep(world: World) {
+    let world = world.with(|settings| settings.call_lease = Some(MINUTE));
+    for agent in ["bad", "bea"] {
+        world.queued(agent, &["French"], "F").await;
+        world.ask(&format!("of-{agent}"), "French#F").await;
+    }
+    world.pass(2 * MINUTE).await;
+    for (call, wanted) in [("bad-1", "English#F"), ("c1", "Spanish#F")] {
+        let call = world.call(call, wanted);
+        done(&*world.store, &Change::wait(&call)).await;
+        world.tick().await;
+    }
+    for (agent, language) in [("eve", "English"), ("ana", "Spanish")] {
+        let agent = agents::agent(agent, &[language], "F");
+        let agent = agents::available(&*world.store, agent).await;
+        agents::enqueue(&*world.store, agent, 9).await;
+    }
+    let store = Arc::new(Watched::new(world.store.clone(), Arc::new(Partly)));
+    let queue = world.queue_on(store, world.queue.settings().clone());
+    let failed = queue.sweep(&*world.teller).await.unwrap_err();
+    assert_eq!(failed.failures, 2, "{failed}");
+    let report = failed.report;
+    assert_eq!((report.returned, report.assigned), (1, 1));
+    assert_eq!(
+        (report.published, report.untold),
+        (3, 0),
+        "two were forgotten"
+    );
+    assert_eq!((report.queued_agents, report.waiting_calls), (1, 1));
+    assert!(!report.complete);
+    assert_eq!(world.in_call("bad").await.as_deref(), Some("of-bad"));
+    assert_eq!(world.status("bea").await, AgentStatus::Available);
+    assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
+    assert!(world.sweep().await.complete, "the next sweep goes on");
+}
+
+pub(crate) async fn a_page_that_cannot_be_published_holds_back_no_other(world: World) {
+    let ids: Vec<_> = (0..250).map(|number| format!("c{number}")).collect();
+    for some in (0..).zip(&ids).collect::<Vec<_>>().chunks(50) {
+        let notice = |(number, id): &(u64, &String)| {
+            Step::Notice(Notice {
+                at: agents::at(*number),
+                news: News::Expired(ExpiredCall {
+                    call_id: call_id(id),
+                    criteria: criteria("Spanish#F"),
+                    arrived_at: agents::NOW,
+                }),
+            })
+        };
+        let notices = some.iter().map(notice).collect();
+        done(&*world.store, &Change::of(notices)).await;
+    }
+    world.tick().await;
+    let deaf: Vec<_> = ids[..220].iter().map(String::as_str).collect();
+    world.teller.fail_for(&deaf);
+    let swept = world.sweep().await;
+    assert_eq!((swept.dead_lettered, swept.untold), (30, 220));
+    world.teller.fail_for(&[]);
+    let swept = world.sweep().await;
+    assert_eq!((swept.dead_lettered, swept.untold), (220, 0));
+}
+
+pub(crate) async fn a_sweep_ends_at_its_deadline_and_says_so(world: World) {
+    world.queued("ana", &["Spanish"], "F").await;
+    let call = world.call("c1", "Spanish#F");
+    done(&*world.store, &Change::wait(&call)).await;
+    let queue = world.queue.until(Instant::now());
+    let swept = queue.sweep(&*world.teller).await.unwrap();
+    assert_eq!((swept.assigned, swept.complete), (0, false));
+    assert_eq!(swept.waiting_calls, 1, "it is measured all the same");
+    let swept = world.sweep().await;
+    assert_eq!((swept.assigned, swept.complete), (1, true));
 }

@@ -76,12 +76,12 @@ pub(crate) async fn an_assignment_is_one_change(store: Arc<dyn AgentStore>) {
         ticket: ana.ticket,
         call: c1.id.clone(),
     };
-    assert_eq!(store.leases(at(91), 5).await.unwrap(), [lease]);
+    assert_eq!(store.leases(None, at(91), 5).await.unwrap(), [lease]);
     let notice = Notice {
         at: at(6),
         news: News::Assigned(made.clone()),
     };
-    assert_eq!(store.notices(at(7), 5).await.unwrap(), [notice]);
+    assert_eq!(store.notices(None, at(7), 5).await.unwrap(), [notice]);
     let record = CallRecord {
         call: c1.clone(),
         state: CallState::Assigned(made),
@@ -107,7 +107,7 @@ pub(crate) async fn a_wait_and_its_end_are_one_change_each(store: Arc<dyn AgentS
         let again = store.commit(&end(&one)).await.unwrap();
         assert!(matches!(again, Committed::Refused(_)), "{again:?}");
     }
-    let news = store.notices(at(51), 5).await.unwrap();
+    let news = store.notices(None, at(51), 5).await.unwrap();
     assert_eq!(news.len(), 1, "who gives up knows it: {news:?}");
     assert_eq!(news[0].news.call_id(), &call_id("c1"));
 }

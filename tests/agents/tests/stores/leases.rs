@@ -27,12 +27,16 @@ pub(crate) async fn leases_that_ran_out_come_first_to_last(store: Arc<dyn AgentS
     for lease in leases.iter().rev() {
         done(&*store, &Change::of(vec![Step::Lease(lease.clone())])).await;
     }
-    let until = async |until, limit| store.leases(at(until), limit).await.unwrap();
+    let until = async |until, limit| store.leases(None, at(until), limit).await.unwrap();
     assert_eq!(until(9, 10).await, [], "it ends at this very moment");
     assert_eq!(until(10, 10).await, leases[..1]);
     assert_eq!(until(11, 10).await, leases[..3]);
     assert_eq!(until(100, 10).await, leases);
     assert_eq!(until(100, 2).await, leases[..2]);
+    for (number, after) in leases.iter().enumerate() {
+        let behind = store.leases(Some(after), at(100), 10).await.unwrap();
+        assert_eq!(behind, leases[number + 1..]);
+    }
 
     let renewed = lease("c", 9);
     done(&*store, &Change::of(vec![Step::Lease(renewed.clone())])).await;
@@ -80,11 +84,15 @@ pub(crate) async fn news_are_kept_until_they_were_told(store: Arc<dyn AgentStore
     for notice in news.iter().rev() {
         done(&*store, &Change::of(vec![Step::Notice(notice.clone())])).await;
     }
-    let until = async |until, limit| store.notices(at(until), limit).await.unwrap();
+    let until = async |until, limit| store.notices(None, at(until), limit).await.unwrap();
     assert_eq!(until(9, 10).await, [], "written at this very moment");
     assert_eq!(until(11, 10).await, news[..3]);
     assert_eq!(until(100, 10).await, news, "whole");
     assert_eq!(until(100, 1).await, news[..1]);
+    for (number, after) in news.iter().enumerate() {
+        let behind = store.notices(Some(after), at(100), 10).await.unwrap();
+        assert_eq!(behind, news[number + 1..]);
+    }
     for _ in 0..2 {
         // A second time there is nothing left to forget.
         store
@@ -109,6 +117,6 @@ pub(crate) async fn more_news_than_a_batch_takes_are_forgotten_together(
         done(&*store, &Change::of(steps)).await;
     }
     store.told(&news[..53]).await.unwrap();
-    let left = store.notices(at(100), 100).await.unwrap();
+    let left = store.notices(None, at(100), 100).await.unwrap();
     assert_eq!(left, news[53..]);
 }

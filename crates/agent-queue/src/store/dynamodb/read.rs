@@ -11,7 +11,9 @@ use super::error::store_error;
 use super::item::{Attributes, Item, key, string};
 use crate::agent::Agent;
 use crate::call::{Call, CallRecord, Notice};
-use crate::change::{CallLease, Change, Key, QueueEntry, agent_key, call_key, waiting_partition};
+use crate::change::{
+    CallLease, Change, Key, QueueEntry, Step, agent_key, call_key, waiting_partition,
+};
 use crate::criteria::{Criteria, QueueName};
 use crate::name::{AgentId, CallId};
 use crate::schema;
@@ -50,10 +52,12 @@ impl DynamoStore {
         self.query(partition).key_condition_expression("pk = :pk")
     }
 
-    fn before(&self, partition: &str, until: Micros) -> QueryFluentBuilder {
+    /// The items behind a key and before a moment.
+    fn before(&self, partition: &str, after: Option<Key>, until: Micros) -> QueryFluentBuilder {
         self.query(partition)
             .key_condition_expression("pk = :pk AND sk < :until")
             .expression_attribute_values(":until", string(until))
+            .set_exclusive_start_key(after.map(key))
     }
 
     async fn page(
@@ -76,7 +80,7 @@ impl DynamoStore {
     ) -> Result<Vec<T>, StoreError> {
         let limit = usize::from(limit);
         let mut first = vec![];
-        let mut start = None;
+        let mut start = query.get_exclusive_start_key().clone();
         loop {
             let missing = u16::try_from(limit - first.len()).unwrap_or(u16::MAX);
             let query = query.clone().set_exclusive_start_key(start);
@@ -195,14 +199,26 @@ impl AgentStore for DynamoStore {
             .await
     }
 
-    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError> {
-        let query = self.before(schema::LEASES, until);
+    async fn leases(
+        &self,
+        after: Option<&CallLease>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<CallLease>, StoreError> {
+        let after = after.map(|lease| Step::Unlease(lease.clone()).key());
+        let query = self.before(schema::LEASES, after, until);
         self.first(query, limit, |attributes| attributes.lease())
             .await
     }
 
-    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError> {
-        let query = self.before(schema::OUTBOX, until);
+    async fn notices(
+        &self,
+        after: Option<&Notice>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<Notice>, StoreError> {
+        let after = after.map(|notice| (schema::OUTBOX.to_owned(), notice.sort_key()));
+        let query = self.before(schema::OUTBOX, after, until);
         self.first(query, limit, |attributes| attributes.notice())
             .await
     }
