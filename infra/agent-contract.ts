@@ -19,7 +19,7 @@ export const AGENT_QUEUE = {
   /** The environment variables each function reads. Folder = binary = construct id = key here. */
   environment: {
     'agent-desk': [...SHARED, 'SEED_ENABLED'],
-    'match-calls': SHARED,
+    'match-calls': [...SHARED, 'CALL_QUEUE_URL'],
     'sweep-agents': SHARED,
   },
   /** Variables a function does without. */

@@ -84,8 +84,9 @@ export interface CallSettings {
   readonly visibilityTimeout?: Duration;
   /**
    * Attempts before SQS moves a message to the dead-letter queue. Until then it holds up the messages of its group,
-   * since they must stay in order.
-   * @default 5
+   * since they must stay in order. A message that fails is redelivered after 2 seconds, from the sixth attempt on after
+   * up to 30 seconds: 16 attempts take about four minutes.
+   * @default 16
    */
   readonly maxReceiveCount?: number;
 }
@@ -138,7 +139,7 @@ export function resolveAgentSettings(given: PartialAgentQueueSettings): AgentQue
     functionTimeout,
     memorySize: 256,
     visibilityTimeout: Duration.millis(VISIBILITY_FACTOR * functionTimeout.toMilliseconds()),
-    maxReceiveCount: 5,
+    maxReceiveCount: 16,
     ...definedOf(given.calls),
   };
   return {

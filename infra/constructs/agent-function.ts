@@ -34,7 +34,7 @@ export interface AgentFunctionProps<F extends AgentFunctionName> {
   readonly async: AsyncSettings;
 }
 
-type SharedEnvironment = EnvironmentOf<'match-calls'>;
+type SharedEnvironment = EnvironmentOf<'sweep-agents'>;
 
 /**
  * A function that changes agents and calls. Each of them may meet a call with an agent, so all have the same

@@ -1,6 +1,6 @@
 import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { acknowledge } from '../acknowledgements';
 import type { AgentQueueSettings } from '../agent-settings';
@@ -50,6 +50,10 @@ export class CallIntake extends Construct {
     acknowledge(this.deadLetters, 'deadLetterQueue');
     this.queue = new Queue(this, 'queue', {
       ...BOTH,
+      // High throughput: the limit holds for each message group, that is each set of criteria, not for the queue. A
+      // call's id is deduplicated within its group; a call sent to two groups is recognised by its item in the table.
+      deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
+      fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
       removalPolicy,
       visibilityTimeout: settings.calls.visibilityTimeout,
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: settings.calls.maxReceiveCount },

@@ -12,7 +12,7 @@ export class MatchCalls extends AgentFunction<'match-calls'> {
     super(scope, id, props, {
       binary: 'match-calls',
       description: 'Matches the calls of the intake queue with agents',
-      environment: {},
+      environment: { CALL_QUEUE_URL: props.intake.queue.queueUrl },
       timeout: calls.functionTimeout,
       memorySize: calls.memorySize,
       // Only the intake queue invokes it, and that has retries of its own.

@@ -121,9 +121,39 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     _guard(
         "go on with a group behind a failure",
         _BATCH,
-        """                done.report.failed.extend(left);
+        """                left = &group[number..];
                 break;""",
-        """                done.report.failed.extend(left.take(1));
+        """                left = &group[number..=number];
                 continue;""",
+    ),
+    _guard(
+        "leave what failed hidden for the queue's visibility timeout",
+        _BATCH,
+        "        self.show_again(left, deadline).await;",
+        "        self.show_again(&left[left.len()..], deadline).await;",
+    ),
+    _guard(
+        "wait for a match whatever its deadline",
+        _BATCH,
+        "        let queue = self.queue.until(deadline);",
+        "        let (queue, deadline) = (&self.queue, deadline + Duration::from_secs(86_400));",
+    ),
+    _guard(
+        "let one line's failure end the sweep's look",
+        f"{_CORE}/lines.rs",
+        "                Err(error) => errors.push(error),",
+        "                Err(error) => {\n                    errors.push(error);\n                    break;\n                }",
+    ),
+    _guard(
+        "let one lease's failure end the sweep's returns",
+        f"{_CORE}/sweep.rs",
+        "                    Err(error) => self.failed(error),\n                }\n            }\n            after",
+        "                    Err(error) => return self.failed(error),\n                }\n            }\n            after",
+    ),
+    _guard(
+        "write a call that was cancelled early as one that waits",
+        _CHANGE,
+        "        let state = CallState::Cancelled;",
+        "        let state = CallState::Waiting;",
     ),
 )

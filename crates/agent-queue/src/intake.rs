@@ -3,6 +3,7 @@
 //! and its deduplication id the call's.
 
 mod batch;
+pub mod sqs;
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use crate::dimension::{AttributeError, Dimensions};
 use crate::name::{CallId, InvalidName};
 use crate::time::Micros;
 
-pub use self::batch::{BatchReport, DeadLetters, Delivery, Intake};
+pub use self::batch::{BatchReport, CallQueue, DeadLetters, Delivery, Intake, MARGIN};
 
 /// A message as it was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

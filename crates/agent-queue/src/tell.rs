@@ -6,6 +6,8 @@
 
 pub mod aws;
 
+use std::error::Error;
+
 use async_trait::async_trait;
 
 use crate::call::{Assignment, News, Notice};
@@ -96,4 +98,18 @@ impl AgentQueue {
         self.store.told(&done).await?;
         Ok(told)
     }
+}
+
+/// An error and its causes on one line.
+pub(crate) fn causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
 }

@@ -18,6 +18,8 @@ pub struct Agents {
     pub queue: Arc<AgentQueue>,
     /// Tells assignments and expired calls.
     pub teller: Arc<AwsTeller>,
+    /// The client of the queues.
+    pub sqs: aws_sdk_sqs::Client,
     /// The function's metrics.
     pub metrics: Metrics,
 }
@@ -44,7 +46,13 @@ pub async fn start(config: config::AgentQueue) -> Result<Agents, Failure> {
     );
     Ok(Agents {
         queue: Arc::new(queue),
-        teller: Arc::new(AwsTeller::new(sns, sqs, assignment_topic, dead_letters)),
+        teller: Arc::new(AwsTeller::new(
+            sns,
+            sqs.clone(),
+            assignment_topic,
+            dead_letters,
+        )),
+        sqs,
         metrics,
     })
 }

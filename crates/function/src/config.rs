@@ -17,7 +17,7 @@ use lifo_queue::backoff::Backoff;
 use lifo_queue::create::{CreateSettings, LONGEST_TTL};
 use lifo_queue::sweep::SweepSettings;
 
-pub use self::agents::{AgentDesk, AgentQueue};
+pub use self::agents::{AgentDesk, AgentQueue, MatchCalls};
 pub use self::count_shed::CountShed;
 pub use self::ingest_tasks::{IngestTasks, REPORT_MARGIN};
 pub use self::process_tasks::ProcessTasks;

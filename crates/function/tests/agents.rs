@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use agent_queue::schema;
 use agent_queue::store::Order;
-use function::config::{AgentDesk, AgentQueue, ConfigError};
+use function::config::{AgentDesk, AgentQueue, ConfigError, MatchCalls};
 use function::telemetry::metrics;
 use serde_json::{Value, json};
 
@@ -33,6 +33,7 @@ fn example(name: &str) -> Option<String> {
         "CALL_DEAD_LETTER_QUEUE_URL" => {
             "https://sqs.eu-west-1.amazonaws.com/111122223333/dead.fifo"
         }
+        "CALL_QUEUE_URL" => "https://sqs.eu-west-1.amazonaws.com/111122223333/calls.fifo",
         "DIMENSIONS" => r#"[{"name": "skill", "attribute": "Skills", "multiValued": true}]"#,
         "QUEUE_ORDER" => "lifo",
         "MAX_WAIT_SECONDS" => "300",
@@ -59,7 +60,7 @@ fn asked<T>(
 fn each_function_reads_exactly_the_variables_it_is_given() {
     let environment = &contract()["environment"];
     assert_eq!(asked(AgentDesk::read), names(&environment["agent-desk"]));
-    assert_eq!(asked(AgentQueue::read), names(&environment["match-calls"]));
+    assert_eq!(asked(MatchCalls::read), names(&environment["match-calls"]));
     assert_eq!(asked(AgentQueue::read), names(&environment["sweep-agents"]));
     let functions = environment.as_object().unwrap().len();
     assert_eq!(functions, 3, "a function that no test compares");

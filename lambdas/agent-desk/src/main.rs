@@ -1,6 +1,7 @@
 //! `agent-desk`: one command an invocation, from an operator or a program that is granted it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent_queue::desk::{Answer, Command, Desk};
 use agent_queue::queue::AgentQueue;
@@ -8,8 +9,11 @@ use agent_queue::time::SystemClock;
 use function::agents::{self, Agents};
 use function::config::{self, AgentDesk};
 use function::telemetry::metrics::Metrics;
-use function::{Context, Failure, Handler};
+use function::{Context, Failure, Handler, sqs};
 use serde_json::Value;
+
+/// For publishing what was assigned, and for the answer.
+const MARGIN: Duration = Duration::from_secs(9);
 
 fn main() -> Result<(), function::Error> {
     function::serve(1, start())
@@ -30,6 +34,7 @@ async fn start() -> Result<Serves, Failure> {
         queue,
         teller,
         metrics,
+        ..
     } = agents::start(queue).await?;
     let desk = Desk::new(queue.clone(), teller, Arc::new(SystemClock), seed_enabled);
     Ok(Serves {
@@ -42,9 +47,10 @@ async fn start() -> Result<Serves, Failure> {
 impl Handler for Serves {
     type Response = Answer;
 
-    async fn handle(&self, event: Value, _context: Context) -> Result<Answer, Failure> {
+    async fn handle(&self, event: Value, context: Context) -> Result<Answer, Failure> {
         let command = Command::read(event, &self.queue.settings().dimensions)?;
-        let done = self.desk.execute(command).await;
+        let deadline = sqs::deadline(&context, MARGIN);
+        let done = self.desk.until(deadline).execute(command).await;
         self.metrics.emit(&self.queue.counted());
         let (answer, report) = done?;
         tracing::info!(?report, "command");

@@ -1,7 +1,5 @@
 //! The event of `match-calls`: a batch of an SQS FIFO queue.
 
-use std::time::Duration;
-
 use agent_queue::intake::Delivery;
 use agent_queue::time::Micros;
 use function::event::EventError;
@@ -9,9 +7,6 @@ use function::sqs::{self, Message};
 use serde_json::Value;
 
 const FIFO: &str = "messages of an SQS FIFO queue";
-
-/// For a match that is under way, which repeats itself for some seconds at most, and for telling.
-pub(crate) const MARGIN: Duration = Duration::from_secs(6);
 
 /// The messages of a batch, in their order.
 ///
@@ -26,9 +21,11 @@ fn delivery(mut message: Message) -> Result<Delivery, EventError> {
     Ok(Delivery {
         sent: Micros::from_millis(message.attribute("SentTimestamp")?),
         sequence: message.attribute("SequenceNumber")?,
+        received: message.attribute("ApproximateReceiveCount")?,
         group: message.attribute("MessageGroupId")?,
         deduplication: message.attribute("MessageDeduplicationId")?,
         id: message.id,
+        receipt: message.receipt,
         body: message.body,
     })
 }

@@ -4,11 +4,12 @@ mod event;
 
 use std::sync::Arc;
 
-use agent_queue::intake::Intake;
+use agent_queue::intake::sqs::SqsCallQueue;
+use agent_queue::intake::{Intake, MARGIN};
 use agent_queue::queue::AgentQueue;
 use aws_lambda_events::sqs::SqsBatchResponse;
 use function::agents::{self, Agents};
-use function::config;
+use function::config::{self, MatchCalls};
 use function::telemetry::metrics::Metrics;
 use function::{Context, Failure, Handler, sqs};
 use serde_json::Value;
@@ -24,13 +25,15 @@ struct Matches {
 }
 
 async fn start() -> Result<Matches, Failure> {
-    let config = config::AgentQueue::read(&config::environment)?;
+    let MatchCalls { queue, call_queue } = MatchCalls::read(&config::environment)?;
     let Agents {
         queue,
         teller,
+        sqs,
         metrics,
-    } = agents::start(config).await?;
-    let intake = Intake::new(queue.clone(), teller.clone(), teller);
+    } = agents::start(queue).await?;
+    let calls = Arc::new(SqsCallQueue::new(sqs, call_queue));
+    let intake = Intake::new(queue.clone(), teller.clone(), teller, calls);
     Ok(Matches {
         intake,
         queue,
@@ -43,7 +46,7 @@ impl Handler for Matches {
 
     async fn handle(&self, event: Value, context: Context) -> Result<Self::Response, Failure> {
         let batch = event::read(event)?;
-        let deadline = sqs::deadline(&context, event::MARGIN);
+        let deadline = sqs::deadline(&context, MARGIN);
         let report = self.intake.work(&batch, deadline).await;
         tracing::info!(messages = batch.len(), ?report, "calls");
         self.metrics.emit(&self.queue.counted());

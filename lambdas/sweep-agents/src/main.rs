@@ -2,6 +2,7 @@
 //! waited for too long, and looks for what was left behind.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent_queue::queue::AgentQueue;
 use agent_queue::sweep::SweepReport;
@@ -9,8 +10,11 @@ use agent_queue::tell::aws::AwsTeller;
 use function::agents::{self, Agents};
 use function::config;
 use function::telemetry::metrics::Metrics;
-use function::{Context, Failure, Handler};
+use function::{Context, Failure, Handler, sqs};
 use serde_json::Value;
+
+/// For the read or the batch of messages that is under way, and for the report.
+const MARGIN: Duration = Duration::from_secs(9);
 
 fn main() -> Result<(), function::Error> {
     function::serve(1, start())
@@ -28,6 +32,7 @@ async fn start() -> Result<Sweeps, Failure> {
         queue,
         teller,
         metrics,
+        ..
     } = agents::start(config).await?;
     Ok(Sweeps {
         queue,
@@ -40,11 +45,14 @@ impl Handler for Sweeps {
     type Response = SweepReport;
 
     /// Whatever the event: a sweep needs none, be it the schedule's or an operator's.
-    async fn handle(&self, _event: Value, _context: Context) -> Result<SweepReport, Failure> {
-        let report = self.queue.sweep(&*self.teller).await?;
+    async fn handle(&self, _event: Value, context: Context) -> Result<SweepReport, Failure> {
+        let queue = self.queue.until(sqs::deadline(&context, MARGIN));
+        let swept = queue.sweep(&*self.teller).await;
+        // What the other steps found is measured, and the failure is reported.
+        let report = swept.as_ref().unwrap_or_else(|error| &error.report);
         tracing::info!(?report, "sweep");
         self.metrics.emit(&self.queue.counted());
-        self.metrics.emit(&report);
-        Ok(report)
+        self.metrics.emit(report);
+        Ok(swept?)
     }
 }

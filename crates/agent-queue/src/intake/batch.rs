@@ -3,18 +3,22 @@
 //! Where a message fails, its group's later ones are left for the next time, or they would
 //! overtake it; the other groups go on
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>).
-//! A message that is no call would fail every time: it goes to the dead-letter queue at once,
-//! with the reason.
+//! What is left becomes visible again soon, not after the queue's visibility timeout: the calls
+//! of its group wait for it. Each group publishes its assignments when it has ended. A message
+//! that is not a call would fail every time: it goes to the dead-letter queue at once, with the
+//! reason.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::join_all;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::{Message, read};
 use crate::call::{Assignment, CallState};
-use crate::queue::AgentQueue;
+use crate::matcher::Matched;
+use crate::queue::{AgentQueue, QueueError};
 use crate::tell::{TellError, Teller, Told};
 use crate::time::Micros;
 
@@ -23,6 +27,10 @@ use crate::time::Micros;
 pub struct Delivery {
     /// What a failure is reported by.
     pub id: String,
+    /// What its visibility is changed by.
+    pub receipt: String,
+    /// How often it was received, this time included.
+    pub received: u32,
     /// Its body.
     pub body: String,
     /// Its message group.
@@ -35,7 +43,17 @@ pub struct Delivery {
     pub sequence: u128,
 }
 
-/// Where messages go that are no calls.
+/// Where calls come from.
+#[async_trait]
+pub trait CallQueue: Send + Sync {
+    /// Lets messages become visible again after a while.
+    ///
+    /// # Errors
+    /// The reason: they become visible after the queue's visibility timeout.
+    async fn show_again(&self, messages: &[&Delivery], after: Duration) -> Result<(), String>;
+}
+
+/// Where messages go that are not calls.
 #[async_trait]
 pub trait DeadLetters: Send + Sync {
     /// Keeps a message, with the reason.
@@ -45,7 +63,7 @@ pub trait DeadLetters: Send + Sync {
 /// What a batch did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchReport {
-    /// The ids of the messages that must come again: exactly those that are not done.
+    /// The ids of the messages to be redelivered: exactly those that are not done.
     pub failed: Vec<String>,
     /// Calls that met their agents.
     pub assigned: u32,
@@ -53,9 +71,9 @@ pub struct BatchReport {
     pub queued: u32,
     /// Calls that had waited for too long.
     pub expired: u32,
-    /// Messages that are no calls.
+    /// Messages that are not calls.
     pub refused: u32,
-    /// What was told.
+    /// What was published.
     pub told: Told,
 }
 
@@ -64,7 +82,30 @@ pub struct Intake {
     queue: Arc<AgentQueue>,
     teller: Arc<dyn Teller>,
     dead_letters: Arc<dyn DeadLetters>,
+    calls: Arc<dyn CallQueue>,
 }
+
+/// The time that an invocation needs after the deadline of [`Intake::work`]: for the match that
+/// is under way, for publishing and for what is shown again.
+pub const MARGIN: Duration = Duration::from_secs(6);
+
+/// So long after the deadline a match ends, whatever DynamoDB does.
+const MATCH_ENDS: Duration = Duration::from_secs(1);
+
+/// So long after the deadline publishing ends; the sweep publishes what is left.
+const PUBLISHING_ENDS: Duration = Duration::from_millis(3_500);
+
+/// So long after the deadline the report is there.
+const REPORT_ENDS: Duration = Duration::from_millis(5_500);
+
+/// After how long a message becomes visible again that failed the first few times.
+const SHOWN_AFTER: Duration = Duration::from_secs(2);
+
+/// How often a message may fail before the pause grows.
+const SHOWN_SOON: u32 = 5;
+
+/// The longest pause.
+const SHOWN_AT_LATEST: Duration = Duration::from_secs(30);
 
 /// What one group came to.
 #[derive(Default)]
@@ -74,21 +115,24 @@ struct Group {
 }
 
 impl Intake {
-    /// An intake of a queue, which tells its assignments at once.
+    /// An intake of a queue, which publishes its assignments at once.
     #[must_use]
     pub fn new(
         queue: Arc<AgentQueue>,
         teller: Arc<dyn Teller>,
         dead_letters: Arc<dyn DeadLetters>,
+        calls: Arc<dyn CallQueue>,
     ) -> Self {
         Self {
             queue,
             teller,
             dead_letters,
+            calls,
         }
     }
 
-    /// Works through a batch. No message is begun after `deadline`; what is left comes again.
+    /// Works through a batch. No try is begun after `deadline`; what is left is redelivered. The
+    /// report is there within [`MARGIN`] of the deadline.
     pub async fn work(&self, batch: &[Delivery], deadline: Instant) -> BatchReport {
         // In the order in which each group first comes.
         let mut groups: Vec<Vec<&Delivery>> = vec![];
@@ -102,39 +146,71 @@ impl Intake {
             }
         }
         let groups = groups.iter().map(|group| self.group(group, deadline));
-        let mut all = Group::default();
+        let mut report = BatchReport::default();
         for group in join_all(groups).await {
-            all.report.add(group.report);
-            all.assignments.extend(group.assignments);
+            report.add(group);
         }
-        all.report.assigned = u32::try_from(all.assignments.len()).unwrap_or(u32::MAX);
-        let told = self
-            .queue
-            .tell_assignments(&*self.teller, &all.assignments)
-            .await;
-        match told {
-            Ok(told) => all.report.told = told,
-            // The assignments stand; a message that came again could not tell them better.
-            Err(error) => tracing::warn!(%error, "told again by the sweep"),
-        }
-        all.report
+        report
     }
 
-    async fn group(&self, group: &[&Delivery], deadline: Instant) -> Group {
+    async fn group(&self, group: &[&Delivery], deadline: Instant) -> BatchReport {
+        let queue = self.queue.until(deadline);
         let mut done = Group::default();
+        let mut left: &[&Delivery] = &[];
         for (number, delivery) in group.iter().enumerate() {
             let in_time = Instant::now() < deadline;
-            if !in_time || !self.one(delivery, &mut done).await {
-                let left = group[number..].iter().map(|left| left.id.clone());
-                done.report.failed.extend(left);
+            if !in_time || !self.one(&queue, delivery, deadline, &mut done).await {
+                left = &group[number..];
                 break;
             }
         }
-        done
+        let Group {
+            mut report,
+            assignments,
+        } = done;
+        report.failed = left.iter().map(|left| left.id.clone()).collect();
+        report.assigned = u32::try_from(assignments.len()).unwrap_or(u32::MAX);
+        report.told = self.publish(&assignments, deadline).await;
+        self.show_again(left, deadline).await;
+        report
+    }
+
+    async fn publish(&self, assignments: &[Assignment], deadline: Instant) -> Told {
+        let told = self.queue.tell_assignments(&*self.teller, assignments);
+        match timeout_at(deadline + PUBLISHING_ENDS, told).await {
+            Ok(Ok(told)) => return told,
+            // The assignments stand; a message that is redelivered could not publish them better.
+            Ok(Err(error)) => tracing::warn!(%error, "the sweep publishes the group's assignments"),
+            Err(error) => tracing::warn!(%error, "the sweep publishes the group's assignments"),
+        }
+        Told::default()
+    }
+
+    /// Otherwise the calls behind a failure would wait for the queue's visibility timeout.
+    async fn show_again(&self, left: &[&Delivery], deadline: Instant) {
+        let Some(first) = left.first() else {
+            return;
+        };
+        let shown = self.calls.show_again(left, shown_after(first.received));
+        let shown = timeout_at(deadline + REPORT_ENDS, shown).await;
+        if let Err(reason) = shown.unwrap_or_else(|elapsed| Err(elapsed.to_string())) {
+            tracing::warn!(
+                group = first.group,
+                messages = left.len(),
+                reason,
+                "they are redelivered only after the queue's visibility timeout"
+            );
+        }
     }
 
     /// Whether a message is done with.
-    async fn one(&self, delivery: &Delivery, done: &mut Group) -> bool {
+    async fn one(
+        &self,
+        queue: &AgentQueue,
+        delivery: &Delivery,
+        deadline: Instant,
+        done: &mut Group,
+    ) -> bool {
         let message = Message {
             body: &delivery.body,
             group: &delivery.group,
@@ -142,20 +218,22 @@ impl Intake {
             sent: delivery.sent,
             sequence: delivery.sequence,
         };
-        let call = match read(message, &self.queue.settings().dimensions) {
+        let call = match read(message, &queue.settings().dimensions) {
             Ok(call) => call,
-            Err(refused) => return self.refuse(delivery, &refused.to_string(), done).await,
-        };
-        match self.queue.match_call(&call).await {
-            Ok(matched) => {
-                done.report.queued +=
-                    u32::from(matched.queued && matched.state == CallState::Waiting);
-                done.report.expired += matched.expired;
-                done.assignments.extend(matched.assignments);
-                true
+            Err(refused) => {
+                let reason = refused.to_string();
+                let refuse = self.refuse(delivery, &reason, done);
+                return timeout_at(deadline + MATCH_ENDS, refuse)
+                    .await
+                    .unwrap_or(false);
             }
+        };
+        let matched = timeout_at(deadline + MATCH_ENDS, queue.match_call(&call)).await;
+        let out_of_time = QueueError::OutOfTime { operation: "match" };
+        match matched.unwrap_or(Err(out_of_time)) {
+            Ok(matched) => done.matched(matched),
             Err(error) => {
-                tracing::warn!(call = %call.id, %error, "comes again");
+                tracing::warn!(call = %call.id, %error, "the message is redelivered");
                 false
             }
         }
@@ -165,7 +243,7 @@ impl Intake {
         tracing::warn!(
             message = delivery.id,
             reason,
-            "no call: into the dead-letter queue"
+            "the message is not a call and goes to the dead-letter queue"
         );
         match self.dead_letters.bury(delivery, reason).await {
             Ok(()) => {
@@ -173,20 +251,39 @@ impl Intake {
                 true
             }
             Err(error) => {
-                tracing::error!(message = delivery.id, %error, "comes again");
+                tracing::error!(message = delivery.id, %error, "the message is redelivered");
                 false
             }
         }
     }
 }
 
+impl Group {
+    /// Takes a match in. Whether its message is done with.
+    fn matched(&mut self, matched: Matched) -> bool {
+        let waits = matched.queued && matched.state == CallState::Waiting;
+        self.report.queued += u32::from(waits);
+        self.report.expired += matched.expired;
+        self.assignments.extend(matched.assignments);
+        !matched.cut_short
+    }
+}
+
 impl BatchReport {
     fn add(&mut self, group: Self) {
         self.failed.extend(group.failed);
+        self.assigned += group.assigned;
         self.queued += group.queued;
         self.expired += group.expired;
         self.refused += group.refused;
+        self.told += group.told;
     }
+}
+
+/// After how long a message becomes visible again that was received so often.
+fn shown_after(received: u32) -> Duration {
+    let doublings = received.saturating_sub(SHOWN_SOON).min(10);
+    (SHOWN_AFTER * (1 << doublings)).min(SHOWN_AT_LATEST)
 }
 
 #[cfg(test)]

@@ -2,25 +2,35 @@
 //! (<https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>,
 //! <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html>).
 
-use std::collections::HashSet;
-use std::error::Error;
-
 use async_trait::async_trait;
+use aws_sdk_sns::error::ProvideErrorMetadata;
 use aws_sdk_sns::types as sns;
 use aws_sdk_sqs::types as sqs;
+use futures::{FutureExt, StreamExt, stream};
+use std::collections::HashSet;
 
-use super::{TellError, Teller};
+use super::{TellError, Teller, causes};
 use crate::call::{Assignment, ExpiredCall, News};
 use crate::intake::{DeadLetters, Delivery};
 
 /// The most messages of one batch.
 const MAX_BATCH: usize = 10;
 
+/// How many batches are under way at once.
+const PARALLEL: usize = 8;
+
 /// The attribute that subscribers deduplicate by.
 pub const CALL_ID: &str = "callId";
 
 /// The attribute that says why a message is in the dead-letter queue.
 pub const REASON: &str = "reason";
+
+/// How the codes begin of a message that is too large with its attributes, or holds what SQS does
+/// not take (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html>).
+const REJECTED: [&str; 2] = ["InvalidParameterValue", "InvalidMessageContents"];
+
+/// The longest reason, in characters: it may quote a body of any length.
+const MAX_REASON: usize = 1_000;
 
 /// The reason of calls that waited for too long.
 pub const WAITED_TOO_LONG: &str = "no agent was free within maxWait";
@@ -109,23 +119,36 @@ impl AwsTeller {
 
 #[async_trait]
 impl DeadLetters for AwsTeller {
+    /// With the reason; if SQS rejects that message, because the body leaves no space for an
+    /// attribute, without it.
     async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), TellError> {
-        let failed = |error: &dyn Error| TellError {
-            call: letter.deduplication.clone(),
-            reason: causes(error),
-        };
-        let sent = self
+        let request = self
             .sqs
             .send_message()
             .queue_url(&self.dead_letters)
             .message_body(&letter.body)
             .message_group_id(&letter.group)
             // The message's own id: another message may have the same deduplication id.
-            .message_deduplication_id(&letter.id)
-            .message_attributes(REASON, text(reason).map_err(|e| failed(&e))?)
-            .send()
-            .await;
-        sent.map(drop).map_err(|e| failed(&e))
+            .message_deduplication_id(&letter.id);
+        let failed = |reason| TellError {
+            call: letter.deduplication.clone(),
+            reason,
+        };
+        let attribute = text(&attribute_value(reason)).map_err(|e| failed(causes(&e)))?;
+        let with_reason = request.clone().message_attributes(REASON, attribute);
+        let Err(error) = with_reason.send().await else {
+            return Ok(());
+        };
+        let code = error
+            .as_service_error()
+            .and_then(ProvideErrorMetadata::code);
+        let rejected = code.is_some_and(|code| REJECTED.iter().any(|is| code.starts_with(is)));
+        if !rejected {
+            return Err(failed(causes(&error)));
+        }
+        tracing::warn!(message = letter.id, reason, "buried without its reason");
+        let sent = request.send().await;
+        sent.map(drop).map_err(|e| failed(causes(&e)))
     }
 }
 
@@ -139,13 +162,14 @@ impl Teller for AwsTeller {
                 News::Expired(call) => expired.push((index, call)),
             }
         }
-        let mut answers = vec![];
+        let mut batches = vec![];
         for batch in assigned.chunks(MAX_BATCH) {
-            answers.extend(self.publish(batch).await);
+            batches.push(self.publish(batch).boxed());
         }
         for batch in expired.chunks(MAX_BATCH) {
-            answers.extend(self.expired(batch).await);
+            batches.push(self.expired(batch).boxed());
         }
+        let mut answers: Vec<_> = stream::iter(batches).buffered(PARALLEL).concat().await;
         answers.sort_by_key(|(index, _)| *index);
         answers.into_iter().map(|(_, answer)| answer).collect()
     }
@@ -178,6 +202,17 @@ fn ids<T>(entries: &[T], id: impl Fn(&T) -> &str) -> HashSet<String> {
     entries.iter().map(|entry| id(entry).to_owned()).collect()
 }
 
+/// A reason as SQS takes it: it rejects control characters and noncharacters
+/// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html>),
+/// which a reason may quote from a body.
+fn attribute_value(reason: &str) -> String {
+    let allowed = |c: char| match c {
+        '\u{0}'..='\u{1f}' | '\u{7f}' | '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    reason.chars().map(allowed).take(MAX_REASON).collect()
+}
+
 fn text(value: &str) -> Result<sqs::MessageAttributeValue, aws_sdk_sqs::error::BuildError> {
     sqs::MessageAttributeValue::builder()
         .data_type("String")
@@ -185,16 +220,5 @@ fn text(value: &str) -> Result<sqs::MessageAttributeValue, aws_sdk_sqs::error::B
         .build()
 }
 
-/// An error and its causes on one line.
-fn causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
-}
+#[cfg(test)]
+mod tests;

@@ -59,6 +59,30 @@ impl AgentQueue {
     }
 }
 
+/// Configuration of `match-calls`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchCalls {
+    /// The queue.
+    pub queue: AgentQueue,
+    /// URL of the FIFO queue that calls come from.
+    pub call_queue: String,
+}
+
+impl MatchCalls {
+    /// Reads it through `lookup`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names every variable that is missing or wrong.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut env = Reader::new(lookup);
+        let config = Self {
+            queue: AgentQueue::of(&mut env),
+            call_queue: env.text(var::CALL_QUEUE_URL),
+        };
+        env.finish(config)
+    }
+}
+
 /// Configuration of `agent-desk`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentDesk {

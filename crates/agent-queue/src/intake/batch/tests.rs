@@ -22,11 +22,30 @@ use crate::time::TokioClock;
 struct World {
     letters: Mutex<Vec<(String, String)>>,
     closed: bool,
+    /// Every message that was shown again, and after how long.
+    shown: Mutex<Vec<(String, Duration)>>,
+    /// Every assignment that was published, and when.
+    published: Mutex<Vec<(String, Instant)>>,
+    /// How long publishing takes.
+    publishing: Duration,
+}
+
+#[async_trait]
+impl CallQueue for World {
+    async fn show_again(&self, messages: &[&Delivery], after: Duration) -> Result<(), String> {
+        let ids = messages.iter().map(|message| (message.id.clone(), after));
+        self.shown.lock().unwrap().extend(ids);
+        Ok(())
+    }
 }
 
 #[async_trait]
 impl Teller for World {
     async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
+        tokio::time::sleep(self.publishing).await;
+        let now = Instant::now();
+        let ids = news.iter().map(|news| (news.call_id().to_string(), now));
+        self.published.lock().unwrap().extend(ids);
         news.iter().map(|_| Ok(())).collect()
     }
 }
@@ -46,7 +65,8 @@ impl DeadLetters for World {
     }
 }
 
-/// A store that refuses every change of a call whose id begins with `bad`.
+/// A store that refuses every change of a call whose id begins with `bad`, and never answers one
+/// of a call whose id begins with `slow`.
 struct Partly(MemoryStore);
 
 #[async_trait]
@@ -59,6 +79,10 @@ impl AgentStore for Partly {
                 code: "bad".to_owned(),
                 source: "bad".into(),
             });
+        }
+        let slow = |step: &crate::change::Step| step.key().0.starts_with("Call#slow");
+        if change.steps.iter().any(slow) {
+            std::future::pending::<()>().await;
         }
         self.0.commit(change).await
     }
@@ -88,11 +112,21 @@ impl AgentStore for Partly {
     async fn waiting_calls(&self, of: &Criteria, limit: u16) -> Result<Vec<Call>, StoreError> {
         self.0.waiting_calls(of, limit).await
     }
-    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError> {
-        self.0.leases(until, limit).await
+    async fn leases(
+        &self,
+        after: Option<&CallLease>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<CallLease>, StoreError> {
+        self.0.leases(after, until, limit).await
     }
-    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError> {
-        self.0.notices(until, limit).await
+    async fn notices(
+        &self,
+        after: Option<&Notice>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<Notice>, StoreError> {
+        self.0.notices(after, until, limit).await
     }
     async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
         self.0.told(notices).await
@@ -106,13 +140,15 @@ fn intake(world: World) -> (Intake, Arc<AgentQueue>, Arc<World>) {
     let clock = Arc::new(TokioClock::starting_at(NOW));
     let queue = Arc::new(AgentQueue::new(store, clock, Settings::default()));
     let world = Arc::new(world);
-    let intake = Intake::new(queue.clone(), world.clone(), world.clone());
+    let intake = Intake::new(queue.clone(), world.clone(), world.clone(), world.clone());
     (intake, queue, world)
 }
 
 fn delivery(id: &str, language: &str) -> Delivery {
     Delivery {
         id: format!("message-{id}"),
+        receipt: format!("receipt-{id}"),
+        received: 1,
         body: format!(r#"{{"criteria": {{"language": "{language}", "gender": "F"}}}}"#),
         group: format!("{language}#F"),
         deduplication: id.to_owned(),
@@ -177,6 +213,86 @@ async fn a_letter_that_cannot_be_kept_comes_again() {
     wrong.body = "no call".to_owned();
     let report = intake.work(&[wrong, delivery("a1", "A")], soon()).await;
     assert_eq!(report.failed, ["message-x", "message-a1"]);
+}
+
+/// What is left of a group becomes visible again after two seconds, not after the queue's
+/// visibility timeout; where it keeps failing, later each time.
+#[tokio::test(start_paused = true)]
+async fn what_is_left_of_a_group_is_shown_again_soon() {
+    let (intake, _, world) = intake(World::default());
+    let batch = [
+        delivery("a1", "A"),
+        delivery("bad1", "A"),
+        delivery("a2", "A"),
+        delivery("b1", "B"),
+    ];
+    intake.work(&batch, soon()).await;
+    let again = |id: &str, seconds| (format!("message-{id}"), Duration::from_secs(seconds));
+    let shown = std::mem::take(&mut *world.shown.lock().unwrap());
+    assert_eq!(shown, [again("bad1", 2), again("a2", 2)]);
+    for (received, seconds) in [(5, 2), (6, 4), (7, 8), (9, 30), (1_000, 30)] {
+        let mut bad = delivery("bad1", "A");
+        bad.received = received;
+        intake.work(&[bad], soon()).await;
+        let shown = std::mem::take(&mut *world.shown.lock().unwrap());
+        assert_eq!(shown, [again("bad1", seconds)], "received {received} times");
+    }
+}
+
+/// An agent for each of these languages, queued.
+async fn agents(queue: &AgentQueue, languages: &[&str]) {
+    for language in languages {
+        let attributes = serde_json::json!({"language": [language], "gender": "F"});
+        let attributes = serde_json::from_value(attributes).unwrap();
+        let profile = queue.settings().dimensions.profile(&attributes).unwrap();
+        let id = AgentId::new(format!("agent-{language}")).unwrap();
+        queue.register(&id, "Ana", &profile).await.unwrap();
+        queue.become_available(&id).await.unwrap();
+        queue.enqueue(&id).await.unwrap();
+    }
+}
+
+/// DynamoDB does not answer one group's change, and the topic answers slowly: the report is there
+/// in time, and the other group's assignment is published long before.
+#[tokio::test(start_paused = true)]
+async fn a_group_that_hangs_delays_no_other_group_and_no_report() {
+    let (intake, queue, world) = intake(World {
+        publishing: Duration::from_secs(1),
+        ..World::default()
+    });
+    agents(&queue, &["A", "B"]).await;
+    let began = Instant::now();
+    let deadline = began + Duration::from_secs(10);
+    let batch = [
+        delivery("slow1", "A"),
+        delivery("a2", "A"),
+        delivery("b1", "B"),
+    ];
+    let report = intake.work(&batch, deadline).await;
+    assert_eq!(report.failed, ["message-slow1", "message-a2"]);
+    assert_eq!((report.assigned, report.told.published), (1, 1));
+    assert!(Instant::now() <= deadline + MATCH_ENDS);
+    let published = world.published.lock().unwrap();
+    assert_eq!(
+        published[..],
+        [("b1".to_owned(), began + Duration::from_secs(1))]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_topic_that_hangs_does_not_keep_the_report_back() {
+    let (intake, queue, _) = intake(World {
+        publishing: Duration::from_secs(3_600),
+        ..World::default()
+    });
+    agents(&queue, &["A"]).await;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let report = intake
+        .work(&[delivery("a1", "A"), delivery("bad1", "A")], deadline)
+        .await;
+    assert!(Instant::now() < deadline + MARGIN);
+    assert_eq!(report.failed, ["message-bad1"]);
+    assert_eq!((report.assigned, report.told), (1, Told::default()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,66 @@
+//! The call queue on Amazon SQS: messages that were not worked through become visible again soon,
+//! by `ChangeMessageVisibilityBatch`, ten at a time, the most it takes.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::types::ChangeMessageVisibilityBatchRequestEntry;
+
+use super::batch::{CallQueue, Delivery};
+
+/// The most messages of one batch.
+const MAX_BATCH: usize = 10;
+
+/// The call queue.
+#[derive(Clone, Debug)]
+pub struct SqsCallQueue {
+    client: Client,
+    url: String,
+}
+
+impl SqsCallQueue {
+    /// The queue of this URL.
+    #[must_use]
+    pub fn new(client: Client, url: impl Into<String>) -> Self {
+        let url = url.into();
+        Self { client, url }
+    }
+
+    async fn change(&self, batch: &[&Delivery], after: Duration) -> Result<(), String> {
+        let seconds = i32::try_from(after.as_secs()).unwrap_or(i32::MAX);
+        let entries = batch.iter().enumerate().map(|(index, message)| {
+            ChangeMessageVisibilityBatchRequestEntry::builder()
+                .id(index.to_string())
+                .receipt_handle(&message.receipt)
+                .visibility_timeout(seconds)
+                .build()
+                .map_err(|error| error.to_string())
+        });
+        let entries = entries.collect::<Result<Vec<_>, _>>()?;
+        let request = self.client.change_message_visibility_batch();
+        let request = request.queue_url(&self.url).set_entries(Some(entries));
+        let answer = request.send().await.map_err(|e| crate::tell::causes(&e))?;
+        match answer.failed().first() {
+            None => Ok(()),
+            Some(failed) => Err(format!(
+                "{} of {} messages: {}: {}",
+                answer.failed().len(),
+                batch.len(),
+                failed.code(),
+                failed.message().unwrap_or("no reason given")
+            )),
+        }
+    }
+}
+
+#[async_trait]
+impl CallQueue for SqsCallQueue {
+    async fn show_again(&self, messages: &[&Delivery], after: Duration) -> Result<(), String> {
+        let mut result = Ok(());
+        for batch in messages.chunks(MAX_BATCH) {
+            result = result.and(self.change(batch, after).await);
+        }
+        result
+    }
+}
