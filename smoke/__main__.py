@@ -11,8 +11,6 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 
-from rich.console import Console
-
 from local import assembly
 from local.agents import DeployedAgents
 from local.paths import PROJECT
@@ -37,30 +35,33 @@ def main(arguments: list[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         # As an exception, so that the stacks are removed on the way out.
         signal.signal(number, _leave)
-    report = Report(Console(highlight=False, soft_wrap=True))
+    report = Report()
     try:
         given.run(given, report)
     except KeyboardInterrupt:
-        report.console.print("interrupted")
+        report.say("interrupted")
         return 130
     except RuntimeError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(str(error), style="red", markup=False)
+        print(error, file=sys.stderr)
         return 1
-    finally:
-        if report.results:
-            _in_full(report.console).print(report.table())
     if report.failed:
-        report.console.print(f"{len(report.failed)} of {len(report.results)} checks failed")
+        report.say(f"{len(report.failed)} of {len(report.results)} checks failed")
         return 1
     return 0
 
 
-def _in_full(console: Console) -> Console:
-    """The console; where it is no terminal, as wide as the notes need rather than 80 columns."""
-    return console if console.is_terminal else Console(highlight=False, width=180)
-
-
 def _run(given: argparse.Namespace, report: Report) -> None:
+    # Here, because the read-only form runs without rich.
+    from smoke import table
+
+    try:
+        _deploy_and_check(given, report)
+    finally:
+        if report.results:
+            table.show(report.results)
+
+
+def _deploy_and_check(given: argparse.Namespace, report: Report) -> None:
     suffix = f"{given.environment}-{given.name}"
     names = [f"{kind}-{suffix}" for kind in _KINDS]
     with place.local_aws() if given.local else nullcontext(place.real_aws()) as where:
@@ -90,7 +91,7 @@ def _removed_in_the_end(where: Place, names: list[str], report: Report) -> Itera
     try:
         yield
     finally:
-        report.console.print("removing what was deployed; Ctrl-C is ignored meanwhile")
+        report.say("removing what was deployed; Ctrl-C is ignored meanwhile")
         with stacks.uninterrupted():
             report.check("everything is removed", lambda: stacks.remove(where, names))
 

@@ -1,16 +1,11 @@
-"""Checks, one after the other, and the table of what they found."""
+"""Checks, one after the other. Plain text, since a job with rights installs no more than what speaks to AWS."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-_COLOURS = {"ok": "green", "FAILED": "bold red", "skipped": "yellow"}
+from functools import partial
 
 
 class Skipped(Exception):
@@ -37,7 +32,7 @@ class Result:
 class Report:
     """Runs checks and keeps their results; a failed check does not stop the next one."""
 
-    console: Console
+    say: Callable[[str], None] = partial(print, flush=True)
     results: list[Result] = field(default_factory=list)
 
     def check(self, name: str, run: Callable[[], str]) -> bool:
@@ -51,25 +46,13 @@ class Report:
             state, note = "FAILED", f"{type(error).__name__}: {error}"
         result = Result(name, state, time.monotonic() - began, note)
         self.results.append(result)
-        self.console.print(Text(f"{state:7} ", _COLOURS[state]) + Text(f"{name}: {note}"))
+        self.say(f"{state:7} {result.seconds:6.1f} s  {name}: {note}")
         return state != "FAILED"
 
     @property
     def failed(self) -> list[Result]:
         """The checks that failed."""
         return [result for result in self.results if result.state == "FAILED"]
-
-    def table(self) -> Table:
-        """Every check with its duration."""
-        table = Table(title="smoke test")
-        for heading in ("check", "result"):
-            table.add_column(heading)
-        table.add_column("seconds", justify="right")
-        table.add_column("found", overflow="fold")
-        for result in self.results:
-            state = Text(result.state, _COLOURS[result.state])
-            table.add_row(result.name, state, f"{result.seconds:.1f}", Text(result.note))
-        return table
 
 
 def expect(holds: bool, otherwise: str) -> None:

@@ -8,6 +8,7 @@ import {
 } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import type { CiSettings } from '../ci/ci-settings';
+import { readingSettings } from '../ci/reading-settings';
 import { ENVIRONMENTS } from '../environments';
 
 /** Whose tokens are believed, and for whom they must be made. */
@@ -124,6 +125,7 @@ export class CiRolesStack extends Stack {
         ),
       }),
     );
+    for (const statement of readingSettings(this, stacks, regions)) role.addToPolicy(statement);
     const title = environment.replace(/(^|-)(.)/g, (_, _dash, letter: string) => letter.toUpperCase());
     this.output(
       `DeployRoleArn${title}`,

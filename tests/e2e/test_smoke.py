@@ -56,7 +56,7 @@ def test_the_smoke_test_holds_on_the_local_aws() -> None:
     print(printed)
     assert running.returncode == 0, printed
     assert "FAILED" not in printed
-    results = re.findall(r"^(ok|skipped) +(.*?): ", printed, re.MULTILINE)
+    results = re.findall(r"^(ok|skipped) +[\d.]+ s  (.*?): ", printed, re.MULTILINE)
     assert len(results) >= 25
     # Only what exists on AWS alone is skipped.
     assert {name.split(":")[0] for state, name in results if state == "skipped"} == {
@@ -81,7 +81,7 @@ def test_an_interrupted_smoke_test_removes_what_it_deployed() -> None:
     running.wait(timeout=SECONDS)
     assert running.returncode != 0
     assert "interrupted" in printed
-    assert re.search(r"^ok +everything is removed: removed LifoQueue-dev-smoke", printed, re.MULTILINE), printed
+    assert re.search(r"^ok +[\d.]+ s  everything is removed: removed LifoQueue-dev-smoke", printed, re.MULTILINE), printed
     assert left_processes() == []
 
 

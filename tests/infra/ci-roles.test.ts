@@ -115,7 +115,21 @@ describe('the roles', () => {
         ['sts:AssumeRole', 'sts:TagSession'],
         ['cloudformation:DescribeStacks', 'cloudformation:GetTemplate', 'cloudformation:ListStackResources'],
         'cloudwatch:DescribeAlarms',
+        [
+          'lambda:GetFunctionConcurrency',
+          'lambda:GetFunctionConfiguration',
+          'lambda:GetFunctionRecursionConfig',
+        ],
+        'lambda:GetEventSourceMapping',
+        'scheduler:GetSchedule',
+        ['dynamodb:DescribeContinuousBackups', 'dynamodb:DescribeTable', 'dynamodb:DescribeTimeToLive'],
       ]);
+      const settings = statements.slice(3).map(resourcesOf);
+      expect(settings[0]).toContain(`:function:LifoQueue-${name}-*`);
+      expect(settings[2]).toContain(`:schedule/default/AgentQueue-${name}-*`);
+      expect(settings[3]).toContain(`:table/AgentQueue-${name}-*`);
+      const { Condition } = statements[4] as { Condition?: unknown };
+      expect(JSON.stringify(Condition)).toContain(`:function:AgentQueue-${name}-*`);
       const assumed = resourcesOf(statements[0]);
       expect(assumed).toMatch(/role\/cdk-hnb659fds-deploy-role-.*role\/cdk-hnb659fds-file-publishing-role-/);
       expect(assumed).not.toContain('*');
@@ -160,7 +174,7 @@ test('the provider is made and outlives the stack, or is the one there is', () =
 });
 
 // Of these alone: what a stack's ARN and an alarm's name end with, nobody knows before they are made.
-test('cdk-nag finds nothing but the ids of stacks and alarms', () => {
+test('cdk-nag finds nothing but the ids of stacks, and the names of what stacks made', () => {
   const app = newApp();
   new CiRolesStack(app, { settings: SETTINGS });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
@@ -172,7 +186,7 @@ test('cdk-nag finds nothing but the ids of stacks and alarms', () => {
   expect(rules.length).toBeGreaterThan(0);
   for (const rule of rules) {
     expect(rule).toMatch(
-      /^AwsSolutions-IAM5\[Resource::arn:.*:(stack\/(Lifo|Agent)Queue-[a-z*]+\/|alarm:(Lifo|Agent)Queue-[a-z]+-)\*\]$/,
+      /^AwsSolutions-IAM5\[Resource::arn:.*:(stack\/(Lifo|Agent)Queue-[a-z*]+\/|(alarm:|function:|schedule\/default\/|table\/)(Lifo|Agent)Queue-[a-z]+-|event-source-mapping:)\*\]$/,
     );
   }
 });

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,8 +16,9 @@ import pytest
 from botocore.exceptions import ClientError
 from rich.console import Console
 
+from local.paths import PROJECT
 from smoke import __main__ as smoke
-from smoke import place, stacks
+from smoke import place, stacks, table
 from smoke.place import Place
 from smoke.report import CheckFailed, Report, Skipped, expect
 from smoke.settings import SettingChecks, same
@@ -22,7 +26,7 @@ from smoke.tasks import displacement
 
 
 def report() -> Report:
-    return Report(Console(quiet=True))
+    return Report(lambda _: None)
 
 
 def failing() -> str:
@@ -54,8 +58,8 @@ def test_the_table_shows_what_was_found_with_its_duration() -> None:
     made = report()
     made.check("a", failing)
     made.check("c", skipping)
-    console = Console(width=120, record=True, quiet=False, file=open(os.devnull, "w"))
-    console.print(made.table())
+    console = Console(record=True, file=io.StringIO())
+    table.show(made.results, console)
     shown = console.export_text()
     assert "not as promised" in shown and "only on AWS" in shown and "0.0" in shown
 
@@ -189,3 +193,9 @@ def test_an_alarm_that_rings_or_is_off_is_found() -> None:
         both.ringing(["a", "b", "c"])
     with pytest.raises(CheckFailed, match="switched off: a"):
         checks(alarm("a", "OK", False)).ringing(["a"])
+
+
+def test_reading_the_settings_needs_nothing_but_what_a_job_with_rights_installs() -> None:
+    program = "import sys; sys.modules['rich'] = None; from smoke.__main__ import main; main(['settings', '--help'])"
+    finished = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
