@@ -64,7 +64,12 @@ export class CallIntake extends Construct {
   feed(target: RustFunction): void {
     const { batchSize, maxConcurrency } = this.props.settings.calls;
     // No batching window: Lambda refuses one for a FIFO queue.
-    readQueue(target, 'calls', this.queue, { batchSize, maxConcurrency });
+    readQueue(target, 'calls', this.queue, {
+      batchSize,
+      maxConcurrency,
+      // What failed becomes visible again soon.
+      also: ['sqs:ChangeMessageVisibility'],
+    });
   }
 
   /** Lets a principal send calls, and do nothing else to the queue. */

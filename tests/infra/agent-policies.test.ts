@@ -37,7 +37,10 @@ const MORE: Record<string, Statement[]> = {
   'match-calls': [
     NEW_CALLS,
     GIVE_UP,
-    allow(['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'], ['call-intake/queue.Arn']),
+    allow(
+      ['sqs:ChangeMessageVisibility', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
+      ['call-intake/queue.Arn'],
+    ),
   ],
   'sweep-agents': [GIVE_UP],
 };

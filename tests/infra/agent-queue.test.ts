@@ -59,9 +59,12 @@ describe('the intake', () => {
       expect(queue.DeletionPolicy).toBe('RetainExceptOnCreate');
       expect(dev.at(path).DeletionPolicy).toBe('Delete');
     }
-    const { RedrivePolicy, VisibilityTimeout } = prod.at(INTAKE).Properties;
+    const { DeduplicationScope, FifoThroughputLimit, RedrivePolicy, VisibilityTimeout } =
+      prod.at(INTAKE).Properties;
+    // High throughput: both, or CloudFormation rejects the queue.
+    expect([DeduplicationScope, FifoThroughputLimit]).toEqual(['messageGroup', 'perMessageGroupId']);
     expect(prod.readable(RedrivePolicy.deadLetterTargetArn)).toBe(`${DEAD}.Arn`);
-    expect(RedrivePolicy.maxReceiveCount).toBe(5);
+    expect(RedrivePolicy.maxReceiveCount).toBe(16);
     expect(VisibilityTimeout).toBe(6 * prod.fn('match-calls').Timeout);
     expect(prod.at(DEAD).Properties.RedrivePolicy).toBeUndefined();
   });
@@ -158,8 +161,12 @@ describe('the environment', () => {
         MAX_WAIT_SECONDS: '300',
         QUEUE_ORDER: 'fifo',
         ...(name === 'agent-desk' && { SEED_ENABLED: 'false' }),
+        ...(name === 'match-calls' && { CALL_QUEUE_URL: settings.CALL_QUEUE_URL }),
       });
     }
+    expect(prod.readable(prod.fn('match-calls').Environment.Variables.CALL_QUEUE_URL)).toBe(
+      'call-intake/queue',
+    );
   });
 
   test('follows every typed setting', () => {

@@ -37,6 +37,13 @@ class AgentProbes:
             Probe("agent-desk", "assigns an agent, and tells it", self._match),
             Probe("match-calls", "assigns an agent, and sets aside what is no call", self._intake),
             Probe("match-calls", "lets a call wait that finds nobody", self._wait),
+            Probe(
+                "match-calls",
+                "lets a failed call be redelivered soon",
+                self._intake_failed,
+                # A table that it may not use, so that the message is left.
+                {"AGENT_TABLE_NAME": "no-such-table"},
+            ),
             Probe("sweep-agents", "has a pair meet that was left behind", self._pair),
             Probe("sweep-agents", "sets a call aside that waited too long", self._sweep_late, impatient),
         ]
@@ -58,6 +65,24 @@ class AgentProbes:
         demand(answer["batchItemFailures"] == [], answer)
         self._told(self._assignments, call)
         self._told(self._dead, wrong)
+
+    def _intake_failed(self) -> None:
+        sqs, url = self._queue.client("sqs"), self._queue.outputs["CallQueueUrl"]
+        sqs.purge_queue(QueueUrl=url)
+        sqs.send_message(QueueUrl=url, **intake_message(fresh("call"), self._criteria()))
+        (message,) = sqs.receive_message(QueueUrl=url, AttributeNames=["All"])["Messages"]
+        record = {
+            "messageId": message["MessageId"],
+            "receiptHandle": message["ReceiptHandle"],
+            "body": message["Body"],
+            "attributes": message["Attributes"],
+            "eventSource": "aws:sqs",
+        }
+        answer = self._queue.invoke("match-calls", {"Records": [record]})
+        demand(answer["batchItemFailures"] == [{"itemIdentifier": message["MessageId"]}], answer)
+        # By itself it would be redelivered after the queue's visibility timeout, minutes later.
+        again = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=4).get("Messages", [])
+        demand([each["MessageId"] for each in again] == [message["MessageId"]], "it is not redelivered")
 
     def _wait(self) -> None:
         criteria, call = self._criteria(), fresh("call")

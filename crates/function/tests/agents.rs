@@ -66,6 +66,15 @@ fn each_function_reads_exactly_the_variables_it_is_given() {
     assert_eq!(functions, 3, "a function that no test compares");
 }
 
+/// As the release before had it, while a deployment changes code and environment one after the
+/// other.
+#[test]
+fn match_calls_starts_without_the_call_queue_s_url() {
+    let earlier = |name: &str| example(name).filter(|_| name != "CALL_QUEUE_URL");
+    assert_eq!(MatchCalls::read(&earlier).unwrap().call_queue, None);
+    assert!(MatchCalls::read(&example).unwrap().call_queue.is_some());
+}
+
 #[test]
 fn every_variable_but_the_optional_ones_is_required() {
     let contract = contract();

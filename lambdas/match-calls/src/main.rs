@@ -32,8 +32,10 @@ async fn start() -> Result<Matches, Failure> {
         sqs,
         metrics,
     } = agents::start(queue).await?;
-    let calls = Arc::new(SqsCallQueue::new(sqs, call_queue));
-    let intake = Intake::new(queue.clone(), teller.clone(), teller, calls);
+    let mut intake = Intake::new(queue.clone(), teller.clone(), teller);
+    if let Some(url) = call_queue {
+        intake = intake.showing_again(Arc::new(SqsCallQueue::new(sqs, url)));
+    }
     Ok(Matches {
         intake,
         queue,

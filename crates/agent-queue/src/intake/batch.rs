@@ -82,7 +82,7 @@ pub struct Intake {
     queue: Arc<AgentQueue>,
     teller: Arc<dyn Teller>,
     dead_letters: Arc<dyn DeadLetters>,
-    calls: Arc<dyn CallQueue>,
+    calls: Option<Arc<dyn CallQueue>>,
 }
 
 /// The time that an invocation needs after the deadline of [`Intake::work`]: for the match that
@@ -121,14 +121,20 @@ impl Intake {
         queue: Arc<AgentQueue>,
         teller: Arc<dyn Teller>,
         dead_letters: Arc<dyn DeadLetters>,
-        calls: Arc<dyn CallQueue>,
     ) -> Self {
         Self {
             queue,
             teller,
             dead_letters,
-            calls,
+            calls: None,
         }
+    }
+
+    /// The same intake, whose failed messages become visible again soon.
+    #[must_use]
+    pub fn showing_again(mut self, calls: Arc<dyn CallQueue>) -> Self {
+        self.calls = Some(calls);
+        self
     }
 
     /// Works through a batch. No try is begun after `deadline`; what is left is redelivered. The
@@ -188,10 +194,10 @@ impl Intake {
 
     /// Otherwise the calls behind a failure would wait for the queue's visibility timeout.
     async fn show_again(&self, left: &[&Delivery], deadline: Instant) {
-        let Some(first) = left.first() else {
+        let (Some(first), Some(calls)) = (left.first(), &self.calls) else {
             return;
         };
-        let shown = self.calls.show_again(left, shown_after(first.received));
+        let shown = calls.show_again(left, shown_after(first.received));
         let shown = timeout_at(deadline + REPORT_ENDS, shown).await;
         if let Err(reason) = shown.unwrap_or_else(|elapsed| Err(elapsed.to_string())) {
             tracing::warn!(

@@ -64,8 +64,9 @@ impl AgentQueue {
 pub struct MatchCalls {
     /// The queue.
     pub queue: AgentQueue,
-    /// URL of the FIFO queue that calls come from.
-    pub call_queue: String,
+    /// URL of the FIFO queue that calls come from; `None`, as in environments of earlier releases:
+    /// what fails is redelivered after the queue's visibility timeout.
+    pub call_queue: Option<String>,
 }
 
 impl MatchCalls {
@@ -77,7 +78,7 @@ impl MatchCalls {
         let mut env = Reader::new(lookup);
         let config = Self {
             queue: AgentQueue::of(&mut env),
-            call_queue: env.text(var::CALL_QUEUE_URL),
+            call_queue: env.optional_text(var::CALL_QUEUE_URL),
         };
         env.finish(config)
     }

@@ -54,7 +54,7 @@ variables! {
     VISIBILITY_MAX_SECONDS: "After how long such a message becomes visible again at the latest, in seconds",
     AGENT_TABLE_NAME: "The name of the agents' table (the stack's output AgentTableName)",
     ASSIGNMENT_TOPIC_ARN: "The ARN of the topic that assignments go to (output AssignmentTopicArn)",
-    CALL_QUEUE_URL: "The URL of the SQS FIFO queue that calls come from (output CallQueueUrl)",
+    CALL_QUEUE_URL: "The URL of the SQS FIFO queue that calls come from (output CallQueueUrl); left out: what fails is redelivered after its visibility timeout",
     CALL_DEAD_LETTER_QUEUE_URL: "The URL of the SQS FIFO queue for calls that waited too long and messages that are no calls (output CallDeadLetterQueueUrl)",
     DIMENSIONS: "What agents are chosen by, as JSON: [{\"name\", \"attribute\", \"multiValued\"}, …]",
     QUEUE_ORDER: "Who comes first: fifo or lifo",

@@ -191,12 +191,7 @@ async fn call_queue(stage: Arc<Stage>, groups: Groups) {
             continue;
         }
         let queue = stage.queue();
-        let intake = Intake::new(
-            queue,
-            stage.world.clone(),
-            stage.world.clone(),
-            stage.world.clone(),
-        );
+        let intake = Intake::new(queue, stage.world.clone(), stage.world.clone());
         let deadline = Instant::now() + Duration::from_secs(20);
         let dies = stage.random(0..10) == 0;
         let alive = Duration::from_millis(if dies { stage.random(1..80) } else { 60_000 });
@@ -230,12 +225,7 @@ async fn sweeps(stage: Arc<Stage>) {
 }
 
 async fn deliver_all(stage: &Arc<Stage>, left: Vec<Delivery>) {
-    let intake = Intake::new(
-        stage.queue(),
-        stage.world.clone(),
-        stage.world.clone(),
-        stage.world.clone(),
-    );
+    let intake = Intake::new(stage.queue(), stage.world.clone(), stage.world.clone());
     for batch in left.chunks(10) {
         let deadline = Instant::now() + Duration::from_secs(600);
         intake.work(batch, deadline).await;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent_queue::call::{Assignment, News};
-use agent_queue::intake::{CallQueue, DeadLetters, Delivery};
+use agent_queue::intake::{DeadLetters, Delivery};
 use agent_queue::name::CallId;
 use agent_queue::tell::{TellError, Teller};
 use async_trait::async_trait;
@@ -87,14 +87,6 @@ impl Teller for World {
         let pause = self.lock().rng.u64(1..20);
         tokio::time::sleep(Duration::from_millis(pause)).await;
         news.iter().map(|news| self.keep(news)).collect()
-    }
-}
-
-#[async_trait]
-impl CallQueue for World {
-    /// The schedules bring a message again at their own pace.
-    async fn show_again(&self, _messages: &[&Delivery], _after: Duration) -> Result<(), String> {
-        Ok(())
     }
 }
 

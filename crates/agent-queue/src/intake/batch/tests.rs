@@ -140,7 +140,8 @@ fn intake(world: World) -> (Intake, Arc<AgentQueue>, Arc<World>) {
     let clock = Arc::new(TokioClock::starting_at(NOW));
     let queue = Arc::new(AgentQueue::new(store, clock, Settings::default()));
     let world = Arc::new(world);
-    let intake = Intake::new(queue.clone(), world.clone(), world.clone(), world.clone());
+    let intake =
+        Intake::new(queue.clone(), world.clone(), world.clone()).showing_again(world.clone());
     (intake, queue, world)
 }
 
