@@ -91,8 +91,8 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     _guard(
         "give an agent to a call that waited for too long",
         _MATCHER,
-        "        if self.is_too_old(&call) {",
-        "        if self.is_too_old(&call) && call.sequence == u128::MAX {",
+        "        if self.is_too_old(call) {\n            return self.expire_first",
+        "        if self.is_too_old(call) && call.sequence == u128::MAX {\n            return self.expire_first",
     ),
     _guard(
         "try an outdated entry again and keep it",
