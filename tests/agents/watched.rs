@@ -137,4 +137,8 @@ impl<W: Watch> AgentStore for Watched<W> {
         let answer = self.store.told(notices);
         self.read(Read::Other("told"), answer).await
     }
+
+    async fn adopt(&self) -> Result<u32, StoreError> {
+        self.read(Read::Other("adopt"), self.store.adopt()).await
+    }
 }

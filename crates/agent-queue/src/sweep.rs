@@ -90,6 +90,9 @@ impl AgentQueue {
             errors: vec![],
             tried: BTreeSet::new(),
         };
+        if let Err(error) = self.store.adopt().await {
+            sweep.failed(error.into());
+        }
         sweep.publish_forgotten(self.share(3)).await;
         sweep.return_agents(self.share(3)).await;
         sweep.serve(self.share(2)).await;

@@ -1,12 +1,14 @@
 //! The queue on DynamoDB: every change one `TransactWriteItems`, every look one strongly
 //! consistent `Query` or `GetItem`.
 
+mod adopt;
 mod error;
 mod item;
 mod read;
 mod transact;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{CancellationReason, DeleteRequest, WriteRequest};
 
@@ -34,6 +36,15 @@ const MAX_BATCH: usize = 25;
 const TRANSACT: &str = "TransactWriteItems";
 const BATCH: &str = "BatchWriteItem";
 
+/// A builder fails only where an attribute was not set, and here all are.
+fn incomplete(source: BuildError) -> StoreError {
+    StoreError::Refused {
+        operation: TRANSACT,
+        code: "incomplete".to_owned(),
+        source: Box::new(source),
+    }
+}
+
 impl DynamoStore {
     /// The store on `table`, through `client`, whose agents have these dimensions. The client
     /// may retry by itself: a change has a token of its own.
@@ -57,13 +68,7 @@ impl DynamoStore {
             .client_request_token(change.token.to_string());
         for step in &change.steps {
             let operation = composer.operation(step);
-            // A builder refuses only what it was not given, and each is given everything.
-            let operation = operation.map_err(|source| StoreError::Refused {
-                operation: TRANSACT,
-                code: "incomplete".to_owned(),
-                source: Box::new(source),
-            })?;
-            request = request.transact_items(operation);
+            request = request.transact_items(operation.map_err(incomplete)?);
         }
         let Err(error) = request.send().await else {
             return Ok(Committed::Done);

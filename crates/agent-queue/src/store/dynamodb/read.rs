@@ -48,7 +48,7 @@ impl DynamoStore {
             .expression_attribute_values(":pk", string(partition))
     }
 
-    fn whole(&self, partition: &str) -> QueryFluentBuilder {
+    pub(super) fn whole(&self, partition: &str) -> QueryFluentBuilder {
         self.query(partition).key_condition_expression("pk = :pk")
     }
 
@@ -60,7 +60,7 @@ impl DynamoStore {
             .set_exclusive_start_key(after.map(key))
     }
 
-    async fn page(
+    pub(super) async fn page(
         &self,
         query: QueryFluentBuilder,
         limit: u16,
@@ -225,5 +225,9 @@ impl AgentStore for DynamoStore {
 
     async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
         self.forget(notices).await
+    }
+
+    async fn adopt(&self) -> Result<u32, StoreError> {
+        self.adopt_all().await
     }
 }

@@ -1,0 +1,81 @@
+//! Moves items that the next release wrote to the partitions that this release reads.
+//!
+//! The next release spreads the outbox and the leases over several partitions each. After a
+//! rollback, the items that it left there would otherwise never be published or taken back.
+
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
+
+use super::error::store_error;
+use super::item::{Item, string};
+use super::{DynamoStore, TRANSACT, incomplete};
+use crate::schema;
+use crate::store::StoreError;
+
+/// Items moved in one transaction, two actions each.
+const AT_ONCE: u16 = 50;
+
+/// Pages moved from one partition in one sweep.
+const PAGES: usize = 10;
+
+/// How many partitions the next release has for the outbox, and for the leases.
+const STRIPES: u8 = 16;
+
+impl DynamoStore {
+    pub(super) async fn adopt_all(&self) -> Result<u32, StoreError> {
+        let mut moved = 0;
+        for to in [schema::OUTBOX, schema::LEASES] {
+            for stripe in 0..STRIPES {
+                moved += self.adopt_from(&format!("{to}#{stripe}"), to).await?;
+            }
+        }
+        Ok(moved)
+    }
+
+    async fn adopt_from(&self, from: &str, to: &str) -> Result<u32, StoreError> {
+        let mut moved = 0;
+        for _ in 0..PAGES {
+            let (items, next) = self.page(self.whole(from), AT_ONCE).await?;
+            if items.is_empty() || !self.move_items(&items, to).await? {
+                break;
+            }
+            moved += u32::try_from(items.len()).unwrap_or(u32::MAX);
+            if next.is_none() {
+                break;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// False: another process has changed one of the items, so that the next sweep moves the rest.
+    async fn move_items(&self, items: &[Item], to: &str) -> Result<bool, StoreError> {
+        let mut request = self.client.transact_write_items();
+        for item in items {
+            let at = |name: &str| item.get(name).cloned().unwrap_or_else(|| string(""));
+            let delete = Delete::builder()
+                .table_name(&self.table)
+                .key(schema::PK, at(schema::PK))
+                .key(schema::SK, at(schema::SK))
+                .condition_expression("attribute_exists(pk)")
+                .build()
+                .map_err(incomplete)?;
+            let mut item = item.clone();
+            item.insert(schema::PK.to_owned(), string(to));
+            let put = Put::builder()
+                .table_name(&self.table)
+                .set_item(Some(item))
+                .build()
+                .map_err(incomplete)?;
+            request = request
+                .transact_items(TransactWriteItem::builder().delete(delete).build())
+                .transact_items(TransactWriteItem::builder().put(put).build());
+        }
+        match request.send().await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                Some(TransactWriteItemsError::TransactionCanceledException(_)) => Ok(false),
+                _ => Err(store_error(TRANSACT, error)),
+            },
+        }
+    }
+}
