@@ -382,6 +382,11 @@ fmt: setup ## format Rust and TypeScript
 	cargo fmt --all
 	npm run format --silent
 
+.PHONY: bench-agents
+bench-agents: ## measure: matches of agents and calls by mode and matchers, into target/bench/agents.json
+	cargo build --locked --package bench
+	target/debug/bench agents
+
 .PHONY: bench
 bench: synth-local ## measure: calls a task, throughput, memory, cold start, sizes, ingest, matches of agents, wake-ups of a burst
 	cargo build --locked --release --package bench --package ingest-tasks --package process-tasks

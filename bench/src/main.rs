@@ -45,12 +45,6 @@ struct Arguments {
     /// Runs of each; the medians are printed.
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Agents who wait.
-    #[arg(long, default_value_t = 200)]
-    agents: usize,
-    /// Calls they are matched with; fewer than agents, or one finds nobody.
-    #[arg(long, default_value_t = 150)]
-    calls: usize,
     /// Runs of each number of matchers; the medians are printed.
     #[arg(long, default_value_t = 3)]
     agent_runs: u64,
@@ -91,7 +85,8 @@ enum Part {
     },
     /// Hands batches to the release binary `--ingest`; prints the table.
     Ingest,
-    /// Matches agents and calls, our way and the published one; prints the tables.
+    /// Matches agents and calls, our way and the published one; prints the tables and writes
+    /// `target/bench/agents.json`.
     Agents,
 }
 

@@ -1,9 +1,11 @@
-//! Agents and calls, drawn at random, but alike for both ways.
+//! Agents and calls, drawn at random, but alike for every way.
+
+use super::mode::Mode;
 
 const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
 const GENDERS: [&str; 2] = ["F", "M"];
 
-/// Who waits, and what is asked for.
+/// The agents, and what is asked for.
 pub(super) struct Crowd {
     pub(super) people: Vec<Person>,
     pub(super) wishes: Vec<Wish>,
@@ -27,13 +29,13 @@ pub(super) struct Wish {
 
 impl Crowd {
     /// Agents who speak some of three languages, and calls for one language and one gender.
-    pub(super) fn draw(people: usize, wishes: usize, seed: u64) -> Self {
+    pub(super) fn draw(mode: Mode, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         let person = |number: usize, random: &mut fastrand::Rng| {
             let spoken = random.u8(1..1 << LANGUAGES.len());
             let languages = LANGUAGES.into_iter().enumerate();
             Person {
-                name: format!("agent-{number:03}"),
+                name: format!("agent-{number:04}"),
                 languages: languages
                     .filter(|(bit, _)| spoken & (1 << bit) != 0)
                     .map(|(_, language)| language)
@@ -46,8 +48,8 @@ impl Crowd {
             gender: GENDERS[random.usize(..GENDERS.len())],
         };
         Self {
-            people: (0..people).map(|n| person(n, &mut random)).collect(),
-            wishes: (0..wishes).map(|_| wish(&mut random)).collect(),
+            people: (0..mode.agents()).map(|n| person(n, &mut random)).collect(),
+            wishes: (0..mode.calls()).map(|_| wish(&mut random)).collect(),
         }
     }
 }
@@ -64,6 +66,11 @@ impl Wish {
     /// The queue to look into.
     pub(super) fn queue(self) -> String {
         queue(self.language, self.gender)
+    }
+
+    /// The canonical criteria, the message group of a call.
+    pub(super) fn group(self) -> String {
+        format!("{}#{}", self.language, self.gender)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a look at a queue costs, by how many wait there.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use agent_queue::agent::Ticket;
@@ -55,7 +56,7 @@ pub(super) async fn measure(address: &str) -> Result<Vec<Looked>, Error> {
     let conflicts = Conflicts::new(Latency::default());
     let client = conflicts.client(address);
     let store = DynamoStore::new(client.clone(), AGENT_TABLE, Dimensions::default());
-    let published = Published::new(client);
+    let published = Published::new(client, Arc::new(SystemClock));
     let page = Settings::default().page;
     let mut looked = vec![];
     for depth in DEPTHS {

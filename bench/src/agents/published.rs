@@ -5,14 +5,13 @@
 //! pauses as ours, until it succeeds.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use agent_queue::queue::Patience;
 use agent_queue::schema::{
     AGENT_NAME, AGENT_STATUS, ALL_AGENTS, ALL_QUEUES, PK, QUEUE_DEPTH, QUEUE_VERSION, SK,
 };
-use agent_queue::time::{Clock, SystemClock};
-use async_trait::async_trait;
+use agent_queue::time::Clock;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{BuildError, SdkError};
 use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
@@ -23,7 +22,6 @@ use aws_sdk_dynamodb::types::{
 use backon::{ExponentialBuilder, Retryable};
 use local_cloud::dynamodb::AGENT_TABLE;
 
-use super::Worker;
 use super::crowd::{Person, Wish, all_queues, queue};
 use crate::Error;
 
@@ -36,6 +34,7 @@ pub(super) type Item = HashMap<String, AttributeValue>;
 /// One process of the published sample.
 pub(super) struct Published {
     client: Client,
+    clock: Arc<dyn Clock>,
 }
 
 /// Why an attempt ended early.
@@ -52,8 +51,8 @@ impl<E: Into<Error>> From<E> for Broken {
 }
 
 impl Published {
-    pub(super) fn new(client: Client) -> Self {
-        Self { client }
+    pub(super) fn new(client: Client, clock: Arc<dyn Clock>) -> Self {
+        Self { client, clock }
     }
 
     /// Every queue's version, at one instant.
@@ -129,7 +128,7 @@ impl Published {
 
     async fn try_enqueue(&self, person: &Person) -> Result<(), Broken> {
         let versions = self.versions().await?;
-        let since = SystemClock.now().to_string();
+        let since = self.clock.now().to_string();
         let mut actions = vec![set_status(&person.name, "queued")?];
         for queue in person.queues() {
             let put = Put::builder().table_name(AGENT_TABLE);
@@ -150,9 +149,9 @@ impl Published {
     }
 }
 
-#[async_trait]
-impl Worker for Published {
-    async fn register(&self, people: &[Person]) -> Result<(), Error> {
+impl Published {
+    /// Writes the agents, who wait nowhere yet, and the counters of all queues.
+    pub(super) async fn register(&self, people: &[Person]) -> Result<(), Error> {
         let zero = || AttributeValue::N("0".to_owned());
         for queue in all_queues() {
             let put = self.client.put_item().table_name(AGENT_TABLE);
@@ -175,18 +174,14 @@ impl Worker for Published {
         Ok(())
     }
 
-    async fn enqueue(&self, person: &Person) -> Result<(), Error> {
+    /// An agent waits from now on.
+    pub(super) async fn enqueue(&self, person: &Person) -> Result<(), Error> {
         until_done(|| self.try_enqueue(person)).await
     }
 
-    async fn match_batch(&self, wishes: &[Wish]) -> Result<Vec<Duration>, Error> {
-        let mut waits = vec![];
-        for wish in wishes {
-            let started = Instant::now();
-            until_done(|| self.try_match(*wish)).await?;
-            waits.push(started.elapsed());
-        }
-        Ok(waits)
+    /// Matches a call, whatever it takes.
+    pub(super) async fn match_wish(&self, wish: Wish) -> Result<(), Error> {
+        until_done(|| self.try_match(wish)).await
     }
 }
 

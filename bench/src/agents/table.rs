@@ -1,136 +1,91 @@
 //! The tables.
 
 use comfy_table::{Table, presets};
-use local_cloud::conflicts::Figures;
 
+use super::figures::{Figure, Report};
+use super::mode::Mode;
 use super::peek::Looked;
-use super::{LATENCY, MATCHERS, Round, Way};
-use crate::Arguments;
-use crate::report::{median, row, table};
+use super::{FEW, LATENCY, MATCHERS};
+use crate::report::{row, table};
 
-const FOOTER: &str = "\
-Units are DynamoDB's, as its answers say: a transaction costs twice a plain write, a strongly \
-consistent read twice an eventually consistent one. What is refused is billed too, but no answer \
-says so: it is not among the units here.
-The published way is the sample's, but begun anew after each cancellation, with our own pauses; \
-the sample gives up. It is held back by the time its snapshot must stand, ours by the time one \
-transaction takes: agents of one gender share counters, so two matches at once is nearly all there \
-is to have, and matchers beyond that wait for their turn.
+/// A rate may be lower by so much before it counts as fewer matches: chance decides conflicts.
+const NOISE: f64 = 0.03;
 
-The ceiling on DynamoDB that exact counters impose:
-- One queue's counters are one item, so every enqueue, leave and match of an agent in it comes \
-after the other: about 1 / latency of a transaction, 100 to 200 a second, whatever the number of \
-matchers; an agent in several queues counts in each.
-- A partition bears 1,000 write units a second, at 2 a transactional write 500 a second at most; \
-the counters of all queues have one partition key, which DynamoDB splits only once it is hot.
-- Every assignment passes through one partition of the outbox, 2 units to write and 1 to delete: \
-333 matches a second in the whole table; with leases on calls 250, at 4 units a lease.
-What would lift it: counters that are not exact (added up outside the transaction, or from the \
-table's stream); counters in several items a queue, added up when read; several matches of one \
-batch in one transaction, of the 100 items it may have; and an outbox of several partitions.";
+/// One measurement, printed when it is there.
+pub(super) fn line(mode: Mode, matchers: usize, figure: &Figure) -> String {
+    format!(
+        "{:<20}{matchers:>3} at once: {:>7.1} matches/s, {:>4.1} % conflicts, {:.2} calls a match",
+        mode.name(),
+        figure.ours,
+        100.0 * figure.conflict_share,
+        figure.calls_per_match
+    )
+}
 
-pub(super) fn print(arguments: &Arguments, rounds: &[Round], looks: &[Looked]) {
-    print_matches(arguments, rounds);
-    print_costs(arguments, rounds);
+pub(super) fn print(report: &Report, enqueue: &Figure, looks: &[Looked]) {
+    print_rates(report);
+    print_costs(report, enqueue);
     print_looks(looks);
-    print_aims(arguments, rounds, looks);
-    println!("{FOOTER}");
+    print_aims(report, looks);
 }
 
-fn name(way: Way) -> &'static str {
-    match way {
-        Way::Ours => "ours",
-        Way::Published => "published, retried",
-    }
+fn some(figure: Option<f64>, digits: usize) -> String {
+    figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.digits$}"))
 }
 
-/// The median of a figure over the runs of one way with so many matchers.
-fn over(rounds: &[Round], way: Way, matchers: usize, figure: impl Fn(&Round) -> f64) -> f64 {
-    let these = rounds
-        .iter()
-        .filter(|round| round.way == way && round.matchers == matchers);
-    median(these.map(figure))
-}
-
-fn rate(arguments: &Arguments) -> impl Fn(&Round) -> f64 {
-    let calls = arguments.calls as f64;
-    move |round| calls / round.seconds
-}
-
-fn print_matches(arguments: &Arguments, rounds: &[Round]) {
+fn print_rates(report: &Report) {
     let mut table = wide([
-        &format!(
-            "{} agents, {} calls ({} runs, medians)",
-            arguments.agents, arguments.calls, arguments.agent_runs
-        ),
-        "matchers",
+        "mode",
+        "at once",
         "matches/s",
+        "published",
         "conflicts",
-        "conditions failed",
         "calls a match",
-        "p50",
+        "write units",
         "p99",
     ]);
-    for way in [Way::Ours, Way::Published] {
+    for mode in Mode::ALL {
         for matchers in MATCHERS {
-            let over = |figure: &dyn Fn(&Round) -> f64| over(rounds, way, matchers, figure);
-            let millis = |share: f64| {
-                let millis = over(&|round| percentile(&round.waits, share));
-                format!("{millis:.0} ms")
-            };
-            let conflicts =
-                over(&|round| share(round.matches.all_conflicts(), transactions(&round.matches)));
-            let failed = over(&|round| {
-                share(
-                    round.matches.refused.values().sum(),
-                    transactions(&round.matches),
-                )
-            });
-            let calls = over(&|round| round.matches.all_calls() as f64 / arguments.calls as f64);
+            let figure = report.of(mode, matchers);
             table.add_row([
-                name(way).to_owned(),
+                mode.name().to_owned(),
                 matchers.to_string(),
-                format!("{:.1}", over(&rate(arguments))),
-                format!("{:.0} %", 100.0 * conflicts),
-                format!("{:.0} %", 100.0 * failed),
-                format!("{calls:.2}"),
-                millis(0.5),
-                millis(0.99),
+                format!("{:.0}", figure.ours),
+                some(figure.published, 0),
+                format!("{:.0} %", 100.0 * figure.conflict_share),
+                format!("{:.2}", figure.calls_per_match),
+                some(figure.write_units, 1),
+                format!("{:.0} ms", figure.p99_ms),
             ]);
         }
     }
     println!("{table}");
     println!(
-        "Latency added: {} ms a request, {} ms a transaction. Conflicts and failed conditions are \
-         shares of all transactions.",
+        "Latency: {} ms a request, {} ms a transaction, on a virtual clock. Conflicts are the \
+         share of all transactions. Units are DynamoDB's, as its answers say; refused \
+         transactions are billed too, but no answer says so.",
         LATENCY.plain.as_millis(),
         LATENCY.transaction.as_millis()
     );
 }
 
-fn print_costs(arguments: &Arguments, rounds: &[Round]) {
-    let mut table = wide([
-        "what one costs, nobody in its way",
-        "calls",
-        "read units",
-        "write units",
-    ]);
-    let mut add = |what: &str, way: Way, times: usize, figures: fn(&Round) -> &Figures| {
-        let each = |figure: fn(&Figures) -> f64| {
-            let figure = |round: &Round| figure(figures(round)) / times as f64;
-            format!("{:.2}", over(rounds, way, 1, figure))
-        };
+fn print_costs(report: &Report, enqueue: &Figure) {
+    let mut table = wide(["cost, one at a time", "calls", "read units", "write units"]);
+    let match_costs = report.of(Mode::Unchanged, FEW[0]);
+    for (what, figure) in [("an enqueue", enqueue), ("a match", &match_costs)] {
         table.add_row([
-            format!("{what}, {}", name(way)),
-            each(|figures| figures.all_calls() as f64),
-            each(Figures::read_units),
-            each(Figures::write_units),
+            what.to_owned(),
+            format!("{:.2}", figure.calls_per_match),
+            some(figure.read_units, 2),
+            some(figure.write_units, 2),
         ]);
-    };
-    for way in [Way::Ours, Way::Published] {
-        add("an enqueue", way, arguments.agents, |round| &round.enqueues);
-        add("a match", way, arguments.calls, |round| &round.matches);
     }
+    table.add_row([
+        "a match, published".to_owned(),
+        "-".to_owned(),
+        "-".to_owned(),
+        some(match_costs.published_write_units, 2),
+    ]);
     println!("{table}");
 }
 
@@ -154,43 +109,64 @@ fn print_looks(looks: &[Looked]) {
     println!("{table}");
 }
 
-fn print_aims(arguments: &Arguments, rounds: &[Round], looks: &[Looked]) {
+fn print_aims(report: &Report, looks: &[Looked]) {
     let mut table = table("matching: aims");
-    let rate = |way, matchers| over(rounds, way, matchers, rate(arguments));
-    let calls = over(rounds, Way::Ours, 1, |round| {
-        round.matches.all_calls() as f64 / arguments.calls as f64
-    });
-    let by_matchers = rate(Way::Ours, 8) / rate(Way::Ours, 1);
-    let by_way = rate(Way::Ours, 8) / rate(Way::Published, 8);
+    let one = report.of(Mode::Unchanged, 1);
+    let eight = report.of(Mode::Unchanged, 8);
+    let times = eight.ours / eight.published.unwrap_or(f64::NAN);
     row(
         &mut table,
-        "calls a match, nobody in its way",
-        format!("{calls:.2}"),
-        "<= 2.3",
+        "8 matchers, unchanged",
+        format!("{:.0}/s", eight.ours),
+        ">= 500",
     );
     row(
         &mut table,
-        "matches/s of 8 matchers to those of 1",
-        format!("{by_matchers:.1} times"),
-        ">= 1",
+        "8 matchers, to the published way",
+        format!("{times:.1} times"),
+        ">= 10",
+    );
+    let large = format!("{:.0}/s", report.of(Mode::Large, 8).ours);
+    row(&mut table, "8 matchers, large", large, ">= 900");
+    let calls = format!("{:.2}", one.calls_per_match);
+    row(&mut table, "calls a match at 1 matcher", calls, "<= 2.2");
+    row(
+        &mut table,
+        "write units a match",
+        some(one.write_units, 2),
+        "<= 11",
     );
     row(
         &mut table,
-        "8 matchers, ours to the published way",
-        format!("{by_way:.1} times"),
-        ">= 5",
+        "modes in which more make fewer",
+        fewer(report),
+        "none",
     );
     if let [shallow, .., deep] = looks {
         let units = deep.ours.units / shallow.ours.units;
-        let millis = deep.ours.millis / shallow.ours.millis;
-        row(
-            &mut table,
-            "a look, 10,000 deep to 10 deep",
-            format!("{units:.1} times the units, {millis:.1} times as long"),
-            "1, 1",
-        );
+        let units = format!("{units:.1} times the units");
+        row(&mut table, "a look, 10,000 deep to 10 deep", units, "1");
     }
     println!("{table}");
+}
+
+/// The modes in which more processes make fewer matches.
+fn fewer(report: &Report) -> String {
+    let falls = |mode: &Mode| {
+        let rates = MATCHERS.map(|matchers| report.of(*mode, matchers).ours);
+        rates
+            .windows(2)
+            .any(|pair| pair[1] < pair[0] * (1.0 - NOISE))
+    };
+    let falling: Vec<_> = Mode::ALL
+        .into_iter()
+        .filter(falls)
+        .map(Mode::name)
+        .collect();
+    match falling.is_empty() {
+        true => "none".to_owned(),
+        false => falling.join(", "),
+    }
 }
 
 fn wide<const N: usize>(header: [&str; N]) -> Table {
@@ -198,19 +174,4 @@ fn wide<const N: usize>(header: [&str; N]) -> Table {
     *table.style_mut() = presets::ASCII_BORDERS_ONLY_CONDENSED;
     table.set_header(header);
     table
-}
-
-fn transactions(figures: &Figures) -> u64 {
-    let of = |operation| figures.calls.get(operation).copied().unwrap_or(0);
-    of("TransactWriteItems") + of("TransactGetItems")
-}
-
-fn share(part: u64, whole: u64) -> f64 {
-    part as f64 / whole.max(1) as f64
-}
-
-fn percentile(sorted: &[f64], share: f64) -> f64 {
-    let last = sorted.len().saturating_sub(1);
-    let index = (share * last as f64).round() as usize;
-    sorted.get(index).copied().unwrap_or(f64::NAN)
 }

@@ -15,8 +15,9 @@
 //!
 //! A transactional read so never keeps a write away: it is the read that fails
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html>).
-//! Of two transactions that meet the earlier one goes on; DynamoDB may refuse both. Items are
-//! held from the request to its answer; DynamoDB holds them a little shorter.
+//! Of two transactions that meet the earlier one goes on. DynamoDB may refuse both:
+//! [`Conflicts::refusing_both`] does so for a share of them. Items are held from the request to
+//! its answer; DynamoDB holds them a little shorter.
 //!
 //! Each call is counted, and so is what it consumes, as its answer says
 //! (`ReturnConsumedCapacity`). What is refused has no such answer: DynamoDB bills that too, but
@@ -34,6 +35,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_smithy_http_client::Builder as Http;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, SharedHttpConnector, http_client_fn,
@@ -47,6 +49,7 @@ use serde_json::{Value, json};
 pub use self::figures::Figures;
 use self::figures::consumed;
 use self::held::{Access, Held};
+use crate::agents::embedded::Embedded;
 use crate::dynamodb;
 use crate::protocol::{self, Answer};
 
@@ -67,6 +70,9 @@ pub struct Conflicts {
 
 struct Shared {
     latency: Latency,
+    /// How often, of a hundred conflicts, the earlier transaction is refused too.
+    both_refused: u8,
+    chance: Mutex<fastrand::Rng>,
     held: Arc<Held>,
     figures: Mutex<Figures>,
 }
@@ -81,9 +87,18 @@ impl Conflicts {
     /// Nothing held, nothing counted.
     #[must_use]
     pub fn new(latency: Latency) -> Self {
+        Self::refusing_both(latency, 0, 0)
+    }
+
+    /// The same, but of a hundred conflicts so many refuse the earlier transaction too, unless
+    /// it was carried out already. Which ones follows from `seed`.
+    #[must_use]
+    pub fn refusing_both(latency: Latency, percent: u8, seed: u64) -> Self {
         Self {
             shared: Arc::new(Shared {
                 latency,
+                both_refused: percent,
+                chance: Mutex::new(fastrand::Rng::with_seed(seed)),
                 held: Arc::default(),
                 figures: Mutex::default(),
             }),
@@ -105,6 +120,64 @@ impl Conflicts {
         });
         let plain = dynamodb::client(address);
         Client::from_conf(plain.config().to_builder().http_client(through).build())
+    }
+
+    /// The same for an embedded DynamoDB in this process, so that tokio's clock may be paused.
+    #[must_use]
+    pub fn client_of(&self, embedded: &Embedded) -> Client {
+        let connector = Connector {
+            conflicts: self.clone(),
+            inner: embedded.direct(),
+        };
+        let connector = protocol::connector(move |request| connector.clone().answer(request));
+        let through = http_client_fn(move |_, _| connector.clone());
+        let config = protocol::config().retry_config(RetryConfig::disabled());
+        Client::from_conf(config.http_client(through).build())
+    }
+
+    /// Carries out `work` as a request of this kind on these items, in the time that it takes.
+    ///
+    /// # Errors
+    /// It met a transaction: a mark at each item where it did.
+    pub async fn carry_out<T>(
+        &self,
+        operation: &str,
+        keys: Vec<String>,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Vec<bool>> {
+        let access = Access::of(operation);
+        let latency = &self.shared.latency;
+        let half = match access {
+            Access::Transaction | Access::TransactionalRead => latency.transaction / 2,
+            Access::Write | Access::Batch | Access::Read => latency.plain / 2,
+        };
+        self.figures().count(operation);
+        let conflict = |overlaps| {
+            self.figures().count_conflict(operation);
+            Err(overlaps)
+        };
+        let both_refused = || {
+            let chance = self.shared.chance.lock();
+            let mut chance = chance.unwrap_or_else(PoisonError::into_inner);
+            chance.u8(0..100) < self.shared.both_refused
+        };
+        let held = match self.shared.held.take(access, keys, both_refused) {
+            Ok(held) => held,
+            Err(overlaps) => {
+                pause(half).await;
+                return conflict(overlaps);
+            }
+        };
+        pause(half).await;
+        if let Some(overlaps) = held.doomed() {
+            return conflict(overlaps);
+        }
+        let answer = work.await;
+        pause(half).await;
+        match held.disturbed() {
+            Some(overlaps) => conflict(overlaps),
+            None => Ok(answer),
+        }
     }
 
     /// What was counted so far; the count begins anew.
@@ -132,31 +205,12 @@ impl Connector {
         let body = request.body().bytes();
         let body = body.ok_or_else(|| ConnectorError::user("a request that streams".into()))?;
         let body = serde_json::from_slice(body).map_err(|e| ConnectorError::user(e.into()))?;
-        let access = Access::of(&operation);
-        let latency = &self.conflicts.shared.latency;
-        let half = match access {
-            Access::Transaction | Access::TransactionalRead => latency.transaction / 2,
-            Access::Write | Access::Batch | Access::Read => latency.plain / 2,
-        };
-        self.conflicts.figures().count(&operation);
-
         let keys = request::keys(&operation, &body);
-        let held = match self.conflicts.shared.held.take(access, keys) {
-            Ok(held) => held,
-            Err(overlaps) => {
-                self.conflicts.figures().count_conflict(&operation);
-                pause(half).await;
-                return refusal(access, &overlaps);
-            }
-        };
-        pause(half).await;
-        let answer = self.forward(&operation, request, body).await;
-        pause(half).await;
-        if let Some(overlaps) = held.disturbed() {
-            self.conflicts.figures().count_conflict(&operation);
-            return refusal(access, &overlaps);
+        let work = self.forward(&operation, request, body);
+        match self.conflicts.carry_out(&operation, keys, work).await {
+            Ok(answer) => answer,
+            Err(overlaps) => refusal(Access::of(&operation), &overlaps),
         }
-        answer
     }
 
     /// To the database and back, asking what it consumes.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent_queue::dimension::Dimensions;
 use agent_queue::store::dynamodb::DynamoStore;
 use aws_sdk_dynamodb::Client;
-use aws_smithy_runtime_api::client::http::http_client_fn;
+use aws_smithy_runtime_api::client::http::{SharedHttpConnector, http_client_fn};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use dynoxide::Database;
@@ -45,6 +45,21 @@ impl Embedded {
         let created = database.create_table(request);
         created.map_err(|error| NotStarted::new(&error))?;
         Ok(Self { database })
+    }
+
+    /// The database itself as a connector: no network, no time.
+    pub(crate) fn direct(&self) -> SharedHttpConnector {
+        let database = self.database.clone();
+        protocol::connector(move |request: HttpRequest| {
+            let database = database.clone();
+            async move {
+                let operation = dispatch::operation(&request)?;
+                let body = request.body().bytes().unwrap_or_default();
+                let body = String::from_utf8_lossy(body);
+                let (status, body) = dispatch::call(&database, operation, &body);
+                respond(status, body)
+            }
+        })
     }
 
     /// A store whose client retries as the functions' does, over this network.

@@ -38,6 +38,8 @@ impl Access {
 struct Holders {
     /// At most one at a time.
     transaction: bool,
+    /// A later transaction has met it, and DynamoDB refuses both.
+    doomed: bool,
     writes: u32,
     /// Transactional reads, which keep nobody away.
     reads: u32,
@@ -72,11 +74,19 @@ impl Held {
         self: &Arc<Self>,
         access: Access,
         keys: Vec<Key>,
+        both_refused: impl FnOnce() -> bool,
     ) -> Result<Holding, Vec<bool>> {
         let mut items = self.lock();
         let in_the_way = |key: &Key| items.get(key).is_some_and(|held| held.refuse(access));
         let overlaps: Vec<_> = keys.iter().map(in_the_way).collect();
         if overlaps.contains(&true) {
+            if access == Access::Transaction && both_refused() {
+                for (key, _) in std::iter::zip(&keys, &overlaps).filter(|(_, met)| **met) {
+                    items
+                        .entry(key.clone())
+                        .and_modify(|held| held.doomed = true);
+                }
+            }
             return Err(overlaps);
         }
         let mut begun = vec![];
@@ -117,6 +127,17 @@ pub(super) struct Holding {
 }
 
 impl Holding {
+    /// A mark at each item at which a later transaction made DynamoDB refuse this one too.
+    pub(super) fn doomed(&self) -> Option<Vec<bool>> {
+        if self.access != Access::Transaction {
+            return None;
+        }
+        let items = self.held.lock();
+        let doomed = |key: &Key| items.get(key).is_some_and(|holders| holders.doomed);
+        let marks: Vec<_> = self.keys.iter().map(doomed).collect();
+        marks.contains(&true).then_some(marks)
+    }
+
     /// A mark at each item that another began to write meanwhile, if there is one: a
     /// transactional read did not see one instant then.
     pub(super) fn disturbed(&self) -> Option<Vec<bool>> {
@@ -141,7 +162,7 @@ impl Drop for Holding {
                 continue;
             };
             match self.access {
-                Access::Transaction => holders.transaction = false,
+                Access::Transaction => (holders.transaction, holders.doomed) = (false, false),
                 Access::Write | Access::Batch => holders.writes = holders.writes.saturating_sub(1),
                 Access::TransactionalRead | Access::Read => {
                     holders.reads = holders.reads.saturating_sub(1);

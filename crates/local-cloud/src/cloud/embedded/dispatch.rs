@@ -12,13 +12,14 @@ use crate::dynamodb::{NotStarted, TABLE};
 use crate::protocol;
 
 /// What is dispatched.
-const OPERATIONS: [&str; 7] = [
+const OPERATIONS: [&str; 8] = [
     "PutItem",
     "GetItem",
     "UpdateItem",
     "DeleteItem",
     "Query",
     "BatchWriteItem",
+    "TransactGetItems",
     "TransactWriteItems",
 ];
 
@@ -41,6 +42,7 @@ pub(crate) fn call(database: &Database, operation: &str, body: &str) -> (u16, St
         "DeleteItem" => run(body, |request| database.delete_item(request)),
         "Query" => run(body, |request| database.query(request)),
         "BatchWriteItem" => run(body, |request| database.batch_write_item(request)),
+        "TransactGetItems" => run(body, |request| database.transact_get_items(request)),
         "TransactWriteItems" => run(body, |request| database.transact_write_items(request)),
         other => Err(DynoxideError::ValidationException(format!(
             "{other} is not dispatched"

@@ -1,0 +1,97 @@
+//! What was measured, and its file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::mode::Mode;
+use crate::Error;
+use crate::report::median;
+
+/// One mode with so many processes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Figure {
+    /// Matches a second.
+    pub(super) ours: f64,
+    /// Matches a second, the published way.
+    pub(super) published: Option<f64>,
+    /// Transactions that met another, of all.
+    pub(super) conflict_share: f64,
+    /// Requests to DynamoDB for each match.
+    pub(super) calls_per_match: f64,
+    /// Write units for each match, on the embedded DynamoDB.
+    pub(super) write_units: Option<f64>,
+    /// From the batch's arrival to the assignment's publication, in milliseconds.
+    pub(super) p99_ms: f64,
+    /// Read units for each match, on the embedded DynamoDB.
+    #[serde(skip)]
+    pub(super) read_units: Option<f64>,
+    /// Write units for each match, the published way.
+    #[serde(skip)]
+    pub(super) published_write_units: Option<f64>,
+}
+
+impl Figure {
+    pub(super) fn median(runs: &[Self]) -> Self {
+        let of = |figure: fn(&Self) -> f64| median(runs.iter().map(figure));
+        let some = |figure: fn(&Self) -> Option<f64>| {
+            let there: Vec<_> = runs.iter().filter_map(figure).collect();
+            (!there.is_empty()).then(|| median(there.into_iter()))
+        };
+        Self {
+            ours: of(|run| run.ours),
+            conflict_share: of(|run| run.conflict_share),
+            calls_per_match: of(|run| run.calls_per_match),
+            p99_ms: of(|run| run.p99_ms),
+            published: some(|run| run.published),
+            write_units: some(|run| run.write_units),
+            read_units: some(|run| run.read_units),
+            published_write_units: some(|run| run.published_write_units),
+        }
+    }
+}
+
+/// Every mode and number of processes.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    figures: BTreeMap<(Mode, usize), Figure>,
+}
+
+impl Report {
+    pub(super) fn add(&mut self, mode: Mode, matchers: usize, figure: Figure) {
+        self.figures.insert((mode, matchers), figure);
+    }
+
+    pub(super) fn of(&self, mode: Mode, matchers: usize) -> Figure {
+        self.figures
+            .get(&(mode, matchers))
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// `<mode>.<matchers>.<figure>`, figures rounded to a thousandth.
+    pub(super) fn write(&self, file: &Path) -> Result<(), Error> {
+        let mut modes: BTreeMap<&str, BTreeMap<String, serde_json::Value>> = BTreeMap::new();
+        for ((mode, matchers), figure) in &self.figures {
+            let mut json = serde_json::to_value(figure)?;
+            for value in json
+                .as_object_mut()
+                .into_iter()
+                .flat_map(|all| all.values_mut())
+            {
+                if let Some(exact) = value.as_f64() {
+                    *value = ((exact * 1_000.0).round() / 1_000.0).into();
+                }
+            }
+            let of = modes.entry(mode.name()).or_default();
+            of.insert(matchers.to_string(), json);
+        }
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(file, serde_json::to_string_pretty(&modes)? + "\n")?;
+        println!("The figures are in {}.", file.display());
+        Ok(())
+    }
+}

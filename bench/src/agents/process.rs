@@ -1,0 +1,132 @@
+//! One process that matches calls, and the desk that queues agents.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agent_queue::call::{Assignment, News};
+use agent_queue::intake::{DeadLetters, Delivery, Intake};
+use agent_queue::name::{AgentId, CallId};
+use agent_queue::queue::AgentQueue;
+use agent_queue::roster::Changed;
+use agent_queue::tell::{TellError, Teller};
+use agent_queue::time::Clock;
+use async_trait::async_trait;
+use serde_json::json;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::Instant;
+
+use super::crowd::{Person, Wish};
+use crate::Error;
+
+/// Longer than any batch takes.
+const DEADLINE: Duration = Duration::from_secs(3_600);
+
+/// Every assignment that was published.
+#[derive(Default)]
+pub(super) struct Published {
+    pub(super) begun: Mutex<HashMap<CallId, Instant>>,
+    pub(super) made: Mutex<Vec<(Instant, Duration)>>,
+    /// Where assignments are handed on to.
+    pub(super) onward: Option<UnboundedSender<Assignment>>,
+}
+
+impl Published {
+    /// When each was published, and how long after its batch had come.
+    pub(super) fn made(&self) -> Vec<(Instant, Duration)> {
+        lock(&self.made).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[async_trait]
+impl Teller for Published {
+    async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
+        let now = Instant::now();
+        for news in news {
+            if let News::Assigned(assignment) = news {
+                let begun = lock(&self.begun).remove(&assignment.call_id);
+                let took = begun.map_or(Duration::ZERO, |begun| now - begun);
+                lock(&self.made).push((now, took));
+                if let Some(onward) = &self.onward {
+                    // The receiver ends with the run.
+                    let _ = onward.send(assignment.clone());
+                }
+            }
+        }
+        news.iter().map(|_| Ok(())).collect()
+    }
+}
+
+#[async_trait]
+impl DeadLetters for Published {
+    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), TellError> {
+        Err(TellError {
+            call: letter.deduplication.clone(),
+            reason: reason.to_owned(),
+        })
+    }
+}
+
+/// `match-calls`.
+pub(super) struct Matcher {
+    intake: Intake,
+    published: Arc<Published>,
+}
+
+impl Matcher {
+    pub(super) fn new(queue: Arc<AgentQueue>, published: Arc<Published>) -> Self {
+        let intake = Intake::new(queue, published.clone(), published.clone());
+        Self { intake, published }
+    }
+
+    /// One batch; the messages that are not done.
+    pub(super) async fn work(&self, batch: &[Delivery]) -> Vec<Delivery> {
+        let now = Instant::now();
+        for delivery in batch {
+            if let Ok(id) = CallId::new(delivery.deduplication.as_str()) {
+                lock(&self.published.begun).entry(id).or_insert(now);
+            }
+        }
+        let report = self.intake.work(batch, now + DEADLINE).await;
+        let left = batch.iter();
+        let left = left.filter(|delivery| report.failed.contains(&delivery.id));
+        left.cloned().collect()
+    }
+}
+
+/// The message of a call.
+pub(super) fn delivery(number: usize, wish: Wish, clock: &dyn Clock) -> Delivery {
+    let criteria = json!({"language": wish.language, "gender": wish.gender});
+    Delivery {
+        id: format!("message-{number}"),
+        body: json!({ "criteria": criteria }).to_string(),
+        group: wish.group(),
+        deduplication: format!("call-{number}"),
+        sent: clock.now(),
+        sequence: number as u128,
+    }
+}
+
+/// An agent who is available.
+pub(super) async fn register(queue: &AgentQueue, person: &Person) -> Result<AgentId, Error> {
+    let profile = queue.settings().dimensions.profile(&BTreeMap::from([
+        ("language".to_owned(), json!(person.languages)),
+        ("gender".to_owned(), json!(person.gender)),
+    ]))?;
+    let id = AgentId::new(person.name.as_str())?;
+    done(queue.register(&id, &person.name, &profile).await?)?;
+    done(queue.become_available(&id).await?)?;
+    Ok(id)
+}
+
+/// What was to change has changed.
+pub(super) fn done(changed: Changed) -> Result<(), Error> {
+    match changed {
+        Changed::Done(_) => Ok(()),
+        other => Err(format!("an agent was not changed: {other:?}").into()),
+    }
+}

@@ -1,0 +1,355 @@
+//! The runs themselves.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agent_queue::intake::Delivery;
+use agent_queue::name::AgentId;
+use agent_queue::queue::AgentQueue;
+use futures::future::try_join_all;
+use local_cloud::conflicts::Figures;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::time::Instant;
+
+use super::crowd::Crowd;
+use super::figures::Figure;
+use super::mode::Mode;
+use super::process::{Matcher, Published, delivery, done, register};
+use super::stage::{Stage, Truth};
+use super::{BATCH, published as theirs};
+use crate::Error;
+
+/// How long a steady run lasts, and how much of its beginning does not count.
+const STEADY: Duration = Duration::from_millis(1_500);
+const WARM_UP: Duration = Duration::from_millis(500);
+
+/// From an assignment to the agent's next queueing.
+const TALK: Duration = Duration::from_millis(50);
+
+/// A matcher without a batch asks again after this.
+const POLL: Duration = Duration::from_millis(2);
+
+/// This queue.
+pub(super) async fn ours(
+    mode: Mode,
+    matchers: usize,
+    crowd: &Crowd,
+    truth: Truth,
+    seed: u64,
+) -> Result<Figure, Error> {
+    let stage = Stage::set(mode, truth, seed)?;
+    match mode {
+        Mode::CallsWait => calls_wait(&stage, matchers, crowd).await,
+        Mode::Steady => steady(&stage, matchers, crowd).await,
+        Mode::Routed => batches(&stage, matchers, crowd, Source::routed).await,
+        _ => batches(&stage, matchers, crowd, Source::any).await,
+    }
+}
+
+/// The published way, on the embedded DynamoDB.
+pub(super) async fn published(mode: Mode, matchers: usize, crowd: &Crowd) -> Result<Figure, Error> {
+    let stage = Stage::set(mode, Truth::Embedded, 0)?;
+    let embedded = stage.embedded().ok_or("no embedded DynamoDB")?;
+    let preparing = theirs::Published::new(stage.preparing.client_of(embedded), stage.clock());
+    preparing.register(&crowd.people).await?;
+    for person in &crowd.people {
+        preparing.enqueue(person).await?;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let batches: Mutex<VecDeque<_>> = Mutex::new(crowd.wishes.chunks(BATCH).collect());
+    let work = || async {
+        let client = stage.conflicts.client_of(embedded);
+        let worker = theirs::Published::new(client, stage.clock());
+        let mut waits = vec![];
+        loop {
+            let Some(batch) = lock(&batches).pop_front() else {
+                return Ok::<_, Error>(waits);
+            };
+            for wish in batch {
+                let began = Instant::now();
+                worker.match_wish(*wish).await?;
+                waits.push(began.elapsed());
+            }
+        }
+    };
+    let began = Instant::now();
+    let waits = try_join_all((0..matchers).map(|_| work())).await?;
+    let seconds = began.elapsed().as_secs_f64();
+    Ok(figure(
+        stage.conflicts.take_figures(),
+        seconds,
+        waits.concat(),
+    ))
+}
+
+/// What queueing an agent costs while no call waits, on the embedded DynamoDB.
+pub(super) async fn cost_of_an_enqueue(seed: u64) -> Result<Figure, Error> {
+    let mode = Mode::Unchanged;
+    let crowd = Crowd::draw(mode, seed);
+    let stage = Stage::set(mode, Truth::Embedded, seed)?;
+    let queue = stage.queue(&stage.preparing);
+    let mut ids = vec![];
+    for person in &crowd.people {
+        ids.push(register(&queue, person).await?);
+    }
+    drop(stage.preparing.take_figures());
+    for id in &ids {
+        done(queue.enqueue(id).await?.changed)?;
+    }
+    let waits = vec![Duration::ZERO; ids.len()];
+    Ok(figure(stage.preparing.take_figures(), 1.0, waits))
+}
+
+/// All agents wait, then all calls come.
+async fn batches(
+    stage: &Stage,
+    matchers: usize,
+    crowd: &Crowd,
+    source: fn(Vec<Delivery>) -> Source,
+) -> Result<Figure, Error> {
+    enqueue_all(stage, crowd).await?;
+    let messages = crowd.wishes.iter().enumerate();
+    let messages = messages.map(|(number, wish)| delivery(number, *wish, &*stage.clock()));
+    let source = Mutex::new(source(messages.collect()));
+    let published = Arc::new(Published::default());
+    let work = || async {
+        let matcher = Matcher::new(stage.queue(&stage.conflicts), published.clone());
+        loop {
+            let next = lock(&source).take();
+            match next {
+                Next::Batch(batch) => {
+                    let left = matcher.work(&batch).await;
+                    lock(&source).give_back(&batch, left);
+                }
+                Next::Later => tokio::time::sleep(POLL).await,
+                Next::End => return,
+            }
+        }
+    };
+    let began = Instant::now();
+    futures::future::join_all((0..matchers).map(|_| work())).await;
+    let made = published.made();
+    let ended = made.iter().map(|(at, _)| *at).max().unwrap_or(began);
+    if made.len() != crowd.wishes.len() {
+        let calls = crowd.wishes.len();
+        return Err(format!("of {calls} calls {} were assigned", made.len()).into());
+    }
+    let waits = made.into_iter().map(|(_, took)| took).collect();
+    let seconds = (ended - began).as_secs_f64();
+    Ok(figure(stage.conflicts.take_figures(), seconds, waits))
+}
+
+/// Calls without end; agents are queued again soon after their assignment.
+async fn steady(stage: &Stage, matchers: usize, crowd: &Crowd) -> Result<Figure, Error> {
+    enqueue_all(stage, crowd).await?;
+    let (onward, mut assignments) = unbounded_channel();
+    let published = Arc::new(Published {
+        onward: Some(onward.clone()),
+        ..Published::default()
+    });
+    let end = Instant::now() + STEADY;
+    let desk = stage.queue(&stage.conflicts);
+    let desks = tokio::spawn(async move {
+        while let Some(made) = assignments.recv().await {
+            let (desk, onward) = (desk.clone(), onward.clone());
+            let made: agent_queue::call::Assignment = made;
+            tokio::spawn(async move {
+                tokio::time::sleep(TALK).await;
+                let finished = desk
+                    .finish(&made.agent_id, &made.call_id, made.ticket)
+                    .await;
+                // An agent who is not queued again makes the rate lower, not higher.
+                if finished.is_ok()
+                    && let Ok(enqueued) = desk.enqueue(&made.agent_id).await
+                {
+                    for next in enqueued.assignments {
+                        let _ = onward.send(next);
+                    }
+                }
+            });
+        }
+    });
+    let number = Mutex::new(0);
+    let work = || async {
+        let matcher = Matcher::new(stage.queue(&stage.conflicts), published.clone());
+        while Instant::now() < end {
+            let first = {
+                let mut number = lock(&number);
+                *number += BATCH;
+                *number
+            };
+            let one = |n: usize| delivery(n, crowd.wishes[n % crowd.wishes.len()], &*stage.clock());
+            let batch: Vec<_> = (first..first + BATCH).map(one).collect();
+            matcher.work(&batch).await;
+        }
+    };
+    let all = (0..matchers).map(|_| work());
+    let warm = async {
+        tokio::time::sleep(WARM_UP).await;
+        drop(stage.conflicts.take_figures());
+    };
+    tokio::join!(futures::future::join_all(all), warm);
+    desks.abort();
+    let from = end - STEADY + WARM_UP;
+    let made = published.made().into_iter();
+    let made = made.filter(|(at, _)| (from..end).contains(at));
+    let waits = made.map(|(_, took)| took).collect();
+    let seconds = (STEADY - WARM_UP).as_secs_f64();
+    Ok(figure(stage.conflicts.take_figures(), seconds, waits))
+}
+
+/// More calls wait than there are agents, and desks queue agents.
+async fn calls_wait(stage: &Stage, desks: usize, crowd: &Crowd) -> Result<Figure, Error> {
+    let published = Arc::new(Published::default());
+    let preparing = stage.queue(&stage.preparing);
+    let matcher = Matcher::new(preparing.clone(), published.clone());
+    let messages = crowd.wishes.iter().enumerate();
+    let messages = messages.map(|(number, wish)| delivery(number, *wish, &*stage.clock()));
+    for batch in messages.collect::<Vec<_>>().chunks(BATCH) {
+        matcher.work(batch).await;
+    }
+    let mut people = VecDeque::new();
+    for person in &crowd.people {
+        people.push_back(register(&preparing, person).await?);
+    }
+    let people = Mutex::new(people);
+    let work = || async {
+        let desk = stage.queue(&stage.conflicts);
+        let mut waits = vec![];
+        loop {
+            let Some(id) = lock(&people).pop_front() else {
+                return Ok::<_, Error>(waits);
+            };
+            waits.extend(enqueue(&desk, &id).await?);
+        }
+    };
+    let began = Instant::now();
+    let waits = try_join_all((0..desks).map(|_| work())).await?;
+    let seconds = began.elapsed().as_secs_f64();
+    Ok(figure(
+        stage.conflicts.take_figures(),
+        seconds,
+        waits.concat(),
+    ))
+}
+
+/// An agent is queued, whatever it takes; how long each assignment took.
+async fn enqueue(desk: &AgentQueue, id: &AgentId) -> Result<Vec<Duration>, Error> {
+    let began = Instant::now();
+    loop {
+        match desk.enqueue(id).await {
+            Ok(enqueued) => return Ok(vec![began.elapsed(); enqueued.assignments.len()]),
+            Err(error) if error.is_transient() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Registers everybody and queues them, a millisecond apart.
+async fn enqueue_all(stage: &Stage, crowd: &Crowd) -> Result<(), Error> {
+    let queue = stage.queue(&stage.preparing);
+    for person in &crowd.people {
+        let id = register(&queue, person).await?;
+        done(queue.enqueue(&id).await?.changed)?;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    Ok(())
+}
+
+fn figure(figures: Figures, seconds: f64, mut waits: Vec<Duration>) -> Figure {
+    waits.sort_unstable();
+    let matches = waits.len().max(1) as f64;
+    let last = waits.len().saturating_sub(1);
+    let p99 = waits.get((0.99 * last as f64).round() as usize);
+    let of = |operation| figures.calls.get(operation).copied().unwrap_or(0);
+    let transactions = of("TransactWriteItems") + of("TransactGetItems");
+    let units = !figures.units.is_empty();
+    Figure {
+        ours: matches / seconds,
+        conflict_share: figures.all_conflicts() as f64 / transactions.max(1) as f64,
+        calls_per_match: figures.all_calls() as f64 / matches,
+        write_units: units.then(|| figures.write_units() / matches),
+        read_units: units.then(|| figures.read_units() / matches),
+        p99_ms: p99.map_or(0.0, |wait| wait.as_secs_f64() * 1_000.0),
+        ..Figure::default()
+    }
+}
+
+/// Where batches come from.
+enum Source {
+    /// Any messages, in the order of the calls.
+    Any(VecDeque<Delivery>),
+    /// By group: no group is in two batches at a time.
+    Routed {
+        groups: BTreeMap<String, VecDeque<Delivery>>,
+        taken: BTreeSet<String>,
+    },
+}
+
+enum Next {
+    Batch(Vec<Delivery>),
+    /// Every group that has messages is with another matcher.
+    Later,
+    End,
+}
+
+impl Source {
+    fn any(messages: Vec<Delivery>) -> Self {
+        Self::Any(messages.into())
+    }
+
+    fn routed(messages: Vec<Delivery>) -> Self {
+        let mut groups: BTreeMap<_, VecDeque<_>> = BTreeMap::new();
+        for message in messages {
+            groups
+                .entry(message.group.clone())
+                .or_default()
+                .push_back(message);
+        }
+        let taken = BTreeSet::new();
+        Self::Routed { groups, taken }
+    }
+
+    fn take(&mut self) -> Next {
+        let batch: Vec<_> = match self {
+            Self::Any(messages) => messages.drain(..BATCH.min(messages.len())).collect(),
+            Self::Routed { groups, taken } => {
+                groups.retain(|_, messages| !messages.is_empty());
+                if groups.is_empty() {
+                    return Next::End;
+                }
+                let free = groups.iter_mut().find(|(group, _)| !taken.contains(*group));
+                let Some((group, messages)) = free else {
+                    return Next::Later;
+                };
+                taken.insert(group.clone());
+                messages.drain(..BATCH.min(messages.len())).collect()
+            }
+        };
+        match batch.is_empty() {
+            true => Next::End,
+            false => Next::Batch(batch),
+        }
+    }
+
+    /// A batch is done, but for these messages.
+    fn give_back(&mut self, batch: &[Delivery], left: Vec<Delivery>) {
+        match self {
+            Self::Any(messages) => messages.extend(left),
+            Self::Routed { groups, taken } => {
+                for message in left.into_iter().rev() {
+                    let group = groups.entry(message.group.clone()).or_default();
+                    group.push_front(message);
+                }
+                for message in batch {
+                    taken.remove(&message.group);
+                }
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,83 @@
+//! Where a run takes place: one table, one clock, and the processes' ways to the table.
+
+use std::sync::Arc;
+
+use agent_queue::dimension::Dimensions;
+use agent_queue::queue::{AgentQueue, Settings};
+use agent_queue::store::AgentStore;
+use agent_queue::store::dynamodb::DynamoStore;
+use agent_queue::store::memory::MemoryStore;
+use agent_queue::time::{Micros, TokioClock};
+use local_cloud::agents::embedded::Embedded;
+use local_cloud::agents::timed_store::TimedStore;
+use local_cloud::conflicts::{Conflicts, Latency};
+use local_cloud::dynamodb::AGENT_TABLE;
+
+use super::LATENCY;
+use super::mode::Mode;
+use crate::Error;
+
+/// The moment at which every run begins.
+const NOW: Micros = Micros(1_800_000_000_000_000);
+
+/// Which table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Truth {
+    Memory,
+    Embedded,
+}
+
+enum Table {
+    Memory(Arc<MemoryStore>),
+    Embedded(Embedded),
+}
+
+/// One run's table and clock.
+pub(super) struct Stage {
+    table: Table,
+    clock: Arc<TokioClock>,
+    /// What the processes that are measured share.
+    pub(super) conflicts: Conflicts,
+    /// The same for the preparations, which take no time.
+    pub(super) preparing: Conflicts,
+}
+
+impl Stage {
+    pub(super) fn set(mode: Mode, truth: Truth, seed: u64) -> Result<Self, Error> {
+        Ok(Self {
+            table: match truth {
+                Truth::Memory => Table::Memory(Arc::default()),
+                Truth::Embedded => Table::Embedded(Embedded::start()?),
+            },
+            clock: Arc::new(TokioClock::starting_at(NOW)),
+            conflicts: Conflicts::refusing_both(LATENCY, mode.both_refused(), seed),
+            preparing: Conflicts::new(Latency::default()),
+        })
+    }
+
+    /// The clock of every process.
+    pub(super) fn clock(&self) -> Arc<TokioClock> {
+        self.clock.clone()
+    }
+
+    /// The queue as one process has it, with those conflicts.
+    pub(super) fn queue(&self, conflicts: &Conflicts) -> Arc<AgentQueue> {
+        let store: Arc<dyn AgentStore> = match &self.table {
+            Table::Memory(truth) => Arc::new(TimedStore::new(conflicts.clone(), truth.clone())),
+            Table::Embedded(embedded) => {
+                let client = conflicts.client_of(embedded);
+                Arc::new(DynamoStore::new(client, AGENT_TABLE, Dimensions::default()))
+            }
+        };
+        let settings = Settings::default();
+        Arc::new(AgentQueue::new(store, self.clock.clone(), settings))
+    }
+
+    /// The embedded DynamoDB; none where the table is in memory.
+    pub(super) fn embedded(&self) -> Option<&Embedded> {
+        match &self.table {
+            Table::Memory(_) => None,
+            Table::Embedded(embedded) => Some(embedded),
+        }
+    }
+}

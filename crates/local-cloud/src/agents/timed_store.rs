@@ -1,0 +1,116 @@
+//! The store in memory, whose requests take time and whose transactions meet as on DynamoDB
+//! ([`conflicts`](crate::conflicts)). Nothing else befalls them.
+
+use std::sync::Arc;
+
+use agent_queue::agent::Agent;
+use agent_queue::call::{Call, CallRecord, Notice};
+use agent_queue::change::{CallLease, Change, QueueEntry, Step};
+use agent_queue::criteria::{Criteria, QueueName};
+use agent_queue::name::{AgentId, CallId};
+use agent_queue::store::memory::MemoryStore;
+use agent_queue::store::{
+    AgentPage, AgentStore, Committed, Order, QueueCounters, StoreError, WaitingCount,
+};
+use agent_queue::time::Micros;
+use async_trait::async_trait;
+
+use crate::conflicts::Conflicts;
+
+/// A store of one process.
+pub struct TimedStore {
+    conflicts: Conflicts,
+    truth: Arc<MemoryStore>,
+}
+
+impl TimedStore {
+    /// The store `truth`, with the times and conflicts of `conflicts`.
+    #[must_use]
+    pub fn new(conflicts: Conflicts, truth: Arc<MemoryStore>) -> Self {
+        Self { conflicts, truth }
+    }
+
+    async fn read<T>(
+        &self,
+        operation: &'static str,
+        answer: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let carried_out = self.conflicts.carry_out(operation, vec![], answer).await;
+        carried_out.unwrap_or_else(|_| Err(met(operation)))
+    }
+}
+
+fn met(operation: &'static str) -> StoreError {
+    StoreError::Throttled {
+        operation,
+        source: "a transaction is under way".into(),
+    }
+}
+
+#[async_trait]
+impl AgentStore for TimedStore {
+    async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
+        let keys = change.steps.iter().map(Step::key);
+        let keys = keys.map(|(pk, sk)| format!("{pk} {sk}")).collect();
+        let work = self.truth.commit(change);
+        match self
+            .conflicts
+            .carry_out("TransactWriteItems", keys, work)
+            .await
+        {
+            Ok(committed) => committed,
+            Err(_) => Ok(Committed::Conflict),
+        }
+    }
+
+    async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
+        self.read("GetItem", self.truth.agent(agent)).await
+    }
+
+    async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError> {
+        self.read("Query", self.truth.agents(after, limit)).await
+    }
+
+    async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError> {
+        self.read("Query", self.truth.queues()).await
+    }
+
+    async fn peek(
+        &self,
+        queue: &QueueName,
+        order: Order,
+        limit: u16,
+    ) -> Result<Vec<QueueEntry>, StoreError> {
+        self.read("Query", self.truth.peek(queue, order, limit))
+            .await
+    }
+
+    async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError> {
+        self.read("GetItem", self.truth.call(call)).await
+    }
+
+    async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {
+        self.read("Query", self.truth.waiting()).await
+    }
+
+    async fn waiting_calls(
+        &self,
+        criteria: &Criteria,
+        limit: u16,
+    ) -> Result<Vec<Call>, StoreError> {
+        let answer = self.truth.waiting_calls(criteria, limit);
+        self.read("Query", answer).await
+    }
+
+    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError> {
+        self.read("Query", self.truth.leases(until, limit)).await
+    }
+
+    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError> {
+        self.read("Query", self.truth.notices(until, limit)).await
+    }
+
+    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
+        self.read("BatchWriteItem", self.truth.told(notices)).await
+    }
+}
