@@ -4,6 +4,7 @@ const SHARED = [
   'ASSIGNMENT_TOPIC_ARN',
   'CALL_DEAD_LETTER_QUEUE_URL',
   'CALL_LEASE_SECONDS',
+  'CONTENTION_WINDOW',
   'DIMENSIONS',
   'MAX_WAIT_SECONDS',
   'QUEUE_ORDER',
@@ -23,7 +24,7 @@ export const AGENT_QUEUE = {
     'sweep-agents': SHARED,
   },
   /** Variables a function does without. */
-  optionalEnvironment: ['CALL_LEASE_SECONDS'],
+  optionalEnvironment: ['CALL_LEASE_SECONDS', 'CONTENTION_WINDOW'],
   /** Which of the agents who fit is assigned: who has been available longest, or who became so last. */
   orders: ['fifo', 'lifo'],
   /** Attributes that no dimension may have: the table's own. */

@@ -27,10 +27,13 @@ export function agentSettingsProblems(settings: AgentQueueSettings): Problem[] {
 }
 
 function rangeProblems({ agents, calls, alarms }: AgentQueueSettings): Problem[] {
-  const { callLease } = agents;
+  const { callLease, contentionWindow } = agents;
   const { maxConcurrency } = calls;
   return [
     callLease && wholeSeconds('agents.callLease', callLease, 1),
+    contentionWindow === undefined
+      ? undefined
+      : integer('agents.contentionWindow', contentionWindow, 1, 32, 'beyond it the order means little'),
     wholeSeconds('calls.maxWait', calls.maxWait, 1),
     integer('calls.batchSize', calls.batchSize, 1, 10, "SQS's limit for a FIFO queue"),
     maxConcurrency === undefined

@@ -34,6 +34,13 @@ export interface AgentSettings {
    */
   readonly dimensions?: readonly Dimension[];
   /**
+   * Among how many of the first agents of a queue a call chooses at most, while transactions on the same agents
+   * conflict: 1 to 32. Without conflicts every call gets the first agent. 1 is strict order at all times, with a
+   * lower rate: calls of the same criteria are then assigned one after the other.
+   * @default 8
+   */
+  readonly contentionWindow?: number;
+  /**
    * The longest time an agent attends a call: after it the sweep makes the agent available again, not queued.
    * @default - no limit: only `finish` ends a call
    */
@@ -118,7 +125,7 @@ type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
 
 /** Every setting of an agents' queue, defaults filled in. */
 export interface AgentQueueSettings {
-  readonly agents: RequiredExcept<AgentSettings, 'callLease'>;
+  readonly agents: RequiredExcept<AgentSettings, 'callLease' | 'contentionWindow'>;
   readonly calls: RequiredExcept<CallSettings, 'maxConcurrency'>;
   readonly alarms: Required<AgentAlarmSettings>;
 }

@@ -75,6 +75,7 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
 
 function sharedEnvironment(scope: Construct, wiring: AgentWiring): SharedEnvironment {
   const { agents, calls } = wiring.settings;
+  const { contentionWindow } = agents;
   return {
     AGENT_TABLE_NAME: wiring.table.tableName,
     ASSIGNMENT_TOPIC_ARN: wiring.assignments.topicArn,
@@ -89,5 +90,6 @@ function sharedEnvironment(scope: Construct, wiring: AgentWiring): SharedEnviron
     MAX_WAIT_SECONDS: String(calls.maxWait.toSeconds()),
     QUEUE_ORDER: agents.order,
     ...(agents.callLease && { CALL_LEASE_SECONDS: String(agents.callLease.toSeconds()) }),
+    ...(contentionWindow !== undefined && { CONTENTION_WINDOW: String(contentionWindow) }),
   };
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use agent_queue::agent::AgentStatus;
 use agent_queue::call::{Assignment, CallState};
-use agent_queue::change::{Before, Change, Key, QueueEntry, Step};
+use agent_queue::change::{Before, Change, Key, QueueEntry, Step, agent_key};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::name::CallId;
 use agent_queue::store::{AgentStore, Committed, Order, StoreError};
@@ -28,11 +28,17 @@ use crate::watched::{Read, Watch};
 pub struct Contended {
     state: Mutex<State>,
     order: Order,
+    /// Whether every second conflict refuses the earlier transaction too.
+    both_refused: bool,
+    /// How many agents a call may pass over, beside those in a transaction.
+    passes: usize,
 }
 
 struct State {
     rng: Rng,
     under_way: BTreeSet<Key>,
+    /// Items at which a transaction under way is refused.
+    doomed: BTreeSet<Key>,
     /// How many changes happened.
     commits: u64,
     conflicts: u64,
@@ -71,6 +77,7 @@ impl Contended {
             state: Mutex::new(State {
                 rng: Rng::with_seed(seed),
                 under_way: BTreeSet::new(),
+                doomed: BTreeSet::new(),
                 commits: 0,
                 conflicts: 0,
                 entries: BTreeMap::new(),
@@ -82,7 +89,23 @@ impl Contended {
                 violations: vec![],
             }),
             order,
+            both_refused: false,
+            passes: 0,
         }
+    }
+
+    /// The same, but DynamoDB refuses both transactions of every second conflict.
+    #[must_use]
+    pub fn refusing_both(mut self) -> Self {
+        self.both_refused = true;
+        self
+    }
+
+    /// The same, but a call may pass over so many agents, and those in a transaction.
+    #[must_use]
+    pub fn passing(mut self, agents: usize) -> Self {
+        self.passes = agents;
+        self
     }
 
     /// What happened so far.
@@ -154,14 +177,21 @@ impl Watch for Contended {
             let mut state = self.lock();
             if !keys.is_disjoint(&state.under_way) {
                 state.conflicts += 1;
+                if self.both_refused && state.rng.bool() {
+                    let met: Vec<_> = keys.intersection(&state.under_way).cloned().collect();
+                    state.doomed.extend(met);
+                }
                 return Ok(Committed::Conflict);
             }
             state.under_way.extend(keys.iter().cloned());
         }
         self.wait().await;
+        if self.is_doomed(&keys) {
+            return Ok(Committed::Conflict);
+        }
         let committed = store.commit(change).await;
         if let Ok(Committed::Done) = &committed {
-            let look = self.lock().happened(change, self.order);
+            let look = self.lock().happened(change, self.order, self.passes);
             if look {
                 self.check(store).await?;
             }
@@ -169,20 +199,36 @@ impl Watch for Contended {
         self.wait().await;
         let mut state = self.lock();
         state.under_way.retain(|key| !keys.contains(key));
+        // What met it after it happened came too late to refuse it.
+        state.doomed.retain(|key| !keys.contains(key));
         committed
+    }
+}
+
+impl Contended {
+    /// Whether a later transaction made DynamoDB refuse this one, which is under way no more then.
+    fn is_doomed(&self, keys: &BTreeSet<Key>) -> bool {
+        let mut state = self.lock();
+        let doomed = !keys.is_disjoint(&state.doomed);
+        if doomed {
+            state.conflicts += 1;
+            state.under_way.retain(|key| !keys.contains(key));
+            state.doomed.retain(|key| !keys.contains(key));
+        }
+        doomed
     }
 }
 
 impl State {
     /// Follows a change. Whether the whole table is to be looked at: after one in eight.
-    fn happened(&mut self, change: &Change, order: Order) -> bool {
+    fn happened(&mut self, change: &Change, order: Order, passes: usize) -> bool {
         let mut found = vec![];
         for step in &change.steps {
             match step {
                 Step::Call(before, record) => {
                     found.extend(self.answer(*before, &record.call.id, &record.state));
                     if let CallState::Assigned(made) = &record.state {
-                        found.extend(self.assigned(made, *before, change, order));
+                        found.extend(self.assigned(made, *before, change, order, passes));
                         self.assignments.push(made.clone());
                     }
                 }
@@ -245,8 +291,9 @@ impl State {
         before: Before,
         change: &Change,
         order: Order,
+        passes: usize,
     ) -> Vec<String> {
-        let mut found = vec![];
+        let (mut found, mut passed) = (vec![], BTreeSet::new());
         let mut own = change.steps.iter().filter_map(|step| match step {
             Step::Leave(entry) => Some(entry.at),
             _ => None,
@@ -260,9 +307,15 @@ impl State {
                 Order::Fifo => other < place,
                 Order::Lifo => other > place,
             };
-            if first && made.criteria.fits(&entry.queue) && self.was_seen(&entry.queue, *since) {
-                found.push(format!("{made:?} passes {entry:?} over"));
+            // Another transaction may be giving that agent away in this very moment.
+            let busy = passes > 0 && self.under_way.contains(&agent_key(&entry.agent));
+            let fits = made.criteria.fits(&entry.queue);
+            if first && !busy && fits && self.was_seen(&entry.queue, *since) {
+                passed.insert(&entry.agent);
             }
+        }
+        if passed.len() > passes {
+            found.push(format!("{made:?} passes {passed:?} over"));
         }
         let mut same = self.waiting.iter();
         let own = change.steps.iter().find_map(|step| match step {

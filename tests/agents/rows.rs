@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use agent_queue::agent::{Agent, AgentState};
 use agent_queue::call::{Assignment, Call, CallRecord, CallState, News, Notice};
-use agent_queue::change::{CallLease, Key, QueueEntry, agent_key, call_key, waiting_partition};
+use agent_queue::change::{
+    CallLease, Key, QueueEntry, agent_key, call_key, lease_key, notice_key, waiting_partition,
+};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::dimension::Dimensions;
 use agent_queue::name::CallId;
@@ -51,8 +53,7 @@ pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, St
         rows.insert(lease_key(&one), lease(&one));
     }
     for one in store.notices(None, FOR_EVER, ALL).await? {
-        let key = ("Outbox".to_owned(), one.sort_key());
-        rows.insert(key, notice(&one));
+        rows.insert(notice_key(&one), notice(&one));
     }
     for id in calls {
         if let Some(one) = store.call(id).await? {
@@ -95,9 +96,37 @@ pub async fn scanned(
         }
         start = page.last_evaluated_key;
         if start.is_none() {
-            return Ok(rows);
+            return added_up(rows);
         }
     }
+}
+
+/// Each queue's version and depth in the place of the numbers of which they are made: how often
+/// it was joined, in the stripes and before there were any, and how many entries it has.
+fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + Sync>> {
+    let mut joins: BTreeMap<String, u64> = BTreeMap::new();
+    rows.retain(|(pk, _), row| {
+        let stripe = pk.starts_with("Joins#");
+        for (queue, number) in row.iter().filter(|_| stripe) {
+            *joins.entry(queue.clone()).or_default() += number[0].parse().unwrap_or(0);
+        }
+        !stripe
+    });
+    let depth = |queue: &str| rows.keys().filter(|(pk, _)| pk == queue).count() as u64;
+    let mut queues = vec![];
+    for (key, row) in rows.iter().filter(|((pk, _), _)| pk == "AllQueues") {
+        let number = |name: &str| row[name][0].parse::<i64>();
+        let before = (number("QueueVersionId")? + number("QueueDepth")?) / 2;
+        let joins = u64::try_from(before)? + joins.get(&key.1).copied().unwrap_or(0);
+        let depth = depth(&key.1);
+        let row = texts([
+            ("QueueVersionId", (2 * joins - depth).to_string()),
+            ("QueueDepth", depth.to_string()),
+        ]);
+        queues.push((key.clone(), row));
+    }
+    rows.extend(queues);
+    Ok(rows)
 }
 
 /// An agent in the default dimensions.
@@ -237,15 +266,6 @@ pub fn assigned(assignment: &Assignment) -> Row {
         row.insert("LeaseUntil".to_owned(), vec![until.to_string()]);
     }
     row
-}
-
-/// The key of a lease.
-#[must_use]
-pub fn lease_key(lease: &CallLease) -> Key {
-    (
-        "Leases".to_owned(),
-        format!("{}#{}", lease.until, lease.agent),
-    )
 }
 
 /// A lease on a call.

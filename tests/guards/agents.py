@@ -11,6 +11,8 @@ _CHANGE = f"{_CORE}/change.rs"
 _ENQUEUE = f"{_CORE}/enqueue.rs"
 _MATCHER = f"{_CORE}/matcher.rs"
 _BATCH = f"{_CORE}/intake/batch.rs"
+_LANE = f"{_CORE}/lane.rs"
+_VIEW = f"{_CORE}/lane/view.rs"
 
 
 def _guard(name: str, file: str, find: str, replace: str) -> Guard:
@@ -120,16 +122,46 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     ),
     _guard(
         "go on with a group behind a failure",
-        _BATCH,
-        """                left = &group[number..];
-                break;""",
-        """                left = &group[number..=number];
-                continue;""",
+        _LANE,
+        """            answers.push(self.match_call(call).await);
+            if answers.last().is_some_and(Result::is_err) || self.is_over() {""",
+        """            answers.push(self.match_call(call).await);
+            if self.is_over() {""",
+    ),
+    _guard(
+        "claim agents side by side although a call waits",
+        _LANE,
+        "        if !waiting.is_empty() {",
+        "        if waiting.len() > calls.len() + 1 {",
+    ),
+    _guard(
+        "claim agents side by side although the order is strict",
+        _LANE,
+        "if in_turn || self.settings.contention_window <= 1 {",
+        "if in_turn || self.settings.contention_window < 1 {",
+    ),
+    _guard(
+        "pass over any number of lost agents",
+        _VIEW,
+        "            .take(most)\n",
+        "            .take(most + self.lost.len())\n",
+    ),
+    _guard(
+        "claim an agent twice in one batch",
+        _VIEW,
+        "        claims.insert(entry.ticket);\n",
+        "",
+    ),
+    _guard(
+        "count no joins",
+        _CHANGE,
+        "        steps.push(Step::CountJoins(stripe, queues));\n",
+        "        let _ = (stripe, queues);\n",
     ),
     _guard(
         "leave what failed hidden for the queue's visibility timeout",
         _BATCH,
-        "        self.show_again(left, deadline).await;",
+        "        self.show_again(&left, deadline).await;",
         "        self.show_again(&left[left.len()..], deadline).await;",
     ),
     _guard(

@@ -84,9 +84,6 @@ impl Mode {
     /// Whether the published sample knows such a mode: it has no line of calls, no call queue
     /// and no end of a call.
     pub(super) fn is_published(self) -> bool {
-        matches!(
-            self,
-            Self::Unchanged | Self::Large | Self::BothRefused | Self::BothRefusedLarge
-        )
+        matches!(self, Self::Unchanged | Self::Large | Self::BothRefused)
     }
 }

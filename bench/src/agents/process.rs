@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent_queue::call::{Assignment, News};
-use agent_queue::intake::{DeadLetters, Delivery, Intake};
+use agent_queue::intake::{CallQueue, DeadLetters, Delivery, Intake};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::queue::AgentQueue;
 use agent_queue::roster::Changed;
@@ -71,6 +71,14 @@ impl DeadLetters for Published {
     }
 }
 
+#[async_trait]
+impl CallQueue for Published {
+    /// What is left is in the next batch at once.
+    async fn show_again(&self, _: &[&Delivery], _: Duration) -> Result<(), String> {
+        Ok(())
+    }
+}
+
 /// `match-calls`.
 pub(super) struct Matcher {
     intake: Intake,
@@ -79,7 +87,12 @@ pub(super) struct Matcher {
 
 impl Matcher {
     pub(super) fn new(queue: Arc<AgentQueue>, published: Arc<Published>) -> Self {
-        let intake = Intake::new(queue, published.clone(), published.clone());
+        let intake = Intake::new(
+            queue,
+            published.clone(),
+            published.clone(),
+            published.clone(),
+        );
         Self { intake, published }
     }
 
@@ -103,6 +116,8 @@ pub(super) fn delivery(number: usize, wish: Wish, clock: &dyn Clock) -> Delivery
     let criteria = json!({"language": wish.language, "gender": wish.gender});
     Delivery {
         id: format!("message-{number}"),
+        receipt: String::new(),
+        received: 1,
         body: json!({ "criteria": criteria }).to_string(),
         group: wish.group(),
         deduplication: format!("call-{number}"),

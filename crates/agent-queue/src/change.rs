@@ -11,9 +11,13 @@ use crate::agent::{Agent, AgentChange, AgentState, AgentStatus, Ticket};
 use crate::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, News, Notice};
 use crate::criteria::{Criteria, QueueName};
 use crate::name::{AgentId, CallId};
+use crate::schema;
 use crate::time::Micros;
 
-pub use self::key::{Key, agent_key, call_key, waiting_partition};
+pub use self::key::{
+    Key, agent_key, call_key, joins_key, lease_key, notice_key, stripe_of, striped,
+    waiting_partition,
+};
 
 /// An agent's entry in one queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,8 +126,8 @@ pub enum Step {
     Leave(QueueEntry),
     /// Deletes an entry, if it has this ticket.
     Discard(QueueEntry),
-    /// Counts a queue: depth by one, version one more.
-    CountQueue(QueueName, By),
+    /// Counts one more join of each queue, on one of the stripes.
+    CountJoins(u8, Vec<QueueName>),
     /// Writes what became of a call.
     Call(Before, CallRecord),
     /// Only if no call of these criteria waits.
@@ -191,11 +195,11 @@ impl Change {
     /// Into all queues of the arrow.
     #[must_use]
     pub fn enqueue(change: AgentChange, agent: &Agent) -> Self {
-        let mut steps = vec![];
-        for entry in QueueEntry::all_of(&change.applied_to(agent.clone())) {
-            steps.push(Step::CountQueue(entry.queue.clone(), By::More));
-            steps.push(Step::Join(entry));
-        }
+        let entries = QueueEntry::all_of(&change.applied_to(agent.clone()));
+        let queues = entries.iter().map(|entry| entry.queue.clone()).collect();
+        let stripe = fastrand::u8(0..schema::STRIPES);
+        let mut steps: Vec<_> = entries.into_iter().map(Step::Join).collect();
+        steps.push(Step::CountJoins(stripe, queues));
         steps.push(Step::Agent(change));
         Self::of(steps)
     }
@@ -263,6 +267,21 @@ impl Change {
         (Self::of(steps), assignment)
     }
 
+    /// The same for a new call of a lane, which has seen that no call of its criteria waits: the
+    /// call queue delivers the calls of one criteria to one process at a time.
+    #[must_use]
+    pub fn assign_in_lane(
+        call: &Call,
+        entry: &QueueEntry,
+        at: Micros,
+        until: Option<Micros>,
+    ) -> (Self, Assignment) {
+        let (mut change, assignment) = Self::assign(call, Before::New, entry, at, until);
+        let others = |step: &Step| !matches!(step, Step::NobodyWaits(_));
+        change.steps.retain(others);
+        (change, assignment)
+    }
+
     /// A new call waits.
     #[must_use]
     pub fn wait(call: &Call) -> Self {
@@ -309,8 +328,7 @@ impl Change {
     /// An entry that outlived its stay leaves the queue.
     #[must_use]
     pub fn discard(entry: &QueueEntry) -> Self {
-        let count = Step::CountQueue(entry.queue.clone(), By::Less);
-        Self::of(vec![Step::Discard(entry.clone()), count])
+        Self::of(vec![Step::Discard(entry.clone())])
     }
 
     /// A place in a line that outlived its call's wait is given up.
@@ -353,11 +371,7 @@ impl Change {
 }
 
 fn leaving(entries: Vec<QueueEntry>) -> Vec<Step> {
-    let leave = |entry: QueueEntry| {
-        let count = Step::CountQueue(entry.queue.clone(), By::Less);
-        [Step::Leave(entry), count]
-    };
-    entries.into_iter().flat_map(leave).collect()
+    entries.into_iter().map(Step::Leave).collect()
 }
 
 fn end_of_wait(call: &Call, from: Before, state: CallState) -> Vec<Step> {

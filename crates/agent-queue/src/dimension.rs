@@ -20,13 +20,13 @@ pub const MAX_DIMENSIONS: usize = 5;
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html>).
 pub const MAX_TRANSACTION: usize = 100;
 
-/// The largest transaction is the match of a waiting call: for each queue the agent's entry and
-/// the queue's counters, and beside these the agent, the call, its place among those waiting,
-/// their count, the lease and the assignment to publish.
+/// The largest transaction is the match of a waiting call: for each queue the agent's entry, and
+/// beside these the agent, the call, its place among those waiting, their count, the lease and
+/// the assignment to publish.
 pub const ITEMS_BESIDE_QUEUES: usize = 6;
 
 /// The most values an agent may have in the multi-valued dimension.
-pub const MAX_QUEUES: usize = (MAX_TRANSACTION - ITEMS_BESIDE_QUEUES) / 2;
+pub const MAX_QUEUES: usize = MAX_TRANSACTION - ITEMS_BESIDE_QUEUES;
 
 /// One dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -104,10 +104,10 @@ pub enum AttributeError {
     },
     /// More queues than a transaction bears.
     #[error(
-        "field {path}.{name} has {values} values: a match changes 2 items for each and {ITEMS_BESIDE_QUEUES} \
+        "field {path}.{name} has {values} values: a match changes an item for each and {ITEMS_BESIDE_QUEUES} \
          others, which makes {}, and DynamoDB changes at most {MAX_TRANSACTION} in one \
          transaction; give at most {MAX_QUEUES}",
-        2 * values + ITEMS_BESIDE_QUEUES
+        values + ITEMS_BESIDE_QUEUES
     )]
     TooMany {
         /// `attributes` or `criteria`.

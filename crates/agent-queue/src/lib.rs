@@ -16,6 +16,7 @@
 //! | [`roster`] | register, become available, leave, finish |
 //! | [`enqueue`] | into all queues that fit, and then the longest waiting call |
 //! | [`matcher`] | a call meets an agent, waits, or is given up |
+//! | [`lane`] | the new calls of one criteria and one batch, side by side |
 //! | [`tell`] | assignments to the topic, expired calls to the dead-letter queue |
 //! | [`sweep`] | what fell between: leases that ran out, calls and news left behind |
 //! | [`intake`] | a message of the call queue |
@@ -35,6 +36,7 @@ pub mod desk;
 pub mod dimension;
 pub mod enqueue;
 pub mod intake;
+pub mod lane;
 mod lines;
 pub mod matcher;
 pub mod name;

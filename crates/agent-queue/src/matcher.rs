@@ -65,7 +65,7 @@ pub(crate) enum Met {
 }
 
 /// How one try with one agent ended.
-enum Tried {
+pub(crate) enum Tried {
     Met(Box<Met>),
     /// The agent is gone.
     Gone,
@@ -111,6 +111,11 @@ impl AgentQueue {
             Met::Known(record) => return self.known(record).await,
             Met::Nobody | Met::OthersWait | Met::NoRecord => {}
         }
+        self.wait(call).await
+    }
+
+    /// A new call joins the line of its criteria, and the line is served.
+    pub(crate) async fn wait(&self, call: &Call) -> Result<Matched, QueueError> {
         match self.commit("wait", &Change::wait(call)).await? {
             Outcome::Done => self.look_again(call, true).await,
             Outcome::Refused(refusals) => match call_there(&refusals) {
@@ -156,7 +161,7 @@ impl AgentQueue {
 
     /// A call that was delivered again. While it waits, it looks again: whoever wrote it may
     /// have died before the look.
-    async fn known(&self, record: CallRecord) -> Result<Matched, QueueError> {
+    pub(crate) async fn known(&self, record: CallRecord) -> Result<Matched, QueueError> {
         match record.state {
             CallState::Waiting => self.look_again(&record.call, false).await,
             state => Ok(Matched {
@@ -293,7 +298,8 @@ impl AgentQueue {
         let mut pauses = self.pauses().build();
         let mut outdated: Vec<QueueEntry> = vec![];
         loop {
-            let entries = self.first_entries(&call.criteria).await?;
+            let page = self.settings.page;
+            let entries = self.first_entries(&call.criteria, page).await?;
             if entries.is_empty() {
                 return Ok(Met::Nobody);
             }
@@ -342,7 +348,26 @@ impl AgentQueue {
     ) -> Result<Tried, QueueError> {
         let now = self.clock.now();
         let until = self.settings.call_lease.map(|lease| now.plus(lease));
-        let (change, assignment) = Change::assign(call, before, entry, now, until);
+        self.try_change(Change::assign(call, before, entry, now, until))
+            .await
+    }
+
+    /// The same for a new call of a lane, which has seen that no call of its criteria waits.
+    pub(crate) async fn try_assign_in_lane(
+        &self,
+        call: &Call,
+        entry: &QueueEntry,
+    ) -> Result<Tried, QueueError> {
+        let now = self.clock.now();
+        let until = self.settings.call_lease.map(|lease| now.plus(lease));
+        self.try_change(Change::assign_in_lane(call, entry, now, until))
+            .await
+    }
+
+    async fn try_change(
+        &self,
+        (change, assignment): (Change, Assignment),
+    ) -> Result<Tried, QueueError> {
         let refusals = match self.commit_unless_conflict(&change).await? {
             None => return Ok(Tried::Conflict),
             Some(Outcome::Done) => return Ok(Tried::Met(Box::new(Met::Assigned(assignment)))),
@@ -369,13 +394,17 @@ impl AgentQueue {
     }
 
     /// The first entries of the queues that fit, merged by their places: a page of each.
-    async fn first_entries(&self, criteria: &Criteria) -> Result<Vec<QueueEntry>, QueueError> {
+    pub(crate) async fn first_entries(
+        &self,
+        criteria: &Criteria,
+        page: u16,
+    ) -> Result<Vec<QueueEntry>, QueueError> {
         let order = self.settings.order;
         if let Some(queue) = criteria.exact() {
-            return Ok(self.store.peek(&queue, order, self.settings.page).await?);
+            return Ok(self.store.peek(&queue, order, page).await?);
         }
         let queues = self.queues_that_fit(criteria).await?;
-        let peek = |queue| self.store.peek(queue, order, self.settings.page);
+        let peek = |queue| self.store.peek(queue, order, page);
         let peeks: Vec<_> = queues.iter().map(peek).collect();
         let peeks = stream::iter(peeks).buffered(PARALLEL_READS);
         let mut entries: Vec<QueueEntry> = peeks.try_concat().await?;
@@ -386,14 +415,14 @@ impl AgentQueue {
         if order == Order::Lifo {
             entries.reverse();
         }
-        entries.truncate(self.settings.page.into());
+        entries.truncate(page.into());
         Ok(entries)
     }
 
     async fn queues_that_fit(&self, criteria: &Criteria) -> Result<Vec<QueueName>, QueueError> {
-        let counters = self.store.queues().await?.into_iter();
-        let fits = counters.filter(|is| criteria.fits(&is.queue));
-        Ok(fits.map(|is| is.queue).collect())
+        let mut queues = self.store.queue_names().await?;
+        queues.retain(|queue| criteria.fits(queue));
+        Ok(queues)
     }
 
     pub(crate) fn is_too_old(&self, call: &Call) -> bool {
@@ -401,7 +430,7 @@ impl AgentQueue {
     }
 
     /// A call that arrives when it is too late already.
-    async fn give_up(&self, call: &Call) -> Result<Matched, QueueError> {
+    pub(crate) async fn give_up(&self, call: &Call) -> Result<Matched, QueueError> {
         let change = Change::expire(call, Before::New, self.clock.now());
         let known = match self.commit("expire", &change).await? {
             Outcome::Done => None,
@@ -434,7 +463,7 @@ impl AgentQueue {
     }
 }
 
-fn answered(assignment: Assignment) -> Matched {
+pub(crate) fn answered(assignment: Assignment) -> Matched {
     Matched {
         state: CallState::Assigned(assignment.clone()),
         assignments: vec![assignment],

@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::change::Change;
 use crate::dimension::Dimensions;
+use crate::lane::Windows;
 use crate::store::{AgentStore, Committed, Order, Refusal, StoreError};
 use crate::time::Clock;
 
@@ -19,6 +20,7 @@ pub struct AgentQueue {
     pub(crate) store: Arc<dyn AgentStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: Settings,
+    pub(crate) windows: Arc<Windows>,
     tally: Arc<Tally>,
     deadline: Option<Instant>,
 }
@@ -36,6 +38,9 @@ pub struct Settings {
     pub call_lease: Option<Duration>,
     /// How many entries of a queue a match reads at once.
     pub page: u16,
+    /// Among how many of the first agents of a queue a call of a lane chooses at most, while
+    /// transactions meet; 1 is strict order at all times.
+    pub contention_window: u16,
     /// How a change is repeated.
     pub patience: Patience,
 }
@@ -48,6 +53,7 @@ impl Default for Settings {
             max_wait: Duration::from_secs(5 * 60),
             call_lease: None,
             page: 5,
+            contention_window: 8,
             patience: Patience::default(),
         }
     }
@@ -155,6 +161,7 @@ impl AgentQueue {
         Self {
             store,
             clock,
+            windows: Arc::new(Windows::up_to(settings.contention_window)),
             settings,
             tally: Arc::default(),
             deadline: None,

@@ -9,7 +9,7 @@ pub const SK: &str = "sk";
 pub const ALL_AGENTS: &str = "AllAgents";
 /// Prefix of an agent's sort key.
 pub const AGENT_PREFIX: &str = "Agent#";
-/// Partition of all queues' counters; the sort key is the queue's name.
+/// Partition of all queues that were ever opened; the sort key is the queue's name.
 pub const ALL_QUEUES: &str = "AllQueues";
 /// Partition of the numbers of waiting calls; the sort key is `C#<criteria>`.
 pub const ALL_CRITERIA: &str = "AllCriteria";
@@ -19,10 +19,16 @@ pub const CRITERIA_PREFIX: &str = "C#";
 pub const CALL_PREFIX: &str = "Call#";
 /// Sort key of a call.
 pub const CALL: &str = "Call";
-/// Partition of the leases on calls; the sort key is `<until>#<agent id>`.
+/// Leases on calls, in the partitions `Leases#<stripe>`; the sort key is `<until>#<agent id>`.
 pub const LEASES: &str = "Leases";
-/// Partition of what is to be published; the sort key is `<time>#<call id>`.
+/// What is to be published, in the partitions `Outbox#<stripe>`; the sort key is
+/// `<time>#<call id>`.
 pub const OUTBOX: &str = "Outbox";
+/// How often each queue was joined, in the items `Joins#<stripe>`/`Joins`: one number for each
+/// queue, by the queue's name.
+pub const JOINS: &str = "Joins";
+/// Over how many partitions leases, news and joins are spread. It is part of the table.
+pub const STRIPES: u8 = 16;
 
 /// An agent's name (S).
 pub const AGENT_NAME: &str = "AgentName";
@@ -43,9 +49,9 @@ pub const CALL_ID: &str = "CallID";
 /// When an agent is taken back from a call (S).
 pub const LEASE_UNTIL: &str = "LeaseUntil";
 
-/// How often a queue changed (N).
+/// How often a queue changed until joins were counted (N).
 pub const QUEUE_VERSION: &str = "QueueVersionId";
-/// How many agents wait in a queue (N).
+/// How many agents waited in a queue when joins began to be counted (N).
 pub const QUEUE_DEPTH: &str = "QueueDepth";
 /// How many calls of one criteria wait (N).
 pub const WAITING_DEPTH: &str = "WaitingDepth";

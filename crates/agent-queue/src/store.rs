@@ -33,8 +33,15 @@ pub trait AgentStore: Send + Sync {
     /// Agents by id, after a given one.
     async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError>;
 
-    /// Every queue that was ever opened, by name.
+    /// Every queue that was ever opened, by name, with its depth and version. It reads every
+    /// entry of every queue.
     async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError>;
+
+    /// The names alone, which one read brings.
+    async fn queue_names(&self) -> Result<Vec<QueueName>, StoreError> {
+        let queues = self.queues().await?.into_iter();
+        Ok(queues.map(|is| is.queue).collect())
+    }
 
     /// The first entries of a queue: at most `limit` items are read, however many wait.
     async fn peek(
@@ -130,7 +137,7 @@ pub struct AgentPage {
     pub next: Option<AgentId>,
 }
 
-/// A queue's counters, exact at every moment.
+/// A queue's figures, read one after the other: exact while the queue does not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueCounters {
     /// Which queue.
@@ -139,6 +146,20 @@ pub struct QueueCounters {
     pub version: u64,
     /// How many agents wait.
     pub depth: u64,
+}
+
+impl QueueCounters {
+    /// Each join and each departure is one more version; agents who joined and have not departed
+    /// are the depth.
+    #[must_use]
+    pub fn of(queue: QueueName, joins: u64, depth: u64) -> Self {
+        let version = (2 * joins).saturating_sub(depth);
+        Self {
+            queue,
+            version,
+            depth,
+        }
+    }
 }
 
 /// How many calls wait for the same.

@@ -103,7 +103,7 @@ impl Ledger {
             let call = text(record, "CallID");
             let kept = after
                 .iter()
-                .any(|((pk, _), row)| pk == "Outbox" && text(row, "CallID") == call);
+                .any(|((pk, _), row)| pk.starts_with("Outbox#") && text(row, "CallID") == call);
             if !kept && !self.told.contains(call) {
                 return Err(format!("{call} was neither told nor kept to be told"));
             }

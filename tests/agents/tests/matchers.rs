@@ -53,7 +53,11 @@ impl Game {
             Order::Fifo
         };
         let store: Arc<dyn AgentStore> = Arc::new(MemoryStore::new());
-        let watch = Arc::new(Contended::new(seed, order));
+        let watch = Contended::new(seed, order);
+        let watch = Arc::new(match seed % 2 {
+            0 => watch,
+            _ => watch.refusing_both(),
+        });
         let clock = Arc::new(TokioClock::starting_at(NOW));
         let settings = Settings {
             order,

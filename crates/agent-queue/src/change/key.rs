@@ -1,7 +1,8 @@
 //! Which item each step is about.
 
-use super::Step;
+use super::{CallLease, Step};
 use crate::agent::{Agent, AgentChange};
+use crate::call::Notice;
 use crate::criteria::Criteria;
 use crate::name::{AgentId, CallId};
 use crate::schema;
@@ -17,9 +18,8 @@ impl Step {
             Self::NewAgent(Agent { id, .. }) | Self::Agent(AgentChange { agent: id, .. }) => {
                 agent_key(id)
             }
-            Self::OpenQueue(queue) | Self::CountQueue(queue, _) => {
-                (schema::ALL_QUEUES.to_owned(), queue.to_string())
-            }
+            Self::OpenQueue(queue) => (schema::ALL_QUEUES.to_owned(), queue.to_string()),
+            Self::CountJoins(stripe, _) => joins_key(*stripe),
             Self::Join(entry) | Self::Leave(entry) | Self::Discard(entry) => (
                 entry.queue.to_string(),
                 format!("{}#{}", entry.at, entry.agent),
@@ -31,11 +31,8 @@ impl Step {
             Self::Wait(call) | Self::Unwait(call) => {
                 (waiting_partition(&call.criteria), call.sort_key())
             }
-            Self::Lease(lease) | Self::Unlease(lease) => (
-                schema::LEASES.to_owned(),
-                format!("{}#{}", lease.until, lease.agent),
-            ),
-            Self::Notice(notice) => (schema::OUTBOX.to_owned(), notice.sort_key()),
+            Self::Lease(lease) | Self::Unlease(lease) => lease_key(lease),
+            Self::Notice(notice) => notice_key(notice),
         }
     }
 }
@@ -60,4 +57,39 @@ pub fn call_key(call: &CallId) -> Key {
 #[must_use]
 pub fn waiting_partition(criteria: &Criteria) -> String {
     format!("{}{criteria}", schema::CRITERIA_PREFIX)
+}
+
+/// The key of one stripe of the joins.
+#[must_use]
+pub fn joins_key(stripe: u8) -> Key {
+    (striped(schema::JOINS, stripe), schema::JOINS.to_owned())
+}
+
+/// The key of a lease; its partition follows from the agent.
+#[must_use]
+pub fn lease_key(lease: &CallLease) -> Key {
+    let partition = striped(schema::LEASES, stripe_of(lease.agent.as_str()));
+    (partition, format!("{}#{}", lease.until, lease.agent))
+}
+
+/// The key of a notice; its partition follows from the call.
+#[must_use]
+pub fn notice_key(notice: &Notice) -> Key {
+    let stripe = stripe_of(notice.news.call_id().as_str());
+    (striped(schema::OUTBOX, stripe), notice.sort_key())
+}
+
+/// One of the partitions over which something is spread.
+#[must_use]
+pub fn striped(partition: &str, stripe: u8) -> String {
+    format!("{partition}#{stripe}")
+}
+
+/// The stripe of an id, the same in every release: FNV-1a
+/// (<https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>).
+#[must_use]
+pub fn stripe_of(id: &str) -> u8 {
+    let mix = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(16_777_619);
+    let hash = id.bytes().fold(2_166_136_261, mix);
+    (hash % u32::from(schema::STRIPES)) as u8
 }

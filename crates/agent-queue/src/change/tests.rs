@@ -71,13 +71,31 @@ fn an_agent_leaves_every_queue_in_the_instant_of_the_match() {
     let (change, assignment) = Change::assign(&call(), Before::New, &entry, Micros(4), None);
     for queue in &entry.queues {
         let leaves = |step: &Step| matches!(step, Step::Leave(there) if there.queue == *queue);
-        let counts = |step: &Step| *step == Step::CountQueue(queue.clone(), By::Less);
-        assert!(change.steps.iter().any(leaves) && change.steps.iter().any(counts));
+        assert!(change.steps.iter().any(leaves));
     }
     assert_eq!(
         (assignment.ticket, assignment.lease_until),
         (entry.ticket, None)
     );
+}
+
+/// Other processes of the same release, and of the next, look for an item in the same place.
+#[test]
+fn a_stripe_follows_from_the_id() {
+    let stripes = ["ana", "bob", "c1", ""].map(stripe_of);
+    assert_eq!(stripes, [5, 4, 9, 5]);
+    let all: BTreeSet<_> = (0..200).map(|n| stripe_of(&format!("call-{n}"))).collect();
+    assert!(all.into_iter().eq(0..schema::STRIPES));
+}
+
+#[test]
+fn a_match_in_a_lane_is_the_same_but_for_the_look_at_those_waiting() {
+    let (_, entry) = queued(3);
+    let (alone, _) = Change::assign(&call(), Before::New, &entry, Micros(4), None);
+    let (lane, _) = Change::assign_in_lane(&call(), &entry, Micros(4), None);
+    let mut steps = alone.steps;
+    steps.retain(|step| *step != Step::NobodyWaits(call().criteria));
+    assert_eq!(lane.steps, steps);
 }
 
 #[test]

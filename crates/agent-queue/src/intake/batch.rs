@@ -16,9 +16,10 @@ use futures::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Message, read};
-use crate::call::{Assignment, CallState};
+use crate::call::{Assignment, Call, CallState};
+use crate::lane::Claims;
 use crate::matcher::Matched;
-use crate::queue::{AgentQueue, QueueError};
+use crate::queue::AgentQueue;
 use crate::tell::{TellError, Teller, Told};
 use crate::time::Micros;
 
@@ -151,7 +152,10 @@ impl Intake {
                 None => groups.push(vec![delivery]),
             }
         }
-        let groups = groups.iter().map(|group| self.group(group, deadline));
+        let claims = Claims::default();
+        let groups = groups
+            .iter()
+            .map(|group| self.group(group, deadline, &claims));
         let mut report = BatchReport::default();
         for group in join_all(groups).await {
             report.add(group);
@@ -159,17 +163,36 @@ impl Intake {
         report
     }
 
-    async fn group(&self, group: &[&Delivery], deadline: Instant) -> BatchReport {
+    async fn group(&self, group: &[&Delivery], deadline: Instant, claims: &Claims) -> BatchReport {
         let queue = self.queue.until(deadline);
         let mut done = Group::default();
-        let mut left: &[&Delivery] = &[];
-        for (number, delivery) in group.iter().enumerate() {
-            let in_time = Instant::now() < deadline;
-            if !in_time || !self.one(&queue, delivery, deadline, &mut done).await {
-                left = &group[number..];
+        let (mut begun, mut calls, mut read) = (vec![], vec![], 0);
+        while read < group.len() && Instant::now() < deadline {
+            // Where a message is not done with, its group's later ones would overtake it.
+            let Ok(call) = self.read(group[read], deadline, &mut done).await else {
                 break;
-            }
+            };
+            begun.extend(call.is_some().then_some(group[read]));
+            calls.extend(call);
+            read += 1;
         }
+        let answers = queue.match_lane(&calls, claims);
+        let answers = timeout_at(deadline + MATCH_ENDS, answers).await;
+        let mut answers = answers.unwrap_or_default().into_iter();
+        let mut left = vec![];
+        for delivery in begun {
+            let matched = match answers.next() {
+                Some(Ok(matched)) => done.matched(matched),
+                Some(Err(error)) => {
+                    let call = &delivery.deduplication;
+                    tracing::warn!(call, %error, "the message is redelivered");
+                    false
+                }
+                None => false,
+            };
+            left.extend((!matched).then_some(delivery));
+        }
+        left.extend(&group[read..]);
         let Group {
             mut report,
             assignments,
@@ -177,7 +200,7 @@ impl Intake {
         report.failed = left.iter().map(|left| left.id.clone()).collect();
         report.assigned = u32::try_from(assignments.len()).unwrap_or(u32::MAX);
         report.told = self.publish(&assignments, deadline).await;
-        self.show_again(left, deadline).await;
+        self.show_again(&left, deadline).await;
         report
     }
 
@@ -209,14 +232,16 @@ impl Intake {
         }
     }
 
-    /// Whether a message is done with.
-    async fn one(
+    /// The call of a message. `None`: the message is invalid and in the dead-letter queue.
+    ///
+    /// # Errors
+    /// It could not be put there.
+    async fn read(
         &self,
-        queue: &AgentQueue,
         delivery: &Delivery,
         deadline: Instant,
         done: &mut Group,
-    ) -> bool {
+    ) -> Result<Option<Call>, ()> {
         let message = Message {
             body: &delivery.body,
             group: &delivery.group,
@@ -224,23 +249,13 @@ impl Intake {
             sent: delivery.sent,
             sequence: delivery.sequence,
         };
-        let call = match read(message, &queue.settings().dimensions) {
-            Ok(call) => call,
+        match read(message, &self.queue.settings().dimensions) {
+            Ok(call) => Ok(Some(call)),
             Err(refused) => {
                 let reason = refused.to_string();
                 let refuse = self.refuse(delivery, &reason, done);
-                return timeout_at(deadline + MATCH_ENDS, refuse)
-                    .await
-                    .unwrap_or(false);
-            }
-        };
-        let matched = timeout_at(deadline + MATCH_ENDS, queue.match_call(&call)).await;
-        let out_of_time = QueueError::OutOfTime { operation: "match" };
-        match matched.unwrap_or(Err(out_of_time)) {
-            Ok(matched) => done.matched(matched),
-            Err(error) => {
-                tracing::warn!(call = %call.id, %error, "the message is redelivered");
-                false
+                let refused = timeout_at(deadline + MATCH_ENDS, refuse).await;
+                refused.unwrap_or(false).then_some(None).ok_or(())
             }
         }
     }

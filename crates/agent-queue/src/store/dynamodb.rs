@@ -17,9 +17,8 @@ use self::item::{Attributes, key};
 use self::transact::Composer;
 use super::{Committed, Refusal, StoreError, There};
 use crate::call::Notice;
-use crate::change::{Change, Step};
+use crate::change::{Change, Step, notice_key};
 use crate::dimension::Dimensions;
-use crate::schema;
 
 /// The store on one DynamoDB table.
 #[derive(Clone, Debug)]
@@ -152,8 +151,8 @@ impl DynamoStore {
     async fn forget(&self, notices: &[Notice]) -> Result<(), StoreError> {
         for notices in notices.chunks(MAX_BATCH) {
             let deletes = notices.iter().map(|notice| {
-                let at = (schema::OUTBOX.to_owned(), notice.sort_key());
-                let delete = DeleteRequest::builder().set_key(Some(key(at))).build();
+                let at = key(notice_key(notice));
+                let delete = DeleteRequest::builder().set_key(Some(at)).build();
                 delete.map(|delete| WriteRequest::builder().delete_request(delete).build())
             });
             let deletes: Vec<_> =

@@ -3,7 +3,7 @@
 
 mod commit;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -28,7 +28,10 @@ pub struct MemoryStore {
 #[derive(Clone, Debug, Default)]
 struct State {
     agents: BTreeMap<AgentId, Agent>,
-    counters: BTreeMap<QueueName, Counters>,
+    /// Every queue that was opened.
+    opened: BTreeSet<QueueName>,
+    /// How often each queue was joined.
+    joins: BTreeMap<QueueName, u64>,
     entries: BTreeMap<(QueueName, Micros, AgentId), QueueEntry>,
     calls: BTreeMap<CallId, CallRecord>,
     waiting: BTreeMap<(Criteria, String), Call>,
@@ -38,10 +41,12 @@ struct State {
     committed: HashSet<Uuid>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Counters {
-    version: u64,
-    depth: i64,
+impl State {
+    fn entries_of(&self, queue: &QueueName) -> impl DoubleEndedIterator<Item = &QueueEntry> {
+        let first = (queue.clone(), Micros(0), AgentId::from_stored(""));
+        let last = (queue.clone(), Micros(u64::MAX), AgentId::from_stored(""));
+        self.entries.range(first..last).map(|(_, entry)| entry)
+    }
 }
 
 impl MemoryStore {
@@ -82,14 +87,11 @@ impl AgentStore for MemoryStore {
 
     async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError> {
         let state = self.lock();
-        let counters = state
-            .counters
-            .iter()
-            .map(|(queue, counters)| QueueCounters {
-                queue: queue.clone(),
-                version: counters.version,
-                depth: counters.depth.try_into().unwrap_or(0),
-            });
+        let counters = state.opened.iter().map(|queue| {
+            let joins = state.joins.get(queue).copied().unwrap_or(0);
+            let depth = state.entries_of(queue).count() as u64;
+            QueueCounters::of(queue.clone(), joins, depth)
+        });
         Ok(counters.collect())
     }
 
@@ -100,20 +102,11 @@ impl AgentStore for MemoryStore {
         limit: u16,
     ) -> Result<Vec<QueueEntry>, StoreError> {
         let state = self.lock();
-        let first = (queue.clone(), Micros(0), AgentId::from_stored(""));
-        let range = state.entries.range(first..);
-        let entries = range
-            .take_while(|((of, _, _), _)| of == queue)
-            .map(|(_, entry)| entry.clone());
+        let entries = state.entries_of(queue).cloned();
         let limit = usize::from(limit);
         Ok(match order {
             Order::Fifo => entries.take(limit).collect(),
-            Order::Lifo => {
-                let mut all: Vec<_> = entries.collect();
-                all.reverse();
-                all.truncate(limit);
-                all
-            }
+            Order::Lifo => entries.rev().take(limit).collect(),
         })
     }
 

@@ -60,5 +60,6 @@ variables! {
     QUEUE_ORDER: "Who comes first: fifo or lifo",
     MAX_WAIT_SECONDS: "How long a call waits for an agent, in seconds",
     CALL_LEASE_SECONDS: "How long a call may last before its agent is taken back, in seconds; left out: for ever",
+    CONTENTION_WINDOW: "Among how many of the first agents of a queue a call chooses at most, while transactions conflict; left out: 8",
     SEED_ENABLED: "Whether agent-desk makes up agents for trying the queue out: true or false",
 }

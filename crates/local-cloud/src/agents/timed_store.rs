@@ -102,12 +102,24 @@ impl AgentStore for TimedStore {
         self.read("Query", answer).await
     }
 
-    async fn leases(&self, until: Micros, limit: u16) -> Result<Vec<CallLease>, StoreError> {
-        self.read("Query", self.truth.leases(until, limit)).await
+    async fn leases(
+        &self,
+        after: Option<&CallLease>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<CallLease>, StoreError> {
+        self.read("Query", self.truth.leases(after, until, limit))
+            .await
     }
 
-    async fn notices(&self, until: Micros, limit: u16) -> Result<Vec<Notice>, StoreError> {
-        self.read("Query", self.truth.notices(until, limit)).await
+    async fn notices(
+        &self,
+        after: Option<&Notice>,
+        until: Micros,
+        limit: u16,
+    ) -> Result<Vec<Notice>, StoreError> {
+        self.read("Query", self.truth.notices(after, until, limit))
+            .await
     }
 
     async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use agent_queue::agent::{Agent, AgentState};
 use agent_queue::call::CallState;
-use agent_queue::change::{CallLease, QueueEntry, agent_key, call_key};
+use agent_queue::change::{CallLease, QueueEntry, agent_key, call_key, lease_key, notice_key};
 use agent_queue::criteria::QueueName;
 use agent_queue::store::QueueCounters;
 
@@ -19,7 +19,7 @@ impl Reference {
         for agent in self.agents.values() {
             rows.insert(agent_key(&agent.id), rows::agent(agent));
             if let Some(lease) = CallLease::of(agent) {
-                rows.insert(rows::lease_key(&lease), rows::lease(&lease));
+                rows.insert(lease_key(&lease), rows::lease(&lease));
             }
         }
         for (name, line) in &self.queues {
@@ -40,8 +40,7 @@ impl Reference {
             }
         }
         for notice in &self.outbox {
-            let key = ("Outbox".to_owned(), notice.sort_key());
-            rows.insert(key, rows::notice(notice));
+            rows.insert(notice_key(notice), rows::notice(notice));
         }
         rows
     }

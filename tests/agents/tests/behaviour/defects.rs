@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use agent_queue::agent::AgentStatus;
 use agent_queue::call::CallState;
-use agent_queue::change::{By, Change, Step};
+use agent_queue::change::{Change, Step};
 use agent_queue::queue::{AgentQueue, Patience, QueueError};
 use agent_queue::roster::Changed;
 use agent_queue::store::{AgentStore, Committed, StoreError};
@@ -98,10 +98,8 @@ struct Busy {
 impl Watch for Busy {
     async fn after(&self, read: &Read) {
         if let Read::Peek(queue, _) = read {
-            for by in [By::More, By::Less] {
-                let count = Step::CountQueue(queue.clone(), by);
-                done(&*self.store, &Change::of(vec![count])).await;
-            }
+            let count = Step::CountJoins(0, vec![queue.clone()]);
+            done(&*self.store, &Change::of(vec![count])).await;
             self.moved.fetch_add(1, Ordering::SeqCst);
         }
     }

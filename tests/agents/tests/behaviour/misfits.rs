@@ -24,7 +24,7 @@ async fn outlived(world: &World, agent: &str, ago: Duration) {
         ticket: Ticket::fresh(),
         queues: vec![queue("Spanish#F"), queue("English#F")],
     };
-    let count = Step::CountQueue(entry.queue.clone(), By::More);
+    let count = Step::CountJoins(0, vec![entry.queue.clone()]);
     done(&*world.store, &Change::of(vec![Step::Join(entry), count])).await;
 }
 
@@ -115,9 +115,7 @@ pub(crate) async fn wrong_depths_keep_no_agent_from_a_call(world: World) {
         assert_eq!(pairs(&met), format!("{waiting}→a{number}"));
 
         world.queued(&format!("b{number}"), &["Spanish"], "F").await;
-        for _ in 0..3 {
-            count(Step::CountQueue(queue("Spanish#F"), by)).await;
-        }
+        count(Step::CountJoins(0, vec![queue("Spanish#F"); 1])).await;
         let asked = world.ask(&other, "*#F").await;
         assert_eq!(pairs(&asked.assignments), format!("{other}→b{number}"));
         world.ask(&format!("l{number}"), "French#F").await;

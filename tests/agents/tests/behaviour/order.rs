@@ -1,7 +1,7 @@
 //! Who comes first.
 
 use agent_queue::agent::{AgentStatus, Ticket};
-use agent_queue::change::{By, Change, QueueEntry, Step};
+use agent_queue::change::{Change, QueueEntry, Step};
 use agent_queue::store::Order;
 use agents::world::World;
 use agents::{agent_id, at, done, queue};
@@ -85,7 +85,7 @@ pub(crate) async fn outdated_entries_are_passed_over(world: World) {
     let outdated = [outdated("free", 1), outdated("bob", 2), outdated("gone", 3)];
     for entry in outdated {
         let join = Step::Join(entry.clone());
-        let count = Step::CountQueue(entry.queue, By::More);
+        let count = Step::CountJoins(0, vec![entry.queue]);
         done(&*world.store, &Change::of(vec![join, count])).await;
     }
     assert_eq!(world.ask_whom("c1", "Spanish#M").await, "ana");

@@ -35,7 +35,7 @@ on_every_store!(
     an_arrow_needs_its_status_its_ticket_and_its_call,
     agents_are_listed_by_id_page_by_page,
     a_queue_is_opened_once_and_then_left_alone,
-    a_queue_is_counted_exactly_and_never_shown_below_zero,
+    a_queue_s_version_counts_joins_and_departures,
     an_entry_joins_one_place_once_and_leaves_it_once,
     a_peek_is_in_order_and_reads_no_more_than_it_was_asked_for,
     two_agents_of_one_microsecond_both_wait,

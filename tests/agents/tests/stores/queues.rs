@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use agent_queue::agent::Ticket;
-use agent_queue::change::{By, Change, QueueEntry, Step};
+use agent_queue::agent::{Rest, Ticket};
+use agent_queue::change::{Change, QueueEntry, Step};
 use agent_queue::store::{AgentStore, Committed, Order, QueueCounters, Refusal};
 use agents::*;
 
@@ -24,30 +24,33 @@ pub(crate) async fn a_queue_is_opened_once_and_then_left_alone(store: Arc<dyn Ag
     let open = || Change::of(vec![Step::OpenQueue(queue("Spanish#M"))]);
     done(&*store, &open()).await;
     assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 0, 0)]);
-    let count = Step::CountQueue(queue("Spanish#M"), By::More);
-    done(&*store, &Change::of(vec![count])).await;
+    queued(&*store, agent("ana", &["Spanish"], "M"), 3).await;
     done(&*store, &open()).await;
     assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 1, 1)]);
 }
 
-pub(crate) async fn a_queue_is_counted_exactly_and_never_shown_below_zero(
-    store: Arc<dyn AgentStore>,
-) {
-    let count = |by| Change::of(vec![Step::CountQueue(queue("Spanish#M"), by)]);
-    let (mut version, mut depth) = (0, 0);
-    for by in [By::More, By::More, By::Less, By::More, By::Less, By::Less] {
-        done(&*store, &count(by)).await;
-        version += 1;
-        depth = match by {
-            By::More => depth + 1,
-            By::Less => depth - 1,
-        };
-        let expected = [("Q#Spanish#M".to_owned(), version, depth)];
-        assert_eq!(counters(&*store).await, expected);
+/// A version for each join and each departure, whichever stripe counted the join.
+pub(crate) async fn a_queue_s_version_counts_joins_and_departures(store: Arc<dyn AgentStore>) {
+    let name = |version, depth| [("Q#Spanish#M".to_owned(), version, depth)];
+    for number in 0..40 {
+        let id = format!("a{number}");
+        let ana = queued(&*store, agent(&id, &["Spanish"], "M"), number).await;
+        let departed = number / 4;
+        let (version, depth) = (number + 1 + departed, number + 1 - departed);
+        assert_eq!(counters(&*store).await, name(version, depth), "{id}");
+        if number % 4 != 3 {
+            continue;
+        }
+        let left = ana.leave(Rest::Available).unwrap();
+        done(&*store, &Change::leave(left, &ana)).await;
     }
-    // A count that was lost keeps no agent from leaving.
-    done(&*store, &count(By::Less)).await;
-    assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 7, 0)]);
+    let [(_, version, depth)] = counters(&*store).await.try_into().unwrap();
+    assert_eq!((version, depth), (50, 30));
+    // Joins of a queue that nobody opened, and of several at once.
+    let queues = vec![queue("Spanish#M"), queue("French#M")];
+    let count = Change::of(vec![Step::CountJoins(15, queues)]);
+    done(&*store, &count).await;
+    assert_eq!(counters(&*store).await, name(52, 30));
 }
 
 pub(crate) async fn an_entry_joins_one_place_once_and_leaves_it_once(store: Arc<dyn AgentStore>) {

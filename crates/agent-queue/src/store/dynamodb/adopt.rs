@@ -1,7 +1,7 @@
-//! Moves items that the next release wrote to the partitions that this release reads.
+//! Moves items that the release before wrote to the partitions that this release reads.
 //!
-//! The next release spreads the outbox and the leases over several partitions each. After a
-//! rollback, the items that it left there would otherwise never be published or taken back.
+//! The release before has one partition for the outbox and one for the leases. What it left there
+//! would otherwise never be published or taken back.
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
 use super::error::store_error;
 use super::item::{Item, string};
 use super::{DynamoStore, TRANSACT, incomplete};
+use crate::change::{stripe_of, striped};
 use crate::schema;
 use crate::store::StoreError;
 
@@ -18,25 +19,18 @@ const AT_ONCE: u16 = 50;
 /// Pages moved from one partition in one sweep.
 const PAGES: usize = 10;
 
-/// How many partitions the next release has for the outbox, and for the leases.
-const STRIPES: u8 = 16;
-
 impl DynamoStore {
     pub(super) async fn adopt_all(&self) -> Result<u32, StoreError> {
-        let mut moved = 0;
-        for to in [schema::OUTBOX, schema::LEASES] {
-            for stripe in 0..STRIPES {
-                moved += self.adopt_from(&format!("{to}#{stripe}"), to).await?;
-            }
-        }
-        Ok(moved)
+        let news = self.adopt_from(schema::OUTBOX, schema::CALL_ID).await?;
+        let leases = self.adopt_from(schema::LEASES, schema::AGENT_ID).await?;
+        Ok(news + leases)
     }
 
-    async fn adopt_from(&self, from: &str, to: &str) -> Result<u32, StoreError> {
+    async fn adopt_from(&self, from: &str, id: &str) -> Result<u32, StoreError> {
         let mut moved = 0;
         for _ in 0..PAGES {
             let (items, next) = self.page(self.whole(from), AT_ONCE).await?;
-            if items.is_empty() || !self.move_items(&items, to).await? {
+            if items.is_empty() || !self.move_items(&items, id).await? {
                 break;
             }
             moved += u32::try_from(items.len()).unwrap_or(u32::MAX);
@@ -47,8 +41,9 @@ impl DynamoStore {
         Ok(moved)
     }
 
-    /// False: another process has changed one of the items, so that the next sweep moves the rest.
-    async fn move_items(&self, items: &[Item], to: &str) -> Result<bool, StoreError> {
+    /// To the stripe of the id in this attribute. False: another process has changed one of the
+    /// items, so that the next sweep moves the rest.
+    async fn move_items(&self, items: &[Item], id: &str) -> Result<bool, StoreError> {
         let mut request = self.client.transact_write_items();
         for item in items {
             let at = |name: &str| item.get(name).cloned().unwrap_or_else(|| string(""));
@@ -59,6 +54,9 @@ impl DynamoStore {
                 .condition_expression("attribute_exists(pk)")
                 .build()
                 .map_err(incomplete)?;
+            let text = |name: &str| item.get(name)?.as_s().ok().map(String::as_str);
+            let from = text(schema::PK).unwrap_or_default();
+            let to = striped(from, stripe_of(text(id).unwrap_or_default()));
             let mut item = item.clone();
             item.insert(schema::PK.to_owned(), string(to));
             let put = Put::builder()

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, Select};
+use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::DynamoStore;
 use super::error::store_error;
@@ -12,7 +13,8 @@ use super::item::{Attributes, Item, key, string};
 use crate::agent::Agent;
 use crate::call::{Call, CallRecord, Notice};
 use crate::change::{
-    CallLease, Change, Key, QueueEntry, Step, agent_key, call_key, waiting_partition,
+    CallLease, Change, Key, QueueEntry, agent_key, call_key, joins_key, lease_key, striped,
+    waiting_partition,
 };
 use crate::criteria::{Criteria, QueueName};
 use crate::name::{AgentId, CallId};
@@ -93,6 +95,71 @@ impl DynamoStore {
         }
     }
 
+    /// Every queue, and how often it had been joined when joins began to be counted. Until then a
+    /// join was one more version and one more in depth, a departure one more version and one less.
+    async fn opened(&self) -> Result<Vec<(QueueName, u64)>, StoreError> {
+        let items = self.all(schema::ALL_QUEUES).await?;
+        Ok(readable(&items, |attributes| {
+            let queue = QueueName::from_stored(attributes.sort_key()?);
+            let version = attributes.whole(schema::QUEUE_VERSION)?;
+            let depth = attributes.whole(schema::QUEUE_DEPTH)?;
+            Ok((queue, u64::try_from((version + depth) / 2).unwrap_or(0)))
+        }))
+    }
+
+    /// How often each queue was joined, added up over the stripes.
+    async fn joins(&self) -> Result<HashMap<String, u64>, StoreError> {
+        let stripes: Vec<_> = (0..schema::STRIPES)
+            .map(|stripe| self.get(joins_key(stripe)))
+            .collect();
+        let items: Vec<_> = stream::iter(stripes)
+            .buffered(AT_ONCE)
+            .try_collect()
+            .await?;
+        let mut joins = HashMap::new();
+        for item in items.iter().flatten() {
+            for (queue, times) in Attributes::of(item, GET).joins() {
+                *joins.entry(queue.to_owned()).or_default() += times;
+            }
+        }
+        Ok(joins)
+    }
+
+    /// The number of a partition's items: one read unit for each 4 KB.
+    async fn count(&self, partition: &str) -> Result<u64, StoreError> {
+        let (mut count, mut start) = (0, None);
+        loop {
+            let query = self.whole(partition).select(Select::Count);
+            let query = query.set_exclusive_start_key(start);
+            let answer = query.send().await.map_err(|e| store_error(QUERY, e))?;
+            count += u64::try_from(answer.count).unwrap_or(0);
+            start = answer.last_evaluated_key;
+            if start.is_none() {
+                return Ok(count);
+            }
+        }
+    }
+
+    /// The first items of each stripe before a moment, at most `limit` of each.
+    async fn stripes<T>(
+        &self,
+        partition: &str,
+        after: Option<String>,
+        until: Micros,
+        limit: u16,
+        read: fn(Attributes<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let stripes: Vec<_> = (0..schema::STRIPES)
+            .map(|stripe| {
+                let partition = striped(partition, stripe);
+                let after = after.clone().map(|sort| (partition.clone(), sort));
+                let query = self.before(&partition, after, until);
+                self.first(query, limit, read)
+            })
+            .collect();
+        stream::iter(stripes).buffered(AT_ONCE).try_concat().await
+    }
+
     /// Every item of a partition that has one for each queue or criteria there is.
     async fn all(&self, partition: &str) -> Result<Vec<Item>, StoreError> {
         let mut items = vec![];
@@ -108,6 +175,9 @@ impl DynamoStore {
         }
     }
 }
+
+/// How many reads are under way at once.
+const AT_ONCE: usize = 16;
 
 /// Reads each item. One that cannot be read is reported and left out, so that it never blocks
 /// those beside it.
@@ -149,14 +219,21 @@ impl AgentStore for DynamoStore {
     }
 
     async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError> {
-        let items = self.all(schema::ALL_QUEUES).await?;
-        Ok(readable(&items, |attributes| {
-            Ok(QueueCounters {
-                queue: QueueName::from_stored(attributes.sort_key()?),
-                version: attributes.number(schema::QUEUE_VERSION)?,
-                depth: attributes.depth(schema::QUEUE_DEPTH)?,
-            })
-        }))
+        let (opened, joins) = tokio::try_join!(self.opened(), self.joins())?;
+        let counters = opened.into_iter().map(|(queue, before)| {
+            let joins = before + joins.get(queue.as_str()).copied().unwrap_or(0);
+            async move {
+                let depth = self.count(queue.as_str()).await?;
+                Ok(QueueCounters::of(queue, joins, depth))
+            }
+        });
+        let counters: Vec<_> = counters.collect();
+        stream::iter(counters).buffered(AT_ONCE).try_collect().await
+    }
+
+    async fn queue_names(&self) -> Result<Vec<QueueName>, StoreError> {
+        let opened = self.opened().await?.into_iter();
+        Ok(opened.map(|(queue, _)| queue).collect())
     }
 
     async fn peek(
@@ -205,10 +282,13 @@ impl AgentStore for DynamoStore {
         until: Micros,
         limit: u16,
     ) -> Result<Vec<CallLease>, StoreError> {
-        let after = after.map(|lease| Step::Unlease(lease.clone()).key());
-        let query = self.before(schema::LEASES, after, until);
-        self.first(query, limit, |attributes| attributes.lease())
-            .await
+        let after = after.map(|lease| lease_key(lease).1);
+        let mut leases = self
+            .stripes(schema::LEASES, after, until, limit, |item| item.lease())
+            .await?;
+        leases.sort_by_cached_key(|lease| lease_key(lease).1);
+        leases.truncate(limit.into());
+        Ok(leases)
     }
 
     async fn notices(
@@ -217,10 +297,13 @@ impl AgentStore for DynamoStore {
         until: Micros,
         limit: u16,
     ) -> Result<Vec<Notice>, StoreError> {
-        let after = after.map(|notice| (schema::OUTBOX.to_owned(), notice.sort_key()));
-        let query = self.before(schema::OUTBOX, after, until);
-        self.first(query, limit, |attributes| attributes.notice())
-            .await
+        let after = after.map(Notice::sort_key);
+        let mut notices = self
+            .stripes(schema::OUTBOX, after, until, limit, |item| item.notice())
+            .await?;
+        notices.sort_by_cached_key(Notice::sort_key);
+        notices.truncate(limit.into());
+        Ok(notices)
     }
 
     async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {

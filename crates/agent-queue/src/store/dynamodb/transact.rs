@@ -13,6 +13,7 @@ use super::item::{
 };
 use crate::agent::{AgentChange, Ticket};
 use crate::change::{Before, By, Key, Step};
+use crate::criteria::QueueName;
 use crate::dimension::Dimensions;
 use crate::schema;
 
@@ -41,7 +42,7 @@ impl Composer<'_> {
             ),
             Step::Leave(_) | Step::Unwait(_) | Step::Unlease(_) => self.delete(at),
             Step::Discard(entry) => self.discard(at, entry.ticket),
-            Step::CountQueue(_, by) => self.count_queue(at, *by),
+            Step::CountJoins(_, queues) => self.count_joins(at, queues),
             Step::Call(before, record) => self.call(at, *before, owned(record_item(record))),
             Step::NobodyWaits(_) => self.nobody_waits(at),
             Step::Wait(call) => self.put(at, owned(call_item(call)), None),
@@ -173,11 +174,14 @@ impl Composer<'_> {
         Ok(TransactWriteItem::builder().update(update.build()?).build())
     }
 
-    fn count_queue(&self, at: Key, by: By) -> Result<TransactWriteItem, BuildError> {
-        let update = self
-            .counters(at, "ADD QueueVersionId :one, QueueDepth :by")
-            .expression_attribute_values(":one", number(1))
-            .expression_attribute_values(":by", number(signed(by)));
+    fn count_joins(&self, at: Key, queues: &[QueueName]) -> Result<TransactWriteItem, BuildError> {
+        let adds: Vec<_> = (0..queues.len()).map(|n| format!("#q{n} :one")).collect();
+        let mut update = self
+            .counters(at, &format!("ADD {}", adds.join(", ")))
+            .expression_attribute_values(":one", number(1));
+        for (n, queue) in queues.iter().enumerate() {
+            update = update.expression_attribute_names(format!("#q{n}"), queue.as_str());
+        }
         Ok(TransactWriteItem::builder().update(update.build()?).build())
     }
 

@@ -64,7 +64,7 @@ impl State {
             }
             Step::OpenQueue(_)
             | Step::Leave(_)
-            | Step::CountQueue(..)
+            | Step::CountJoins(..)
             | Step::Wait(_)
             | Step::Unwait(_)
             | Step::CountWaiting(..)
@@ -81,7 +81,7 @@ impl State {
             }
             Step::Agent(change) => self.move_agent(change),
             Step::OpenQueue(queue) => {
-                self.counters.entry(queue.clone()).or_default();
+                self.opened.insert(queue.clone());
             }
             Step::Join(entry) => {
                 let key = (entry.queue.clone(), entry.at, entry.agent.clone());
@@ -91,10 +91,10 @@ impl State {
                 let key = (entry.queue.clone(), entry.at, entry.agent.clone());
                 self.entries.remove(&key);
             }
-            Step::CountQueue(queue, by) => {
-                let counters = self.counters.entry(queue.clone()).or_default();
-                counters.version += 1;
-                counters.depth = counted(counters.depth, *by);
+            Step::CountJoins(_, queues) => {
+                for queue in queues {
+                    *self.joins.entry(queue.clone()).or_default() += 1;
+                }
             }
             Step::Call(_, record) => {
                 self.calls.insert(record.call.id.clone(), record.clone());

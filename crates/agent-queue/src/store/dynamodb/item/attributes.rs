@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use uuid::Uuid;
 
 use super::Item;
@@ -70,7 +71,7 @@ impl<'a> Attributes<'a> {
         list.ok_or_else(|| self.undecodable(attribute))
     }
 
-    pub(in crate::store::dynamodb) fn number(&self, attribute: &str) -> Result<u64, StoreError> {
+    pub(in crate::store::dynamodb) fn whole(&self, attribute: &str) -> Result<i64, StoreError> {
         let value = self.item.get(attribute).and_then(|value| value.as_n().ok());
         value
             .and_then(|digits| digits.parse().ok())
@@ -79,11 +80,16 @@ impl<'a> Attributes<'a> {
 
     /// A number of items. A table that was restored or edited may count less than none.
     pub(in crate::store::dynamodb) fn depth(&self, attribute: &str) -> Result<u64, StoreError> {
-        let value = self.item.get(attribute).and_then(|value| value.as_n().ok());
-        let depth: i64 = value
-            .and_then(|digits| digits.parse().ok())
-            .ok_or_else(|| self.undecodable(attribute))?;
-        Ok(depth.try_into().unwrap_or(0))
+        Ok(self.whole(attribute)?.try_into().unwrap_or(0))
+    }
+
+    /// The numbers of a stripe of the joins, by the queues' names.
+    pub(in crate::store::dynamodb) fn joins(&self) -> impl Iterator<Item = (&'a str, u64)> {
+        let number = |(name, value): (&'a String, &AttributeValue)| {
+            let joins = value.as_n().ok()?.parse().ok()?;
+            Some((name.as_str(), joins))
+        };
+        self.item.iter().filter_map(number)
     }
 
     pub(in crate::store::dynamodb) fn sort_key(&self) -> Result<&'a str, StoreError> {

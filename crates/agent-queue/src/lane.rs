@@ -1,0 +1,221 @@
+//! The new calls of one criteria in one batch, assigned side by side.
+//!
+//! The call queue delivers the calls of one criteria to one process at a time, in their order.
+//! One look therefore serves all of them: the first agents of the queue, and whether a call
+//! waits. Where agents are plenty, each call claims another agent, all at once. Where a call
+//! waits or agents are few, the calls go one after the other, so that none overtakes another.
+//!
+//! Lanes of other criteria, and other processes, claim the same agents. Two transactions on one
+//! agent conflict; the loser claims another agent. While that happens, each call chooses at
+//! random among the first few agents ([`Windows`]) instead of the very first.
+
+mod view;
+mod window;
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::future::join_all;
+
+use self::view::{Pick, View};
+pub(crate) use self::window::Windows;
+use crate::agent::Ticket;
+use crate::call::Call;
+use crate::criteria::Criteria;
+use crate::matcher::{Matched, Met, Tried, answered};
+use crate::queue::{AgentQueue, QueueError};
+
+/// Agents that a look reads beyond one for each call. With fewer, calls go one after the other.
+pub(crate) const SPARE: usize = 10;
+
+/// The longest pause after the first conflict of a call; it doubles with each further one.
+const PAUSE: Duration = Duration::from_millis(4);
+
+/// The pause does not double more often than this.
+const DOUBLINGS: u32 = 3;
+
+/// A call that lost so many agents goes on alone, in strict order and with longer pauses.
+const MAX_LOSSES: u32 = 60;
+
+/// The agents that the lanes of one batch claim or have claimed, by their stays.
+#[derive(Debug, Default)]
+pub struct Claims(Mutex<HashSet<Ticket>>);
+
+impl Claims {
+    fn lock(&self) -> MutexGuard<'_, HashSet<Ticket>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The calls of one lane while they claim agents.
+struct Lane<'a> {
+    queue: &'a AgentQueue,
+    criteria: &'a Criteria,
+    claims: &'a Claims,
+    calls: usize,
+    view: tokio::sync::Mutex<View>,
+}
+
+impl AgentQueue {
+    /// Assigns new calls of one criteria, in their order, or lets them wait. The answers are in
+    /// the same order. After an error the calls behind it may not have been begun: those without
+    /// an answer were not.
+    pub async fn match_lane(
+        &self,
+        calls: &[Call],
+        claims: &Claims,
+    ) -> Vec<Result<Matched, QueueError>> {
+        let Some(first) = calls.first() else {
+            return vec![];
+        };
+        let in_turn = calls.iter().any(|call| self.is_too_old(call));
+        if in_turn || self.settings.contention_window <= 1 {
+            return self.one_by_one(calls).await;
+        }
+        let criteria = &first.criteria;
+        let page = page(calls.len());
+        let look = tokio::try_join!(self.first_entries(criteria, page), async {
+            Ok(self.store.waiting_calls(criteria, 1).await?)
+        });
+        let (entries, waiting) = match look {
+            Ok(look) => look,
+            Err(error) => return vec![Err(error)],
+        };
+        if !waiting.is_empty() {
+            return self.wait_in_turn(calls).await;
+        }
+        let plenty = entries.len() >= usize::from(page);
+        let lane = Lane {
+            queue: self,
+            criteria,
+            claims,
+            calls: calls.len(),
+            view: tokio::sync::Mutex::new(View::new(entries)),
+        };
+        let mut at_once = vec![];
+        if plenty {
+            at_once = join_all(calls.iter().map(|call| lane.claim(call, SPARE))).await;
+        }
+        let mut at_once = at_once.into_iter();
+        let mut answers = vec![];
+        for call in calls {
+            let met = match at_once.next() {
+                Some(Ok(None)) | None => lane.claim(call, 1).await,
+                Some(met) => met,
+            };
+            let answer = match met {
+                Ok(Some(Met::Assigned(assignment))) => Ok(answered(assignment)),
+                Ok(Some(Met::Known(record))) => self.known(record).await,
+                Ok(_) => self.match_call(call).await,
+                Err(error) => Err(error),
+            };
+            let failed = answer.is_err();
+            answers.push(answer);
+            if failed && at_once.len() == 0 {
+                break;
+            }
+        }
+        answers
+    }
+
+    /// One after the other, up to the first error.
+    async fn one_by_one(&self, calls: &[Call]) -> Vec<Result<Matched, QueueError>> {
+        let mut answers = vec![];
+        for call in calls {
+            answers.push(self.match_call(call).await);
+            if answers.last().is_some_and(Result::is_err) || self.is_over() {
+                break;
+            }
+        }
+        answers
+    }
+
+    /// Behind the calls that wait, one after the other, up to the first error.
+    async fn wait_in_turn(&self, calls: &[Call]) -> Vec<Result<Matched, QueueError>> {
+        let mut answers = vec![];
+        for call in calls {
+            answers.push(self.wait(call).await);
+            if answers.last().is_some_and(Result::is_err) || self.is_over() {
+                break;
+            }
+        }
+        answers
+    }
+}
+
+/// How many entries a look for so many calls reads.
+fn page(calls: usize) -> u16 {
+    u16::try_from(calls + SPARE).unwrap_or(u16::MAX)
+}
+
+impl Lane<'_> {
+    /// One call, until it has an agent or is known. `None`: fewer agents than `few` are left.
+    async fn claim(&self, call: &Call, few: usize) -> Result<Option<Met>, QueueError> {
+        let mut losses = 0;
+        loop {
+            let window = self.queue.windows.of(self.criteria);
+            let most = self.queue.windows.most();
+            let (pick, looks) = {
+                let view = self.view.lock().await;
+                let pick = view.pick(&mut self.claims.lock(), few, window, most);
+                (pick, view.looks)
+            };
+            let entry = match pick {
+                Pick::Entry(entry) => entry,
+                Pick::Few => return Ok(None),
+                Pick::Later => {
+                    losses += 1;
+                    self.pause(losses).await;
+                    self.look(looks).await?;
+                    continue;
+                }
+            };
+            let tried = self.queue.try_assign_in_lane(call, &entry).await;
+            match tried {
+                Ok(Tried::Met(met)) => {
+                    match *met {
+                        Met::Assigned(_) => self.queue.windows.won(self.criteria),
+                        _ => drop(self.claims.lock().remove(&entry.ticket)),
+                    }
+                    return Ok(Some(*met));
+                }
+                Ok(Tried::Gone) => {
+                    self.queue.count_lost_match();
+                    self.queue.windows.lost(self.criteria);
+                    self.look(looks).await?;
+                }
+                Ok(Tried::Conflict) => {
+                    losses += 1;
+                    self.claims.lock().remove(&entry.ticket);
+                    self.queue.windows.lost(self.criteria);
+                    self.view.lock().await.lost.insert(entry.ticket);
+                    self.pause(losses).await;
+                }
+                Err(error) => return Err(error),
+            }
+            if losses > MAX_LOSSES || self.queue.is_over() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Another look for all calls of the lane, unless one of them has looked since.
+    async fn look(&self, looks: u32) -> Result<(), QueueError> {
+        let mut view = self.view.lock().await;
+        if view.looks == looks {
+            let page = page(self.calls);
+            let entries = self.queue.first_entries(self.criteria, page).await?;
+            view.renew(entries);
+        }
+        Ok(())
+    }
+
+    /// No pause after the first loss: another agent is free most likely.
+    async fn pause(&self, losses: u32) {
+        if losses > 1 {
+            let longest = PAUSE * 2_u32.pow((losses - 2).min(DOUBLINGS));
+            tokio::time::sleep(longest.mul_f64(fastrand::f64())).await;
+        }
+    }
+}

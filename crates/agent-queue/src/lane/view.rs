@@ -1,0 +1,128 @@
+//! What a lane has read of its queue, and which agent a call claims.
+
+use std::collections::HashSet;
+
+use crate::agent::Ticket;
+use crate::change::QueueEntry;
+
+/// What one look brought.
+#[derive(Debug)]
+pub(super) struct View {
+    entries: Vec<QueueEntry>,
+    /// Agents that another transaction was changing since.
+    pub(super) lost: HashSet<Ticket>,
+    /// How many looks there were before.
+    pub(super) looks: u32,
+}
+
+/// What a call does next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// It claims this agent.
+    Entry(QueueEntry),
+    /// Every agent it may choose is in another transaction.
+    Later,
+    /// Too few agents are left.
+    Few,
+}
+
+impl View {
+    pub(super) fn new(entries: Vec<QueueEntry>) -> Self {
+        Self {
+            entries,
+            lost: HashSet::new(),
+            looks: 0,
+        }
+    }
+
+    pub(super) fn renew(&mut self, entries: Vec<QueueEntry>) {
+        self.entries = entries;
+        self.lost.clear();
+        self.looks += 1;
+    }
+
+    /// One of the first `window` agents that are not lost, among the first `most` that this
+    /// batch does not claim: a call passes over fewer than `most` agents who wait.
+    pub(super) fn pick(
+        &self,
+        claims: &mut HashSet<Ticket>,
+        few: usize,
+        window: usize,
+        most: usize,
+    ) -> Pick {
+        let free = || {
+            let entries = self.entries.iter();
+            entries.filter(|entry| !claims.contains(&entry.ticket))
+        };
+        if free().count() < few {
+            return Pick::Few;
+        }
+        let open: Vec<_> = free()
+            .take(most)
+            .filter(|entry| !self.lost.contains(&entry.ticket))
+            .take(window)
+            .collect();
+        if open.is_empty() {
+            return Pick::Later;
+        }
+        let entry = open[fastrand::usize(..open.len())].clone();
+        claims.insert(entry.ticket);
+        Pick::Entry(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::criteria::QueueName;
+    use crate::name::AgentId;
+    use crate::time::Micros;
+
+    fn entries(count: u64) -> Vec<QueueEntry> {
+        let queue = QueueName::from_stored("Q#Spanish#M");
+        let entry = |at| QueueEntry {
+            queue: queue.clone(),
+            at: Micros(at),
+            agent: AgentId::from_stored(&format!("a{at}")),
+            agent_name: String::new(),
+            ticket: Ticket::fresh(),
+            queues: vec![queue.clone()],
+        };
+        (0..count).map(entry).collect()
+    }
+
+    #[test]
+    fn without_contention_calls_get_the_first_agents_in_their_order() {
+        let entries = entries(5);
+        let (view, mut claims) = (View::new(entries.clone()), HashSet::new());
+        for entry in &entries[..4] {
+            let pick = view.pick(&mut claims, 2, 1, 8);
+            assert_eq!(pick, Pick::Entry(entry.clone()));
+        }
+        assert_eq!(view.pick(&mut claims, 2, 1, 8), Pick::Few);
+        assert_eq!(claims.len(), 4);
+    }
+
+    #[test]
+    fn a_call_passes_over_fewer_agents_than_the_window_lost_ones_included() {
+        let entries = entries(20);
+        let mut view = View::new(entries.clone());
+        view.lost
+            .extend(entries[..3].iter().map(|entry| entry.ticket));
+        let mut chosen = HashSet::new();
+        for _ in 0..500 {
+            let Pick::Entry(entry) = view.pick(&mut HashSet::new(), 1, 8, 8) else {
+                panic!("nothing to choose");
+            };
+            chosen.insert(entry.at.0);
+        }
+        assert_eq!(chosen, (3..8).collect());
+        view.lost
+            .extend(entries[3..8].iter().map(|entry| entry.ticket));
+        assert_eq!(view.pick(&mut HashSet::new(), 1, 8, 8), Pick::Later);
+        // Agents that this batch claims do not wait any more.
+        let mut claims: HashSet<_> = entries[..8].iter().map(|entry| entry.ticket).collect();
+        let pick = view.pick(&mut claims, 1, 1, 8);
+        assert_eq!(pick, Pick::Entry(entries[8].clone()));
+    }
+}

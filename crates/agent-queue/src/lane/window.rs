@@ -1,0 +1,88 @@
+//! How many of the first agents a call chooses among.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::criteria::Criteria;
+
+/// A window for each criteria, of this process. It is 1 without contention, doubles with each
+/// lost agent and shrinks by a half with each match.
+#[derive(Debug)]
+pub(crate) struct Windows {
+    most: u16,
+    open: Mutex<HashMap<Criteria, f64>>,
+}
+
+impl Windows {
+    /// Windows that grow to `most` agents.
+    pub(crate) fn up_to(most: u16) -> Self {
+        Self {
+            most: most.max(1),
+            open: Mutex::default(),
+        }
+    }
+
+    /// The widest a window gets.
+    pub(crate) fn most(&self) -> usize {
+        self.most.into()
+    }
+
+    /// The window now.
+    pub(crate) fn of(&self, criteria: &Criteria) -> usize {
+        self.lock()
+            .get(criteria)
+            .map_or(1, |window| *window as usize)
+    }
+
+    /// Another transaction had the agent.
+    pub(crate) fn lost(&self, criteria: &Criteria) {
+        let mut open = self.lock();
+        let window = open.entry(criteria.clone()).or_insert(1.0);
+        *window = (*window * 2.0).min(f64::from(self.most));
+    }
+
+    /// A call has its agent. A window of 1 is not kept.
+    pub(crate) fn won(&self, criteria: &Criteria) {
+        let mut open = self.lock();
+        if let Some(window) = open.get_mut(criteria) {
+            *window -= 0.5;
+            if *window <= 1.0 {
+                open.remove(criteria);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Criteria, f64>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_doubles_with_each_loss_and_shrinks_by_a_half_with_each_match() {
+        let (windows, criteria) = (Windows::up_to(8), Criteria::from_stored("Spanish#M"));
+        let mut seen = vec![];
+        for _ in 0..4 {
+            windows.lost(&criteria);
+            seen.push(windows.of(&criteria));
+        }
+        for _ in 0..14 {
+            windows.won(&criteria);
+            seen.push(windows.of(&criteria));
+        }
+        assert_eq!(seen[..4], [2, 4, 8, 8]);
+        assert_eq!(seen[4..], [7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1]);
+        assert!(windows.lock().is_empty(), "a window of 1 is not kept");
+        assert_eq!(windows.of(&Criteria::from_stored("*#M")), 1);
+    }
+
+    #[test]
+    fn a_window_of_one_stays_one() {
+        let (windows, criteria) = (Windows::up_to(1), Criteria::from_stored("Spanish#M"));
+        windows.lost(&criteria);
+        assert_eq!(windows.of(&criteria), 1);
+    }
+}

@@ -1,0 +1,204 @@
+//! Lanes of several processes at once: the calls of one criteria in one process at a time, as the
+//! call queue delivers them, and transactions that meet as on DynamoDB.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_queue::call::{Call, CallState};
+use agent_queue::lane::Claims;
+use agent_queue::queue::{AgentQueue, Settings};
+use agent_queue::store::memory::MemoryStore;
+use agent_queue::store::{AgentStore, Order};
+use agent_queue::time::TokioClock;
+use agents::contended::{Contended, Seen};
+use agents::watched::Watched;
+use agents::{NOW, agent_id, call_id, criteria, profile, rows, tally};
+use fastrand::Rng;
+use futures::future::join_all;
+use tokio::runtime::Builder;
+
+const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
+const GENDERS: [&str; 2] = ["F", "M"];
+
+/// The calls of a batch.
+const BATCH: usize = 10;
+
+/// One game: the agents, and batches of calls by their criteria.
+struct Game {
+    store: Arc<dyn AgentStore>,
+    watch: Arc<Contended>,
+    clock: Arc<TokioClock>,
+    settings: Settings,
+    agents: usize,
+    calls: usize,
+}
+
+impl Game {
+    fn set(seed: u64, window: u16) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let order = [Order::Fifo, Order::Lifo][rng.usize(0..2)];
+        let mut watch = Contended::new(seed, order).passing(usize::from(window) - 1);
+        if rng.bool() {
+            watch = watch.refusing_both();
+        }
+        let (agents, calls) = (rng.usize(20..120), rng.usize(10..60));
+        Self {
+            store: Arc::new(MemoryStore::new()),
+            watch: Arc::new(watch),
+            clock: Arc::new(TokioClock::starting_at(NOW)),
+            settings: Settings {
+                order,
+                contention_window: window,
+                ..Settings::default()
+            },
+            agents,
+            calls,
+        }
+    }
+
+    fn process(&self, store: Arc<dyn AgentStore>) -> AgentQueue {
+        AgentQueue::new(store, self.clock.clone(), self.settings.clone())
+    }
+
+    async fn queue_agents(&self, rng: &mut Rng) {
+        let queue = self.process(self.store.clone());
+        for number in 0..self.agents {
+            let id = agent_id(&format!("a{number:03}"));
+            let spoken: Vec<_> = (0..2).map(|_| LANGUAGES[rng.usize(0..3)]).collect();
+            let profile = profile(&spoken, GENDERS[rng.usize(0..2)]);
+            queue.register(&id, "Ana", &profile).await.unwrap();
+            queue.become_available(&id).await.unwrap();
+            queue.enqueue(&id).await.unwrap();
+            tokio::time::sleep(Duration::from_micros(1)).await;
+        }
+    }
+
+    /// The calls of each criteria, in their order, with some that leave the gender open.
+    fn draw_calls(&self, rng: &mut Rng) -> BTreeMap<String, Vec<Call>> {
+        let mut lanes: BTreeMap<String, Vec<Call>> = BTreeMap::new();
+        for number in 0..self.calls {
+            let gender = ["F", "M", "F", "M", "*"][rng.usize(0..5)];
+            let wanted = format!("{}#{gender}", LANGUAGES[rng.usize(0..3)]);
+            let call = Call {
+                id: call_id(&format!("c{number:03}")),
+                criteria: criteria(&wanted),
+                arrived: NOW,
+                sequence: number as u128,
+            };
+            lanes.entry(wanted).or_default().push(call);
+        }
+        lanes
+    }
+
+    /// Each lane in a process of its own, up to ten calls a batch; every answer.
+    async fn play(self: &Arc<Self>, lanes: BTreeMap<String, Vec<Call>>) {
+        let lanes = lanes.into_values().map(|calls| {
+            let game = self.clone();
+            tokio::spawn(async move {
+                let watched = Watched::new(game.store.clone(), game.watch.clone());
+                let queue = game.process(Arc::new(watched));
+                for batch in calls.chunks(BATCH) {
+                    let answers = queue.match_lane(batch, &Claims::default()).await;
+                    assert_eq!(answers.len(), batch.len());
+                    for (call, answer) in std::iter::zip(batch, answers) {
+                        let state = answer.unwrap().state;
+                        let made =
+                            matches!(&state, CallState::Assigned(made) if made.call_id == call.id);
+                        assert!(made || state == CallState::Waiting, "{call:?}: {state:?}");
+                    }
+                }
+            })
+        });
+        for lane in join_all(lanes.collect::<Vec<_>>()).await {
+            lane.unwrap();
+        }
+    }
+
+    async fn check(&self, seen: &Seen) {
+        assert_eq!(seen.violations, [""; 0]);
+        let calls: Vec<_> = (0..self.calls)
+            .map(|n| call_id(&format!("c{n:03}")))
+            .collect();
+        tally::check(&rows::stored(&*self.store, &calls).await.unwrap()).unwrap();
+        let tickets: BTreeSet<_> = seen
+            .assignments
+            .iter()
+            .map(|made| made.ticket.to_string())
+            .collect();
+        assert_eq!(tickets.len(), seen.assignments.len(), "one stay, one call");
+        // Calls that claim side by side keep their order only while agents are plenty; those of
+        // a later batch always come after them.
+        let side_by_side = if self.settings.contention_window > 1 {
+            BATCH
+        } else {
+            1
+        };
+        let (mut places, mut waits) = (BTreeMap::new(), BTreeMap::new());
+        for id in &calls {
+            let record = self.store.call(id).await.unwrap().unwrap();
+            let wanted = record.call.criteria.to_string();
+            let place: &mut usize = places.entry(wanted.clone()).or_default();
+            let batch = *place / side_by_side;
+            *place += 1;
+            match record.state {
+                CallState::Waiting => drop(waits.entry(wanted).or_insert(batch)),
+                _ => assert!(
+                    waits.get(&wanted).is_none_or(|first| batch <= *first),
+                    "{id} overtook a call of {wanted}"
+                ),
+            }
+        }
+        // No pair is left.
+        for count in self.store.waiting().await.unwrap() {
+            for queue in self.store.queues().await.unwrap() {
+                let pair = count.depth > 0 && queue.depth > 0 && count.criteria.fits(&queue.queue);
+                assert!(!pair, "{count:?} and {queue:?} have not met");
+            }
+        }
+    }
+}
+
+fn play(seed: u64, window: u16) -> Seen {
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    fastrand::seed(seed);
+    runtime.block_on(async {
+        let game = Arc::new(Game::set(seed, window));
+        let mut rng = Rng::with_seed(seed ^ 7);
+        game.queue_agents(&mut rng).await;
+        game.play(game.draw_calls(&mut rng)).await;
+        let seen = game.watch.seen();
+        game.check(&seen).await;
+        seen
+    })
+}
+
+fn games(window: u16) {
+    let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
+    let count = if soaks { 2_000 } else { 200 };
+    let (mut conflicts, mut assignments) = (0, 0);
+    for seed in 0..count {
+        let seen = std::panic::catch_unwind(|| play(seed, window));
+        let seen = seen.unwrap_or_else(|_| panic!("seed {seed}, window {window}"));
+        conflicts += seen.conflicts;
+        assignments += seen.assignments.len();
+    }
+    println!("window {window}: {count} games, {conflicts} conflicts, {assignments} assignments");
+    assert!(conflicts > count && assignments > 0, "they never met");
+}
+
+/// At most seven agents are passed over, beside those that are being assigned.
+#[test]
+fn lanes_pass_over_fewer_agents_than_the_window() {
+    games(8);
+}
+
+#[test]
+fn a_window_of_one_is_strict_order() {
+    games(1);
+}
