@@ -43,6 +43,7 @@ export const ENVIRONMENT = {
   ],
   trigger: ['NOTIFICATION_MARKER_MS', 'PROCESS_TASKS_TOPIC_ARN', 'TASK_TABLE_NAME'],
   'process-tasks': [
+    'BREAKER_PAUSE_AFTER_SECONDS',
     'CLOCK_SKEW_MS',
     'DEADLINE_MARGIN_MS',
     'DEFAULT_TTL_SECONDS',
@@ -53,6 +54,7 @@ export const ENVIRONMENT = {
     'MAX_ATTEMPTS',
     'MAX_BUSY_RETURNS',
     'MAX_IDLE_TURNS',
+    'MAX_UNAVAILABLE_RETURNS',
     'NOTIFICATION_MARKER_MS',
     'PAUSE_MS',
     'PROCESSOR_LEASE_MS',
@@ -86,6 +88,7 @@ export const ENVIRONMENT = {
 
 /** Variables a function does without. */
 export const OPTIONAL_ENVIRONMENT = [
+  'BREAKER_PAUSE_AFTER_SECONDS',
   'MAX_TTL_SECONDS',
   'EXPIRY_BOUND_SECONDS',
   'RATE_PER_SECOND',
@@ -103,6 +106,9 @@ export const METRICS = {
     'Failed',
     'Retried',
     'Busy',
+    'Unavailable',
+    'Probes',
+    'BreakerOpen',
     'LostRaces',
     'EmptyPolls',
     'TailCalls',

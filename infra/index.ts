@@ -26,6 +26,7 @@ export type { RustRunnerProps } from './runners/rust';
 export type { SimulatedRunnerProps } from './runners/simulated';
 export {
   type PartialQueueSettings,
+  type BreakerSettings,
   type ProcessingSettings,
   StreamBatching,
   type StreamSettings,

@@ -27,6 +27,7 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
     ...leaseProblems(settings),
     ...asyncProblems(settings),
     ...rateProblems(settings),
+    ...breakerProblems(settings),
     ...taskProblems(settings),
     ...alarmProblems(settings),
     ...(settings.ingest === undefined ? [] : ingestProblems(settings.ingest, settings.alarms)),
@@ -147,6 +148,18 @@ function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): 
   return problems;
 }
 
+function breakerProblems({ processing: { breaker, turn, maxIdleTurns } }: QueueSettings): Problem[] {
+  const idleBound = maxIdleTurns * ms(turn);
+  if (!breaker.enabled || ms(breaker.pauseAfter) < idleBound) return [];
+  return [
+    {
+      setting: 'processing.breaker.pauseAfter',
+      rule: `after maxIdleTurns (${maxIdleTurns}) turns of ${text(turn)} without a settled task the queue no longer calls itself, so it would stop to probe before it pauses at ${text(breaker.pauseAfter)}`,
+      remedy: `make pauseAfter shorter than ${seconds(idleBound)}, or raise maxIdleTurns`,
+    },
+  ];
+}
+
 function alarmProblems({ tasks, stream, alarms }: QueueSettings): Problem[] {
   const problems: Problem[] = [];
   if (!tasks.foreignWriters && tasks.maxTtl !== undefined && ms(alarms.oldestPending) >= ms(tasks.maxTtl)) {
@@ -188,11 +201,13 @@ function rangeProblems({ tasks, processing, stream, alarms }: QueueSettings): Pr
     wholeSeconds('tasks.failureRetention', tasks.failureRetention, 0),
     integer('tasks.maxAttempts', tasks.maxAttempts, 1, 1_000),
     integer('tasks.maxBusyReturns', tasks.maxBusyReturns, 0, 100_000),
+    integer('tasks.maxUnavailableReturns', tasks.maxUnavailableReturns, 0, 100_000),
     duration('processing.turn', processing.turn, 1),
     duration('processing.taskTimeout', processing.taskTimeout, 1),
     duration('processing.heartbeat', processing.heartbeat, 1),
     duration('processing.processorLease', processing.processorLease, 1),
     duration('processing.pause', processing.pause, 1),
+    wholeSeconds('processing.breaker.pauseAfter', processing.breaker.pauseAfter, 1),
     wholeSeconds('processing.functionTimeout', processing.functionTimeout, 1, 900, "Lambda's limit"),
     wholeSeconds('processing.maxEventAge', processing.maxEventAge, 60, 21_600, "Lambda's limit"),
     integer('processing.memorySize', processing.memorySize, 128, 10_240, "Lambda's limit"),

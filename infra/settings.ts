@@ -48,6 +48,12 @@ export interface TaskSettings {
    */
   readonly maxBusyReturns?: number;
   /**
+   * How often an open circuit breaker ({@link ProcessingSettings.breaker}) may return a task without costing it an
+   * attempt, beyond {@link maxBusyReturns}: 0 to 100,000.
+   * @default 500
+   */
+  readonly maxUnavailableReturns?: number;
+  /**
    * Upper bound of the first retry's backoff; it doubles with each attempt (full jitter).
    * @default 1 second
    */
@@ -57,6 +63,26 @@ export interface TaskSettings {
    * @default 5 minutes
    */
   readonly retryMax?: Duration;
+}
+
+/**
+ * The circuit breaker. It opens when more distinct tasks than run at once, and at least ten, find the downstream
+ * unavailable (5xx, no connection, no answer in time) with no success or failure in between. While it is open, only
+ * probes start, one at a time, and no task loses an attempt. The first success or failure closes it.
+ */
+export interface BreakerSettings {
+  /**
+   * Whether there is a circuit breaker. Without one, an unavailable downstream costs each task its attempts.
+   * @default true
+   */
+  readonly enabled?: boolean;
+  /**
+   * How long the breaker may be open before the queue pauses for {@link ProcessingSettings.pause}; then one probe
+   * decides. Whole seconds, shorter than {@link ProcessingSettings.maxIdleTurns} × {@link ProcessingSettings.turn},
+   * after which the queue no longer calls itself.
+   * @default - 8 minutes, or 80 % of maxIdleTurns × turn where that is shorter
+   */
+  readonly pauseAfter?: Duration;
 }
 
 /** How `process-tasks` works. */
@@ -152,6 +178,11 @@ export interface ProcessingSettings {
    */
   readonly pause?: Duration;
   /**
+   * How the queue behaves while the downstream is unavailable.
+   * @default - a circuit breaker
+   */
+  readonly breaker?: BreakerSettings;
+  /**
    * How long one wake-up notification holds others back.
    * @default 10 seconds
    */
@@ -196,7 +227,9 @@ type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
 /** Every setting of a queue, defaults filled in. */
 export interface QueueSettings {
   readonly tasks: RequiredExcept<TaskSettings, 'maxTtl'>;
-  readonly processing: RequiredExcept<ProcessingSettings, 'ratePerSecond' | 'burst'>;
+  readonly processing: RequiredExcept<Omit<ProcessingSettings, 'breaker'>, 'ratePerSecond' | 'burst'> & {
+    readonly breaker: Required<BreakerSettings>;
+  };
   readonly stream: Required<StreamSettings>;
   readonly alarms: Required<AlarmSettings>;
   readonly ingest?: ResolvedIngestSettings;
@@ -215,6 +248,12 @@ export interface PartialQueueSettings {
   readonly ingest?: IngestSettings;
 }
 
+/** 8 minutes, but always before the idle bound ends the tail calls. */
+function defaultPauseAfter(maxIdleTurns: number, turn: Duration): Duration {
+  const bound = Math.floor(0.8 * maxIdleTurns * turn.toSeconds({ integral: false }));
+  return Duration.seconds(Math.max(1, Math.min(480, bound)));
+}
+
 /** Fills in the defaults. An explicit `undefined` counts as not given. */
 export function resolveSettings(given: PartialQueueSettings): QueueSettings {
   const tasks = {
@@ -224,6 +263,7 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
     failureRetention: Duration.days(14),
     maxAttempts: 5,
     maxBusyReturns: 20,
+    maxUnavailableReturns: 500,
     retryBase: Duration.seconds(1),
     retryMax: Duration.minutes(5),
     ...definedOf(given.tasks),
@@ -236,10 +276,14 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
     ...definedOf(given.stream),
   };
   const ingest = resolveIngestSettings(given.ingest ?? {});
+  const idle = {
+    turn: Duration.seconds(60),
+    maxIdleTurns: 10,
+    ...definedOf({ turn: given.processing?.turn, maxIdleTurns: given.processing?.maxIdleTurns }),
+  };
   return {
     tasks,
     processing: {
-      turn: Duration.seconds(60),
       taskTimeout: Duration.seconds(30),
       deadlineMargin: Duration.seconds(10),
       functionTimeout: Duration.minutes(2),
@@ -251,11 +295,16 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
       processorLease: Duration.seconds(20),
       heartbeat: Duration.seconds(5),
       indexLag: Duration.seconds(2),
-      maxIdleTurns: 10,
       clockSkew: Duration.seconds(2),
       pause: Duration.minutes(5),
       notificationMarker: Duration.seconds(10),
       ...definedOf(given.processing),
+      ...idle,
+      breaker: {
+        enabled: true,
+        pauseAfter: defaultPauseAfter(idle.maxIdleTurns, idle.turn),
+        ...definedOf(given.processing?.breaker),
+      },
     },
     stream,
     alarms: {

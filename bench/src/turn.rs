@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
 use lifo_queue::backoff::Backoff;
-use lifo_queue::process::{Exit, Invocation, ProcessSettings, Processor};
+use lifo_queue::process::{BreakerSettings, Exit, Invocation, ProcessSettings, Processor};
 use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::store::QueueStore;
 use lifo_queue::store::dynamodb::DynamoStore;
@@ -123,6 +123,10 @@ pub(crate) fn settings(slots: u16) -> ProcessSettings {
         rate: None,
         max_attempts: 5,
         max_busy_returns: 20,
+        breaker: Some(BreakerSettings {
+            pause_after: Duration::from_secs(480),
+            max_returns: 500,
+        }),
         backoff: Backoff {
             base: Duration::from_secs(1),
             max: Duration::from_secs(300),

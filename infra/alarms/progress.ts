@@ -9,10 +9,15 @@ import { QueueAlarm } from './queue-alarm';
 /** How long no sweep may have run: five rounds. */
 const SWEEP_MISSED = Duration.minutes(5);
 
+/** Turns end every minute: two that leave the breaker open within this time are an outage of more than a minute. */
+const BREAKER_PERIOD = Duration.minutes(5);
+
 /** Alarms on what the queue's own functions say of its progress. */
 export interface ProgressAlarms {
   /** Nothing starts, until the pause ends. */
   readonly paused: QueueAlarm;
+  /** Nothing but probes starts, until the downstream answers. */
+  readonly breakerOpen: QueueAlarm;
   /** Turn after turn settled nothing, and the queue waits for the sweep. */
   readonly stalled: QueueAlarm;
   /** The oldest pending task is about to expire undone. */
@@ -37,6 +42,12 @@ export function progressAlarms(
       rings: { above: 0 },
       says: 'The queue is paused and starts nothing: the downstream refused several distinct tasks (401, 403 or 404), or distinct tasks found it busy for long, or an operator paused it. First run make status for the reason, then check the downstream: its credentials, its address, its load. The queue goes on by itself after its pause.',
       section: 'paused',
+    }),
+    breakerOpen: new QueueAlarm(scope, 'breaker-open', {
+      metric: emitted(table, 'BreakerOpen', Stats.SUM, BREAKER_PERIOD),
+      rings: { above: 1 },
+      says: 'The circuit breaker is open: the downstream is unavailable (5xx, no connection, no answer in time), so only probes start. No task loses an attempt. First run make status, then check the downstream and the network between. The queue goes on within seconds after the downstream answers.',
+      section: 'breakerOpen',
     }),
     stalled: new QueueAlarm(scope, 'stalled', {
       metric: emitted(table, 'IdleBoundReached', Stats.SUM),

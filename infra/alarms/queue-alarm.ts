@@ -4,6 +4,7 @@ import type { Construct } from 'constructs';
 /** The sections of `docs/operations.md` that alarms send a person to; a test holds the two together. */
 export const RUNBOOK = {
   paused: 'The queue is paused',
+  breakerOpen: 'The circuit breaker is open',
   stalled: 'No progress',
   failing: 'Tasks fail',
   taskErrors: 'A function of the task queue fails',

@@ -67,6 +67,7 @@ function settingsEnvironment(settings: QueueSettings): SettingEnvironment {
   return {
     ...expiryBound(settings),
     ...rateLimit(settings),
+    ...breaker(settings),
     CLOCK_SKEW_MS: String(processing.clockSkew.toMilliseconds()),
     DEADLINE_MARGIN_MS: String(processing.deadlineMargin.toMilliseconds()),
     DEFAULT_TTL_SECONDS: String(tasks.defaultTtl.toSeconds()),
@@ -76,6 +77,7 @@ function settingsEnvironment(settings: QueueSettings): SettingEnvironment {
     MAX_ATTEMPTS: String(tasks.maxAttempts),
     MAX_BUSY_RETURNS: String(tasks.maxBusyReturns),
     MAX_IDLE_TURNS: String(processing.maxIdleTurns),
+    MAX_UNAVAILABLE_RETURNS: String(tasks.maxUnavailableReturns),
     NOTIFICATION_MARKER_MS: String(processing.notificationMarker.toMilliseconds()),
     PAUSE_MS: String(processing.pause.toMilliseconds()),
     PROCESSOR_LEASE_MS: String(processing.processorLease.toMilliseconds()),
@@ -91,4 +93,8 @@ function settingsEnvironment(settings: QueueSettings): SettingEnvironment {
 function rateLimit({ processing: { ratePerSecond, burst } }: QueueSettings) {
   if (ratePerSecond === undefined) return {};
   return { RATE_PER_SECOND: String(ratePerSecond), RATE_BURST: String(burst ?? Math.ceil(ratePerSecond)) };
+}
+
+function breaker({ processing: { breaker } }: QueueSettings) {
+  return breaker.enabled ? { BREAKER_PAUSE_AFTER_SECONDS: String(breaker.pauseAfter.toSeconds()) } : {};
 }

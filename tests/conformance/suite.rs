@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lifo_queue::control::{Claim, IdleTurns, Release};
+use lifo_queue::control::{Claim, IdleTurns, Release, Renewal};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{
@@ -155,5 +155,16 @@ pub fn release(owner: Uuid, if_requested_is: Option<u64>, idle_turns: IdleTurns)
         idle_turns,
         recovered: true,
         rate_full_at: None,
+        breaker: None,
+    }
+}
+
+/// A renewal while the circuit breaker is closed.
+#[must_use]
+pub fn renewal(owner: Uuid, until: Millis) -> Renewal {
+    Renewal {
+        owner,
+        until,
+        breaker: None,
     }
 }

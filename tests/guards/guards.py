@@ -14,6 +14,7 @@ _STEPS = f"{_CORE}/process/attempt/steps.rs"
 _UPDATE = f"{_CORE}/store/dynamodb/update.rs"
 _DYNAMODB_CONTROL = f"{_CORE}/store/dynamodb/control.rs"
 _MEMORY = f"{_CORE}/store/memory.rs"
+_BREAKER = f"{_CORE}/process/breaker.rs"
 _MEMORY_CONTROL = f"{_CORE}/store/memory/control.rs"
 _RECORD = f"{_CORE}/store/memory/record.rs"
 
@@ -362,5 +363,43 @@ GUARDS: tuple[Guard, ...] = (
                 "asked.min(MAX_RETRY_AFTER)",
             ),
         ),
+    ),
+    Guard(
+        "never open the circuit breaker",
+        (
+            Change(
+                _BREAKER,
+                "self.threshold.is_some_and(opens)",
+                "self.threshold.is_some_and(|most| most > 1_000 && opens(most))",
+            ),
+        ),
+    ),
+    Guard(
+        "count an attempt although the circuit breaker is open",
+        (
+            Change(
+                f"{_CORE}/process/attempt.rs",
+                "not_before: probe_at,\n                attempt_counts: false,",
+                "not_before: probe_at,\n                attempt_counts: true,",
+            ),
+        ),
+    ),
+    Guard(
+        "probe with the newest task only",
+        (Change(_BREAKER, "_ if !open.probes.is_multiple_of(2) =>", "_ if open.probes < u32::MAX =>"),),
+    ),
+    Guard(
+        "forget an open circuit breaker at a release",
+        (
+            Change(
+                f"{_CORE}/process/turn.rs",
+                "let breaker = self.breaker.lock().state();",
+                "let breaker = self.breaker.lock().state().filter(|open| open.probes == u32::MAX);",
+            ),
+        ),
+    ),
+    Guard(
+        "keep the circuit breaker open after an answer",
+        (Change(_BREAKER, "Signal::Answered => self.close(),", "Signal::Answered => self.unanswered.clear(),"),),
     ),
 )

@@ -55,6 +55,19 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     });
   });
 
+  test('ring when more than one turn within five minutes left the circuit breaker open', () => {
+    expect(alarm('breaker-open')).toMatchObject({
+      Namespace: 'freshq',
+      MetricName: 'BreakerOpen',
+      Statistic: 'Sum',
+      Period: 300,
+      EvaluationPeriods: 1,
+      Threshold: 1,
+      ComparisonOperator: 'GreaterThanThreshold',
+      TreatMissingData: 'notBreaching',
+    });
+  });
+
   test('ring when five tasks fail in five minutes and they are more than half', () => {
     const { Metrics, ...properties } = alarm('failing');
     expect(properties).toMatchObject({
@@ -143,7 +156,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
 
   test('tell this queue from others', () => {
     const own = alarms.filter(({ Properties }) => Properties.Namespace === 'freshq');
-    expect(own).toHaveLength(4);
+    expect(own).toHaveLength(5);
     for (const { Properties } of own) {
       expect(METRICS.names).toContain(Properties.MetricName);
       expect(Properties.Dimensions).toEqual([{ Name: 'Queue', Value: expect.anything() }]);

@@ -113,6 +113,7 @@ describe('the environment of process-tasks', () => {
       [TASK_TABLE_NAME, PROCESS_TASKS_TOPIC_ARN, TRIGGER_TOPIC_ARN].map((value) => dev.readable(value)),
     ).toHaveLength(3);
     expect(settings).toEqual({
+      BREAKER_PAUSE_AFTER_SECONDS: '480',
       CLOCK_SKEW_MS: '2000',
       DEADLINE_MARGIN_MS: '10000',
       DEFAULT_TTL_SECONDS: '3600',
@@ -122,6 +123,7 @@ describe('the environment of process-tasks', () => {
       MAX_ATTEMPTS: '5',
       MAX_BUSY_RETURNS: '20',
       MAX_IDLE_TURNS: '10',
+      MAX_UNAVAILABLE_RETURNS: '500',
       NOTIFICATION_MARKER_MS: '10000',
       PAUSE_MS: '300000',
       PROCESSOR_LEASE_MS: '20000',
@@ -150,6 +152,7 @@ describe('the environment of process-tasks', () => {
         failureRetention: Duration.days(3),
         maxAttempts: 7,
         maxBusyReturns: 9,
+        maxUnavailableReturns: 70,
         retryBase: Duration.millis(250),
         retryMax: Duration.seconds(40),
       },
@@ -177,6 +180,7 @@ describe('the environment of process-tasks', () => {
       FAILURE_RETENTION_SECONDS: '259200',
       MAX_ATTEMPTS: '7',
       MAX_BUSY_RETURNS: '9',
+      MAX_UNAVAILABLE_RETURNS: '70',
       RETRY_BASE_MS: '250',
       RETRY_MAX_MS: '40000',
       TURN_MS: '20000',
@@ -191,6 +195,18 @@ describe('the environment of process-tasks', () => {
       PAUSE_MS: '60000',
       NOTIFICATION_MARKER_MS: '5000',
     });
+  });
+
+  test.each([
+    [{}, '480'],
+    [{ breaker: {} }, '480'],
+    [{ breaker: { pauseAfter: Duration.minutes(2) } }, '120'],
+    // Settings from before there was a breaker: its default keeps below their idle bound.
+    [{ maxIdleTurns: 3 }, '144'],
+    [{ breaker: { enabled: false } }, undefined],
+  ])('has a circuit breaker with %j', (processing, pauseAfter) => {
+    const { Variables } = Synthesized.queue({ processing }).fn('process-tasks').Environment;
+    expect(Variables.BREAKER_PAUSE_AFTER_SECONDS).toBe(pauseAfter);
   });
 
   test.each([

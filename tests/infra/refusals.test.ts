@@ -136,6 +136,17 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
     { tasks: { maxTtl: minutes(60), foreignWriters: false }, alarms: { oldestPending: minutes(60) } },
     'alarms.oldestPending',
   ],
+  ['negative returns', { tasks: { maxUnavailableReturns: -1 } }, 'tasks.maxUnavailableReturns'],
+  [
+    'a breaker that outlasts the idle bound',
+    { processing: { breaker: { pauseAfter: seconds(600) } } },
+    'processing.breaker.pauseAfter',
+  ],
+  [
+    'a breaker in fractions of a second',
+    { processing: { breaker: { pauseAfter: millis(1_500) } } },
+    'processing.breaker.pauseAfter',
+  ],
   ['negative busy returns', { tasks: { maxBusyReturns: -1 } }, 'tasks.maxBusyReturns'],
 ];
 
@@ -155,6 +166,8 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
   ['a long lease without a retry', { processing: { retryAttempts: 0, processorLease: seconds(90) } }],
   ["the stream's limits", { stream: { batchSize: 1, batchWindow: seconds(300), maxRecordAge: days(7) } }],
   ['nobody else writes, with a longest expiry', { tasks: { foreignWriters: false, maxTtl: minutes(60) } }],
+  ['a breaker a second below the idle bound', { processing: { breaker: { pauseAfter: seconds(599) } } }],
+  ['no breaker', { processing: { breaker: { enabled: false, pauseAfter: minutes(60) } } }],
   ['a rate in decimals', { processing: { ratePerSecond: 0.25 } }],
   ['a rate and the smallest burst', { processing: { ratePerSecond: 100, burst: 1 } }],
   ['an alarm beyond the default expiry', { alarms: { oldestPending: minutes(90) } }],

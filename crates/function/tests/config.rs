@@ -27,6 +27,8 @@ const PROCESS_TASKS: &[(&str, &str)] = &[
     ("INDEX_LAG_MS", "2000"),
     ("MAX_ATTEMPTS", "5"),
     ("MAX_BUSY_RETURNS", "20"),
+    ("MAX_UNAVAILABLE_RETURNS", "500"),
+    ("BREAKER_PAUSE_AFTER_SECONDS", "480"),
     ("MAX_IDLE_TURNS", "10"),
     ("NOTIFICATION_MARKER_MS", "10000"),
     ("PAUSE_MS", "300000"),

@@ -30,6 +30,17 @@ pub struct Control {
     pub rate_full_at: Option<Millis>,
     /// Tasks that were redriven, for the bound on the index's sort key.
     pub redriven: Option<RedrivenTasks>,
+    /// The circuit breaker, while it is open.
+    pub breaker: Option<OpenBreaker>,
+}
+
+/// An open circuit breaker, as it was when the processor last renewed or released its lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenBreaker {
+    /// Since when it has been open.
+    pub since: Millis,
+    /// Probes that failed since then.
+    pub probes: u32,
 }
 
 /// Redriven tasks keep their `taskCreated`, so the bound on the index's sort key must not hide
@@ -126,6 +137,17 @@ pub enum Acquired {
     Paused(Millis),
 }
 
+/// A wish to keep the processor lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Renewal {
+    /// Whose lease.
+    pub owner: Uuid,
+    /// Until when.
+    pub until: Millis,
+    /// The circuit breaker as it is now; `None` while it is closed.
+    pub breaker: Option<OpenBreaker>,
+}
+
 /// The answer to a renewal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Renewed {
@@ -149,6 +171,8 @@ pub struct Release {
     pub recovered: bool,
     /// When the rate limit's bucket is full again; `None` without a limit.
     pub rate_full_at: Option<Millis>,
+    /// The circuit breaker as the turn leaves it; `None` if it is closed.
+    pub breaker: Option<OpenBreaker>,
 }
 
 /// Rule 10's count.

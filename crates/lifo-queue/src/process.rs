@@ -11,6 +11,7 @@
 //! | `rate` | how many may start a second |
 //! | `read` | reads of the index, on demand or ahead of it |
 //! | `slots` | how many run at once |
+//! | `breaker` | whether anything but probes starts |
 //! | `attempt` | one task: take, run, settle or give back |
 //! | `heartbeat` | the processor lease |
 //! | `ending` | who is awake after the turn |
@@ -18,6 +19,7 @@
 //! | `summary` | what a turn did |
 
 mod attempt;
+mod breaker;
 mod ending;
 mod error;
 mod heartbeat;
@@ -33,9 +35,10 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+pub use self::breaker::{FIRST_PROBE, LONGEST_PROBE};
 pub use self::error::{FailedTurn, TurnError};
 pub use self::select::{DEEP_PAGE, DEEP_PAGE_PAUSE, MAX_HEAD, MAX_PAGE_AGE};
-pub use self::settings::{Invocation, ProcessSettings, RateLimit};
+pub use self::settings::{BreakerSettings, Invocation, ProcessSettings, RateLimit};
 pub use self::summary::{Exit, TurnSummary};
 use self::turn::Turn;
 use crate::control::{Acquired, Claim};

@@ -59,6 +59,13 @@ pub enum Outcome {
         /// the queue's own backoff.
         retry_after: Option<Duration>,
     },
+    /// The downstream is down, or cannot be reached. For one task alone it is a
+    /// [`Retry`](Self::Retry). When more distinct tasks than run at once meet it with no answer in
+    /// between, the circuit breaker opens: only probes start, and no attempt counts.
+    Unavailable {
+        /// Kept with the task.
+        reason: String,
+    },
     /// The downstream refuses *us*: wrong credentials or a wrong address. For one task alone it
     /// is a [`Retry`](Self::Retry); when several distinct tasks hit it in a row the queue
     /// pauses, rather than fail one task after another.

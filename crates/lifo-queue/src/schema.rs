@@ -66,5 +66,10 @@ pub const REDRIVEN_UNTIL: &str = "redrivenUntil";
 pub const NOTIFIED_UNTIL: &str = "notifiedUntil";
 /// Control item: the event that published that notification (S).
 pub const NOTIFIED_BY: &str = "notifiedBy";
+/// Control item: since when the circuit breaker has been open (N, milliseconds); absent while it
+/// is closed.
+pub const BREAKER_SINCE: &str = "breakerSince";
+/// Control item: probes that failed since the circuit breaker opened (N).
+pub const BREAKER_PROBES: &str = "breakerProbes";
 /// Control item: consecutive turns that settled nothing (N).
 pub const IDLE_TURNS: &str = "idleTurns";

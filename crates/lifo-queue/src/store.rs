@@ -12,9 +12,8 @@ mod operator;
 use std::error::Error;
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
-use crate::control::{Acquired, Claim, Control, Pause, Release, Released, Renewed};
+use crate::control::{Acquired, Claim, Control, Pause, Release, Released, Renewal, Renewed};
 use crate::task::{
     GiveBack, Lease, LeaseToken, NewTask, Reclaim, Retention, Settlement, StatusKey, TakenTask,
     TaskId, Ttl,
@@ -123,8 +122,8 @@ pub trait ControlStore: Send + Sync {
     /// the queue is not paused. Clears rule 9's mark.
     async fn acquire(&self, claim: &Claim, now: Millis) -> Result<Acquired, StoreError>;
 
-    /// Rule 2: a longer lease, if `owner` still has it.
-    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Renewed, StoreError>;
+    /// Rule 2: a longer lease, if its owner still has it; and the state of the circuit breaker.
+    async fn renew(&self, renewal: &Renewal) -> Result<Renewed, StoreError>;
 
     /// Rules 5 and 6: gives the lease up.
     async fn release(&self, release: &Release) -> Result<Released, StoreError>;

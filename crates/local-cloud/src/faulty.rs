@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewed};
+use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewal, Renewed};
 use lifo_queue::store::{
     Cancelled, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore, Redrive,
     Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
 };
 use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
-use uuid::Uuid;
 
 /// What befalls one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,8 +210,8 @@ impl ControlStore for FaultyStore {
         self.step("acquire", self.inner.acquire(claim, now)).await
     }
 
-    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Renewed, StoreError> {
-        self.step("renew", self.inner.renew(owner, until)).await
+    async fn renew(&self, renewal: &Renewal) -> Result<Renewed, StoreError> {
+        self.step("renew", self.inner.renew(renewal)).await
     }
 
     async fn release(&self, release: &Release) -> Result<Released, StoreError> {

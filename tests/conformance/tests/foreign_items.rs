@@ -127,6 +127,7 @@ impl World {
             rate: None,
             max_attempts: 5,
             max_busy_returns: 20,
+            breaker: None,
             backoff: Backoff {
                 base: Duration::from_secs(1),
                 max: Duration::from_secs(2),

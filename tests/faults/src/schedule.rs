@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use lifo_queue::backoff::Backoff;
+use lifo_queue::process::BreakerSettings;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Millis;
@@ -44,6 +45,7 @@ struct Downstream {
     hang: u32,
     kill: u32,
     refuse: u32,
+    unavailable: u32,
     /// How long a run takes at most.
     longest: Duration,
 }
@@ -61,10 +63,25 @@ impl Schedule {
             load: load(rng, most_tasks),
             downstream: downstream(rng),
         };
-        match rng.u32(0..6) {
+        let schedule = match rng.u32(0..6) {
             0 => schedule.stalling(rng),
             _ => schedule,
+        };
+        schedule.with_outages(&mut Rng::with_seed(seed ^ 0x5eed_0002))
+    }
+
+    /// With a circuit breaker in half of the schedules, and an outage in some.
+    fn with_outages(mut self, rng: &mut Rng) -> Self {
+        let seconds = Duration::from_secs;
+        self.settings.process.breaker = rng.bool().then(|| BreakerSettings {
+            pause_after: seconds(*pick(rng, &[3, 30, 480])),
+            max_returns: *pick(rng, &[1, 500]),
+        });
+        if rng.u32(0..6) == 0 {
+            // Nearly all tasks, so that the circuit breaker opens.
+            self.downstream.unavailable = 100;
         }
+        self
     }
 
     /// Long runs in processes that are cut off from the table: leases are lost to others while
@@ -180,6 +197,8 @@ impl Downstream {
             Deed::Kill
         } else if is(self.refuse) && early {
             Deed::Refuse
+        } else if is(self.unavailable) && task.total_attempts <= 2 * times {
+            Deed::Unavailable
         } else {
             Deed::Succeed
         };
@@ -310,7 +329,6 @@ fn downstream(rng: &mut Rng) -> Downstream {
         panic: share(10),
         hang: share(5),
         kill: share(6),
-        refuse: 0,
         ..Downstream::default()
     };
     if rng.u32(0..8) == 0 {

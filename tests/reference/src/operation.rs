@@ -1,6 +1,6 @@
 //! What is asked of a queue, and what it answers.
 
-use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewed};
+use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewal, Renewed};
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{
     Cancelled, Candidate, Inserted, Order, Redrive, Redriven, StandingLease, TakeOutcome,
@@ -10,7 +10,6 @@ use lifo_queue::task::{
     GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, TaskStatus, Ttl,
 };
 use lifo_queue::time::{EpochSeconds, Millis};
-use uuid::Uuid;
 
 /// One operation with everything it needs, the time included: a sequence means the same when
 /// some of it is left out.
@@ -79,7 +78,7 @@ pub enum Operation {
     /// A claim on the processor lease.
     Acquire { claim: Claim, now: Millis },
     /// A renewal of the processor lease.
-    Renew { owner: Uuid, until: Millis },
+    Renew(Renewal),
     /// The processor lease given up.
     Release(Release),
     /// A pause.
@@ -204,7 +203,7 @@ impl Operation {
             Self::Mark { .. } => "mark_notified",
             Self::Look => "control",
             Self::Acquire { .. } => "acquire",
-            Self::Renew { .. } => "renew",
+            Self::Renew(_) => "renew",
             Self::Release(_) => "release",
             Self::Pause(_) => "pause",
             Self::Resume => "resume",

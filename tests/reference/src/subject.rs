@@ -117,7 +117,7 @@ async fn perform_control(store: &dyn QueueStore, operation: &Operation) -> Resul
         Operation::Acquire { claim, now } => {
             Answer::Acquired(without_lease(store.acquire(claim, *now).await?))
         }
-        Operation::Renew { owner, until } => Answer::Renewed(store.renew(*owner, *until).await?),
+        Operation::Renew(renewal) => Answer::Renewed(store.renew(renewal).await?),
         Operation::Release(release) => Answer::Released(store.release(release).await?),
         Operation::Pause(pause) => Answer::Written(store.pause(pause).await?),
         Operation::Resume => {

@@ -80,6 +80,18 @@ impl Standing {
         }
     }
 
+    fn breaker(&self) -> String {
+        match self.status.control.breaker {
+            None => "closed".to_owned(),
+            Some(open) => format!(
+                "open since {}, {}; failed probes: {}",
+                exact(open.since),
+                relative(open.since, self.status.now),
+                open.probes
+            ),
+        }
+    }
+
     fn rate(&self) -> String {
         let now = self.status.now;
         match self.status.control.rate_full_at {
@@ -136,6 +148,7 @@ impl Report for Standing {
             ("last notification", self.notification()),
             ("idle turns in a row", control.idle_turns.to_string()),
             ("busy pauses in a row", control.busy_pauses.to_string()),
+            ("circuit breaker", self.breaker()),
             ("rate limit's bucket", self.rate()),
             ("redriven tasks", self.redriven()),
         ])
@@ -170,6 +183,10 @@ impl Report for Standing {
             "notifiedUntil": control.notified_until.map(exact),
             "idleTurns": control.idle_turns,
             "busyPauses": control.busy_pauses,
+            "breaker": control.breaker.map(|open| json!({
+                "since": exact(open.since),
+                "failedProbes": open.probes,
+            })),
             "rateFullAt": control.rate_full_at.map(exact),
             "redriven": control.redriven.map(|redriven| json!({
                 "oldestCreated": exact(redriven.oldest),

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use lifo_queue::process::{ProcessSettings, RateLimit};
+use lifo_queue::process::{BreakerSettings, ProcessSettings, RateLimit};
 use lifo_queue::runner::config::RunnerConfig;
 use lifo_queue::task::Retention;
 
@@ -63,6 +63,7 @@ fn settings(env: &mut Reader<'_>) -> ProcessSettings {
         rate: rate(env),
         max_attempts: env.number(var::MAX_ATTEMPTS, 1),
         max_busy_returns: env.number(var::MAX_BUSY_RETURNS, 0),
+        breaker: breaker(env),
         backoff: super::backoff(env),
         processor_lease: env.millis(var::PROCESSOR_LEASE_MS, 1),
         heartbeat: env.millis(var::HEARTBEAT_MS, 1),
@@ -78,6 +79,16 @@ fn settings(env: &mut Reader<'_>) -> ProcessSettings {
         notification_marker: env.millis(var::NOTIFICATION_MARKER_MS, 0),
         pause: env.millis(var::PAUSE_MS, 1),
     }
+}
+
+/// The circuit breaker, unless it is switched off.
+fn breaker(env: &mut Reader<'_>) -> Option<BreakerSettings> {
+    let max_returns = env.number(var::MAX_UNAVAILABLE_RETURNS, 0);
+    let pause_after = env.optional_seconds(var::BREAKER_PAUSE_AFTER_SECONDS, 1)?;
+    Some(BreakerSettings {
+        pause_after,
+        max_returns,
+    })
 }
 
 /// The rate limit, if there is one. Without `RATE_BURST` one second's starts may come at once.

@@ -40,6 +40,8 @@ variables! {
     INDEX_LAG_MS: "How long an empty queue is watched because its index lags, in milliseconds",
     MAX_ATTEMPTS: "How many attempts a task has",
     MAX_BUSY_RETURNS: "How many times a task may come back because the downstream was busy, without using up an attempt",
+    MAX_UNAVAILABLE_RETURNS: "How many times an open circuit breaker may return a task without using up an attempt, beside MAX_BUSY_RETURNS",
+    BREAKER_PAUSE_AFTER_SECONDS: "How long the circuit breaker may be open before the queue pauses, in seconds; left out: there is no circuit breaker",
     MAX_IDLE_TURNS: "How many turns in a row may settle nothing before the queue waits for the sweep",
     PAUSE_MS: "How long the queue pauses when the downstream refuses us, in milliseconds",
     RETRY_BASE_MS: "The first attempt's backoff, in milliseconds",

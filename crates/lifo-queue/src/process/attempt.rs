@@ -11,6 +11,7 @@ use futures::FutureExt;
 use tokio::sync::watch;
 
 use super::ProcessSettings;
+use super::breaker::{SharedBreaker, Signal};
 use crate::backoff::Backoff;
 use crate::causes;
 use crate::runner::{MAX_RETRY_AFTER, Outcome, TaskRunner};
@@ -38,6 +39,7 @@ pub(super) struct Attempts {
     pub(super) runner: Arc<dyn TaskRunner>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) settings: ProcessSettings,
+    pub(super) breaker: SharedBreaker,
     /// Turns true when what still runs must be given back.
     pub(super) cut_off: watch::Receiver<bool>,
 }
@@ -75,6 +77,7 @@ pub(super) enum End {
 pub(super) enum Why {
     Retry,
     Busy,
+    Unavailable,
     CutOff,
 }
 
@@ -110,9 +113,13 @@ impl Attempts {
             }
             Ok(TakeOutcome::Won(taken)) => {
                 start_age = Some(self.clock.now().since(taken.task.task_created));
+                let run = self.breaker.lock().run_starts();
                 let outcome = self.run(&taken).await;
                 downstream = Downstream::from(outcome.as_ref());
-                self.settle_by(&taken, outcome, suspect).await
+                let signal = Signal::from(outcome.as_ref());
+                let now = self.clock.now();
+                let probe_at = self.breaker.lock().run_ended(run, &task, signal, now);
+                self.settle_by(&taken, outcome, suspect, probe_at).await
             }
             Ok(TakeOutcome::Lost) => Ok(End::LostRace),
             Ok(TakeOutcome::Unreadable { lease, reason }) => {
@@ -174,8 +181,9 @@ impl Attempts {
         taken: &TakenTask,
         outcome: Option<Outcome>,
         suspect: bool,
+        probe_at: Option<Millis>,
     ) -> Result<End, StoreError> {
-        match self.verdict(taken, outcome) {
+        match self.verdict(taken, outcome, probe_at) {
             Verdict::Settle(settlement) => {
                 let end = match &settlement {
                     Settlement::Success => End::Succeeded,
@@ -213,7 +221,7 @@ impl Attempts {
             ended = tokio::time::timeout(limit, run) => Some(match ended {
                 Ok(Ok(outcome)) => outcome,
                 Ok(Err(panic)) => Outcome::Retry { reason: panic_text(panic.as_ref()) },
-                Err(_) => Outcome::Retry {
+                Err(_) => Outcome::Unavailable {
                     reason: format!("did not end within the task timeout of {limit:?}"),
                 },
             }),
@@ -221,13 +229,28 @@ impl Attempts {
         }
     }
 
-    fn verdict(&self, taken: &TakenTask, outcome: Option<Outcome>) -> Verdict {
+    /// `probe_at`: the circuit breaker is open, and its next probe starts then.
+    fn verdict(
+        &self,
+        taken: &TakenTask,
+        outcome: Option<Outcome>,
+        probe_at: Option<Millis>,
+    ) -> Verdict {
         match outcome {
+            Some(Outcome::Unavailable { reason }) => match probe_at {
+                Some(probe_at) => self.unavailable(taken, reason, probe_at),
+                None => self.retry(taken, reason, Why::Retry),
+            },
             Some(Outcome::Success) => Verdict::Settle(Settlement::Success),
             Some(Outcome::Failure { reason }) => Verdict::Settle(Settlement::Failure { reason }),
             Some(Outcome::Retry { reason }) => self.retry(taken, reason, Why::Retry),
             Some(Outcome::Refused { reason }) => self.retry(taken, reason, Why::Retry),
-            Some(Outcome::Busy { retry_after }) => self.busy(taken, retry_after),
+            Some(Outcome::Busy { retry_after }) => match probe_at {
+                Some(probe_at) if retry_after.is_none() => {
+                    self.unavailable(taken, "the downstream was busy".to_owned(), probe_at)
+                }
+                _ => self.busy(taken, retry_after),
+            },
             None => {
                 let reason = "cut off: the function's deadline was near".to_owned();
                 self.retry(taken, reason, Why::CutOff)
@@ -278,6 +301,26 @@ impl Attempts {
             Why::Busy,
         )
     }
+
+    /// Back until the next probe, so that one task is due for it. No attempt counts, a bounded
+    /// number of times.
+    fn unavailable(&self, taken: &TakenTask, reason: String, probe_at: Millis) -> Verdict {
+        let settings = &self.settings;
+        let returns = taken.task.total_attempts.saturating_sub(taken.task.attempt);
+        let most = settings.breaker.map_or(0, |breaker| breaker.max_returns);
+        if returns >= most.saturating_add(settings.max_busy_returns) {
+            return self.retry(taken, reason, Why::Retry);
+        }
+        Verdict::GiveBack(
+            GiveBack {
+                not_before: probe_at,
+                attempt_counts: false,
+                lease_ran_out: false,
+                reason,
+            },
+            Why::Unavailable,
+        )
+    }
 }
 
 impl From<Option<&Outcome>> for Downstream {
@@ -288,7 +331,21 @@ impl From<Option<&Outcome>> for Downstream {
                 retry_after: *retry_after,
             },
             Some(Outcome::Refused { .. }) => Self::Refused,
-            Some(Outcome::Retry { .. }) | None => Self::Unknown,
+            Some(Outcome::Retry { .. } | Outcome::Unavailable { .. }) | None => Self::Unknown,
+        }
+    }
+}
+
+impl From<Option<&Outcome>> for Signal {
+    fn from(outcome: Option<&Outcome>) -> Self {
+        match outcome {
+            Some(Outcome::Success | Outcome::Failure { .. }) => Self::Answered,
+            Some(Outcome::Unavailable { .. }) => Self::Unavailable,
+            Some(Outcome::Busy { retry_after: None }) => Self::Busy,
+            // One that names a time, or rejects us, has a pause of its own.
+            Some(Outcome::Busy { .. } | Outcome::Refused { .. } | Outcome::Retry { .. }) | None => {
+                Self::Nothing
+            }
         }
     }
 }

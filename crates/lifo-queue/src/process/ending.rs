@@ -7,7 +7,7 @@ use super::summary::{Exit, TurnSummary};
 use super::turn::TurnEnd;
 use super::{Processor, TurnError};
 use crate::causes;
-use crate::control::{IdleTurns, Release, Released};
+use crate::control::{IdleTurns, OpenBreaker, Release, Released};
 use crate::notify::{Notification, WakeReason};
 use crate::store::StoreError;
 use crate::wake::Waker;
@@ -19,6 +19,7 @@ pub(super) struct Stopped {
     /// A task was given back.
     pub(super) gave_back: bool,
     pub(super) rate: Rate,
+    pub(super) breaker: Option<OpenBreaker>,
 }
 
 impl Stopped {
@@ -28,6 +29,7 @@ impl Stopped {
             self.owner,
             &self.summary,
             &self.rate,
+            self.breaker,
             None,
             matches!(end, TurnEnd::Paused),
         )
@@ -39,6 +41,7 @@ pub(super) fn release(
     owner: Uuid,
     summary: &TurnSummary,
     rate: &Rate,
+    breaker: Option<OpenBreaker>,
     if_requested_is: Option<u64>,
     paused: bool,
 ) -> Release {
@@ -55,6 +58,7 @@ pub(super) fn release(
         },
         recovered: settled && !paused,
         rate_full_at: rate.full_at(),
+        breaker,
     }
 }
 

@@ -8,8 +8,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
+use super::breaker::SharedBreaker;
 use crate::causes;
-use crate::control::{Control, Renewed};
+use crate::control::{Control, Renewal, Renewed};
 use crate::store::QueueStore;
 use crate::time::{Clock, Millis};
 
@@ -48,6 +49,8 @@ pub(super) struct Beat {
     pub(super) owner: Uuid,
     pub(super) lease: Duration,
     pub(super) interval: Duration,
+    /// Its state goes into the control item with each renewal.
+    pub(super) breaker: SharedBreaker,
 }
 
 impl Heartbeat {
@@ -126,7 +129,12 @@ impl Beat {
         loop {
             tokio::time::sleep(self.interval).await;
             let until = self.clock.now().plus(self.lease);
-            match self.store.renew(self.owner, until).await {
+            let renewal = Renewal {
+                owner: self.owner,
+                until,
+                breaker: self.breaker.lock().state(),
+            };
+            match self.store.renew(&renewal).await {
                 Ok(Renewed::Ours(control)) => drop(tell.send_replace(Held::Until(until, control))),
                 Ok(Renewed::Lost) => {
                     tracing::warn!(owner = %self.owner, "the processor lease is another's now");

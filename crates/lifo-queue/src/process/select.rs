@@ -222,6 +222,16 @@ impl Selector {
             .or(self.top);
     }
 
+    /// Whether a task is due, and this turn may touch it.
+    pub(super) fn may_start(&self, task: &Candidate, now: Millis) -> bool {
+        let skipped_until = self.skip.get(&task.id).copied();
+        !task.ttl.is_expired(now)
+            && task
+                .not_before
+                .max(skipped_until)
+                .is_none_or(|at| at <= now)
+    }
+
     /// A task of this pass was taken.
     pub(super) fn took(&mut self) {
         self.pass.took = true;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+pub use super::breaker::BreakerSettings;
 pub use super::rate::RateLimit;
 use crate::backoff::Backoff;
 use crate::store::Candidate;
@@ -25,6 +26,8 @@ pub struct ProcessSettings {
     pub max_attempts: u32,
     /// How often a busy downstream costs no attempt (20).
     pub max_busy_returns: u32,
+    /// The circuit breaker; `None` to do without one.
+    pub breaker: Option<BreakerSettings>,
     /// How long a task waits after an attempt (1 s, doubling up to 5 min).
     pub backoff: Backoff,
     /// The processor lease (20 s).

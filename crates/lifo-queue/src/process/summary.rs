@@ -19,6 +19,12 @@ pub struct TurnSummary {
     pub retried: u32,
     /// Given back because the downstream was busy.
     pub busy: u32,
+    /// Returned because the downstream was unavailable, without counting an attempt.
+    pub unavailable: u32,
+    /// Starts while the circuit breaker was open.
+    pub probes: u32,
+    /// Whether the turn leaves the circuit breaker open.
+    pub breaker_open: bool,
     /// Given back because the time was up.
     pub cut_off: u32,
     /// Put to FAILURE because the item itself could not be taken or read.

@@ -3,6 +3,7 @@
 mod alone;
 mod empty;
 mod pause;
+mod probe;
 mod record;
 
 use std::collections::HashSet;
@@ -16,6 +17,7 @@ use uuid::Uuid;
 use self::alone::Gap;
 use super::Processor;
 use super::attempt::{Attempted, Attempts};
+use super::breaker::{Breaker, SharedBreaker, Start};
 use super::ending::Stopped;
 use super::heartbeat::{Beat, Heartbeat, LeaseState};
 use super::rate::Rate;
@@ -57,6 +59,8 @@ pub(super) enum TurnEnd {
 /// Whether one more task may start.
 enum Gate {
     Open,
+    /// As a probe of the downstream.
+    Probe,
     /// Only a task that must run alone may start.
     Alone,
     /// Not before this moment, or before a run ends.
@@ -76,6 +80,7 @@ pub(super) struct Turn<'a> {
     reads: Reads,
     slots: Slots,
     rate: Rate,
+    breaker: SharedBreaker,
     attempts: Arc<Attempts>,
     cut_off: watch::Sender<bool>,
     running: JoinSet<Attempted>,
@@ -111,12 +116,15 @@ impl<'a> Turn<'a> {
         let now = processor.clock.now();
         let hard_stop = settings.hard_stop(now, deadline);
         let (cut_off, cut) = watch::channel(false);
+        let breaker = Breaker::new(settings.breaker, settings.slots, control.breaker, now);
+        let breaker = SharedBreaker::new(breaker);
         let beat = Beat {
             store: processor.store.clone(),
             clock: processor.clock.clone(),
             owner,
             lease: settings.processor_lease,
             interval: settings.heartbeat,
+            breaker: breaker.clone(),
         };
         let slots = match control.busy_pauses {
             0 => Slots::new(settings.slots),
@@ -138,8 +146,10 @@ impl<'a> Turn<'a> {
                 runner: processor.runner.clone(),
                 clock: processor.clock.clone(),
                 settings,
+                breaker: breaker.clone(),
                 cut_off: cut,
             }),
+            breaker,
             cut_off,
             running: JoinSet::new(),
             summary: TurnSummary::default(),
@@ -173,6 +183,12 @@ impl<'a> Turn<'a> {
             let now = self.now();
             match self.gate(now) {
                 Gate::Open => {}
+                Gate::Probe => {
+                    if let Some(end) = self.probe(now).await {
+                        return end;
+                    }
+                    continue;
+                }
                 Gate::Alone => match self.fill_gap(now).await {
                     Some(end) => return end,
                     None => continue,
@@ -221,14 +237,20 @@ impl<'a> Turn<'a> {
         if self.alone || (kept && !self.running.is_empty()) {
             return Gate::Wait(Millis::MAX);
         }
-        if !self.slots.is_open(self.running.len(), now) {
+        let start = self.breaker.lock().start(self.running.len(), now);
+        if let Start::Wait(until) = start {
+            return Gate::Wait(until);
+        }
+        // A probe is one task, however many slots are open.
+        if start == Start::Any && !self.slots.is_open(self.running.len(), now) {
             let wake = self.slots.wait_until().filter(|at| *at > now);
             return Gate::Wait(wake.unwrap_or(Millis::MAX));
         }
-        match self.rate.grant(now) {
-            Ok(()) if kept => Gate::Alone,
-            Ok(()) => Gate::Open,
-            Err(again) => Gate::Wait(again),
+        match (self.rate.grant(now), start) {
+            (Err(again), _) => Gate::Wait(again),
+            (Ok(()), Start::Probe) => Gate::Probe,
+            (Ok(()), _) if kept => Gate::Alone,
+            (Ok(()), _) => Gate::Open,
         }
     }
 
@@ -253,6 +275,7 @@ impl<'a> Turn<'a> {
         }
         self.alone = alone;
         self.rate.used();
+        self.summary.probes += u32::from(self.breaker.lock().starts(&task.id));
         // Until it ended nothing else in this turn may try it.
         self.selector.leave_alone(task.id.clone(), Millis::MAX);
         self.running
@@ -309,7 +332,10 @@ impl<'a> Turn<'a> {
     pub(super) async fn stop(mut self) -> Stopped {
         self.heartbeat.stop().await;
         self.summary.queries = self.reads.queries;
+        let breaker = self.breaker.lock().state();
+        self.summary.breaker_open = breaker.is_some();
         Stopped {
+            breaker,
             owner: self.owner,
             summary: self.summary,
             gave_back: self.gave_back,

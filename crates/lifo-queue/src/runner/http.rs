@@ -22,8 +22,8 @@
 //! | 401, 403, 404 | rejecting: the endpoint does not accept *us* |
 //! | 3xx | rejecting: most often a login page. Redirects are never followed, since a task must not go to an address that was not configured |
 //! | any other 4xx | failure |
-//! | any other 5xx or unknown status | retry |
-//! | no answer in time, no connection, TLS error, an answer that breaks off | retry |
+//! | any other 5xx or unknown status | unavailable |
+//! | no answer in time, no connection, TLS error, an answer that breaks off | unavailable |
 //!
 //! A reason holds the status and the start of the answer's body in one line, without the
 //! credentials even if the endpoint echoes them. It never holds the URL, whose query may be
@@ -134,13 +134,13 @@ impl HttpRunner {
         let request = request.try_into().map_err(|error| Outcome::Failure {
             reason: format!("the request cannot be sent: {}", chain(&error)),
         })?;
-        let response = self
-            .connector
-            .call(request)
-            .await
-            .map_err(|error| Outcome::Retry {
-                reason: format!("no answer: {}", chain(&error)),
-            })?;
+        let response =
+            self.connector
+                .call(request)
+                .await
+                .map_err(|error| Outcome::Unavailable {
+                    reason: format!("no answer: {}", chain(&error)),
+                })?;
         Answer::read(response, &confidential).await
     }
 
@@ -172,7 +172,7 @@ impl TaskRunner for HttpRunner {
         match tokio::time::timeout(self.timeout, self.call(task, &body)).await {
             Ok(Ok(answer)) => answer.into_outcome(),
             Ok(Err(outcome)) => outcome,
-            Err(_) => Outcome::Retry {
+            Err(_) => Outcome::Unavailable {
                 reason: format!("no complete answer within {:?}", self.timeout),
             },
         }

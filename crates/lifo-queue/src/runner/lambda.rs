@@ -17,7 +17,9 @@
 //! | returns `{"outcome": "failure", "reason": "…"}` | failure, without further attempts |
 //! | returns `{"outcome": "retry", "reason": "…"}` | retry |
 //! | returns `{"outcome": "busy", "retryAfterSeconds": 5}` | busy; `retryAfterSeconds` may be left out |
-//! | throws, runs out of time or memory | retry, with the error's message |
+//! | returns `{"outcome": "unavailable", "reason": "…"}` | unavailable: what the function needs is down |
+//! | throws | retry, with the error's message |
+//! | cannot start, exits, or runs out of time or memory | unavailable, with the error's message |
 //! | returns anything else | failure, with a reason that names the field |
 //!
 //! `reason` may be left out, and other fields are ignored. A reply that cannot be read is a
@@ -31,7 +33,7 @@
 //! | throttled (429), or the function is still being prepared or updated | busy |
 //! | no permission, no such function, or a set-up with which it cannot start | refused |
 //! | a payload that Lambda does not take | failure |
-//! | anything else: service errors, network, time-outs | retry |
+//! | anything else: service errors, network, time-outs | unavailable |
 //!
 //! The client's own retries are off: a repeated Invoke runs the task a second time, and the
 //! attempt would not be counted.
@@ -133,7 +135,7 @@ impl TaskRunner for LambdaRunner {
 fn not_invoked(error: &SdkError<InvokeError>) -> Outcome {
     let reason = format!("Invoke: {}", aws_error(error));
     let Some(service_error) = error.as_service_error() else {
-        return Outcome::Retry { reason };
+        return Outcome::Unavailable { reason };
     };
     match service_error {
         InvokeError::TooManyRequestsException(throttled) => Outcome::Busy {
@@ -163,7 +165,7 @@ fn not_invoked(error: &SdkError<InvokeError>) -> Outcome {
         | InvokeError::UnsupportedMediaTypeException(_) => Outcome::Failure { reason },
         other if other.code().is_some_and(is_denied) => Outcome::Refused { reason },
         _ if status(error) == Some(429) => Outcome::Busy { retry_after: None },
-        _ => Outcome::Retry { reason },
+        _ => Outcome::Unavailable { reason },
     }
 }
 

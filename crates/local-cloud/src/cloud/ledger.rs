@@ -52,6 +52,8 @@ pub(crate) struct Ledger {
     owners: BTreeMap<Uuid, u32>,
     marks: Marks,
     waiting: Waiting,
+    /// Whether the control item says that the circuit breaker is open.
+    breaker_open: bool,
 }
 
 impl Ledger {
@@ -72,6 +74,7 @@ impl Ledger {
             owners: BTreeMap::new(),
             marks: Marks::default(),
             waiting: Waiting::default(),
+            breaker_open: false,
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewed};
+use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewal, Renewed};
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{
     Cancelled, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore, Redrive,
@@ -13,7 +13,6 @@ use lifo_queue::store::{
 };
 use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
-use uuid::Uuid;
 
 use super::fault::lock;
 use super::memory;
@@ -238,14 +237,15 @@ impl ControlStore for ProcessStore {
         Ok(acquired)
     }
 
-    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Renewed, StoreError> {
+    async fn renew(&self, renewal: &Renewal) -> Result<Renewed, StoreError> {
+        let renewal = *renewal;
         let renewed = self
             .call("renew", Subject::control(), move |store| {
-                Box::pin(async move { store.renew(owner, until).await })
+                Box::pin(async move { store.renew(&renewal).await })
             })
             .await?;
         if matches!(renewed, Renewed::Ours(_)) {
-            lock(&self.world.ledger).holds_lease(&self.process, owner, until);
+            lock(&self.world.ledger).holds_lease(&self.process, renewal.owner, renewal.until);
         }
         Ok(renewed)
     }

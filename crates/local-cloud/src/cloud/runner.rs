@@ -23,6 +23,8 @@ pub enum Deed {
     Retry,
     /// No room, until the time it names, if it names one.
     Busy(Option<Duration>),
+    /// The downstream is down.
+    Unavailable,
     /// The downstream refuses us.
     Refuse,
     /// The runner panics.
@@ -89,6 +91,7 @@ impl TaskRunner for ProcessRunner {
             Deed::Fail => Outcome::Failure { reason: reason() },
             Deed::Retry => Outcome::Retry { reason: reason() },
             Deed::Busy(retry_after) => Outcome::Busy { retry_after },
+            Deed::Unavailable => Outcome::Unavailable { reason: reason() },
             Deed::Refuse => Outcome::Refused { reason: reason() },
             Deed::Hang => std::future::pending().await,
             Deed::Kill => {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lifo_queue::backoff::Backoff;
-use lifo_queue::process::ProcessSettings;
+use lifo_queue::process::{BreakerSettings, ProcessSettings};
 use lifo_queue::sweep::SweepSettings;
 use lifo_queue::task::Retention;
 
@@ -107,6 +107,10 @@ fn process_settings() -> ProcessSettings {
         rate: None,
         max_attempts: 5,
         max_busy_returns: 20,
+        breaker: Some(BreakerSettings {
+            pause_after: Duration::from_secs(480),
+            max_returns: 500,
+        }),
         backoff: Backoff {
             base: Duration::from_secs(1),
             max: 5 * minute,

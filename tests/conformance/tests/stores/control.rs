@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use conformance::*;
-use lifo_queue::control::{Acquired, Claim, IdleTurns, Pause, Released, Renewed};
+use lifo_queue::control::{Acquired, Claim, IdleTurns, OpenBreaker, Pause, Released, Renewed};
 use lifo_queue::store::{QueueStore, Written};
 use uuid::Uuid;
 
@@ -47,7 +47,7 @@ pub(crate) async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>)
     // Renewed, it is live for longer; run out, it is another's.
     let later = NOW.plus(Duration::from_secs(10));
     let until = later.plus(Duration::from_secs(1));
-    let renewed = store.renew(first.owner, until).await.unwrap();
+    let renewed = store.renew(&renewal(first.owner, until)).await.unwrap();
     assert!(matches!(renewed, Renewed::Ours(control) if control.requested == 1));
     let second = claim("m2", until);
     assert!(matches!(
@@ -58,7 +58,7 @@ pub(crate) async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>)
         store.acquire(&second, until).await.unwrap(),
         Acquired::Ours(_)
     ));
-    let renewed = store.renew(first.owner, until).await.unwrap();
+    let renewed = store.renew(&renewal(first.owner, until)).await.unwrap();
     assert_eq!(renewed, Renewed::Lost);
     let release = release(first.owner, None, IdleTurns::Reset);
     assert_eq!(store.release(&release).await.unwrap(), Released::NotOurs);
@@ -146,7 +146,7 @@ pub(crate) async fn a_pause_keeps_processors_out_and_is_never_shortened(
         store.acquire(&claim("m1", until), until).await.unwrap(),
         Acquired::Ours(_)
     ));
-    let renewed = store.renew(Uuid::new_v4(), until).await.unwrap();
+    let renewed = store.renew(&renewal(Uuid::new_v4(), until)).await.unwrap();
     assert_eq!(renewed, Renewed::Lost);
 }
 
@@ -198,4 +198,42 @@ pub(crate) async fn the_rate_limit_is_kept_at_its_worst_until_the_release(
         panic!()
     };
     assert_eq!(control.rate_full_at, at(7));
+}
+
+pub(crate) async fn renewals_and_releases_keep_an_open_breaker(store: Arc<dyn QueueStore>) {
+    let first = claim("m1", NOW);
+    store.acquire(&first, NOW).await.unwrap();
+    let open = Some(OpenBreaker {
+        since: NOW,
+        probes: 3,
+    });
+    let mut kept = renewal(first.owner, NOW.plus(Duration::from_secs(5)));
+    kept.breaker = open;
+    let renewed = store.renew(&kept).await.unwrap();
+    assert!(matches!(renewed, Renewed::Ours(control) if control.breaker == open));
+    // A pause changes nothing of it, and neither does a release while it is open.
+    let pause = Pause {
+        until: NOW.plus(Duration::from_secs(1)),
+        reason: "maintenance".to_owned(),
+        busy: false,
+    };
+    store.pause(&pause).await.unwrap();
+    let mut left = release(first.owner, None, IdleTurns::Add);
+    left.breaker = open;
+    store.release(&left).await.unwrap();
+    store.resume().await.unwrap();
+    let second = claim("m2", NOW);
+    let acquired = store.acquire(&second, NOW).await.unwrap();
+    assert!(matches!(acquired, Acquired::Ours(control) if control.breaker == open));
+    let closed = renewal(second.owner, NOW.plus(Duration::from_secs(5)));
+    store.renew(&closed).await.unwrap();
+    assert_eq!(store.control().await.unwrap().breaker, None);
+    left.owner = second.owner;
+    store.release(&left).await.unwrap();
+    assert_eq!(store.control().await.unwrap().breaker, open);
+    let third = claim("m3", NOW);
+    store.acquire(&third, NOW).await.unwrap();
+    let closed = release(third.owner, None, IdleTurns::Reset);
+    store.release(&closed).await.unwrap();
+    assert_eq!(store.control().await.unwrap().breaker, None);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use conformance::{NOW, claim, new_task};
+use conformance::{NOW, claim, new_task, renewal};
 use lifo_queue::notify::WakeReason;
 use lifo_queue::process::{Exit, TurnError};
 use lifo_queue::runner::Outcome;
@@ -152,7 +152,8 @@ async fn a_processor_that_lost_its_lease_stops_taking() {
         tokio::time::sleep(Duration::from_millis(4_900)).await;
         // As if this one had stood still for longer than its lease.
         let owner = world.store.control().await.unwrap().lease.unwrap().owner;
-        world.store.renew(owner, Millis(0)).await.unwrap();
+        let lost = renewal(owner, Millis(0));
+        world.store.renew(&lost).await.unwrap();
         let now = world.clock.now();
         world
             .store

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod alone;
+mod breaker;
 mod defects;
 mod depths;
 mod ending;

@@ -23,6 +23,8 @@ pub(crate) const SETTINGS: ProcessSettings = ProcessSettings {
     rate: None,
     max_attempts: 5,
     max_busy_returns: 20,
+    // The tests of the circuit breaker switch it on.
+    breaker: None,
     backoff: Backoff {
         base: Duration::from_secs(1),
         max: Duration::from_secs(300),

@@ -1,6 +1,6 @@
 //! What processors and triggers do to the control item.
 
-use lifo_queue::control::{Claim, IdleTurns, Release};
+use lifo_queue::control::{Claim, IdleTurns, OpenBreaker, Release, Renewal};
 use lifo_queue::time::Millis;
 use proptest::option;
 use proptest::prelude::*;
@@ -58,9 +58,21 @@ pub(super) fn acquire(machine: &Machine) -> BoxedStrategy<Operation> {
 
 /// A renewal, by the owner or by somebody else.
 pub(super) fn renew(machine: &Machine) -> BoxedStrategy<Operation> {
-    (owner(machine), around(machine, 0..LEASE))
-        .prop_map(|(owner, until)| Operation::Renew { owner, until })
+    (owner(machine), around(machine, 0..LEASE), breaker(machine))
+        .prop_map(|(owner, until, breaker)| {
+            Operation::Renew(Renewal {
+                owner,
+                until,
+                breaker,
+            })
+        })
         .boxed()
+}
+
+/// A circuit breaker: closed, or open since a moment.
+fn breaker(machine: &Machine) -> BoxedStrategy<Option<OpenBreaker>> {
+    let open = (around(machine, -60_000..0), 0..100_u32);
+    option::of(open.prop_map(|(since, probes)| OpenBreaker { since, probes })).boxed()
 }
 
 /// A release on every condition: whatever was requested, or only if nothing was since.
@@ -74,15 +86,23 @@ pub(super) fn release(machine: &Machine) -> BoxedStrategy<Operation> {
     ];
     let idle = select(&[IdleTurns::Reset, IdleTurns::Add, IdleTurns::Keep][..]);
     let rate = option::of(around(machine, 0..60_000));
-    (owner(machine), seen, idle, any::<bool>(), rate)
+    (
+        owner(machine),
+        seen,
+        idle,
+        any::<bool>(),
+        rate,
+        breaker(machine),
+    )
         .prop_map(
-            |(owner, if_requested_is, idle_turns, recovered, rate_full_at)| {
+            |(owner, if_requested_is, idle_turns, recovered, rate_full_at, breaker)| {
                 Operation::Release(Release {
                     owner,
                     if_requested_is,
                     idle_turns,
                     recovered,
                     rate_full_at,
+                    breaker,
                 })
             },
         )

@@ -1,7 +1,7 @@
 //! The control item, rule by rule of `docs/wake-protocol.md`.
 
 use lifo_queue::control::{
-    Acquired, Claim, IdleTurns, Pause, ProcessorLease, Release, Released, Renewed,
+    Acquired, Claim, IdleTurns, Pause, ProcessorLease, Release, Released, Renewal, Renewed,
 };
 use lifo_queue::time::Millis;
 use uuid::Uuid;
@@ -81,10 +81,11 @@ impl ReferenceQueue {
     }
 
     /// Rule 2: longer, if the lease is the owner's, even one that ran out.
-    pub(super) fn renew(&mut self, owner: Uuid, until: Millis) -> (Answer, Rule) {
+    pub(super) fn renew(&mut self, renewal: Renewal) -> (Answer, Rule) {
         match &mut self.control.lease {
-            Some(lease) if lease.owner == owner => {
-                lease.until = until;
+            Some(lease) if lease.owner == renewal.owner => {
+                lease.until = renewal.until;
+                self.control.breaker = renewal.breaker;
                 let renewed = Renewed::Ours(self.control.clone());
                 (Answer::Renewed(renewed), Rule::Renew)
             }
@@ -119,6 +120,7 @@ impl ReferenceQueue {
         if release.rate_full_at.is_some() {
             self.control.rate_full_at = release.rate_full_at;
         }
+        self.control.breaker = release.breaker;
         let idle_turns = self.control.idle_turns;
         (Answer::Released(Released::Done { idle_turns }), rule)
     }

@@ -1,4 +1,4 @@
-use lifo_queue::control::{Control, RedrivenTasks};
+use lifo_queue::control::{Control, OpenBreaker, RedrivenTasks};
 use lifo_queue::depth::Depth;
 use lifo_queue::time::EpochSeconds;
 use uuid::Uuid;
@@ -48,6 +48,10 @@ fn busy() -> Control {
             oldest: at(-7_200),
             until: EpochSeconds(1_800_003_600),
         }),
+        breaker: Some(OpenBreaker {
+            since: at(-90),
+            probes: 24,
+        }),
     }
 }
 
@@ -66,6 +70,7 @@ wake-ups requested    42
 last notification     holds others back until 2027-01-15T08:00:09.000Z, in 9s
 idle turns in a row   2
 busy pauses in a row  1
+circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24
 rate limit's bucket   full again at 2027-01-15T08:00:04.000Z, in 4s
 redriven tasks        oldest created 2027-01-15T06:00:00.000Z, last deadline 2027-01-15T09:00:00.000Z";
     assert_eq!(standing(busy()).text(), expected);
@@ -130,6 +135,7 @@ fn programs_get_exact_figures() {
         "notifiedUntil": "2027-01-15T08:00:09.000Z",
         "idleTurns": 2,
         "busyPauses": 1,
+        "breaker": { "since": "2027-01-15T07:58:30.000Z", "failedProbes": 24 },
         "rateFullAt": "2027-01-15T08:00:04.000Z",
         "redriven": {
             "oldestCreated": "2027-01-15T06:00:00.000Z", "lastDeadline": "2027-01-15T09:00:00.000Z",
@@ -146,6 +152,7 @@ fn a_queue_that_nobody_used_yet_is_shown_too() {
         "paused                no",
         "processor             nobody",
         "wake-ups requested    0",
+        "circuit breaker       closed",
         "rate limit's bucket   no limit was applied yet",
     ] {
         assert!(
@@ -157,6 +164,7 @@ fn a_queue_that_nobody_used_yet_is_shown_too() {
         "paused",
         "processor",
         "notifiedUntil",
+        "breaker",
         "rateFullAt",
         "redriven",
     ] {

@@ -57,6 +57,11 @@ impl Gap {
         self.wanted = !self.early;
     }
 
+    /// Time passes before the gap is filled: the head must be read once more.
+    pub(super) fn look_again(&mut self) {
+        self.looked = false;
+    }
+
     /// A task that must run alone starts. A late gap stays open for the next.
     pub(super) fn started(&mut self, now: Millis) {
         self.wanted = !self.early && self.is_kept(now);

@@ -36,6 +36,7 @@ impl Turn<'_> {
             self.owner,
             &self.summary,
             &self.rate,
+            self.breaker.lock().state(),
             Some(self.seen),
             false,
         );

@@ -35,7 +35,15 @@ impl Turn<'_> {
                 busy: true,
             });
         }
+        if let Some(pause) = self.long_unavailable(now) {
+            return Some(pause);
+        }
         if self.busy.len() < TASKS_TO_PAUSE || !self.slots.is_congested(now) {
+            return None;
+        }
+        if self.slots.retry_after().is_none() && settings.breaker.is_some() {
+            // It named no time, so probes find out soonest when it has room again.
+            self.breaker.lock().open(now);
             return None;
         }
         let doubled = FIRST_BUSY_PAUSE.saturating_mul(1 << self.busy_pauses.min(10));
@@ -50,6 +58,20 @@ impl Turn<'_> {
                 self.busy.len()
             ),
             busy: true,
+        })
+    }
+
+    /// The downstream has been unavailable for so long that probing it is worth less than rest.
+    fn long_unavailable(&self, now: Millis) -> Option<Pause> {
+        let settings = &self.processor.settings;
+        let open_for = self.breaker.lock().confirmed_for(now)?;
+        (open_for >= settings.breaker?.pause_after).then(|| Pause {
+            until: now.plus(settings.pause),
+            reason: format!(
+                "the downstream has been unavailable for {} s",
+                open_for.as_secs()
+            ),
+            busy: false,
         })
     }
 

@@ -3,6 +3,7 @@
 use super::{AFTER_STORE_ERROR, Turn};
 use crate::causes;
 use crate::process::attempt::{Attempted, Downstream, End, Why};
+use crate::process::slots::Slots;
 use crate::task::TaskId;
 use crate::time::Millis;
 
@@ -45,6 +46,10 @@ impl Turn<'_> {
             }
         }
         self.adapt(&attempted.task, attempted.downstream, now);
+        if self.breaker.lock().attempt_over(&attempted.task, now) {
+            // How much room there is now was not seen while the downstream was unavailable.
+            self.slots = Slots::new(self.processor.settings.slots);
+        }
         self.selector.leave_alone(attempted.task, leave_alone);
     }
 
@@ -53,6 +58,7 @@ impl Turn<'_> {
         match why {
             Why::Retry => self.summary.retried += 1,
             Why::Busy => self.summary.busy += 1,
+            Why::Unavailable => self.summary.unavailable += 1,
             Why::CutOff => {
                 self.summary.cut_off += 1;
                 self.summary.retried += 1;

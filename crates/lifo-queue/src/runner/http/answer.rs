@@ -32,16 +32,17 @@ impl Answer {
     /// Receives an answer; `confidential` is what must not be repeated from its body.
     ///
     /// # Errors
-    /// [`Outcome::Retry`] if a successful answer breaks off: whether the endpoint did its work is
+    /// [`Outcome::Unavailable`] if a successful answer breaks off: whether the endpoint did its work is
     /// then unknown, and tasks run at least once.
     pub(super) async fn read(
         response: HttpResponse,
         confidential: &[String],
     ) -> Result<Self, Outcome> {
-        let status =
-            StatusCode::from_u16(response.status().as_u16()).map_err(|error| Outcome::Retry {
+        let status = StatusCode::from_u16(response.status().as_u16()).map_err(|error| {
+            Outcome::Unavailable {
                 reason: format!("no HTTP status: {error}"),
-            })?;
+            }
+        })?;
         let retry_after = response
             .headers()
             .get("retry-after")
@@ -50,7 +51,7 @@ impl Answer {
         if status.is_success() {
             read_into(&mut body, response.into_body())
                 .await
-                .map_err(|error| Outcome::Retry {
+                .map_err(|error| Outcome::Unavailable {
                     reason: format!("HTTP {status}, but the answer broke off: {error}"),
                 })?;
         } else {
@@ -88,7 +89,7 @@ impl Answer {
                 retry_after: self.retry_after,
             },
             400..=499 => Outcome::Failure { reason },
-            _ => Outcome::Retry { reason },
+            _ => Outcome::Unavailable { reason },
         }
     }
 }

@@ -60,7 +60,7 @@ impl Secret {
     /// The secret. An old value serves while Secrets Manager cannot be asked.
     ///
     /// # Errors
-    /// [`Outcome::Retry`] if it cannot be had now, [`Outcome::Refused`] if it cannot be had
+    /// [`Outcome::Unavailable`] if it cannot be had now, [`Outcome::Refused`] if it cannot be had
     /// until somebody changes a policy, the address or the secret.
     pub(super) async fn get(&self) -> Result<SecretText, Outcome> {
         let mut cached = self.cached.lock().await;
@@ -72,7 +72,7 @@ impl Secret {
         }
         match self.fetch().await {
             Ok(text) => Ok(self.keep(&mut cached, text)),
-            Err(Outcome::Retry { reason }) => match cached.as_mut() {
+            Err(Outcome::Unavailable { reason }) => match cached.as_mut() {
                 Some(old) => {
                     tracing::warn!(
                         reason,
@@ -81,7 +81,7 @@ impl Secret {
                     old.fresh_until = Instant::now() + GRACE;
                     Ok(old.text.clone())
                 }
-                None => Err(Outcome::Retry { reason }),
+                None => Err(Outcome::Unavailable { reason }),
             },
             Err(outcome) => Err(outcome),
         }
@@ -157,7 +157,7 @@ impl Secret {
         if lasting {
             Outcome::Refused { reason }
         } else {
-            Outcome::Retry { reason }
+            Outcome::Unavailable { reason }
         }
     }
 }

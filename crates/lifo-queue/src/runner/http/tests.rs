@@ -117,7 +117,7 @@ async fn every_status_has_its_outcome() {
     }
     for status in [500, 501, 502, 504, 507, 599, 600, 999] {
         let outcome = outcome_of(status, None, "oops").await;
-        let Outcome::Retry { reason } = outcome else {
+        let Outcome::Unavailable { reason } = outcome else {
             panic!("{status}: {outcome:?}")
         };
         assert!(reason.starts_with(&format!("HTTP {status}")), "{reason}");
@@ -201,7 +201,7 @@ async fn what_does_not_answer_is_retried() {
         let outcome = runner(&url, Duration::from_millis(300))
             .run(&task("a"))
             .await;
-        let Outcome::Retry { reason } = outcome else {
+        let Outcome::Unavailable { reason } = outcome else {
             panic!("{url}: {outcome:?}")
         };
         assert!(reason.contains(why), "{url}: {reason}");
@@ -217,7 +217,7 @@ async fn a_success_counts_once_it_was_received() {
     )
     .await;
     let outcome = runner(&broken.url("http"), PATIENT).run(&task("a")).await;
-    let Outcome::Retry { reason } = outcome else {
+    let Outcome::Unavailable { reason } = outcome else {
         panic!("{outcome:?}")
     };
     assert!(
@@ -234,7 +234,7 @@ async fn a_success_counts_once_it_was_received() {
         .run(&task("a"))
         .await;
     let reason = "no complete answer within 300ms".to_owned();
-    assert_eq!(outcome, Outcome::Retry { reason });
+    assert_eq!(outcome, Outcome::Unavailable { reason });
 }
 
 #[tokio::test]
@@ -276,7 +276,7 @@ async fn a_body_is_read_and_repeated_to_a_bound() {
         Outcome::Success
     );
     let outcome = outcome(&endless(500).await.url("/")).await;
-    let Outcome::Retry { reason } = outcome else {
+    let Outcome::Unavailable { reason } = outcome else {
         panic!("{outcome:?}")
     };
     assert!(reason.ends_with('…'), "{reason}");
@@ -299,7 +299,7 @@ async fn headers_and_bodies_that_are_not_utf8_do_no_harm() {
 #[tokio::test]
 async fn nothing_shows_the_query_of_the_url() {
     let runner = runner("http://127.0.0.1:1/tasks?key=hidden", PATIENT);
-    let Outcome::Retry { reason } = runner.run(&task("a")).await else {
+    let Outcome::Unavailable { reason } = runner.run(&task("a")).await else {
         panic!()
     };
     assert!(!reason.contains("hidden"), "{reason}");

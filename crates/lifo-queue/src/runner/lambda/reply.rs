@@ -21,6 +21,7 @@ enum Reply {
     Success,
     Failure { reason: Option<String> },
     Retry { reason: Option<String> },
+    Unavailable { reason: Option<String> },
     Busy { retry_after_seconds: Option<f64> },
 }
 
@@ -31,6 +32,18 @@ enum Reply {
 struct Thrown {
     error_type: Option<String>,
     error_message: Option<String>,
+}
+
+impl Thrown {
+    /// Whether the runtime, the sandbox or an extension failed, or the time ran out: most often
+    /// not because of the task.
+    fn is_the_platforms(&self) -> bool {
+        let prefixes = ["Runtime.", "Sandbox.", "Extension."];
+        let named = |name: &String| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let timed_out = |message: &String| message.contains("Task timed out after ");
+        self.error_type.as_ref().is_some_and(named)
+            || self.error_message.as_ref().is_some_and(timed_out)
+    }
 }
 
 /// The outcome, once the function returned.
@@ -61,6 +74,9 @@ pub(super) fn returned(payload: &[u8]) -> Outcome {
             reason: or_silent(reason),
         },
         Reply::Retry { reason } => Outcome::Retry {
+            reason: or_silent(reason),
+        },
+        Reply::Unavailable { reason } => Outcome::Unavailable {
             reason: or_silent(reason),
         },
         Reply::Busy {
@@ -102,7 +118,9 @@ fn unreadable(payload: &[u8], error: &serde_json::Error) -> String {
 
 /// The outcome, once the function threw or was stopped.
 pub(super) fn threw(kind: &str, payload: &[u8]) -> Outcome {
-    let said = match serde_json::from_slice(payload) {
+    let thrown = serde_json::from_slice(payload);
+    let not_its_code = thrown.as_ref().is_ok_and(Thrown::is_the_platforms);
+    let said = match thrown {
         Ok(Thrown {
             error_type: Some(name),
             error_message: Some(message),
@@ -121,8 +139,10 @@ pub(super) fn threw(kind: &str, payload: &[u8]) -> Outcome {
         ) => text,
         _ => String::from_utf8_lossy(payload).into_owned(),
     };
-    Outcome::Retry {
-        reason: format!("the function threw ({}): {}", excerpt(kind), excerpt(&said)),
+    let reason = format!("the function threw ({}): {}", excerpt(kind), excerpt(&said));
+    match not_its_code {
+        true => Outcome::Unavailable { reason },
+        false => Outcome::Retry { reason },
     }
 }
 
@@ -167,6 +187,12 @@ mod tests {
             (
                 r#"{"outcome":"retry","reason":null}"#,
                 Outcome::Retry { reason: silent },
+            ),
+            (
+                r#"{"outcome":"unavailable","reason":"no database"}"#,
+                Outcome::Unavailable {
+                    reason: "no database".into(),
+                },
             ),
             (r#"{"outcome":"busy"}"#, Outcome::Busy { retry_after: None }),
             (r#"{"outcome":"busy","retryAfterSeconds":5}"#, busy(5.0)),
@@ -217,25 +243,32 @@ mod tests {
 
     #[test]
     fn errors_of_the_function_are_retried_with_their_message() {
-        let cases = [
+        let retry = |reason| Outcome::Retry { reason };
+        let unavailable = |reason| Outcome::Unavailable { reason };
+        let cases: [(_, _, fn(String) -> Outcome); 4] = [
             (
                 r#"{"errorType":"Error","errorMessage":"no\ndatabase","trace":["…"]}"#,
                 "the function threw (Unhandled): Error: no database",
+                retry,
             ),
             (
                 r#"{"errorMessage":"Task timed out after 3.00 seconds"}"#,
                 "the function threw (Unhandled): Task timed out after 3.00 seconds",
+                unavailable,
             ),
             (
                 r#"{"errorType":"Runtime.ExitError"}"#,
                 "the function threw (Unhandled): Runtime.ExitError",
+                unavailable,
             ),
-            ("not json", "the function threw (Unhandled): not json"),
+            (
+                "not json",
+                "the function threw (Unhandled): not json",
+                retry,
+            ),
         ];
-        for (payload, reason) in cases {
-            let outcome = Outcome::Retry {
-                reason: reason.to_owned(),
-            };
+        for (payload, reason, outcome) in cases {
+            let outcome = outcome(reason.to_owned());
             assert_eq!(threw("Unhandled", payload.as_bytes()), outcome);
         }
     }

@@ -105,7 +105,7 @@ async fn throttling_is_busy() {
 async fn other_errors_are_refused_failed_or_retried() {
     let refused = |reason| Outcome::Refused { reason };
     let failure = |reason| Outcome::Failure { reason };
-    let retry = |reason| Outcome::Retry { reason };
+    let retry = |reason| Outcome::Unavailable { reason };
     type Ends = fn(String) -> Outcome;
     let cases: [(u16, &str, Ends); 9] = [
         (403, "AccessDeniedException", refused),
@@ -132,7 +132,7 @@ async fn other_errors_are_refused_failed_or_retried() {
 #[tokio::test]
 async fn a_broken_connection_is_retried_by_the_queue_only() {
     let (outcome, aws) = run([answer(0, "")]).await;
-    let Outcome::Retry { reason } = outcome else {
+    let Outcome::Unavailable { reason } = outcome else {
         panic!("{outcome:?}")
     };
     assert!(reason.contains("connection reset"), "{reason}");
@@ -159,7 +159,7 @@ async fn only_its_own_timeout_ends_an_invocation() {
         let outcome = runner.run(&task("a")).await;
         assert_eq!(outcome == Outcome::Success, expected, "{outcome:?}");
         assert_eq!(
-            matches!(outcome, Outcome::Retry { .. }),
+            matches!(outcome, Outcome::Unavailable { .. }),
             !expected,
             "{outcome:?}"
         );

@@ -3,11 +3,12 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::ReturnValue;
-use uuid::Uuid;
 
 use super::item::{self, number, string};
 use super::{DynamoStore, Updated, send};
-use crate::control::{Acquired, Claim, Control, IdleTurns, Pause, Release, Released, Renewed};
+use crate::control::{
+    Acquired, Claim, Control, IdleTurns, OpenBreaker, Pause, Release, Released, Renewal, Renewed,
+};
 use crate::schema;
 use crate::store::{ControlStore, StoreError, Written};
 use crate::task::truncate_error;
@@ -18,6 +19,29 @@ const NO_LIVE_LEASE: &str = "(attribute_not_exists(#until) OR #until <= :now)";
 impl DynamoStore {
     pub(super) fn update_control(&self) -> UpdateItemFluentBuilder {
         self.update(schema::CONTROL_ITEM)
+    }
+}
+
+/// What an update sets and removes of the circuit breaker.
+fn breaker_expressions(breaker: Option<OpenBreaker>) -> (&'static str, Option<&'static str>) {
+    match breaker {
+        Some(_) => (", #breakerSince = :since, #breakerProbes = :probes", None),
+        None => ("", Some("#breakerSince, #breakerProbes")),
+    }
+}
+
+fn with_breaker(
+    update: UpdateItemFluentBuilder,
+    breaker: Option<OpenBreaker>,
+) -> UpdateItemFluentBuilder {
+    let update = update
+        .expression_attribute_names("#breakerSince", schema::BREAKER_SINCE)
+        .expression_attribute_names("#breakerProbes", schema::BREAKER_PROBES);
+    match breaker {
+        Some(open) => update
+            .expression_attribute_values(":since", number(open.since.0))
+            .expression_attribute_values(":probes", number(open.probes)),
+        None => update,
     }
 }
 
@@ -120,16 +144,19 @@ impl ControlStore for DynamoStore {
         }
     }
 
-    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Renewed, StoreError> {
+    async fn renew(&self, renewal: &Renewal) -> Result<Renewed, StoreError> {
+        let (set, remove) = breaker_expressions(renewal.breaker);
+        let remove = remove.map_or_else(String::new, |names| format!(" REMOVE {names}"));
         let update = self
             .update_control()
-            .update_expression("SET #until = :until")
+            .update_expression(format!("SET #until = :until{set}{remove}"))
             .condition_expression("#owner = :owner")
             .return_values(ReturnValue::AllNew)
             .expression_attribute_names("#until", schema::LEASE_UNTIL)
             .expression_attribute_names("#owner", schema::OWNER)
-            .expression_attribute_values(":until", number(until.0))
-            .expression_attribute_values(":owner", string(owner));
+            .expression_attribute_values(":until", number(renewal.until.0))
+            .expression_attribute_values(":owner", string(renewal.owner));
+        let update = with_breaker(update, renewal.breaker);
         Ok(match send(update).await? {
             Updated::Done(item) => Renewed::Ours(item::control(&item)),
             Updated::Refused(_) => Renewed::Lost,
@@ -154,11 +181,13 @@ impl ControlStore for DynamoStore {
             true => ", #busyPauses",
             false => "",
         };
+        let (breaker, closed) = breaker_expressions(release.breaker);
+        let closed = closed.map_or_else(String::new, |names| format!(", {names}"));
         let mut update = self
             .update_control()
             .update_expression(format!(
-                "SET #idle = {idle}{rate} \
-                 REMOVE #owner, #until, #messageId, #notifiedUntil, #notifiedBy{recovered}"
+                "SET #idle = {idle}{rate}{breaker} \
+                 REMOVE #owner, #until, #messageId, #notifiedUntil, #notifiedBy{recovered}{closed}"
             ))
             .condition_expression(format!("#owner = :owner{unrequested}"))
             .return_values(ReturnValue::UpdatedNew)
@@ -170,6 +199,7 @@ impl ControlStore for DynamoStore {
             .expression_attribute_names("#notifiedBy", schema::NOTIFIED_BY)
             .expression_attribute_values(":owner", string(release.owner))
             .expression_attribute_values(":zero", number(0));
+        update = with_breaker(update, release.breaker);
         if release.idle_turns == IdleTurns::Add {
             update = update.expression_attribute_values(":one", number(1));
         }

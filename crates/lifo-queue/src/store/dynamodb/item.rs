@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use uuid::Uuid;
 
-use crate::control::{Control, ProcessorLease, RedrivenTasks};
+use crate::control::{Control, OpenBreaker, ProcessorLease, RedrivenTasks};
 use crate::schema;
 use crate::store::{Candidate, Cursor, StandingLease, StoreError, parse_number};
 use crate::task::{
@@ -216,7 +216,16 @@ pub(super) fn control(item: &Item) -> Control {
         busy_pauses: count(item, schema::BUSY_PAUSES).unwrap_or(0),
         rate_full_at: integer(item, schema::RATE_FULL_AT).map(Millis),
         redriven: redriven(item),
+        breaker: breaker(item),
     }
+}
+
+/// The circuit breaker, while it is open.
+fn breaker(item: &Item) -> Option<OpenBreaker> {
+    Some(OpenBreaker {
+        since: Millis(integer(item, schema::BREAKER_SINCE)?),
+        probes: count(item, schema::BREAKER_PROBES).unwrap_or(0),
+    })
 }
 
 /// What the control item remembers of redriven tasks.

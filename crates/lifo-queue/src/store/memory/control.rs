@@ -1,11 +1,10 @@
 //! The control item in memory.
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
 use super::MemoryStore;
 use crate::control::{
-    Acquired, Claim, Control, IdleTurns, Pause, ProcessorLease, Release, Released, Renewed,
+    Acquired, Claim, Control, IdleTurns, Pause, ProcessorLease, Release, Released, Renewal, Renewed,
 };
 use crate::store::{ControlStore, StoreError, Written};
 use crate::task::truncate_error;
@@ -61,11 +60,13 @@ impl ControlStore for MemoryStore {
         Ok(Acquired::Ours(before))
     }
 
-    async fn renew(&self, owner: Uuid, until: Millis) -> Result<Renewed, StoreError> {
+    async fn renew(&self, renewal: &Renewal) -> Result<Renewed, StoreError> {
         let control = &mut self.lock().control;
-        match control.lease.as_mut().filter(|lease| lease.owner == owner) {
+        let lease = control.lease.as_mut();
+        match lease.filter(|lease| lease.owner == renewal.owner) {
             Some(lease) => {
-                lease.until = until;
+                lease.until = renewal.until;
+                control.breaker = renewal.breaker;
                 Ok(Renewed::Ours(control.clone()))
             }
             None => Ok(Renewed::Lost),
@@ -99,6 +100,7 @@ impl ControlStore for MemoryStore {
             control.busy_pauses = 0;
         }
         control.rate_full_at = release.rate_full_at.or(control.rate_full_at);
+        control.breaker = release.breaker;
         Ok(Released::Done {
             idle_turns: control.idle_turns,
         })

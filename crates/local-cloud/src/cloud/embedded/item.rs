@@ -1,7 +1,7 @@
 //! Items as DynamoDB's JSON has them, to records and back.
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use lifo_queue::control::{Control, ProcessorLease, RedrivenTasks};
+use lifo_queue::control::{Control, OpenBreaker, ProcessorLease, RedrivenTasks};
 use lifo_queue::schema;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{StatusKey, TaskId, TokenText, Ttl};
@@ -138,6 +138,12 @@ pub(super) fn control(item: &Value) -> Control {
             until: EpochSeconds(number(item, schema::REDRIVEN_UNTIL)?),
         })
     };
+    let breaker = || {
+        Some(OpenBreaker {
+            since: Millis(number(item, schema::BREAKER_SINCE)?),
+            probes: count(item, schema::BREAKER_PROBES),
+        })
+    };
     let requested = number(item, schema::REQUESTED);
     Control {
         requested: requested.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
@@ -150,5 +156,6 @@ pub(super) fn control(item: &Value) -> Control {
         busy_pauses: count(item, schema::BUSY_PAUSES),
         rate_full_at: number(item, schema::RATE_FULL_AT).map(Millis),
         redriven: redriven(),
+        breaker: breaker(),
     }
 }

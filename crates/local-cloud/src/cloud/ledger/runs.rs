@@ -15,6 +15,7 @@ pub(super) struct Run {
     pub(super) process: u32,
     pub(super) task: TaskId,
     token: Option<LeaseToken>,
+    started: Millis,
     until: Millis,
     /// Without neighbours.
     alone: bool,
@@ -48,7 +49,8 @@ impl Ledger {
         }
         let limits = &self.settings.process;
         // One start more than attempts: alone, after crashes, to spare the neighbours.
-        let most = limits.max_attempts + limits.max_busy_returns + 1;
+        let unavailable = limits.breaker.map_or(0, |breaker| breaker.max_returns);
+        let most = limits.max_attempts + limits.max_busy_returns + unavailable + 1;
         let history = self.histories.entry(id.clone()).or_default();
         history.starts += 1;
         let (starts, done) = (history.starts, history.done);
@@ -68,6 +70,7 @@ impl Ledger {
             process: process.id,
             task: id.clone(),
             token,
+            started: now,
             alone,
             until: truth.and_then(|record| record.lease_until).unwrap_or(now),
         });
@@ -88,6 +91,16 @@ impl Ledger {
         let Some(run) = place.map(|place| self.runs.swap_remove(place)) else {
             return;
         };
+        let seen = self.seen.entry(process.id).or_default();
+        match end {
+            // One that started before the downstream failed says nothing of it.
+            RunEnd::Final if seen.doubtful_since.is_some_and(|at| run.started <= at) => {}
+            RunEnd::Final => (seen.unanswered, seen.doubtful_since) = (0, None),
+            _ => {
+                seen.unanswered += 1;
+                seen.doubtful_since.get_or_insert(run.started);
+            }
+        }
         if let Some(history) = self.histories.get_mut(task) {
             match end {
                 RunEnd::Final => history.done = run.token,

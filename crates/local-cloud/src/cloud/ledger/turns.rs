@@ -19,6 +19,9 @@ use crate::cloud::process::{Function, Life};
 /// or after its step failed.
 const LEFT_ALONE: Duration = Duration::from_secs(15);
 
+/// Runs without an answer before a circuit breaker may open.
+const FEWEST_TO_OPEN: usize = 8;
+
 /// What a processor knows.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
@@ -30,6 +33,10 @@ pub(super) struct Seen {
     touched: BTreeMap<TaskId, Millis>,
     /// Takes it asked for, and when first.
     pub(super) asked: BTreeMap<Uuid, Millis>,
+    /// Runs that ended without an answer of the downstream, since the last one that had one.
+    pub(super) unanswered: usize,
+    /// When the first of them started.
+    pub(super) doubtful_since: Option<Millis>,
 }
 
 /// A page of the index, as a processor read it.
@@ -133,9 +140,20 @@ impl Ledger {
                 format!("S5: {id} is taken from a page that is too old"),
             );
         }
-        if let Some(newer) = newer {
+        if let Some(newer) = newer
+            && !self.may_probe(process)
+        {
             self.violation(now, format!("S5: {id} is taken before the newer {newer}"));
         }
+    }
+
+    /// Whether the processor's circuit breaker may be open, when not only the newest task probes:
+    /// it was open in the control item, or runs ended without an answer of the downstream.
+    fn may_probe(&self, process: &Process) -> bool {
+        let seen = self.seen.get(&process.id);
+        let unanswered = seen.map_or(0, |seen| seen.unanswered);
+        self.settings.process.breaker.is_some()
+            && (self.breaker_open || unanswered >= FEWEST_TO_OPEN)
     }
 
     /// W2 and W3: the control item is not any more what it was.
@@ -146,6 +164,7 @@ impl Ledger {
         before: &Control,
         after: &Control,
     ) {
+        self.breaker_open = after.breaker.is_some();
         self.trace
             .push(now, process.id, What::Control(Box::new(after.clone())));
         if after.requested < before.requested {

@@ -165,7 +165,9 @@ async fn without_a_secret_nothing_is_sent() {
         let aws = FakeAws::answering([prepared]);
         let outcome = with_secret(&server.url("/"), &aws).run(&task("a")).await;
         let reason = match (&outcome, passes) {
-            (Outcome::Retry { reason }, true) | (Outcome::Refused { reason }, false) => reason,
+            (Outcome::Unavailable { reason }, true) | (Outcome::Refused { reason }, false) => {
+                reason
+            }
             _ => panic!("{why}: {outcome:?}"),
         };
         assert!(reason.contains(why), "{reason}");

@@ -1,0 +1,326 @@
+//! The circuit breaker: while the downstream is unavailable, nothing starts but probes, and no
+//! task loses an attempt.
+//!
+//! It opens when distinct tasks, more than run at once, find the downstream unavailable with no
+//! answer in between. An answer is a run that ended with success or failure and did not start
+//! before the first run that found the downstream unavailable. Any answer closes the breaker, and
+//! the tasks that had found the downstream unavailable are discounted from then on.
+//! While it is open, one probe runs at a time: [`FIRST_PROBE`] after the last one ended, then
+//! twice as long each time up to [`LONGEST_PROBE`].
+//!
+//! This is the state alone. Which task becomes a probe is decided by [`Breaker::choose`]; the
+//! control item keeps the state over turns and processors as an
+//! [`OpenBreaker`].
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::control::OpenBreaker;
+use crate::task::TaskId;
+use crate::time::Millis;
+
+/// From the moment the breaker opens to the first probe. It doubles with each failed probe.
+pub const FIRST_PROBE: Duration = Duration::from_secs(1);
+
+/// The longest wait between two probes, counted from the end of the earlier one.
+pub const LONGEST_PROBE: Duration = Duration::from_secs(4);
+
+/// The breaker opens at this many distinct tasks at the earliest: fewer may be at fault
+/// themselves.
+const FEWEST_TASKS: usize = 10;
+
+/// Tasks that are discounted open the breaker too, by so many times as many runs without an
+/// answer: the downstream may be available for moments only.
+const RUNS_PER_TASK: usize = 4;
+
+/// How soon a probe follows one that found nothing out: its task was gone, or failed by itself.
+const AFTER_NO_ANSWER: Duration = Duration::from_millis(250);
+
+/// How the circuit breaker works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BreakerSettings {
+    /// After it has been open for this long, the queue pauses (8 min).
+    pub pause_after: Duration,
+    /// How often an open breaker returns one task without counting an attempt (500).
+    pub max_returns: u32,
+}
+
+/// What a run says of the downstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Signal {
+    /// It answered: success or failure.
+    Answered,
+    /// It is unavailable.
+    Unavailable,
+    /// It is busy and names no time. Says nothing while an earlier run is under way: the
+    /// downstream may be working on that one.
+    Busy,
+    /// The run says nothing of the downstream.
+    Nothing,
+}
+
+/// The breaker of a turn: its loop, its attempts and its heartbeat share it.
+#[derive(Clone, Debug)]
+pub(super) struct SharedBreaker(Arc<Mutex<Breaker>>);
+
+impl SharedBreaker {
+    pub(super) fn new(breaker: Breaker) -> Self {
+        Self(Arc::new(Mutex::new(breaker)))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Breaker> {
+        // Nothing panics while the lock is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether one more task may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// Any task.
+    Any,
+    /// One task, as a probe.
+    Probe,
+    /// Not before this moment, or before a run ends.
+    Wait(Millis),
+}
+
+/// A run under way, in the order of the starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RunNumber(u64);
+
+#[derive(Debug)]
+pub(super) struct Breaker {
+    /// Distinct tasks that open it; `None` where there is no breaker.
+    threshold: Option<usize>,
+    /// Tasks that found the downstream unavailable since it last answered.
+    unanswered: HashSet<TaskId>,
+    /// Tasks that found it unavailable before it answered others: perhaps at fault themselves.
+    discounted: HashSet<TaskId>,
+    /// Runs that found it unavailable since it last answered.
+    unanswered_runs: usize,
+    /// The first of their runs. What started before it says nothing of the time since.
+    doubtful_since: Option<RunNumber>,
+    runs: BTreeSet<RunNumber>,
+    next_run: u64,
+    open: Option<Open>,
+    /// It closed, and the loop does not know yet.
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    since: Millis,
+    /// Failed probes since then, those of other turns included.
+    probes: u32,
+    next_probe: Millis,
+    /// The probe under way.
+    probing: Option<TaskId>,
+    /// When this turn last tried each task.
+    tried: HashMap<TaskId, Millis>,
+    /// A probe of this turn failed.
+    confirmed: bool,
+}
+
+impl Breaker {
+    /// The breaker of a turn with this many slots, as the turn before left it. One that is open
+    /// probes at once.
+    pub(super) fn new(
+        settings: Option<BreakerSettings>,
+        slots: u16,
+        left: Option<OpenBreaker>,
+        now: Millis,
+    ) -> Self {
+        let threshold = settings.map(|_| FEWEST_TASKS.max(usize::from(slots) + 2));
+        let open = left.filter(|_| threshold.is_some()).map(|left| Open {
+            since: left.since,
+            probes: left.probes,
+            next_probe: now,
+            probing: None,
+            tried: HashMap::new(),
+            confirmed: false,
+        });
+        Self {
+            threshold,
+            unanswered: HashSet::new(),
+            discounted: HashSet::new(),
+            unanswered_runs: 0,
+            doubtful_since: None,
+            runs: BTreeSet::new(),
+            next_run: 0,
+            open,
+            closed: false,
+        }
+    }
+
+    /// What the control item keeps; `None` while the breaker is closed.
+    pub(super) fn state(&self) -> Option<OpenBreaker> {
+        self.open.as_ref().map(|open| OpenBreaker {
+            since: open.since,
+            probes: open.probes,
+        })
+    }
+
+    /// Whether it is open, and when the next probe may start.
+    pub(super) fn next_probe(&self) -> Option<Millis> {
+        self.open.as_ref().map(|open| open.next_probe)
+    }
+
+    /// For how long it has been open, once a probe of this turn has confirmed it.
+    pub(super) fn confirmed_for(&self, now: Millis) -> Option<Duration> {
+        self.open
+            .as_ref()
+            .filter(|open| open.confirmed)
+            .map(|open| now.since(open.since))
+    }
+
+    /// Whether one more task may start beside those that run.
+    pub(super) fn start(&self, running: usize, now: Millis) -> Start {
+        let Some(open) = &self.open else {
+            // What runs may open the breaker: start no more than it takes to find out.
+            let doubtful = !self.unanswered.is_empty()
+                && running > 0
+                && self
+                    .threshold
+                    .is_some_and(|most| self.unanswered.len() + running >= most);
+            return match doubtful {
+                true => Start::Wait(Millis::MAX),
+                false => Start::Any,
+            };
+        };
+        match &open.probing {
+            Some(_) => Start::Wait(Millis::MAX),
+            None if open.next_probe > now => Start::Wait(open.next_probe),
+            None => Start::Probe,
+        }
+    }
+
+    /// Which of the due tasks, newest first, is the next probe: in turn any task that was not
+    /// tried since the breaker opened, and the newest such task, so that poison tasks at the head
+    /// do not stand in the way; once all were tried, the one that was tried longest ago.
+    /// `draw` returns a number below its argument.
+    pub(super) fn choose(
+        &self,
+        due: &[&TaskId],
+        draw: impl FnOnce(usize) -> usize,
+    ) -> Option<usize> {
+        let open = self.open.as_ref()?;
+        let untried: Vec<usize> = (0..due.len())
+            .filter(|place| !open.tried.contains_key(due[*place]))
+            .collect();
+        match untried.len() {
+            0 => (0..due.len()).min_by_key(|place| open.tried.get(due[*place])),
+            1 => untried.first().copied(),
+            _ if !open.probes.is_multiple_of(2) => untried.first().copied(),
+            several => untried.get(1 + draw(several - 1)).copied(),
+        }
+    }
+
+    /// An attempt at a task starts; whether it is a probe.
+    pub(super) fn starts(&mut self, task: &TaskId) -> bool {
+        if let Some(open) = &mut self.open {
+            open.probing = Some(task.clone());
+        }
+        self.open.is_some()
+    }
+
+    /// A run starts.
+    pub(super) fn run_starts(&mut self) -> RunNumber {
+        self.next_run += 1;
+        let run = RunNumber(self.next_run);
+        self.runs.insert(run);
+        run
+    }
+
+    /// A run ended with this signal; whether the breaker is open now, and so when the task may
+    /// start again.
+    pub(super) fn run_ended(
+        &mut self,
+        run: RunNumber,
+        task: &TaskId,
+        signal: Signal,
+        now: Millis,
+    ) -> Option<Millis> {
+        self.runs.remove(&run);
+        let earlier_runs = self.runs.first().is_some_and(|first| *first < run);
+        match signal {
+            Signal::Answered if self.doubtful_since.is_some_and(|first| run < first) => {}
+            Signal::Answered => self.close(),
+            Signal::Busy if earlier_runs && self.open.is_none() => {}
+            Signal::Unavailable | Signal::Busy => {
+                self.unavailable(run, task, now);
+            }
+            Signal::Nothing => {}
+        }
+        self.next_probe()
+    }
+
+    /// An attempt is over; whether the breaker closed since the last one. A probe that found
+    /// nothing out is followed by another one soon.
+    pub(super) fn attempt_over(&mut self, task: &TaskId, now: Millis) -> bool {
+        if let Some(open) = &mut self.open
+            && open.probing.as_ref() == Some(task)
+        {
+            open.probing = None;
+            open.tried.insert(task.clone(), now);
+            open.next_probe = open.next_probe.max(now.plus(AFTER_NO_ANSWER));
+        }
+        std::mem::take(&mut self.closed)
+    }
+
+    /// Opens it, for example because the downstream has been busy for long.
+    pub(super) fn open(&mut self, now: Millis) {
+        if self.threshold.is_none() || self.open.is_some() {
+            return;
+        }
+        let tried = self.unanswered.drain().map(|task| (task, now));
+        self.open = Some(Open {
+            since: now,
+            probes: 0,
+            next_probe: now.plus(FIRST_PROBE),
+            probing: None,
+            tried: tried.collect(),
+            confirmed: false,
+        });
+    }
+
+    fn close(&mut self) {
+        self.discounted.extend(self.unanswered.drain());
+        self.unanswered_runs = 0;
+        self.doubtful_since = None;
+        if let Some(open) = self.open.take() {
+            self.discounted.extend(open.tried.into_keys());
+            self.closed = true;
+        }
+    }
+
+    fn unavailable(&mut self, run: RunNumber, task: &TaskId, now: Millis) {
+        let Some(open) = &mut self.open else {
+            self.unanswered_runs += 1;
+            if !self.discounted.contains(task) {
+                self.doubtful_since.get_or_insert(run);
+                self.unanswered.insert(task.clone());
+            }
+            let opens = |most: usize| {
+                self.unanswered.len() >= most || self.unanswered_runs >= RUNS_PER_TASK * most
+            };
+            if self.threshold.is_some_and(opens) {
+                self.open(now);
+            }
+            return;
+        };
+        open.tried.insert(task.clone(), now);
+        // Runs from before the breaker opened are no probes.
+        if open.probing.as_ref() == Some(task) {
+            open.probing = None;
+            open.confirmed = true;
+            open.probes = open.probes.saturating_add(1);
+            let doubled = FIRST_PROBE * 2_u32.pow(open.probes.min(10));
+            open.next_probe = now.plus(doubled.min(LONGEST_PROBE));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+use super::*;
+
+const SETTINGS: BreakerSettings = BreakerSettings {
+    pause_after: Duration::from_secs(480),
+    max_returns: 500,
+};
+
+fn breaker(slots: u16) -> Breaker {
+    Breaker::new(Some(SETTINGS), slots, None, Millis(0))
+}
+
+fn id(number: usize) -> TaskId {
+    TaskId::from_stored(&format!("task-{number:03}"))
+}
+
+/// One run from start to end.
+fn run(breaker: &mut Breaker, task: usize, signal: Signal, now: i64) {
+    let number = breaker.run_starts();
+    breaker.run_ended(number, &id(task), signal, Millis(now));
+    breaker.attempt_over(&id(task), Millis(now));
+}
+
+/// A breaker that opened at 0 after the tasks from 0 to 9.
+fn open() -> Breaker {
+    let mut breaker = breaker(8);
+    for task in 0..10 {
+        run(&mut breaker, task, Signal::Unavailable, 0);
+    }
+    assert!(breaker.state().is_some());
+    breaker
+}
+
+fn probe(breaker: &mut Breaker, task: usize, signal: Signal, now: i64) {
+    assert_eq!(breaker.start(0, Millis(now)), Start::Probe);
+    assert!(breaker.starts(&id(task)));
+    run(breaker, task, signal, now);
+}
+
+#[test]
+fn ten_distinct_tasks_without_an_answer_open_it() {
+    let mut breaker = breaker(8);
+    for task in 0..9 {
+        run(&mut breaker, task, Signal::Unavailable, 0);
+        run(&mut breaker, task, Signal::Unavailable, 0);
+    }
+    assert_eq!(breaker.state(), None);
+    run(&mut breaker, 9, Signal::Answered, 0);
+    for task in 10..19 {
+        run(&mut breaker, task, Signal::Unavailable, 0);
+    }
+    assert_eq!(breaker.state(), None);
+    run(&mut breaker, 19, Signal::Unavailable, 7);
+    let state = OpenBreaker {
+        since: Millis(7),
+        probes: 0,
+    };
+    assert_eq!(breaker.state(), Some(state));
+}
+
+#[test]
+fn more_tasks_than_run_at_once_open_it() {
+    let mut breaker = breaker(50);
+    for task in 0..51 {
+        run(&mut breaker, task, Signal::Unavailable, 0);
+    }
+    assert_eq!(breaker.state(), None);
+    run(&mut breaker, 51, Signal::Unavailable, 0);
+    assert!(breaker.state().is_some());
+}
+
+#[test]
+fn doubtful_tasks_and_running_ones_are_together_no_more_than_open_it() {
+    let mut breaker = breaker(8);
+    assert_eq!(breaker.start(8, Millis(0)), Start::Any);
+    for task in 0..4 {
+        run(&mut breaker, task, Signal::Unavailable, 0);
+    }
+    assert_eq!(breaker.start(5, Millis(0)), Start::Any);
+    assert_eq!(breaker.start(6, Millis(0)), Start::Wait(Millis::MAX));
+    // Whatever is counted, a run alone may start, or the turn would stand still.
+    for task in 4..9 {
+        run(&mut breaker, task, Signal::Unavailable, 0);
+    }
+    assert_eq!(breaker.start(0, Millis(0)), Start::Any);
+}
+
+#[test]
+fn probes_come_one_at_a_time_and_more_slowly_up_to_the_longest_wait() {
+    let mut breaker = open();
+    let mut now = 0;
+    let mut waits = Vec::new();
+    for task in 10..15 {
+        let next = breaker.next_probe().unwrap();
+        waits.push(next.since(Millis(now)).as_secs());
+        assert_eq!(breaker.start(0, Millis(next.0 - 1)), Start::Wait(next));
+        assert_eq!(breaker.start(0, next), Start::Probe);
+        assert!(breaker.starts(&id(task)));
+        assert_eq!(breaker.start(1, next), Start::Wait(Millis::MAX));
+        now = next.0 + 2_000;
+        run(&mut breaker, task, Signal::Unavailable, now);
+    }
+    assert_eq!(waits, [1, 2, 4, 4, 4]);
+}
+
+#[test]
+fn any_answer_closes_it() {
+    let mut breaker = open();
+    probe(&mut breaker, 10, Signal::Unavailable, 1_000);
+    let later = breaker.run_starts();
+    breaker.run_ended(later, &id(3), Signal::Answered, Millis(1_100));
+    assert_eq!(breaker.state(), None);
+    assert!(breaker.attempt_over(&id(3), Millis(1_100)));
+    assert!(!breaker.attempt_over(&id(4), Millis(1_100)), "told once");
+    assert_eq!(breaker.start(5, Millis(1_100)), Start::Any);
+    for task in 20..29 {
+        run(&mut breaker, task, Signal::Unavailable, 2_000);
+    }
+    assert_eq!(breaker.state(), None, "it counts from the last answer on");
+}
+
+#[test]
+fn tasks_that_failed_beside_an_answer_are_discounted_but_not_for_ever() {
+    let mut breaker = open();
+    probe(&mut breaker, 10, Signal::Answered, 1_000);
+    // The ten that opened it may be at fault themselves.
+    for round in 0..3 {
+        for task in 0..10 {
+            run(&mut breaker, task, Signal::Unavailable, 2_000 + round);
+        }
+    }
+    assert_eq!(breaker.state(), None);
+    assert_eq!(breaker.start(8, Millis(3_000)), Start::Any);
+    // Without any answer in between, the downstream is at fault after all.
+    for task in 0..10 {
+        run(&mut breaker, task, Signal::Unavailable, 3_000);
+    }
+    assert!(breaker.state().is_some());
+}
+
+#[test]
+fn a_run_that_started_before_the_outage_says_nothing_of_it() {
+    let mut breaker = breaker(8);
+    let (first, second) = (breaker.run_starts(), breaker.run_starts());
+    for task in 0..9 {
+        run(&mut breaker, task, Signal::Unavailable, 0);
+    }
+    breaker.run_ended(first, &id(90), Signal::Answered, Millis(300));
+    run(&mut breaker, 9, Signal::Unavailable, 300);
+    assert!(breaker.state().is_some());
+    breaker.run_ended(second, &id(91), Signal::Answered, Millis(400));
+    assert!(breaker.state().is_some());
+}
+
+#[test]
+fn a_run_from_before_is_no_probe() {
+    let mut breaker = open();
+    run(&mut breaker, 50, Signal::Unavailable, 500);
+    assert_eq!(breaker.next_probe(), Some(Millis(1_000)));
+    assert_eq!(breaker.confirmed_for(Millis(9_000)), None);
+    probe(&mut breaker, 10, Signal::Unavailable, 1_000);
+    let open_for = breaker.confirmed_for(Millis(9_000));
+    assert_eq!(open_for, Some(Duration::from_secs(9)));
+}
+
+#[test]
+fn a_probe_that_says_nothing_is_followed_by_another_soon() {
+    let mut breaker = open();
+    probe(&mut breaker, 10, Signal::Nothing, 1_000);
+    assert_eq!(breaker.next_probe(), Some(Millis(1_250)));
+    assert_eq!(breaker.confirmed_for(Millis(9_000)), None);
+}
+
+#[test]
+fn probes_alternate_between_an_untried_task_further_back_and_the_newest() {
+    let mut breaker = open();
+    // The tasks that opened it are the newest, then 10 to 13.
+    let ids: Vec<TaskId> = (0..14).map(id).collect();
+    let due: Vec<&TaskId> = ids.iter().collect();
+    let last = |below: usize| below - 1;
+    assert_eq!(breaker.choose(&due, last), Some(13));
+    probe(&mut breaker, 13, Signal::Unavailable, 1_000);
+    assert_eq!(breaker.choose(&due, last), Some(10));
+    probe(&mut breaker, 10, Signal::Unavailable, 3_000);
+    assert_eq!(breaker.choose(&due, |_| 0), Some(12), "not the newest");
+}
+
+#[test]
+fn once_all_were_tried_the_one_tried_longest_ago_probes() {
+    let mut breaker = open();
+    probe(&mut breaker, 4, Signal::Unavailable, 1_000);
+    probe(&mut breaker, 5, Signal::Unavailable, 3_000);
+    let (four, five) = (id(4), id(5));
+    assert_eq!(breaker.choose(&[&five, &four], |_| 0), Some(1));
+    assert_eq!(breaker.choose(&[], |_| 0), None);
+}
+
+#[test]
+fn the_next_turn_probes_at_once_and_keeps_the_beginning() {
+    let left = OpenBreaker {
+        since: Millis(5),
+        probes: 7,
+    };
+    let mut breaker = Breaker::new(Some(SETTINGS), 8, Some(left), Millis(60_000));
+    assert_eq!(breaker.state(), Some(left));
+    probe(&mut breaker, 1, Signal::Unavailable, 60_000);
+    assert_eq!(breaker.next_probe(), Some(Millis(64_000)));
+    let open_for = breaker.confirmed_for(Millis(60_005));
+    assert_eq!(open_for, Some(Duration::from_secs(60)));
+}
+
+#[test]
+fn a_busy_downstream_counts_only_without_an_earlier_run_under_way() {
+    let mut breaker = breaker(8);
+    let working = breaker.run_starts();
+    for task in 0..20 {
+        run(&mut breaker, task, Signal::Busy, 0);
+    }
+    assert_eq!(breaker.state(), None);
+    breaker.run_ended(working, &id(99), Signal::Answered, Millis(0));
+    for task in 0..10 {
+        run(&mut breaker, task, Signal::Busy, 0);
+    }
+    assert!(breaker.state().is_some());
+}
+
+#[test]
+fn without_a_breaker_nothing_opens() {
+    let left = OpenBreaker {
+        since: Millis(5),
+        probes: 7,
+    };
+    let mut breaker = Breaker::new(None, 1, Some(left), Millis(0));
+    for task in 0..1_000 {
+        run(&mut breaker, task, Signal::Unavailable, 0);
+        assert_eq!(breaker.start(1, Millis(0)), Start::Any);
+    }
+    breaker.open(Millis(0));
+    assert_eq!(breaker.state(), None);
+}

@@ -1,0 +1,349 @@
+//! The circuit breaker, and what it has to do with pauses, the rate limit, leases, poison tasks
+//! and tasks that must run alone.
+
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use conformance::NOW;
+use lifo_queue::control::{OpenBreaker, Pause};
+use lifo_queue::operate::Operator;
+use lifo_queue::process::{BreakerSettings, Exit, LONGEST_PROBE, RateLimit, TurnSummary};
+use lifo_queue::runner::Outcome;
+use lifo_queue::store::ControlStore;
+use lifo_queue::task::{Task, TaskId, TaskStatus};
+use lifo_queue::time::{Clock, Millis, TokioClock};
+use local_cloud::faulty::{Fault, FaultyStore};
+
+use super::world::*;
+
+const BREAKER: BreakerSettings = BreakerSettings {
+    pause_after: Duration::from_secs(150),
+    max_returns: 500,
+};
+
+fn unavailable() -> Outcome {
+    Outcome::Unavailable {
+        reason: "HTTP 502".to_owned(),
+    }
+}
+
+/// A downstream that is unavailable for so long, and then takes 400 ms for each task.
+fn outage(lasting: Duration) -> impl Fn(&Task) -> (Duration, Outcome) + Send + Sync {
+    let clock = TokioClock::starting_at(NOW);
+    move |_| match clock.now() < NOW.plus(lasting) {
+        true => (Duration::from_millis(5), unavailable()),
+        false => (Duration::from_millis(400), Outcome::Success),
+    }
+}
+
+fn world(script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static) -> World {
+    let mut world = World::new(script);
+    world.settings.breaker = Some(BREAKER);
+    world
+}
+
+impl World {
+    async fn breaker(&self) -> Option<OpenBreaker> {
+        self.store.control().await.unwrap().breaker
+    }
+
+    /// Turns that follow each other by their tail calls.
+    async fn turns(&self) -> Vec<TurnSummary> {
+        let mut turns = Vec::new();
+        loop {
+            turns.push(self.turn().await);
+            if !turns.last().is_some_and(|turn| turn.tail_call) {
+                return turns;
+            }
+        }
+    }
+
+    fn most_attempts(&self) -> u32 {
+        let records = self.store.records();
+        let attempts = records.iter().map(|(_, record)| record.attempts);
+        attempts.max().unwrap_or(0)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_costs_no_task_and_few_calls() {
+    let world = world(outage(Duration::from_secs(40))).with_tasks(100).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 100));
+    assert_eq!((summary.failed, summary.breaker_open), (0, false));
+    assert_eq!(
+        world.most_attempts(),
+        2,
+        "one try before the breaker opened"
+    );
+    // Twelve tasks open it at ten slots; then one probe after 1 s, 2 s, 4 s, 4 s and so on.
+    assert_eq!(world.started().len(), 100 + 12 + 11, "{summary:?}");
+    // The twelfth task found the breaker open, and so lost no attempt either.
+    assert_eq!((summary.probes, summary.unavailable), (12, 12));
+    // The next probe finds the downstream back, and every slot goes on.
+    let most = Duration::from_secs(40) + LONGEST_PROBE + Duration::from_secs(7);
+    assert!(world.clock.now() <= NOW.plus(most), "{summary:?}");
+    assert_eq!(world.breaker().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_breaker_an_outage_costs_attempts() {
+    let mut world = world(outage(Duration::from_secs(40)));
+    world.settings.breaker = None;
+    let world = world.with_tasks(100).await;
+    let summary = world.turn().await;
+    assert!(summary.failed > 90, "{summary:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_turn_and_the_next_processor_go_on_with_one_probe() {
+    let world = world(outage(Duration::from_secs(90))).with_tasks(50).await;
+    let first = world.turn().await;
+    assert_eq!((first.exit, first.tail_call), (Exit::TimeUp, true));
+    assert!(first.breaker_open);
+    assert_eq!(first.idle_turns, 1, "an open breaker is no progress");
+    let open = world.breaker().await.unwrap();
+    assert!(open.since < NOW.plus(Duration::from_secs(1)), "{open:?}");
+    assert_eq!(open.probes, first.probes);
+    let before = world.started().len();
+    let second = world.turn().await;
+    assert_eq!((second.exit, second.succeeded), (Exit::Empty, 50));
+    // A probe at once, then one in four seconds for thirty.
+    let probes = world.started().len() - before - 50;
+    assert!((7..=9).contains(&probes), "{probes} probes: {second:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_processor_that_dies_leaves_the_breaker_as_it_renewed_it() {
+    let world = world(outage(Duration::from_secs(3_600)))
+        .with_tasks(50)
+        .await;
+    let dies = tokio::time::timeout(Duration::from_secs(12), world.turn()).await;
+    assert!(dies.is_err());
+    let open = world.breaker().await.unwrap();
+    assert!(open.since < NOW.plus(Duration::from_secs(1)), "{open:?}");
+    assert!(open.probes > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_outage_pauses_the_queue_and_the_pause_ends_with_one_probe() {
+    let world = world(outage(Duration::from_secs(3_600)))
+        .with_tasks(50)
+        .await;
+    let turns = world.turns().await;
+    assert_eq!(turns.len(), 3, "150 s of turns of 60 s");
+    assert_eq!(turns[2].exit, Exit::Paused);
+    let control = world.store.control().await.unwrap();
+    let reason = control.pause_reason.unwrap();
+    assert!(reason.contains("unavailable for 15"), "{reason}");
+    let left = control.paused_until.unwrap().since(world.clock.now());
+    assert_eq!(left, SETTINGS.pause);
+    tokio::time::sleep(left).await;
+    let probe = world.turn().await;
+    assert_eq!((probe.exit, probe.taken), (Exit::Paused, 1), "{probe:?}");
+    assert_eq!(world.count(TaskStatus::Pending), 50);
+    assert!(world.most_attempts() <= 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operators_pause_keeps_the_breaker_and_resume_ends_with_a_probe() {
+    let world = world(outage(Duration::from_secs(100))).with_tasks(50).await;
+    let operator = Operator::new(world.store.clone(), world.waker(), world.clock.clone());
+    let pause = async {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        operator
+            .pause(Duration::from_secs(3_600), "look")
+            .await
+            .unwrap();
+    };
+    let (paused, ()) = tokio::join!(world.turn(), pause);
+    assert_eq!(paused.exit, Exit::Paused);
+    assert!(world.breaker().await.is_some());
+    operator.resume().await.unwrap();
+    assert!(world.breaker().await.is_some(), "only an answer closes it");
+    let before = world.started().len();
+    let _stopped = tokio::time::timeout(Duration::from_millis(900), world.turn()).await;
+    assert_eq!(world.started().len() - before, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_for_a_downstream_that_rejects_us_keeps_the_breaker() {
+    let clock = TokioClock::starting_at(NOW);
+    let world = world(move |_| {
+        let outcome = match clock.now() < NOW.plus(Duration::from_secs(5)) {
+            true => unavailable(),
+            false => Outcome::Refused {
+                reason: "HTTP 403".to_owned(),
+            },
+        };
+        (Duration::from_millis(5), outcome)
+    });
+    let world = world.with_tasks(50).await;
+    assert_eq!(world.turn().await.exit, Exit::Paused);
+    assert!(world.breaker().await.is_some());
+    assert_eq!(world.count(TaskStatus::Failure), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn probes_keep_to_the_rate_limit() {
+    let mut world = world(outage(Duration::from_secs(3_600)));
+    world.settings.rate = Some(RateLimit {
+        interval: Duration::from_secs(20),
+        burst: NonZeroU32::MIN,
+    });
+    let left = OpenBreaker {
+        since: NOW,
+        probes: 5,
+    };
+    let world = world.with_tasks(50).await;
+    world.leave_open(left).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.taken, summary.probes), (3, 3), "{summary:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn poison_tasks_at_the_head_do_not_keep_it_open() {
+    let poison = |task: &Task| task.task_id.as_str() >= "t0070";
+    let clock = TokioClock::starting_at(NOW);
+    let served = Arc::new(Mutex::new(NOW));
+    let last = served.clone();
+    let world = world(move |task| {
+        if poison(task) {
+            return (Duration::from_millis(5), unavailable());
+        }
+        *last.lock().unwrap() = clock.now();
+        (Duration::from_millis(100), Outcome::Success)
+    });
+    let world = world.with_tasks(100).await;
+    let summary = world.turn().await;
+    assert_eq!(world.count(TaskStatus::Success), 70, "{summary:?}");
+    // Seventy runs of 100 ms in ten slots take less than a second without poison tasks.
+    let took = served.lock().unwrap().since(NOW);
+    assert!(took < Duration::from_secs(11), "{took:?}, {summary:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_must_run_alone_probes_when_nothing_else_runs() {
+    let world = world(outage(Duration::from_secs(20))).with_tasks(2).await;
+    let mut suspect = world.record("t0001");
+    suspect.attempts = 2;
+    suspect.total_attempts = 2;
+    world.store.put(TaskId::from_stored("t0001"), suspect);
+    world
+        .leave_open(OpenBreaker {
+            since: NOW,
+            probes: 0,
+        })
+        .await;
+    let summary = world.turn().await;
+    assert_eq!(summary.succeeded, 2, "{summary:?}");
+    assert_eq!(world.record("t0001").attempts, 3, "probes cost no attempt");
+}
+
+#[tokio::test(start_paused = true)]
+async fn returns_by_an_open_breaker_are_bounded() {
+    let mut world = world(outage(Duration::from_secs(3_600)));
+    world.settings.breaker = Some(BreakerSettings {
+        max_returns: 3,
+        ..BREAKER
+    });
+    world.settings.max_busy_returns = 1;
+    world.settings.max_attempts = 2;
+    world.settings.backoff.max = Duration::from_secs(1);
+    let world = world.with_tasks(1).await;
+    world
+        .leave_open(OpenBreaker {
+            since: NOW,
+            probes: 0,
+        })
+        .await;
+    let summary = world.turn().await;
+    let record = world.record("t0000");
+    assert_eq!(record.status, TaskStatus::Failure, "{summary:?}");
+    assert_eq!((record.total_attempts, summary.unavailable), (6, 4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_downstream_that_names_no_time_is_probed_and_not_paused() {
+    let clock = TokioClock::starting_at(NOW);
+    let world = world(
+        move |_| match clock.now() < NOW.plus(Duration::from_secs(60)) {
+            true => (
+                Duration::from_millis(5),
+                Outcome::Busy { retry_after: None },
+            ),
+            false => (Duration::from_millis(100), Outcome::Success),
+        },
+    );
+    let world = world.with_tasks(60).await;
+    let turns = world.turns().await;
+    let exits: Vec<Exit> = turns.iter().map(|turn| turn.exit).collect();
+    assert_eq!(exits, [Exit::TimeUp, Exit::Empty]);
+    assert_eq!(world.count(TaskStatus::Success), 60);
+    assert_eq!(world.most_attempts(), 1);
+    assert!(world.started().len() <= 60 + 35, "{turns:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_out_is_a_sign_of_an_unavailable_downstream() {
+    let mut world = world(|_| (Duration::from_secs(9_999), Outcome::Success));
+    world.settings.task_timeout = Duration::from_secs(2);
+    let world = world.with_tasks(50).await;
+    let summary = world.turn().await;
+    assert!(summary.breaker_open, "{summary:?}");
+    assert_eq!(world.count(TaskStatus::Failure), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_another_was_faster_with_is_followed_by_the_next() {
+    let world = world(outage(Duration::from_secs(2))).with_tasks(20).await;
+    world
+        .leave_open(OpenBreaker {
+            since: NOW,
+            probes: 0,
+        })
+        .await;
+    let lost = std::sync::atomic::AtomicU32::new(0);
+    let store = FaultyStore::new(world.store.clone(), move |operation| {
+        let first =
+            operation == "take" && lost.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 8;
+        if first { Fault::Refused } else { Fault::None }
+    });
+    let summary = world.turn_on(Arc::new(store)).await.unwrap();
+    assert_eq!(summary.succeeded, 20, "{summary:?}");
+}
+
+impl World {
+    /// As a turn before left it.
+    async fn leave_open(&self, breaker: OpenBreaker) {
+        let now = self.clock.now();
+        let claim = conformance::claim("before", now);
+        self.store.acquire(&claim, now).await.unwrap();
+        let mut release =
+            conformance::release(claim.owner, None, lifo_queue::control::IdleTurns::Add);
+        release.breaker = Some(breaker);
+        self.store.release(&release).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_that_stands_leaves_the_breaker_alone() {
+    let world = world(|_| at_once()).with_tasks(1).await;
+    let open = OpenBreaker {
+        since: Millis(NOW.0 - 1_000),
+        probes: 4,
+    };
+    world.leave_open(open).await;
+    let pause = Pause {
+        until: NOW.plus(Duration::from_secs(60)),
+        reason: "maintenance".to_owned(),
+        busy: false,
+    };
+    world.store.pause(&pause).await.unwrap();
+    assert_eq!(world.turn().await.exit, Exit::Paused);
+    assert_eq!(world.breaker().await, Some(open));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(world.turn().await.succeeded, 1);
+    assert_eq!(world.breaker().await, None);
+}
