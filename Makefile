@@ -387,6 +387,10 @@ bench-agents: ## measure: matches of agents and calls by mode and matchers, into
 	cargo build --locked --package bench
 	target/debug/bench agents
 
+.PHONY: simulate
+simulate: check-tools ## simulate overload and outages with the real core on a virtual clock; writes target/simulate/overload.json
+	cargo run --locked --quiet --package simulate
+
 .PHONY: bench
 bench: synth-local ## measure: calls a task, throughput, memory, cold start, sizes, ingest, matches of agents, wake-ups of a burst
 	cargo build --locked --release --package bench --package ingest-tasks --package process-tasks

@@ -1,0 +1,154 @@
+//! Other disciplines, in front of the same downstream: they are compared with, so they have no
+//! store, no faults and no wake-ups, and every call of a store is free.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lifo_queue::time::Millis;
+use local_cloud::cloud::{BEGIN, Deed};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::arrivals::TICK;
+use crate::downstream::Downstream;
+use crate::figures::Played;
+use crate::queue::Experiment;
+
+/// Tasks of one page of the published algorithm.
+const PAGE: usize = 10;
+/// The pause of the published algorithm between two starts of a page.
+const STAGGER: Duration = Duration::from_millis(200);
+/// The pause of the published algorithm between two pages.
+const BETWEEN_PAGES: Duration = Duration::from_millis(500);
+/// How long a worker without a task waits before it looks again.
+const IDLE: Duration = Duration::from_millis(10);
+
+/// A discipline that is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Actor {
+    /// A worker for each run that the downstream has room for takes the oldest task.
+    ArrivalOrder,
+    /// The published newest-first sample: takes the ten newest, starts them 200 ms apart, waits
+    /// for the slowest, pauses 500 ms. It never sheds.
+    PublishedPages,
+}
+
+/// Tasks by their creation, oldest first.
+type Waiting = Arc<Mutex<VecDeque<Millis>>>;
+
+/// Plays an experiment with an actor in place of the core.
+#[allow(
+    clippy::expect_used,
+    reason = "without a runtime there is no simulation"
+)]
+pub(crate) fn play(actor: Actor, experiment: &Experiment) -> Played {
+    let downstream = Downstream::new(experiment.capacity, experiment.outage);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    let created = runtime.block_on(scene(actor, experiment, &downstream));
+    Played {
+        created,
+        runs: downstream.runs(),
+        failed: 0,
+    }
+}
+
+async fn scene(actor: Actor, experiment: &Experiment, downstream: &Downstream) -> Vec<Millis> {
+    let shared = Shared {
+        begin: Instant::now(),
+        expiry: experiment.expiry,
+        waiting: Waiting::default(),
+        downstream: downstream.clone(),
+    };
+    let mut workers = JoinSet::new();
+    match actor {
+        Actor::ArrivalOrder => {
+            for _ in 0..experiment.capacity {
+                workers.spawn(shared.clone().in_arrival_order());
+            }
+        }
+        Actor::PublishedPages => {
+            workers.spawn(shared.clone().in_pages());
+        }
+    }
+    let mut created = Vec::new();
+    for batch in experiment.arrivals.batches(experiment.seed) {
+        let end = Instant::now() + TICK;
+        let now = shared.now();
+        created.resize(created.len() + batch.len(), now);
+        shared.with(|waiting| waiting.resize(waiting.len() + batch.len(), now));
+        sleep_until(end).await;
+    }
+    sleep(experiment.rest).await;
+    created
+}
+
+#[derive(Clone)]
+struct Shared {
+    begin: Instant,
+    expiry: Duration,
+    waiting: Waiting,
+    downstream: Downstream,
+}
+
+impl Shared {
+    fn now(&self) -> Millis {
+        BEGIN.plus(self.begin.elapsed())
+    }
+
+    fn with<T>(&self, use_it: impl FnOnce(&mut VecDeque<Millis>) -> T) -> T {
+        use_it(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn run(&self, created: Millis) {
+        let (takes, deed) = self.downstream.call(created, false, self.now());
+        sleep(takes).await;
+        if deed != Deed::Succeed {
+            // By age, as the index orders it.
+            self.with(|waiting| {
+                let place = waiting.partition_point(|other| *other <= created);
+                waiting.insert(place, created);
+            });
+        }
+    }
+
+    async fn in_arrival_order(self) {
+        loop {
+            let now = self.now();
+            let oldest = self.with(|waiting| {
+                while waiting
+                    .front()
+                    .is_some_and(|created| created.plus(self.expiry) <= now)
+                {
+                    waiting.pop_front();
+                }
+                waiting.pop_front()
+            });
+            match oldest {
+                Some(created) => self.run(created).await,
+                None => sleep(IDLE).await,
+            }
+        }
+    }
+
+    async fn in_pages(self) {
+        loop {
+            let newest = self.with(|waiting| {
+                let kept = waiting.len().saturating_sub(PAGE);
+                waiting.split_off(kept)
+            });
+            let mut runs = JoinSet::new();
+            for created in newest.into_iter().rev() {
+                let shared = self.clone();
+                runs.spawn(async move { shared.run(created).await });
+                sleep(STAGGER).await;
+            }
+            runs.join_all().await;
+            sleep(BETWEEN_PAGES).await;
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! When tasks arrive.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+
+/// Arrivals of one tick are created together.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
+
+/// A pattern of arrivals.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arrivals {
+    /// As many a second on average, independent of each other, for so long.
+    Poisson { per_second: f64, lasting: Duration },
+    /// Healthy tasks at once, and poison tasks right behind them, which are the newest.
+    Poisoned { healthy: usize, poison: usize },
+}
+
+impl Arrivals {
+    /// The tasks of each tick; true for a poison task.
+    pub(crate) fn batches(self, seed: u64) -> Vec<Vec<bool>> {
+        match self {
+            Self::Poisson {
+                per_second,
+                lasting,
+            } => {
+                let mut rng = Rng::with_seed(seed ^ 0x0a44_17a1);
+                let ticks = lasting.as_millis() / TICK.as_millis();
+                let mean = per_second * TICK.as_secs_f64();
+                (0..ticks)
+                    .map(|_| vec![false; poisson(&mut rng, mean)])
+                    .collect()
+            }
+            Self::Poisoned { healthy, poison } => vec![vec![false; healthy], vec![true; poison]],
+        }
+    }
+}
+
+/// A number from the Poisson distribution, by Knuth's multiplication of uniform numbers: fine for
+/// small means.
+fn poisson(rng: &mut Rng, mean: f64) -> usize {
+    let limit = (-mean).exp();
+    let mut product = rng.f64();
+    let mut count = 0;
+    while product > limit {
+        product *= rng.f64();
+        count += 1;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrivals_keep_to_their_rate_and_repeat_with_the_seed() {
+        let arrivals = Arrivals::Poisson {
+            per_second: 16.0,
+            lasting: Duration::from_secs(1_000),
+        };
+        let count = |seed| arrivals.batches(seed).iter().map(Vec::len).sum::<usize>();
+        assert!((15_500..16_500).contains(&count(1)), "{}", count(1));
+        assert_eq!(arrivals.batches(7), arrivals.batches(7));
+        assert_ne!(arrivals.batches(7), arrivals.batches(8));
+    }
+}

@@ -1,0 +1,142 @@
+//! The system behind the queue: a fixed capacity, and outages.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lifo_queue::time::Millis;
+use local_cloud::cloud::Deed;
+
+use crate::figures::Run;
+
+/// Runs at once, unless an experiment says otherwise.
+pub(crate) const CAPACITY: usize = 8;
+/// How long one run takes.
+pub(crate) const SERVICE: Duration = Duration::from_millis(400);
+/// How long an error page of the downstream takes.
+const ERROR: Duration = Duration::from_millis(5);
+
+/// Tasks a second that the downstream can complete.
+#[allow(clippy::cast_precision_loss, reason = "a small number")]
+pub(crate) fn capacity_per_second() -> f64 {
+    CAPACITY as f64 / SERVICE.as_secs_f64()
+}
+
+/// What a call during an outage meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// HTTP 502 from a load balancer.
+    BadGateway,
+    /// HTTP 503 without `Retry-After`.
+    Unavailable,
+    /// No connection.
+    Refused,
+    /// No answer until the caller gives up.
+    Timeout,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 4] = [
+        Self::BadGateway,
+        Self::Unavailable,
+        Self::Refused,
+        Self::Timeout,
+    ];
+
+    /// Its key in `overload.json`.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::BadGateway => "502",
+            Self::Unavailable => "503",
+            Self::Refused => "refused",
+            Self::Timeout => "timeout",
+        }
+    }
+
+    /// What the HTTP runner makes of it.
+    fn deed(self) -> (Duration, Deed) {
+        match self {
+            Self::BadGateway | Self::Refused => (ERROR, Deed::Unavailable),
+            Self::Unavailable => (ERROR, Deed::Busy(None)),
+            Self::Timeout => (Duration::ZERO, Deed::Hang),
+        }
+    }
+}
+
+/// A time in which the downstream does no work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outage {
+    pub(crate) from: Millis,
+    pub(crate) to: Millis,
+    pub(crate) kind: Kind,
+}
+
+/// The downstream, shared by all that call it.
+#[derive(Clone)]
+pub(crate) struct Downstream {
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    /// Runs at once.
+    capacity: usize,
+    outage: Option<Outage>,
+    /// Ends of the runs under way.
+    running: Vec<Millis>,
+    runs: Vec<Run>,
+}
+
+impl Downstream {
+    /// A downstream with room for so many runs at once.
+    pub(crate) fn new(capacity: usize, outage: Option<Outage>) -> Self {
+        let state = State {
+            capacity,
+            outage,
+            running: Vec::new(),
+            runs: Vec::new(),
+        };
+        Self {
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// One call: how long it takes, and what it comes to. A poison task gets HTTP 500 at once.
+    pub(crate) fn call(&self, created: Millis, poison: bool, now: Millis) -> (Duration, Deed) {
+        let mut state = self.lock();
+        let outage = state
+            .outage
+            .filter(|outage| outage.from <= now && now < outage.to);
+        let (takes, deed) = match outage {
+            Some(outage) => outage.kind.deed(),
+            None if poison => (ERROR, Deed::Unavailable),
+            None => state.work(now),
+        };
+        state.runs.push(Run {
+            created,
+            started: now,
+            ended: now.plus(takes),
+            success: deed == Deed::Succeed,
+            poison,
+        });
+        (takes, deed)
+    }
+
+    /// Every call so far, in the order in which they started.
+    pub(crate) fn runs(&self) -> Vec<Run> {
+        self.lock().runs.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn work(&mut self, now: Millis) -> (Duration, Deed) {
+        self.running.retain(|end| *end > now);
+        if self.running.len() >= self.capacity {
+            return (ERROR, Deed::Busy(None));
+        }
+        self.running.push(now.plus(SERVICE));
+        (SERVICE, Deed::Succeed)
+    }
+}

@@ -1,0 +1,225 @@
+//! The experiments, and the figures of each.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lifo_queue::process::ProcessSettings;
+use local_cloud::cloud::BEGIN;
+use serde::Serialize;
+
+use crate::actors::{self, Actor};
+use crate::arrivals::Arrivals;
+use crate::downstream::{CAPACITY, Kind, Outage, capacity_per_second};
+use crate::figures::{Load, OutageFigures, Played, in_time_by_second, rounded};
+use crate::parallel;
+use crate::queue::{self, Experiment, settings};
+
+/// Load as a factor of the downstream's capacity.
+const LOADS: [f64; 6] = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0];
+/// How long tasks arrive in the experiments on load, and from when on they are measured.
+const LOAD_LASTS: Duration = Duration::from_secs(180);
+const WARM: Duration = Duration::from_secs(60);
+/// Before, during and after an outage.
+const BEFORE: Duration = Duration::from_secs(30);
+const OUTAGE: Duration = Duration::from_secs(60);
+const AFTER: Duration = Duration::from_secs(90);
+/// The task timeout in the experiments on outages, which an outage by time-outs waits for.
+const OUTAGE_TASK_TIMEOUT: Duration = Duration::from_secs(2);
+/// The load during the experiments on outages.
+const OUTAGE_LOAD: f64 = 0.8;
+/// Each figure of an outage is the worst of these seeds.
+const SEEDS: [u64; 3] = [1, 2, 3];
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// Figures by load factor and discipline.
+pub(crate) type Loads = BTreeMap<String, BTreeMap<String, Load>>;
+
+/// A discipline of the experiments on load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Discipline {
+    Actor(Actor),
+    NewestFirst,
+}
+
+impl Discipline {
+    pub(crate) const ALL: [(&'static str, Self); 3] = [
+        ("arrival_order", Self::Actor(Actor::ArrivalOrder)),
+        ("published", Self::Actor(Actor::PublishedPages)),
+        ("newest_first", Self::NewestFirst),
+    ];
+
+    fn play(self, experiment: &Experiment) -> Played {
+        match self {
+            Self::Actor(actor) => actors::play(actor, experiment),
+            Self::NewestFirst => queue::play(experiment),
+        }
+    }
+}
+
+/// Every discipline under every load.
+pub(crate) fn loads() -> Loads {
+    let cells: Vec<_> = LOADS
+        .into_iter()
+        .flat_map(|factor| Discipline::ALL.map(|(name, discipline)| (factor, name, discipline)))
+        .collect();
+    let figures = parallel::map(cells, |(factor, name, discipline)| {
+        let played = discipline.play(&Experiment {
+            seed: 1,
+            arrivals: Arrivals::Poisson {
+                per_second: factor * capacity_per_second(),
+                lasting: LOAD_LASTS,
+            },
+            rest: Duration::ZERO,
+            expiry: HOUR,
+            capacity: CAPACITY,
+            outage: None,
+            process: settings(),
+        });
+        let load = Load::of(&played, BEGIN.plus(WARM), BEGIN.plus(LOAD_LASTS));
+        (factor.to_string(), name.to_owned(), load)
+    });
+    let mut loads = Loads::new();
+    for (factor, name, load) in figures {
+        loads.entry(factor).or_default().insert(name, load);
+    }
+    loads
+}
+
+/// Figures of one outage, by feature.
+pub(crate) type Features = BTreeMap<String, OutageFigures>;
+
+/// Figures of outages.
+#[derive(Debug, Serialize)]
+pub(crate) struct Outages {
+    #[serde(flatten)]
+    features: Features,
+    by_kind: BTreeMap<String, Features>,
+    /// The share in time of the tasks created in each five seconds, by feature.
+    in_time: BTreeMap<String, Vec<(f64, f64)>>,
+}
+
+/// The settings that are compared in outages.
+fn features() -> [(&'static str, ProcessSettings); 2] {
+    let breaker = ProcessSettings {
+        task_timeout: OUTAGE_TASK_TIMEOUT,
+        ..settings()
+    };
+    let today = ProcessSettings {
+        breaker: None,
+        ..breaker
+    };
+    [("today", today), ("breaker", breaker)]
+}
+
+/// Outages of each kind, and with each feature.
+pub(crate) fn outages() -> Outages {
+    let mut cells = Vec::new();
+    for kind in Kind::ALL {
+        for (feature, process) in features() {
+            cells.extend(SEEDS.map(|seed| (kind, feature, process, seed)));
+        }
+    }
+    let played = parallel::map(cells, |(kind, feature, process, seed)| {
+        let outage = Outage {
+            from: BEGIN.plus(BEFORE),
+            to: BEGIN.plus(BEFORE + OUTAGE),
+            kind,
+        };
+        let played = queue::play(&Experiment {
+            seed,
+            arrivals: Arrivals::Poisson {
+                per_second: OUTAGE_LOAD * capacity_per_second(),
+                lasting: BEFORE + OUTAGE + AFTER,
+            },
+            rest: Duration::ZERO,
+            expiry: HOUR,
+            capacity: CAPACITY,
+            outage: Some(outage),
+            process,
+        });
+        let seconds = (BEFORE + OUTAGE + AFTER).as_secs();
+        let shape = in_time_by_second(&played, BEGIN, seconds);
+        (
+            kind,
+            feature,
+            seed,
+            OutageFigures::of(&played, outage),
+            shape,
+        )
+    });
+    let mut by_kind: BTreeMap<String, Features> = BTreeMap::new();
+    let mut in_time = BTreeMap::new();
+    for (kind, feature, seed, figures, shape) in played {
+        let of_kind = by_kind.entry(kind.key().to_owned()).or_default();
+        of_kind
+            .entry(feature.to_owned())
+            .and_modify(|there| *there = there.worst(figures))
+            .or_insert(figures);
+        if kind == Kind::BadGateway && seed == SEEDS[0] {
+            in_time.insert(feature.to_owned(), shape);
+        }
+    }
+    Outages {
+        features: by_kind[Kind::BadGateway.key()].clone(),
+        by_kind,
+        in_time,
+    }
+}
+
+/// How long poison tasks at the head delay the healthy ones behind them.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Poisoned {
+    /// When the last healthy task succeeded.
+    healthy_done_seconds: f64,
+}
+
+/// Thirty poison tasks in front of seventy healthy ones, by concurrency and feature.
+pub(crate) fn poisoned() -> BTreeMap<String, BTreeMap<String, Poisoned>> {
+    let mut cells = Vec::new();
+    for slots in [1_u16, 8, 50] {
+        for (feature, process) in features() {
+            cells.push((slots, feature, ProcessSettings { slots, ..process }));
+        }
+    }
+    let figures = parallel::map(cells, |(slots, feature, process)| {
+        let done = SEEDS.map(|seed| {
+            let played = queue::play(&Experiment {
+                seed,
+                arrivals: Arrivals::Poisoned {
+                    healthy: 70,
+                    poison: 30,
+                },
+                rest: Duration::from_secs(120),
+                expiry: HOUR,
+                capacity: usize::from(slots),
+                outage: None,
+                process,
+            });
+            let healthy = played
+                .runs
+                .iter()
+                .filter(|run| run.success && !run.poison)
+                .map(|run| run.ended);
+            healthy
+                .max()
+                .map_or(f64::INFINITY, |at| at.since(BEGIN).as_secs_f64())
+        });
+        let worst = done.into_iter().fold(0.0, f64::max);
+        let healthy_done_seconds = rounded(worst);
+        (
+            slots,
+            feature,
+            Poisoned {
+                healthy_done_seconds,
+            },
+        )
+    });
+    let mut poisoned: BTreeMap<String, BTreeMap<String, Poisoned>> = BTreeMap::new();
+    for (slots, feature, figure) in figures {
+        poisoned
+            .entry(slots.to_string())
+            .or_default()
+            .insert(feature.to_owned(), figure);
+    }
+    poisoned
+}

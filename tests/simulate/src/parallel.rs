@@ -1,0 +1,26 @@
+//! Experiments on every core. Each has a clock, a seed and a thread of its own, so the order in
+//! which they end changes nothing.
+
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+
+/// Applies `work` to every item; the results are in the items' order.
+pub(crate) fn map<I: Send, O: Send>(items: Vec<I>, work: impl Fn(I) -> O + Sync) -> Vec<O> {
+    let mut results: Vec<Option<O>> = items.iter().map(|_| None).collect();
+    let queue = Mutex::new(items.into_iter().zip(&mut results));
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some((item, result)) = next else { break };
+                    *result = Some(work(item));
+                }
+            });
+        }
+    });
+    drop(queue);
+    // A thread that panicked has ended the scope with its panic.
+    results.into_iter().flatten().collect()
+}
