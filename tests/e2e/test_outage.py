@@ -1,0 +1,94 @@
+"""An outage of the downstream on the deployed template: no task fails, and the queue recovers within seconds."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from expectations import number, wait_for, wait_until_idle
+
+from local.queue import DeployedQueue
+
+OUTAGE_SECONDS = 30
+PER_SECOND = 8
+#: Twelve tasks open the breaker at ten slots; then a probe after 1 s, 2 s, and every 4 s.
+MOST_CALLS = 30
+
+
+@dataclass
+class Downstream:
+    """Answers 502 while it is down, else 200, and remembers when."""
+
+    down: threading.Event = field(default_factory=threading.Event)
+    refused: list[float] = field(default_factory=list)
+    served: list[float] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def status(self) -> int:
+        """The answer to one call."""
+        down = self.down.is_set()
+        with self.lock:
+            (self.refused if down else self.served).append(time.monotonic())
+        return 502 if down else 200
+
+
+@contextmanager
+def serving(downstream: Downstream) -> Iterator[str]:
+    """The address of the downstream on this machine, for as long as the block runs."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(downstream.status())
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing: the test's own output is what matters."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/tasks"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_an_outage_fails_no_task_and_is_over_within_seconds(queue: DeployedQueue) -> None:
+    wait_until_idle(queue)
+    downstream = Downstream()
+    downstream.down.set()
+    with serving(downstream) as url:
+        queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
+        tasks: list[str] = []
+        end = time.monotonic() + OUTAGE_SECONDS
+        while time.monotonic() < end:
+            answer = queue.create([{} for _ in range(PER_SECOND)])
+            assert answer["failed"] == []
+            tasks += [task["taskId"] for task in answer["created"]]
+            time.sleep(1)
+        recovered = time.monotonic()
+        downstream.down.clear()
+        # SUCCESS is the only end of every task: none is FAILURE.
+        wait_for(queue, tasks, seconds=60)
+        wait_until_idle(queue)
+
+    seconds = downstream.served[0] - recovered
+    calls = len(downstream.refused)
+    print(f"{len(tasks)} tasks, 0 FAILURE, {calls} calls in {OUTAGE_SECONDS} s, recovered after {seconds:.1f} s")
+    assert calls <= MOST_CALLS
+    assert seconds < 10
+    for task in tasks:
+        item = queue.item(task)
+        assert item is not None
+        assert number(item, "attempts") <= 2
