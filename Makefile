@@ -383,13 +383,13 @@ fmt: setup ## format Rust and TypeScript
 	npm run format --silent
 
 .PHONY: bench-agents
-bench-agents: ## measure: matches of agents and calls by mode and matchers, into target/bench/agents.json
-	cargo build --locked --package bench
-	target/debug/bench agents
+bench-agents: check-rust ## measure: matches of agents and calls by mode and matchers, into target/bench/agents.json
+	cargo build --locked --target $(HOST) --package bench
+	target/$(HOST)/debug/bench agents
 
 .PHONY: simulate
-simulate: check-tools ## simulate overload and outages with the real core on a virtual clock; writes target/simulate/overload.json
-	cargo run --locked --quiet --package simulate
+simulate: check-rust ## simulate overload and outages with the real core on a virtual clock; writes target/simulate/overload.json
+	cargo run --locked --quiet --target $(HOST) --package simulate
 
 .PHONY: bench
 bench: synth-local ## measure: calls a task, throughput, memory, cold start, sizes, ingest, matches of agents, wake-ups of a burst

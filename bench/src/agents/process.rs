@@ -87,12 +87,8 @@ pub(super) struct Matcher {
 
 impl Matcher {
     pub(super) fn new(queue: Arc<AgentQueue>, published: Arc<Published>) -> Self {
-        let intake = Intake::new(
-            queue,
-            published.clone(),
-            published.clone(),
-            published.clone(),
-        );
+        let intake = Intake::new(queue, published.clone(), published.clone())
+            .showing_again(published.clone());
         Self { intake, published }
     }
 

@@ -311,57 +311,6 @@ async fn one_more_than_is_counted_is_no_exact_number() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_cannot_be_changed_does_not_end_the_sweep() {
-    for fault in [Fault::Throttled, Fault::Invalid, Fault::Denied] {
-        let world = World::start().with_stranded(5).await;
-        let store = world.failing(move |step, before| match (step, before) {
-            ("reclaim", 0 | 2) => fault,
-            _ => Fault::None,
-        });
-        let report = world.sweep_on(store).await.unwrap();
-        assert_eq!((report.returned, report.errors), (3, 2), "{report:?}");
-        assert!(report.woke && !report.complete, "{report:?}");
-        assert_eq!(report.pending.count, 4, "{report:?}");
-        assert_eq!(
-            world.sweep().await.returned,
-            2,
-            "the next sweep tries again"
-        );
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_throttled_table_is_left_alone_and_the_sweep_still_wakes_and_measures() {
-    let world = World::start().with_stranded(500).await;
-    let store = world.failing(|step, _| match step {
-        "reclaim" => Fault::Throttled,
-        _ => Fault::None,
-    });
-    let report = world.sweep_on(store).await.unwrap();
-    assert!(report.errors < 50 && report.errors == report.unanswered);
-    assert_eq!((report.due, report.woke), (true, true), "{report:?}");
-    assert_eq!((report.pending.count, report.taken.count), (1, 500));
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_index_that_cannot_be_read_fails_the_sweep_after_its_other_steps() {
-    let world = World::start().with_stranded(1).await;
-    let store = world.failing(|step, _| match step {
-        "taken_page" => Fault::Throttled,
-        _ => Fault::None,
-    });
-    let failed = world.sweep_on(store).await.unwrap_err();
-    assert!(failed.report.woke && !failed.report.complete, "{failed:?}");
-    assert_eq!(failed.report.pending.count, 1);
-    let store = world.failing(|step, _| match step {
-        "pending_page" => Fault::Throttled,
-        _ => Fault::None,
-    });
-    let failed = world.sweep_on(store).await.unwrap_err();
-    assert_eq!((failed.report.returned, failed.report.woke), (1, true));
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_due_task_beyond_the_pages_of_a_sweep_is_found_all_the_same() {
     let world = World::start();
     let later = NOW.plus(Duration::from_secs(3_000));
