@@ -11,7 +11,7 @@ const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
 /** The longest interval between sweeps: an alarm watches five of them, and CloudWatch at most a day. */
 const LONGEST_SWEEP_MS = 60 * 60 * 1_000;
 
-/** How long before its timeout `match-calls` begins its last call: `MARGIN` in `lambdas/match-calls/src/event.rs`. */
+/** How long before its timeout `match-calls` begins its last call: `MARGIN` of the intake, `crates/agent-queue/src/intake/batch.rs`. */
 export const MATCH_MARGIN_S = 6;
 
 /** Every rule the settings break; empty if they can work. */

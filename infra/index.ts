@@ -25,8 +25,8 @@ export { type HeaderAuthProps, HttpAuth, type IHttpAuth, type SigV4AuthProps } f
 export type { RustRunnerProps } from './runners/rust';
 export type { SimulatedRunnerProps } from './runners/simulated';
 export {
-  type PartialQueueSettings,
   type BreakerSettings,
+  type PartialQueueSettings,
   type ProcessingSettings,
   StreamBatching,
   type StreamSettings,

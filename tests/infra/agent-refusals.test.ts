@@ -146,6 +146,6 @@ test('the message says every rule and every remedy at once', () => {
 
 test('the least timeout of match-calls leaves it time to begin a call', () => {
   expect(refused({ calls: { functionTimeout: seconds(MATCH_MARGIN_S + 1) } })).toEqual([]);
-  const source = readFileSync(join(ROOT, 'lambdas', 'match-calls', 'src', 'event.rs'), 'utf8');
+  const source = readFileSync(join(ROOT, 'crates', 'agent-queue', 'src', 'intake', 'batch.rs'), 'utf8');
   expect(source).toContain(`MARGIN: Duration = Duration::from_secs(${MATCH_MARGIN_S});`);
 });

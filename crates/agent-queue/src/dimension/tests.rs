@@ -50,12 +50,12 @@ fn more_queues_than_a_transaction_bears_are_refused_with_the_arithmetic() {
     let languages = |n: usize| (0..n).map(|n| format!("l{n}")).collect::<Vec<_>>();
     let attributes = |n| fields(json!({"language": languages(n), "gender": "F"}));
     let dimensions = Dimensions::default();
-    assert!(dimensions.profile(&attributes(47)).is_ok());
-    let error = dimensions.profile(&attributes(48)).unwrap_err().to_string();
+    assert!(dimensions.profile(&attributes(94)).is_ok());
+    let error = dimensions.profile(&attributes(95)).unwrap_err().to_string();
     assert_eq!(
         error,
-        "field attributes.language has 48 values: a match changes 2 items for each and 6 others, \
-         which makes 102, and DynamoDB changes at most 100 in one transaction; give at most 47"
+        "field attributes.language has 95 values: a match changes an item for each and 6 others, \
+         which makes 101, and DynamoDB changes at most 100 in one transaction; give at most 94"
     );
 }
 
