@@ -150,6 +150,10 @@ pub struct Renewal {
 
 /// The answer to a renewal.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one value a renewal or release, moved once"
+)]
 pub enum Renewed {
     /// The lease is still ours; the item as it is now.
     Ours(Control),
@@ -188,6 +192,10 @@ pub enum IdleTurns {
 
 /// The answer to a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one value a renewal or release, moved once"
+)]
 pub enum Released {
     /// The lease is given up.
     Done {

@@ -83,7 +83,7 @@ mod tests {
         let entry = |at| QueueEntry {
             queue: queue.clone(),
             at: Micros(at),
-            agent: AgentId::from_stored(&format!("a{at}")),
+            agent: AgentId::from_stored(format!("a{at}")),
             agent_name: String::new(),
             ticket: Ticket::fresh(),
             queues: vec![queue.clone()],

@@ -16,6 +16,7 @@ use crate::time::{Clock, Millis};
 
 /// What is known of the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one value a heartbeat")]
 enum Held {
     /// Ours until then, at least; and the control item as it was then.
     Until(Millis, Control),

@@ -10,7 +10,7 @@ fn breaker(slots: u16) -> Breaker {
 }
 
 fn id(number: usize) -> TaskId {
-    TaskId::from_stored(&format!("task-{number:03}"))
+    TaskId::from_stored(format!("task-{number:03}"))
 }
 
 /// One run from start to end.

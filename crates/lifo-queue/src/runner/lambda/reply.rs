@@ -243,9 +243,10 @@ mod tests {
 
     #[test]
     fn errors_of_the_function_are_retried_with_their_message() {
-        let retry = |reason| Outcome::Retry { reason };
-        let unavailable = |reason| Outcome::Unavailable { reason };
-        let cases: [(_, _, fn(String) -> Outcome); 4] = [
+        type MakeOutcome = fn(String) -> Outcome;
+        let retry: MakeOutcome = |reason| Outcome::Retry { reason };
+        let unavailable: MakeOutcome = |reason| Outcome::Unavailable { reason };
+        let cases = [
             (
                 r#"{"errorType":"Error","errorMessage":"no\ndatabase","trace":["…"]}"#,
                 "the function threw (Unhandled): Error: no database",
