@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,10 @@ _LISTS = {
     "logs": ("describe_log_groups", "logGroups", "logGroupName"),
     "scheduler": ("list_schedules", "Schedules", "Name"),
 }
+
+
+_QUIET_SECONDS = 3
+_MOST_LOOKS = 30
 
 
 class StackExists(RuntimeError):
@@ -102,11 +107,19 @@ def remove(place: Place, stacks: list[str]) -> str:
 def _delete_late_logs(place: Place, stacks: list[str]) -> None:
     """Delete the log groups that functions wrote to once more after the deletion had removed them.
 
-    The emulator creates a log group again for that; AWS only where a role may create one.
+    The emulator creates a log group again for that; AWS only where a role may create one. A function that is ending
+    writes for some seconds, so this looks until no log group came back for `_QUIET_SECONDS`.
     """
     logs = place.client("logs")
-    for group in _named(place, "logs", stacks):
-        logs.delete_log_group(logGroupName=group)
+    quiet = 0
+    for _ in range(_MOST_LOOKS):
+        groups = _named(place, "logs", stacks)
+        for group in groups:
+            logs.delete_log_group(logGroupName=group)
+        quiet = 0 if groups else quiet + 1
+        if quiet == _QUIET_SECONDS:
+            return
+        time.sleep(1)
 
 
 def leftovers(place: Place, stacks: list[str]) -> list[str]:

@@ -55,7 +55,7 @@ def test_an_agent_with_more_queues_than_a_transaction_has_items_is_refused_with_
     agents: DeployedAgents,
 ) -> None:
     agent_id = fresh("polyglot")
-    languages = [f"lang{n}" for n in range(60)]
+    languages = [f"lang{n}" for n in range(120)]
     with pytest.raises(InvocationFailed) as refused:
         agents.command(
             "register",
@@ -63,7 +63,7 @@ def test_an_agent_with_more_queues_than_a_transaction_has_items_is_refused_with_
             name="Poly Glot",
             attributes={"language": languages, "gender": "M"},
         )
-    assert "100" in str(refused.value) and "60" in str(refused.value)
+    assert "100" in str(refused.value) and "120" in str(refused.value)
     assert agent_id not in agents.agents()
 
 

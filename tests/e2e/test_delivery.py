@@ -33,5 +33,7 @@ def test_the_alarms_that_take_a_deployment_back_are_found_among_the_deployed(
 
     watch = rollback.watch(stack, client_of)
     wanted = template.template["Metadata"][rollback.METADATA]["alarms"]
-    names = sorted(arn.rsplit(":", 1)[-1] for arn in watch.arns)
-    assert names == sorted(deployed.physical_id(logical_id) for logical_id in wanted)
+    watched = [arn.rsplit(":", 1)[-1] for arn in watch.arns]
+    # An earlier test may have made a function fail: its alarm rings, and is named in place of being watched.
+    ringing = [note.split()[0] for note in watch.notes]
+    assert sorted(watched + ringing) == sorted(deployed.physical_id(logical_id) for logical_id in wanted)
