@@ -48,6 +48,28 @@ export const WILDCARD_RESOURCES: readonly WildcardReason[] = [
     says: 'alarm:<queue>-<environment>-*',
     reason: "GitHub's roles: CloudFormation names the alarms, each after its stack",
   },
+  {
+    actions: [
+      'dynamodb:DescribeContinuousBackups',
+      'dynamodb:DescribeTable',
+      'dynamodb:DescribeTimeToLive',
+      'lambda:GetFunctionConcurrency',
+      'lambda:GetFunctionConfiguration',
+      'lambda:GetFunctionRecursionConfig',
+      'scheduler:GetSchedule',
+    ],
+    resource: /:(function:|table\/|schedule\/default\/)(LifoQueue|AgentQueue)-[\w-]+-\*$/,
+    says: '<function, table or schedule> <queue>-<environment>-*',
+    reason:
+      "GitHub's roles read the settings that `make smoke` compares; CloudFormation names these resources after their stack",
+  },
+  {
+    actions: ['lambda:GetEventSourceMapping'],
+    resource: /:event-source-mapping:\*$/,
+    says: 'event-source-mapping:*',
+    reason:
+      "GitHub's roles read the event sources of an environment's functions; a condition names these functions, the source's id does not",
+  },
 ];
 
 /** The reason for a wildcard in `resource` for `action`, if there is one. */
