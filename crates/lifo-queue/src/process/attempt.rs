@@ -288,6 +288,7 @@ impl Attempts {
             return self.retry(taken, reason, Why::Busy);
         }
         let jitter = SHORTEST_BUSY_WAIT + BUSY_WAIT.draw(returns.saturating_add(1));
+        let jitter = jitter.min(self.settings.backoff.max);
         // The downstream may ask for no wait at all, or name a moment that has passed.
         let wait = retry_after.map_or(jitter, |asked| asked.min(MAX_RETRY_AFTER).max(jitter));
         let not_before = self.clock.now().plus(wait);
