@@ -242,7 +242,7 @@ bootstrap-ci: setup ## let GitHub Actions into the account you are signed in to:
 
 # Built by itself; `make e2e` takes the one that the Rust tests have built.
 FRESHQ = target/$(HOST)/debug/freshq
-FRESHQ_BUILD ?= cargo build --locked --quiet --package cli --bin freshq --target $(HOST)
+FRESHQ_BUILD ?= cargo build --locked --quiet --package freshq --bin freshq --target $(HOST)
 # With LOCAL=1 on the local AWS that local-up started, otherwise on the account you are signed in to.
 OPERATE = @$(MAKE) --no-print-directory build-freshq >/dev/null; \
 	if [ -n "$${LOCAL:-}" ]; then \

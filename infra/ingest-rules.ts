@@ -19,7 +19,7 @@ const RETENTION_S = [60, 1_209_600] as const;
 /** AWS advises that a message is received at least so often before it is given up. */
 const LEAST_RECEIVES = 5;
 
-/** What `ingest-tasks` keeps of its margin for its report: `REPORT_MARGIN` in `crates/function/src/config/ingest_tasks.rs`. */
+/** What `ingest-tasks` keeps of its margin for its report: `REPORT_MARGIN` in `crates/lambda/src/config/ingest_tasks.rs`. */
 export const REPORT_MARGIN_MS = 1_000;
 
 /** Every rule the settings of an ingest queue break; empty if they can work. */

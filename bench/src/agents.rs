@@ -18,7 +18,7 @@ mod table;
 use std::path::Path;
 use std::time::Duration;
 
-use local_cloud::conflicts::Latency;
+use simulator::conflicts::Latency;
 
 use self::crowd::Crowd;
 use self::figures::{Figure, Report};

@@ -7,7 +7,7 @@ use std::time::Instant;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use futures::{StreamExt, TryStreamExt};
-use local_cloud::dynamodb::{TABLE, client};
+use simulator::dynamodb::{TABLE, client};
 
 use crate::process::{Figures, peak_memory_kib};
 use crate::{Arguments, Error};

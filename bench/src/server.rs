@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use local_cloud::dynamodb::EmbeddedDynamo;
+use simulator::dynamodb::EmbeddedDynamo;
 
 use crate::Error;
 

@@ -12,7 +12,7 @@ use lifo_queue::store::QueueStore;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::task::Task;
 use lifo_queue::time::{Clock, Millis, TokioClock};
-use local_cloud::topics::Topics;
+use simulator::topics::Topics;
 
 use crate::{Arguments, Error, turn};
 

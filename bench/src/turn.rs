@@ -13,9 +13,9 @@ use lifo_queue::store::QueueStore;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::task::{NewTask, Retention, Task, TaskId};
 use lifo_queue::time::{Clock, SystemClock};
-use local_cloud::dynamodb::{TABLE, client};
-use local_cloud::faulty::{Fault, FaultyStore};
-use local_cloud::topics::Topics;
+use simulator::dynamodb::{TABLE, client};
+use simulator::faulty::{Fault, FaultyStore};
+use simulator::topics::Topics;
 use uuid::Uuid;
 
 use crate::process::{Figures, peak_memory_kib};

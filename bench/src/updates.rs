@@ -10,7 +10,7 @@ use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::{Candidate, QueueStore, TakeOutcome, TakeRequest, Written};
 use lifo_queue::task::{LeaseToken, Retention, Settlement, TaskId, Ttl};
 use lifo_queue::time::{Clock, EpochSeconds, SystemClock};
-use local_cloud::dynamodb::{TABLE, client};
+use simulator::dynamodb::{TABLE, client};
 
 use crate::process::{Figures, peak_memory_kib};
 use crate::{Arguments, Error, turn};

@@ -38,8 +38,8 @@ use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{AgentStore, Committed};
 use agent_queue::time::Micros;
-use local_cloud::dynamodb::{AGENT_TABLE, EmbeddedDynamo};
 use serde_json::{Value as Json, json};
+use simulator::dynamodb::{AGENT_TABLE, EmbeddedDynamo};
 
 /// The moment the suites play at.
 pub const NOW: Micros = Micros(1_800_000_000_000_000);

@@ -13,7 +13,7 @@ use lifo_queue::task::{
     LeaseToken, NewTask, Retention, StatusKey, TakenTask, TaskId, TaskStatus, Ttl,
 };
 use lifo_queue::time::{EpochSeconds, Millis};
-use local_cloud::dynamodb::{EmbeddedDynamo, TABLE};
+use simulator::dynamodb::{EmbeddedDynamo, TABLE};
 use uuid::Uuid;
 
 /// The moment the suites play at.

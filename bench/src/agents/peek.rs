@@ -15,9 +15,9 @@ use agent_queue::store::{AgentStore, Committed, Order};
 use agent_queue::time::{Clock, SystemClock};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
-use local_cloud::conflicts::{Conflicts, Latency};
-use local_cloud::dynamodb::{AGENT_TABLE, client, create_agent_table};
 use serde_json::json;
+use simulator::conflicts::{Conflicts, Latency};
+use simulator::dynamodb::{AGENT_TABLE, client, create_agent_table};
 
 use super::crowd::Person;
 use super::published::{Published, entry};

@@ -20,7 +20,7 @@ use aws_sdk_dynamodb::types::{
     AttributeValue, Delete, Get, Put, TransactGetItem, TransactWriteItem, Update,
 };
 use backon::{ExponentialBuilder, Retryable};
-use local_cloud::dynamodb::AGENT_TABLE;
+use simulator::dynamodb::AGENT_TABLE;
 
 use super::crowd::{Person, Wish, all_queues, queue};
 use crate::Error;

@@ -8,7 +8,7 @@ use agent_queue::intake::Delivery;
 use agent_queue::name::AgentId;
 use agent_queue::queue::AgentQueue;
 use futures::future::try_join_all;
-use local_cloud::conflicts::Figures;
+use simulator::conflicts::Figures;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::Instant;
 

@@ -8,10 +8,10 @@ use agent_queue::store::AgentStore;
 use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::store::memory::MemoryStore;
 use agent_queue::time::{Micros, TokioClock};
-use local_cloud::agents::embedded::Embedded;
-use local_cloud::agents::timed_store::TimedStore;
-use local_cloud::conflicts::{Conflicts, Latency};
-use local_cloud::dynamodb::AGENT_TABLE;
+use simulator::agents::embedded::Embedded;
+use simulator::agents::timed_store::TimedStore;
+use simulator::conflicts::{Conflicts, Latency};
+use simulator::dynamodb::AGENT_TABLE;
 
 use super::LATENCY;
 use super::mode::Mode;

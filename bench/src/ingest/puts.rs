@@ -5,7 +5,7 @@ use std::time::Instant;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::{StreamExt, TryStreamExt};
-use local_cloud::dynamodb::{TABLE, client};
+use simulator::dynamodb::{TABLE, client};
 use uuid::Uuid;
 
 use crate::process::{Figures, peak_memory_kib};

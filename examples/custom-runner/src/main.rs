@@ -17,8 +17,8 @@ use crate::engine::Order;
 /// How many calculations the engine's licence allows at once.
 const LICENCES: usize = 2;
 
-fn main() -> Result<(), function::Error> {
-    function::process_tasks::serve(async |_start| Ok(Pricing::new(LICENCES)))
+fn main() -> Result<(), lambda::Error> {
+    lambda::process_tasks::serve(async |_start| Ok(Pricing::new(LICENCES)))
 }
 
 struct Pricing {

@@ -6,17 +6,17 @@ use std::time::Duration;
 use agent_queue::desk::{Answer, Command, Desk};
 use agent_queue::queue::AgentQueue;
 use agent_queue::time::SystemClock;
-use function::agents::{self, Agents};
-use function::config::{self, AgentDesk};
-use function::telemetry::metrics::Metrics;
-use function::{Context, Failure, Handler, sqs};
+use lambda::agents::{self, Agents};
+use lambda::config::{self, AgentDesk};
+use lambda::telemetry::metrics::Metrics;
+use lambda::{Context, Failure, Handler, sqs};
 use serde_json::Value;
 
 /// For publishing what was assigned, and for the answer.
 const MARGIN: Duration = Duration::from_secs(9);
 
-fn main() -> Result<(), function::Error> {
-    function::serve(1, start())
+fn main() -> Result<(), lambda::Error> {
+    lambda::serve(1, start())
 }
 
 struct Serves {

@@ -4,7 +4,7 @@
 //! beside it.
 
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
-use function::event::EventError;
+use lambda::event::EventError;
 use lifo_queue::shed::{NotShed, ShedTask};
 use serde_json::Value;
 

@@ -9,15 +9,15 @@ mod event;
 use std::sync::Arc;
 
 use aws_lambda_events::streams::DynamoDbEventResponse;
-use function::config::{self, CountShed};
-use function::telemetry::metrics::Metrics;
-use function::{Context, Failure, Handler, aws};
+use lambda::config::{self, CountShed};
+use lambda::telemetry::metrics::Metrics;
+use lambda::{Context, Failure, Handler, aws};
 use lifo_queue::shed::sqs::SqsShedSink;
 use lifo_queue::shed::{ShedCounter, ShedSink};
 use serde_json::Value;
 
-fn main() -> Result<(), function::Error> {
-    function::serve(1, start())
+fn main() -> Result<(), lambda::Error> {
+    lambda::serve(1, start())
 }
 
 struct Counts {

@@ -1,6 +1,6 @@
 //! What the caller gets.
 
-use function::Failure;
+use lambda::Failure;
 use lifo_queue::create::CreateReport;
 use serde::Serialize;
 

@@ -7,9 +7,9 @@ mod http;
 
 use std::sync::Arc;
 
-use function::config::{self, CreateTasks};
-use function::telemetry::metrics::Metrics;
-use function::{Context, Failure, Handler, aws};
+use lambda::config::{self, CreateTasks};
+use lambda::telemetry::metrics::Metrics;
+use lambda::{Context, Failure, Handler, aws};
 use lifo_queue::create::{CreateReport, Creator};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::SystemClock;
@@ -19,8 +19,8 @@ use crate::answer::Answer;
 use crate::event::Request;
 use crate::http::HttpAnswer;
 
-fn main() -> Result<(), function::Error> {
-    function::serve(1, start())
+fn main() -> Result<(), lambda::Error> {
+    lambda::serve(1, start())
 }
 
 struct Creates {

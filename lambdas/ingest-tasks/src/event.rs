@@ -1,7 +1,7 @@
 //! The event of `ingest-tasks`: a batch of an SQS standard queue.
 
-use function::event::EventError;
-use function::sqs::{self, Message};
+use lambda::event::EventError;
+use lambda::sqs::{self, Message};
 use lifo_queue::ingest::Delivery;
 use lifo_queue::time::Millis;
 use serde_json::Value;

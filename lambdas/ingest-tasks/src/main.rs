@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lambda_events::sqs::SqsBatchResponse;
-use function::config::{self, IngestTasks};
-use function::telemetry::metrics::Metrics;
-use function::{Context, Failure, Handler, aws, sqs};
+use lambda::config::{self, IngestTasks};
+use lambda::telemetry::metrics::Metrics;
+use lambda::{Context, Failure, Handler, aws, sqs};
 use lifo_queue::ingest::sqs::SqsIngestQueue;
 use lifo_queue::ingest::{Deadlines, Ingest};
 use lifo_queue::shed::sqs::SqsShedSink;
@@ -20,8 +20,8 @@ use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::SystemClock;
 use serde_json::Value;
 
-fn main() -> Result<(), function::Error> {
-    function::serve(1, start())
+fn main() -> Result<(), lambda::Error> {
+    lambda::serve(1, start())
 }
 
 struct Ingests {

@@ -8,14 +8,14 @@ use agent_queue::intake::sqs::SqsCallQueue;
 use agent_queue::intake::{Intake, MARGIN};
 use agent_queue::queue::AgentQueue;
 use aws_lambda_events::sqs::SqsBatchResponse;
-use function::agents::{self, Agents};
-use function::config::{self, MatchCalls};
-use function::telemetry::metrics::Metrics;
-use function::{Context, Failure, Handler, sqs};
+use lambda::agents::{self, Agents};
+use lambda::config::{self, MatchCalls};
+use lambda::telemetry::metrics::Metrics;
+use lambda::{Context, Failure, Handler, sqs};
 use serde_json::Value;
 
-fn main() -> Result<(), function::Error> {
-    function::serve(1, start())
+fn main() -> Result<(), lambda::Error> {
+    lambda::serve(1, start())
 }
 
 struct Matches {

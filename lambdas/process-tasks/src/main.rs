@@ -2,8 +2,8 @@
 //! `TASK_RUNNER` describes. A binary with a runner of your own differs in this one closure:
 //! `examples/custom-runner` shows it.
 
-use function::process_tasks;
+use lambda::process_tasks;
 
-fn main() -> Result<(), function::Error> {
+fn main() -> Result<(), lambda::Error> {
     process_tasks::serve(async |start| Ok(start.configured_runner()?))
 }

@@ -7,17 +7,17 @@ use std::time::Duration;
 use agent_queue::queue::AgentQueue;
 use agent_queue::sweep::SweepReport;
 use agent_queue::tell::aws::AwsTeller;
-use function::agents::{self, Agents};
-use function::config;
-use function::telemetry::metrics::Metrics;
-use function::{Context, Failure, Handler, sqs};
+use lambda::agents::{self, Agents};
+use lambda::config;
+use lambda::telemetry::metrics::Metrics;
+use lambda::{Context, Failure, Handler, sqs};
 use serde_json::Value;
 
 /// For the read or the batch of messages that is under way, and for the report.
 const MARGIN: Duration = Duration::from_secs(9);
 
-fn main() -> Result<(), function::Error> {
-    function::serve(1, start())
+fn main() -> Result<(), lambda::Error> {
+    lambda::serve(1, start())
 }
 
 struct Sweeps {

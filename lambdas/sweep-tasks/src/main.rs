@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use function::config::{self, SweepTasks};
-use function::telemetry::metrics::Metrics;
-use function::{Context, Failure, Handler, aws};
+use lambda::config::{self, SweepTasks};
+use lambda::telemetry::metrics::Metrics;
+use lambda::{Context, Failure, Handler, aws};
 use lifo_queue::notify::sns::SnsNotifier;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::sweep::{SweepReport, Sweeper};
@@ -13,8 +13,8 @@ use lifo_queue::time::SystemClock;
 use lifo_queue::wake::Waker;
 use serde_json::Value;
 
-fn main() -> Result<(), function::Error> {
-    function::serve(1, start())
+fn main() -> Result<(), lambda::Error> {
+    lambda::serve(1, start())
 }
 
 struct Sweep {

@@ -2,7 +2,7 @@
 //! TriggerTopic.
 
 use aws_lambda_events::dynamodb::{Event, EventRecord};
-use function::event::{self, EventError};
+use lambda::event::{self, EventError};
 use lifo_queue::notify::WakeReason;
 use lifo_queue::schema::{RESERVED_PREFIX, TASK_ID, TASK_STATUS};
 use lifo_queue::task::{StatusKey, TaskStatus};

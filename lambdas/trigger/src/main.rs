@@ -7,9 +7,9 @@ mod event;
 
 use std::sync::Arc;
 
-use function::config::{self, Trigger};
-use function::telemetry::metrics::Metrics;
-use function::{Context, Failure, Handler, aws};
+use lambda::config::{self, Trigger};
+use lambda::telemetry::metrics::Metrics;
+use lambda::{Context, Failure, Handler, aws};
 use lifo_queue::notify::sns::SnsNotifier;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::SystemClock;
@@ -17,8 +17,8 @@ use lifo_queue::wake::{Wake, Waker};
 use serde::Serialize;
 use serde_json::Value;
 
-fn main() -> Result<(), function::Error> {
-    function::serve(1, start())
+fn main() -> Result<(), lambda::Error> {
+    lambda::serve(1, start())
 }
 
 struct Wakes {

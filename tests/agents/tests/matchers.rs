@@ -18,7 +18,7 @@ use agents::watched::Watched;
 use agents::{NOW, agent_id, call_id, criteria, profile, rows, tally};
 use fastrand::Rng;
 use futures::future::join_all;
-use local_cloud::seeds::Seeds;
+use simulator::seeds::Seeds;
 use tokio::runtime::Builder;
 
 const MATCHERS: u64 = 8;

@@ -13,7 +13,7 @@ use agent_queue::store::memory::MemoryStore;
 use agents::model::figures::Figures;
 use agents::model::hold::{Plan, hold};
 use agents::model::subject::{Seen, Subject};
-use local_cloud::dynamodb::{EmbeddedDynamo, create_agent_table};
+use simulator::dynamodb::{EmbeddedDynamo, create_agent_table};
 use tokio::runtime::{Builder, Runtime};
 
 /// Fewer entries at once than there are agents, so that a second look is sometimes needed.

@@ -10,7 +10,7 @@ use agents::world::{Still, World, pairs};
 use agents::{agent_id, embedded};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
-use local_cloud::dynamodb::AGENT_TABLE;
+use simulator::dynamodb::AGENT_TABLE;
 
 /// Items with a key and nothing else, before every other of their partition.
 async fn spoil(client: &Client, partition: &str, count: u32) {

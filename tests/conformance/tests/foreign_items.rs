@@ -24,8 +24,8 @@ use lifo_queue::sweep::{SweepReport, SweepSettings, Sweeper};
 use lifo_queue::task::Task;
 use lifo_queue::time::{Clock, Millis, SystemClock};
 use lifo_queue::wake::Waker;
-use local_cloud::dynamodb::TABLE;
-use local_cloud::topics::Topics;
+use simulator::dynamodb::TABLE;
+use simulator::topics::Topics;
 
 const HOUR: i64 = 3_600;
 

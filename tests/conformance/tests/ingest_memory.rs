@@ -23,7 +23,7 @@ use lifo_queue::shed::ShedCounter;
 use lifo_queue::store::Source;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::{Clock, Millis};
-use local_cloud::dynamodb::{TABLE, client};
+use simulator::dynamodb::{TABLE, client};
 use tokio::time::Instant;
 
 /// What a function of 256 MB, the default, can spare for a batch: the process itself and the

@@ -15,8 +15,8 @@ use lifo_queue::store::{Cancelled, ControlStore, QueueStore, Redriven, TaskStore
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, TokioClock};
 use lifo_queue::wake::{Wake, Waker};
-use local_cloud::faulty::{Fault, FaultyStore};
-use local_cloud::topics::Topics;
+use simulator::faulty::{Fault, FaultyStore};
+use simulator::topics::Topics;
 
 const MARKER: Duration = Duration::from_secs(10);
 const HOUR: Duration = Duration::from_secs(3_600);

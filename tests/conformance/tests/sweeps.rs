@@ -16,8 +16,8 @@ use lifo_queue::sweep::{FailedSweep, SweepReport, SweepSettings, Sweeper};
 use lifo_queue::task::{Settlement, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, TokioClock};
 use lifo_queue::wake::Waker;
-use local_cloud::faulty::{Fault, FaultyStore};
-use local_cloud::topics::Topics;
+use simulator::faulty::{Fault, FaultyStore};
+use simulator::topics::Topics;
 
 const SETTINGS: SweepSettings = SweepSettings {
     default_ttl: Duration::from_secs(3_600),

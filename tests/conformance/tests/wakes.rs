@@ -11,8 +11,8 @@ use lifo_queue::notify::WakeReason;
 use lifo_queue::store::QueueStore;
 use lifo_queue::time::{Clock, TokioClock};
 use lifo_queue::wake::{Wake, WakeError, Waker};
-use local_cloud::faulty::{Fault, FaultyStore};
-use local_cloud::topics::Topics;
+use simulator::faulty::{Fault, FaultyStore};
+use simulator::topics::Topics;
 
 const MARKER: Duration = Duration::from_secs(10);
 

@@ -16,10 +16,10 @@ use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{AgentStore, Order};
 use agent_queue::time::{Micros, TokioClock};
 use fastrand::Rng;
-use local_cloud::agents::audit::violations;
-use local_cloud::agents::embedded::Embedded;
-use local_cloud::agents::network::{Fault, Network};
-use local_cloud::agents::wire_store::WireStore;
+use simulator::agents::audit::violations;
+use simulator::agents::embedded::Embedded;
+use simulator::agents::network::{Fault, Network};
+use simulator::agents::wire_store::WireStore;
 
 use self::teller::World;
 use crate::suite::Store;

@@ -8,8 +8,8 @@ use lifo_queue::process::BreakerSettings;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Millis;
-use local_cloud::cloud::{Cloud, CloudSettings, Deed, FaultKind, Rates};
 use serde_json::{Value, json};
+use simulator::cloud::{Cloud, CloudSettings, Deed, FaultKind, Rates};
 
 /// How long a schedule may take until every task has ended, in virtual time.
 pub const MOST: Duration = Duration::from_secs(4 * 3600);

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use local_cloud::cloud::{self, Builder, Census, FaultKind, Report};
-use local_cloud::seeds::Seeds;
+use simulator::cloud::{self, Builder, Census, FaultKind, Report};
+use simulator::seeds::Seeds;
 
 use crate::schedule::Schedule;
 

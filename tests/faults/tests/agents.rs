@@ -3,8 +3,8 @@
 
 use faults::agents::{Census, play};
 use faults::suite::Store;
-use local_cloud::agents::network::Fault;
-use local_cloud::seeds::Seeds;
+use simulator::agents::network::Fault;
+use simulator::seeds::Seeds;
 
 /// So many schedules in each of the tests in memory, which run in parallel.
 const SEEDS: u64 = 150;

@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use faults::suite::{ENDINGS, Store, play, run};
-use local_cloud::cloud::FaultKind;
+use simulator::cloud::FaultKind;
 
 /// So many schedules in each of the tests, which run in parallel.
 const SEEDS: u64 = 500;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use lifo_queue::task::TaskStatus;
-use local_cloud::cloud::{self, Builder, Cloud, Deed, FaultKind, Report};
+use simulator::cloud::{self, Builder, Cloud, Deed, FaultKind, Report};
 
 const MINUTE: Duration = Duration::from_secs(60);
 

@@ -89,7 +89,7 @@ export interface Call {
 }
 
 /** The crates that the functions are made of. */
-const CRATES = ['crates/agent-queue', 'crates/function', 'crates/lifo-queue'];
+const CRATES = ['crates/agent-queue', 'crates/lambda', 'crates/lifo-queue'];
 const libraries: readonly RustFile[] = CRATES.flatMap(readCrate);
 
 /** The functions there are: the folders of `lambdas/`. */

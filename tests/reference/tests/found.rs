@@ -8,11 +8,11 @@ use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{Candidate, TakeRequest};
 use lifo_queue::task::{LeaseToken, NewTask, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
-use local_cloud::dynamodb::EmbeddedDynamo;
 use reference::hold::replay;
 use reference::machine::START;
 use reference::operation::{ForeignTask, Operation};
 use reference::subject::dynamodb::Table;
+use simulator::dynamodb::EmbeddedDynamo;
 use tokio::runtime::Builder;
 use uuid::Uuid;
 

@@ -7,10 +7,10 @@
 use std::cell::Cell;
 
 use lifo_queue::store::memory::MemoryStore;
-use local_cloud::dynamodb::EmbeddedDynamo;
 use reference::figures::Figures;
 use reference::hold::{Plan, hold};
 use reference::subject::dynamodb::Table;
+use simulator::dynamodb::EmbeddedDynamo;
 use tokio::runtime::{Builder, Runtime};
 
 fn plan(sequences: u32, longest: usize) -> Plan {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lifo_queue::time::Millis;
-use local_cloud::cloud::{BEGIN, Deed};
+use simulator::cloud::{BEGIN, Deed};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lifo_queue::time::Millis;
-use local_cloud::cloud::Deed;
+use simulator::cloud::Deed;
 
 use crate::figures::Run;
 

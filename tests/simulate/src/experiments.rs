@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lifo_queue::process::ProcessSettings;
-use local_cloud::cloud::BEGIN;
 use serde::Serialize;
+use simulator::cloud::BEGIN;
 
 use crate::actors::{self, Actor};
 use crate::arrivals::Arrivals;

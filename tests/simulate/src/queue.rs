@@ -5,8 +5,8 @@ use std::time::Duration;
 use lifo_queue::process::ProcessSettings;
 use lifo_queue::task::{Retention, TaskStatus};
 use lifo_queue::time::Millis;
-use local_cloud::cloud::{self, BEGIN, Cloud, CloudSettings};
 use serde_json::{Value, json};
+use simulator::cloud::{self, BEGIN, Cloud, CloudSettings};
 
 use crate::arrivals::{Arrivals, TICK};
 use crate::downstream::{CAPACITY, Downstream, Outage};

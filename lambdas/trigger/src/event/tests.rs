@@ -110,7 +110,7 @@ fn a_malformed_event_is_refused_with_the_field() {
             .as_object_mut()
             .unwrap()
             .remove(field);
-        function::Failure::from(read(event).unwrap_err())
+        lambda::Failure::from(read(event).unwrap_err())
     };
     for (event, pointer, field) in [
         (stream(), "/Records/1", "eventID"),

@@ -8,8 +8,8 @@ use lifo_queue::ingest::Delivery;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
-use local_cloud::faulty::{Fault, FaultyStore};
 use serde_json::json;
+use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::{Queues, SETTINGS, ingest, message, work};
 

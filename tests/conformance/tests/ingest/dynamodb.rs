@@ -9,9 +9,9 @@ use conformance::embedded;
 use lifo_queue::ingest::{Deadlines, Ingest, IngestReport};
 use lifo_queue::shed::ShedCounter;
 use lifo_queue::store::dynamodb::DynamoStore;
-use local_cloud::dynamodb::{EmbeddedDynamo, TABLE};
-use local_cloud::scripted::{Fate, client};
 use serde_json::{Value, json};
+use simulator::dynamodb::{EmbeddedDynamo, TABLE};
+use simulator::scripted::{Fate, client};
 use tokio::time::Instant;
 
 use super::world::{Queues, SETTINGS, Still, message};

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 use lifo_queue::ingest::Delivery;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::task::NewTask;
-use local_cloud::faulty::{Fault, FaultyStore};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::{Queues, ingest, message, work};
 

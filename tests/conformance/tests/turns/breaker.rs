@@ -13,7 +13,7 @@ use lifo_queue::runner::Outcome;
 use lifo_queue::store::ControlStore;
 use lifo_queue::task::{Task, TaskId, TaskStatus};
 use lifo_queue::time::{Clock, Millis, TokioClock};
-use local_cloud::faulty::{Fault, FaultyStore};
+use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::*;
 

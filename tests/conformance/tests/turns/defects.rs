@@ -13,8 +13,8 @@ use lifo_queue::store::{Inserted, QueueStore, TaskStore};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Clock;
 use lifo_queue::wake::Wake;
-use local_cloud::faulty::{Fault, FaultyStore};
 use serde_json::json;
+use simulator::faulty::{Fault, FaultyStore};
 
 use super::neighbours::sweep;
 use super::world::*;
@@ -242,7 +242,7 @@ async fn defect_9_the_index_carries_the_payload() {
     let embedded = conformance::embedded().await;
     let store = lifo_queue::store::dynamodb::DynamoStore::new(
         embedded.client.clone(),
-        local_cloud::dynamodb::TABLE,
+        simulator::dynamodb::TABLE,
     );
     let mut task = new_task("heavy", 0);
     task.payload = Some(json!("x".repeat(100_000)));
@@ -250,7 +250,7 @@ async fn defect_9_the_index_carries_the_payload() {
     let entries = embedded
         .client
         .query()
-        .table_name(local_cloud::dynamodb::TABLE)
+        .table_name(simulator::dynamodb::TABLE)
         .index_name("task-status-created-index")
         .key_condition_expression("taskStatus = :pending")
         .expression_attribute_values(

@@ -12,7 +12,7 @@ use lifo_queue::store::{ControlStore, TaskStore};
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, Millis};
 use lifo_queue::wake::Wake;
-use local_cloud::faulty::{Fault, FaultyStore};
+use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::*;
 

@@ -10,7 +10,7 @@ use lifo_queue::process::{Exit, Invocation, Processor};
 use lifo_queue::runner::Outcome;
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::{Clock, Millis, TokioClock};
-use local_cloud::faulty::{Fault, FaultyStore};
+use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::*;
 

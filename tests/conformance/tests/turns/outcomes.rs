@@ -11,7 +11,7 @@ use lifo_queue::runner::Outcome;
 use lifo_queue::task::{Task, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use lifo_queue::wake::Wake;
-use local_cloud::faulty::{Fault, FaultyStore};
+use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::*;
 

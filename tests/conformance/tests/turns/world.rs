@@ -13,7 +13,7 @@ use lifo_queue::store::{QueueStore, TaskStore};
 use lifo_queue::task::{Task, TaskId, TaskStatus};
 use lifo_queue::time::{Clock, TokioClock};
 use lifo_queue::wake::Waker;
-use local_cloud::topics::Topics;
+use simulator::topics::Topics;
 
 pub(crate) const SETTINGS: ProcessSettings = ProcessSettings {
     turn: Duration::from_secs(60),
@@ -71,7 +71,7 @@ impl World {
     pub(crate) fn new(
         script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static,
     ) -> Self {
-        local_cloud::seeds::draw();
+        simulator::seeds::draw();
         let runner = Scripted {
             script: Box::new(script),
             started: Mutex::default(),

@@ -10,7 +10,7 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Inserted, QueueStore};
 use lifo_queue::task::{LeaseToken, StatusKey, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
-use local_cloud::dynamodb::create_task_table;
+use simulator::dynamodb::create_task_table;
 use uuid::Uuid;
 
 use super::{Failure, Subject};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use function::config::{ConfigError, CountShed, CreateTasks, IngestTasks, ProcessTasks, Trigger};
+use lambda::config::{ConfigError, CountShed, CreateTasks, IngestTasks, ProcessTasks, Trigger};
 use lifo_queue::create::LONGEST_TTL;
 use lifo_queue::runner::config::RunnerConfig;
 

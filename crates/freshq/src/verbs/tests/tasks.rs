@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use lifo_queue::operate::OperateError;
 use lifo_queue::task::Ttl;
-use local_cloud::faulty::{Fault, FaultyStore};
 use serde_json::json;
+use simulator::faulty::{Fault, FaultyStore};
 
 use super::*;
 

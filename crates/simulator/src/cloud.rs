@@ -9,7 +9,7 @@
 //! ```
 //! # #[cfg(feature = "virtual-time")] {
 //! use std::time::Duration;
-//! use local_cloud::cloud::{self, Deed, FaultKind};
+//! use simulator::cloud::{self, Deed, FaultKind};
 //!
 //! let report = cloud::play(7, async |builder| {
 //!     let cloud = builder

@@ -11,7 +11,7 @@ use lifo_queue::store::QueueStore;
 use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis, TokioClock};
-use local_cloud::topics::Topics;
+use simulator::topics::Topics;
 
 use super::*;
 use crate::report::Exit;

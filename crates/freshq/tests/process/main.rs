@@ -11,8 +11,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use lifo_queue::schema;
 use lifo_queue::time::{Clock, SystemClock};
-use local_cloud::dynamodb::{EmbeddedDynamo, TABLE};
 use serde_json::Value;
+use simulator::dynamodb::{EmbeddedDynamo, TABLE};
 
 use crate::aws::Aws;
 

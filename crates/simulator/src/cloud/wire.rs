@@ -22,7 +22,7 @@ pub(crate) enum Broken {
 }
 
 /// How long a caller waits for an answer: the SDK's own limit for one attempt in
-/// `crates/function`.
+/// `crates/lambda`.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long a call takes one way.

@@ -7,8 +7,8 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use lifo_queue::schema;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::SystemClock;
-use local_cloud::dynamodb::{EmbeddedDynamo, TABLE};
 use serde_json::json;
+use simulator::dynamodb::{EmbeddedDynamo, TABLE};
 
 use super::*;
 

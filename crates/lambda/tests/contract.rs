@@ -5,8 +5,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use function::config::{CountShed, CreateTasks, IngestTasks, ProcessTasks, SweepTasks, Trigger};
-use function::telemetry::metrics;
+use lambda::config::{CountShed, CreateTasks, IngestTasks, ProcessTasks, SweepTasks, Trigger};
+use lambda::telemetry::metrics;
 use lifo_queue::schema;
 use lifo_queue::task::TaskStatus;
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ fn each_function_reads_exactly_the_variables_it_is_given() {
 fn every_variable_but_the_optional_ones_is_required() {
     let contract = contract();
     let optional = names(&contract["optionalEnvironment"]);
-    let missing = |function: &str, error: function::config::ConfigError| {
+    let missing = |function: &str, error: lambda::config::ConfigError| {
         let named: BTreeSet<_> = error
             .problems
             .iter()

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use agent_queue::schema;
 use agent_queue::store::Order;
-use function::config::{AgentDesk, AgentQueue, ConfigError, MatchCalls};
-use function::telemetry::metrics;
+use lambda::config::{AgentDesk, AgentQueue, ConfigError, MatchCalls};
+use lambda::telemetry::metrics;
 use serde_json::{Value, json};
 
 fn contract() -> Value {

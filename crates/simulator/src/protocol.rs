@@ -16,7 +16,7 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 
-/// As the functions have it (`crates/function`).
+/// As the functions have it (`crates/lambda`).
 const MAX_ATTEMPTS: u32 = 4;
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(8);
