@@ -150,7 +150,7 @@ def _credentials(region: str | None, client_of: Clients) -> Finding:
 def _account(stack: Stack, client_of: Clients) -> Finding:
     account = client_of("sts", stack.region or "us-east-1").get_caller_identity()["Account"]
     if stack.account not in (None, account):
-        remedy = f"sign in to {stack.account}, or change `account` in infra/environments.ts"
+        remedy = f"sign in to {stack.account}, or change `account` in infra/environments/list.ts"
         return Finding("account", f"{stack.name} belongs to {stack.account}, and you are signed in to {account}", remedy)
     return Finding("account", f"{stack.name} goes to {account}")
 

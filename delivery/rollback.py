@@ -16,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery.assembly import Stack
 
-#: Where the template names them; infra/rollback.ts writes it.
+#: Where the template names them; infra/environments/rollback.ts writes it.
 METADATA = "freshq:rollback"
 
 #: Makes a client of a service in a region; `None` is the one of the credentials in use.

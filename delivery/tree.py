@@ -9,7 +9,7 @@ from delivery.arm64 import elf
 from delivery.assembly import Stack
 from local.paths import PROJECT
 
-_PLACEHOLDER = PROJECT / "infra" / "lambda-placeholder" / "bootstrap"
+_PLACEHOLDER = PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap"
 
 
 class NotDeployable(RuntimeError):

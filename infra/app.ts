@@ -1,6 +1,6 @@
 import { App } from 'aws-cdk-lib';
-import { chooseEnvironments } from './environment-rules';
-import { ENVIRONMENTS, withIotPresence } from './environments';
+import { ENVIRONMENTS, withIotPresence } from './environments/list';
+import { chooseEnvironments } from './environments/rules';
 import { AgentQueueStack } from './stacks/agent-queue-stack';
 import { LifoQueueStack } from './stacks/lifo-queue-stack';
 

@@ -2,6 +2,8 @@
  * Queues for any CDK app: newest-first tasks, `new LifoQueue(this, 'queue', { runner: TaskRunner.http({ url }) })`, and
  * calls that meet agents, `new AgentQueue(this, 'agents')`.
  */
+
+export { AgentQueue, type AgentQueueProps } from './agents/agent-queue';
 export type {
   AgentAlarmSettings,
   AgentOrder,
@@ -9,21 +11,24 @@ export type {
   CallSettings,
   Dimension,
   PartialAgentQueueSettings,
-} from './agent-settings';
-export type { AlarmSettings } from './alarm-settings';
-export { AgentQueue, type AgentQueueProps } from './constructs/agent-queue';
-export type { SimulatedLoad, SimulationSettings } from './constructs/create-tasks';
-export { LifoQueue, type LifoQueueProps } from './constructs/lifo-queue';
-export type { NetworkSettings } from './constructs/rust-function';
-export { ShedQueue, type ShedQueueProps } from './constructs/shed-queue';
-export type { TaskIngest } from './constructs/task-ingest';
-export { type ITaskRunner, type RunnerBinding, TaskRunner } from './constructs/task-runner';
-export type { IngestSettings, ProvisionedPollers } from './ingest-settings';
-export { InvalidConfiguration, type Problem } from './problem';
-export type { HttpRunnerProps } from './runners/http';
-export { type HeaderAuthProps, HttpAuth, type IHttpAuth, type SigV4AuthProps } from './runners/http-auth';
-export type { RustRunnerProps } from './runners/rust';
-export type { SimulatedRunnerProps } from './runners/simulated';
+} from './agents/settings';
+export { InvalidConfiguration, type Problem } from './lambda/problem';
+export type { NetworkSettings } from './lambda/rust-function';
+export type { AlarmSettings } from './tasks/alarms/settings';
+export type { SimulatedLoad, SimulationSettings } from './tasks/functions/create-tasks';
+export type { IngestSettings, ProvisionedPollers } from './tasks/ingest/settings';
+export type { TaskIngest } from './tasks/ingest/task-ingest';
+export { LifoQueue, type LifoQueueProps } from './tasks/lifo-queue';
+export type { HttpRunnerProps } from './tasks/runners/http';
+export {
+  type HeaderAuthProps,
+  HttpAuth,
+  type IHttpAuth,
+  type SigV4AuthProps,
+} from './tasks/runners/http-auth';
+export type { RustRunnerProps } from './tasks/runners/rust';
+export type { SimulatedRunnerProps } from './tasks/runners/simulated';
+export { type ITaskRunner, type RunnerBinding, TaskRunner } from './tasks/runners/task-runner';
 export {
   type BreakerSettings,
   type PartialQueueSettings,
@@ -31,4 +36,5 @@ export {
   StreamBatching,
   type StreamSettings,
   type TaskSettings,
-} from './settings';
+} from './tasks/settings';
+export { ShedQueue, type ShedQueueProps } from './tasks/shed-queue';

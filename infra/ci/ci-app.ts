@@ -1,5 +1,5 @@
 import { App } from 'aws-cdk-lib';
-import { CiRolesStack } from '../stacks/ci-roles-stack';
+import { CiRolesStack } from './ci-roles-stack';
 import { readCiSettings } from './ci-settings';
 
 const app = new App();

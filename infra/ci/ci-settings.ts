@@ -1,5 +1,5 @@
-import { ENVIRONMENTS } from '../environments';
-import { type Problem, refuse } from '../problem';
+import { ENVIRONMENTS } from '../environments/list';
+import { type Problem, refuse } from '../lambda/problem';
 
 /** Who on GitHub may do what in this account. */
 export interface CiSettings {
@@ -10,7 +10,7 @@ export interface CiSettings {
    * (https://docs.github.com/actions/reference/security/oidc#immutable-subject-claims).
    */
   readonly repository: string;
-  /** The environments that GitHub may deploy into this account, by the names of `infra/environments.ts`. */
+  /** The environments that GitHub may deploy into this account, by the names of `infra/environments/list.ts`. */
   readonly environments: readonly string[];
   /** The branch that is deployed from. The roles trust jobs of this branch alone, by the workflow as it is there. */
   readonly branch: string;

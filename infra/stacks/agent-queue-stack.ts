@@ -1,7 +1,7 @@
 import { CfnOutput } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { AGENT_QUEUE, type AgentOutputName } from '../agent-contract';
-import { AgentQueue } from '../constructs/agent-queue';
+import { AgentQueue } from '../agents/agent-queue';
+import { AGENT_QUEUE, type AgentOutputName } from '../agents/contract';
 import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
 
 /**

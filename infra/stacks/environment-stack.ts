@@ -2,10 +2,10 @@ import { Annotations, Stack, Tags } from 'aws-cdk-lib';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
-import { AlarmTopic } from '../constructs/alarm-topic';
-import type { Environment } from '../environments';
-import { stackSuffix } from '../names';
-import { rollBackOn } from '../rollback';
+import { AlarmTopic } from '../environments/alarm-topic';
+import type { Environment } from '../environments/list';
+import { stackSuffix } from '../environments/names';
+import { rollBackOn } from '../environments/rollback';
 
 /** Props of the stacks of an environment. */
 export interface EnvironmentStackProps {
@@ -46,7 +46,7 @@ export abstract class EnvironmentStack extends Stack {
     if (terminationProtection || deletionProtection) {
       Annotations.of(this).addWarningV2(
         'freshq:alarms-unheard',
-        `no alarm of ${this.stackName} is sent to anyone: set alarmEmails or alarmTopicArn of ${name} in infra/environments.ts`,
+        `no alarm of ${this.stackName} is sent to anyone: set alarmEmails or alarmTopicArn of ${name} in infra/environments/list.ts`,
       );
     }
     return undefined;

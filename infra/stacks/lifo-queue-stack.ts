@@ -1,13 +1,13 @@
 import { Annotations, CfnOutput } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
-import { LifoQueue } from '../constructs/lifo-queue';
-import { ShedQueue } from '../constructs/shed-queue';
-import { type ITaskRunner, TaskRunner } from '../constructs/task-runner';
-import { OPTIONAL_OUTPUTS, OUTPUTS, type OutputName } from '../contract';
-import { simulatedRunner } from '../environment-rules';
-import { type RunnerConfig, UNSET_RUNNER_URL } from '../environments';
-import { HttpAuth } from '../runners/http-auth';
+import { type RunnerConfig, UNSET_RUNNER_URL } from '../environments/list';
+import { simulatedRunner } from '../environments/rules';
+import { OPTIONAL_OUTPUTS, OUTPUTS, type OutputName } from '../tasks/contract';
+import { LifoQueue } from '../tasks/lifo-queue';
+import { HttpAuth } from '../tasks/runners/http-auth';
+import { type ITaskRunner, TaskRunner } from '../tasks/runners/task-runner';
+import { ShedQueue } from '../tasks/shed-queue';
 import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
 
 /**
@@ -56,7 +56,7 @@ export class LifoQueueStack extends EnvironmentStack {
     if (url === UNSET_RUNNER_URL) {
       Annotations.of(this).addWarningV2(
         'freshq:runner-unset',
-        `the runner's address ${url} leads nowhere, and every task would end as FAILURE: put your own address into infra/environments.ts before you deploy`,
+        `the runner's address ${url} leads nowhere, and every task would end as FAILURE: put your own address into infra/environments/list.ts before you deploy`,
       );
     }
     if (auth === undefined) return TaskRunner.http({ url });

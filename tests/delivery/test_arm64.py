@@ -46,7 +46,7 @@ class TestBinary:
 
     def test_the_placeholder_and_nothing_are_told_apart(self, tmp_path: Path) -> None:
         with pytest.raises(NotAnElf, match="placeholder"):
-            elf.read(PROJECT / "infra" / "lambda-placeholder" / "bootstrap")
+            elf.read(PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap")
         with pytest.raises(NotAnElf, match="is missing: run `make build`"):
             elf.read(tmp_path / "bootstrap")
 

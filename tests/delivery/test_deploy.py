@@ -156,7 +156,7 @@ class TestRefusals:
         assert said[-1] == "nothing was deployed"
 
     def test_placeholders_on_the_local_aws_too(self, tmp_path: Path) -> None:
-        placeholder = (PROJECT / "infra" / "lambda-placeholder" / "bootstrap").read_bytes()
+        placeholder = (PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap").read_bytes()
         stack = assembly_with(tmp_path, placeholder)
         for local in (True, False):
             with pytest.raises(tree.NotDeployable, match="carries placeholders instead of code"):
@@ -199,7 +199,7 @@ class TestTree:
 
     @pytest.mark.parametrize(
         "content",
-        [(PROJECT / "infra" / "lambda-placeholder" / "bootstrap").read_bytes(), None],
+        [(PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap").read_bytes(), None],
         ids=["the placeholder", "nothing"],
     )
     def test_code_that_lambda_cannot_start_is_refused(

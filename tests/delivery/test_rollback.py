@@ -109,4 +109,4 @@ def test_not_to_know_is_no_leave_to_go_on(tmp_path: Path) -> None:
 
 
 def test_the_metadata_is_the_templates() -> None:
-    assert f"'{rollback.METADATA}'" in (PROJECT / "infra" / "rollback.ts").read_text()
+    assert f"'{rollback.METADATA}'" in (PROJECT / "infra" / "environments" / "rollback.ts").read_text()

@@ -1,6 +1,6 @@
 import { Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { AgentQueue } from '../../infra/constructs/agent-queue';
+import { AgentQueue } from '../../infra/agents/agent-queue';
 import { newApp, type Statement, Synthesized } from './synthesis';
 
 const prod = Synthesized.agents('prod');

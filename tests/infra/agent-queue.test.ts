@@ -1,6 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Topic } from 'aws-cdk-lib/aws-sns';
-import { AgentQueue } from '../../infra/constructs/agent-queue';
+import { AgentQueue } from '../../infra/agents/agent-queue';
 import { newApp, Synthesized } from './synthesis';
 
 const prod = Synthesized.agents('prod');

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
-import { AGENT_QUEUE } from '../../infra/agent-contract';
-import { agentSettingsProblems, MATCH_MARGIN_S } from '../../infra/agent-rules';
+import { AGENT_QUEUE } from '../../infra/agents/contract';
+import { agentSettingsProblems, MATCH_MARGIN_S } from '../../infra/agents/rules';
 import {
   type Dimension,
   type PartialAgentQueueSettings,
   resolveAgentSettings,
-} from '../../infra/agent-settings';
-import { InvalidConfiguration } from '../../infra/problem';
+} from '../../infra/agents/settings';
+import { InvalidConfiguration } from '../../infra/lambda/problem';
 import { ROOT, Synthesized } from './synthesis';
 
 const { seconds, minutes, millis, hours } = Duration;

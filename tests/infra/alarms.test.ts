@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Topic } from 'aws-cdk-lib/aws-sns';
-import { AGENT_QUEUE } from '../../infra/agent-contract';
-import { RUNBOOK } from '../../infra/alarms/queue-alarm';
-import { LifoQueue } from '../../infra/constructs/lifo-queue';
-import { TaskRunner } from '../../infra/constructs/task-runner';
-import { METRICS } from '../../infra/contract';
-import { ENVIRONMENT_NAMES } from '../../infra/environments';
+import { AGENT_QUEUE } from '../../infra/agents/contract';
+import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
+import { RUNBOOK } from '../../infra/lambda/alarms/queue-alarm';
+import { METRICS } from '../../infra/tasks/contract';
+import { LifoQueue } from '../../infra/tasks/lifo-queue';
+import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { KINDS, newApp, ROOT, Synthesized } from './synthesis';
 
 interface Query {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { Validations } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
+import { CiRolesStack } from '../../infra/ci/ci-roles-stack';
 import { type CiSettings, ciProblems, readCiSettings } from '../../infra/ci/ci-settings';
-import { CiRolesStack } from '../../infra/stacks/ci-roles-stack';
 import { newApp, ROOT } from './synthesis';
 
 const SETTINGS: CiSettings = {

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { AGENT_QUEUE } from '../../infra/agent-contract';
+import { AGENT_QUEUE } from '../../infra/agents/contract';
+import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
 import {
   ENVIRONMENT,
   METRICS,
@@ -10,8 +11,7 @@ import {
   OPTIONAL_OUTPUTS,
   OUTPUTS,
   TABLE,
-} from '../../infra/contract';
-import { ENVIRONMENT_NAMES } from '../../infra/environments';
+} from '../../infra/tasks/contract';
 import { environment, ROOT, Synthesized } from './synthesis';
 
 const contract = JSON.parse(readFileSync(join(ROOT, 'tests', 'contract.json'), 'utf8'));

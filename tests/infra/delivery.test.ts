@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import { StreamBatching } from '../../infra/settings';
+import { StreamBatching } from '../../infra/tasks/settings';
 import { Synthesized } from './synthesis';
 
 const dev = Synthesized.environment('dev');

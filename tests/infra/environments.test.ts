@@ -1,11 +1,11 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
-import { chooseEnvironments, environmentProblems } from '../../infra/environment-rules';
 import {
   ENVIRONMENT_NAMES,
   ENVIRONMENTS,
   type Environment,
   type EnvironmentName,
-} from '../../infra/environments';
+} from '../../infra/environments/list';
+import { chooseEnvironments, environmentProblems } from '../../infra/environments/rules';
 import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { environment, KINDS, newApp, Synthesized } from './synthesis';
@@ -87,7 +87,7 @@ describe('the committed environments', () => {
     (name) => {
       const unheard = new RegExp(`no alarm of \\w+-${name} is sent to anyone: set alarmEmails`);
       expect(Synthesized.environment(name).warnings()).toEqual([
-        expect.stringMatching(/put your own address into infra\/environments\.ts/),
+        expect.stringMatching(/put your own address into infra\/environments\/list\.ts/),
         expect.stringMatching(unheard),
       ]);
       expect(Synthesized.agents(name).warnings()).toEqual([expect.stringMatching(unheard)]);

@@ -1,8 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { AGENT_QUEUE } from '../../infra/agent-contract';
-import type { TaskSettings } from '../../infra/settings';
+import { AGENT_QUEUE } from '../../infra/agents/contract';
+import type { TaskSettings } from '../../infra/tasks/settings';
 import { KINDS, Synthesized } from './synthesis';
 
 const dev = Synthesized.environment('dev');

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
-import type { AlarmSettings } from '../../infra/alarm-settings';
-import { ingestProblems, REPORT_MARGIN_MS } from '../../infra/ingest-rules';
-import type { IngestSettings } from '../../infra/ingest-settings';
-import { InvalidConfiguration, type Problem } from '../../infra/problem';
-import { resolveSettings } from '../../infra/settings';
+import { InvalidConfiguration, type Problem } from '../../infra/lambda/problem';
+import type { AlarmSettings } from '../../infra/tasks/alarms/settings';
+import { ingestProblems, REPORT_MARGIN_MS } from '../../infra/tasks/ingest/rules';
+import type { IngestSettings } from '../../infra/tasks/ingest/settings';
+import { resolveSettings } from '../../infra/tasks/settings';
 import { ROOT, Synthesized } from './synthesis';
 
 const { seconds, minutes, hours, days, millis } = Duration;
@@ -186,7 +186,7 @@ test('exactly what all receives take is refused', () => {
 });
 
 test('the margin for the report is the one of the function', () => {
-  const source = readFileSync(join(ROOT, 'crates', 'function', 'src', 'config', 'ingest_tasks.rs'), 'utf8');
+  const source = readFileSync(join(ROOT, 'crates', 'lambda', 'src', 'config', 'ingest_tasks.rs'), 'utf8');
   expect(source).toContain(`REPORT_MARGIN: Duration = Duration::from_secs(${REPORT_MARGIN_MS / 1_000});`);
 });
 
@@ -214,7 +214,7 @@ function listed(): string {
     '# What an ingest queue refuses',
     '',
     'Synthesis ends with one of these messages instead of deploying a configuration of `ingest` that cannot work. The',
-    'rules are in `infra/ingest-rules.ts`. `tests/infra/ingest-refusals.test.ts` tries each and writes this list:',
+    'rules are in `infra/tasks/ingest/rules.ts`. `tests/infra/ingest-refusals.test.ts` tries each and writes this list:',
     '`UPDATE_DOCS=1 npx jest tests/infra/ingest-refusals.test.ts`.',
     '',
     '| configuration, all else by default | message | remedy |',

@@ -1,6 +1,6 @@
-import { ENVIRONMENT_NAMES, withIotPresence } from '../../infra/environments';
-import { IOT_PRESENCE_SQL } from '../../infra/iot-presence-sql';
+import { ENVIRONMENT_NAMES, withIotPresence } from '../../infra/environments/list';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
+import { IOT_PRESENCE_SQL } from '../../infra/tasks/ingest/iot-presence-sql';
 import { environment, newApp, Synthesized } from './synthesis';
 
 const dev = new Synthesized(

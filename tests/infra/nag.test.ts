@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App, Validations } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { ACKNOWLEDGEMENTS, type Acknowledgement } from '../../infra/acknowledgements';
-import { ENVIRONMENT_NAMES } from '../../infra/environments';
+import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
+import { ACKNOWLEDGEMENTS, type Acknowledgement } from '../../infra/lambda/nag-suppressions';
 import { expectCommitted, markdownTable } from './generated';
 import { type Acknowledged, check, type Report } from './nag';
 import { bothStacks, newApp, ROOT } from './synthesis';
@@ -63,7 +63,7 @@ test('nothing else in infra/ acknowledges anything', () => {
         readFileSync(join(ROOT, 'infra', file), 'utf8'),
       ),
     );
-  expect(acknowledging).toEqual(['acknowledgements.ts']);
+  expect(acknowledging).toEqual(['lambda/nag-suppressions.ts']);
 });
 
 test('the rules would find a queue that is open, in either stack', () => {
@@ -88,7 +88,7 @@ function places(rule: string, reason: string): string {
     .join(', ');
 }
 
-test('docs/acknowledgements.md lists them', () => {
+test('docs/cdk-nag-suppressions.md lists them', () => {
   const says = new Map(
     [...reports.values()].flatMap(({ acknowledged }) => acknowledged.map(({ rule, says }) => [rule, says])),
   );
@@ -99,10 +99,10 @@ test('docs/acknowledgements.md lists them', () => {
     }),
   );
   expectCommitted(
-    'docs/acknowledgements.md',
+    'docs/cdk-nag-suppressions.md',
     `# What is acknowledged of cdk-nag's findings
 
-Written by \`make tables\` from [infra/acknowledgements.ts](../infra/acknowledgements.ts) and from what cdk-nag finds in
+Written by \`make tables\` from [infra/lambda/nag-suppressions.ts](../infra/lambda/nag-suppressions.ts) and from what cdk-nag finds in
 the templates of all environments, with the packs AwsSolutions and Serverless. A test fails where a finding is in no row, where
 an acknowledgement is given that finds nothing, and where this file is out of date. Nothing else is suppressed.
 

@@ -1,10 +1,10 @@
 import { type App, Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { Match } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { chooseEnvironments } from '../../infra/environment-rules';
-import { ENVIRONMENTS, type Environment } from '../../infra/environments';
-import { stackSuffix } from '../../infra/names';
-import { MOST_ROLLBACK_ALARMS, ROLLBACK_METADATA } from '../../infra/rollback';
+import { ENVIRONMENTS, type Environment } from '../../infra/environments/list';
+import { stackSuffix } from '../../infra/environments/names';
+import { MOST_ROLLBACK_ALARMS, ROLLBACK_METADATA } from '../../infra/environments/rollback';
+import { chooseEnvironments } from '../../infra/environments/rules';
 import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { environment, KINDS, newApp, Synthesized } from './synthesis';

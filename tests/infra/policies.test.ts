@@ -4,10 +4,10 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { LifoQueue } from '../../infra/constructs/lifo-queue';
-import { TaskRunner } from '../../infra/constructs/task-runner';
-import { RESERVED_PREFIX } from '../../infra/constructs/task-table';
-import { TABLE as TABLE_CONTRACT } from '../../infra/contract';
+import { TABLE as TABLE_CONTRACT } from '../../infra/tasks/contract';
+import { LifoQueue } from '../../infra/tasks/lifo-queue';
+import { TaskRunner } from '../../infra/tasks/runners/task-runner';
+import { RESERVED_PREFIX } from '../../infra/tasks/task-table';
 import { newApp, ROOT, type Statement, Synthesized } from './synthesis';
 
 const prod = Synthesized.environment('prod');

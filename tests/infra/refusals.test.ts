@@ -1,9 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
-import type { LifoQueueProps } from '../../infra/constructs/lifo-queue';
-import { TaskRunner } from '../../infra/constructs/task-runner';
-import { InvalidConfiguration } from '../../infra/problem';
-import { settingsProblems } from '../../infra/rules';
-import { type PartialQueueSettings, resolveSettings } from '../../infra/settings';
+import { InvalidConfiguration } from '../../infra/lambda/problem';
+import type { LifoQueueProps } from '../../infra/tasks/lifo-queue';
+import { settingsProblems } from '../../infra/tasks/rules';
+import { TaskRunner } from '../../infra/tasks/runners/task-runner';
+import { type PartialQueueSettings, resolveSettings } from '../../infra/tasks/settings';
 import { Synthesized } from './synthesis';
 
 const { seconds, minutes, millis, days } = Duration;

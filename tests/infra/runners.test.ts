@@ -6,10 +6,10 @@ import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
-import type { ITaskRunner } from '../../infra/constructs/task-runner';
-import { TaskRunner } from '../../infra/constructs/task-runner';
-import { HttpAuth, RESERVED_HEADERS } from '../../infra/runners/http-auth';
-import { resolveSettings } from '../../infra/settings';
+import { HttpAuth, RESERVED_HEADERS } from '../../infra/tasks/runners/http-auth';
+import type { ITaskRunner } from '../../infra/tasks/runners/task-runner';
+import { TaskRunner } from '../../infra/tasks/runners/task-runner';
+import { resolveSettings } from '../../infra/tasks/settings';
 import { newApp, ROOT, Synthesized } from './synthesis';
 
 const SETTINGS = resolveSettings({});

@@ -11,10 +11,10 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Stack } from 'aws-cdk-lib';
-import { LifoQueue } from '../../infra/constructs/lifo-queue';
-import { TaskRunner } from '../../infra/constructs/task-runner';
-import type { RustRunnerProps } from '../../infra/runners/rust';
-import { resolveSettings } from '../../infra/settings';
+import { LifoQueue } from '../../infra/tasks/lifo-queue';
+import type { RustRunnerProps } from '../../infra/tasks/runners/rust';
+import { TaskRunner } from '../../infra/tasks/runners/task-runner';
+import { resolveSettings } from '../../infra/tasks/settings';
 import { newApp, Synthesized } from './synthesis';
 
 const original = { ...process.env };

@@ -1,9 +1,9 @@
 import { Stack } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { LifoQueue } from '../../infra/constructs/lifo-queue';
-import { TaskRunner } from '../../infra/constructs/task-runner';
-import { ENVIRONMENT_NAMES, type EnvironmentName } from '../../infra/environments';
+import { ENVIRONMENT_NAMES, type EnvironmentName } from '../../infra/environments/list';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
+import { LifoQueue } from '../../infra/tasks/lifo-queue';
+import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { environment, newApp, Synthesized } from './synthesis';
 
 const dev = Synthesized.environment('dev');

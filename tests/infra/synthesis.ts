@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
-import { AGENT_QUEUE } from '../../infra/agent-contract';
-import { AgentQueue, type AgentQueueProps } from '../../infra/constructs/agent-queue';
-import { PLACEHOLDER_WARNING } from '../../infra/constructs/artifacts';
-import { LifoQueue, type LifoQueueProps } from '../../infra/constructs/lifo-queue';
-import { TaskRunner } from '../../infra/constructs/task-runner';
-import { ENVIRONMENT } from '../../infra/contract';
-import { ENVIRONMENTS, type Environment, type EnvironmentName } from '../../infra/environments';
+import { AgentQueue, type AgentQueueProps } from '../../infra/agents/agent-queue';
+import { AGENT_QUEUE } from '../../infra/agents/contract';
+import { ENVIRONMENTS, type Environment, type EnvironmentName } from '../../infra/environments/list';
+import { PLACEHOLDER_WARNING } from '../../infra/lambda/artifacts';
 import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
+import { ENVIRONMENT } from '../../infra/tasks/contract';
+import { LifoQueue, type LifoQueueProps } from '../../infra/tasks/lifo-queue';
+import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 
 /** The root of the repository. */
 export const ROOT = join(__dirname, '..', '..');

@@ -6,10 +6,10 @@ import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { AgentQueue } from '../../infra/constructs/agent-queue';
-import { LifoQueue } from '../../infra/constructs/lifo-queue';
-import { type ITaskRunner, TaskRunner } from '../../infra/constructs/task-runner';
-import { HttpAuth } from '../../infra/runners/http-auth';
+import { AgentQueue } from '../../infra/agents/agent-queue';
+import { LifoQueue } from '../../infra/tasks/lifo-queue';
+import { HttpAuth } from '../../infra/tasks/runners/http-auth';
+import { type ITaskRunner, TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { newApp, ROOT } from './synthesis';
 
 const HERE = 'eu-west-1:123456789012';

@@ -1,5 +1,5 @@
-import { ENVIRONMENT_NAMES } from '../../../infra/environments';
-import { CiRolesStack } from '../../../infra/stacks/ci-roles-stack';
+import { CiRolesStack } from '../../../infra/ci/ci-roles-stack';
+import { ENVIRONMENT_NAMES } from '../../../infra/environments/list';
 import { newApp, Synthesized } from '../synthesis';
 import { VARIANTS } from '../variants';
 

@@ -1,0 +1,35 @@
+import type { RemovalPolicy } from 'aws-cdk-lib';
+import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import type { Construct } from 'constructs';
+import { acknowledge } from '../lambda/nag-suppressions';
+import { tableRetention } from '../lambda/retention';
+import { AGENT_QUEUE } from './contract';
+
+/** How the table is protected. */
+export interface AgentTableProps {
+  /** What becomes of the table when the stack goes. */
+  readonly removalPolicy: RemovalPolicy;
+  /** Whether DynamoDB refuses to delete the table. */
+  readonly deletionProtection: boolean;
+  /** Whether the table can be restored to any second of the last 35 days. */
+  readonly pointInTimeRecovery: boolean;
+}
+
+/**
+ * Agents, their queues, waiting calls and what is about to be published, in one table. It has no index, no stream and
+ * no time to live: every read is strongly consistent, and every change is a transaction.
+ */
+export class AgentTable extends Table {
+  constructor(scope: Construct, id: string, props: AgentTableProps) {
+    super(scope, id, {
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      partitionKey: { name: AGENT_QUEUE.table.partitionKey, type: AttributeType.STRING },
+      sortKey: { name: AGENT_QUEUE.table.sortKey, type: AttributeType.STRING },
+      encryption: TableEncryption.AWS_MANAGED,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: props.pointInTimeRecovery },
+      deletionProtection: props.deletionProtection,
+      removalPolicy: tableRetention(props.removalPolicy, props.deletionProtection),
+    });
+    if (!props.pointInTimeRecovery) acknowledge(this, 'noPointInTimeRecovery');
+  }
+}

@@ -1,0 +1,70 @@
+import { Duration } from 'aws-cdk-lib';
+import { Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { Construct } from 'constructs';
+import { emitted } from '../../lambda/alarms/custom-metric';
+import { QueueAlarm } from '../../lambda/alarms/queue-alarm';
+import type { CallIntake } from '../call-intake';
+import type { AgentQueueSettings } from '../settings';
+
+/** So many rounds of the sweep say the same before somebody is called. */
+const SWEEPS = 5;
+
+/** Alarms on calls that do not get an agent. */
+export function callAlarms(
+  scope: Construct,
+  table: Table,
+  intake: CallIntake,
+  { calls, alarms }: AgentQueueSettings,
+): QueueAlarm[] {
+  const period = Duration.minutes(1);
+  return [
+    new QueueAlarm(scope, 'call-dead-letters', {
+      metric: intake.deadLetters.metricApproximateNumberOfMessagesVisible({
+        statistic: Stats.MAXIMUM,
+        period,
+      }),
+      rings: { above: 0 },
+      says: 'Calls were given up: nobody who fits was there in time, or their message was refused. First read a message of the dead-letter queue: its attribute reason says why, and without one SQS gave it up.',
+      section: 'deadCalls',
+    }),
+    new QueueAlarm(scope, 'oldest-waiting', {
+      metric: emitted(table, 'OldestWaitingCallSeconds', Stats.MAXIMUM),
+      rings: { above: alarms.oldestWaiting.toSeconds() },
+      says: `The longest waiting call has waited for more than ${alarms.oldestWaiting.toSeconds()} s, and after ${calls.maxWait.toSeconds()} s it is given up. First ask agent-desk for the queues: which criteria wait, and is an agent queued who fits them?`,
+      section: 'oldestWaiting',
+    }),
+    new QueueAlarm(scope, 'intake-delay', {
+      metric: intake.queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period }),
+      rings: { above: alarms.intakeDelay.toSeconds() },
+      says: `A call has been in the intake queue for more than ${alarms.intakeDelay.toSeconds()} s, and so have those behind it in its group. First look at the errors and throttles of match-calls, and whether its event source mapping is enabled.`,
+      section: 'intakeDelay',
+    }),
+  ];
+}
+
+/** Alarms on what the sweep says, and on its silence. */
+export function agentSweepAlarms(
+  scope: Construct,
+  table: Table,
+  { agents: { sweepInterval } }: AgentQueueSettings,
+): QueueAlarm[] {
+  const period = Duration.millis(SWEEPS * sweepInterval.toMilliseconds());
+  return [
+    new QueueAlarm(scope, 'sweep-missed', {
+      metric: emitted(table, 'AgentSweeps', Stats.SUM, period),
+      rings: { below: 1 },
+      // A sweep that does not run says nothing.
+      missing: TreatMissingData.BREACHING,
+      says: `No sweep of the agents for ${period.toMinutes()} minutes: agents stay in calls that never ended, calls wait for ever, and unpublished assignments stay unpublished. First look at the errors of sweep-agents, at its failure queues and at its schedule.`,
+      section: 'agentSweepMissed',
+    }),
+    new QueueAlarm(scope, 'unpublished', {
+      // The least of five rounds: what one fails to publish the next one publishes.
+      metric: emitted(table, 'UnpublishedAssignments', Stats.MINIMUM, period),
+      rings: { above: 0 },
+      says: `For ${period.toMinutes()} minutes no sweep could publish every assignment, or send every call given up to the dead-letter queue, so whoever connects calls does not hear of them. First look at the log of sweep-agents for the answer of SNS or SQS.`,
+      section: 'unpublished',
+    }),
+  ];
+}

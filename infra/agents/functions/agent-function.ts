@@ -1,0 +1,95 @@
+import { type Duration, Stack } from 'aws-cdk-lib';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { Topic } from 'aws-cdk-lib/aws-sns';
+import type { Construct } from 'constructs';
+import { type AsyncSettings, type LogSettings, RustFunction } from '../../lambda/rust-function';
+import type { EnvironmentOf } from '../../tasks/contract';
+import type { CallIntake } from '../call-intake';
+import type { AgentFunctionName } from '../contract';
+import type { AgentQueueSettings } from '../settings';
+
+/** What all functions of an agents' queue work on. */
+export interface AgentWiring {
+  readonly table: Table;
+  /** Where calls come in, and where they go that are given up. */
+  readonly intake: CallIntake;
+  /** Assignments go there. */
+  readonly assignments: Topic;
+  readonly settings: AgentQueueSettings;
+  readonly logs: LogSettings;
+}
+
+/** What one function has of its own. */
+export interface AgentFunctionProps<F extends AgentFunctionName> {
+  readonly binary: F;
+  /** What the function is for, as the console shows it. */
+  readonly description: string;
+  /** Variables beside those that all functions read. */
+  readonly environment: Omit<EnvironmentOf<F>, keyof SharedEnvironment>;
+  /** How long an invocation may take. */
+  readonly timeout: Duration;
+  /** Memory, MiB. */
+  readonly memorySize: number;
+  /** Asynchronous invocations. */
+  readonly async: AsyncSettings;
+}
+
+type SharedEnvironment = EnvironmentOf<'sweep-agents'>;
+
+/**
+ * A function that changes agents and calls. Each of them may meet a call with an agent, so all have the same
+ * environment, and may change items of the table and publish assignments.
+ */
+export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> {
+  constructor(scope: Construct, id: string, wiring: AgentWiring, props: AgentFunctionProps<F>) {
+    const { table, assignments, logs } = wiring;
+    // The compiler cannot see that the two halves of an environment make a whole while F is open.
+    const environment = {
+      ...sharedEnvironment(scope, wiring),
+      ...props.environment,
+    } as unknown as EnvironmentOf<F>;
+    super(scope, id, { ...props, environment, logs });
+    this.allow(
+      [
+        'dynamodb:BatchWriteItem',
+        'dynamodb:DeleteItem',
+        'dynamodb:PutItem',
+        'dynamodb:Query',
+        'dynamodb:UpdateItem',
+      ],
+      [table.tableArn],
+    );
+    this.allow(['sns:Publish'], [assignments.topicArn]);
+  }
+
+  /** Lets calls come in through the function: nobody may wait before a new one, and a known one is looked up. */
+  protected allowNewCalls({ table }: AgentWiring): void {
+    this.allow(['dynamodb:ConditionCheckItem', 'dynamodb:GetItem'], [table.tableArn]);
+  }
+
+  /** Lets the function send what is given up to the dead-letter queue. */
+  protected allowGivingUp({ intake }: AgentWiring): void {
+    this.allow(['sqs:SendMessage'], [intake.deadLetters.queueArn]);
+  }
+}
+
+function sharedEnvironment(scope: Construct, wiring: AgentWiring): SharedEnvironment {
+  const { agents, calls } = wiring.settings;
+  const { contentionWindow } = agents;
+  return {
+    AGENT_TABLE_NAME: wiring.table.tableName,
+    ASSIGNMENT_TOPIC_ARN: wiring.assignments.topicArn,
+    CALL_DEAD_LETTER_QUEUE_URL: wiring.intake.deadLetters.queueUrl,
+    DIMENSIONS: Stack.of(scope).toJsonString(
+      agents.dimensions.map(({ name, attribute, multiValued }) => ({
+        name,
+        attribute,
+        ...(multiValued && { multiValued }),
+      })),
+    ),
+    MAX_WAIT_SECONDS: String(calls.maxWait.toSeconds()),
+    QUEUE_ORDER: agents.order,
+    ...(agents.callLease && { CALL_LEASE_SECONDS: String(agents.callLease.toSeconds()) }),
+    ...(contentionWindow !== undefined && { CONTENTION_WINDOW: String(contentionWindow) }),
+  };
+}

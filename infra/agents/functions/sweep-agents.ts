@@ -1,0 +1,32 @@
+import { Duration } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { FunctionSchedule } from '../../lambda/schedule';
+import { AgentFunction, type AgentWiring } from './agent-function';
+
+/**
+ * Looks regularly for what fell between: calls that waited too long, leases that ran out, assignments that were not
+ * published, and a call and an agent who fit and did not meet.
+ */
+export class SweepAgents extends AgentFunction<'sweep-agents'> {
+  /** What invokes it. */
+  readonly schedule: FunctionSchedule;
+
+  constructor(scope: Construct, id: string, props: AgentWiring) {
+    super(scope, id, props, {
+      binary: 'sweep-agents',
+      description: 'Gives up calls that waited too long, returns agents whose call never ended',
+      environment: {},
+      // Ended before the next round, which may come after a minute.
+      timeout: Duration.seconds(50),
+      memorySize: 256,
+      // The next round is the retry.
+      async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
+    });
+    this.allowGivingUp(props);
+    this.schedule = new FunctionSchedule(this, 'regularly', {
+      target: this,
+      every: props.settings.agents.sweepInterval,
+      description: 'Looks for calls that waited too long and for leases that ran out',
+    });
+  }
+}

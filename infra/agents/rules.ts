@@ -1,0 +1,120 @@
+import type { Problem } from '../lambda/problem';
+import { integer, ms, seconds, text, wholeSeconds } from '../lambda/ranges';
+import { VISIBILITY_FACTOR } from '../lambda/visibility';
+import { AGENT_QUEUE } from './contract';
+import { dimensionProblems } from './dimension-rules';
+import type { AgentQueueSettings } from './settings';
+
+/** How long SQS keeps a message, at most (14 days); intake and dead-letter queue keep it so long. */
+const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
+
+/** The longest interval between sweeps: an alarm watches five of them, and CloudWatch at most a day. */
+const LONGEST_SWEEP_MS = 60 * 60 * 1_000;
+
+/** How long before its timeout `match-calls` begins its last call: `MARGIN` of the intake, `crates/agent-queue/src/intake/batch.rs`. */
+export const MATCH_MARGIN_S = 6;
+
+/** Every rule the settings break; empty if they can work. */
+export function agentSettingsProblems(settings: AgentQueueSettings): Problem[] {
+  return [
+    ...rangeProblems(settings),
+    ...orderProblems(settings),
+    ...dimensionProblems(settings.agents.dimensions),
+    ...sweepProblems(settings),
+    ...visibilityProblems(settings),
+    ...alarmProblems(settings),
+  ];
+}
+
+function rangeProblems({ agents, calls, alarms }: AgentQueueSettings): Problem[] {
+  const { callLease, contentionWindow } = agents;
+  const { maxConcurrency } = calls;
+  return [
+    callLease && wholeSeconds('agents.callLease', callLease, 1),
+    contentionWindow === undefined
+      ? undefined
+      : integer('agents.contentionWindow', contentionWindow, 1, 32, 'beyond it the order means little'),
+    wholeSeconds('calls.maxWait', calls.maxWait, 1),
+    integer('calls.batchSize', calls.batchSize, 1, 10, "SQS's limit for a FIFO queue"),
+    maxConcurrency === undefined
+      ? undefined
+      : integer('calls.maxConcurrency', maxConcurrency, 2, 1_000, "Lambda's limit for SQS"),
+    wholeSeconds(
+      'calls.functionTimeout',
+      calls.functionTimeout,
+      MATCH_MARGIN_S + 1,
+      900,
+      `match-calls begins no call in its last ${MATCH_MARGIN_S} s, and Lambda allows 900 s`,
+    ),
+    integer('calls.memorySize', calls.memorySize, 128, 10_240, "Lambda's limit"),
+    wholeSeconds('calls.visibilityTimeout', calls.visibilityTimeout, 1, 43_200, "SQS's limit"),
+    integer('calls.maxReceiveCount', calls.maxReceiveCount, 1, 1_000, "SQS's limit"),
+    wholeSeconds('alarms.oldestWaiting', alarms.oldestWaiting, 1),
+    wholeSeconds('alarms.intakeDelay', alarms.intakeDelay, 1),
+    integer('alarms.deskErrors', alarms.deskErrors, 0, 1_000_000),
+  ].filter((problem) => problem !== undefined);
+}
+
+function orderProblems({ agents: { order } }: AgentQueueSettings): Problem[] {
+  if (AGENT_QUEUE.orders.includes(order)) return [];
+  return [
+    {
+      setting: 'agents.order',
+      rule: `"${String(order)}" is not an order`,
+      remedy: `choose one of ${AGENT_QUEUE.orders.join(', ')}`,
+    },
+  ];
+}
+
+function sweepProblems({ agents: { sweepInterval } }: AgentQueueSettings): Problem[] {
+  const interval = ms(sweepInterval);
+  if (interval >= 60_000 && interval <= LONGEST_SWEEP_MS && interval % 60_000 === 0) return [];
+  return [
+    {
+      setting: 'agents.sweepInterval',
+      rule: `${text(sweepInterval)} is not whole minutes from 1 to 60: EventBridge Scheduler counts in minutes, and calls and agents wait for the sweep`,
+      remedy: 'choose whole minutes from 1 to 60; 1 is ample',
+    },
+  ];
+}
+
+function visibilityProblems({ calls }: AgentQueueSettings): Problem[] {
+  const problems: Problem[] = [];
+  const visibility = ms(calls.visibilityTimeout);
+  const needed = VISIBILITY_FACTOR * ms(calls.functionTimeout);
+  if (visibility < needed) {
+    problems.push({
+      setting: 'calls.visibilityTimeout',
+      rule: `${text(calls.visibilityTimeout)} is less than ${VISIBILITY_FACTOR} times the function's timeout of ${text(calls.functionTimeout)}: throttled batches would come again while they are worked on, and use up their attempts`,
+      remedy: `raise visibilityTimeout to at least ${seconds(needed)}, or shorten functionTimeout`,
+    });
+  }
+  const held = visibility * calls.maxReceiveCount;
+  if (held >= RETENTION_MS) {
+    problems.push({
+      setting: 'calls.maxReceiveCount',
+      rule: `${calls.maxReceiveCount} attempts of ${text(calls.visibilityTimeout)} each take ${seconds(held)}, and SQS deletes a message after ${seconds(RETENTION_MS)}: it would be lost before it reached the dead-letter queue`,
+      remedy: 'lower maxReceiveCount or visibilityTimeout',
+    });
+  }
+  return problems;
+}
+
+function alarmProblems({ calls, alarms }: AgentQueueSettings): Problem[] {
+  const problems: Problem[] = [];
+  if (ms(alarms.oldestWaiting) >= ms(calls.maxWait)) {
+    problems.push({
+      setting: 'alarms.oldestWaiting',
+      rule: `no call waits for ${text(alarms.oldestWaiting)}, since it is given up after ${text(calls.maxWait)}: the alarm could hardly ring`,
+      remedy: 'make oldestWaiting shorter than calls.maxWait',
+    });
+  }
+  if (ms(alarms.intakeDelay) <= ms(calls.visibilityTimeout)) {
+    problems.push({
+      setting: 'alarms.intakeDelay',
+      rule: `one failed attempt alone holds a message up for ${text(calls.visibilityTimeout)}: the alarm would ring though a retry mends it`,
+      remedy: 'make intakeDelay longer than calls.visibilityTimeout; a minute on top is ample',
+    });
+  }
+  return problems;
+}

@@ -1,0 +1,172 @@
+import { Duration } from 'aws-cdk-lib';
+import { definedOf } from '../lambda/defined';
+import { VISIBILITY_FACTOR } from '../lambda/visibility';
+import type { AGENT_QUEUE } from './contract';
+
+/** Which of the agents who fit is assigned: who has been available longest (`fifo`), or shortest (`lifo`). */
+export type AgentOrder = (typeof AGENT_QUEUE.orders)[number];
+
+/** Something that calls ask for and agents have. */
+export interface Dimension {
+  /** Its name in calls and commands, for example `language`. */
+  readonly name: string;
+  /** The attribute of the agent's item that holds it, for example `Languages`. */
+  readonly attribute: string;
+  /**
+   * Whether an agent has several values of it. The first dimension must, and no other can: an agent waits in one
+   * queue for each of these values.
+   * @default false
+   */
+  readonly multiValued?: boolean;
+}
+
+/** What holds for every agent. */
+export interface AgentSettings {
+  /**
+   * Which of the agents who fit is assigned.
+   * @default fifo - who has been available longest
+   */
+  readonly order?: AgentOrder;
+  /**
+   * What calls may ask for: the multi-valued dimension first, then up to four single-valued ones. It cannot be
+   * changed while agents are registered: their queues are named after its values.
+   * @default - language (`Languages`, multi-valued) and gender (`Gender`)
+   */
+  readonly dimensions?: readonly Dimension[];
+  /**
+   * Among how many of the first agents of a queue a call chooses at most, while transactions on the same agents
+   * conflict: 1 to 32. Without conflicts every call gets the first agent. 1 is strict order at all times, with a
+   * lower rate: calls of the same criteria are then assigned one after the other.
+   * @default 8
+   */
+  readonly contentionWindow?: number;
+  /**
+   * The longest time an agent attends a call: after it the sweep makes the agent available again, not queued.
+   * @default - no limit: only `finish` ends a call
+   */
+  readonly callLease?: Duration;
+  /**
+   * How often `sweep-agents` looks for calls that waited too long, leases that ran out and assignments that were
+   * not published: whole minutes.
+   * @default 1 minute
+   */
+  readonly sweepInterval?: Duration;
+}
+
+/** How calls come in and wait. */
+export interface CallSettings {
+  /**
+   * How long a call waits for an agent; then it goes to the dead-letter queue. The sweep looks for these, so it may
+   * take `agents.sweepInterval` longer.
+   * @default 5 minutes
+   */
+  readonly maxWait?: Duration;
+  /**
+   * The most messages of one invocation of `match-calls`: 1 to 10, SQS's limit for a FIFO queue. A batch window does
+   * not exist there.
+   * @default 10
+   */
+  readonly batchSize?: number;
+  /**
+   * The most invocations of `match-calls` at once: 2 to 1,000. Each message group, that is each set of criteria, is
+   * served by one at a time anyway.
+   * @default - as many as there are message groups
+   */
+  readonly maxConcurrency?: number;
+  /**
+   * Timeout of `match-calls`: 7 to 900 s. It begins no call in the last 6 s.
+   * @default 30 seconds
+   */
+  readonly functionTimeout?: Duration;
+  /**
+   * Memory of `match-calls`, MiB. Lambda gives processor time in proportion.
+   * @default 256
+   */
+  readonly memorySize?: number;
+  /**
+   * How long SQS hides a message that is being worked on; its message group waits as long when an attempt fails.
+   * At least six times {@link functionTimeout}, as AWS advises.
+   * @default - six times functionTimeout
+   */
+  readonly visibilityTimeout?: Duration;
+  /**
+   * Attempts before SQS moves a message to the dead-letter queue. Until then it holds up the messages of its group,
+   * since they must stay in order. A message that fails is redelivered after 2 seconds, from the sixth attempt on after
+   * up to 30 seconds: 16 attempts take about four minutes.
+   * @default 16
+   */
+  readonly maxReceiveCount?: number;
+}
+
+/** When the alarms of the agents' queue ring. */
+export interface AgentAlarmSettings {
+  /**
+   * The age of the longest waiting call, in whole seconds, beyond which somebody is called: from then on calls are
+   * about to be given up.
+   * @default - 80 % of calls.maxWait
+   */
+  readonly oldestWaiting?: Duration;
+  /**
+   * The age of the oldest message in the intake queue, in whole seconds, beyond which somebody is called: longer
+   * than one failed attempt holds it up.
+   * @default - 1 minute beyond calls.visibilityTimeout
+   */
+  readonly intakeDelay?: Duration;
+  /**
+   * Errors of `agent-desk` in five minutes beyond which somebody is called. Malformed commands count, so a few are
+   * its callers' business.
+   * @default 5
+   */
+  readonly deskErrors?: number;
+}
+
+/** `T`, where all but `K` is known. */
+type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
+
+/** Every setting of an agents' queue, defaults filled in. */
+export interface AgentQueueSettings {
+  readonly agents: RequiredExcept<AgentSettings, 'callLease' | 'contentionWindow'>;
+  readonly calls: RequiredExcept<CallSettings, 'maxConcurrency'>;
+  readonly alarms: Required<AgentAlarmSettings>;
+}
+
+/** The parts of an agents' queue's settings as a user gives them. */
+export interface PartialAgentQueueSettings {
+  readonly agents?: AgentSettings;
+  readonly calls?: CallSettings;
+  readonly alarms?: AgentAlarmSettings;
+}
+
+/** Fills in the defaults. An explicit `undefined` counts as not given. */
+export function resolveAgentSettings(given: PartialAgentQueueSettings): AgentQueueSettings {
+  const functionTimeout = given.calls?.functionTimeout ?? Duration.seconds(30);
+  const calls = {
+    maxWait: Duration.minutes(5),
+    batchSize: 10,
+    functionTimeout,
+    memorySize: 256,
+    visibilityTimeout: Duration.millis(VISIBILITY_FACTOR * functionTimeout.toMilliseconds()),
+    maxReceiveCount: 16,
+    ...definedOf(given.calls),
+  };
+  return {
+    agents: {
+      order: 'fifo',
+      dimensions: [
+        { name: 'language', attribute: 'Languages', multiValued: true },
+        { name: 'gender', attribute: 'Gender' },
+      ],
+      sweepInterval: Duration.minutes(1),
+      ...definedOf(given.agents),
+    },
+    calls,
+    alarms: {
+      oldestWaiting: Duration.seconds(
+        Math.max(1, Math.floor(0.8 * calls.maxWait.toSeconds({ integral: false }))),
+      ),
+      intakeDelay: Duration.seconds(Math.ceil(calls.visibilityTimeout.toSeconds({ integral: false })) + 60),
+      deskErrors: 5,
+      ...definedOf(given.alarms),
+    },
+  };
+}

@@ -1,0 +1,189 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { PartialAgentQueueSettings } from '../agents/settings';
+import type { SimulationSettings } from '../tasks/functions/create-tasks';
+import type { PartialQueueSettings } from '../tasks/settings';
+
+/** The name of an environment; its stacks are `LifoQueue-<name>` and `AgentQueue-<name>`. */
+export type EnvironmentName = string;
+
+/** What runs the tasks of an environment. An app with more to say builds a `LifoQueue` of its own. */
+export type RunnerConfig =
+  | { readonly kind: 'simulated'; readonly capacity?: number; readonly durationSeconds?: number }
+  | { readonly kind: 'http'; readonly url: string; readonly auth?: HeaderAuthConfig };
+
+/** A header from Secrets Manager. */
+export interface HeaderAuthConfig {
+  /**
+   * The header.
+   * @default Authorization
+   */
+  readonly headerName?: string;
+  /** The whole ARN of the secret whose string is the header's value. */
+  readonly secretArn: string;
+}
+
+/** The agents' queue of an environment. */
+export interface AgentQueueConfig {
+  /** Whether `agent-desk` makes up agents (`seed`). Never in prod. */
+  readonly seed: boolean;
+  /**
+   * Settings of the agents' queue that differ from the defaults.
+   * @default - none
+   */
+  readonly settings?: PartialAgentQueueSettings;
+}
+
+/** One environment. */
+export interface Environment {
+  readonly name: EnvironmentName;
+  /**
+   * Whose own copy this is: its stacks are `LifoQueue-<name>-<personal>` and `AgentQueue-<name>-<personal>`. Given on
+   * the command line (`make deploy ENV=dev NAME=alice`), never here.
+   * @default - everybody's
+   */
+  readonly personal?: string;
+  /**
+   * The account, twelve digits.
+   * @default - the one of the credentials in use
+   */
+  readonly account?: string;
+  /**
+   * The region.
+   * @default - the one of the credentials in use
+   */
+  readonly region?: string;
+  /** What becomes of the tables, of queues that hold work and of the logs when a stack goes. */
+  readonly removalPolicy: RemovalPolicy;
+  /** Whether DynamoDB refuses to delete the tables. */
+  readonly deletionProtection: boolean;
+  /** Whether CloudFormation refuses to delete the stacks. */
+  readonly terminationProtection: boolean;
+  /** Whether the tables can be restored to any second of the last 35 days. */
+  readonly pointInTimeRecovery: boolean;
+  /** How the functions log. */
+  readonly logs: { readonly level: ApplicationLogLevel; readonly retention: RetentionDays };
+  /** What a task does. */
+  readonly runner: RunnerConfig;
+  /**
+   * Lets `create-tasks` make up tasks. Never in prod.
+   * @default - no simulation
+   */
+  readonly simulation?: SimulationSettings;
+  /**
+   * Settings of the queue that differ from the defaults. `ingest: {}` puts an SQS queue in front of the table.
+   * @default - none
+   */
+  readonly settings?: PartialQueueSettings;
+  /**
+   * Sustained tasks per second; synthesis warns beyond what one queue bears.
+   * @default - unknown
+   */
+  readonly expectedTasksPerSecond?: number;
+  /**
+   * Whether tasks that expired before they were done are kept in an SQS queue, payload and all, for 14 days: the
+   * stack's output `ShedTasksQueueUrl`. On everywhere: what is given up should be there to be seen and to be created
+   * again, in prod above all, and an unused queue costs nothing. Switch it off where a payload must not outlive
+   * its expiry, or where you expect more to be shed than anybody would look at; `ShedTasks` counts them all the same.
+   */
+  readonly keepShedTasks: boolean;
+  /** The agents' queue, a stack of its own. */
+  readonly agentQueue: AgentQueueConfig;
+  /**
+   * The ARN of the SNS topic that alarms go to, in the region of the stack. It must let CloudWatch publish.
+   * @default - nobody is told; the alarms are seen in the console
+   */
+  readonly alarmTopicArn?: string;
+  /**
+   * The addresses that alarms are sent to. Each stack makes a topic for them, with a key of its own (about a dollar a
+   * month), and SNS asks each address to confirm. Instead of {@link alarmTopicArn}.
+   * @default - nobody
+   */
+  readonly alarmEmails?: readonly string[];
+  /**
+   * How long after a deployment CloudFormation goes on watching the alarms on which it rolls back, in whole minutes: 0,
+   * or at least the 7 minutes that they need to ring.
+   */
+  readonly rollbackWatch: Duration;
+  /** Tags of every resource; `project`, `environment`, `owner` and `cost-center` among them. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/**
+ * The address that staging and prod are delivered with: `.invalid` never resolves (RFC 6761), so that nothing is sent
+ * anywhere before you have put in your own. Synthesis warns of it.
+ */
+export const UNSET_RUNNER_URL = 'https://tasks.invalid/run';
+
+/** Of everything; put in whom to ask, and who pays. */
+const TAGS = { project: 'freshq', owner: 'unassigned', 'cost-center': 'unassigned' };
+
+/** What staging and prod hold the downstream to; they differ in nothing that prod is tried out for. */
+const TASKS: PartialQueueSettings = {
+  tasks: { defaultTtl: Duration.hours(1) },
+  // Ten at once; add ratePerSecond where the downstream counts.
+  processing: { slots: 10, taskTimeout: Duration.seconds(30) },
+  alarms: { oldestPending: Duration.minutes(48) },
+  // A queue in front of the table, for producers at any rate.
+  ingest: {},
+};
+
+/** The environments of this repository, in the order a change travels. Your own is one more element. `npx cdk synth -c env=dev` chooses one. */
+export const ENVIRONMENTS: readonly Environment[] = [
+  {
+    name: 'dev',
+    removalPolicy: RemovalPolicy.DESTROY,
+    deletionProtection: false,
+    terminationProtection: false,
+    pointInTimeRecovery: false,
+    logs: { level: ApplicationLogLevel.DEBUG, retention: RetentionDays.ONE_WEEK },
+    // Room for every slot and quick, so that the demonstration and the end-to-end tests last seconds.
+    runner: { kind: 'simulated', capacity: 10, durationSeconds: 0.25 },
+    simulation: {},
+    // `-c iotPresence=true` makes a simulated task of every device that connects to this account's IoT Core.
+    settings: { ingest: {} },
+    keepShedTasks: true,
+    agentQueue: { seed: true },
+    rollbackWatch: Duration.minutes(0),
+    tags: { ...TAGS, environment: 'dev' },
+  },
+  {
+    name: 'staging',
+    removalPolicy: RemovalPolicy.RETAIN,
+    deletionProtection: true,
+    terminationProtection: true,
+    pointInTimeRecovery: true,
+    logs: { level: ApplicationLogLevel.INFO, retention: RetentionDays.ONE_MONTH },
+    runner: { kind: 'http', url: UNSET_RUNNER_URL },
+    simulation: {},
+    settings: TASKS,
+    keepShedTasks: true,
+    agentQueue: { seed: true },
+    rollbackWatch: Duration.minutes(10),
+    tags: { ...TAGS, environment: 'staging' },
+  },
+  {
+    name: 'prod',
+    removalPolicy: RemovalPolicy.RETAIN,
+    deletionProtection: true,
+    terminationProtection: true,
+    pointInTimeRecovery: true,
+    logs: { level: ApplicationLogLevel.INFO, retention: RetentionDays.THREE_MONTHS },
+    runner: { kind: 'http', url: UNSET_RUNNER_URL },
+    settings: TASKS,
+    keepShedTasks: true,
+    agentQueue: { seed: false },
+    rollbackWatch: Duration.minutes(10),
+    tags: { ...TAGS, environment: 'prod' },
+  },
+];
+
+/** An environment whose ingest queue gets a task of every device that connects to IoT Core. */
+export function withIotPresence(environment: Environment): Environment {
+  const { settings } = environment;
+  return { ...environment, settings: { ...settings, ingest: { ...settings?.ingest, iotPresence: true } } };
+}
+
+/** The names of this repository's environments. */
+export const ENVIRONMENT_NAMES: readonly EnvironmentName[] = ENVIRONMENTS.map(({ name }) => name);

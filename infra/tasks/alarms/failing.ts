@@ -1,0 +1,45 @@
+import { Duration } from 'aws-cdk-lib';
+import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { Construct } from 'constructs';
+import { emitted } from '../../lambda/alarms/custom-metric';
+import { QueueAlarm } from '../../lambda/alarms/queue-alarm';
+import type { AlarmSettings } from './settings';
+
+/** Long enough for a queue with a task a minute, short enough for a deployment that is being watched. */
+const PERIOD = Duration.minutes(5);
+
+/**
+ * The alarm on tasks that end as FAILURE: so many, and such a share of what ended. A failed task counts as settled, so
+ * the alarms on progress stay silent when a downstream answers every task with an error.
+ */
+export function failingAlarm(
+  scope: Construct,
+  table: Table,
+  { failedTasks, failedShare }: Required<AlarmSettings>,
+): QueueAlarm {
+  const count = (name: 'Failed' | 'LeasesFailed' | 'Succeeded') => emitted(table, name, Stats.SUM, PERIOD);
+  // The functions emit no zeros, and a sum with a missing value is missing.
+  const failures = new MathExpression({
+    expression: 'FILL(failed,0)+FILL(died,0)',
+    usingMetrics: { failed: count('Failed'), died: count('LeasesFailed') },
+    label: 'failed tasks',
+    period: PERIOD,
+  });
+  const metric = new MathExpression({
+    expression: `IF(failures >= ${failedTasks} AND failures > ${failedShare}*(failures+FILL(succeeded,0)), failures, 0)`,
+    usingMetrics: { failures, succeeded: count('Succeeded') },
+    label: 'failed tasks, where they are too many and too large a share',
+    period: PERIOD,
+  });
+  return new QueueAlarm(scope, 'failing', {
+    metric,
+    rings: { above: 0 },
+    says: `In five minutes at least ${failedTasks} tasks ended as FAILURE, more than ${percent(failedShare)} of all that ended. First read lastError of a failed task, or the answers of the downstream in the log of process-tasks. make pause keeps the other tasks from failing too; make redrive runs the failed ones again.`,
+    section: 'failing',
+  });
+}
+
+function percent(share: number): string {
+  return `${Number((100 * share).toFixed(2))} %`;
+}

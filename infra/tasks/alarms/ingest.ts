@@ -1,0 +1,63 @@
+import { Duration } from 'aws-cdk-lib';
+import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import { QueueAlarm } from '../../lambda/alarms/queue-alarm';
+import type { TaskIngest } from '../ingest/task-ingest';
+import type { AlarmSettings } from './settings';
+
+const MINUTES_A_DAY = 24 * 60;
+
+/** Alarms on messages that do not become tasks, by SQS's own metrics. */
+export function ingestAlarms(
+  scope: Construct,
+  { queue, deadLetters }: TaskIngest,
+  { ingestDelay, ingestDeadLetters }: Required<AlarmSettings>,
+): QueueAlarm[] {
+  const period = Duration.minutes(1);
+  return [
+    new QueueAlarm(scope, 'ingest-dead-letters', {
+      metric: deadLetters.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, period }),
+      rings: { above: ingestDeadLetters },
+      says: 'Messages of the ingest queue were given up: they are no tasks, or they could not be written. First read one in the dead-letter queue: its attribute reason says what is wrong with it, and without one SQS gave it up.',
+      section: 'ingestDeadLetters',
+    }),
+    new QueueAlarm(scope, 'ingest-delay', {
+      metric: queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period }),
+      rings: { above: ingestDelay.toSeconds() },
+      says: `A message has waited in the ingest queue for more than ${ingestDelay.toSeconds()} s. First look at the errors and throttles of ingest-tasks, at IngestReturned, and whether its event source mapping is enabled.`,
+      section: 'ingestDelay',
+    }),
+    stuckAlarm(scope, queue, ingestDelay),
+  ];
+}
+
+/**
+ * The alarm on a queue that holds messages while none is deleted. `ApproximateAgeOfOldestMessage` leaves out messages
+ * that were received three times or more
+ * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html), so
+ * the alarm on age stays silent while DynamoDB throttles every write or Lambda throttles every invocation.
+ */
+function stuckAlarm(scope: Construct, queue: Queue, ingestDelay: Duration): QueueAlarm {
+  const period = Duration.minutes(1);
+  const metric = new MathExpression({
+    // A message that comes back later is not visible until then.
+    expression: 'IF(FILL(visible,0)+FILL(hidden,0) > 0 AND FILL(deleted,0) < 1, 1, 0)',
+    usingMetrics: {
+      visible: queue.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, period }),
+      hidden: queue.metricApproximateNumberOfMessagesNotVisible({ statistic: Stats.MAXIMUM, period }),
+      deleted: queue.metricNumberOfMessagesDeleted({ statistic: Stats.SUM, period }),
+    },
+    label: 'messages, and none deleted',
+    period,
+  });
+  const minutes = Math.ceil(ingestDelay.toSeconds() / 60);
+  return new QueueAlarm(scope, 'ingest-stuck', {
+    metric,
+    rings: { above: 0 },
+    // CloudWatch looks back a day at most.
+    periods: Math.min(minutes, MINUTES_A_DAY),
+    says: `The ingest queue has held messages for ${minutes} minutes and none was written. First look at IngestReturned: if it rises, DynamoDB throttles the writes; if not, look at the errors and throttles of ingest-tasks.`,
+    section: 'ingestDelay',
+  });
+}

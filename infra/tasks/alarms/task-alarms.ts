@@ -1,0 +1,104 @@
+import { Token } from 'aws-cdk-lib';
+import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
+import { type ErrorAlarm, errorAlarms } from '../../lambda/alarms/errors';
+import { failureAlarms, recursionAlarms, streamDelayAlarms } from '../../lambda/alarms/platform';
+import type { FailureQueue } from '../../lambda/failure-queue';
+import type { Problem } from '../../lambda/problem';
+import type { RustFunction } from '../../lambda/rust-function';
+import type { TaskIngest } from '../ingest/task-ingest';
+import type { QueueSettings } from '../settings';
+import { failingAlarm } from './failing';
+import { ingestAlarms } from './ingest';
+import { type ProgressAlarms, progressAlarms } from './progress';
+
+/** Props of {@link Observability}. */
+export interface ObservabilityProps {
+  /** The task table: its name tells one queue's metrics from another's. */
+  readonly table: Table;
+  /** When the alarms ring. */
+  readonly settings: QueueSettings;
+  /** The functions that read the table's stream, by name. */
+  readonly streamReaders: Readonly<Record<string, RustFunction>>;
+  /** The functions that call each other round and round on purpose, by name. */
+  readonly loop: Readonly<Record<string, RustFunction>>;
+  /** The functions whose failed invocations ring, by the beginning of their alarms' ids. */
+  readonly errors: Readonly<Record<string, ErrorAlarm>>;
+  /** Every queue for what could not be delivered or processed, by a name for its alarm. */
+  readonly failureQueues: Readonly<Record<string, FailureQueue>>;
+  /**
+   * The queue in front of the table.
+   * @default - none
+   */
+  readonly ingest?: TaskIngest;
+  /**
+   * Who is told.
+   * @default - nobody; the alarms are seen in the console
+   */
+  readonly alarmTopic?: ITopic;
+}
+
+/** What cannot work about a topic for alarms. */
+export function alarmTopicProblems(topic: ITopic | undefined): Problem[] {
+  if (topic === undefined || Token.isUnresolved(topic.fifo) || !topic.fifo) return [];
+  return [
+    {
+      setting: 'alarmTopic',
+      rule: 'CloudWatch alarms cannot publish to a FIFO topic',
+      remedy: 'use a standard topic',
+    },
+  ];
+}
+
+/** Tells when the queue needs a person. `docs/operations.md` has a section for each kind of alarm. */
+export class Observability extends Construct {
+  /** The queue makes no progress. */
+  readonly progress: ProgressAlarms;
+  /** Too many tasks end as FAILURE. */
+  readonly failing: Alarm;
+  /** Invocations of a function fail. */
+  readonly errors: readonly Alarm[];
+  /** A reader of the stream is late. */
+  readonly streamDelays: readonly Alarm[];
+  /** Lambda takes the tail call for a runaway loop. */
+  readonly recursions: readonly Alarm[];
+  /** Something lies in a failure queue. */
+  readonly failures: readonly Alarm[];
+  /** Messages of the ingest queue do not become tasks; none without such a queue. */
+  readonly ingest: readonly Alarm[];
+
+  constructor(scope: Construct, id: string, props: ObservabilityProps) {
+    super(scope, id);
+    const { alarms } = props.settings;
+    this.progress = progressAlarms(this, props.table, alarms);
+    this.failing = failingAlarm(this, props.table, alarms);
+    this.errors = errorAlarms(this, props.errors, 'taskErrors');
+    this.streamDelays = streamDelayAlarms(this, props.streamReaders, alarms);
+    this.recursions = recursionAlarms(this, props.loop);
+    this.failures = failureAlarms(
+      this,
+      props.failureQueues,
+      'Tasks themselves are in the table; the sweep wakes the queue for them.',
+    );
+    this.ingest = props.ingest === undefined ? [] : ingestAlarms(this, props.ingest, alarms);
+    if (props.alarmTopic === undefined) return;
+    const action = new SnsAction(props.alarmTopic);
+    for (const alarm of this.all) alarm.addAlarmAction(action);
+  }
+
+  /** Every alarm, to add actions of one's own. */
+  get all(): readonly Alarm[] {
+    return [
+      ...Object.values(this.progress),
+      this.failing,
+      ...this.errors,
+      ...this.streamDelays,
+      ...this.recursions,
+      ...this.failures,
+      ...this.ingest,
+    ];
+  }
+}

@@ -1,0 +1,88 @@
+import { Duration } from 'aws-cdk-lib';
+import { FilterRule } from 'aws-cdk-lib/aws-lambda';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import type { Problem } from '../../lambda/problem';
+import { type LogSettings, RustFunction } from '../../lambda/rust-function';
+import { TABLE } from '../contract';
+import { SHED_WINDOW } from '../rules';
+import { TaskStream } from '../task-stream';
+import type { TaskTable } from '../task-table';
+
+/** The statuses of a task that is not done; a shard may follow. */
+const UNDONE = [TABLE.statuses[0], TABLE.statuses[1]];
+
+/** Props of {@link CountShed}. */
+export interface CountShedProps {
+  readonly table: TaskTable;
+  readonly logs: LogSettings;
+  /**
+   * Where each shed task goes, as JSON.
+   * @default - nowhere; it is only counted
+   */
+  readonly shedTasksTo?: IQueue;
+}
+
+/** What cannot work about a queue for shed tasks. */
+export function shedQueueProblems(queue: IQueue | undefined): Problem[] {
+  if (queue?.fifo !== true) return [];
+  return [
+    {
+      setting: 'shedTasksTo',
+      rule: 'shed tasks belong to no message group, without which a FIFO queue takes nothing',
+      remedy: 'use a standard queue',
+    },
+  ];
+}
+
+/**
+ * Counts the tasks that expired undone: what DynamoDB's time to live deletes while PENDING or TAKEN. Sends them on
+ * to a queue where there is one.
+ *
+ * It reads the table's stream beside `trigger`: DynamoDB allows two readers of a shard and throttles a third. It
+ * wakes nobody, so it is no part of the loop.
+ */
+export class CountShed extends RustFunction<'count-shed'> {
+  constructor(scope: Construct, id: string, props: CountShedProps) {
+    const { table, shedTasksTo } = props;
+    super(scope, id, {
+      binary: 'count-shed',
+      description: 'Counts the tasks that expired before they were done',
+      environment: {
+        TASK_TABLE_NAME: table.table.tableName,
+        ...(shedTasksTo && { SHED_QUEUE_URL: shedTasksTo.queueUrl }),
+      },
+      timeout: Duration.seconds(30),
+      memorySize: 256,
+      logs: props.logs,
+      // Only the stream invokes it, and that has retries of its own.
+      async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
+    });
+    if (shedTasksTo !== undefined) this.allowSendTo(shedTasksTo);
+    new TaskStream(this, 'stream', {
+      table,
+      batchSize: 100,
+      batchWindow: SHED_WINDOW,
+      // Patient, since nobody waits and a lost record is a task that disappeared unseen; but bounded, so that one
+      // bad record does not hold the others up. What is given up is in the stream for the rest of its 24 hours.
+      retryAttempts: 25,
+      maxRecordAge: Duration.hours(6),
+      reportsFailures: true,
+      // The TTL service's own deletions, of tasks that were not done. An operator's cancel carries no such identity;
+      // what is past its retention has another status. In a global table only the region that deleted has it,
+      // so that a task is counted once.
+      pattern: {
+        eventName: FilterRule.isEqual('REMOVE'),
+        userIdentity: {
+          type: FilterRule.isEqual('Service'),
+          principalId: FilterRule.isEqual('dynamodb.amazonaws.com'),
+        },
+        dynamodb: {
+          OldImage: {
+            [TABLE.indexPartitionKey]: { S: UNDONE.flatMap((status) => FilterRule.beginsWith(status)) },
+          },
+        },
+      },
+    });
+  }
+}

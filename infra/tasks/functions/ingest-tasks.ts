@@ -1,0 +1,59 @@
+import { Duration } from 'aws-cdk-lib';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import { type LogSettings, RustFunction } from '../../lambda/rust-function';
+import type { ResolvedIngestSettings } from '../ingest/settings';
+import type { TaskIngest } from '../ingest/task-ingest';
+import type { QueueSettings } from '../settings';
+import type { TaskTable } from '../task-table';
+
+/** Props of {@link IngestTasks}. */
+export interface IngestTasksProps {
+  readonly table: TaskTable;
+  readonly settings: QueueSettings;
+  /** The settings of the ingest queue. */
+  readonly ingest: ResolvedIngestSettings;
+  /** The queue it reads. */
+  readonly intake: TaskIngest;
+  readonly logs: LogSettings;
+  /**
+   * Where a task goes that expired before it was written, as JSON.
+   * @default - nowhere; it is only counted
+   */
+  readonly shedTasksTo?: IQueue;
+}
+
+/**
+ * Writes the messages of the ingest queue as tasks; answers exactly those that could not be written, so that they
+ * alone come again, and sends what is no task to the dead-letter queue with the reason.
+ */
+export class IngestTasks extends RustFunction<'ingest-tasks'> {
+  constructor(scope: Construct, id: string, props: IngestTasksProps) {
+    const { table, settings, ingest, intake, shedTasksTo } = props;
+    super(scope, id, {
+      binary: 'ingest-tasks',
+      description: 'Writes the messages of the ingest queue as tasks',
+      environment: {
+        TASK_TABLE_NAME: table.table.tableName,
+        DEFAULT_TTL_SECONDS: settings.tasks.defaultTtl.toSeconds().toString(),
+        ...(settings.tasks.maxTtl && { MAX_TTL_SECONDS: settings.tasks.maxTtl.toSeconds().toString() }),
+        INGEST_QUEUE_URL: intake.queue.queueUrl,
+        INGEST_DEAD_LETTER_QUEUE_URL: intake.deadLetters.queueUrl,
+        ...(shedTasksTo && { SHED_QUEUE_URL: shedTasksTo.queueUrl }),
+        WRITE_PARALLELISM: String(ingest.writeParallelism),
+        DEADLINE_MARGIN_MS: String(ingest.deadlineMargin.toMilliseconds()),
+        VISIBILITY_BASE_SECONDS: String(ingest.visibilityBase.toSeconds()),
+        VISIBILITY_MAX_SECONDS: String(ingest.visibilityMax.toSeconds()),
+      },
+      timeout: ingest.functionTimeout,
+      memorySize: ingest.memorySize,
+      reservedConcurrency: ingest.reservedConcurrency,
+      logs: props.logs,
+      // Only the ingest queue invokes it, and that has retries of its own.
+      async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
+    });
+    this.allow(['dynamodb:PutItem'], [table.table.tableArn]);
+    if (shedTasksTo !== undefined) this.allowSendTo(shedTasksTo);
+    intake.feed(this);
+  }
+}

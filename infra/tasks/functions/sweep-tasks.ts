@@ -1,0 +1,58 @@
+import { Duration } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { QueueTopic } from '../../lambda/queue-topic';
+import { type LogSettings, RustFunction } from '../../lambda/rust-function';
+import { FunctionSchedule } from '../../lambda/schedule';
+import { expiryBound } from '../expiry-bound';
+import { SWEEP_INTERVAL } from '../rules';
+import type { QueueSettings } from '../settings';
+import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
+
+/** Props of {@link SweepTasks}. */
+export interface SweepTasksProps {
+  readonly table: TaskTable;
+  /** Wake-ups go there. */
+  readonly processTasksTopic: QueueTopic;
+  readonly settings: QueueSettings;
+  readonly logs: LogSettings;
+}
+
+/** Looks every minute for what fell between: wake-ups that were lost, leases that ran out. */
+export class SweepTasks extends RustFunction<'sweep-tasks'> {
+  /** What invokes it. */
+  readonly schedule: FunctionSchedule;
+
+  constructor(scope: Construct, id: string, props: SweepTasksProps) {
+    const { table, processTasksTopic, settings } = props;
+    super(scope, id, {
+      binary: 'sweep-tasks',
+      description: 'Returns tasks whose lease ran out, wakes process-tasks where a wake-up was lost',
+      environment: {
+        TASK_TABLE_NAME: table.table.tableName,
+        PROCESS_TASKS_TOPIC_ARN: processTasksTopic.topic.topicArn,
+        CLOCK_SKEW_MS: settings.processing.clockSkew.toMilliseconds().toString(),
+        DEFAULT_TTL_SECONDS: settings.tasks.defaultTtl.toSeconds().toString(),
+        FAILURE_RETENTION_SECONDS: settings.tasks.failureRetention.toSeconds().toString(),
+        MAX_ATTEMPTS: settings.tasks.maxAttempts.toString(),
+        RETRY_BASE_MS: settings.tasks.retryBase.toMilliseconds().toString(),
+        RETRY_MAX_MS: settings.tasks.retryMax.toMilliseconds().toString(),
+        NOTIFICATION_MARKER_MS: settings.processing.notificationMarker.toMilliseconds().toString(),
+        ...expiryBound(settings),
+      },
+      timeout: Duration.seconds(50),
+      memorySize: 256,
+      logs: props.logs,
+      // The next minute's round is the retry.
+      async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
+    });
+    this.allow(['dynamodb:Query'], [table.indexArn]);
+    this.allow(['dynamodb:UpdateItem'], [table.table.tableArn]);
+    this.allow(['dynamodb:GetItem'], [table.table.tableArn], CONTROL_ITEM_ONLY);
+    this.allow(['sns:Publish'], [processTasksTopic.topic.topicArn]);
+    this.schedule = new FunctionSchedule(this, 'every-minute', {
+      target: this,
+      every: SWEEP_INTERVAL,
+      description: 'Looks for leases that ran out and for lost wake-ups',
+    });
+  }
+}

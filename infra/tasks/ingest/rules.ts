@@ -1,0 +1,239 @@
+import type { Problem } from '../../lambda/problem';
+import { integer, ms, seconds, text, wholeSeconds } from '../../lambda/ranges';
+import { VISIBILITY_FACTOR } from '../../lambda/visibility';
+import type { AlarmSettings } from '../alarms/settings';
+import { leastVisibility, type ResolvedIngestSettings } from './settings';
+
+/** What Lambda puts into one batch without a window to gather it in. */
+const UNGATHERED_BATCH = 10;
+
+/** Batches that Lambda has under way from the first message on, without a cap. */
+const FIRST_BATCHES = 5;
+
+/** The longest time that SQS hides a message: 12 hours from its receipt. */
+const LONGEST_VISIBILITY_S = 43_200;
+
+/** How long SQS keeps a message: 1 minute to 14 days. */
+const RETENTION_S = [60, 1_209_600] as const;
+
+/** AWS advises that a message is received at least so often before it is given up. */
+const LEAST_RECEIVES = 5;
+
+/** What `ingest-tasks` keeps of its margin for its report: `REPORT_MARGIN` in `crates/lambda/src/config/ingest_tasks.rs`. */
+export const REPORT_MARGIN_MS = 1_000;
+
+/** Every rule the settings of an ingest queue break; empty if they can work. */
+export function ingestProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSettings>): Problem[] {
+  const problems = [
+    ...rangeProblems(ingest),
+    ...batchProblems(ingest),
+    ...concurrencyProblems(ingest),
+    ...pollerProblems(ingest),
+    ...visibilityProblems(ingest),
+    ...retentionProblems(ingest),
+  ];
+  return [
+    ...problems.map((problem) => ({ ...problem, setting: `ingest.${problem.setting}` })),
+    ...alarmProblems(ingest, alarms),
+  ];
+}
+
+function rangeProblems(ingest: ResolvedIngestSettings): Problem[] {
+  const { maxConcurrency, reservedConcurrency } = ingest;
+  return [
+    integer('batchSize', ingest.batchSize, 1, 10_000, "Lambda's limit for a standard queue"),
+    wholeSeconds('batchWindow', ingest.batchWindow, 0, 300, "Lambda's limit"),
+    wholeSeconds('functionTimeout', ingest.functionTimeout, 1, 900, "Lambda's limit"),
+    integer('memorySize', ingest.memorySize, 128, 10_240, "Lambda's limit"),
+    maxConcurrency === undefined
+      ? undefined
+      : integer('maxConcurrency', maxConcurrency, 2, 1_000, "Lambda's limit for SQS"),
+    reservedConcurrency === undefined
+      ? undefined
+      : integer('reservedConcurrency', reservedConcurrency, 1, 1_000_000),
+    wholeSeconds(
+      'visibilityTimeout',
+      ingest.visibilityTimeout,
+      1,
+      LONGEST_VISIBILITY_S,
+      "SQS's limit, 12 hours",
+    ),
+    integer(
+      'maxReceiveCount',
+      ingest.maxReceiveCount,
+      LEAST_RECEIVES,
+      1_000,
+      `AWS advises at least ${LEAST_RECEIVES}, since a throttled batch counts as received, and SQS allows 1,000`,
+    ),
+    wholeSeconds('retention', ingest.retention, ...RETENTION_S, "SQS's limits"),
+    wholeSeconds('deadLetterRetention', ingest.deadLetterRetention, ...RETENTION_S, "SQS's limits"),
+    integer('writeParallelism', ingest.writeParallelism, 1, 1_000),
+    wholeSeconds('visibilityBase', ingest.visibilityBase, 1, LONGEST_VISIBILITY_S, "SQS's limit, 12 hours"),
+    wholeSeconds('visibilityMax', ingest.visibilityMax, 1, LONGEST_VISIBILITY_S, "SQS's limit, 12 hours"),
+  ].filter((problem) => problem !== undefined);
+}
+
+function batchProblems(ingest: ResolvedIngestSettings): Problem[] {
+  const problems: Problem[] = [];
+  const { batchSize, batchWindow, functionTimeout, deadlineMargin, expectedWritesPerSecond } = ingest;
+  if (batchSize > UNGATHERED_BATCH && ms(batchWindow) < 1_000) {
+    problems.push({
+      setting: 'batchWindow',
+      rule: `${text(batchWindow)} is too short for batchSize = ${batchSize}: Lambda gathers more than ${UNGATHERED_BATCH} messages only in a window of at least 1 s`,
+      remedy: `set batchWindow to at least 1 s, or batchSize to at most ${UNGATHERED_BATCH}`,
+    });
+  }
+  if (!(expectedWritesPerSecond > 0)) {
+    problems.push({
+      setting: 'expectedWritesPerSecond',
+      rule: `${expectedWritesPerSecond} is not a rate`,
+      remedy: 'give the tasks that one invocation writes in a second, more than 0, or leave it out',
+    });
+    return problems;
+  }
+  if (ms(deadlineMargin) <= REPORT_MARGIN_MS) {
+    problems.push({
+      setting: 'deadlineMargin',
+      rule: `${text(deadlineMargin)} leaves no time to report what was not written, and ingest-tasks would not start`,
+      remedy: `make deadlineMargin longer than ${seconds(REPORT_MARGIN_MS)}; 5 s is ample`,
+    });
+    return problems;
+  }
+  const working = ms(functionTimeout) - ms(deadlineMargin);
+  if (working <= 0) {
+    problems.push({
+      setting: 'deadlineMargin',
+      rule: `a margin of ${text(deadlineMargin)} leaves no time to write within the timeout of ${text(functionTimeout)}`,
+      remedy: 'make deadlineMargin shorter than functionTimeout; 5 s is ample',
+    });
+    return problems;
+  }
+  const writable = Math.floor((working / 1_000) * expectedWritesPerSecond);
+  if (batchSize > writable) {
+    problems.push({
+      setting: 'batchSize',
+      rule: `${batchSize} messages do not fit into an invocation: in ${seconds(working)} (functionTimeout less deadlineMargin) at expectedWritesPerSecond = ${expectedWritesPerSecond} it writes ${writable}, and the rest would come again and again`,
+      remedy: `lower batchSize to at most ${writable}, or raise functionTimeout, or expectedWritesPerSecond if you have measured more`,
+    });
+  }
+  return problems;
+}
+
+function concurrencyProblems(ingest: ResolvedIngestSettings): Problem[] {
+  const { maxConcurrency, reservedConcurrency, provisionedPollers } = ingest;
+  const problems: Problem[] = [];
+  if (maxConcurrency !== undefined && provisionedPollers !== undefined) {
+    problems.push({
+      setting: 'maxConcurrency',
+      rule: 'Lambda does not accept a maximum concurrency together with provisioned pollers',
+      remedy: 'leave one of the two out; maximumPollers is the cap of provisioned mode',
+    });
+  }
+  const needed = maxConcurrency ?? FIRST_BATCHES;
+  if (reservedConcurrency !== undefined && reservedConcurrency < needed) {
+    const why =
+      maxConcurrency === undefined
+        ? `the ${FIRST_BATCHES} batches that Lambda begins with`
+        : `maxConcurrency = ${maxConcurrency}`;
+    problems.push({
+      setting: 'reservedConcurrency',
+      rule: `${reservedConcurrency} is less than ${why}: Lambda would receive messages that it cannot work on, and throttling alone would bring good ones to the dead-letter queue`,
+      remedy: `raise reservedConcurrency to at least ${needed}, or leave it out: maxConcurrency is the cap`,
+    });
+  }
+  return problems;
+}
+
+function pollerProblems({ provisionedPollers }: ResolvedIngestSettings): Problem[] {
+  if (provisionedPollers === undefined) return [];
+  const { minimumPollers, maximumPollers } = provisionedPollers;
+  const why = "Lambda's limit for SQS";
+  const problems = [
+    integer('provisionedPollers.minimumPollers', minimumPollers, 2, 200, why),
+    integer('provisionedPollers.maximumPollers', maximumPollers, 2, 10_000, why),
+  ].filter((problem) => problem !== undefined);
+  if (minimumPollers > maximumPollers) {
+    problems.push({
+      setting: 'provisionedPollers.maximumPollers',
+      rule: `${maximumPollers} is less than minimumPollers = ${minimumPollers}`,
+      remedy: 'raise maximumPollers or lower minimumPollers',
+    });
+  }
+  return problems;
+}
+
+function visibilityProblems(ingest: ResolvedIngestSettings): Problem[] {
+  const { visibilityTimeout, functionTimeout, batchWindow, visibilityBase, visibilityMax } = ingest;
+  const problems: Problem[] = [];
+  const needed = ms(leastVisibility(functionTimeout, batchWindow));
+  if (ms(visibilityTimeout) < needed) {
+    problems.push({
+      setting: 'visibilityTimeout',
+      rule: `${text(visibilityTimeout)} is less than ${VISIBILITY_FACTOR} times functionTimeout (${text(functionTimeout)}) and batchWindow (${text(batchWindow)}) on top: batches that are throttled would come again while they are worked on, and use up their receives`,
+      remedy: `leave visibilityTimeout out, raise it to at least ${seconds(needed)}, or shorten functionTimeout`,
+    });
+  }
+  if (ms(visibilityBase) > ms(visibilityMax)) {
+    problems.push({
+      setting: 'visibilityMax',
+      rule: `the longest time until a message comes again (${text(visibilityMax)}) is shorter than the first (${text(visibilityBase)})`,
+      remedy: 'raise visibilityMax or lower visibilityBase',
+    });
+  }
+  return problems;
+}
+
+function retentionProblems(ingest: ResolvedIngestSettings): Problem[] {
+  const { retention, deadLetterRetention, visibilityTimeout, maxReceiveCount } = ingest;
+  const problems: Problem[] = [];
+  if (ms(deadLetterRetention) <= ms(retention)) {
+    problems.push({
+      setting: 'deadLetterRetention',
+      rule: `${text(deadLetterRetention)} is not longer than retention (${text(retention)}): SQS counts both from when a message was first sent, so the dead-letter queue would delete some the moment they arrive`,
+      remedy: 'make deadLetterRetention longer than retention; 14 days is the most',
+    });
+  }
+  const held = heldBeforeDeadLetter(ingest);
+  if (ms(retention) <= ms(visibilityTimeout)) {
+    problems.push({
+      setting: 'retention',
+      rule: `SQS would delete a message after ${text(retention)} while it is hidden for ${text(visibilityTimeout)}: one failed attempt would lose it`,
+      remedy: `raise retention beyond ${seconds(held)}, which all maxReceiveCount = ${maxReceiveCount} attempts take`,
+    });
+  } else if (ms(retention) <= held) {
+    problems.push({
+      setting: 'retention',
+      rule: `${maxReceiveCount} attempts hide a message for ${seconds(held)} in all, and SQS deletes it after ${text(retention)}: it would be lost before it reached the dead-letter queue`,
+      remedy: `raise retention beyond ${seconds(held)}, or lower maxReceiveCount, visibilityTimeout or visibilityMax`,
+    });
+  }
+  return problems;
+}
+
+/**
+ * How long the attempts hide a message before SQS moves it to the dead-letter queue, at most. An attempt whose function
+ * fails hides it for the visibility timeout. One that cannot write it hides it while the function runs and then for the
+ * backoff, which doubles with each receive up to visibilityMax.
+ */
+function heldBeforeDeadLetter(ingest: ResolvedIngestSettings): number {
+  const { visibilityTimeout, visibilityBase, visibilityMax, functionTimeout, maxReceiveCount } = ingest;
+  return Array.from({ length: maxReceiveCount }, (_, attempt) => {
+    const backoff = Math.min(ms(visibilityBase) * 2 ** attempt, ms(visibilityMax));
+    return Math.max(ms(visibilityTimeout), ms(functionTimeout) + backoff);
+  }).reduce((sum, each) => sum + each, 0);
+}
+
+function alarmProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSettings>): Problem[] {
+  const problems = [
+    wholeSeconds('alarms.ingestDelay', alarms.ingestDelay, 1),
+    integer('alarms.ingestDeadLetters', alarms.ingestDeadLetters, 0, 1_000_000),
+  ].filter((problem) => problem !== undefined);
+  if (ms(alarms.ingestDelay) <= ms(ingest.visibilityTimeout)) {
+    problems.push({
+      setting: 'alarms.ingestDelay',
+      rule: `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would ring though a retry mends it`,
+      remedy: 'make ingestDelay longer than ingest.visibilityTimeout; a minute on top is ample',
+    });
+  }
+  return problems;
+}

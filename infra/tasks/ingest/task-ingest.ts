@@ -1,0 +1,107 @@
+import { Aws, Fn, Names, type RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { acknowledge } from '../../lambda/nag-suppressions';
+import { readQueue } from '../../lambda/queue-source';
+import { retainedOnceUsed } from '../../lambda/retention';
+import type { RustFunction } from '../../lambda/rust-function';
+import { IotPresence } from './iot-presence';
+import type { ResolvedIngestSettings } from './settings';
+
+/** TLS only, and encrypted by SQS: under a KMS key, SNS, EventBridge and IoT could send only with a policy of its own. */
+const BOTH = { enforceSSL: true, encryption: QueueEncryption.SQS_MANAGED } as const;
+
+/** Props of {@link TaskIngest}. */
+export interface TaskIngestProps {
+  readonly settings: ResolvedIngestSettings;
+  /** What becomes of the queues when the stack goes. */
+  readonly removalPolicy: RemovalPolicy;
+}
+
+/**
+ * Where producers put tasks at any rate: an SQS standard queue, and a dead-letter queue for what is no task and for
+ * what could not be written in {@link ResolvedIngestSettings.maxReceiveCount} attempts.
+ *
+ * A message is one task or an array: `{"taskId"?, "payload"?, "ttlSeconds"?, "taskCreated"?}`.
+ */
+export class TaskIngest extends Construct {
+  /** Tasks that come in. Any service that may send to an SQS queue is a producer; see `docs/producers.md`. */
+  readonly queue: Queue;
+  /** Messages that were given up. Only {@link queue} may use it as its dead-letter queue. */
+  readonly deadLetters: Queue;
+  /** The rule that makes a task of every device that connects, if there is one. */
+  readonly iotPresence?: IotPresence;
+
+  constructor(
+    scope: Construct,
+    id: string,
+    private readonly props: TaskIngestProps,
+  ) {
+    super(scope, id);
+    const { settings } = props;
+    const removalPolicy = retainedOnceUsed(props.removalPolicy);
+    const queueName = this.nameOfItsOwn();
+    this.deadLetters = new Queue(this, 'dead-letters', {
+      ...BOTH,
+      removalPolicy,
+      retentionPeriod: settings.deadLetterRetention,
+      redriveAllowPolicy: {
+        redrivePermission: RedrivePermission.BY_QUEUE,
+        sourceQueues: [Queue.fromQueueArn(this, 'source', arnOf(this, queueName))],
+      },
+    });
+    acknowledge(this.deadLetters, 'deadLetterQueue');
+    this.queue = new Queue(this, 'queue', {
+      ...BOTH,
+      queueName,
+      removalPolicy,
+      retentionPeriod: settings.retention,
+      visibilityTimeout: settings.visibilityTimeout,
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: settings.maxReceiveCount },
+    });
+    if (settings.iotPresence) this.iotPresence = new IotPresence(this, 'iot-presence', { queue: this.queue });
+  }
+
+  /** Invokes `target` with batches of messages; it answers which of them come again. */
+  feed(target: RustFunction): void {
+    const { batchSize, batchWindow, maxConcurrency, provisionedPollers } = this.props.settings;
+    const mapping = readQueue(target, 'messages', this.queue, {
+      batchSize,
+      maxBatchingWindow: batchWindow,
+      maxConcurrency,
+      also: ['sqs:ChangeMessageVisibility'],
+    });
+    target.allow(['sqs:SendMessage'], [this.deadLetters.queueArn]);
+    if (provisionedPollers !== undefined) {
+      // The library's own check knows the limits of Kafka only: 2,000 pollers where SQS has 10,000.
+      const resource = mapping.node.defaultChild as CfnEventSourceMapping;
+      resource.provisionedPollerConfig = { ...provisionedPollers };
+    }
+  }
+
+  /** Lets a principal send tasks, and do nothing else to the queue. */
+  grantSend(grantee: IGrantable): Grant {
+    return Grant.addToPrincipal({
+      grantee,
+      actions: ['sqs:SendMessage'],
+      resourceArns: [this.queue.queueArn],
+    });
+  }
+
+  /**
+   * A name for the ingest queue. Each of the two queues names the other, and CloudFormation can refer in one direction
+   * only: so this one has a name, the only one in the stack. The stack's own identifier is part of it, so that no
+   * other stack has it, not even one that takes this one's place. A new name would replace a deployed queue, so this one
+   * is final.
+   */
+  private nameOfItsOwn(): string {
+    const guid = Fn.select(2, Fn.split('/', Aws.STACK_ID));
+    return `${Names.uniqueResourceName(this, { maxLength: 43, separator: '-' })}-${guid}`;
+  }
+}
+
+function arnOf(scope: Construct, queueName: string): string {
+  return Stack.of(scope).formatArn({ service: 'sqs', resource: queueName });
+}

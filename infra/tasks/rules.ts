@@ -1,0 +1,234 @@
+import { Duration } from 'aws-cdk-lib';
+import type { Problem } from '../lambda/problem';
+import { duration, integer, ms, seconds, text, wholeSeconds } from '../lambda/ranges';
+import { ingestProblems } from './ingest/rules';
+import type { QueueSettings } from './settings';
+
+/** How often `sweep-tasks` looks for lost wake-ups and leases that ran out. */
+export const SWEEP_INTERVAL = Duration.minutes(1);
+
+/** How long Lambda gathers what TTL deleted before it invokes `count-shed`: nobody waits for the count. */
+export const SHED_WINDOW = Duration.seconds(10);
+
+/** Lambda waits this long before the first retry of an asynchronous invocation, twice as long before the second. */
+const FIRST_ASYNC_RETRY_WAIT_MS = 60_000;
+
+/** One task in 1,000 s: slower than that, not one would start within the longest invocation (900 s). */
+const LOWEST_RATE = 0.001;
+
+/** Far beyond what a queue sustains: a limit that limits nothing is a mistake. */
+const HIGHEST_RATE = 1_000_000;
+
+/** Every rule the settings break; empty if they can work. */
+export function settingsProblems(settings: QueueSettings): Problem[] {
+  return [
+    ...rangeProblems(settings),
+    ...turnProblems(settings),
+    ...leaseProblems(settings),
+    ...asyncProblems(settings),
+    ...rateProblems(settings),
+    ...breakerProblems(settings),
+    ...taskProblems(settings),
+    ...alarmProblems(settings),
+    ...(settings.ingest === undefined ? [] : ingestProblems(settings.ingest, settings.alarms)),
+  ];
+}
+
+function turnProblems({ processing }: QueueSettings): Problem[] {
+  const problems: Problem[] = [];
+  const needed = ms(processing.turn) + ms(processing.taskTimeout) + ms(processing.deadlineMargin);
+  if (needed > ms(processing.functionTimeout)) {
+    problems.push({
+      setting: 'processing.functionTimeout',
+      rule: `turn (${text(processing.turn)}) + taskTimeout (${text(processing.taskTimeout)}) + deadlineMargin (${text(processing.deadlineMargin)}) = ${seconds(needed)} is more than the function's timeout of ${text(processing.functionTimeout)}: Lambda would kill runs that started within the turn`,
+      remedy: `raise functionTimeout to at least ${seconds(needed)} (Lambda allows 900 s), or shorten turn, taskTimeout or deadlineMargin`,
+    });
+  }
+  if (ms(processing.indexLag) >= ms(processing.turn)) {
+    problems.push({
+      setting: 'processing.indexLag',
+      rule: `the wait for the index (${text(processing.indexLag)}) fills the whole turn (${text(processing.turn)}), so an empty queue would call itself for ever`,
+      remedy: 'make indexLag shorter than turn; 2 s is ample',
+    });
+  }
+  return problems;
+}
+
+function leaseProblems({ processing }: QueueSettings): Problem[] {
+  const problems: Problem[] = [];
+  const needed = 3 * ms(processing.heartbeat);
+  if (needed > ms(processing.processorLease)) {
+    problems.push({
+      setting: 'processing.processorLease',
+      rule: `three heartbeats of ${text(processing.heartbeat)} do not fit into a lease of ${text(processing.processorLease)}, so two lost renewals would end a healthy turn`,
+      remedy: `lengthen processorLease to at least ${seconds(needed)}, or shorten heartbeat`,
+    });
+  }
+  if (ms(processing.clockSkew) + ms(processing.heartbeat) >= ms(processing.processorLease)) {
+    problems.push({
+      setting: 'processing.clockSkew',
+      rule: `a heartbeat (${text(processing.heartbeat)}) and the clock skew (${text(processing.clockSkew)}) use up the lease (${text(processing.processorLease)}), so the lease could run out before its renewal`,
+      remedy: 'lengthen processorLease, or lower clockSkew (AWS clocks differ by far less than 2 s)',
+    });
+  }
+  if (processing.retryAttempts > 0 && ms(processing.processorLease) > FIRST_ASYNC_RETRY_WAIT_MS) {
+    problems.push({
+      setting: 'processing.processorLease',
+      rule: `a lease of ${text(processing.processorLease)} outlives the minute that Lambda waits before it retries, so the retry of a processor that died would find its own dead lease and fail too`,
+      remedy: 'shorten processorLease to at most 60 s',
+    });
+  }
+  if (ms(processing.notificationMarker) > SWEEP_INTERVAL.toMilliseconds()) {
+    problems.push({
+      setting: 'processing.notificationMarker',
+      rule: `a lost notification would hold others back for ${text(processing.notificationMarker)}, longer than the sweep's interval of ${text(SWEEP_INTERVAL)}`,
+      remedy: 'shorten notificationMarker to at most 60 s; 10 s is ample',
+    });
+  }
+  return problems;
+}
+
+function asyncProblems({ processing }: QueueSettings): Problem[] {
+  const attempts = processing.retryAttempts;
+  if (attempts < 1 || attempts > 2) return [];
+  const waits = attempts === 1 ? FIRST_ASYNC_RETRY_WAIT_MS : 3 * FIRST_ASYNC_RETRY_WAIT_MS;
+  const needed = waits + attempts * ms(processing.functionTimeout);
+  if (needed <= ms(processing.maxEventAge)) return [];
+  return [
+    {
+      setting: 'processing.maxEventAge',
+      rule: `${text(processing.maxEventAge)} is too short for retryAttempts = ${attempts}: Lambda waits ${seconds(waits)} before it retries, and an attempt may take the function's timeout of ${text(processing.functionTimeout)}, so the event would be discarded before its last retry`,
+      remedy: `raise maxEventAge to at least ${seconds(needed)}, or set retryAttempts to 0 (the sweep wakes the queue again)`,
+    },
+  ];
+}
+
+function taskProblems({ tasks }: QueueSettings): Problem[] {
+  const problems: Problem[] = [];
+  if (ms(tasks.retryBase) > ms(tasks.retryMax)) {
+    problems.push({
+      setting: 'tasks.retryMax',
+      rule: `the longest backoff (${text(tasks.retryMax)}) is shorter than the first (${text(tasks.retryBase)})`,
+      remedy: 'raise retryMax or lower retryBase',
+    });
+  }
+  if (tasks.maxTtl !== undefined && ms(tasks.maxTtl) < ms(tasks.defaultTtl)) {
+    problems.push({
+      setting: 'tasks.maxTtl',
+      rule: `the longest expiry a task may name (${text(tasks.maxTtl)}) is shorter than the default (${text(tasks.defaultTtl)})`,
+      remedy: 'raise maxTtl or lower defaultTtl',
+    });
+  }
+  if (!tasks.foreignWriters && tasks.maxTtl === undefined) {
+    problems.push({
+      setting: 'tasks.foreignWriters',
+      rule: 'that nobody else puts tasks into the table bounds their expiry only if there is a longest one',
+      remedy: 'set maxTtl to the longest expiry a task may name, or leave foreignWriters out',
+    });
+  }
+  return problems;
+}
+
+function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): Problem[] {
+  const problems: Problem[] = [];
+  if (ratePerSecond !== undefined && !(ratePerSecond >= LOWEST_RATE && ratePerSecond <= HIGHEST_RATE)) {
+    problems.push({
+      setting: 'processing.ratePerSecond',
+      rule: `${ratePerSecond} is not a rate from ${LOWEST_RATE} to ${HIGHEST_RATE} tasks per second`,
+      remedy: 'choose one in that range (0.5: one task in two seconds), or leave it out for no limit',
+    });
+  }
+  if (burst !== undefined && ratePerSecond === undefined) {
+    problems.push({
+      setting: 'processing.burst',
+      rule: 'a burst means nothing without a rate that it may exceed for a moment',
+      remedy: 'set ratePerSecond too, or leave burst out; slots bounds how many tasks run at once',
+    });
+  }
+  return problems;
+}
+
+function breakerProblems({ processing: { breaker, turn, maxIdleTurns } }: QueueSettings): Problem[] {
+  const idleBound = maxIdleTurns * ms(turn);
+  if (!breaker.enabled || ms(breaker.pauseAfter) < idleBound) return [];
+  return [
+    {
+      setting: 'processing.breaker.pauseAfter',
+      rule: `after maxIdleTurns (${maxIdleTurns}) turns of ${text(turn)} without a settled task the queue no longer calls itself, so it would stop to probe before it pauses at ${text(breaker.pauseAfter)}`,
+      remedy: `make pauseAfter shorter than ${seconds(idleBound)}, or raise maxIdleTurns`,
+    },
+  ];
+}
+
+function alarmProblems({ tasks, stream, alarms }: QueueSettings): Problem[] {
+  const problems: Problem[] = [];
+  if (!tasks.foreignWriters && tasks.maxTtl !== undefined && ms(alarms.oldestPending) >= ms(tasks.maxTtl)) {
+    problems.push({
+      setting: 'alarms.oldestPending',
+      rule: `no task gets as old as ${text(alarms.oldestPending)}, since the longest expiry is ${text(tasks.maxTtl)}: the alarm could never ring`,
+      remedy: 'make oldestPending shorter than tasks.maxTtl',
+    });
+  }
+  if (!(alarms.failedShare >= 0 && alarms.failedShare < 1)) {
+    problems.push({
+      setting: 'alarms.failedShare',
+      rule: `${alarms.failedShare} is not a share from 0 to below 1: more than all tasks cannot fail`,
+      remedy: 'choose a share such as 0.5, half of the tasks that ended',
+    });
+  }
+  const windows = [
+    ['stream.batchWindow', stream.batchWindow],
+    ["count-shed's window", SHED_WINDOW],
+  ] as const;
+  for (const [name, window] of windows) {
+    if (ms(alarms.streamDelay) > ms(window)) continue;
+    problems.push({
+      setting: 'alarms.streamDelay',
+      rule: `${name} of ${text(window)} alone makes records as late as ${text(alarms.streamDelay)}: the alarm would ring though nothing is wrong`,
+      remedy: `make streamDelay longer than ${text(window)}; a minute on top is ample`,
+    });
+  }
+  return problems;
+}
+
+function rangeProblems({ tasks, processing, stream, alarms }: QueueSettings): Problem[] {
+  const { maxTtl } = tasks;
+  const { burst } = processing;
+  return [
+    wholeSeconds('tasks.defaultTtl', tasks.defaultTtl, 1),
+    maxTtl && wholeSeconds('tasks.maxTtl', maxTtl, 1),
+    wholeSeconds('tasks.successRetention', tasks.successRetention, 0),
+    wholeSeconds('tasks.failureRetention', tasks.failureRetention, 0),
+    integer('tasks.maxAttempts', tasks.maxAttempts, 1, 1_000),
+    integer('tasks.maxBusyReturns', tasks.maxBusyReturns, 0, 100_000),
+    integer('tasks.maxUnavailableReturns', tasks.maxUnavailableReturns, 0, 100_000),
+    duration('processing.turn', processing.turn, 1),
+    duration('processing.taskTimeout', processing.taskTimeout, 1),
+    duration('processing.heartbeat', processing.heartbeat, 1),
+    duration('processing.processorLease', processing.processorLease, 1),
+    duration('processing.pause', processing.pause, 1),
+    wholeSeconds('processing.breaker.pauseAfter', processing.breaker.pauseAfter, 1),
+    wholeSeconds('processing.functionTimeout', processing.functionTimeout, 1, 900, "Lambda's limit"),
+    wholeSeconds('processing.maxEventAge', processing.maxEventAge, 60, 21_600, "Lambda's limit"),
+    integer('processing.memorySize', processing.memorySize, 128, 10_240, "Lambda's limit"),
+    integer('processing.slots', processing.slots, 1, 1_000),
+    integer(
+      'processing.reservedConcurrency',
+      processing.reservedConcurrency,
+      1,
+      1_000,
+      'with none, Lambda would throttle every notification and no task would run',
+    ),
+    burst === undefined ? undefined : integer('processing.burst', burst, 1, HIGHEST_RATE),
+    integer('processing.retryAttempts', processing.retryAttempts, 0, 2, "Lambda's limit"),
+    integer('processing.maxIdleTurns', processing.maxIdleTurns, 1, 100_000),
+    integer('stream.batchSize', stream.batchSize, 1, 10_000, "Lambda's limit for DynamoDB streams"),
+    wholeSeconds('stream.batchWindow', stream.batchWindow, 0, 300, "Lambda's limit"),
+    integer('stream.retryAttempts', stream.retryAttempts, 0, 10_000, "Lambda's limit"),
+    wholeSeconds('stream.maxRecordAge', stream.maxRecordAge, 60, 604_800, "Lambda's limit"),
+    wholeSeconds('alarms.oldestPending', alarms.oldestPending, 1),
+    duration('alarms.streamDelay', alarms.streamDelay, 1),
+    integer('alarms.failedTasks', alarms.failedTasks, 1, 1_000_000),
+    integer('alarms.createErrors', alarms.createErrors, 0, 1_000_000),
+  ].filter((problem) => problem !== undefined);
+}

@@ -1,0 +1,157 @@
+import { Stack, Token } from 'aws-cdk-lib';
+import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Construct } from 'constructs';
+import type { Problem } from '../../lambda/problem';
+import type { AuthDescription, RunnerPermission } from './task-runner';
+
+/** A header whose value is kept in Secrets Manager. */
+export interface HeaderAuthProps {
+  /**
+   * The header.
+   * @default Authorization
+   */
+  readonly name?: string;
+  /** The secret; its whole string is the header's value (`Bearer …`). */
+  readonly secret: ISecret;
+}
+
+/** AWS Signature Version 4 with the role of `process-tasks`. */
+export interface SigV4AuthProps {
+  /** The service that is signed for, for example `execute-api` or `lambda`. */
+  readonly service: string;
+  /**
+   * The region that is signed for.
+   * @default - the stack's
+   */
+  readonly region?: string;
+  /** What the role must be allowed to do there, for example `execute-api:Invoke`. */
+  readonly actions: string[];
+  /** On what: ARNs. */
+  readonly resources: string[];
+}
+
+/** What an authentication asks of `process-tasks`. */
+export interface AuthBinding {
+  readonly description: AuthDescription;
+  readonly permissions: RunnerPermission[];
+}
+
+/** How an HTTP runner proves who it is. */
+export interface IHttpAuth {
+  /** What cannot work about it. */
+  problems(): Problem[];
+  /** What it asks of `process-tasks`. */
+  bind(scope: Construct): AuthBinding;
+}
+
+/** Headers the runner sets itself or that frame a request: the same as `RESERVED` in `runner/http/auth.rs`. */
+export const RESERVED_HEADERS = [
+  'idempotency-key',
+  'freshq-attempt',
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+];
+
+/** What cannot work about a header's name (RFC 9110, "token"). */
+export function headerNameProblems(name: string): Problem[] {
+  const setting = 'runner.auth.name';
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
+    return [
+      {
+        setting,
+        rule: `"${name}" is not the name of an HTTP header`,
+        remedy: 'use letters, digits and hyphens, for example Authorization',
+      },
+    ];
+  }
+  if (RESERVED_HEADERS.includes(name.toLowerCase())) {
+    return [
+      {
+        setting,
+        rule: `the runner sets the header ${name} itself`,
+        remedy: 'choose another header, for example Authorization',
+      },
+    ];
+  }
+  return [];
+}
+
+/** Chooses how an HTTP runner proves who it is. */
+export const HttpAuth = {
+  /** A header whose value comes from Secrets Manager. */
+  header: (props: HeaderAuthProps): IHttpAuth => new HeaderAuth(props),
+  /** SigV4 with the function's own role: API Gateway with IAM, a function URL, and the like. */
+  sigV4: (props: SigV4AuthProps): IHttpAuth => new SigV4Auth(props),
+} as const;
+
+class HeaderAuth implements IHttpAuth {
+  private readonly name: string;
+
+  constructor(private readonly props: HeaderAuthProps) {
+    this.name = props.name ?? 'Authorization';
+  }
+
+  problems(): Problem[] {
+    return headerNameProblems(this.name);
+  }
+
+  bind(scope: Construct): AuthBinding {
+    const { secret } = this.props;
+    // Secrets Manager appends six random characters to a secret's ARN; an ARN given without them has to
+    // match them.
+    const resource = secret.secretFullArn ?? `${secret.secretArn}-??????`;
+    const permissions: RunnerPermission[] = [
+      { actions: ['secretsmanager:GetSecretValue'], resources: [resource] },
+    ];
+    if (secret.encryptionKey !== undefined) {
+      const { region } = Stack.of(scope);
+      permissions.push({
+        actions: ['kms:Decrypt'],
+        resources: [secret.encryptionKey.keyArn],
+        conditions: { StringEquals: { 'kms:ViaService': `secretsmanager.${region}.amazonaws.com` } },
+      });
+    }
+    return { description: { kind: 'header', name: this.name, secretArn: secret.secretArn }, permissions };
+  }
+}
+
+class SigV4Auth implements IHttpAuth {
+  constructor(private readonly props: SigV4AuthProps) {}
+
+  problems(): Problem[] {
+    const { service, actions, resources } = this.props;
+    const problems: Problem[] = [];
+    if (!Token.isUnresolved(service) && !/^[a-z0-9-]+$/.test(service)) {
+      problems.push({
+        setting: 'runner.auth.service',
+        rule: `"${service}" is not the name of an AWS service in a signature`,
+        remedy: 'use the name from the endpoint, for example execute-api or lambda',
+      });
+    }
+    if (actions.length === 0 || resources.length === 0) {
+      problems.push({
+        setting: 'runner.auth.actions',
+        rule: 'without actions and resources the role may call nothing, and every call would be refused',
+        remedy: "name both, for example actions ['execute-api:Invoke'] and the ARN of the API's method",
+      });
+    }
+    return problems;
+  }
+
+  bind(scope: Construct): AuthBinding {
+    const { service, region, actions, resources } = this.props;
+    return {
+      description: { kind: 'sigv4', service, region: region ?? Stack.of(scope).region },
+      permissions: [{ actions, resources }],
+    };
+  }
+}

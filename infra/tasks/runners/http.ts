@@ -1,0 +1,110 @@
+import { Annotations, Token } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { Problem } from '../../lambda/problem';
+import type { NetworkSettings } from '../../lambda/rust-function';
+import type { IHttpAuth } from './http-auth';
+import type { ITaskRunner, RunnerBinding } from './task-runner';
+
+/** Props of `TaskRunner.http`. */
+export interface HttpRunnerProps extends NetworkSettings {
+  /** Where each task is POSTed: `https://…`, or `http://` to this very machine. */
+  readonly url: string;
+  /**
+   * How the runner proves who it is.
+   * @default - not at all
+   */
+  readonly auth?: IHttpAuth;
+}
+
+/** What cannot work about an address; one that is only known at deployment is not looked at. */
+export function urlProblems(url: string): Problem[] {
+  if (Token.isUnresolved(url)) return [];
+  const setting = 'runner.url';
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || (parsed.protocol !== 'https:' && parsed.protocol !== 'http:')) {
+    return [
+      {
+        setting,
+        rule: `"${url}" is not an http(s) address`,
+        remedy: 'give a whole address, for example https://tasks.example.com/run',
+      },
+    ];
+  }
+  const problems: Problem[] = [];
+  // What `new URL` mends silently, the function takes as it stands and refuses.
+  if (!/^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/.test(url)) {
+    problems.push({
+      setting,
+      rule: `"${url}" holds characters that an address must percent-encode`,
+      remedy: `write ${parsed.href}`,
+    });
+  }
+  if (parsed.protocol === 'http:' && !isLoopback(parsed.hostname)) {
+    problems.push({
+      setting,
+      rule: `http:// would send tasks and credentials to ${parsed.hostname} in the clear`,
+      remedy: 'use https://; http:// is for 127.0.0.1, [::1] and localhost only',
+    });
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    problems.push({
+      setting,
+      rule: 'credentials in the address would stand in the template and in the console',
+      remedy: 'keep them in Secrets Manager and use HttpAuth.header',
+    });
+  }
+  return problems;
+}
+
+/** The query parameters of an address whose names say that they hold a key. */
+function secretParameters(url: string): string[] {
+  if (Token.isUnresolved(url) || !URL.canParse(url)) return [];
+  const names = [...new URL(url).searchParams.keys()];
+  return names.filter((name) => /(key|token|secret|password|signature)$|^(sig|code|auth)$/i.test(name));
+}
+
+/** What cannot work about a network. */
+export function networkProblems(network: NetworkSettings): Problem[] {
+  if (network.vpc !== undefined) return [];
+  if (network.securityGroups === undefined && network.vpcSubnets === undefined) return [];
+  return [
+    {
+      setting: 'runner.securityGroups',
+      rule: 'security groups and subnets mean nothing without a VPC',
+      remedy: 'give the runner its vpc too, or leave them out',
+    },
+  ];
+}
+
+/** See `TaskRunner.http`. */
+export class HttpRunner implements ITaskRunner {
+  constructor(private readonly props: HttpRunnerProps) {}
+
+  problems(): Problem[] {
+    return [
+      ...urlProblems(this.props.url),
+      ...networkProblems(this.props),
+      ...(this.props.auth?.problems() ?? []),
+    ];
+  }
+
+  bind(scope: Construct): RunnerBinding {
+    const { url, vpc, vpcSubnets, securityGroups } = this.props;
+    const auth = this.props.auth?.bind(scope);
+    for (const name of secretParameters(url)) {
+      Annotations.of(scope).addWarningV2(
+        `freshq:url-parameter-${name}`,
+        `The query parameter "${name}" of runner.url seems to hold a key. The template, the console and the endpoint's access logs show it. Keep the key in Secrets Manager and send it with HttpAuth.header.`,
+      );
+    }
+    return {
+      description: { kind: 'http', url, ...(auth && { auth: auth.description }) },
+      permissions: auth?.permissions,
+      network: { vpc, vpcSubnets, securityGroups },
+    };
+  }
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

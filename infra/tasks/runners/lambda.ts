@@ -1,0 +1,34 @@
+import { type IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Problem } from '../../lambda/problem';
+import type { QueueSettings } from '../settings';
+import type { ITaskRunner, RunnerBinding } from './task-runner';
+
+/** Lambda's own timeout where none is given. */
+const DEFAULT_TIMEOUT_MS = 3_000;
+
+/** See `TaskRunner.lambda`. */
+export class LambdaRunner implements ITaskRunner {
+  constructor(private readonly fn: IFunction) {}
+
+  problems({ processing }: QueueSettings): Problem[] {
+    // An imported function or an alias does not tell its timeout.
+    if (!(this.fn instanceof LambdaFunction)) return [];
+    const timeout = this.fn.timeout?.toMilliseconds() ?? DEFAULT_TIMEOUT_MS;
+    const limit = processing.taskTimeout.toMilliseconds();
+    if (timeout <= limit) return [];
+    return [
+      {
+        setting: 'runner',
+        rule: `the function may run for ${timeout} ms, longer than the task timeout of ${limit} ms: a task that is tried again would overlap with its own earlier run`,
+        remedy: `shorten the function's timeout, or raise processing.taskTimeout to at least ${timeout} ms`,
+      },
+    ];
+  }
+
+  bind(): RunnerBinding {
+    return {
+      description: { kind: 'lambda', functionArn: this.fn.functionArn },
+      permissions: [{ actions: ['lambda:InvokeFunction'], resources: [this.fn.functionArn] }],
+    };
+  }
+}

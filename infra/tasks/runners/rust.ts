@@ -1,0 +1,129 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { AssetHashType, DockerImage } from 'aws-cdk-lib';
+import { Code } from 'aws-cdk-lib/aws-lambda';
+import { builtFolder, PLACEHOLDER, skipsBuild } from '../../lambda/artifacts';
+import type { Problem } from '../../lambda/problem';
+import type { NetworkSettings } from '../../lambda/rust-function';
+import { ENVIRONMENT } from '../contract';
+import { networkProblems } from './http';
+import type { ITaskRunner, RunnerBinding } from './task-runner';
+
+/** Props of `TaskRunner.rust`. */
+export interface RustRunnerProps extends NetworkSettings {
+  /** The `Cargo.toml` of the crate with your binary. */
+  readonly manifestPath: string;
+  /** The binary: `process-tasks` with your own runner. */
+  readonly binary: string;
+  /**
+   * Environment variables of your own; not those that the queue sets.
+   * @default - none
+   */
+  readonly environment?: Record<string, string>;
+  /**
+   * Further arguments of `cargo lambda build`, for example `--features`, `x`. The variable
+   * `FRESHQ_CARGO_LAMBDA_FLAGS` adds some for this machine only.
+   * @default - none
+   */
+  readonly cargoLambdaArgs?: string[];
+}
+
+/** See `TaskRunner.rust`. */
+export class RustRunner implements ITaskRunner {
+  constructor(private readonly props: RustRunnerProps) {}
+
+  problems(): Problem[] {
+    const { manifestPath, binary, environment } = this.props;
+    const problems = networkProblems(this.props);
+    if (!manifestPath.endsWith('Cargo.toml') || !existsSync(manifestPath)) {
+      problems.push({
+        setting: 'runner.manifestPath',
+        rule: `${manifestPath} is not a Cargo.toml that exists`,
+        remedy:
+          "give the path of your crate's Cargo.toml, for example join(__dirname, 'my-runner', 'Cargo.toml')",
+      });
+    }
+    if (!/^[A-Za-z0-9_-]+$/.test(binary)) {
+      problems.push({
+        setting: 'runner.binary',
+        rule: `"${binary}" is not the name of a cargo binary`,
+        remedy: 'give the name under [[bin]] in its Cargo.toml, or the name of the package',
+      });
+    }
+    const own: readonly string[] = ENVIRONMENT['process-tasks'];
+    const taken = Object.keys(environment ?? {}).filter((name) => own.includes(name));
+    if (taken.length > 0) {
+      problems.push({
+        setting: 'runner.environment',
+        rule: `the queue sets ${taken.join(', ')} itself`,
+        remedy: "use the queue's typed settings for these, and other names for your own",
+      });
+    }
+    return problems;
+  }
+
+  bind(): RunnerBinding {
+    const { vpc, vpcSubnets, securityGroups, environment } = this.props;
+    return {
+      description: { kind: 'custom' },
+      code: this.code(),
+      environment,
+      network: { vpc, vpcSubnets, securityGroups },
+    };
+  }
+
+  private code(): Code {
+    if (skipsBuild()) return Code.fromAsset(PLACEHOLDER);
+    // Built beforehand for another machine than Lambda's, as the local AWS needs it.
+    const built = process.env.FRESHQ_ARTIFACTS ? builtFolder(this.props.binary) : undefined;
+    if (built !== undefined) return Code.fromAsset(built);
+    return Code.fromAsset(PLACEHOLDER, {
+      assetHashType: AssetHashType.OUTPUT,
+      bundling: {
+        // Never used: the local build below either succeeds or throws.
+        image: DockerImage.fromRegistry('public.ecr.aws/lambda/provided:al2023'),
+        local: {
+          tryBundle: (outputDir) => {
+            buildWithCargoLambda(this.props, outputDir);
+            return true;
+          },
+        },
+      },
+    });
+  }
+}
+
+/** Builds the binary for arm64 and puts it into `outputDir` as `bootstrap`. Throws if cargo-lambda cannot. */
+function buildWithCargoLambda(props: RustRunnerProps, outputDir: string): void {
+  const lambdaDir = mkdtempSync(join(tmpdir(), 'freshq-runner-'));
+  const manifestPath = resolve(props.manifestPath);
+  const machineFlags = (process.env.FRESHQ_CARGO_LAMBDA_FLAGS ?? '').split(' ').filter((flag) => flag !== '');
+  const command = ['lambda', 'build', '--release', '--arm64', '--manifest-path', manifestPath];
+  const args = [
+    '--bin',
+    props.binary,
+    '--lambda-dir',
+    lambdaDir,
+    ...(props.cargoLambdaArgs ?? []),
+    ...machineFlags,
+  ];
+  try {
+    const { status, error } = spawnSync('cargo', [...command, ...args], {
+      stdio: ['ignore', 2, 2],
+      env: process.env,
+    });
+    const bootstrap = join(lambdaDir, props.binary, 'bootstrap');
+    if (error !== undefined || status !== 0 || !existsSync(bootstrap)) {
+      const reason = error?.message ?? `cargo ended with status ${status}`;
+      throw new Error(
+        `the task runner ${props.binary} (${manifestPath}) could not be built: ${reason}. ` +
+          'Remedy: see the messages of cargo above; cargo-lambda must be on the PATH (`pip install cargo-lambda`); or set FRESHQ_SKIP_BUILD=1 to synthesize a template without code.',
+      );
+    }
+    copyFileSync(bootstrap, join(outputDir, 'bootstrap'));
+  } finally {
+    rmSync(lambdaDir, { recursive: true, force: true });
+  }
+}

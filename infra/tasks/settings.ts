@@ -1,0 +1,324 @@
+import { Duration } from 'aws-cdk-lib';
+import { definedOf } from '../lambda/defined';
+import type { AlarmSettings } from './alarms/settings';
+import { type IngestSettings, type ResolvedIngestSettings, resolveIngestSettings } from './ingest/settings';
+
+/** What holds for every task. */
+export interface TaskSettings {
+  /**
+   * Expiry of a task that names none, from its creation.
+   * @default 1 hour
+   */
+  readonly defaultTtl?: Duration;
+  /**
+   * The longest expiry a task may name.
+   * @default - the limit built into create-tasks
+   */
+  readonly maxTtl?: Duration;
+  /**
+   * Whether others than `create-tasks` may put tasks into the table.
+   *
+   * `false` is a promise: no task's `ttl` is further than {@link maxTtl}, which must then be given, from its
+   * `taskCreated`; a redrive by the product's own verb is the one exception, and is looked after. In return the
+   * queue is read from now - `maxTtl` on, so that a backlog that expired, and that DynamoDB takes days to delete,
+   * costs no reads. If the promise is broken, a task whose `ttl` is further away than that is no longer found once
+   * it is older than `maxTtl`: it ends by its `ttl`, as shed. So break it never, and lower `maxTtl` only when no
+   * task with a longer expiry is left.
+   * @default true
+   */
+  readonly foreignWriters?: boolean;
+  /**
+   * How long a task that succeeded is kept.
+   * @default 1 day
+   */
+  readonly successRetention?: Duration;
+  /**
+   * How long a task that failed is kept, for an operator to look at or to redrive.
+   * @default 14 days
+   */
+  readonly failureRetention?: Duration;
+  /**
+   * Attempts before a task is FAILURE.
+   * @default 5
+   */
+  readonly maxAttempts?: number;
+  /**
+   * How often a busy downstream may return a task without costing it an attempt.
+   * @default 20
+   */
+  readonly maxBusyReturns?: number;
+  /**
+   * How often an open circuit breaker ({@link ProcessingSettings.breaker}) may return a task without costing it an
+   * attempt, beyond {@link maxBusyReturns}: 0 to 100,000.
+   * @default 500
+   */
+  readonly maxUnavailableReturns?: number;
+  /**
+   * Upper bound of the first retry's backoff; it doubles with each attempt (full jitter).
+   * @default 1 second
+   */
+  readonly retryBase?: Duration;
+  /**
+   * Upper bound of every backoff.
+   * @default 5 minutes
+   */
+  readonly retryMax?: Duration;
+}
+
+/**
+ * The circuit breaker. It opens when more distinct tasks than run at once, and at least ten, find the downstream
+ * unavailable (5xx, no connection, no answer in time) with no success or failure in between. While it is open, only
+ * probes start, one at a time, and no task loses an attempt. The first success or failure closes it.
+ */
+export interface BreakerSettings {
+  /**
+   * Whether there is a circuit breaker. Without one, an unavailable downstream costs each task its attempts.
+   * @default true
+   */
+  readonly enabled?: boolean;
+  /**
+   * How long the breaker may be open before the queue pauses for {@link ProcessingSettings.pause}; then one probe
+   * decides. Whole seconds, shorter than {@link ProcessingSettings.maxIdleTurns} × {@link ProcessingSettings.turn},
+   * after which the queue no longer calls itself.
+   * @default - 8 minutes, or 80 % of maxIdleTurns × turn where that is shorter
+   */
+  readonly pauseAfter?: Duration;
+}
+
+/** How `process-tasks` works. */
+export interface ProcessingSettings {
+  /**
+   * How long a turn takes new tasks.
+   * @default 60 seconds
+   */
+  readonly turn?: Duration;
+  /**
+   * How long one run of a task may take.
+   * @default 30 seconds
+   */
+  readonly taskTimeout?: Duration;
+  /**
+   * How long before the function's deadline everything must have been settled or given back.
+   * @default 10 seconds
+   */
+  readonly deadlineMargin?: Duration;
+  /**
+   * Timeout of the function: at least turn + taskTimeout + deadlineMargin.
+   * @default 2 minutes
+   */
+  readonly functionTimeout?: Duration;
+  /**
+   * Memory of the function, MiB. Lambda gives processor time in proportion.
+   * @default 256
+   */
+  readonly memorySize?: number;
+  /**
+   * Tasks that run at once within one invocation.
+   * @default 10
+   */
+  readonly slots?: number;
+  /**
+   * The most tasks that start in a second, on average; decimals allowed (0.5: one in two seconds). It holds
+   * across turns and invocations: a new turn does not begin with a full bucket.
+   * @default - no limit but {@link slots}
+   */
+  readonly ratePerSecond?: number;
+  /**
+   * The most tasks that start at once after a quiet time: the size of the bucket. Only with
+   * {@link ratePerSecond}.
+   * @default - ratePerSecond, rounded up
+   */
+  readonly burst?: number;
+  /**
+   * Reserved concurrency of the function. One invocation holds the processor lease at a time, so more than
+   * one costs more and processes no faster: raise {@link slots} instead. Lambda keeps 10 of an account's
+   * concurrency unreserved: a new account with a quota of 10 has to ask for more before it can deploy.
+   * @default 1
+   */
+  readonly reservedConcurrency?: number;
+  /**
+   * Lambda's retries of an asynchronous invocation that failed: 0, 1 or 2.
+   * @default 1
+   */
+  readonly retryAttempts?: number;
+  /**
+   * How long Lambda keeps an asynchronous event. It waits one minute before the first retry, so a minute
+   * alone would forbid the retry.
+   * @default 5 minutes
+   */
+  readonly maxEventAge?: Duration;
+  /**
+   * The processor's lease: how long a dead processor keeps others waiting.
+   * @default 20 seconds
+   */
+  readonly processorLease?: Duration;
+  /**
+   * How often the processor's lease is renewed.
+   * @default 5 seconds
+   */
+  readonly heartbeat?: Duration;
+  /**
+   * How long an empty queue is watched before the processor leaves, because its index lags behind the table.
+   * @default 2 seconds
+   */
+  readonly indexLag?: Duration;
+  /**
+   * Consecutive turns that settle nothing before the tail calls end and the sweep takes over.
+   * @default 10
+   */
+  readonly maxIdleTurns?: number;
+  /**
+   * By how much the clocks of two functions may differ.
+   * @default 2 seconds
+   */
+  readonly clockSkew?: Duration;
+  /**
+   * How long the queue pauses when the downstream refuses us (wrong credentials, wrong address).
+   * @default 5 minutes
+   */
+  readonly pause?: Duration;
+  /**
+   * How the queue behaves while the downstream is unavailable.
+   * @default - a circuit breaker
+   */
+  readonly breaker?: BreakerSettings;
+  /**
+   * How long one wake-up notification holds others back.
+   * @default 10 seconds
+   */
+  readonly notificationMarker?: Duration;
+}
+
+/** How the table's stream reaches `trigger`. */
+export interface StreamSettings {
+  /**
+   * The most records of one invocation: 1 to 10,000.
+   * @default 100
+   */
+  readonly batchSize?: number;
+  /**
+   * How long Lambda gathers records before it invokes: 0 to 300 s, whole seconds.
+   * @default 0 seconds
+   */
+  readonly batchWindow?: Duration;
+  /**
+   * How often Lambda retries a failed batch: 0 to 10,000.
+   * @default 5
+   */
+  readonly retryAttempts?: number;
+  /**
+   * Records older than this go to the failure queue unread: 1 minute to 7 days.
+   * @default 10 minutes
+   */
+  readonly maxRecordAge?: Duration;
+}
+
+/** Named ways of batching the stream. */
+export const StreamBatching = {
+  /** Wakes at once: batches of up to 100 records, no window. */
+  IMMEDIATE: { batchSize: 100, batchWindow: Duration.seconds(0) },
+  /** As the published newest-first sample does: 10 records or 10 seconds. Fewer invocations, later starts. */
+  PUBLISHED: { batchSize: 10, batchWindow: Duration.seconds(10) },
+} as const satisfies Record<string, StreamSettings>;
+
+/** `T`, where all but `K` is known. */
+type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
+
+/** Every setting of a queue, defaults filled in. */
+export interface QueueSettings {
+  readonly tasks: RequiredExcept<TaskSettings, 'maxTtl'>;
+  readonly processing: RequiredExcept<Omit<ProcessingSettings, 'breaker'>, 'ratePerSecond' | 'burst'> & {
+    readonly breaker: Required<BreakerSettings>;
+  };
+  readonly stream: Required<StreamSettings>;
+  readonly alarms: Required<AlarmSettings>;
+  readonly ingest?: ResolvedIngestSettings;
+}
+
+/** The parts of a queue's settings as a user gives them. */
+export interface PartialQueueSettings {
+  readonly tasks?: TaskSettings;
+  readonly processing?: ProcessingSettings;
+  readonly stream?: StreamSettings;
+  readonly alarms?: AlarmSettings;
+  /**
+   * An SQS queue in front of the table; `{}` is one with every default.
+   * @default - none
+   */
+  readonly ingest?: IngestSettings;
+}
+
+/** 8 minutes, but always before the idle bound ends the tail calls. */
+function defaultPauseAfter(maxIdleTurns: number, turn: Duration): Duration {
+  const bound = Math.floor(0.8 * maxIdleTurns * turn.toSeconds({ integral: false }));
+  return Duration.seconds(Math.max(1, Math.min(480, bound)));
+}
+
+/** Fills in the defaults. An explicit `undefined` counts as not given. */
+export function resolveSettings(given: PartialQueueSettings): QueueSettings {
+  const tasks = {
+    defaultTtl: Duration.hours(1),
+    foreignWriters: true,
+    successRetention: Duration.days(1),
+    failureRetention: Duration.days(14),
+    maxAttempts: 5,
+    maxBusyReturns: 20,
+    maxUnavailableReturns: 500,
+    retryBase: Duration.seconds(1),
+    retryMax: Duration.minutes(5),
+    ...definedOf(given.tasks),
+  };
+  const stream = {
+    batchSize: 100,
+    batchWindow: Duration.seconds(0),
+    retryAttempts: 5,
+    maxRecordAge: Duration.minutes(10),
+    ...definedOf(given.stream),
+  };
+  const ingest = resolveIngestSettings(given.ingest ?? {});
+  const idle = {
+    turn: Duration.seconds(60),
+    maxIdleTurns: 10,
+    ...definedOf({ turn: given.processing?.turn, maxIdleTurns: given.processing?.maxIdleTurns }),
+  };
+  return {
+    tasks,
+    processing: {
+      taskTimeout: Duration.seconds(30),
+      deadlineMargin: Duration.seconds(10),
+      functionTimeout: Duration.minutes(2),
+      memorySize: 256,
+      slots: 10,
+      reservedConcurrency: 1,
+      retryAttempts: 1,
+      maxEventAge: Duration.minutes(5),
+      processorLease: Duration.seconds(20),
+      heartbeat: Duration.seconds(5),
+      indexLag: Duration.seconds(2),
+      clockSkew: Duration.seconds(2),
+      pause: Duration.minutes(5),
+      notificationMarker: Duration.seconds(10),
+      ...definedOf(given.processing),
+      ...idle,
+      breaker: {
+        enabled: true,
+        pauseAfter: defaultPauseAfter(idle.maxIdleTurns, idle.turn),
+        ...definedOf(given.processing?.breaker),
+      },
+    },
+    stream,
+    alarms: {
+      oldestPending: Duration.seconds(
+        Math.max(1, Math.floor(0.8 * tasks.defaultTtl.toSeconds({ integral: false }))),
+      ),
+      streamDelay: stream.batchWindow.plus(Duration.minutes(1)),
+      ingestDelay: ingest.visibilityTimeout.plus(Duration.minutes(1)),
+      ingestDeadLetters: 0,
+      failedTasks: 5,
+      failedShare: 0.5,
+      createErrors: 5,
+      ...definedOf(given.alarms),
+    },
+    ...(given.ingest && { ingest }),
+  };
+}

@@ -1,0 +1,81 @@
+import type { RemovalPolicy } from 'aws-cdk-lib';
+import {
+  AttributeType,
+  BillingMode,
+  ProjectionType,
+  StreamViewType,
+  Table,
+  TableEncryption,
+} from 'aws-cdk-lib/aws-dynamodb';
+import { Construct } from 'constructs';
+import { acknowledge } from '../lambda/nag-suppressions';
+import { tableRetention } from '../lambda/retention';
+import { TABLE } from './contract';
+
+/** The condition of a statement that is about the control item and not about tasks. */
+export const CONTROL_ITEM_ONLY = {
+  // ForAllValues is also true of a request without keys, hence Null.
+  'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [TABLE.controlItem] },
+  Null: { 'dynamodb:LeadingKeys': 'false' },
+};
+
+/** What the keys of the queue's own items begin with, and no task's id: `crates/lifo-queue/src/schema.rs`. */
+export const RESERVED_PREFIX = '#';
+
+/**
+ * The condition of a statement that is about tasks and none of the queue's own items, whose keys have a prefix of their
+ * own. It holds for each item of a transaction.
+ */
+export const TASKS_ONLY = {
+  'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': [`${RESERVED_PREFIX}*`] },
+  Null: { 'dynamodb:LeadingKeys': 'false' },
+};
+
+/** How the table is protected. */
+export interface TaskTableProps {
+  /** What becomes of the table when the stack goes. */
+  readonly removalPolicy: RemovalPolicy;
+  /** Whether DynamoDB refuses to delete the table. */
+  readonly deletionProtection: boolean;
+  /** Whether the table can be restored to any second of the last 35 days. */
+  readonly pointInTimeRecovery: boolean;
+}
+
+/**
+ * The task table. Its index projection and its stream's view type cannot be changed in place: they are final
+ * from the first deployment.
+ */
+export class TaskTable extends Construct {
+  /** The table. */
+  readonly table: Table;
+  /** ARN of the index the queue is read from. */
+  readonly indexArn: string;
+  /** ARN of the table's stream. */
+  readonly streamArn: string;
+
+  constructor(scope: Construct, id: string, props: TaskTableProps) {
+    super(scope, id);
+    this.table = new Table(this, 'table', {
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      partitionKey: { name: TABLE.key, type: AttributeType.STRING },
+      timeToLiveAttribute: TABLE.ttl,
+      stream: StreamViewType.NEW_AND_OLD_IMAGES,
+      encryption: TableEncryption.AWS_MANAGED,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: props.pointInTimeRecovery },
+      deletionProtection: props.deletionProtection,
+      removalPolicy: tableRetention(props.removalPolicy, props.deletionProtection),
+    });
+    if (!props.pointInTimeRecovery) acknowledge(this.table, 'noPointInTimeRecovery');
+    this.table.addGlobalSecondaryIndex({
+      indexName: TABLE.index,
+      partitionKey: { name: TABLE.indexPartitionKey, type: AttributeType.STRING },
+      sortKey: { name: TABLE.indexSortKey, type: AttributeType.NUMBER },
+      // No payload: each transition writes the index twice, and a take returns the whole item anyway.
+      projectionType: ProjectionType.INCLUDE,
+      nonKeyAttributes: [...TABLE.indexProjection],
+    });
+    this.indexArn = `${this.table.tableArn}/index/${TABLE.index}`;
+    if (this.table.tableStreamArn === undefined) throw new Error('the table was created without a stream');
+    this.streamArn = this.table.tableStreamArn;
+  }
+}
