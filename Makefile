@@ -340,7 +340,7 @@ test-infra: setup ## run the infrastructure tests
 
 .PHONY: test-python
 test-python: setup e2e
-	$(BIN)/python -m pytest tests/local tests/delivery
+	$(BIN)/python -m pytest tests/layout tests/local tests/delivery
 
 # The Rust tests have built freshq already; built by itself it would compile its dependencies once more.
 .PHONY: e2e
