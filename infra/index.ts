@@ -14,9 +14,9 @@ export type {
 } from './agents/settings';
 export { InvalidConfiguration, type Problem } from './lambda/problem';
 export type { NetworkSettings } from './lambda/rust-function';
-export type { AlarmSettings } from './tasks/alarms/settings';
+export type { AlarmSettings } from './tasks/settings/alarms';
 export type { SimulatedLoad, SimulationSettings } from './tasks/functions/create-tasks';
-export type { IngestSettings, ProvisionedPollers } from './tasks/ingest/settings';
+export type { IngestSettings, ProvisionedPollers } from './tasks/settings/ingest';
 export type { TaskIngest } from './tasks/ingest/task-ingest';
 export { LifoQueue, type LifoQueueProps } from './tasks/lifo-queue';
 export type { HttpRunnerProps } from './tasks/runners/http';

@@ -3,7 +3,7 @@ import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/
 import type { Construct } from 'constructs';
 import { acknowledge } from '../lambda/nag-suppressions';
 import { tableRetention } from '../lambda/retention';
-import { AGENT_QUEUE } from './contract';
+import { AGENT_QUEUE } from '../contract/agents';
 
 /** How the table is protected. */
 export interface AgentTableProps {

@@ -3,7 +3,7 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { type RunnerConfig, UNSET_RUNNER_URL } from '../environments/list';
 import { simulatedRunner } from '../environments/rules';
-import { OPTIONAL_OUTPUTS, OUTPUTS, type OutputName } from '../tasks/contract';
+import { OPTIONAL_OUTPUTS, OUTPUTS, type OutputName } from '../contract/tasks';
 import { LifoQueue } from '../tasks/lifo-queue';
 import { HttpAuth } from '../tasks/runners/http-auth';
 import { type ITaskRunner, TaskRunner } from '../tasks/runners/task-runner';

@@ -10,7 +10,7 @@ import {
 import { Construct } from 'constructs';
 import { acknowledge } from '../lambda/nag-suppressions';
 import { tableRetention } from '../lambda/retention';
-import { TABLE } from './contract';
+import { TABLE } from '../contract/tasks';
 
 /** The condition of a statement that is about the control item and not about tasks. */
 export const CONTROL_ITEM_ONLY = {

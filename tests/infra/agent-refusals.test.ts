@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
-import { AGENT_QUEUE } from '../../infra/agents/contract';
+import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { agentSettingsProblems, MATCH_MARGIN_S } from '../../infra/agents/rules';
 import {
   type Dimension,

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import type { AlarmSettings } from '../../tasks/alarms/settings';
+import type { AlarmSettings } from '../../tasks/settings/alarms';
 import type { FailureQueue } from '../failure-queue';
 import type { RustFunction } from '../rust-function';
 import { QueueAlarm } from './queue-alarm';

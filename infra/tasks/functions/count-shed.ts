@@ -4,7 +4,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import type { Problem } from '../../lambda/problem';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
-import { TABLE } from '../contract';
+import { TABLE } from '../../contract/tasks';
 import { SHED_WINDOW } from '../rules';
 import { TaskStream } from '../task-stream';
 import type { TaskTable } from '../task-table';

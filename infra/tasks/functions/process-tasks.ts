@@ -2,7 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { QueueTopic } from '../../lambda/queue-topic';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
-import type { EnvironmentOf } from '../contract';
+import type { EnvironmentOf } from '../../contract/tasks';
 import { expiryBound } from '../expiry-bound';
 import type { RunnerBinding } from '../runners/task-runner';
 import type { QueueSettings } from '../settings';

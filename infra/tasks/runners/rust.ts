@@ -7,7 +7,7 @@ import { Code } from 'aws-cdk-lib/aws-lambda';
 import { builtFolder, PLACEHOLDER, skipsBuild } from '../../lambda/artifacts';
 import type { Problem } from '../../lambda/problem';
 import type { NetworkSettings } from '../../lambda/rust-function';
-import { ENVIRONMENT } from '../contract';
+import { ENVIRONMENT } from '../../contract/tasks';
 import { networkProblems } from './http';
 import type { ITaskRunner, RunnerBinding } from './task-runner';
 

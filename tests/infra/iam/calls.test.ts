@@ -1,5 +1,5 @@
-import { AGENT_QUEUE } from '../../../infra/agents/contract';
-import { ENVIRONMENT } from '../../../infra/tasks/contract';
+import { AGENT_QUEUE } from '../../../infra/contract/agents';
+import { ENVIRONMENT } from '../../../infra/contract/tasks';
 import { EVERYTHING } from './allowed';
 import { CALLS, callers } from './callers';
 import { PLATFORM, platformUse } from './platform';
