@@ -19,6 +19,7 @@ export type { SimulatedLoad, SimulationSettings } from './tasks/functions/create
 export type { IngestSettings, ProvisionedPollers } from './tasks/settings/ingest';
 export type { TaskIngest } from './tasks/ingest/task-ingest';
 export { LifoQueue, type LifoQueueProps } from './tasks/lifo-queue';
+export type { ITaskRunner, RunnerBinding } from './tasks/runners/binding';
 export type { HttpRunnerProps } from './tasks/runners/http';
 export {
   type HeaderAuthProps,
@@ -28,7 +29,7 @@ export {
 } from './tasks/runners/http-auth';
 export type { RustRunnerProps } from './tasks/runners/rust';
 export type { SimulatedRunnerProps } from './tasks/runners/simulated';
-export { type ITaskRunner, type RunnerBinding, TaskRunner } from './tasks/runners/task-runner';
+export { TaskRunner } from './tasks/runners/task-runner';
 export {
   type BreakerSettings,
   type PartialQueueSettings,

@@ -8,7 +8,7 @@ import { Construct } from 'constructs';
 import { refuse } from '../lambda/problem';
 import { SecureTopic } from '../lambda/queue-topic';
 import type { LogSettings } from '../lambda/rust-function';
-import { alarmTopicProblems } from '../tasks/alarms/task-alarms';
+import { alarmTopicProblems } from '../lambda/alarms/alarm-topic';
 import { AgentTable } from './agent-table';
 import { AgentObservability } from './alarms/agent-alarms';
 import { CallIntake } from './call-intake';

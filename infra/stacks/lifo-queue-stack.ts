@@ -6,7 +6,8 @@ import { simulatedRunner } from '../environments/rules';
 import { OPTIONAL_OUTPUTS, OUTPUTS, type OutputName } from '../contract/tasks';
 import { LifoQueue } from '../tasks/lifo-queue';
 import { HttpAuth } from '../tasks/runners/http-auth';
-import { type ITaskRunner, TaskRunner } from '../tasks/runners/task-runner';
+import type { ITaskRunner } from '../tasks/runners/binding';
+import { TaskRunner } from '../tasks/runners/task-runner';
 import { ShedQueue } from '../tasks/shed-queue';
 import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
 

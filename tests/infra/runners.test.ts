@@ -7,7 +7,7 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { HttpAuth, RESERVED_HEADERS } from '../../infra/tasks/runners/http-auth';
-import type { ITaskRunner } from '../../infra/tasks/runners/task-runner';
+import type { ITaskRunner } from '../../infra/tasks/runners/binding';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { resolveSettings } from '../../infra/tasks/settings';
 import { newApp, ROOT, Synthesized } from './synthesis';

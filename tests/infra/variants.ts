@@ -9,7 +9,8 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AgentQueue } from '../../infra/agents/agent-queue';
 import { LifoQueue } from '../../infra/tasks/lifo-queue';
 import { HttpAuth } from '../../infra/tasks/runners/http-auth';
-import { type ITaskRunner, TaskRunner } from '../../infra/tasks/runners/task-runner';
+import type { ITaskRunner } from '../../infra/tasks/runners/binding';
+import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { newApp, ROOT } from './synthesis';
 
 const HERE = 'eu-west-1:123456789012';

@@ -4,7 +4,7 @@ import type { QueueTopic } from '../../lambda/queue-topic';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
 import type { EnvironmentOf } from '../../contract/tasks';
 import { expiryBound } from '../expiry-bound';
-import type { RunnerBinding } from '../runners/task-runner';
+import type { RunnerBinding } from '../runners/binding';
 import type { QueueSettings } from '../settings';
 import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
 

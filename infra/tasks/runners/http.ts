@@ -3,7 +3,7 @@ import type { Construct } from 'constructs';
 import type { Problem } from '../../lambda/problem';
 import type { NetworkSettings } from '../../lambda/rust-function';
 import type { IHttpAuth } from './http-auth';
-import type { ITaskRunner, RunnerBinding } from './task-runner';
+import type { ITaskRunner, RunnerBinding } from './binding';
 
 /** Props of `TaskRunner.http`. */
 export interface HttpRunnerProps extends NetworkSettings {

@@ -9,7 +9,7 @@ import type { Problem } from '../../lambda/problem';
 import type { NetworkSettings } from '../../lambda/rust-function';
 import { ENVIRONMENT } from '../../contract/tasks';
 import { networkProblems } from './http';
-import type { ITaskRunner, RunnerBinding } from './task-runner';
+import type { ITaskRunner, RunnerBinding } from './binding';
 
 /** Props of `TaskRunner.rust`. */
 export interface RustRunnerProps extends NetworkSettings {
