@@ -14,9 +14,7 @@ export type {
 } from './agents/settings';
 export { InvalidConfiguration, type Problem } from './lambda/problem';
 export type { NetworkSettings } from './lambda/rust-function';
-export type { AlarmSettings } from './tasks/settings/alarms';
 export type { SimulatedLoad, SimulationSettings } from './tasks/functions/create-tasks';
-export type { IngestSettings, ProvisionedPollers } from './tasks/settings/ingest';
 export type { TaskIngest } from './tasks/ingest/task-ingest';
 export { LifoQueue, type LifoQueueProps } from './tasks/lifo-queue';
 export type { ITaskRunner, RunnerBinding } from './tasks/runners/binding';
@@ -38,4 +36,6 @@ export {
   type StreamSettings,
   type TaskSettings,
 } from './tasks/settings';
+export type { AlarmSettings } from './tasks/settings/alarms';
+export type { IngestSettings, ProvisionedPollers } from './tasks/settings/ingest';
 export { ShedQueue, type ShedQueueProps } from './tasks/shed-queue';

@@ -1,3 +1,5 @@
+import type { AGENT_QUEUE } from './agents';
+
 /**
  * The names that Rust and TypeScript must agree on, in one place for TypeScript. Rust's are in
  * `crates/lifo-queue/src/schema.rs` and the functions' configuration; tests on both sides compare with

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AGENT_QUEUE } from '../../infra/contract/agents';
-import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
 import {
   ENVIRONMENT,
   METRICS,
@@ -12,6 +11,7 @@ import {
   OUTPUTS,
   TABLE,
 } from '../../infra/contract/tasks';
+import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
 import { environment, ROOT, Synthesized } from './synthesis';
 
 const contract = JSON.parse(readFileSync(join(ROOT, 'tests', 'contract.json'), 'utf8'));

@@ -1,8 +1,8 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import type { EnvironmentOf } from '../../contract/tasks';
 import type { QueueTopic } from '../../lambda/queue-topic';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
-import type { EnvironmentOf } from '../../contract/tasks';
 import { expiryBound } from '../expiry-bound';
 import type { RunnerBinding } from '../runners/binding';
 import type { QueueSettings } from '../settings';
