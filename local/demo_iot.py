@@ -17,7 +17,7 @@ from rich.table import Table
 from local import deployment, emulator
 from local.assembly import Assembly
 from local.iot_rule import Rule, presence_rule
-from local.legacy import LegacySystem, legacy_system
+from local.fake_downstream import FakeDownstream, fake_downstream
 from local.paths import STATE
 from local.queue import DeployedQueue, chunks
 from local.storm import ArrivalOrder, Event, Storm
@@ -74,8 +74,8 @@ def run(assembly: Assembly, console: Console) -> int:
         console.print(f"  ministack at {local_aws.endpoint}")
         queue = deployment.deploy(local_aws, assembly, lambda step: console.print(f"  {step}"))
         with (
-            legacy_system(CAPACITY, SERVICE_SECONDS) as newest,
-            legacy_system(CAPACITY, SERVICE_SECONDS) as arrival,
+            fake_downstream(CAPACITY, SERVICE_SECONDS) as newest,
+            fake_downstream(CAPACITY, SERVICE_SECONDS) as arrival,
         ):
             return Demonstration(queue, rule, console, newest, arrival).go()
     finally:
@@ -91,8 +91,8 @@ class Demonstration:
         queue: DeployedQueue,
         rule: Rule,
         console: Console,
-        newest: LegacySystem,
-        arrival: LegacySystem,
+        newest: FakeDownstream,
+        arrival: FakeDownstream,
     ) -> None:
         self._queue = queue
         self._rule = rule
@@ -200,7 +200,7 @@ class Demonstration:
         return faults
 
 
-def outcome(name: str, connected: dict[str, int], legacy: LegacySystem) -> Outcome:
+def outcome(name: str, connected: dict[str, int], legacy: FakeDownstream) -> Outcome:
     """What a legacy system made of the devices that connected."""
     waits = [(done - connected[device]) / 1000 for device, done in legacy.validated.items()]
     return Outcome(name, len(connected), waits)

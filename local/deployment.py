@@ -8,7 +8,7 @@ from typing import Callable
 import boto3
 from botocore.exceptions import ClientError
 
-from local import gaps
+from local import emulator_fixups
 from local.agents import DeployedAgents
 from local.assembly import Assembly
 from local.emulator import ACCOUNT, REGION, Emulator, local_environment
@@ -42,7 +42,7 @@ def deploy_agents(
 def _deploy(
     emulator: Emulator, assembly: Assembly, kind: type[S], say: Callable[[str], None]
 ) -> S:
-    """Bootstrap the emulated account, deploy the assembly's stack, close the emulator's gaps."""
+    """Bootstrap the emulated account, deploy the assembly's stack, set what the emulator's CloudFormation leaves out."""
     if not CDK.exists():
         raise DeploymentError("the CDK CLI is not installed: run `make setup`")
     session = fake_session()
@@ -56,7 +56,7 @@ def _deploy(
         + ["--require-approval", "never"],
     )
     deployed = kind.find(session, emulator.endpoint, assembly.stack)
-    for line in gaps.apply(
+    for line in emulator_fixups.apply(
         assembly, deployed.physical_id, deployed.client("lambda"), deployed.client("dynamodb")
     ):
         say(f"set by API: {line}")

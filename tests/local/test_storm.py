@@ -8,7 +8,7 @@ import threading
 from urllib.parse import urlsplit
 
 from local.demo_iot import Outcome
-from local.legacy import legacy_system
+from local.fake_downstream import fake_downstream
 from local.storm import ArrivalOrder, Event, Storm, connection
 from local.waiting import now_ms
 
@@ -36,7 +36,7 @@ def test_a_connection_is_like_those_that_aws_publishes() -> None:
 
 
 def test_the_legacy_system_turns_away_what_is_beyond_its_capacity() -> None:
-    with legacy_system(capacity=2, service_seconds=0.3) as legacy:
+    with fake_downstream(capacity=2, service_seconds=0.3) as legacy:
         answers: list[int] = []
         threads = [
             threading.Thread(target=lambda n=number: answers.append(post(legacy.address, n)))
@@ -51,7 +51,7 @@ def test_the_legacy_system_turns_away_what_is_beyond_its_capacity() -> None:
 
 
 def test_the_arrival_order_serves_the_oldest_first_and_drops_what_expired() -> None:
-    with legacy_system(capacity=1, service_seconds=0.02) as legacy:
+    with fake_downstream(capacity=1, service_seconds=0.02) as legacy:
         order = ArrivalOrder(legacy, expiry_seconds=30)
         order.put(task("stale", now_ms() - 31_000))
         for number in range(5):
