@@ -71,7 +71,7 @@ def run(assembly: Assembly, console: Console) -> int:
     local_aws = emulator.start(directory)
     try:
         console.print(f"  ministack at {local_aws.endpoint}")
-        queue = deployment.deploy(local_aws, assembly, lambda step: console.print(f"  {step}"))
+        queue = deployment.deploy(local_aws, assembly, DeployedQueue, lambda step: console.print(f"  {step}"))
         with (
             fake_downstream(CAPACITY, SERVICE_SECONDS) as newest,
             fake_downstream(CAPACITY, SERVICE_SECONDS) as arrival,

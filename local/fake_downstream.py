@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +25,7 @@ class FakeDownstream:
     capacity: int
     service_seconds: float
     address: str = ""
+    work: Callable[[float], object] = time.sleep
     validated: dict[str, int] = field(default_factory=dict)
     repeated: int = 0
     turned_away: int = 0
@@ -44,7 +45,7 @@ class FakeDownstream:
                 return False
             self._busy += 1
         try:
-            time.sleep(self.service_seconds)
+            self.work(self.service_seconds)
             self._note(task["payload"]["clientId"])
         finally:
             with self._lock:

@@ -65,13 +65,13 @@ def local_aws() -> Iterator[Emulator]:
 @pytest.fixture(scope="session")
 def deployed(local_aws: Emulator, template: Assembly) -> DeployedQueue:
     """The queue, deployed for the whole session."""
-    return deployment.deploy(local_aws, template)
+    return deployment.deploy(local_aws, template, DeployedQueue)
 
 
 @pytest.fixture(scope="session")
 def agents(local_aws: Emulator, agents_template: Assembly) -> DeployedAgents:
     """The agents' queue, deployed for the whole session. Tests keep apart by criteria of their own."""
-    return deployment.deploy_agents(local_aws, agents_template)
+    return deployment.deploy(local_aws, agents_template, DeployedAgents)
 
 
 @pytest.fixture(scope="session")
