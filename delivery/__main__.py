@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from delivery import assembly, deploy, deployed, preflight, protection, tree
+from delivery import assembly, checkout, deploy, deployed, preflight, protection
 from delivery.arm64 import starting, verify
 from local.paths import PROJECT, STATE
 
@@ -48,7 +48,7 @@ def _preflight(given: argparse.Namespace) -> int:
             findings += preflight.of_toolkit(None)
     else:
         if given.environment == deploy.PRODUCTION:
-            tree.refuse_uncommitted(PROJECT)
+            checkout.refuse_uncommitted(PROJECT)
         findings += preflight.of_build()
     preflight.report(findings, print)
     return 0

@@ -13,7 +13,7 @@ from typing import Any
 
 import boto3
 
-from delivery import rollback, tree, wedged
+from delivery import checkout, rollback, wedged
 from delivery.assembly import Stack
 from local import account
 from local.paths import CDK, PROJECT, STATE
@@ -96,12 +96,12 @@ def next_command(stack: str, outputs: dict[str, str]) -> str:
 
 
 def _refuse_what_must_not_go_out(request: Request) -> None:
-    tree.refuse_placeholders(request.stack)
+    checkout.refuse_placeholders(request.stack)
     if request.local:
         return
     if request.environment == PRODUCTION:
-        tree.refuse_uncommitted(PROJECT)
-    tree.refuse_unbuilt(request.stack)
+        checkout.refuse_uncommitted(PROJECT)
+    checkout.refuse_unbuilt(request.stack)
 
 
 def _client(service: str, region: str | None) -> Any:

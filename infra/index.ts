@@ -14,11 +14,10 @@ export type {
 } from './agents/settings';
 export { InvalidConfiguration, type Problem } from './lambda/problem';
 export type { NetworkSettings } from './lambda/rust-function';
-export type { AlarmSettings } from './tasks/alarms/settings';
 export type { SimulatedLoad, SimulationSettings } from './tasks/functions/create-tasks';
-export type { IngestSettings, ProvisionedPollers } from './tasks/ingest/settings';
 export type { TaskIngest } from './tasks/ingest/task-ingest';
 export { LifoQueue, type LifoQueueProps } from './tasks/lifo-queue';
+export type { ITaskRunner, RunnerBinding } from './tasks/runners/binding';
 export type { HttpRunnerProps } from './tasks/runners/http';
 export {
   type HeaderAuthProps,
@@ -28,7 +27,7 @@ export {
 } from './tasks/runners/http-auth';
 export type { RustRunnerProps } from './tasks/runners/rust';
 export type { SimulatedRunnerProps } from './tasks/runners/simulated';
-export { type ITaskRunner, type RunnerBinding, TaskRunner } from './tasks/runners/task-runner';
+export { TaskRunner } from './tasks/runners/task-runner';
 export {
   type BreakerSettings,
   type PartialQueueSettings,
@@ -37,4 +36,6 @@ export {
   type StreamSettings,
   type TaskSettings,
 } from './tasks/settings';
+export type { AlarmSettings } from './tasks/settings/alarms';
+export type { IngestSettings, ProvisionedPollers } from './tasks/settings/ingest';
 export { ShedQueue, type ShedQueueProps } from './tasks/shed-queue';

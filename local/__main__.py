@@ -10,7 +10,7 @@ from types import FrameType
 
 from rich.console import Console
 
-from local import account, assembly, burst, demo, demo_agents, demo_iot, lasting
+from local import account, assembly, burst, demo, demo_agents, demo_iot, up_down
 from local.paths import LOCAL_ASSEMBLY, PROJECT
 
 
@@ -47,7 +47,7 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.command == "up":
         return _up(arguments, console)
     if arguments.command == "down":
-        console.print("stopped" if lasting.down() else "nothing was running")
+        console.print("stopped" if up_down.down() else "nothing was running")
         return 0
     if arguments.command == "account":
         console.print(account.identify())
@@ -59,7 +59,7 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
 
 def _up(arguments: argparse.Namespace, console: Console) -> int:
     agents = assembly.read(arguments.assembly, _default_stack("demo-agents"))
-    stacks = lasting.up(
+    stacks = up_down.up(
         _local_assembly(arguments), agents, lambda step: console.print(f"  {step}")
     )
     console.print(f"endpoint: {stacks[0].endpoint}", markup=False)

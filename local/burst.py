@@ -88,7 +88,7 @@ def run(assembly: Assembly, console: Console) -> int:
     directory.mkdir(parents=True, exist_ok=True)
     local_aws = emulator.start(directory)
     try:
-        queue = deployment.deploy(local_aws, assembly)
+        queue = deployment.deploy(local_aws, assembly, DeployedQueue)
         figures = measure(queue)
     finally:
         local_aws.stop()

@@ -37,7 +37,7 @@ def run(assembly: Assembly, console: Console) -> int:
     local_aws = emulator.start(directory)
     try:
         console.print(f"  ministack at {local_aws.endpoint}")
-        queue = deployment.deploy(local_aws, assembly, lambda step: console.print(f"  {step}"))
+        queue = deployment.deploy(local_aws, assembly, DeployedQueue, lambda step: console.print(f"  {step}"))
         return _burst(queue, console)
     finally:
         local_aws.stop()

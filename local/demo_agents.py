@@ -44,8 +44,8 @@ def run(assembly: Assembly, console: Console) -> int:
     local_aws = emulator.start(directory)
     try:
         console.print(f"  ministack at {local_aws.endpoint}")
-        queue = deployment.deploy_agents(
-            local_aws, assembly, lambda step: console.print(f"  {step}")
+        queue = deployment.deploy(
+            local_aws, assembly, DeployedAgents, lambda step: console.print(f"  {step}")
         )
         with subscription(queue, queue.outputs["AssignmentTopicArn"]) as assignments:
             Walk(queue, console, assignments).go()

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from local import deployment, emulator
+from local import deployment, emulator, iot_presence
 from local.assembly import Assembly
-from local.iot_rule import Rule, presence_rule
-from local.legacy import LegacySystem, legacy_system
+from local.fake_downstream import FakeDownstream, fake_downstream
 from local.paths import STATE
 from local.queue import DeployedQueue, chunks
 from local.storm import ArrivalOrder, Event, Storm
@@ -67,17 +66,17 @@ def run(assembly: Assembly, console: Console) -> int:
     """
     directory = STATE / "demo-iot"
     directory.mkdir(parents=True, exist_ok=True)
-    rule = presence_rule(assembly)
+    iot_presence.check(assembly)
     console.print("[bold]Starting the local AWS[/bold]")
     local_aws = emulator.start(directory)
     try:
         console.print(f"  ministack at {local_aws.endpoint}")
-        queue = deployment.deploy(local_aws, assembly, lambda step: console.print(f"  {step}"))
+        queue = deployment.deploy(local_aws, assembly, DeployedQueue, lambda step: console.print(f"  {step}"))
         with (
-            legacy_system(CAPACITY, SERVICE_SECONDS) as newest,
-            legacy_system(CAPACITY, SERVICE_SECONDS) as arrival,
+            fake_downstream(CAPACITY, SERVICE_SECONDS) as newest,
+            fake_downstream(CAPACITY, SERVICE_SECONDS) as arrival,
         ):
-            return Demonstration(queue, rule, console, newest, arrival).go()
+            return Demonstration(queue, console, newest, arrival).go()
     finally:
         local_aws.stop()
         console.print(f"Stopped the local AWS; its log: {directory.relative_to(STATE.parent)}")
@@ -89,13 +88,11 @@ class Demonstration:
     def __init__(
         self,
         queue: DeployedQueue,
-        rule: Rule,
         console: Console,
-        newest: LegacySystem,
-        arrival: LegacySystem,
+        newest: FakeDownstream,
+        arrival: FakeDownstream,
     ) -> None:
         self._queue = queue
-        self._rule = rule
         self._console = console
         self._newest = newest
         self._arrival = arrival
@@ -128,14 +125,14 @@ class Demonstration:
             f" {self._newest.rate:g} a second."
         )
         self._console.print(
-            f"  The emulator cannot evaluate the deployed IoT rule on {self._rule.topic},",
-            "  so its statement is evaluated here, and what it yields is sent to the ingest queue.",
+            "  The emulator cannot evaluate the statement of the deployed IoT rule.",
+            "  So the demonstration sends the rule's messages to the ingest queue itself.",
             sep="\n",
             markup=False,
         )
 
     def _connect(self, events: list[Event]) -> None:
-        tasks = [self._rule.apply(event) for event in events]
+        tasks = [iot_presence.message(event, now_ms()) for event in events]
         for task in tasks:
             self._in_order.put(task)
             self._task_ids.append(task["taskId"])
@@ -200,7 +197,7 @@ class Demonstration:
         return faults
 
 
-def outcome(name: str, connected: dict[str, int], legacy: LegacySystem) -> Outcome:
+def outcome(name: str, connected: dict[str, int], legacy: FakeDownstream) -> Outcome:
     """What a legacy system made of the devices that connected."""
     waits = [(done - connected[device]) / 1000 for device, done in legacy.validated.items()]
     return Outcome(name, len(connected), waits)

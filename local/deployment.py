@@ -6,15 +6,12 @@ import subprocess
 from typing import Callable
 
 import boto3
-from botocore.exceptions import ClientError
 
-from local import gaps
-from local.agents import DeployedAgents
+from local import emulator_fixups
 from local.assembly import Assembly
 from local.emulator import ACCOUNT, REGION, Emulator, local_environment
 from local.paths import CDK
-from local.queue import DeployedQueue
-from local.stack import S
+from local.stack import S, exists
 
 _CDK_SECONDS = 300
 #: The stack that `cdk bootstrap` makes, unless told otherwise.
@@ -26,27 +23,18 @@ class DeploymentError(RuntimeError):
 
 
 def deploy(
-    emulator: Emulator, assembly: Assembly, say: Callable[[str], None] = lambda line: None
-) -> DeployedQueue:
-    """Deploy the assembly's stack with a task queue; `say` receives one line for each step."""
-    return _deploy(emulator, assembly, DeployedQueue, say)
-
-
-def deploy_agents(
-    emulator: Emulator, assembly: Assembly, say: Callable[[str], None] = lambda line: None
-) -> DeployedAgents:
-    """Deploy the assembly's stack with an agents' queue; `say` as for :func:`deploy`."""
-    return _deploy(emulator, assembly, DeployedAgents, say)
-
-
-def _deploy(
-    emulator: Emulator, assembly: Assembly, kind: type[S], say: Callable[[str], None]
+    emulator: Emulator, assembly: Assembly, kind: type[S], say: Callable[[str], None] = lambda line: None
 ) -> S:
-    """Bootstrap the emulated account, deploy the assembly's stack, close the emulator's gaps."""
+    """Bootstrap the emulated account, deploy the assembly's stack, set what the emulator's CloudFormation leaves out.
+
+    `say` receives one line for each step.
+    """
     if not CDK.exists():
         raise DeploymentError("the CDK CLI is not installed: run `make setup`")
     session = fake_session()
-    if not _is_bootstrapped(session, emulator):
+    cloudformation = session.client("cloudformation", endpoint_url=emulator.endpoint)
+    # The tests deploy several times to one emulator.
+    if not exists(cloudformation, _BOOTSTRAP_STACK):
         say("cdk bootstrap")
         _cdk(emulator, ["bootstrap", f"aws://{ACCOUNT}/{REGION}"])
     say(f"cdk deploy {assembly.stack}")
@@ -56,23 +44,11 @@ def _deploy(
         + ["--require-approval", "never"],
     )
     deployed = kind.find(session, emulator.endpoint, assembly.stack)
-    for line in gaps.apply(
+    for line in emulator_fixups.apply(
         assembly, deployed.physical_id, deployed.client("lambda"), deployed.client("dynamodb")
     ):
         say(f"set by API: {line}")
     return deployed
-
-
-def _is_bootstrapped(session: boto3.Session, emulator: Emulator) -> bool:
-    """Whether an earlier deployment to this emulator has bootstrapped it: a second is for nothing."""
-    cloudformation = session.client("cloudformation", endpoint_url=emulator.endpoint)
-    try:
-        stacks = cloudformation.describe_stacks(StackName=_BOOTSTRAP_STACK)["Stacks"]
-    except ClientError as error:
-        if "does not exist" in str(error):
-            return False
-        raise
-    return stacks[0]["StackStatus"].endswith("_COMPLETE")
 
 
 def fake_session() -> boto3.Session:

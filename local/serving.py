@@ -23,7 +23,7 @@ from typing import Any
 from ministack import app
 from ministack.core import lambda_runtime
 
-from local import alarms, enforcing
+from local import alarms, iam_emulator
 
 _HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?", re.IGNORECASE)
 _BROWSER_HEADERS = ("origin", "sec-fetch-site")
@@ -94,7 +94,7 @@ def main() -> None:
     """Be the emulator until it is stopped."""
     alarms.install()
     if decisions := os.environ.get("FRESHQ_IAM_DECISIONS"):
-        enforcing.install(decisions)
+        iam_emulator.install(decisions)
     app.app = without_web_pages(app.app)
     worker = lambda_runtime.ProvidedWorker
     worker._build_handler_class = _runtime_api_without_web_pages(worker._build_handler_class)

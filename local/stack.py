@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import boto3
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 S = TypeVar("S", bound="DeployedStack")
 
@@ -23,6 +24,17 @@ _LOCAL_CONFIG = Config(
     max_pool_connections=32,
     proxies={},
 )
+
+
+def exists(cloudformation: Any, stack: str) -> bool:
+    """Whether there is a stack of this name."""
+    try:
+        cloudformation.describe_stacks(StackName=stack)
+    except ClientError as error:
+        if "does not exist" in str(error):
+            return False
+        raise
+    return True
 
 
 class InvocationFailed(RuntimeError):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from local.legacy import LegacySystem
+from local.fake_downstream import FakeDownstream
 from local.waiting import now_ms
 
 #: As AWS IoT Core publishes it: https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html
@@ -81,7 +81,7 @@ class ArrivalOrder:
     drops it too.
     """
 
-    def __init__(self, legacy: LegacySystem, expiry_seconds: float) -> None:
+    def __init__(self, legacy: FakeDownstream, expiry_seconds: float) -> None:
         self._legacy = legacy
         self._expiry_ms = expiry_seconds * 1000
         self._waiting: queue.Queue[dict[str, Any] | None] = queue.Queue()

@@ -7,19 +7,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
-
-from botocore.exceptions import ClientError
 
 from delivery import assembly as delivered
 from delivery import deploy
 from local import assembly, deployment
-from local.agents import DeployedAgents
-from local.queue import DeployedQueue
+from local.stack import S, exists
 from smoke.place import Place
 from smoke.report import expect
-
-S = TypeVar("S", DeployedQueue, DeployedAgents)
 
 #: By client: the call that lists, the member that holds the list, and the member that holds a name.
 _LISTS = {
@@ -43,29 +37,17 @@ class StackExists(RuntimeError):
 def refuse_existing(place: Place, stacks: list[str]) -> None:
     """Raise `StackExists` if one of the stacks exists: its owner must not lose it."""
     for name in stacks:
-        if exists(place, name):
+        if exists(place.client("cloudformation"), name):
             raise StackExists(
                 f"the stack {name} exists: another smoke test runs, or one was killed before it removed it."
                 " Wait for the other, or remove it with `make destroy` and its ENV, NAME and QUEUE."
             )
 
 
-def exists(place: Place, name: str) -> bool:
-    """Whether there is a stack of this name."""
-    try:
-        place.client("cloudformation").describe_stacks(StackName=name)
-    except ClientError as error:
-        if "does not exist" in str(error):
-            return False
-        raise
-    return True
-
-
 def deploy_stack(place: Place, directory: Path, name: str, environment: str, kind: type[S]) -> S:
     """Deploy one stack of the assembly in `directory`."""
     if place.emulator is not None:
-        local = deployment.deploy if kind is DeployedQueue else deployment.deploy_agents
-        return local(place.emulator, assembly.read(directory, name))  # type: ignore[return-value]
+        return deployment.deploy(place.emulator, assembly.read(directory, name), kind)
     (stack,) = delivered.stacks(directory, name)
     deploy.run(deploy.Request(stack, environment, yes=True, local=False))
     return find(place, name, kind)
@@ -91,7 +73,7 @@ def uninterrupted() -> Iterator[None]:
 def remove(place: Place, stacks: list[str]) -> str:
     """Delete the stacks, those half created too, and look whether anything of them is left."""
     cloudformation = place.client("cloudformation")
-    present = [name for name in stacks if exists(place, name)]
+    present = [name for name in stacks if exists(cloudformation, name)]
     for name in present:
         cloudformation.delete_stack(StackName=name)
     waiter = cloudformation.get_waiter("stack_delete_complete")

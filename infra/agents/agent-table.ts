@@ -1,9 +1,9 @@
 import type { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
+import { AGENT_QUEUE } from '../contract/agents';
 import { acknowledge } from '../lambda/nag-suppressions';
 import { tableRetention } from '../lambda/retention';
-import { AGENT_QUEUE } from './contract';
 
 /** How the table is protected. */
 export interface AgentTableProps {

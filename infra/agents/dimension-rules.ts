@@ -1,5 +1,5 @@
+import { AGENT_QUEUE } from '../contract/agents';
 import type { Problem } from '../lambda/problem';
-import { AGENT_QUEUE } from './contract';
 import type { Dimension } from './settings';
 
 /** One multi-valued dimension and four single-valued ones. */

@@ -1,7 +1,7 @@
+import { AGENT_QUEUE } from '../contract/agents';
 import type { Problem } from '../lambda/problem';
 import { integer, ms, seconds, text, wholeSeconds } from '../lambda/ranges';
 import { VISIBILITY_FACTOR } from '../lambda/visibility';
-import { AGENT_QUEUE } from './contract';
 import { dimensionProblems } from './dimension-rules';
 import type { AgentQueueSettings } from './settings';
 

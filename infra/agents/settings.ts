@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
+import type { AGENT_QUEUE } from '../contract/agents';
 import { definedOf } from '../lambda/defined';
 import { VISIBILITY_FACTOR } from '../lambda/visibility';
-import type { AGENT_QUEUE } from './contract';
 
 /** Which of the agents who fit is assigned: who has been available longest (`fifo`), or shortest (`lifo`). */
 export type AgentOrder = (typeof AGENT_QUEUE.orders)[number];

@@ -15,7 +15,7 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { EnvironmentOf, FunctionName } from '../tasks/contract';
+import type { EnvironmentOf, FunctionName } from '../contract/tasks';
 import { builtCode, warnOfPlaceholders } from './artifacts';
 import { FailureQueue } from './failure-queue';
 import { acknowledge } from './nag-suppressions';

@@ -1,7 +1,7 @@
 import { CfnOutput } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { AgentQueue } from '../agents/agent-queue';
-import { AGENT_QUEUE, type AgentOutputName } from '../agents/contract';
+import { AGENT_QUEUE, type AgentOutputName } from '../contract/agents';
 import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
 
 /**

@@ -1,12 +1,13 @@
 import { Annotations, CfnOutput } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
+import { OPTIONAL_OUTPUTS, OUTPUTS, type OutputName } from '../contract/tasks';
 import { type RunnerConfig, UNSET_RUNNER_URL } from '../environments/list';
 import { simulatedRunner } from '../environments/rules';
-import { OPTIONAL_OUTPUTS, OUTPUTS, type OutputName } from '../tasks/contract';
 import { LifoQueue } from '../tasks/lifo-queue';
+import type { ITaskRunner } from '../tasks/runners/binding';
 import { HttpAuth } from '../tasks/runners/http-auth';
-import { type ITaskRunner, TaskRunner } from '../tasks/runners/task-runner';
+import { TaskRunner } from '../tasks/runners/task-runner';
 import { ShedQueue } from '../tasks/shed-queue';
 import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
 

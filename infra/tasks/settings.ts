@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { definedOf } from '../lambda/defined';
-import type { AlarmSettings } from './alarms/settings';
-import { type IngestSettings, type ResolvedIngestSettings, resolveIngestSettings } from './ingest/settings';
+import type { AlarmSettings } from './settings/alarms';
+import { type IngestSettings, type ResolvedIngestSettings, resolveIngestSettings } from './settings/ingest';
 
 /** What holds for every task. */
 export interface TaskSettings {

@@ -8,9 +8,9 @@ import {
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
+import { TABLE } from '../contract/tasks';
 import { acknowledge } from '../lambda/nag-suppressions';
 import { tableRetention } from '../lambda/retention';
-import { TABLE } from './contract';
 
 /** The condition of a statement that is about the control item and not about tasks. */
 export const CONTROL_ITEM_ONLY = {

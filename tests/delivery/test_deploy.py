@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from delivery import deploy, preflight, rollback, tree, wedged
+from delivery import checkout, deploy, preflight, rollback, wedged
 from delivery.__main__ import main
 from delivery.assembly import Stack
 from delivery.deploy import Request
@@ -36,9 +36,9 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(wedged, "make_way", lambda client, name, agreed, say: True)
     monkeypatch.setattr(deploy, "_client", lambda service, region: None)
     monkeypatch.setattr(rollback, "watch", lambda stack, clients: Watch(["arn:a"], 5, ["b rings already"]))
-    monkeypatch.setattr(tree, "refuse_uncommitted", lambda project: None)
-    monkeypatch.setattr(tree, "refuse_unbuilt", lambda stack: None)
-    monkeypatch.setattr(tree, "refuse_placeholders", lambda stack: None)
+    monkeypatch.setattr(checkout, "refuse_uncommitted", lambda project: None)
+    monkeypatch.setattr(checkout, "refuse_unbuilt", lambda stack: None)
+    monkeypatch.setattr(checkout, "refuse_placeholders", lambda stack: None)
     return commands
 
 
@@ -124,12 +124,12 @@ class TestRefusals:
         self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refuse(project: Path) -> None:
-            raise tree.NotDeployable("dirty")
+            raise checkout.NotDeployable("dirty")
 
-        monkeypatch.setattr(tree, "refuse_uncommitted", refuse)
+        monkeypatch.setattr(checkout, "refuse_uncommitted", refuse)
         assert deploy.run(request(yes=True), say=lambda _: None) is True
         ran.clear()
-        with pytest.raises(tree.NotDeployable):
+        with pytest.raises(checkout.NotDeployable):
             deploy.run(request("LifoQueue-prod", "prod", yes=True), say=lambda _: None)
         assert ran == []
 
@@ -137,9 +137,9 @@ class TestRefusals:
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         def refuse(project: Path) -> None:
-            raise tree.NotDeployable("dirty")
+            raise checkout.NotDeployable("dirty")
 
-        monkeypatch.setattr(tree, "refuse_uncommitted", refuse)
+        monkeypatch.setattr(checkout, "refuse_uncommitted", refuse)
         monkeypatch.setattr(preflight, "of_account", list)
         monkeypatch.setattr(preflight, "of_build", list)
         assert main(["preflight", "--environment", "dev"]) == 0
@@ -159,17 +159,17 @@ class TestRefusals:
         placeholder = (PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap").read_bytes()
         stack = assembly_with(tmp_path, placeholder)
         for local in (True, False):
-            with pytest.raises(tree.NotDeployable, match="carries placeholders instead of code"):
+            with pytest.raises(checkout.NotDeployable, match="carries placeholders instead of code"):
                 deploy.run(Request(stack, "dev", yes=True, local=local))
 
     def test_what_is_not_built_except_on_the_local_aws(
         self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refuse(stack: Stack) -> None:
-            raise tree.NotDeployable("not built")
+            raise checkout.NotDeployable("not built")
 
-        monkeypatch.setattr(tree, "refuse_unbuilt", refuse)
-        with pytest.raises(tree.NotDeployable):
+        monkeypatch.setattr(checkout, "refuse_unbuilt", refuse)
+        with pytest.raises(checkout.NotDeployable):
             deploy.run(request(yes=True), say=lambda _: None)
         assert ran == []
         assert deploy.run(request(yes=True, local=True), say=lambda _: None) is True
@@ -182,20 +182,20 @@ def git(folder: Path, *arguments: str) -> None:
 
 class TestTree:
     def test_a_committed_tree_is_let_through_and_any_other_is_not(self, tmp_path: Path) -> None:
-        with pytest.raises(tree.NotDeployable, match="prod is deployed from a commit, and git says"):
-            tree.refuse_uncommitted(tmp_path)
+        with pytest.raises(checkout.NotDeployable, match="prod is deployed from a commit, and git says"):
+            checkout.refuse_uncommitted(tmp_path)
         git(tmp_path, "init")
         (tmp_path / "a.txt").write_text("1")
         git(tmp_path, "add", "a.txt")
         git(tmp_path, "commit", "-m", "one")
-        tree.refuse_uncommitted(tmp_path)
+        checkout.refuse_uncommitted(tmp_path)
         (tmp_path / "a.txt").write_text("2")
-        with pytest.raises(tree.NotDeployable, match="M a.txt"):
-            tree.refuse_uncommitted(tmp_path)
+        with pytest.raises(checkout.NotDeployable, match="M a.txt"):
+            checkout.refuse_uncommitted(tmp_path)
         git(tmp_path, "checkout", "a.txt")
         (tmp_path / "new.txt").write_text("1")
-        with pytest.raises(tree.NotDeployable, match=r"\?\? new.txt"):
-            tree.refuse_uncommitted(tmp_path)
+        with pytest.raises(checkout.NotDeployable, match=r"\?\? new.txt"):
+            checkout.refuse_uncommitted(tmp_path)
 
     @pytest.mark.parametrize(
         "content",
@@ -206,8 +206,8 @@ class TestTree:
         self, tmp_path: Path, content: bytes | None
     ) -> None:
         stack = assembly_with(tmp_path, content)
-        with pytest.raises(tree.NotDeployable, match="LifoQueue-dev carries code that Lambda cannot start"):
-            tree.refuse_unbuilt(stack)
+        with pytest.raises(checkout.NotDeployable, match="LifoQueue-dev carries code that Lambda cannot start"):
+            checkout.refuse_unbuilt(stack)
 
     @pytest.mark.skipif(sys.platform != "linux", reason="this machine's programs are no ELF files")
     def test_code_for_another_machine_is_refused(self, tmp_path: Path) -> None:
@@ -215,8 +215,8 @@ class TestTree:
         # The machine in the ELF header, whatever this one is: 62 is x86-64.
         program[18:20] = (62).to_bytes(2, "little")
         stack = assembly_with(tmp_path, bytes(program))
-        with pytest.raises(tree.NotDeployable, match="the functions are arm64"):
-            tree.refuse_unbuilt(stack)
+        with pytest.raises(checkout.NotDeployable, match="the functions are arm64"):
+            checkout.refuse_unbuilt(stack)
 
 
 def assembly_with(folder: Path, bootstrap: bytes | None) -> Stack:

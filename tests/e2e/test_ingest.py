@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from expectations import NO_TABLE, number, takes, wait_for
 
-from local.history import History
-from local.iot_rule import presence_rule
+from local import iot_presence
 from local.assembly import Assembly
+from local.history import History
 from local.mailbox import Mailbox, Message
 from local.queue import DeployedQueue
 from local.storm import connection
@@ -77,7 +77,8 @@ def test_a_batch_of_messages_is_created_without_a_loss(queue: DeployedQueue) -> 
 
 def test_a_device_that_connects_becomes_a_task_once(queue: DeployedQueue, template: Assembly) -> None:
     event = connection(7)
-    task = presence_rule(template).apply(event)
+    iot_presence.check(template)
+    task = iot_presence.message(event, now_ms())
     # IoT may publish an event twice.
     send(queue, task)
     send(queue, task)

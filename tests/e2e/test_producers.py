@@ -46,7 +46,7 @@ def producers(local_aws: Emulator) -> DeployedQueue:
     out = directory / "cdk.out"
     functions = os.environ.get("FRESHQ_ARTIFACTS", str(PROJECT / "target" / "local"))
     tool(directory, "tsx", "app.ts", CDK_OUTDIR=str(out), FRESHQ_ARTIFACTS=functions)
-    return deployment.deploy(local_aws, assembly.read(out, STACK))
+    return deployment.deploy(local_aws, assembly.read(out, STACK), DeployedQueue)
 
 
 @pytest.fixture(scope="module")

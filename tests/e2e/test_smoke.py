@@ -27,9 +27,8 @@ OWN_AWS = f"TMPDIR={STATE / 'smoke' / 'tmp'}".encode()
 
 def start_smoke() -> subprocess.Popen[str]:
     return subprocess.Popen(
-        ["make", "--silent", "--no-print-directory", "smoke"],
+        ["make", "--silent", "--no-print-directory", "smoke", "LOCAL=1"],
         cwd=PROJECT,
-        env=dict(os.environ) | {"LOCAL": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

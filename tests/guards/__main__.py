@@ -1,8 +1,10 @@
 """Breaks the queue's guards one at a time, and demands that some test fails for each.
 
-    python -m tests.guards [--root COPY] [--target TRIPLE] [NAME...]
+    python -m tests.guards --check
+    python -m tests.guards --root COPY --target TRIPLE [NAME...]
 
-Works on a copy of the sources (`make mutants` makes one), which it leaves as it found it.
+With `--check` it only looks whether each text is in its file exactly once. Otherwise it works on a copy of the
+sources (`make guards` makes one) and restores it.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from tests.guards.guard import Guard
 from tests.guards.guards import GUARDS
 from tests.guards.ingest import INGEST_GUARDS
 
+ALL_GUARDS = GUARDS + AGENT_GUARDS + INGEST_GUARDS
 _FAILED = re.compile(r"^\s+(?:FAIL|TIMEOUT|SIGABRT) \[.*?\] (?:\(.*?\) )?(\S+ \S+)", re.MULTILINE)
 
 
@@ -26,32 +29,36 @@ def main() -> int:
     """Exit status 0 only if every broken guard was noticed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="the copy to break")
-    parser.add_argument("--target", required=True, help="the triple to build for")
+    parser.add_argument("--target", help="the triple to build for")
+    parser.add_argument("--check", action="store_true", help="only look for the texts, in seconds")
     parser.add_argument("names", nargs="*", help="only guards whose name contains one of these")
     arguments = parser.parse_args()
     chosen = [
         guard
-        for guard in GUARDS + AGENT_GUARDS + INGEST_GUARDS
+        for guard in ALL_GUARDS
         if not arguments.names or any(name in guard.name for name in arguments.names)
     ]
+    if arguments.check:
+        faults = [fault for guard in chosen for fault in misfits(guard, arguments.root)]
+        print("\n".join(faults) or f"{len(chosen)} guards are in place")
+        return 1 if faults or not chosen else 0
+    if not arguments.target:
+        parser.error("--target is required, unless --check is given")
     unnoticed = [guard for guard in chosen if not check(guard, arguments.root, arguments.target)]
     print(f"{len(chosen) - len(unnoticed)} of {len(chosen)} broken guards were noticed")
     return 1 if unnoticed or not chosen else 0
 
 
 def check(guard: Guard, root: Path, target: str) -> bool:
-    """Break `guard`, run the tests, mend it; whether a test failed."""
+    """Break `guard`, run the tests, restore the sources; whether a test failed."""
     began = time.monotonic()
-    originals = {change.file: (root / change.file).read_text() for change in guard.changes}
+    faults, broken = broken_sources(guard, root)
+    if faults:
+        raise SystemExit("\n".join(faults))
+    originals = {file: (root / file).read_text() for file in broken}
     try:
-        for change in guard.changes:
-            source = (root / change.file).read_text()
-            if source.count(change.find) != 1:
-                raise SystemExit(
-                    f"{guard.name}: {change.file} holds its text {source.count(change.find)} times,"
-                    " not once; adapt tests/guards/guards.py to the source"
-                )
-            (root / change.file).write_text(source.replace(change.find, change.replace))
+        for file, source in broken.items():
+            (root / file).write_text(source)
         noticed, what = run_tests(root, target)
     finally:
         for file, original in originals.items():
@@ -59,6 +66,30 @@ def check(guard: Guard, root: Path, target: str) -> bool:
     verdict = "noticed by" if noticed else "NOT NOTICED:"
     print(f"{guard.name}: {verdict} {what} ({time.monotonic() - began:.0f} s)", flush=True)
     return noticed
+
+
+def misfits(guard: Guard, root: Path) -> list[str]:
+    """Why `guard` cannot be broken: one line for each text that is not in its file exactly once."""
+    return broken_sources(guard, root)[0]
+
+
+def broken_sources(guard: Guard, root: Path) -> tuple[list[str], dict[str, str]]:
+    """The faults of `guard`'s changes, and each changed file's content after them."""
+    faults, sources = [], dict[str, str]()
+    for change in guard.changes:
+        path = root / change.file
+        if not path.is_file():
+            faults.append(f"{guard.name}: {change.file} does not exist; adapt tests/guards to the source")
+            continue
+        source = sources[change.file] if change.file in sources else path.read_text()
+        if (found := source.count(change.find)) != 1:
+            first = change.find.strip().splitlines()[0]
+            faults.append(
+                f"{guard.name}: {change.file} contains its text {found} times, not once;"
+                f" adapt tests/guards to the source. The text begins: {first}"
+            )
+        sources[change.file] = source.replace(change.find, change.replace)
+    return faults, sources
 
 
 def run_tests(root: Path, target: str) -> tuple[bool, str]:

@@ -208,8 +208,8 @@ GUARDS: tuple[Guard, ...] = (
         (
             Change(
                 f"{_CORE}/process/attempt.rs",
-                "attempt_counts: false",
-                "attempt_counts: true",
+                "not_before,\n                attempt_counts: false,",
+                "not_before,\n                attempt_counts: true,",
             ),
         ),
     ),

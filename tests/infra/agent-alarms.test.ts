@@ -1,8 +1,8 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { AgentQueue } from '../../infra/agents/agent-queue';
-import { AGENT_QUEUE } from '../../infra/agents/contract';
 import type { PartialAgentQueueSettings } from '../../infra/agents/settings';
+import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { newApp, Synthesized } from './synthesis';
 
 const prod = Synthesized.agents('prod');

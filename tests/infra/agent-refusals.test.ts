@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
-import { AGENT_QUEUE } from '../../infra/agents/contract';
 import { agentSettingsProblems, MATCH_MARGIN_S } from '../../infra/agents/rules';
 import {
   type Dimension,
   type PartialAgentQueueSettings,
   resolveAgentSettings,
 } from '../../infra/agents/settings';
+import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { InvalidConfiguration } from '../../infra/lambda/problem';
 import { ROOT, Synthesized } from './synthesis';
 

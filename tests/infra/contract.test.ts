@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { AGENT_QUEUE } from '../../infra/agents/contract';
-import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
+import { AGENT_QUEUE } from '../../infra/contract/agents';
 import {
   ENVIRONMENT,
   METRICS,
@@ -11,7 +10,8 @@ import {
   OPTIONAL_OUTPUTS,
   OUTPUTS,
   TABLE,
-} from '../../infra/tasks/contract';
+} from '../../infra/contract/tasks';
+import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
 import { environment, ROOT, Synthesized } from './synthesis';
 
 const contract = JSON.parse(readFileSync(join(ROOT, 'tests', 'contract.json'), 'utf8'));

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { AGENT_QUEUE } from '../../infra/agents/contract';
+import { AGENT_QUEUE } from '../../infra/contract/agents';
 import type { TaskSettings } from '../../infra/tasks/settings';
 import { KINDS, Synthesized } from './synthesis';
 

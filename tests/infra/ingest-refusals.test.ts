@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { InvalidConfiguration, type Problem } from '../../infra/lambda/problem';
-import type { AlarmSettings } from '../../infra/tasks/alarms/settings';
 import { ingestProblems, REPORT_MARGIN_MS } from '../../infra/tasks/ingest/rules';
-import type { IngestSettings } from '../../infra/tasks/ingest/settings';
 import { resolveSettings } from '../../infra/tasks/settings';
+import type { AlarmSettings } from '../../infra/tasks/settings/alarms';
+import type { IngestSettings } from '../../infra/tasks/settings/ingest';
 import { ROOT, Synthesized } from './synthesis';
 
 const { seconds, minutes, hours, days, millis } = Duration;

@@ -4,7 +4,7 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { TABLE as TABLE_CONTRACT } from '../../infra/tasks/contract';
+import { TABLE as TABLE_CONTRACT } from '../../infra/contract/tasks';
 import { LifoQueue } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { RESERVED_PREFIX } from '../../infra/tasks/task-table';

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { AgentQueue, type AgentQueueProps } from '../../infra/agents/agent-queue';
-import { AGENT_QUEUE } from '../../infra/agents/contract';
+import { AGENT_QUEUE } from '../../infra/contract/agents';
+import { ENVIRONMENT } from '../../infra/contract/tasks';
 import { ENVIRONMENTS, type Environment, type EnvironmentName } from '../../infra/environments/list';
 import { PLACEHOLDER_WARNING } from '../../infra/lambda/artifacts';
 import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
-import { ENVIRONMENT } from '../../infra/tasks/contract';
 import { LifoQueue, type LifoQueueProps } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 

@@ -8,8 +8,9 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AgentQueue } from '../../infra/agents/agent-queue';
 import { LifoQueue } from '../../infra/tasks/lifo-queue';
+import type { ITaskRunner } from '../../infra/tasks/runners/binding';
 import { HttpAuth } from '../../infra/tasks/runners/http-auth';
-import { type ITaskRunner, TaskRunner } from '../../infra/tasks/runners/task-runner';
+import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { newApp, ROOT } from './synthesis';
 
 const HERE = 'eu-west-1:123456789012';

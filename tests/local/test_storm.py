@@ -1,4 +1,4 @@
-"""The storm, the legacy system and the arrival order that newest first is compared with."""
+"""The storm, the downstream system and the arrival order that newest first is compared with."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import threading
 from urllib.parse import urlsplit
 
 from local.demo_iot import Outcome
-from local.legacy import legacy_system
+from local.fake_downstream import fake_downstream
 from local.storm import ArrivalOrder, Event, Storm, connection
-from local.waiting import now_ms
+from local.waiting import now_ms, wait_until
 
 
 def task(device: str, created: int) -> dict[str, object]:
@@ -35,8 +35,10 @@ def test_a_connection_is_like_those_that_aws_publishes() -> None:
     assert abs(event["timestamp"] - now_ms()) < 1_000
 
 
-def test_the_legacy_system_turns_away_what_is_beyond_its_capacity() -> None:
-    with legacy_system(capacity=2, service_seconds=0.3) as legacy:
+def test_the_downstream_answers_503_to_devices_beyond_its_capacity() -> None:
+    validate = threading.Event()
+    with fake_downstream(capacity=2, service_seconds=0) as legacy:
+        legacy.work = lambda _seconds: validate.wait(10)
         answers: list[int] = []
         threads = [
             threading.Thread(target=lambda n=number: answers.append(post(legacy.address, n)))
@@ -44,6 +46,8 @@ def test_the_legacy_system_turns_away_what_is_beyond_its_capacity() -> None:
         ]
         for thread in threads:
             thread.start()
+        wait_until(lambda: legacy.turned_away == 3, 10, "three devices beyond the capacity")
+        validate.set()
         for thread in threads:
             thread.join()
     assert sorted(answers) == [204, 204, 503, 503, 503]
@@ -51,7 +55,7 @@ def test_the_legacy_system_turns_away_what_is_beyond_its_capacity() -> None:
 
 
 def test_the_arrival_order_serves_the_oldest_first_and_drops_what_expired() -> None:
-    with legacy_system(capacity=1, service_seconds=0.02) as legacy:
+    with fake_downstream(capacity=1, service_seconds=0.02) as legacy:
         order = ArrivalOrder(legacy, expiry_seconds=30)
         order.put(task("stale", now_ms() - 31_000))
         for number in range(5):

@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from local import assembly, deployment, emulator
+from local.agents import DeployedAgents
 from local.assembly import Assembly
 from local.decisions import Decisions
 from local.emulator import Emulator
 from local.mailbox import subscription
 from local.paths import LOCAL_ASSEMBLY, STATE
+from local.queue import DeployedQueue
 from local.stack import DeployedStack
 from tests.removal.agents import AgentProbes
 from tests.removal.options import NAMES, examine_options
@@ -55,9 +57,9 @@ def main() -> int:
 def _rows(running: Emulator, directory: Path, functions: list[str]) -> Iterator[Row]:
     decisions = Decisions(running.decisions)
     tasks_template = assembly.read(directory, "LifoQueue-dev")
-    queue = deployment.deploy(running, tasks_template)
+    queue = deployment.deploy(running, tasks_template, DeployedQueue)
     agents_template = assembly.read(directory, "AgentQueue-dev")
-    agents = deployment.deploy_agents(running, agents_template)
+    agents = deployment.deploy(running, agents_template, DeployedAgents)
     still(queue)
 
     def chosen(probes: list[Probe]) -> list[Probe]:

@@ -1,4 +1,4 @@
-//! The table's names, each once. `infra/tasks/contract.ts` and `tests/contract.json` hold the same.
+//! The table's names, each once. `infra/contract/agents.ts` and `tests/contract.json` hold the same.
 
 /// Partition key (S).
 pub const PK: &str = "pk";

@@ -1,6 +1,6 @@
 //! The names of the table: attributes, index, reserved ids.
 //!
-//! They stand here once for Rust and in `infra/tasks/contract.ts` once for TypeScript; the contract
+//! They stand here once for Rust and in `infra/contract/tasks.ts` once for TypeScript; the contract
 //! tests on both sides compare them with `tests/contract.json`.
 
 /// Partition key: the task's id (S).

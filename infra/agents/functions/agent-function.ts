@@ -2,10 +2,10 @@ import { type Duration, Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
+import type { AgentFunctionName } from '../../contract/agents';
+import type { EnvironmentOf } from '../../contract/tasks';
 import { type AsyncSettings, type LogSettings, RustFunction } from '../../lambda/rust-function';
-import type { EnvironmentOf } from '../../tasks/contract';
 import type { CallIntake } from '../call-intake';
-import type { AgentFunctionName } from '../contract';
 import type { AgentQueueSettings } from '../settings';
 
 /** What all functions of an agents' queue work on. */

@@ -1,8 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
-import type { AgentMetricName } from '../../agents/contract';
-import { METRICS, type MetricName } from '../../tasks/contract';
+import type { AgentMetricName } from '../../contract/agents';
+import { METRICS, type MetricName } from '../../contract/tasks';
 
 /** A metric that the functions of a queue emit; the name of its table tells it from other queues'. */
 export function emitted(

@@ -1,7 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import type { AlarmSettings } from '../../tasks/alarms/settings';
 import type { FailureQueue } from '../failure-queue';
 import type { RustFunction } from '../rust-function';
 import { QueueAlarm } from './queue-alarm';
@@ -12,7 +11,7 @@ const EVERY_MINUTE = Duration.minutes(1);
 export function streamDelayAlarms(
   scope: Construct,
   readers: Readonly<Record<string, RustFunction>>,
-  { streamDelay }: Required<AlarmSettings>,
+  { streamDelay }: { readonly streamDelay: Duration },
 ): QueueAlarm[] {
   return Object.entries(readers).map(
     ([name, reader]) =>

@@ -4,7 +4,7 @@ import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { emitted } from '../../lambda/alarms/custom-metric';
 import { QueueAlarm } from '../../lambda/alarms/queue-alarm';
-import type { AlarmSettings } from './settings';
+import type { AlarmSettings } from '../settings/alarms';
 
 /** Long enough for a queue with a task a minute, short enough for a deployment that is being watched. */
 const PERIOD = Duration.minutes(5);

@@ -4,7 +4,7 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { TaskIngest } from '../ingest/task-ingest';
-import type { AlarmSettings } from './settings';
+import type { AlarmSettings } from '../settings/alarms';
 
 const MINUTES_A_DAY = 24 * 60;
 

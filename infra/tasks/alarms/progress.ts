@@ -4,7 +4,7 @@ import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { emitted } from '../../lambda/alarms/custom-metric';
 import { QueueAlarm } from '../../lambda/alarms/queue-alarm';
-import type { AlarmSettings } from './settings';
+import type { AlarmSettings } from '../settings/alarms';
 
 /** How long no sweep may have run: five rounds. */
 const SWEEP_MISSED = Duration.minutes(5);

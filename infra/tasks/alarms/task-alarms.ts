@@ -1,4 +1,3 @@
-import { Token } from 'aws-cdk-lib';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
@@ -7,7 +6,6 @@ import { Construct } from 'constructs';
 import { type ErrorAlarm, errorAlarms } from '../../lambda/alarms/errors';
 import { failureAlarms, recursionAlarms, streamDelayAlarms } from '../../lambda/alarms/platform';
 import type { FailureQueue } from '../../lambda/failure-queue';
-import type { Problem } from '../../lambda/problem';
 import type { RustFunction } from '../../lambda/rust-function';
 import type { TaskIngest } from '../ingest/task-ingest';
 import type { QueueSettings } from '../settings';
@@ -39,18 +37,6 @@ export interface ObservabilityProps {
    * @default - nobody; the alarms are seen in the console
    */
   readonly alarmTopic?: ITopic;
-}
-
-/** What cannot work about a topic for alarms. */
-export function alarmTopicProblems(topic: ITopic | undefined): Problem[] {
-  if (topic === undefined || Token.isUnresolved(topic.fifo) || !topic.fifo) return [];
-  return [
-    {
-      setting: 'alarmTopic',
-      rule: 'CloudWatch alarms cannot publish to a FIFO topic',
-      remedy: 'use a standard topic',
-    },
-  ];
 }
 
 /** Tells when the queue needs a person. `docs/operations.md` has a section for each kind of alarm. */

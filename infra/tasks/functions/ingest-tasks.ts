@@ -2,9 +2,9 @@ import { Duration } from 'aws-cdk-lib';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
-import type { ResolvedIngestSettings } from '../ingest/settings';
 import type { TaskIngest } from '../ingest/task-ingest';
 import type { QueueSettings } from '../settings';
+import type { ResolvedIngestSettings } from '../settings/ingest';
 import type { TaskTable } from '../task-table';
 
 /** Props of {@link IngestTasks}. */

@@ -1,10 +1,10 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import type { EnvironmentOf } from '../../contract/tasks';
 import type { QueueTopic } from '../../lambda/queue-topic';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
-import type { EnvironmentOf } from '../contract';
 import { expiryBound } from '../expiry-bound';
-import type { RunnerBinding } from '../runners/task-runner';
+import type { RunnerBinding } from '../runners/binding';
 import type { QueueSettings } from '../settings';
 import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
 

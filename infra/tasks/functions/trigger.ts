@@ -1,9 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
 import { FilterRule } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
+import { TABLE } from '../../contract/tasks';
 import type { QueueTopic } from '../../lambda/queue-topic';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
-import { TABLE } from '../contract';
 import type { QueueSettings } from '../settings';
 import { TaskStream } from '../task-stream';
 import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';

@@ -1,8 +1,8 @@
 import type { Problem } from '../../lambda/problem';
 import { integer, ms, seconds, text, wholeSeconds } from '../../lambda/ranges';
 import { VISIBILITY_FACTOR } from '../../lambda/visibility';
-import type { AlarmSettings } from '../alarms/settings';
-import { leastVisibility, type ResolvedIngestSettings } from './settings';
+import type { AlarmSettings } from '../settings/alarms';
+import { leastVisibility, type ResolvedIngestSettings } from '../settings/ingest';
 
 /** What Lambda puts into one batch without a window to gather it in. */
 const UNGATHERED_BATCH = 10;

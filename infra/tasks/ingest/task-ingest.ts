@@ -7,8 +7,8 @@ import { acknowledge } from '../../lambda/nag-suppressions';
 import { readQueue } from '../../lambda/queue-source';
 import { retainedOnceUsed } from '../../lambda/retention';
 import type { RustFunction } from '../../lambda/rust-function';
+import type { ResolvedIngestSettings } from '../settings/ingest';
 import { IotPresence } from './iot-presence';
-import type { ResolvedIngestSettings } from './settings';
 
 /** TLS only, and encrypted by SQS: under a KMS key, SNS, EventBridge and IoT could send only with a policy of its own. */
 const BOTH = { enforceSSL: true, encryption: QueueEncryption.SQS_MANAGED } as const;

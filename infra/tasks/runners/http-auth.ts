@@ -2,7 +2,7 @@ import { Stack, Token } from 'aws-cdk-lib';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import type { Problem } from '../../lambda/problem';
-import type { AuthDescription, RunnerPermission } from './task-runner';
+import type { AuthDescription, RunnerPermission } from './binding';
 
 /** A header whose value is kept in Secrets Manager. */
 export interface HeaderAuthProps {

@@ -2,8 +2,8 @@ import { Annotations, Token } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { Problem } from '../../lambda/problem';
 import type { NetworkSettings } from '../../lambda/rust-function';
+import type { ITaskRunner, RunnerBinding } from './binding';
 import type { IHttpAuth } from './http-auth';
-import type { ITaskRunner, RunnerBinding } from './task-runner';
 
 /** Props of `TaskRunner.http`. */
 export interface HttpRunnerProps extends NetworkSettings {

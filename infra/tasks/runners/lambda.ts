@@ -1,7 +1,7 @@
 import { type IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Problem } from '../../lambda/problem';
 import type { QueueSettings } from '../settings';
-import type { ITaskRunner, RunnerBinding } from './task-runner';
+import type { ITaskRunner, RunnerBinding } from './binding';
 
 /** Lambda's own timeout where none is given. */
 const DEFAULT_TIMEOUT_MS = 3_000;

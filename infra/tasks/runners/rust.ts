@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
+import { ENVIRONMENT } from '../../contract/tasks';
 import { builtFolder, PLACEHOLDER, skipsBuild } from '../../lambda/artifacts';
 import type { Problem } from '../../lambda/problem';
 import type { NetworkSettings } from '../../lambda/rust-function';
-import { ENVIRONMENT } from '../contract';
+import type { ITaskRunner, RunnerBinding } from './binding';
 import { networkProblems } from './http';
-import type { ITaskRunner, RunnerBinding } from './task-runner';
 
 /** Props of `TaskRunner.rust`. */
 export interface RustRunnerProps extends NetworkSettings {

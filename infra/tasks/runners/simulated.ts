@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import type { Problem } from '../../lambda/problem';
 import { integer } from '../../lambda/ranges';
 import type { QueueSettings } from '../settings';
-import type { ITaskRunner, RunnerBinding } from './task-runner';
+import type { ITaskRunner, RunnerBinding } from './binding';
 
 /** Props of `TaskRunner.simulated`. */
 export interface SimulatedRunnerProps {

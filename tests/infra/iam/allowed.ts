@@ -1,6 +1,10 @@
-import { Synthesized } from '../synthesis';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT, Synthesized } from '../synthesis';
 import { VARIANTS } from '../variants';
-import { FUNCTIONS } from './sdk-calls';
+
+/** Every function: the folders of `lambdas/`. */
+export const FUNCTIONS: readonly string[] = readdirSync(join(ROOT, 'lambdas')).sort();
 
 /** An action that a function's role allows on a resource. */
 export interface Allowed {
@@ -31,9 +35,6 @@ export const ALLOWED: ReadonlyMap<string, readonly Allowed[]> = (() => {
   }
   return found;
 })();
-
-/** Every action on every resource, whatever the options. */
-export const EVERYTHING: readonly Allowed[] = [...ALLOWED.values()].flat();
 
 /** What the functions of a template may do. */
 export function allowedBy(template: Synthesized): Allowed[] {

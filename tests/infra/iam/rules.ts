@@ -1,7 +1,6 @@
 import type { Resource, Synthesized } from '../synthesis';
-import { NETWORK_INTERFACES } from './platform';
 import { everyStatement, type Held } from './statements';
-import { reasonFor } from './wildcards';
+import { NETWORK_INTERFACES, reasonFor } from './wildcards';
 
 /** Looks at a template; answers what breaks the rule, each with the construct it is about. */
 export type Rule = (template: Synthesized) => string[];

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AGENT_QUEUE } from '../../../infra/contract/agents';
+import { ENVIRONMENT } from '../../../infra/contract/tasks';
 import { expectCommitted, markdownTable } from '../generated';
 import { ROOT, Synthesized } from '../synthesis';
-import { ALLOWED, type Allowed, allowedBy } from './allowed';
-import { callers } from './callers';
+import { ALLOWED, type Allowed, allowedBy, FUNCTIONS } from './allowed';
 import { everyStatement } from './statements';
 import { WILDCARD_RESOURCES } from './wildcards';
 
@@ -18,11 +19,11 @@ function told(conditions: unknown): string {
   return conditions === undefined ? '' : code(JSON.stringify(conditions).replaceAll('"', ''));
 }
 
-/** One row for each function, resource and caller: actions that are alike in that stand together. */
+/** One row for each function, resource and condition, with all actions. */
 function rows(allowed: readonly Allowed[]): string[][] {
   const merged = new Map<string, { row: string[]; actions: string[] }>();
   for (const each of allowed) {
-    const row = [code(each.resource), told(each.conditions), callers(each).join('; ')];
+    const row = [code(each.resource), told(each.conditions)];
     const key = [each.function, ...row].join(' ');
     const known = merged.get(key) ?? { row: [code(each.function), ...row], actions: [] };
     merged.set(key, { ...known, actions: [...known.actions, code(each.action)] });
@@ -99,8 +100,12 @@ function sourceOf(template: Synthesized, conditions: unknown): string {
   return `for ${code(template.readable(arn))}`;
 }
 
-test('docs/iam.md says what each function may do, and who calls it', () => {
-  const HEAD = ['function', 'may', 'on', 'only if', 'who calls'];
+test('every function of the contract is looked at', () => {
+  expect(FUNCTIONS).toEqual([...Object.keys(ENVIRONMENT), ...Object.keys(AGENT_QUEUE.environment)].sort());
+});
+
+test('docs/iam.md states what each function may do', () => {
+  const HEAD = ['function', 'may', 'on', 'only if'];
   const sections = [...ALLOWED].map(([name, allowed]) =>
     name === 'prod'
       ? `## In prod\n\n${markdownTable(HEAD, rows(allowed))}`
@@ -113,12 +118,12 @@ test('docs/iam.md says what each function may do, and who calls it', () => {
   ]);
   expectCommitted(
     'docs/iam.md',
-    `# What each function may do, and who calls it
+    `# What each function may do
 
-Written by \`make tables\` from the synthesized templates and the Rust code. A resource is named by its construct's path
-in the stack. Tests fail where a function may do what neither its code nor AWS on its behalf calls, where its code calls
-what it may not do, where an action or (but for the [wildcards](#wildcards) below) a resource is a pattern, and where this
-file is out of date. What happens when a permission is taken away: [iam-removal.md](iam-removal.md).
+\`make tables\` writes this page from the synthesized templates. It names a resource by its construct's path in the stack.
+The end-to-end tests run on a local AWS that enforces these policies, so they fail if a permission is missing.
+\`make iam-soak\` removes each permission in turn and expects a function to fail: [iam-removal.md](iam-removal.md).
+Tests reject an action or a resource that is a pattern, except the [wildcards](#wildcards) below.
 
 ${sections.join('\n\n')}
 

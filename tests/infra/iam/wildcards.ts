@@ -1,4 +1,12 @@
-import { NETWORK_INTERFACES } from './platform';
+/** With these Lambda places a function in a VPC. */
+export const NETWORK_INTERFACES: readonly string[] = [
+  'ec2:AssignPrivateIpAddresses',
+  'ec2:CreateNetworkInterface',
+  'ec2:DeleteNetworkInterface',
+  'ec2:DescribeNetworkInterfaces',
+  'ec2:DescribeSubnets',
+  'ec2:UnassignPrivateIpAddresses',
+];
 
 /** Why actions are allowed on a resource with `*` or `?` in its name. */
 export interface WildcardReason {

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from local import enforcing
+from local import iam_emulator
 from local.decisions import Decision, Decisions
 
 
@@ -21,7 +21,7 @@ from local.decisions import Decision, Decisions
     ],
 )
 def test_leading_keys_are_those_of_the_item_that_a_request_names(request_: dict, keys: list) -> None:
-    assert enforcing.leading_keys(request_, "taskId") == keys
+    assert iam_emulator.leading_keys(request_, "taskId") == keys
 
 
 def test_a_decision_is_recorded_under_the_action_that_iam_knows(
@@ -30,7 +30,7 @@ def test_a_decision_is_recorded_under_the_action_that_iam_knows(
     arn = "arn:aws:sts::000000000000:assumed-role/desk/function"
     callers = {"role": {"userArn": arn}, "root": {"userArn": "arn:aws:iam::000000000000:root"}}
     monkeypatch.setattr(
-        enforcing, "iam_evaluator", SimpleNamespace(resolve_caller_identity=callers.get)
+        iam_emulator, "iam_evaluator", SimpleNamespace(resolve_caller_identity=callers.get)
     )
     asked = []
 
@@ -41,7 +41,7 @@ def test_a_decision_is_recorded_under_the_action_that_iam_knows(
     path = tmp_path / "decisions"
     path.touch()
     decisions = Decisions(path)
-    recorded = enforcing._with_record(enforce, str(path))
+    recorded = iam_emulator._with_record(enforce, str(path))
     assert recorded("role", "sns:PublishBatch", "sns", "r", resource_arn="topic") is None
     assert recorded("role", "sqs:SendMessage", "sqs", "r", resource_arn="queue") == "refused"
     assert recorded("root", "sns:Publish", "sns", "r", resource_arn="topic") is None

@@ -1,11 +1,11 @@
-"""A legacy system that validates devices: an HTTP server that bears so many at once and no more."""
+"""A downstream system with a fixed capacity: an HTTP server that answers 503 to requests beyond it."""
 
 from __future__ import annotations
 
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,17 +15,17 @@ from local.waiting import now_ms
 
 
 @dataclass
-class LegacySystem:
-    """What one legacy system can do and what it has done.
+class FakeDownstream:
+    """The capacity of a downstream system, and what it has done.
 
-    It works on `capacity` devices at once, each for `service_seconds`; whoever comes on top is
-    told to come back later (503). `validated` holds, by device, when its first validation was
-    done (this machine's clock, ms).
+    It works on `capacity` devices at once, each for `service_seconds`, and answers 503 to others. `validated` has the
+    end of each device's first validation (this machine's clock, ms).
     """
 
     capacity: int
     service_seconds: float
     address: str = ""
+    work: Callable[[float], object] = time.sleep
     validated: dict[str, int] = field(default_factory=dict)
     repeated: int = 0
     turned_away: int = 0
@@ -45,7 +45,7 @@ class LegacySystem:
                 return False
             self._busy += 1
         try:
-            time.sleep(self.service_seconds)
+            self.work(self.service_seconds)
             self._note(task["payload"]["clientId"])
         finally:
             with self._lock:
@@ -60,12 +60,12 @@ class LegacySystem:
 
 
 @contextmanager
-def legacy_system(capacity: int, service_seconds: float) -> Iterator[LegacySystem]:
-    """A legacy system on a free port of 127.0.0.1, for as long as the block runs."""
-    system = LegacySystem(capacity, service_seconds)
+def fake_downstream(capacity: int, service_seconds: float) -> Iterator[FakeDownstream]:
+    """A downstream system on a free port of 127.0.0.1, for as long as the block runs."""
+    system = FakeDownstream(capacity, service_seconds)
     with _Server(("127.0.0.1", 0), _handler(system)) as server:
         system.address = f"http://127.0.0.1:{server.server_address[1]}/validate"
-        thread = threading.Thread(target=server.serve_forever, name="legacy")
+        thread = threading.Thread(target=server.serve_forever, name="fake-downstream")
         thread.start()
         try:
             yield system
@@ -81,7 +81,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
 
-def _handler(system: LegacySystem) -> type[BaseHTTPRequestHandler]:
+def _handler(system: FakeDownstream) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         # Head and body leave in two writes; without this the second waits for an acknowledgement.

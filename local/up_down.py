@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Callable
 
 from local import contract, deployment, emulator
+from local.agents import DeployedAgents
 from local.assembly import Assembly
 from local.emulator import Emulator, EmulatorError
 from local.paths import ENV_FILE, RUN_FILE, STATE, WATCH_ENV_FILE
+from local.queue import DeployedQueue
 from local.stack import DeployedStack
 
 #: How long before its deadline a function stops: each has its own.
@@ -31,8 +33,8 @@ def up(queue: Assembly, agents: Assembly, say: Callable[[str], None]) -> list[De
         # Written at once, so that `local-down` reaches it even if this command is killed.
         RUN_FILE.write_text(json.dumps({"pid": local_aws.pid, "endpoint": local_aws.endpoint}))
         stacks = [
-            deployment.deploy(local_aws, queue, say),
-            deployment.deploy_agents(local_aws, agents, say),
+            deployment.deploy(local_aws, queue, DeployedQueue, say),
+            deployment.deploy(local_aws, agents, DeployedAgents, say),
         ]
         _write_variables(ENV_FILE, shell_variables(local_aws, stacks))
         _write_variables(WATCH_ENV_FILE, watch_variables(local_aws, stacks))

@@ -1,9 +1,9 @@
-import type { AGENT_QUEUE } from '../agents/contract';
+import type { AGENT_QUEUE } from './agents';
 
 /**
  * The names that Rust and TypeScript must agree on, in one place for TypeScript. Rust's are in
  * `crates/lifo-queue/src/schema.rs` and the functions' configuration; tests on both sides compare with
- * `tests/contract.json`. The agents' queue has its own in {@link AGENT_QUEUE}.
+ * `tests/contract.json`. The agents' queue has its own in `agents.ts`.
  */
 
 /** The table: its key, its index and the values with a meaning to the queue. */

@@ -1,0 +1,51 @@
+"""The messages that the deployed IoT rule sends to the ingest queue.
+
+The emulator's rules engine knows neither `concat` nor object literals nor case statements. So the message is built here,
+as AWS documents the parts of the one statement that this project deploys, and a template with another statement is
+rejected.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from local.assembly import Assembly
+
+#: The statement whose messages are built: https://docs.aws.amazon.com/iot/latest/developerguide/iot-sql-reference.html
+STATEMENT = (
+    "SELECT concat(clientId, ':', sessionIdentifier, ':', versionNumber) AS taskId,"
+    " CASE timestamp > timestamp() WHEN true THEN timestamp() ELSE timestamp END AS taskCreated,"
+    " {'clientId': clientId, 'ipAddress': ipAddress, 'connectedAt': timestamp,"
+    " 'sessionIdentifier': sessionIdentifier, 'versionNumber': versionNumber,"
+    " 'principalIdentifier': principalIdentifier} AS payload"
+    " FROM '$aws/events/presence/connected/#'"
+)
+
+
+class OtherStatement(RuntimeError):
+    """The template's rule has another statement than the one known here."""
+
+
+def check(assembly: Assembly) -> None:
+    """Raise `OtherStatement` unless the template's only IoT rule has the statement that is known here."""
+    found = [rule.properties["TopicRulePayload"]["Sql"] for rule in assembly.resources("AWS::IoT::TopicRule")]
+    if found != [STATEMENT]:
+        raise OtherStatement(f"{assembly.stack} has the IoT statements {found}; adapt local/iot_presence.py to them")
+
+
+def message(event: dict[str, Any], now_ms: int) -> dict[str, Any]:
+    """The message for a device that connected, at the time `now_ms` of the rule's clock."""
+    payload = {
+        "clientId": event["clientId"],
+        "ipAddress": event.get("ipAddress"),
+        "connectedAt": event["timestamp"],
+        "sessionIdentifier": event["sessionIdentifier"],
+        "versionNumber": event["versionNumber"],
+        "principalIdentifier": event.get("principalIdentifier"),
+    }
+    return {
+        "taskId": f"{event['clientId']}:{event['sessionIdentifier']}:{event['versionNumber']}",
+        "taskCreated": min(event["timestamp"], now_ms),
+        # IoT leaves out what an event does not have.
+        "payload": {name: value for name, value in payload.items() if value is not None},
+    }

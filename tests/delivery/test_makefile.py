@@ -1,0 +1,97 @@
+"""A verb of make takes the variables that its line of help names, from the command line alone."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from local.paths import PROJECT
+
+MAKEFILE = (PROJECT / "Makefile").read_text()
+#: The verbs that `make help` lists, with the variables in their brackets.
+VERBS = {
+    verb: (variables or "").split()
+    for verb, variables in re.findall(r"^([a-z][a-z0-9-]*):.* ## [^\[\n]*(?:\[(.*)\])?$", MAKEFILE, re.MULTILINE)
+}
+
+
+def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run make as in a shell, though `make test` may have started this test."""
+    outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
+    return subprocess.run(
+        ["make", *arguments], cwd=PROJECT, env=outside | environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["status", "QUEUE=agent-queue"], "make status does not take QUEUE. It takes: ENV NAME LOCAL."),
+        (["lint", "ENV=dev", "NAME=a", "IOT=1"], "make lint does not take IOT NAME. It takes: ENV."),
+        (["test", "N=3"], "make test does not take N. It takes: no variables."),
+        (["deploy", "EVN=prod"], "make deploy does not take EVN. It takes: ENV NAME QUEUE LOCAL YES IOT."),
+        (["cancel"], "make cancel needs TASK. It takes: ENV NAME LOCAL TASK=."),
+        (["deploy-assembly", "ASSEMBLY="], "make deploy-assembly needs ASSEMBLY."),
+        (["deploy", "YES=yes"], "YES=yes is not a choice: write YES=1, or leave it out."),
+        (["deploy", "QUEUE=task-queue"], "QUEUE=task-queue is not a queue: choose lifo-queue or agent-queue."),
+        (["status", "LOCAL=1", "ENV=prod"], "LOCAL=1 is for ENV=dev."),
+    ],
+)
+def test_a_variable_that_a_verb_cannot_use_is_rejected_before_anything_runs(
+    arguments: list[str], message: str
+) -> None:
+    finished = make(*arguments)
+
+    assert finished.returncode == 2
+    assert message in finished.stderr
+    assert finished.stdout == ""
+
+
+def test_variables_of_the_environment_are_ignored() -> None:
+    finished = make("--dry-run", "status", ENV="prod", NAME="host", QUEUE="none", LOCAL="yes", TASK="x", IOT="maybe")
+
+    assert finished.returncode == 0, finished.stderr
+    assert re.search(r"freshq status --env dev$", finished.stdout, re.MULTILINE)
+
+
+def test_variables_of_the_command_line_are_used_and_those_of_the_tools_pass() -> None:
+    finished = make("--dry-run", "pause", "ENV=staging", "NAME=alice", "FOR=5m", "AWS_REGION=eu-central-1")
+
+    assert finished.returncode == 0, finished.stderr
+    assert "freshq pause --env staging-alice" in finished.stdout
+
+
+def test_help_lists_the_groups_in_order_and_the_variables_of_each_verb() -> None:
+    shown = make("help").stdout
+
+    groups = re.findall(r"^(Use|Operate|Check|Release|Maintain)\b", shown, re.MULTILINE)
+    assert groups == ["Use", "Operate", "Check", "Release", "Maintain"]
+    assert re.search(r"^  make status +show .* \[ENV NAME LOCAL\]$", shown, re.MULTILINE)
+
+
+def test_each_variable_in_brackets_is_one_that_is_ignored_in_the_environment() -> None:
+    [options] = re.findall(r"^OPTIONS := ((?:.*\\\n)*.*)$", MAKEFILE, re.MULTILINE)
+    [switches] = re.findall(r"^SWITCHES := (.*)$", MAKEFILE, re.MULTILINE)
+    declared = {*options.replace("\\", "").split(), *switches.split()}
+
+    used = {name.rstrip("=") for names in VERBS.values() for name in names}
+    assert len(VERBS) > 40
+    assert used == declared - {"$(SWITCHES)"}
+
+
+def test_the_workflows_give_each_verb_only_variables_that_it_takes() -> None:
+    calls = [
+        (verb, set(re.findall(r"\b([A-Z_]+)=", rest)))
+        for path in (PROJECT / ".github" / "workflows").glob("*.yml")
+        for verb, rest in re.findall(
+            r"\bmake (?:-C \S+ )?([a-z][a-z0-9-]+)((?: (?:\\\n *)?[A-Z_]+=(?:\"[^\"]*\"|\S+))*)", path.read_text()
+        )
+    ]
+
+    assert sum(len(variables) for _, variables in calls) > 10
+    for verb, variables in calls:
+        own = {name for name in variables if not name.startswith("FRESHQ_")}
+        assert own <= {name.rstrip("=") for name in VERBS.get(verb, [])}, verb

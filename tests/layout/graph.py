@@ -1,0 +1,57 @@
+"""Cycles of a directed graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+Graph = Mapping[str, Set[str]]
+
+
+def cycles(graph: Graph) -> list[list[str]]:
+    """Each group of nodes that reach one another, sorted (Tarjan's algorithm)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        order[node] = lowest[node] = len(order)
+        stack.append(node)
+        for target in sorted(graph.get(node, ())):
+            if target not in order:
+                visit(target)
+            if target in stack:
+                lowest[node] = min(lowest[node], lowest[target])
+        if lowest[node] == order[node]:
+            group = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for node in sorted(graph):
+        if node not in order:
+            visit(node)
+    return found
+
+
+def siblings(graph: Graph) -> dict[str, set[str]]:
+    """The graph between neighbours of one folder or module: each stands for all that is below it.
+
+    A module may use its own submodules, and they may use it: such edges are left out.
+    """
+    collapsed: dict[str, set[str]] = {}
+    for source, targets in graph.items():
+        for target in targets:
+            here, there = _parts(source), _parts(target)
+            common = 0
+            while common < min(len(here), len(there)) and here[common] == there[common]:
+                common += 1
+            if common < min(len(here), len(there)):
+                collapsed.setdefault("/".join(here[: common + 1]), set()).add("/".join(there[: common + 1]))
+    return collapsed
+
+
+def _parts(file: str) -> list[str]:
+    """The folders and modules down to a file: `a/b.rs` and `a/b/mod.rs` are the module of the folder `a/b`."""
+    parts = file.rsplit(".", 1)[0].split("/")
+    return parts[:-1] if parts[-1] in ("mod", "lib", "main", "__init__") else parts

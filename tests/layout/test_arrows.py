@@ -1,0 +1,89 @@
+"""No crate, folder or module uses one that uses it: the arrows point one way.
+
+A module and its own submodules count as one: `a.rs` may use `a/b.rs`, and `a/b.rs` what `a.rs` defines.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from local.paths import PROJECT
+from tests.layout import rust, scripts
+from tests.layout.graph import Graph, cycles, siblings
+
+RUST_ROOTS = sorted([*(PROJECT / "crates").glob("*/src"), *(PROJECT / "lambdas").glob("*/src"), PROJECT / "bench/src"])
+#: Circles that are known and still have to be opened; the test fails as soon as one is, so that the list shrinks.
+KNOWN = {"bench/src", "crates/agent-queue/src", "crates/freshq/src", "crates/lifo-queue/src", "crates/simulator/src"}
+
+
+def neighbours(graph: Graph) -> list[list[str]]:
+    relative = {
+        source.removeprefix(f"{PROJECT}/"): {target.removeprefix(f"{PROJECT}/") for target in targets}
+        for source, targets in graph.items()
+    }
+    return cycles(siblings(relative))
+
+
+def test_no_crates_depend_on_one_another_in_a_circle() -> None:
+    command = ["cargo", "metadata", "--offline", "--no-deps", "--format-version", "1"]
+    metadata = json.loads(subprocess.run(command, cwd=PROJECT, check=True, capture_output=True).stdout)
+    graph = {
+        package["name"]: {each["name"] for each in package["dependencies"] if each.get("path")}
+        for package in metadata["packages"]
+    }
+
+    assert len(graph) > 10
+    assert cycles(graph) == []
+
+
+@pytest.mark.parametrize("root", RUST_ROOTS, ids=lambda root: str(root.relative_to(PROJECT)))
+def test_no_rust_modules_use_one_another_in_a_circle(root: Path) -> None:
+    assert bool(neighbours(rust.uses(root))) == (str(root.relative_to(PROJECT)) in KNOWN)
+
+
+def test_no_typescript_files_or_folders_import_one_another_in_a_circle() -> None:
+    graph = {
+        source: targets
+        for folder in ("infra", "tests/infra", "examples/cdk-app")
+        for source, targets in scripts.typescript(PROJECT / folder).items()
+    }
+
+    assert sum(map(len, graph.values())) > 300
+    assert cycles(graph) == []
+    assert neighbours(graph) == []
+
+
+def test_no_python_modules_or_packages_import_one_another_in_a_circle() -> None:
+    graph = {
+        source: targets
+        for folder in ("delivery", "local", "smoke", "tests")
+        for source, targets in scripts.python(PROJECT / folder, PROJECT).items()
+    }
+
+    assert sum(map(len, graph.values())) > 300
+    assert cycles(graph) == []
+    assert neighbours(graph) == []
+
+
+def test_a_circle_through_a_reexport_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "lib.rs").write_text("mod a;\nmod b;\n")
+    (tmp_path / "a.rs").write_text("mod inner;\npub(crate) use inner::{Inner as Part, Other};\n")
+    (tmp_path / "a" / "inner.rs").write_text("pub struct Inner;\nfn f() { crate::b::run(\"crate::c\") }\n")
+    (tmp_path / "b.rs").write_text("use crate::a::{Part};\n// use crate::a::Other;\n")
+
+    graph = rust.uses(tmp_path)
+
+    assert graph[str(tmp_path / "b.rs")] == {str(tmp_path / "a" / "inner.rs")}
+    assert cycles(siblings(graph)) == [[str(tmp_path / "a"), str(tmp_path / "b")]]
+
+
+def test_a_module_and_its_submodules_count_as_one() -> None:
+    graph = {"x/a.rs": {"x/a/b.rs"}, "x/a/b.rs": {"x/a.rs", "x/c.rs"}, "x/c.rs": set[str]()}
+
+    assert siblings(graph) == {"x/a": {"x/c"}}
+    assert cycles(siblings(graph)) == []

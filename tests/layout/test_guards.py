@@ -1,0 +1,39 @@
+"""The guards' texts are in the sources, so `make guards` breaks what it means to break."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from local.paths import PROJECT
+from tests.guards.__main__ import ALL_GUARDS, misfits
+from tests.guards.guard import Change, Guard
+
+
+def test_each_guarded_text_is_in_its_file_exactly_once() -> None:
+    assert [fault for guard in ALL_GUARDS for fault in misfits(guard, PROJECT)] == []
+
+
+def test_a_missing_file_a_missing_text_and_a_repeated_text_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.rs").write_text("let x = 1;\nlet y = 2;\nlet y = 2;\n")
+    guard = Guard(
+        "bound",
+        (
+            Change("gone.rs", "let x", "let z"),
+            Change("a.rs", "let w = 1;", "let w = 2;"),
+            Change("a.rs", "let y = 2;", "let y = 3;"),
+        ),
+    )
+
+    missing, absent, repeated = misfits(guard, tmp_path)
+
+    assert missing == "bound: gone.rs does not exist; adapt tests/guards to the source"
+    assert "a.rs contains its text 0 times" in absent
+    assert "a.rs contains its text 2 times" in repeated and "let y = 2;" in repeated
+
+
+def test_the_changes_of_one_guard_are_looked_for_one_after_the_other(tmp_path: Path) -> None:
+    (tmp_path / "a.rs").write_text("one();\n")
+    guard = Guard("steps", (Change("a.rs", "one", "two"), Change("a.rs", "two", "three")))
+
+    assert misfits(guard, tmp_path) == []
+    assert (tmp_path / "a.rs").read_text() == "one();\n"

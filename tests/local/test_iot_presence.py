@@ -1,0 +1,56 @@
+"""The message for a device that connected, against what AWS documents for each part of the statement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from local import iot_presence
+from local.assembly import Assembly
+
+NOW = 1_800_000_000_000
+EVENT = {
+    "clientId": "meter-7",
+    "timestamp": NOW - 1_000,
+    "sessionIdentifier": "a-session",
+    "ipAddress": "192.0.2.7",
+    "versionNumber": 12,
+}
+
+
+def template(*statements: str) -> Assembly:
+    rules = {
+        f"Rule{number}": {"Type": "AWS::IoT::TopicRule", "Properties": {"TopicRulePayload": {"Sql": statement}}}
+        for number, statement in enumerate(statements)
+    }
+    return Assembly(Path("cdk.out"), "LifoQueue-dev", {"Resources": rules})
+
+
+def test_a_connection_becomes_a_task_without_the_fields_that_the_event_does_not_have() -> None:
+    assert iot_presence.message(EVENT, NOW) == {
+        "taskId": "meter-7:a-session:12",
+        "taskCreated": NOW - 1_000,
+        "payload": {
+            "clientId": "meter-7",
+            "ipAddress": "192.0.2.7",
+            "connectedAt": NOW - 1_000,
+            "sessionIdentifier": "a-session",
+            "versionNumber": 12,
+        },
+    }
+
+
+def test_a_time_ahead_of_the_rules_clock_is_replaced_by_it() -> None:
+    made = iot_presence.message(EVENT | {"timestamp": NOW + 120_000}, NOW)
+
+    assert made["taskCreated"] == NOW
+    assert made["payload"]["connectedAt"] == NOW + 120_000
+
+
+def test_only_the_known_statement_is_accepted() -> None:
+    iot_presence.check(template(iot_presence.STATEMENT))
+
+    for other in (template(), template(iot_presence.STATEMENT.replace("taskId", "id")), template("", "")):
+        with pytest.raises(iot_presence.OtherStatement, match="local/iot_presence.py"):
+            iot_presence.check(other)
