@@ -230,7 +230,7 @@ destroy: setup ## delete ENV's stack of QUEUE from AWS; says first how to remove
 # What infra/ci/ci-settings.ts makes roles for unless told otherwise.
 CI_ENVIRONMENTS := staging,prod
 .PHONY: bootstrap-ci
-bootstrap-ci: setup ## let GitHub Actions into the account you are signed in to: REPOSITORY=owner/name (docs/pull-requests.md)
+bootstrap-ci: setup ## let GitHub Actions into the account you are signed in to: REPOSITORY=owner/name (docs/how-to/continuous-delivery.md)
 	@test -n "$(REPOSITORY)" || { echo "usage: make bootstrap-ci REPOSITORY=owner/name [ENVIRONMENTS=staging,prod] [REGIONS=eu-central-1,…] [BRANCH=main] [PROVIDER=<arn>] [UNPROTECTED=1]" >&2; exit 2; }
 	$(if $(filter 1,$(UNPROTECTED)),,@$(BIN)/python -m delivery protection --repository $(REPOSITORY) --branch $(or $(BRANCH),main) --environments $(or $(ENVIRONMENTS),$(CI_ENVIRONMENTS)))
 	@account=$$($(BIN)/python -m local account) && echo "deploying FreshqCi to $$account"
@@ -399,8 +399,8 @@ bench: synth-local ## measure: calls a task, throughput, memory, cold start, siz
 	$(BIN)/python -m delivery sizes
 
 .PHONY: iam-soak
-iam-soak: synth-local ## take each permission of each function away in turn: a probe must notice; writes docs/iam-removal.md
-	$(BIN)/python -m tests.removal --write docs/iam-removal.md
+iam-soak: synth-local ## take each permission of each function away in turn: a probe must notice; writes docs/internals/iam-removal.md
+	$(BIN)/python -m tests.removal --write docs/internals/iam-removal.md
 
 .PHONY: soak
 soak: iam-soak ## that, ten times the fault schedules and reference runs, and the whole model (half an hour, several GB)
@@ -427,7 +427,7 @@ guards: setup mutants-copy ## break the queue's guards one at a time: some test 
 	CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/target $(BIN)/python -m tests.guards --root $(MUTANTS)/tree --target $(HOST)
 
 .PHONY: mutants
-mutants: guards $(CARGO_MUTANTS) ## that, and cargo-mutants on the queue's core (hours; SHARD=1/8 for a part); docs/mutants.md explains survivors
+mutants: guards $(CARGO_MUTANTS) ## that, and cargo-mutants on the queue's core (hours; SHARD=1/8 for a part); docs/internals/mutants.md explains survivors
 	cd $(MUTANTS)/tree && CARGO_PROFILE_DEV_DEBUG=false CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/mutants-target \
 	  $(CURDIR)/$(CARGO_MUTANTS) mutants --in-place --no-shuffle \
 	  --cargo-arg=--target=$(HOST) --minimum-test-timeout 25 --output $(CURDIR)/$(MUTANTS) $(if $(SHARD),--shard $(SHARD))

@@ -12,7 +12,7 @@ export interface Acknowledgement {
 }
 
 /**
- * Every acknowledgement there is; `docs/cdk-nag-suppressions.md` lists them. A test takes care that each is still needed,
+ * Every acknowledgement there is; `docs/reference/cdk-nag-suppressions.md` lists them. A test takes care that each is still needed,
  * wherever it is given, and that no other file acknowledges anything.
  */
 export const ACKNOWLEDGEMENTS = {

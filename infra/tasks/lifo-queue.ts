@@ -30,7 +30,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
   readonly runner: ITaskRunner;
   /**
    * What becomes of the table, the queues that hold work and the logs when the stack goes. RETAIN keeps what has been
-   * in use; see `docs/operations.md` on deployments that fail.
+   * in use; see `docs/how-to/operate.md` on deployments that fail.
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;

@@ -30,7 +30,7 @@ function queries(metrics: readonly Query[]): Query[] {
   return metrics.filter(({ ReturnData }) => ReturnData !== false);
 }
 
-const runbook = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
+const runbook = readFileSync(join(ROOT, 'docs', 'how-to', 'operate.md'), 'utf8');
 
 describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
   const synthesized = Synthesized.environment(name);
@@ -224,7 +224,7 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
     const named = alarms.map(({ Properties }) => {
       expect(Properties.AlarmDescription).toMatch(/\bFirst \w+/);
       expect(Properties.AlarmDescription.length).toBeLessThanOrEqual(1_024);
-      const [, section] = /More: docs\/operations\.md, "(.+)"\.$/.exec(Properties.AlarmDescription) ?? [];
+      const [, section] = /More: docs\/how-to\/operate\.md, "(.+)"\.$/.exec(Properties.AlarmDescription) ?? [];
       expect(runbook).toContain(`\n### ${section}\n`);
       return section;
     });

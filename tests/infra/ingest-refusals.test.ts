@@ -22,7 +22,7 @@ test('the defaults are accepted', () => {
 
 type Refusal = [configuration: string, setting: string, ingest: IngestSettings, alarms?: AlarmSettings];
 
-/** As it stands in `docs/ingest-refusals.md`, each with exactly one problem. */
+/** As it stands in `docs/reference/ingest-rules.md`, each with exactly one problem. */
 const REFUSED: Refusal[] = [
   [
     'visibilityTimeout: 179 s, functionTimeout: 30 s',
@@ -197,8 +197,8 @@ test('a queue is refused with every rule and remedy at once', () => {
   expect(build).toThrow(/ingest\.maxConcurrency: 1 is not a whole number from 2 to 1000/);
 });
 
-test('docs/ingest-refusals.md lists every refusal with its message', () => {
-  const path = join(ROOT, 'docs', 'ingest-refusals.md');
+test('docs/reference/ingest-rules.md lists every refusal with its message', () => {
+  const path = join(ROOT, 'docs', 'reference', 'ingest-rules.md');
   const list = listed();
   if (process.env.UPDATE_DOCS === '1') writeFileSync(path, list);
   expect(readFileSync(path, 'utf8')).toBe(list);

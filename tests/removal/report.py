@@ -15,7 +15,7 @@ _HEAD = """# What happens when a permission is taken away
 
 Written by `make iam-soak`: on a local AWS that enforces IAM, each permission of each function of dev is removed from its
 role in turn. A probe asks the function for what it is for; it must succeed with every permission, and fail without this
-one, where the local AWS refused this and nothing else. What each function may do, and who calls it: [iam.md](iam.md).
+one, where the local AWS refused this and nothing else. What each function may do, and who calls it: [iam.md](../reference/iam.md).
 
 """
 
@@ -59,7 +59,7 @@ def optional_row(verdict: Verdict, resource: str) -> Row:
 
 
 def document(rows: Sequence[Row]) -> str:
-    """All of it, as `docs/iam-removal.md` has it."""
+    """All of it, as `docs/internals/iam-removal.md` has it."""
     optional = [found for found in rows if found.is_optional]
     noticed = [found for found in rows if found.noticed_by and not found.is_optional]
     unproven = [found for found in rows if not found.noticed_by and not found.is_optional]

@@ -29,7 +29,7 @@ export interface AgentObservabilityProps {
   readonly alarmTopic?: ITopic;
 }
 
-/** Tells when the agents' queue needs a person. `docs/operations.md` has a section for each kind of alarm. */
+/** Tells when the agents' queue needs a person. `docs/how-to/operate.md` has a section for each kind of alarm. */
 export class AgentObservability extends Construct {
   /** Every alarm, to add actions of one's own. */
   readonly all: readonly Alarm[];

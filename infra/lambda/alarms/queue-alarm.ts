@@ -1,7 +1,7 @@
 import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 
-/** The sections of `docs/operations.md` that alarms send a person to; a test holds the two together. */
+/** The sections of `docs/how-to/operate.md` that alarms send a person to; a test holds the two together. */
 export const RUNBOOK = {
   paused: 'The queue is paused',
   breakerOpen: 'The circuit breaker is open',
@@ -56,7 +56,7 @@ export class QueueAlarm extends Alarm {
         : { threshold: rings.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD }),
       evaluationPeriods: periods ?? 1,
       treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
-      alarmDescription: `${says} More: docs/operations.md, "${RUNBOOK[section]}".`,
+      alarmDescription: `${says} More: docs/how-to/operate.md, "${RUNBOOK[section]}".`,
     });
   }
 }

@@ -53,7 +53,7 @@ export function alarmTopicProblems(topic: ITopic | undefined): Problem[] {
   ];
 }
 
-/** Tells when the queue needs a person. `docs/operations.md` has a section for each kind of alarm. */
+/** Tells when the queue needs a person. `docs/how-to/operate.md` has a section for each kind of alarm. */
 export class Observability extends Construct {
   /** The queue makes no progress. */
   readonly progress: ProgressAlarms;

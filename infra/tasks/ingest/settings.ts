@@ -12,7 +12,7 @@ export interface ProvisionedPollers {
 
 /**
  * An SQS standard queue in front of the task table: producers send to it at any rate, and `ingest-tasks` writes its
- * messages as tasks. `docs/scaling.md` says how the settings combine.
+ * messages as tasks. `docs/explanation/scaling.md` says how the settings combine.
  */
 export interface IngestSettings {
   /**

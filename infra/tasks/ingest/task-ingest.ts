@@ -27,7 +27,7 @@ export interface TaskIngestProps {
  * A message is one task or an array: `{"taskId"?, "payload"?, "ttlSeconds"?, "taskCreated"?}`.
  */
 export class TaskIngest extends Construct {
-  /** Tasks that come in. Any service that may send to an SQS queue is a producer; see `docs/producers.md`. */
+  /** Tasks that come in. Any service that may send to an SQS queue is a producer; see `docs/how-to/producers.md`. */
   readonly queue: Queue;
   /** Messages that were given up. Only {@link queue} may use it as its dead-letter queue. */
   readonly deadLetters: Queue;

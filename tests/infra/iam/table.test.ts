@@ -99,7 +99,7 @@ function sourceOf(template: Synthesized, conditions: unknown): string {
   return `for ${code(template.readable(arn))}`;
 }
 
-test('docs/iam.md says what each function may do, and who calls it', () => {
+test('docs/reference/iam.md says what each function may do, and who calls it', () => {
   const HEAD = ['function', 'may', 'on', 'only if', 'who calls'];
   const sections = [...ALLOWED].map(([name, allowed]) =>
     name === 'prod'
@@ -112,13 +112,13 @@ test('docs/iam.md says what each function may do, and who calls it', () => {
     reason,
   ]);
   expectCommitted(
-    'docs/iam.md',
+    'docs/reference/iam.md',
     `# What each function may do, and who calls it
 
 Written by \`make tables\` from the synthesized templates and the Rust code. A resource is named by its construct's path
 in the stack. Tests fail where a function may do what neither its code nor AWS on its behalf calls, where its code calls
 what it may not do, where an action or (but for the [wildcards](#wildcards) below) a resource is a pattern, and where this
-file is out of date. What happens when a permission is taken away: [iam-removal.md](iam-removal.md).
+file is out of date. What happens when a permission is taken away: [iam-removal.md](../internals/iam-removal.md).
 
 ${sections.join('\n\n')}
 
@@ -135,8 +135,8 @@ ${markdownTable(['actions', 'on', 'why'], wildcards)}
   );
 });
 
-test('docs/iam-removal.md speaks of every permission that was there to be taken away', () => {
-  const text = readFileSync(join(ROOT, 'docs', 'iam-removal.md'), 'utf8');
+test('docs/internals/iam-removal.md speaks of every permission that was there to be taken away', () => {
+  const text = readFileSync(join(ROOT, 'docs', 'internals', 'iam-removal.md'), 'utf8');
   const rows = [...text.matchAll(/^\| `([\w:]+)` \| `[^`]+` \| `([\w-]+)` \|/gm)];
   const told = rows.map(([, action, name]) => `${name}: ${action}`);
   const allowed = [Synthesized.environment('dev'), Synthesized.agents('dev')].flatMap(allowedBy);

@@ -4,7 +4,7 @@
 //! task that waits while every log looks healthy. So its rules are written down a second time here,
 //! apart from the code that runs, and every interleaving of a small world is visited: a few tasks,
 //! two overlapping invocations, the topics, the stream, the index that lags, and a bounded number
-//! of faults. `docs/wake-protocol.md` states the rules in words; the rule numbers in this crate are
+//! of faults. `docs/explanation/wake-protocol.md` states the rules in words; the rule numbers in this crate are
 //! those.
 //!
 //! | module | what it holds |

@@ -1,4 +1,4 @@
-//! The control item, rule by rule of `docs/wake-protocol.md`.
+//! The control item, rule by rule of `docs/explanation/wake-protocol.md`.
 
 use lifo_queue::control::{
     Acquired, Claim, IdleTurns, Pause, ProcessorLease, Release, Released, Renewal, Renewed,
