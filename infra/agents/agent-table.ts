@@ -9,7 +9,7 @@ import { AGENT_QUEUE } from './contract';
 export interface AgentTableProps {
   /** What becomes of the table when the stack goes. */
   readonly removalPolicy: RemovalPolicy;
-  /** Whether DynamoDB refuses to delete the table. */
+  /** Whether DynamoDB rejects the deletion of the table. */
   readonly deletionProtection: boolean;
   /** Whether the table can be restored to any second of the last 35 days. */
   readonly pointInTimeRecovery: boolean;

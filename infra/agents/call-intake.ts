@@ -30,7 +30,7 @@ export interface CallIntakeProps {
  *
  * A message is `{"callId"?: …, "criteria": {…}}`; its group the canonical criteria, for example `Spanish#M`, with `*`
  * for any; its deduplication id the call's id. The dead-letter queue gets what SQS gives up, messages that
- * `match-calls` refuses, and calls that waited too long.
+ * `match-calls` rejects, and calls that waited too long.
  */
 export class CallIntake extends Construct {
   /** Calls that come in. */
@@ -63,7 +63,7 @@ export class CallIntake extends Construct {
   /** Invokes `target` with batches of calls; it answers which failed, so that only their groups are held up. */
   feed(target: RustFunction): void {
     const { batchSize, maxConcurrency } = this.props.settings.calls;
-    // No batching window: Lambda refuses one for a FIFO queue.
+    // No batching window: Lambda rejects one for a FIFO queue.
     readQueue(target, 'calls', this.queue, {
       batchSize,
       maxConcurrency,

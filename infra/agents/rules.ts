@@ -112,7 +112,7 @@ function alarmProblems({ calls, alarms }: AgentQueueSettings): Problem[] {
   if (ms(alarms.intakeDelay) <= ms(calls.visibilityTimeout)) {
     problems.push({
       setting: 'alarms.intakeDelay',
-      rule: `one failed attempt alone holds a message up for ${text(calls.visibilityTimeout)}: the alarm would ring though a retry mends it`,
+      rule: `one failed attempt alone holds a message up for ${text(calls.visibilityTimeout)}: the alarm would ring though a retry fixes it`,
       remedy: 'make intakeDelay longer than calls.visibilityTimeout; a minute on top is ample',
     });
   }

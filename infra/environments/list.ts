@@ -56,9 +56,9 @@ export interface Environment {
   readonly region?: string;
   /** What becomes of the tables, of queues that hold work and of the logs when a stack goes. */
   readonly removalPolicy: RemovalPolicy;
-  /** Whether DynamoDB refuses to delete the tables. */
+  /** Whether DynamoDB rejects the deletion of the tables. */
   readonly deletionProtection: boolean;
-  /** Whether CloudFormation refuses to delete the stacks. */
+  /** Whether CloudFormation rejects the deletion of the stacks. */
   readonly terminationProtection: boolean;
   /** Whether the tables can be restored to any second of the last 35 days. */
   readonly pointInTimeRecovery: boolean;

@@ -28,7 +28,7 @@ export function readQueue(
     reportBatchItemFailures: true,
   });
   acknowledge(mapping, 'queueSource');
-  // Lambda refuses a mapping whose function may not read the queue yet.
+  // Lambda rejects a mapping whose function may not read the queue yet.
   if (target.function.role !== undefined) mapping.node.addDependency(target.function.role);
   return mapping;
 }

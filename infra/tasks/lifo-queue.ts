@@ -35,7 +35,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly removalPolicy?: RemovalPolicy;
   /**
-   * Whether DynamoDB refuses to delete the table.
+   * Whether DynamoDB rejects the deletion of the table.
    * @default true
    */
   readonly deletionProtection?: boolean;

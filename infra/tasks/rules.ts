@@ -4,7 +4,7 @@ import { duration, integer, ms, seconds, text, wholeSeconds } from '../lambda/ra
 import { ingestProblems } from './ingest/rules';
 import type { QueueSettings } from './settings';
 
-/** How often `sweep-tasks` looks for lost wake-ups and leases that ran out. */
+/** How often `sweep-tasks` looks for lost wake-ups and leases that expired. */
 export const SWEEP_INTERVAL = Duration.minutes(1);
 
 /** How long Lambda gathers what TTL deleted before it invokes `count-shed`: nobody waits for the count. */
@@ -67,7 +67,7 @@ function leaseProblems({ processing }: QueueSettings): Problem[] {
   if (ms(processing.clockSkew) + ms(processing.heartbeat) >= ms(processing.processorLease)) {
     problems.push({
       setting: 'processing.clockSkew',
-      rule: `a heartbeat (${text(processing.heartbeat)}) and the clock skew (${text(processing.clockSkew)}) use up the lease (${text(processing.processorLease)}), so the lease could run out before its renewal`,
+      rule: `a heartbeat (${text(processing.heartbeat)}) and the clock skew (${text(processing.clockSkew)}) use up the lease (${text(processing.processorLease)}), so the lease could expire before its renewal`,
       remedy: 'lengthen processorLease, or lower clockSkew (AWS clocks differ by far less than 2 s)',
     });
   }

@@ -173,7 +173,7 @@ export interface ProcessingSettings {
    */
   readonly clockSkew?: Duration;
   /**
-   * How long the queue pauses when the downstream refuses us (wrong credentials, wrong address).
+   * How long the queue pauses when the downstream rejects us (wrong credentials, wrong address).
    * @default 5 minutes
    */
   readonly pause?: Duration;

@@ -35,7 +35,7 @@ export const TASKS_ONLY = {
 export interface TaskTableProps {
   /** What becomes of the table when the stack goes. */
   readonly removalPolicy: RemovalPolicy;
-  /** Whether DynamoDB refuses to delete the table. */
+  /** Whether DynamoDB rejects the deletion of the table. */
   readonly deletionProtection: boolean;
   /** Whether the table can be restored to any second of the last 35 days. */
   readonly pointInTimeRecovery: boolean;

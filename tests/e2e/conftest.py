@@ -39,7 +39,7 @@ def local_aws() -> Iterator[Emulator]:
     """The local AWS, for the whole session; each stack is deployed when a test first wants it.
 
     With ``FRESHQ_IAM=1`` it enforces IAM: functions may do what their synthesized policies allow, and
-    in the end no function must have been refused anything that is there, noticed or not.
+    in the end no function must have been rejected anything that is there, noticed or not.
     """
     directory = STATE / "e2e"
     directory.mkdir(parents=True, exist_ok=True)

@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def check(guard: Guard, root: Path, target: str) -> bool:
-    """Break `guard`, run the tests, mend it; whether a test failed."""
+    """Break `guard`, run the tests, fix it; whether a test failed."""
     began = time.monotonic()
     originals = {change.file: (root / change.file).read_text() for change in guard.changes}
     try:

@@ -297,7 +297,7 @@ test('alarms tell whom they are given', () => {
   }
 });
 
-test('a FIFO topic is refused for alarms', () => {
+test('a FIFO topic is rejected for alarms', () => {
   const stack = new Stack(newApp(), 'test');
   const alarmTopic = new Topic(stack, 'on-call', { fifo: true });
   expect(() => new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), alarmTopic })).toThrow(

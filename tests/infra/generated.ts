@@ -9,7 +9,7 @@ import { ROOT } from './synthesis';
 export function expectCommitted(file: string, text: string): void {
   const path = join(ROOT, file);
   if (process.env.FRESHQ_WRITE_TABLES === '1') writeFileSync(path, text);
-  // On failure the difference stands in the message; `make tables` writes the document anew.
+  // On failure the difference stands in the message; `make tables` writes the document again.
   expect(readFileSync(path, 'utf8')).toBe(text);
 }
 

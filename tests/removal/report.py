@@ -15,7 +15,7 @@ _HEAD = """# What happens when a permission is taken away
 
 Written by `make iam-soak`: on a local AWS that enforces IAM, each permission of each function of dev is removed from its
 role in turn. A probe asks the function for what it is for; it must succeed with every permission, and fail without this
-one, where the local AWS refused this and nothing else. What each function may do, and who calls it: [iam.md](../reference/iam.md).
+one, where the local AWS rejected this and nothing else. What each function may do, and who calls it: [iam.md](../reference/iam.md).
 
 """
 

@@ -25,7 +25,7 @@ export function callAlarms(
         period,
       }),
       rings: { above: 0 },
-      says: 'Calls were given up: nobody who fits was there in time, or their message was refused. First read a message of the dead-letter queue: its attribute reason says why, and without one SQS gave it up.',
+      says: 'Calls were given up: nobody who fits was there in time, or their message was rejected. First read a message of the dead-letter queue: its attribute reason says why, and without one SQS gave it up.',
       section: 'deadCalls',
     }),
     new QueueAlarm(scope, 'oldest-waiting', {

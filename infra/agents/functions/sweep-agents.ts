@@ -4,7 +4,7 @@ import { FunctionSchedule } from '../../lambda/schedule';
 import { AgentFunction, type AgentWiring } from './agent-function';
 
 /**
- * Looks regularly for what fell between: calls that waited too long, leases that ran out, assignments that were not
+ * Looks regularly for what fell between: calls that waited too long, leases that expired, assignments that were not
  * published, and a call and an agent who fit and did not meet.
  */
 export class SweepAgents extends AgentFunction<'sweep-agents'> {
@@ -26,7 +26,7 @@ export class SweepAgents extends AgentFunction<'sweep-agents'> {
     this.schedule = new FunctionSchedule(this, 'regularly', {
       target: this,
       every: props.settings.agents.sweepInterval,
-      description: 'Looks for calls that waited too long and for leases that ran out',
+      description: 'Looks for calls that waited too long and for leases that expired',
     });
   }
 }

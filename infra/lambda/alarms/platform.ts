@@ -50,7 +50,7 @@ export function recursionAlarms(
 /**
  * Alarms on queues for what could not be delivered or processed.
  *
- * @param aftermath what is not lost, and what mends it by itself
+ * @param aftermath what is not lost, and what fixes it by itself
  */
 export function failureAlarms(
   scope: Construct,
@@ -65,7 +65,7 @@ export function failureAlarms(
           period: EVERY_MINUTE,
         }),
         rings: { above: 0 },
-        says: `Something could not be delivered or processed (${name}). First read the message in the queue; mend the cause, then delete it. ${aftermath}`,
+        says: `Something could not be delivered or processed (${name}). First read the message in the queue; fix the cause, then delete it. ${aftermath}`,
         section: 'failures',
       }),
   );

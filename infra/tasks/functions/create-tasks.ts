@@ -28,7 +28,7 @@ export interface CreateTasksProps {
   readonly settings: QueueSettings;
   readonly logs: LogSettings;
   /**
-   * @default - `create-tasks` refuses `{"simulate":…}`
+   * @default - `create-tasks` rejects `{"simulate":…}`
    */
   readonly simulation?: SimulationSettings;
 }

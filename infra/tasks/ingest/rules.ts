@@ -231,7 +231,7 @@ function alarmProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSet
   if (ms(alarms.ingestDelay) <= ms(ingest.visibilityTimeout)) {
     problems.push({
       setting: 'alarms.ingestDelay',
-      rule: `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would ring though a retry mends it`,
+      rule: `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would ring though a retry fixes it`,
       remedy: 'make ingestDelay longer than ingest.visibilityTimeout; a minute on top is ample',
     });
   }

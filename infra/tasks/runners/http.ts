@@ -31,7 +31,7 @@ export function urlProblems(url: string): Problem[] {
     ];
   }
   const problems: Problem[] = [];
-  // What `new URL` mends silently, the function takes as it stands and refuses.
+  // What `new URL` fixes silently, the function takes as it stands and rejects.
   if (!/^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/.test(url)) {
     problems.push({
       setting,

@@ -17,7 +17,7 @@
 //! | [`lease`] | rules 2, 3, 5, 6 and 10: acquire, heartbeat, release, tail call |
 //! | [`newest_first`] | rules 4, 5 and 7: query, take, run, settle, linger |
 //! | [`sweep`] | rule 8: what fell between |
-//! | [`platform`] | AWS: delivery, retries, loss, leases running out, the index catching up |
+//! | [`platform`] | AWS: delivery, retries, loss, leases expiring, the index catching up |
 //! | [`property`] | what must hold in every state |
 //! | [`drain`] | from every state the queue can still be emptied |
 //! | [`mutation`] | one wrong rule at a time, to show that the checker would notice |

@@ -8,7 +8,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`rule`] | what may happen, one name for each row and for each way of being refused |
+//! | [`rule`] | what may happen, one name for each row and for each way of being rejected |
 //! | [`operation`] | what is asked of a store, and what it answers |
 //! | [`queue`] | the reference queue |
 //! | [`machine`], [`draw`] | which operations are drawn in which state |
