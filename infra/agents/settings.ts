@@ -3,7 +3,7 @@ import { definedOf } from '../lambda/defined';
 import { VISIBILITY_FACTOR } from '../lambda/visibility';
 import type { AGENT_QUEUE } from './contract';
 
-/** Which of the agents who fit is assigned: who has been available longest (`fifo`), or shortest (`lifo`). */
+/** Which of the matching agents is assigned: the one queued longest (`fifo`), or most recently (`lifo`). */
 export type AgentOrder = (typeof AGENT_QUEUE.orders)[number];
 
 /** Something that calls ask for and agents have. */
@@ -23,8 +23,8 @@ export interface Dimension {
 /** What holds for every agent. */
 export interface AgentSettings {
   /**
-   * Which of the agents who fit is assigned.
-   * @default fifo - who has been available longest
+   * Which of the matching agents is assigned: `fifo`, the one queued longest, or `lifo`, the one queued most recently.
+   * @default fifo
    */
   readonly order?: AgentOrder;
   /**
@@ -132,8 +132,20 @@ export interface AgentQueueSettings {
 
 /** The parts of an agents' queue's settings as a user gives them. */
 export interface PartialAgentQueueSettings {
+  /**
+   * How agents are ordered and chosen.
+   * @default - the defaults of each setting
+   */
   readonly agents?: AgentSettings;
+  /**
+   * How calls arrive and wait.
+   * @default - the defaults of each setting
+   */
   readonly calls?: CallSettings;
+  /**
+   * When the alarms ring.
+   * @default - the defaults of each setting
+   */
   readonly alarms?: AgentAlarmSettings;
 }
 

@@ -37,11 +37,12 @@ export interface AgentQueueConfig {
 
 /** One environment. */
 export interface Environment {
+  /** Its name: 1 to 20 small letters and digits, a letter first. */
   readonly name: EnvironmentName;
   /**
-   * Whose own copy this is: its stacks are `LifoQueue-<name>-<personal>` and `AgentQueue-<name>-<personal>`. Given on
+   * The name of a personal copy: its stacks are `LifoQueue-<name>-<personal>` and `AgentQueue-<name>-<personal>`. Given on
    * the command line (`make deploy ENV=dev NAME=alice`), never here.
-   * @default - everybody's
+   * @default - none: the stacks of the team
    */
   readonly personal?: string;
   /**
@@ -82,23 +83,23 @@ export interface Environment {
    */
   readonly expectedTasksPerSecond?: number;
   /**
-   * Whether tasks that expired before they were done are kept in an SQS queue, payload and all, for 14 days: the
-   * stack's output `ShedTasksQueueUrl`. On everywhere: what is given up should be there to be seen and to be created
-   * again, in prod above all, and an unused queue costs nothing. Switch it off where a payload must not outlive
-   * its expiry, or where you expect more to be shed than anybody would look at; `ShedTasks` counts them all the same.
+   * Whether an SQS queue keeps shed tasks with their payload for 14 days: the stack's output `ShedTasksQueueUrl`.
+   * It is on in every environment, so that an operator can inspect a shed task and create it again. An unused queue
+   * costs nothing. Switch it off where a payload must not outlive its expiry, or where more tasks are shed than you
+   * would inspect. `ShedTasks` counts them in both cases.
    */
   readonly keepShedTasks: boolean;
   /** The agents' queue, a stack of its own. */
   readonly agentQueue: AgentQueueConfig;
   /**
    * The ARN of the SNS topic that alarms go to, in the region of the stack. It must let CloudWatch publish.
-   * @default - nobody is told; the alarms are seen in the console
+   * @default - none; the console shows the alarms
    */
   readonly alarmTopicArn?: string;
   /**
    * The addresses that alarms are sent to. Each stack makes a topic for them, with a key of its own (about a dollar a
    * month), and SNS asks each address to confirm. Instead of {@link alarmTopicArn}.
-   * @default - nobody
+   * @default - none
    */
   readonly alarmEmails?: readonly string[];
   /**

@@ -135,7 +135,7 @@ function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): 
     problems.push({
       setting: 'processing.ratePerSecond',
       rule: `${ratePerSecond} is not a rate from ${LOWEST_RATE} to ${HIGHEST_RATE} tasks per second`,
-      remedy: 'choose one in that range (0.5: one task in two seconds), or leave it out for no limit',
+      remedy: `choose from ${LOWEST_RATE} to ${HIGHEST_RATE} (0.5: one task in two seconds), or leave it out for no limit`,
     });
   }
   if (burst !== undefined && ratePerSecond === undefined) {

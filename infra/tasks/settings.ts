@@ -237,12 +237,28 @@ export interface QueueSettings {
 
 /** The parts of a queue's settings as a user gives them. */
 export interface PartialQueueSettings {
+  /**
+   * Expiry, retries and retention of tasks.
+   * @default - the defaults of each setting
+   */
   readonly tasks?: TaskSettings;
+  /**
+   * How `process-tasks` runs tasks.
+   * @default - the defaults of each setting
+   */
   readonly processing?: ProcessingSettings;
+  /**
+   * How the table's stream reaches `trigger`.
+   * @default - the defaults of each setting
+   */
   readonly stream?: StreamSettings;
+  /**
+   * When the alarms ring.
+   * @default - the defaults of each setting
+   */
   readonly alarms?: AlarmSettings;
   /**
-   * An SQS queue in front of the table; `{}` is one with every default.
+   * An SQS queue in front of the table; `{}` sets up one with all defaults.
    * @default - none
    */
   readonly ingest?: IngestSettings;

@@ -102,7 +102,7 @@ test('docs/reference/cdk-nag-suppressions.md lists them', () => {
     'docs/reference/cdk-nag-suppressions.md',
     `# What is acknowledged of cdk-nag's findings
 
-Written by \`make tables\` from [infra/lambda/nag-suppressions.ts](../../infra/lambda/nag-suppressions.ts) and from what cdk-nag finds in
+Written by \`make docs\` from [infra/lambda/nag-suppressions.ts](../../infra/lambda/nag-suppressions.ts) and from what cdk-nag finds in
 the templates of all environments, with the packs AwsSolutions and Serverless. A test fails where a finding is in no row, where
 an acknowledgement is given that finds nothing, and where this file is out of date. Nothing else is suppressed.
 

@@ -115,7 +115,7 @@ test('docs/reference/iam.md says what each function may do, and who calls it', (
     'docs/reference/iam.md',
     `# What each function may do, and who calls it
 
-Written by \`make tables\` from the synthesized templates and the Rust code. A resource is named by its construct's path
+Written by \`make docs\` from the synthesized templates and the Rust code. A resource is named by its construct's path
 in the stack. Tests fail where a function may do what neither its code nor AWS on its behalf calls, where its code calls
 what it may not do, where an action or (but for the [wildcards](#wildcards) below) a resource is a pattern, and where this
 file is out of date. What happens when a permission is taken away: [iam-removal.md](../internals/iam-removal.md).
