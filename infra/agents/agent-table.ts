@@ -7,7 +7,7 @@ import { AGENT_QUEUE } from './contract';
 
 /** How the table is protected. */
 export interface AgentTableProps {
-  /** What becomes of the table when the stack goes. */
+  /** The fate of the table when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
   /** Whether DynamoDB rejects the deletion of the table. */
   readonly deletionProtection: boolean;

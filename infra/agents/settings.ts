@@ -101,20 +101,20 @@ export interface CallSettings {
 /** When the alarms of the agents' queue ring. */
 export interface AgentAlarmSettings {
   /**
-   * The age of the longest waiting call, in whole seconds, beyond which somebody is called: from then on calls are
-   * about to be given up.
+   * The age of the oldest pending call, in whole seconds, above which an alarm rings: from then on calls are about to
+   * expire.
    * @default - 80 % of calls.maxWait
    */
   readonly oldestWaiting?: Duration;
   /**
-   * The age of the oldest message in the intake queue, in whole seconds, beyond which somebody is called: longer
-   * than one failed attempt holds it up.
+   * The age of the oldest message in the call queue, in whole seconds, above which an alarm rings: longer than one
+   * failed attempt delays it.
    * @default - 1 minute beyond calls.visibilityTimeout
    */
   readonly intakeDelay?: Duration;
   /**
-   * Errors of `agent-desk` in five minutes beyond which somebody is called. Malformed commands count, so a few are
-   * its callers' business.
+   * Errors of `agent-desk` in five minutes above which an alarm rings. Malformed commands of callers count, so a few
+   * are normal.
    * @default 5
    */
   readonly deskErrors?: number;

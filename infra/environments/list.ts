@@ -8,7 +8,7 @@ import type { PartialQueueSettings } from '../tasks/settings';
 /** The name of an environment; its stacks are `LifoQueue-<name>` and `AgentQueue-<name>`. */
 export type EnvironmentName = string;
 
-/** What runs the tasks of an environment. An app with more to say builds a `LifoQueue` of its own. */
+/** The task runner of an environment. An app that needs more builds its own `LifoQueue`. */
 export type RunnerConfig =
   | { readonly kind: 'simulated'; readonly capacity?: number; readonly durationSeconds?: number }
   | { readonly kind: 'http'; readonly url: string; readonly auth?: HeaderAuthConfig };
@@ -55,7 +55,7 @@ export interface Environment {
    * @default - the one of the credentials in use
    */
   readonly region?: string;
-  /** What becomes of the tables, of queues that hold work and of the logs when a stack goes. */
+  /** The fate of the tables, the work queues and the logs when a stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
   /** Whether DynamoDB rejects the deletion of the tables. */
   readonly deletionProtection: boolean;
@@ -78,7 +78,7 @@ export interface Environment {
    */
   readonly settings?: PartialQueueSettings;
   /**
-   * Sustained tasks per second; synthesis warns beyond what one queue bears.
+   * Sustained tasks per second; synthesis warns above the limit of one queue.
    * @default - unknown
    */
   readonly expectedTasksPerSecond?: number;

@@ -13,7 +13,7 @@ export interface QueueSourceOptions
   readonly also?: readonly string[];
 }
 
-/** Invokes `target` with batches of `queue`; it answers which messages come again, and only these do. */
+/** Invokes `target` with batches of `queue`. SQS redelivers only the messages that its answer names. */
 export function readQueue(
   target: RustFunction,
   id: string,

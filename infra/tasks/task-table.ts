@@ -33,7 +33,7 @@ export const TASKS_ONLY = {
 
 /** How the table is protected. */
 export interface TaskTableProps {
-  /** What becomes of the table when the stack goes. */
+  /** The fate of the table when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
   /** Whether DynamoDB rejects the deletion of the table. */
   readonly deletionProtection: boolean;

@@ -23,8 +23,8 @@ export interface AgentObservabilityProps {
   /** When the alarms ring. */
   readonly settings: AgentQueueSettings;
   /**
-   * Who is told.
-   * @default - nobody; the alarms are seen in the console
+   * The topic that alarms go to.
+   * @default - none; the console shows the alarms
    */
   readonly alarmTopic?: ITopic;
 }

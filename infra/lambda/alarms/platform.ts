@@ -27,7 +27,7 @@ export function streamDelayAlarms(
 
 /**
  * Alarms on invocations that Lambda dropped because it takes the tail call for a runaway loop. Lambda counts them
- * only where its detection is on, and the stack turns it off: a count means that somebody turned it on again.
+ * only with its detection on, and the stack switches it off: a count means that it was switched on again.
  */
 export function recursionAlarms(
   scope: Construct,
@@ -50,7 +50,7 @@ export function recursionAlarms(
 /**
  * Alarms on queues for what could not be delivered or processed.
  *
- * @param aftermath what is not lost, and what fixes it by itself
+ * @param aftermath the data that is not lost, and the automatic repair
  */
 export function failureAlarms(
   scope: Construct,

@@ -35,8 +35,8 @@ export interface ObservabilityProps {
    */
   readonly ingest?: TaskIngest;
   /**
-   * Who is told.
-   * @default - nobody; the alarms are seen in the console
+   * The topic that alarms go to.
+   * @default - none; the console shows the alarms
    */
   readonly alarmTopic?: ITopic;
 }

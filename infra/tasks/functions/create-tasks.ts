@@ -16,7 +16,7 @@ export interface SimulatedLoad {
 /** Whether `create-tasks` makes up tasks of its own. */
 export interface SimulationSettings {
   /**
-   * Tasks made up regularly, without anybody asking.
+   * Simulated tasks at regular intervals.
    * @default - only on `{"simulate":{"count":N}}`
    */
   readonly load?: SimulatedLoad;

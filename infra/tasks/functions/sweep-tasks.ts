@@ -17,7 +17,7 @@ export interface SweepTasksProps {
   readonly logs: LogSettings;
 }
 
-/** Looks every minute for what fell between: wake-ups that were lost, leases that expired. */
+/** Looks every minute for lost wake-ups and expired leases. */
 export class SweepTasks extends RustFunction<'sweep-tasks'> {
   /** What invokes it. */
   readonly schedule: FunctionSchedule;

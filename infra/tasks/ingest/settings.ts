@@ -31,7 +31,7 @@ export interface IngestSettings {
    */
   readonly functionTimeout?: Duration;
   /**
-   * How long before its timeout `ingest-tasks` begins its last write; what is then left comes again.
+   * How long before its timeout `ingest-tasks` begins its last write; SQS redelivers the remaining messages.
    * @default 5 seconds
    */
   readonly deadlineMargin?: Duration;

@@ -36,7 +36,7 @@ export interface AuthBinding {
   readonly permissions: RunnerPermission[];
 }
 
-/** How an HTTP runner proves who it is. */
+/** Authentication of an HTTP runner. */
 export interface IHttpAuth {
   /** What cannot work about it. */
   problems(): Problem[];

@@ -7,11 +7,11 @@ import type { ITaskRunner, RunnerBinding } from './task-runner';
 
 /** Props of `TaskRunner.http`. */
 export interface HttpRunnerProps extends NetworkSettings {
-  /** Where each task is POSTed: `https://…`, or `http://` to this very machine. */
+  /** The endpoint of each task's POST: `https://…`, or `http://` to the local machine. */
   readonly url: string;
   /**
-   * How the runner proves who it is.
-   * @default - not at all
+   * Authentication of the requests.
+   * @default - none
    */
   readonly auth?: IHttpAuth;
 }

@@ -49,7 +49,7 @@ export interface ITaskRunner {
   bind(scope: Construct): RunnerBinding;
 }
 
-/** Chooses what runs a task. */
+/** Chooses the task runner. */
 export const TaskRunner = {
   /**
    * POSTs each task as JSON. 2xx is success; 408, 429 and 503 are *busy* and honour `Retry-After`; 401, 403,
