@@ -227,7 +227,7 @@ e2e: synth-local build-freshq ## run the end-to-end tests on the deployed templa
 	$(BIN)/python -m pytest tests/e2e
 
 .PHONY: lint
-lint: setup $(VENV)/.installed-lint ## check format, clippy, dependencies, TypeScript, the templates (cdk-nag, cfn-lint) and the workflows [ENV]
+lint: setup $(VENV)/.installed-lint ## check format, clippy, dependencies, language, TypeScript, the templates (cdk-nag, cfn-lint) and the workflows [ENV]
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --target $(HOST) -- --deny warnings
 	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
@@ -284,7 +284,7 @@ diff-comment: setup ## write a pull request's comment: BASE, HEAD = two folders 
 # The environments that infra/ci/ci-settings.ts makes roles for by default.
 CI_ENVIRONMENTS := staging,prod
 .PHONY: bootstrap-ci
-bootstrap-ci: setup ## give GitHub Actions roles in your account: docs/pull-requests.md [REPOSITORY= ENVIRONMENTS REGIONS BRANCH PROVIDER UNPROTECTED]
+bootstrap-ci: setup ## give GitHub Actions roles in your account: docs/how-to/continuous-delivery.md [REPOSITORY= ENVIRONMENTS REGIONS BRANCH PROVIDER UNPROTECTED]
 	$(if $(UNPROTECTED),,@$(BIN)/python -m delivery protection --repository $(REPOSITORY) --branch $(or $(BRANCH),main) --environments $(or $(ENVIRONMENTS),$(CI_ENVIRONMENTS)))
 	@$(ACCOUNT) "deploying FreshqCi to $$account"
 	cdk deploy FreshqCi --app 'tsx infra/ci/ci-app.ts' --output cdk.out/ci --require-approval any-change \
@@ -312,9 +312,9 @@ synth-local: build-local
 	@mkdir -p .local
 	FRESHQ_SKIP_BUILD= FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --context env=dev --context iotPresence=true --output $(LOCAL_ASSEMBLY)
 
-.PHONY: tables
-tables: setup ## write the documents that are made from the templates: acknowledgements, IAM
-	FRESHQ_WRITE_TABLES=1 jest --silent tests/infra/nag.test.ts tests/infra/iam/table.test.ts
+.PHONY: docs
+docs: setup ## write the reference pages that are generated from the sources
+	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-refusals.test.ts
 
 .PHONY: flaky
 N := $(or $(N),20)
@@ -347,8 +347,8 @@ bench-agents: check-rust ## measure matches of agents and calls by mode and matc
 	target/$(HOST)/debug/bench agents
 
 .PHONY: iam-soak
-iam-soak: synth-local ## remove each permission of each function in turn: a probe must notice; writes docs/iam-removal.md
-	$(BIN)/python -m tests.removal --write docs/iam-removal.md
+iam-soak: synth-local ## remove each permission of each function in turn: a probe must notice; writes docs/internals/iam-removal.md
+	$(BIN)/python -m tests.removal --write docs/internals/iam-removal.md
 
 .PHONY: soak
 soak: iam-soak ## that, ten times the fault schedules and reference runs, and the whole model (half an hour, several GB)
@@ -374,7 +374,7 @@ guards: setup mutants-copy ## break the queues' guards one at a time: some test 
 	CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/target $(BIN)/python -m tests.guards --root $(MUTANTS)/tree --target $(HOST)
 
 .PHONY: mutants
-mutants: guards $(CARGO_MUTANTS) ## that, and cargo-mutants on the queues' core (hours); docs/mutants.md explains survivors [SHARD]
+mutants: guards $(CARGO_MUTANTS) ## that, and cargo-mutants on the queues' core (hours); docs/internals/mutants.md explains survivors [SHARD]
 	cd $(MUTANTS)/tree && CARGO_PROFILE_DEV_DEBUG=false CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/mutants-target \
 	  $(CURDIR)/$(CARGO_MUTANTS) mutants --in-place --no-shuffle \
 	  --cargo-arg=--target=$(HOST) --minimum-test-timeout 25 --output $(CURDIR)/$(MUTANTS) $(if $(SHARD),--shard $(SHARD))

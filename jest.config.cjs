@@ -3,7 +3,7 @@ module.exports = {
   testEnvironment: 'node',
   // Jest leaves one core free by default, which on two cores means one test file at a time.
   maxWorkers: '100%',
-  roots: ['<rootDir>/tests/infra'],
+  roots: ['<rootDir>/tests/infra', '<rootDir>/tests/language', '<rootDir>/tests/docs'],
   testMatch: ['**/*.test.ts'],
   moduleNameMapper: { '^freshq$': '<rootDir>/infra/index.ts' },
   setupFiles: ['<rootDir>/tests/infra/setup.ts'],

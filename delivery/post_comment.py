@@ -87,7 +87,7 @@ class GitHub:
         return json.loads(self._send(method, self._url(path), json.dumps(body).encode()) or b"null")
 
     def download(self, path: str, most_bytes: int) -> bytes:
-        """What lies at `path`; more than `most_bytes` of it is refused."""
+        """What lies at `path`; more than `most_bytes` of it is rejected."""
         return self._send("GET", self._url(path), most_bytes=most_bytes)
 
     def _url(self, path: str) -> str:

@@ -87,7 +87,7 @@ def of_build(environ: Mapping[str, str] = os.environ) -> list[Finding]:
         [str(PROJECT / "delivery" / "build-arm64.sh"), "--check"], capture_output=True, text=True, check=False
     )
     if finished.returncode != 0:
-        remedy = "rustup target add aarch64-unknown-linux-gnu (docs/pull-requests.md names Debian's packages)"
+        remedy = "rustup target add aarch64-unknown-linux-gnu (docs/how-to/continuous-delivery.md names Debian's packages)"
         findings.append(Finding("tools", "Rust has no standard library for arm64 Linux", remedy))
     else:
         findings.append(Finding("tools", finished.stdout.strip()))

@@ -3,7 +3,7 @@
 https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-rollback-triggers.html: CloudFormation watches
 up to five alarms while it deploys and for some minutes after, and takes everything back when one of them rings. A
 trigger that does not exist fails the deployment, so only alarms that are deployed already can be watched; one that
-rings before the deployment begins would take back the very change that mends it, so it is left out, and said.
+rings before the deployment begins would take back the very change that fixes it, so it is left out, and said.
 """
 
 from __future__ import annotations

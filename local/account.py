@@ -38,7 +38,7 @@ def identify() -> str:
 
 
 def leftovers(assembly: Assembly) -> list[str]:
-    """What `cdk destroy` refuses or leaves behind, and the commands that remove it."""
+    """What `cdk destroy` rejects or leaves behind, and the commands that remove it."""
     lines = []
     for resource in assembly.resources():
         if not (resource.is_retained or resource.is_protected):

@@ -84,7 +84,7 @@ class DeployedAgents(DeployedStack):
             QueueUrl=self.outputs["CallQueueUrl"], Entries=entries
         )
         if answer.get("Failed"):
-            raise RuntimeError(f"SQS refused: {answer['Failed']}")
+            raise RuntimeError(f"SQS rejected: {answer['Failed']}")
 
 
 def canonical(criteria: dict[str, str]) -> str:

@@ -28,7 +28,7 @@ class Resource:
 
     @property
     def is_protected(self) -> bool:
-        """Whether the service itself refuses to delete it."""
+        """Whether the service itself rejects its deletion."""
         protected = self.properties.get("DeletionProtectionEnabled", False)
         return protected is True or protected == "true"
 

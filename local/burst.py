@@ -63,7 +63,7 @@ def _measure(queue: DeployedQueue, tasks: int) -> BurstFigures:
     for batch in chunks([{"payload": {"number": n}} for n in range(tasks)], _AT_ONCE):
         answer = queue.create(batch)
         if answer["failed"]:
-            raise RuntimeError(f"create-tasks refused: {answer['failed'][:3]}")
+            raise RuntimeError(f"create-tasks rejected: {answer['failed'][:3]}")
     wait_until(
         lambda: queue.count("SUCCESS") >= before + tasks,
         _DRAIN_SECONDS,

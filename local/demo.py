@@ -72,7 +72,7 @@ def _next_wave_is_due(changes: list[Change], waves: list[Wave]) -> bool:
 
 
 def _create(queue: DeployedQueue, wave: Wave) -> list[dict[str, Any]]:
-    """Create a wave through create-tasks; returns what the function refused."""
+    """Create a wave through create-tasks; returns what the function rejected."""
     refused = []
     tasks = [{"payload": {"wave": wave.number, "number": n}} for n in range(WAVE_SIZE)]
     for batch in chunks(tasks, _CREATE_AT_ONCE):
@@ -117,7 +117,7 @@ def _report(
     for sentence in progress.order_lines(verdict, order.TOLERANCE_MS):
         console.print(sentence)
     for refusal in refused[:5]:
-        console.print(f"[red]create-tasks refused: {refusal}[/red]")
+        console.print(f"[red]create-tasks rejected: {refusal}[/red]")
     good = succeeded == total and verdict.held and not refused
     console.print("[bold green]Every task succeeded, newest first.[/bold green]" if good
                   else "[bold red]Failed: see above.[/bold red]")

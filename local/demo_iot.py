@@ -144,7 +144,7 @@ class Demonstration:
             ]
             refused = sqs.send_message_batch(QueueUrl=url, Entries=entries).get("Failed")
             if refused:
-                raise RuntimeError(f"the ingest queue refused {refused[0]}")
+                raise RuntimeError(f"the ingest queue rejected {refused[0]}")
 
     def _drain(self, last_expiry: int) -> None:
         """Wait until every task has ended or expired (ms), and nobody runs one any more."""

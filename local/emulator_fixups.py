@@ -69,7 +69,7 @@ def _point_in_time_recovery(table: Resource) -> dict[str, Any] | None:
 
 
 def _ignore_already_enabled(call: Callable[[], Any]) -> None:
-    """UpdateTimeToLive refuses to enable what is enabled: then there is nothing to do."""
+    """UpdateTimeToLive rejects a second enabling; nothing is left to do then."""
     try:
         call()
     except ClientError as error:

@@ -9,7 +9,7 @@ it lacks is added here, so that the policies stay exactly the synthesized ones:
 - the condition key ``dynamodb:LeadingKeys``, with which the control item is told from tasks
   (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html);
 - a line in the file that ``FRESHQ_IAM_DECISIONS`` names for every decision about a role, so that a
-  test can tell a refusal from any other failure: see `local.decisions`.
+  test can tell a rejection from any other failure: see `local.decisions`.
 """
 
 from __future__ import annotations

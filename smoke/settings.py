@@ -31,7 +31,7 @@ class SettingChecks:
     place: Place
     stack: DeployedStack
     template: Assembly
-    #: Whether CloudFormation is to refuse to delete the stack.
+    #: Whether CloudFormation rejects the deletion of the stack.
     termination_protection: bool
 
     def run(self, report: Report) -> None:

@@ -54,7 +54,7 @@ class UnknownChecks:
             attributes = sns.get_topic_attributes(TopicArn=arn)["Attributes"]
             expect(bool(attributes.get("KmsMasterKeyId")), f"{arn} is not encrypted")
             keys.add(attributes["KmsMasterKeyId"])
-            # A tail call or a wake-up more does no harm. Undecryptable keys are refused here.
+            # A tail call or a wake-up more does no harm. Undecryptable keys are rejected here.
             sns.publish(TopicArn=arn, Message="{}")
         return f"by {', '.join(sorted(keys))}"
 

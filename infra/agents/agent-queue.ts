@@ -22,12 +22,12 @@ import { type PartialAgentQueueSettings, resolveAgentSettings } from './settings
 /** Props of {@link AgentQueue}. The settings of `agents`, `calls` and `alarms` have defaults one by one. */
 export interface AgentQueueProps extends PartialAgentQueueSettings {
   /**
-   * What becomes of the table, the queues and the logs when the stack goes.
+   * The fate of the table, the queues and the logs when the stack is deleted.
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;
   /**
-   * Whether DynamoDB refuses to delete the table.
+   * Whether DynamoDB rejects the deletion of the table.
    * @default true
    */
   readonly deletionProtection?: boolean;
@@ -42,20 +42,20 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly logs?: Partial<Pick<LogSettings, 'level' | 'retention'>>;
   /**
-   * Lets `agent-desk` make up agents (`{"command":"seed","count":5}`). Not for production.
+   * Lets `agent-desk` create sample agents (`{"command":"seed","count":5}`). Not for production.
    * @default false
    */
   readonly seed?: boolean;
   /**
-   * Who is told when the queue needs a person. CloudWatch must be allowed to publish there.
-   * @default - nobody; the alarms are seen in the console
+   * The topic that alarms go to. CloudWatch must be allowed to publish there.
+   * @default - none; the console shows the alarms
    */
   readonly alarmTopic?: ITopic;
 }
 
 /**
- * Calls meet the agent whose turn it is and who fits: intake queue or desk → table → assignment → topic, and a sweep
- * for what falls between.
+ * Assigns calls to matching agents in order: intake queue or desk → table → assignment → topic. A sweep repairs what a
+ * crash or a fault left behind.
  */
 export class AgentQueue extends Construct {
   /** Agents, their queues and waiting calls. Only the queue's own functions write it. */

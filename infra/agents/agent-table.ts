@@ -7,9 +7,9 @@ import { tableRetention } from '../lambda/retention';
 
 /** How the table is protected. */
 export interface AgentTableProps {
-  /** What becomes of the table when the stack goes. */
+  /** The fate of the table when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
-  /** Whether DynamoDB refuses to delete the table. */
+  /** Whether DynamoDB rejects the deletion of the table. */
   readonly deletionProtection: boolean;
   /** Whether the table can be restored to any second of the last 35 days. */
   readonly pointInTimeRecovery: boolean;

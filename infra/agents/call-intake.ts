@@ -21,21 +21,21 @@ const BOTH = {
 /** Props of {@link CallIntake}. */
 export interface CallIntakeProps {
   readonly settings: AgentQueueSettings;
-  /** What becomes of the queues when the stack goes. */
+  /** The fate of the queues when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
 }
 
 /**
- * Where calls come in: an SQS FIFO queue with a message group for each set of criteria, and one for what was given up.
+ * The call queue: an SQS FIFO queue with a message group for each set of criteria, and its dead-letter queue.
  *
  * A message is `{"callId"?: …, "criteria": {…}}`; its group the canonical criteria, for example `Spanish#M`, with `*`
- * for any; its deduplication id the call's id. The dead-letter queue gets what SQS gives up, messages that
- * `match-calls` refuses, and calls that waited too long.
+ * for any; its deduplication id the call's id. The dead-letter queue gets messages after their last attempt, messages that
+ * `match-calls` rejects, and calls that waited too long.
  */
 export class CallIntake extends Construct {
   /** Calls that come in. */
   readonly queue: Queue;
-  /** Calls that were given up. */
+  /** The dead-letter queue: expired calls and undeliverable messages. */
   readonly deadLetters: Queue;
 
   constructor(
@@ -63,7 +63,7 @@ export class CallIntake extends Construct {
   /** Invokes `target` with batches of calls; it answers which failed, so that only their groups are held up. */
   feed(target: RustFunction): void {
     const { batchSize, maxConcurrency } = this.props.settings.calls;
-    // No batching window: Lambda refuses one for a FIFO queue.
+    // No batching window: Lambda rejects one for a FIFO queue.
     readQueue(target, 'calls', this.queue, {
       batchSize,
       maxConcurrency,

@@ -85,7 +85,7 @@ function visibilityProblems({ calls }: AgentQueueSettings): Problem[] {
   if (visibility < needed) {
     problems.push({
       setting: 'calls.visibilityTimeout',
-      rule: `${text(calls.visibilityTimeout)} is less than ${VISIBILITY_FACTOR} times the function's timeout of ${text(calls.functionTimeout)}: throttled batches would come again while they are worked on, and use up their attempts`,
+      rule: `${text(calls.visibilityTimeout)} is less than ${VISIBILITY_FACTOR} times the function's timeout of ${text(calls.functionTimeout)}: SQS would redeliver throttled batches while they are processed, and use up their attempts`,
       remedy: `raise visibilityTimeout to at least ${seconds(needed)}, or shorten functionTimeout`,
     });
   }
@@ -105,14 +105,14 @@ function alarmProblems({ calls, alarms }: AgentQueueSettings): Problem[] {
   if (ms(alarms.oldestWaiting) >= ms(calls.maxWait)) {
     problems.push({
       setting: 'alarms.oldestWaiting',
-      rule: `no call waits for ${text(alarms.oldestWaiting)}, since it is given up after ${text(calls.maxWait)}: the alarm could hardly ring`,
+      rule: `no call is pending for ${text(alarms.oldestWaiting)}, because it expires after ${text(calls.maxWait)}: the alarm could hardly ring`,
       remedy: 'make oldestWaiting shorter than calls.maxWait',
     });
   }
   if (ms(alarms.intakeDelay) <= ms(calls.visibilityTimeout)) {
     problems.push({
       setting: 'alarms.intakeDelay',
-      rule: `one failed attempt alone holds a message up for ${text(calls.visibilityTimeout)}: the alarm would ring though a retry mends it`,
+      rule: `one failed attempt alone holds a message up for ${text(calls.visibilityTimeout)}: the alarm would ring though a retry fixes it`,
       remedy: 'make intakeDelay longer than calls.visibilityTimeout; a minute on top is ample',
     });
   }

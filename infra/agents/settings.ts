@@ -3,7 +3,7 @@ import type { AGENT_QUEUE } from '../contract/agents';
 import { definedOf } from '../lambda/defined';
 import { VISIBILITY_FACTOR } from '../lambda/visibility';
 
-/** Which of the agents who fit is assigned: who has been available longest (`fifo`), or shortest (`lifo`). */
+/** Which of the matching agents is assigned: the one queued longest (`fifo`), or most recently (`lifo`). */
 export type AgentOrder = (typeof AGENT_QUEUE.orders)[number];
 
 /** Something that calls ask for and agents have. */
@@ -23,8 +23,8 @@ export interface Dimension {
 /** What holds for every agent. */
 export interface AgentSettings {
   /**
-   * Which of the agents who fit is assigned.
-   * @default fifo - who has been available longest
+   * Which of the matching agents is assigned: `fifo`, the one queued longest, or `lifo`, the one queued most recently.
+   * @default fifo
    */
   readonly order?: AgentOrder;
   /**
@@ -46,7 +46,7 @@ export interface AgentSettings {
    */
   readonly callLease?: Duration;
   /**
-   * How often `sweep-agents` looks for calls that waited too long, leases that ran out and assignments that were
+   * How often `sweep-agents` looks for calls that waited too long, leases that expired and assignments that were
    * not published: whole minutes.
    * @default 1 minute
    */
@@ -101,20 +101,20 @@ export interface CallSettings {
 /** When the alarms of the agents' queue ring. */
 export interface AgentAlarmSettings {
   /**
-   * The age of the longest waiting call, in whole seconds, beyond which somebody is called: from then on calls are
-   * about to be given up.
+   * The age of the oldest pending call, in whole seconds, above which an alarm rings: from then on calls are about to
+   * expire.
    * @default - 80 % of calls.maxWait
    */
   readonly oldestWaiting?: Duration;
   /**
-   * The age of the oldest message in the intake queue, in whole seconds, beyond which somebody is called: longer
-   * than one failed attempt holds it up.
+   * The age of the oldest message in the call queue, in whole seconds, above which an alarm rings: longer than one
+   * failed attempt delays it.
    * @default - 1 minute beyond calls.visibilityTimeout
    */
   readonly intakeDelay?: Duration;
   /**
-   * Errors of `agent-desk` in five minutes beyond which somebody is called. Malformed commands count, so a few are
-   * its callers' business.
+   * Errors of `agent-desk` in five minutes above which an alarm rings. Malformed commands of callers count, so a few
+   * are normal.
    * @default 5
    */
   readonly deskErrors?: number;
@@ -132,8 +132,20 @@ export interface AgentQueueSettings {
 
 /** The parts of an agents' queue's settings as a user gives them. */
 export interface PartialAgentQueueSettings {
+  /**
+   * How agents are ordered and chosen.
+   * @default - the defaults of each setting
+   */
   readonly agents?: AgentSettings;
+  /**
+   * How calls arrive and wait.
+   * @default - the defaults of each setting
+   */
   readonly calls?: CallSettings;
+  /**
+   * When the alarms ring.
+   * @default - the defaults of each setting
+   */
   readonly alarms?: AgentAlarmSettings;
 }
 

@@ -39,8 +39,8 @@ export interface CiRolesStackProps {
  * `cdk bootstrap` made: for jobs of that GitHub environment alone, run by our workflow on our branch. Once an account:
  * `make bootstrap-ci`.
  *
- * Whoever may push a branch may have a pull request's job say anything, so the first role can read nothing but
- * templates: no table, no queue, no log.
+ * A user who may push a branch controls the job of a pull request. So the first role can read templates only: no
+ * table, no queue, no log.
  */
 export class CiRolesStack extends Stack {
   private readonly issuer: IOidcProvider;
@@ -170,7 +170,7 @@ export class CiRolesStack extends Stack {
     });
   }
 
-  /** A stack's ARN ends with an id that nobody knows beforehand. */
+  /** A stack's ARN ends with an id that is unknown before its creation. */
   private allowOnStacks(
     role: Role,
     actions: string[],

@@ -105,7 +105,7 @@ export function ciProblems(settings: CiSettings): Problem[] {
     problems.push({
       setting: 'qualifier',
       rule: `"${qualifier}" is not a qualifier of a CDK bootstrap`,
-      remedy: 'give up to ten small letters and digits, or leave it out',
+      remedy: 'choose at most ten small letters and digits, or leave it out',
     });
   }
   return problems;

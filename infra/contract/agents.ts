@@ -25,7 +25,7 @@ export const AGENT_QUEUE = {
   },
   /** Variables a function does without. */
   optionalEnvironment: ['CALL_LEASE_SECONDS', 'CONTENTION_WINDOW'],
-  /** Which of the agents who fit is assigned: who has been available longest, or who became so last. */
+  /** Which of the matching agents is assigned: the one queued longest, or most recently. */
   orders: ['fifo', 'lifo'],
   /** Attributes that no dimension may have: the table's own. */
   reservedAttributes: [

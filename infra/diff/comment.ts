@@ -79,7 +79,7 @@ function compare(
   });
 }
 
-/** A template as CloudFormation gives it back: it keeps ASCII only, which would show as a difference for ever. */
+/** A template as CloudFormation returns it: with ASCII only, which would otherwise always be a difference. */
 function asReadBack(template: CfnTemplate): CfnTemplate {
   return JSON.parse(mangleLikeCloudFormation(JSON.stringify(template)));
 }
@@ -115,7 +115,7 @@ function overview(diffs: readonly StackDiff[]): string {
   const says = {
     changed: ({ diff }: StackDiff) => `${diff.differenceCount} differences`,
     new: ({ diff }: StackDiff) => `new, with ${diff.resources.differenceCount} resources`,
-    gone: () => 'no longer made by the app; it stays as it is until somebody destroys it',
+    gone: () => 'no longer in the app; it stays until you destroy it',
     unchanged: () => 'no difference',
   };
   if (diffs.length === 0) return 'There are no stacks.';

@@ -1,6 +1,6 @@
 import { type ResourceDifference, ResourceImpact, type TemplateDiff } from '@aws-cdk/cloudformation-diff';
 
-/** A change that may destroy what cannot be made again, or that lets somebody do more. */
+/** A change that may destroy data, or that broadens a permission. */
 export interface Hazard {
   /** Where it is: the construct's path, or the logical id. */
   readonly where: string;
@@ -10,7 +10,7 @@ export interface Hazard {
   readonly happens: string;
 }
 
-/** What each of these holds that no deployment brings back. */
+/** The data of each type of resource, which no deployment restores. */
 const HOLDS: Readonly<Record<string, string>> = {
   'AWS::DynamoDB::Table': 'every item',
   'AWS::DynamoDB::GlobalTable': 'every item',
@@ -119,7 +119,7 @@ function indexesLost(was: unknown, is: unknown): string[] {
     .map((name) => `loses the index ${name}: queries of it fail until it is made again and filled`);
 }
 
-/** Who may do more when this difference is deployed; empty if nobody may. */
+/** The permissions that this difference broadens; empty if none. */
 export function broadenedPermissions(diff: TemplateDiff): string[] {
   const { statements, managedPolicies } = diff.iamChanges;
   const grants = statements.additions

@@ -10,7 +10,7 @@ const CLOUDWATCH = 'cloudwatch.amazonaws.com';
 
 /** Props of {@link AlarmTopic}. */
 export interface AlarmTopicProps {
-  /** Who is told. SNS sends each a message to confirm first. */
+  /** The recipients of alarms. SNS first sends each a message to confirm. */
   readonly emails: readonly string[];
 }
 

@@ -8,7 +8,7 @@ import type { PartialQueueSettings } from '../tasks/settings';
 /** The name of an environment; its stacks are `LifoQueue-<name>` and `AgentQueue-<name>`. */
 export type EnvironmentName = string;
 
-/** What runs the tasks of an environment. An app with more to say builds a `LifoQueue` of its own. */
+/** The task runner of an environment. An app that needs more builds its own `LifoQueue`. */
 export type RunnerConfig =
   | { readonly kind: 'simulated'; readonly capacity?: number; readonly durationSeconds?: number }
   | { readonly kind: 'http'; readonly url: string; readonly auth?: HeaderAuthConfig };
@@ -37,11 +37,12 @@ export interface AgentQueueConfig {
 
 /** One environment. */
 export interface Environment {
+  /** Its name: 1 to 20 small letters and digits, a letter first. */
   readonly name: EnvironmentName;
   /**
-   * Whose own copy this is: its stacks are `LifoQueue-<name>-<personal>` and `AgentQueue-<name>-<personal>`. Given on
+   * The name of a personal copy: its stacks are `LifoQueue-<name>-<personal>` and `AgentQueue-<name>-<personal>`. Given on
    * the command line (`make deploy ENV=dev NAME=alice`), never here.
-   * @default - everybody's
+   * @default - none: the stacks of the team
    */
   readonly personal?: string;
   /**
@@ -54,11 +55,11 @@ export interface Environment {
    * @default - the one of the credentials in use
    */
   readonly region?: string;
-  /** What becomes of the tables, of queues that hold work and of the logs when a stack goes. */
+  /** The fate of the tables, the work queues and the logs when a stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
-  /** Whether DynamoDB refuses to delete the tables. */
+  /** Whether DynamoDB rejects the deletion of the tables. */
   readonly deletionProtection: boolean;
-  /** Whether CloudFormation refuses to delete the stacks. */
+  /** Whether CloudFormation rejects the deletion of the stacks. */
   readonly terminationProtection: boolean;
   /** Whether the tables can be restored to any second of the last 35 days. */
   readonly pointInTimeRecovery: boolean;
@@ -77,28 +78,28 @@ export interface Environment {
    */
   readonly settings?: PartialQueueSettings;
   /**
-   * Sustained tasks per second; synthesis warns beyond what one queue bears.
+   * Sustained tasks per second; synthesis warns above the limit of one queue.
    * @default - unknown
    */
   readonly expectedTasksPerSecond?: number;
   /**
-   * Whether tasks that expired before they were done are kept in an SQS queue, payload and all, for 14 days: the
-   * stack's output `ShedTasksQueueUrl`. On everywhere: what is given up should be there to be seen and to be created
-   * again, in prod above all, and an unused queue costs nothing. Switch it off where a payload must not outlive
-   * its expiry, or where you expect more to be shed than anybody would look at; `ShedTasks` counts them all the same.
+   * Whether an SQS queue keeps shed tasks with their payload for 14 days: the stack's output `ShedTasksQueueUrl`.
+   * It is on in every environment, so that an operator can inspect a shed task and create it again. An unused queue
+   * costs nothing. Switch it off where a payload must not outlive its expiry, or where more tasks are shed than you
+   * would inspect. `ShedTasks` counts them in both cases.
    */
   readonly keepShedTasks: boolean;
   /** The agents' queue, a stack of its own. */
   readonly agentQueue: AgentQueueConfig;
   /**
    * The ARN of the SNS topic that alarms go to, in the region of the stack. It must let CloudWatch publish.
-   * @default - nobody is told; the alarms are seen in the console
+   * @default - none; the console shows the alarms
    */
   readonly alarmTopicArn?: string;
   /**
    * The addresses that alarms are sent to. Each stack makes a topic for them, with a key of its own (about a dollar a
    * month), and SNS asks each address to confirm. Instead of {@link alarmTopicArn}.
-   * @default - nobody
+   * @default - none
    */
   readonly alarmEmails?: readonly string[];
   /**

@@ -2,7 +2,7 @@ import { RemovalPolicy } from 'aws-cdk-lib';
 import type { Problem } from '../lambda/problem';
 import type { Environment } from './list';
 
-/** Names of environments have no dash, so that a personal stack never bears another environment's name. */
+/** Names of environments have no dash, so that a personal stack never has another environment's name. */
 const ENVIRONMENT_NAME = /^[a-z][a-z0-9]{0,19}$/;
 
 /** Names of personal stacks. */
@@ -82,7 +82,7 @@ export function personalProblems(
     }));
 }
 
-/** Somebody's own copy of an environment: stacks of its own, tagged as theirs. */
+/** A personal copy of an environment: separate stacks with a tag of their owner. */
 export function personalized(environment: Environment, personal: string): Environment {
   return { ...environment, personal, tags: { ...environment.tags, owner: personal } };
 }

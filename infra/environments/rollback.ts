@@ -5,7 +5,7 @@ import type { Problem } from '../lambda/problem';
 /** Where the template says it; `delivery/rollback.py` reads it. */
 export const ROLLBACK_METADATA = 'freshq:rollback';
 
-/** CloudFormation watches at most so many alarms. */
+/** The most alarms that CloudFormation watches. */
 export const MOST_ROLLBACK_ALARMS = 5;
 
 /** CloudFormation watches at most so long (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_RollbackConfiguration.html). */

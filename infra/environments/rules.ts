@@ -15,8 +15,8 @@ import { watchProblems } from './rollback';
 import { tagProblems } from './tags';
 
 /**
- * The environments to synthesize: the one named, or all; as somebody's own where a personal name is given. Throws,
- * naming every problem at once, if one cannot work.
+ * The environments to synthesize: the named one, or all; as a personal copy if a personal name is given. Throws with
+ * every problem at once if one cannot work.
  *
  * @param name the CDK context value `env`
  * @param personal the CDK context value `name`
@@ -136,7 +136,7 @@ function agentQueueProblems({ name, agentQueue: { seed, settings } }: Environmen
   if (name === 'prod' && seed) {
     problems.push({
       setting: 'seed',
-      rule: 'calls would be given to made-up agents, whom nobody can talk to',
+      rule: 'calls would be assigned to sample agents, which do not exist',
       remedy: 'set seed to false in prod',
     });
   }

@@ -24,7 +24,7 @@ export function tagProblems({ name, tags }: Pick<Environment, 'name' | 'tags'>):
   for (const key of REQUIRED_TAGS.filter((required) => !tags[required])) {
     problems.push({
       setting: `tags.${key}`,
-      rule: 'is missing, and whoever pays or cleans up looks for it',
+      rule: 'is missing; cost reports and cleanups use it',
       remedy: `give it, as the other environments do`,
     });
   }

@@ -12,7 +12,7 @@ export interface Acknowledgement {
 }
 
 /**
- * Every acknowledgement there is; `docs/cdk-nag-suppressions.md` lists them. A test takes care that each is still needed,
+ * Every acknowledgement there is; `docs/reference/cdk-nag-suppressions.md` lists them. A test takes care that each is still needed,
  * wherever it is given, and that no other file acknowledges anything.
  */
 export const ACKNOWLEDGEMENTS = {
@@ -47,12 +47,12 @@ export const ACKNOWLEDGEMENTS = {
     rules: ['Serverless::Serverless-LambdaEventSourceMappingDestination'],
     where: 'the mapping of an SQS queue to a function',
     reason:
-      'Lambda takes a failure destination for streams and Kafka only; what a queue gives up goes to its dead-letter queue, by its redrive policy',
+      'Lambda takes a failure destination for streams and Kafka only; SQS moves undeliverable messages to the dead-letter queue, by the redrive policy',
   },
   noPointInTimeRecovery: {
     rules: ['AwsSolutions::AwsSolutions-DDB3'],
     where: 'a table whose owner switched point-in-time recovery off, as in dev',
-    reason: 'whoever set pointInTimeRecovery to false said that this data may be lost',
+    reason: 'pointInTimeRecovery: false states that this data may be lost',
   },
 } as const satisfies Record<string, Acknowledgement>;
 

@@ -13,7 +13,7 @@ export interface QueueSourceOptions
   readonly also?: readonly string[];
 }
 
-/** Invokes `target` with batches of `queue`; it answers which messages come again, and only these do. */
+/** Invokes `target` with batches of `queue`. SQS redelivers only the messages that its answer names. */
 export function readQueue(
   target: RustFunction,
   id: string,
@@ -28,7 +28,7 @@ export function readQueue(
     reportBatchItemFailures: true,
   });
   acknowledge(mapping, 'queueSource');
-  // Lambda refuses a mapping whose function may not read the queue yet.
+  // Lambda rejects a mapping whose function may not read the queue yet.
   if (target.function.role !== undefined) mapping.node.addDependency(target.function.role);
   return mapping;
 }

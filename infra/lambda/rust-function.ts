@@ -37,7 +37,7 @@ export interface LogSettings {
   readonly level: ApplicationLogLevel;
   /** How long log events are kept. */
   readonly retention: RetentionDays;
-  /** What becomes of the log groups when the stack goes. */
+  /** The fate of the log groups when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A queue that feeds a function hides a message for at least so many of the function's timeouts
- * (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html): a batch that Lambda throttles for a
- * while must not come again before it has been tried.
+ * A queue that feeds a function hides a message for at least this many of the function's timeouts
+ * (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html): SQS must not redeliver a batch
+ * that Lambda throttles before its first attempt.
  */
 export const VISIBILITY_FACTOR = 6;

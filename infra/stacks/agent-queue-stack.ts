@@ -22,7 +22,7 @@ export class AgentQueueStack extends EnvironmentStack {
   readonly queue: AgentQueue;
 
   constructor(scope: Construct, props: EnvironmentStackProps) {
-    super(scope, 'AgentQueue', 'calls meet the agent whose turn it is and who fits', props);
+    super(scope, 'AgentQueue', 'assigns calls to matching agents in order', props);
     const { environment } = props;
     this.queue = new AgentQueue(this, 'queue', {
       ...environment.agentQueue.settings,
@@ -44,7 +44,10 @@ export class AgentQueueStack extends EnvironmentStack {
       CallQueueUrl: [intake.queue.queueUrl, 'Calls come in here'],
       AssignmentTopicArn: [assignmentTopic.topicArn, 'Assignments are published here'],
       AgentDeskFunctionName: [agentDesk.function.functionName, 'Answers commands about agents and calls'],
-      CallDeadLetterQueueUrl: [intake.deadLetters.queueUrl, 'Calls that were given up, kept for 14 days'],
+      CallDeadLetterQueueUrl: [
+        intake.deadLetters.queueUrl,
+        'Expired and undeliverable calls, kept for 14 days',
+      ],
     };
     for (const name of AGENT_QUEUE.outputs) {
       const [value, description] = values[name];

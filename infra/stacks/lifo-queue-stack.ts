@@ -13,7 +13,7 @@ import { EnvironmentStack, type EnvironmentStackProps } from './environment-stac
 
 /**
  * Alarms that ring within minutes when new code fails. The sweep runs every minute, so its errors show a broken
- * deployment even while there is no task. Not among them: a queue that is paused or slow, which its downstream causes.
+ * deployment even without any task. A paused or slow queue is not among them, because its downstream causes that.
  */
 const TAKES_BACK = [
   'failing',

@@ -30,13 +30,13 @@ export interface LifoQueueProps extends PartialQueueSettings {
   /** What a task does: `TaskRunner.http`, `.lambda`, `.rust` or `.simulated`. */
   readonly runner: ITaskRunner;
   /**
-   * What becomes of the table, the queues that hold work and the logs when the stack goes. RETAIN keeps what has been
-   * in use; see `docs/operations.md` on deployments that fail.
+   * The fate of the table, the work queues and the logs when the stack is deleted. RETAIN keeps resources that were in
+   * use; see `docs/how-to/operate.md` on failed deployments.
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;
   /**
-   * Whether DynamoDB refuses to delete the table.
+   * Whether DynamoDB rejects the deletion of the table.
    * @default true
    */
   readonly deletionProtection?: boolean;
@@ -51,32 +51,32 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly logs?: Partial<Pick<LogSettings, 'level' | 'retention'>>;
   /**
-   * Lets `create-tasks` make up tasks. Not for production.
+   * Lets `create-tasks` create simulated tasks. Not for production.
    * @default - no simulation
    */
   readonly simulation?: SimulationSettings;
   /**
-   * The load this queue is meant for, in tasks per second, sustained: synthesis warns where it exceeds what one
-   * index partition bears.
+   * The load this queue is meant for, in tasks per second, sustained: synthesis warns above the limit of one
+   * index partition.
    * @default - unknown; no warning
    */
   readonly expectedTasksPerSecond?: number;
   /**
-   * Who is told when the queue needs a person. CloudWatch must be allowed to publish there.
-   * @default - nobody; the alarms are seen in the console
+   * The topic that alarms go to. CloudWatch must be allowed to publish there.
+   * @default - none; the console shows the alarms
    */
   readonly alarmTopic?: ITopic;
   /**
-   * A standard queue that receives each shed task, one that expired before it was done, as JSON: once at least, a
-   * while after it expired, since DynamoDB deletes what expired within days. Yours to read and to watch.
-   * @default - nowhere; shed tasks are only counted
+   * A standard queue that receives each shed task (expired before it ended) as JSON, at least once. DynamoDB deletes
+   * expired items within days, so the message may be late. freshq neither reads nor monitors this queue.
+   * @default - none; shed tasks are only counted
    */
   readonly shedTasksTo?: IQueue;
 }
 
 /**
- * A newest-first task queue: create → table → stream → trigger → topic → process, a sweep for what falls between,
- * and a count of what expired.
+ * A newest-first task queue: create → table → stream → trigger → topic → process, a sweep for lost wake-ups and expired
+ * leases, and a count of shed tasks.
  */
 export class LifoQueue extends Construct {
   /**

@@ -4,10 +4,10 @@ import { duration, integer, ms, seconds, text, wholeSeconds } from '../lambda/ra
 import { ingestProblems } from './ingest/rules';
 import type { QueueSettings } from './settings';
 
-/** How often `sweep-tasks` looks for lost wake-ups and leases that ran out. */
+/** How often `sweep-tasks` looks for lost wake-ups and leases that expired. */
 export const SWEEP_INTERVAL = Duration.minutes(1);
 
-/** How long Lambda gathers what TTL deleted before it invokes `count-shed`: nobody waits for the count. */
+/** How long Lambda gathers TTL deletions before it invokes `count-shed`: the count is not urgent. */
 export const SHED_WINDOW = Duration.seconds(10);
 
 /** Lambda waits this long before the first retry of an asynchronous invocation, twice as long before the second. */
@@ -47,7 +47,7 @@ function turnProblems({ processing }: QueueSettings): Problem[] {
   if (ms(processing.indexLag) >= ms(processing.turn)) {
     problems.push({
       setting: 'processing.indexLag',
-      rule: `the wait for the index (${text(processing.indexLag)}) fills the whole turn (${text(processing.turn)}), so an empty queue would call itself for ever`,
+      rule: `the wait for the index (${text(processing.indexLag)}) fills the whole turn (${text(processing.turn)}), so an empty queue would call itself without end`,
       remedy: 'make indexLag shorter than turn; 2 s is ample',
     });
   }
@@ -67,7 +67,7 @@ function leaseProblems({ processing }: QueueSettings): Problem[] {
   if (ms(processing.clockSkew) + ms(processing.heartbeat) >= ms(processing.processorLease)) {
     problems.push({
       setting: 'processing.clockSkew',
-      rule: `a heartbeat (${text(processing.heartbeat)}) and the clock skew (${text(processing.clockSkew)}) use up the lease (${text(processing.processorLease)}), so the lease could run out before its renewal`,
+      rule: `a heartbeat (${text(processing.heartbeat)}) and the clock skew (${text(processing.clockSkew)}) use up the lease (${text(processing.processorLease)}), so the lease could expire before its renewal`,
       remedy: 'lengthen processorLease, or lower clockSkew (AWS clocks differ by far less than 2 s)',
     });
   }
@@ -122,7 +122,7 @@ function taskProblems({ tasks }: QueueSettings): Problem[] {
   if (!tasks.foreignWriters && tasks.maxTtl === undefined) {
     problems.push({
       setting: 'tasks.foreignWriters',
-      rule: 'that nobody else puts tasks into the table bounds their expiry only if there is a longest one',
+      rule: 'without direct writers the expiry of tasks is bounded only if there is a longest one',
       remedy: 'set maxTtl to the longest expiry a task may name, or leave foreignWriters out',
     });
   }
@@ -135,7 +135,7 @@ function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): 
     problems.push({
       setting: 'processing.ratePerSecond',
       rule: `${ratePerSecond} is not a rate from ${LOWEST_RATE} to ${HIGHEST_RATE} tasks per second`,
-      remedy: 'choose one in that range (0.5: one task in two seconds), or leave it out for no limit',
+      remedy: `choose from ${LOWEST_RATE} to ${HIGHEST_RATE} (0.5: one task in two seconds), or leave it out for no limit`,
     });
   }
   if (burst !== undefined && ratePerSecond === undefined) {

@@ -16,14 +16,13 @@ export interface TaskSettings {
    */
   readonly maxTtl?: Duration;
   /**
-   * Whether others than `create-tasks` may put tasks into the table.
+   * Whether programs other than the queue's functions may put tasks into the table.
    *
-   * `false` is a promise: no task's `ttl` is further than {@link maxTtl}, which must then be given, from its
-   * `taskCreated`; a redrive by the product's own verb is the one exception, and is looked after. In return the
-   * queue is read from now - `maxTtl` on, so that a backlog that expired, and that DynamoDB takes days to delete,
-   * costs no reads. If the promise is broken, a task whose `ttl` is further away than that is no longer found once
-   * it is older than `maxTtl`: it ends by its `ttl`, as shed. So break it never, and lower `maxTtl` only when no
-   * task with a longer expiry is left.
+   * `false` is a promise: no task's `ttl` is more than {@link maxTtl} after its `taskCreated`. `maxTtl` is then
+   * required. Tasks redriven by `freshq` are an exception that the queue handles. In return, index reads start at
+   * now - `maxTtl`, so an expired backlog, which DynamoDB deletes within days, costs no reads. If a writer breaks
+   * the promise, the queue no longer finds its task once it is older than `maxTtl`, and sheds it. Lower `maxTtl`
+   * only when no task with a longer expiry is left.
    * @default true
    */
   readonly foreignWriters?: boolean;
@@ -98,7 +97,7 @@ export interface ProcessingSettings {
    */
   readonly taskTimeout?: Duration;
   /**
-   * How long before the function's deadline everything must have been settled or given back.
+   * How long before the function's deadline every task must be settled or returned.
    * @default 10 seconds
    */
   readonly deadlineMargin?: Duration;
@@ -148,7 +147,7 @@ export interface ProcessingSettings {
    */
   readonly maxEventAge?: Duration;
   /**
-   * The processor's lease: how long a dead processor keeps others waiting.
+   * The processor lease: how long a crashed processor blocks others.
    * @default 20 seconds
    */
   readonly processorLease?: Duration;
@@ -158,7 +157,7 @@ export interface ProcessingSettings {
    */
   readonly heartbeat?: Duration;
   /**
-   * How long an empty queue is watched before the processor leaves, because its index lags behind the table.
+   * How long a processor keeps reading an empty queue before it ends, because the index lags behind the table.
    * @default 2 seconds
    */
   readonly indexLag?: Duration;
@@ -173,7 +172,7 @@ export interface ProcessingSettings {
    */
   readonly clockSkew?: Duration;
   /**
-   * How long the queue pauses when the downstream refuses us (wrong credentials, wrong address).
+   * How long the queue pauses when the downstream rejects us (wrong credentials, wrong address).
    * @default 5 minutes
    */
   readonly pause?: Duration;
@@ -237,12 +236,28 @@ export interface QueueSettings {
 
 /** The parts of a queue's settings as a user gives them. */
 export interface PartialQueueSettings {
+  /**
+   * Expiry, retries and retention of tasks.
+   * @default - the defaults of each setting
+   */
   readonly tasks?: TaskSettings;
+  /**
+   * How `process-tasks` runs tasks.
+   * @default - the defaults of each setting
+   */
   readonly processing?: ProcessingSettings;
+  /**
+   * How the table's stream reaches `trigger`.
+   * @default - the defaults of each setting
+   */
   readonly stream?: StreamSettings;
+  /**
+   * When the alarms ring.
+   * @default - the defaults of each setting
+   */
   readonly alarms?: AlarmSettings;
   /**
-   * An SQS queue in front of the table; `{}` is one with every default.
+   * An SQS queue in front of the table; `{}` sets up one with all defaults.
    * @default - none
    */
   readonly ingest?: IngestSettings;

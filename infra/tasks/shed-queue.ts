@@ -6,7 +6,7 @@ import { retainedOnceUsed } from '../lambda/retention';
 
 /** Props of {@link ShedQueue}. */
 export interface ShedQueueProps {
-  /** What becomes of the queue when the stack goes. */
+  /** The fate of the queue when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
 }
 

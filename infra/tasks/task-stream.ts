@@ -51,7 +51,7 @@ export class TaskStream extends EventSourceMapping {
       onFailure: reader.failures.asDestination(),
       filters: [FilterCriteria.filter(props.pattern)],
     });
-    // Lambda refuses a mapping whose function may not read the stream yet.
+    // Lambda rejects a mapping whose function may not read the stream yet.
     if (reader.function.role !== undefined) this.node.addDependency(reader.function.role);
   }
 }

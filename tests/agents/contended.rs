@@ -28,7 +28,7 @@ use crate::watched::{Read, Watch};
 pub struct Contended {
     state: Mutex<State>,
     order: Order,
-    /// Whether every second conflict refuses the earlier transaction too.
+    /// Whether every second conflict rejects the earlier transaction too.
     both_refused: bool,
     /// How many agents a call may pass over, beside those in a transaction.
     passes: usize,
@@ -37,7 +37,7 @@ pub struct Contended {
 struct State {
     rng: Rng,
     under_way: BTreeSet<Key>,
-    /// Items at which a transaction under way is refused.
+    /// Items at which a transaction under way is rejected.
     doomed: BTreeSet<Key>,
     /// How many changes happened.
     commits: u64,
@@ -94,7 +94,7 @@ impl Contended {
         }
     }
 
-    /// The same, but DynamoDB refuses both transactions of every second conflict.
+    /// The same, but DynamoDB rejects both transactions of every second conflict.
     #[must_use]
     pub fn refusing_both(mut self) -> Self {
         self.both_refused = true;
@@ -199,14 +199,14 @@ impl Watch for Contended {
         self.wait().await;
         let mut state = self.lock();
         state.under_way.retain(|key| !keys.contains(key));
-        // What met it after it happened came too late to refuse it.
+        // What met it after it happened came too late to reject it.
         state.doomed.retain(|key| !keys.contains(key));
         committed
     }
 }
 
 impl Contended {
-    /// Whether a later transaction made DynamoDB refuse this one, which is under way no more then.
+    /// Whether a later transaction made DynamoDB reject this one, which is under way no more then.
     fn is_doomed(&self, keys: &BTreeSet<Key>) -> bool {
         let mut state = self.lock();
         let doomed = !keys.is_disjoint(&state.doomed);

@@ -162,7 +162,7 @@ pub async fn done(store: &dyn AgentStore, change: &Change) {
 /// Registers an agent, offline.
 ///
 /// # Panics
-/// If the store refuses.
+/// If the store rejects.
 pub async fn register(store: &dyn AgentStore, agent: &Agent) {
     let queues = Dimensions::default().queues(&agent.profile);
     done(store, &Change::register(agent.clone(), queues)).await;
@@ -171,7 +171,7 @@ pub async fn register(store: &dyn AgentStore, agent: &Agent) {
 /// Registers an agent who is available since [`NOW`].
 ///
 /// # Panics
-/// If the store refuses.
+/// If the store rejects.
 pub async fn available(store: &dyn AgentStore, mut agent: Agent) -> Agent {
     register(store, &agent).await;
     let change = agent.become_available(NOW).expect("offline");
@@ -183,7 +183,7 @@ pub async fn available(store: &dyn AgentStore, mut agent: Agent) -> Agent {
 /// Queues an agent who is available, so many microseconds after [`NOW`].
 ///
 /// # Panics
-/// If the store refuses.
+/// If the store rejects.
 pub async fn enqueue(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent {
     let change = agent.enqueue(at(since), &Dimensions::default());
     let change = change.expect("available");
@@ -194,7 +194,7 @@ pub async fn enqueue(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent 
 /// Registers an agent who is queued since so many microseconds after [`NOW`].
 ///
 /// # Panics
-/// If the store refuses.
+/// If the store rejects.
 pub async fn queued(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent {
     let agent = available(store, agent).await;
     enqueue(store, agent, since).await

@@ -65,7 +65,7 @@ pub fn new_task(id: &str, created: i64) -> NewTask {
 /// Inserts tasks created one millisecond apart, in this order.
 ///
 /// # Panics
-/// If one is refused.
+/// If one is rejected.
 #[allow(clippy::expect_used, reason = "a test without its tasks cannot go on")]
 pub async fn insert(store: &dyn QueueStore, ids: &[&str]) {
     for (created, id) in (0..).zip(ids) {

@@ -1,4 +1,4 @@
-"""What `make deploy` asks, refuses and runs."""
+"""What `make deploy` asks, rejects and runs."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_the_tasks_of_a_killed_processor_come_back(queue: DeployedQueue) -> None
         item = queue.item(task)
         assert item is not None
         assert (number(item, "attempts"), number(item, "totalAttempts")) == (2, 2)
-        assert "the lease ran out" in item["lastError"]["S"]
+        assert "the lease expired" in item["lastError"]["S"]
 
 
 def processes_of(function: str) -> list[int]:

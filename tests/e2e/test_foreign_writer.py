@@ -83,7 +83,7 @@ def test_an_item_that_cannot_be_taken_is_put_aside(queue: DeployedQueue, history
     wait_for(queue, [broken], "FAILURE")
     item = queue.item(broken)
     assert item is not None and "attempts" in item["lastError"]["S"]
-    # AWS refuses to count up an attribute of another type, and so the take. The emulator lets
+    # AWS does not count up an attribute of another type, and so the take. The emulator lets
     # it pass, and what was taken cannot be read: aside at once too, and never again.
     assert takes(history, [broken])[broken] <= 1
     assert takes(history, [behind, before]) == {behind: 1, before: 1}

@@ -1,4 +1,4 @@
-"""Every snippet of docs/producers.md, run as it stands there."""
+"""Every snippet of docs/how-to/producers.md, run as it stands there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from local.paths import PROJECT, STATE
 from local.queue import DeployedQueue
 from local.waiting import now_ms
 
-DOCUMENT = PROJECT / "docs" / "producers.md"
+DOCUMENT = PROJECT / "docs" / "how-to" / "producers.md"
 STACK = "Producers"
 TOOLS = PROJECT / "node_modules" / ".bin"
 #: Runs the snippet of a language and a name; returns what it printed.

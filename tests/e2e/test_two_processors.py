@@ -61,7 +61,7 @@ def test_two_that_both_process_run_no_task_twice(queue: DeployedQueue, history: 
     began = now_ms()
     ids = create(queue)
     wait_until(lambda: running(history, ids), 20, "the first processor at work")
-    # Take its lease away, as if it had run out during a long pause: until its next heartbeat
+    # Take its lease away, as if it had expired during a long pause: until its next heartbeat
     # the first believes to hold it, while the second acquires it.
     queue.client("dynamodb").delete_item(TableName=queue.table, Key={KEY: {"S": CONTROL_ITEM}})
     notify(queue)

@@ -36,7 +36,7 @@ INGEST_GUARDS: tuple[Guard, ...] = (
         "let wrong = |open: &Open<'_>| !open.wrong.is_empty();",
     ),
     _guard(
-        "forget a dead letter that was refused",
+        "forget a dead letter that was rejected",
         _INGEST,
         'tracing::error!(message_id, reason, error, "comes again");\n                    open[owner].left = true;',
         'tracing::error!(message_id, reason, error, "comes again");',
@@ -85,7 +85,7 @@ INGEST_GUARDS: tuple[Guard, ...] = (
         "match timeout_at(until + Duration::from_secs(600), insert).await {",
     ),
     _guard(
-        "bring an item that DynamoDB refuses again and again",
+        "bring an item that DynamoDB rejects again and again",
         _INSERT,
         "Ok(Err(error)) if error.is_validation() =>",
         "Ok(Err(error)) if error.is_validation() && error.is_transient() =>",

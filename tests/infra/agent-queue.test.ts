@@ -69,7 +69,7 @@ describe('the intake', () => {
     expect(prod.at(DEAD).Properties.RedrivePolicy).toBeUndefined();
   });
 
-  test('feeds match-calls, which answers for each message, without a window, which FIFO refuses', () => {
+  test('feeds match-calls, which answers for each message, without a window, which FIFO rejects', () => {
     const mapping = prod.at('match-calls/calls');
     expect(prod.readable(mapping.Properties.EventSourceArn)).toBe(`${INTAKE}.Arn`);
     expect(prod.readable(mapping.Properties.FunctionName)).toBe('match-calls/function');
@@ -234,7 +234,7 @@ describe('the sweep', () => {
   });
 });
 
-test('a FIFO topic is refused for alarms', () => {
+test('a FIFO topic is rejected for alarms', () => {
   const stack = new Stack(newApp(), 'test');
   const alarmTopic = new Topic(stack, 'on-call', { fifo: true });
   expect(() => new AgentQueue(stack, 'queue', { alarmTopic })).toThrow(

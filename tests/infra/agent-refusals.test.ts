@@ -62,7 +62,7 @@ test.each<[string, PartialAgentQueueSettings, string]>([
   ],
   ['an alarm as late as the end', { alarms: { oldestWaiting: minutes(5) } }, 'alarms.oldestWaiting'],
   ['an alarm at once', { alarms: { oldestWaiting: seconds(0) } }, 'alarms.oldestWaiting'],
-  ['an alarm that a retry mends', { alarms: { intakeDelay: seconds(180) } }, 'alarms.intakeDelay'],
+  ['an alarm that a retry fixes', { alarms: { intakeDelay: seconds(180) } }, 'alarms.intakeDelay'],
   ['an alarm before any error', { alarms: { deskErrors: -1 } }, 'alarms.deskErrors'],
   ['no dimension', { agents: { dimensions: [] } }, 'agents.dimensions'],
   ['six dimensions', { agents: { dimensions: [LANGUAGE, ...singles(5)] } }, 'agents.dimensions'],

@@ -30,7 +30,8 @@ function queries(metrics: readonly Query[]): Query[] {
   return metrics.filter(({ ReturnData }) => ReturnData !== false);
 }
 
-const runbook = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
+const runbook = readFileSync(join(ROOT, 'docs', 'how-to', 'operate.md'), 'utf8');
+const metrics = readFileSync(join(ROOT, 'docs', 'reference', 'metrics.md'), 'utf8');
 
 describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
   const synthesized = Synthesized.environment(name);
@@ -224,7 +225,8 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
     const named = alarms.map(({ Properties }) => {
       expect(Properties.AlarmDescription).toMatch(/\bFirst \w+/);
       expect(Properties.AlarmDescription.length).toBeLessThanOrEqual(1_024);
-      const [, section] = /More: docs\/operations\.md, "(.+)"\.$/.exec(Properties.AlarmDescription) ?? [];
+      const [, section] =
+        /More: docs\/how-to\/operate\.md, "(.+)"\.$/.exec(Properties.AlarmDescription) ?? [];
       expect(runbook).toContain(`\n### ${section}\n`);
       return section;
     });
@@ -236,9 +238,9 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
   });
 });
 
-test('the runbook explains every metric', () => {
+test('the reference explains every metric', () => {
   for (const metric of [...METRICS.names, ...AGENT_QUEUE.metrics])
-    expect(runbook).toContain(`| \`${metric}\` |`);
+    expect(metrics).toContain(`| \`${metric}\` |`);
 });
 
 test('alarms follow their typed settings', () => {
@@ -297,7 +299,7 @@ test('alarms tell whom they are given', () => {
   }
 });
 
-test('a FIFO topic is refused for alarms', () => {
+test('a FIFO topic is rejected for alarms', () => {
   const stack = new Stack(newApp(), 'test');
   const alarmTopic = new Topic(stack, 'on-call', { fifo: true });
   expect(() => new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), alarmTopic })).toThrow(

@@ -234,7 +234,7 @@ describe('the settings', () => {
   });
 
   test.each(['', 'freshq', 'o/*', '*/r', 'o/r:ref', 'o/r/x', 'o/r?', 'o@x/r'])(
-    'the repository "%s" is refused',
+    'the repository "%s" is rejected',
     (repository) => {
       expect(ciProblems({ ...SETTINGS, repository }).map(({ setting }) => setting)).toEqual(['repository']);
     },

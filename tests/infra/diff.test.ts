@@ -160,7 +160,7 @@ describe('who may do more', () => {
     expect(broadenedPermissions(diff)).toEqual([expect.stringMatching(/^Allow dynamodb:Scan on \* to AWS:/)]);
   });
 
-  test('a refusal that goes', () => {
+  test('a rejection that goes', () => {
     const deny = { Effect: 'Deny', Action: 'sqs:*', Resource: '*', Principal: '*' };
     const withDeny = prod((template) => {
       first(template, 'AWS::SQS::QueuePolicy').Properties.PolicyDocument.Statement = [deny];
@@ -301,7 +301,7 @@ describe('make diff-comment', () => {
     expect([...readTemplates(folder).keys()]).toEqual([STACK]);
   });
 
-  test('refuses a folder that is not there, and a file that is no template', () => {
+  test('rejects a folder that is not there, and a file that is no template', () => {
     expect(() => readTemplates(join(folder, 'none'))).toThrow(/there is no folder .*none.*Remedy/);
     writeFileSync(join(folder, 'X.template.json'), '{}');
     expect(() => readTemplates(folder)).toThrow(/X\.template\.json is no CloudFormation template/);

@@ -25,7 +25,7 @@ describe('choosing', () => {
     expect(chooseEnvironments(name)).toEqual([environment(name)]);
   });
 
-  test.each(['qa', '', 'Prod', 7])('"%s" is refused with the names there are', (name) => {
+  test.each(['qa', '', 'Prod', 7])('"%s" is rejected with the names there are', (name) => {
     expect(() => chooseEnvironments(name)).toThrow(
       /env: ".*" is not an environment\. Remedy: choose one of dev, staging, prod/,
     );

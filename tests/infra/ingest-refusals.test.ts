@@ -22,7 +22,7 @@ test('the defaults are accepted', () => {
 
 type Refusal = [configuration: string, setting: string, ingest: IngestSettings, alarms?: AlarmSettings];
 
-/** As it stands in `docs/ingest-refusals.md`, each with exactly one problem. */
+/** As it stands in `docs/reference/ingest-rules.md`, each with exactly one problem. */
 const REFUSED: Refusal[] = [
   [
     'visibilityTimeout: 179 s, functionTimeout: 30 s',
@@ -181,7 +181,7 @@ test.each<Accepted>([
   expect(problems(ingest, alarms)).toEqual([]);
 });
 
-test('exactly what all receives take is refused', () => {
+test('exactly what all receives take is rejected', () => {
   expect(problems({ retention: seconds(3_970) }).map(({ setting }) => setting)).toEqual(['ingest.retention']);
 });
 
@@ -190,15 +190,15 @@ test('the margin for the report is the one of the function', () => {
   expect(source).toContain(`REPORT_MARGIN: Duration = Duration::from_secs(${REPORT_MARGIN_MS / 1_000});`);
 });
 
-test('a queue is refused with every rule and remedy at once', () => {
+test('a queue is rejected with every rule and remedy at once', () => {
   const build = () => Synthesized.queue({ ingest: { batchSize: 11, maxConcurrency: 1 } });
   expect(build).toThrow(InvalidConfiguration);
   expect(build).toThrow(/ingest\.batchWindow: 0 s is too short for batchSize = 11.*Remedy: set batchWindow/);
   expect(build).toThrow(/ingest\.maxConcurrency: 1 is not a whole number from 2 to 1000/);
 });
 
-test('docs/ingest-refusals.md lists every refusal with its message', () => {
-  const path = join(ROOT, 'docs', 'ingest-refusals.md');
+test('docs/reference/ingest-rules.md lists every rejection with its message', () => {
+  const path = join(ROOT, 'docs', 'reference', 'ingest-rules.md');
   const list = listed();
   if (process.env.UPDATE_DOCS === '1') writeFileSync(path, list);
   expect(readFileSync(path, 'utf8')).toBe(list);
@@ -211,7 +211,7 @@ function listed(): string {
     ),
   );
   return `${[
-    '# What an ingest queue refuses',
+    '# What an ingest queue rejects',
     '',
     'Synthesis ends with one of these messages instead of deploying a configuration of `ingest` that cannot work. The',
     'rules are in `infra/tasks/ingest/rules.ts`. `tests/infra/ingest-refusals.test.ts` tries each and writes this list:',

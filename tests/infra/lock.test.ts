@@ -35,7 +35,7 @@ test('no script of a dependency runs at its installation', () => {
   expect(readFileSync(join(ROOT, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
 });
 
-// npm leaves out what a registry does not have for other platforms, and `npm ci` then refuses the lock everywhere.
+// npm leaves out what a registry does not have for other platforms, and `npm ci` then rejects the lock everywhere.
 test('the lock has the binaries of every platform', () => {
   const missing = Object.entries(packages).flatMap(([parent, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(

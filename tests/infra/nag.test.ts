@@ -88,7 +88,7 @@ function places(rule: string, reason: string): string {
     .join(', ');
 }
 
-test('docs/cdk-nag-suppressions.md lists them', () => {
+test('docs/reference/cdk-nag-suppressions.md lists them', () => {
   const says = new Map(
     [...reports.values()].flatMap(({ acknowledged }) => acknowledged.map(({ rule, says }) => [rule, says])),
   );
@@ -99,10 +99,10 @@ test('docs/cdk-nag-suppressions.md lists them', () => {
     }),
   );
   expectCommitted(
-    'docs/cdk-nag-suppressions.md',
+    'docs/reference/cdk-nag-suppressions.md',
     `# What is acknowledged of cdk-nag's findings
 
-Written by \`make tables\` from [infra/lambda/nag-suppressions.ts](../infra/lambda/nag-suppressions.ts) and from what cdk-nag finds in
+Written by \`make docs\` from [infra/lambda/nag-suppressions.ts](../../infra/lambda/nag-suppressions.ts) and from what cdk-nag finds in
 the templates of all environments, with the packs AwsSolutions and Serverless. A test fails where a finding is in no row, where
 an acknowledgement is given that finds nothing, and where this file is out of date. Nothing else is suppressed.
 

@@ -22,7 +22,7 @@ function refusals(name: unknown, personal: unknown, environments = ENVIRONMENTS)
   } catch (refusal) {
     return String(refusal);
   }
-  throw new Error('nothing was refused');
+  throw new Error('nothing was rejected');
 }
 
 describe('an environment of your own', () => {
@@ -72,11 +72,11 @@ describe('a personal stack', () => {
     expect(refusals('dev', name)).toContain('cannot name a personal stack');
   });
 
-  test.each(['staging', 'prod'])('is refused in %s, where tables are retained', (name) => {
+  test.each(['staging', 'prod'])('is rejected in %s, where tables are retained', (name) => {
     expect(refusals(name, 'alice')).toContain(`${name} has no personal stacks`);
   });
 
-  test('is refused in prod whatever prod retains, and where no environment is named', () => {
+  test('is rejected in prod whatever prod retains, and where no environment is named', () => {
     const lax = { ...environment('prod'), removalPolicy: RemovalPolicy.DESTROY };
     expect(refusals('prod', 'alice', [lax])).toContain('prod has no personal stacks');
     expect(refusals(undefined, 'alice')).toContain('none is named');

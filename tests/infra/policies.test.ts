@@ -177,7 +177,7 @@ describe('grantPut', () => {
     ]);
   });
 
-  test('is refused where the settings promise that there are no such writers', () => {
+  test('is rejected where the settings promise that there are no such writers', () => {
     expect(() => granted(false)).toThrow(/tasks\.foreignWriters = false.*Remedy: use grantCreate/);
   });
 

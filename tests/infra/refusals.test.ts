@@ -213,7 +213,7 @@ test.each<[string, Partial<LifoQueueProps>, RegExp]>([
     /simulation\.load\.every: 90 s is not whole minutes/,
   ],
   ['no time', { simulation: { load: { every: seconds(0), tasks: 1 } } }, /simulation\.load\.every/],
-])('a simulated load of %s is refused', (_load, props, message) => {
+])('a simulated load of %s is rejected', (_load, props, message) => {
   expect(() => Synthesized.queue(props)).toThrow(message);
 });
 

@@ -49,7 +49,7 @@ describe('simulated', () => {
     expect(addedStatements(synthesized)).toEqual([]);
   });
 
-  test('refuses a capacity of none, and a duration that always hits the task timeout', () => {
+  test('rejects a capacity of none, and a duration that always hits the task timeout', () => {
     expect(refused(TaskRunner.simulated({ capacity: 0 }))).toEqual(['runner.capacity']);
     expect(refused(TaskRunner.simulated({ duration: Duration.seconds(30) }))).toEqual(['runner.duration']);
   });
@@ -73,7 +73,7 @@ describe('lambda', () => {
     expect(resources).toEqual([expect.stringMatching(/Aliaslive/)]);
   });
 
-  test('refuses a function that may outlast the task timeout', () => {
+  test('rejects a function that may outlast the task timeout', () => {
     const stack = new Stack(newApp(), 'test');
     const [problem] = TaskRunner.lambda(userFunction(stack, Duration.seconds(31))).problems(SETTINGS);
     expect(problem?.rule).toMatch(/may run for 31000 ms, longer than the task timeout of 30000 ms/);
@@ -155,7 +155,7 @@ describe('http', () => {
     expect(synthesized.fn('trigger').VpcConfig).toBeUndefined();
   });
 
-  test('refuses security groups without a VPC', () => {
+  test('rejects security groups without a VPC', () => {
     const stack = new Stack(newApp(), 'test');
     const group = SecurityGroup.fromSecurityGroupId(stack, 'group', 'sg-12345678');
     expect(refused(TaskRunner.http({ url: URL_OF_TASKS, securityGroups: [group] }))).toEqual([
@@ -209,7 +209,7 @@ describe('http with a secret header', () => {
   });
 
   test.each(['X Api Key', '', 'Idempotency-Key', 'Freshq-Attempt', 'HOST', 'content-type'])(
-    'refuses the header "%s"',
+    'rejects the header "%s"',
     (name) => {
       const stack = new Stack(newApp(), 'test');
       const auth = HttpAuth.header({ name, secret: new Secret(stack, 'token') });
@@ -261,7 +261,7 @@ describe('http with SigV4', () => {
     expect(JSON.parse(variables(synthesized).TASK_RUNNER).auth.region).toBe('eu-west-1');
   });
 
-  test('refuses what could not sign or call', () => {
+  test('rejects what could not sign or call', () => {
     const wrong = HttpAuth.sigV4({ service: 'Execute API', actions: [], resources });
     expect(refused(TaskRunner.http({ url: URL_OF_TASKS, auth: wrong }))).toEqual([
       'runner.auth.service',

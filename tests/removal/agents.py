@@ -34,18 +34,18 @@ class AgentProbes:
         """The probes, in the order in which they are to run."""
         impatient = {"MAX_WAIT_SECONDS": "1"}
         return [
-            Probe("agent-desk", "assigns an agent, and tells it", self._match),
-            Probe("match-calls", "assigns an agent, and sets aside what is no call", self._intake),
-            Probe("match-calls", "lets a call wait that finds nobody", self._wait),
+            Probe("agent-desk", "assigns an agent, and publishes the assignment", self._match),
+            Probe("match-calls", "assigns an agent, and moves an invalid message to the dead-letter queue", self._intake),
+            Probe("match-calls", "keeps a call pending that finds no agent", self._wait),
             Probe(
                 "match-calls",
-                "lets a failed call be redelivered soon",
+                "makes a failed call visible soon",
                 self._intake_failed,
                 # A table that it may not use, so that the message is left.
                 {"AGENT_TABLE_NAME": "no-such-table"},
             ),
-            Probe("sweep-agents", "has a pair meet that was left behind", self._pair),
-            Probe("sweep-agents", "sets a call aside that waited too long", self._sweep_late, impatient),
+            Probe("sweep-agents", "assigns a pending call after a crash", self._pair),
+            Probe("sweep-agents", "moves an expired call to the dead-letter queue", self._sweep_late, impatient),
         ]
 
     def _match(self) -> None:

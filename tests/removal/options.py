@@ -22,7 +22,7 @@ def examine_options(
 ) -> Iterator[Verdict]:
     """Verdicts on the permissions that the constructs give with a secret, and with a function.
 
-    The role gets them here as tests of the templates find them there (`docs/iam.md`).
+    The role gets them here as tests of the templates find them there (`docs/reference/iam.md`).
     """
     role = Role(queue, "process-tasks")
     secret = queue.client("secretsmanager").create_secret(Name="token", SecretString="Bearer 1")

@@ -73,7 +73,7 @@ def _with_everything(probe: Probe, role: Role, decisions: Decisions) -> set[tupl
         ) from error
     decided = _of(role, decisions)
     if refused := [str(decision) for decision in decided if not decision.allowed]:
-        raise BrokenProbe(f"{probe.function} {probe.what}: refused with every permission: {refused}")
+        raise BrokenProbe(f"{probe.function} {probe.what}: rejected with every permission: {refused}")
     return {(decision.action, decision.resource) for decision in decided}
 
 
@@ -90,7 +90,7 @@ def _without(permission: Permission, probe: Probe, role: Role, decisions: Decisi
     refused = {(decision.action, decision.resource) for decision in decided if not decision.allowed}
     if refused != {(permission.action, permission.resource)}:
         raise BrokenProbe(
-            f"{probe.function} {probe.what}: without {permission} these were refused: {sorted(refused)}"
+            f"{probe.function} {probe.what}: without {permission} these were rejected: {sorted(refused)}"
         )
     seconds = time.monotonic() - began
     return Verdict(probe.function, permission, probe.what if noticed else None, seconds)

@@ -11,18 +11,18 @@ from tests.removal.permissions import Permission
 from tests.removal.removal import Verdict
 from tests.removal.unproven import reason_for
 
-_HEAD = """# What happens when a permission is taken away
+_HEAD = """# Removed permissions
 
-Written by `make iam-soak`: on a local AWS that enforces IAM, each permission of each function of dev is removed from its
-role in turn. A probe asks the function for what it is for; it must succeed with every permission, and fail without this
-one, where the local AWS refused this and nothing else. What each function may do: [iam.md](iam.md).
+Written by `make iam-soak`. On a local AWS that enforces IAM, it removes each permission of each function of dev from its role in turn. A
+probe uses the function. The probe must succeed with all permissions and fail without this one, and the local AWS must have rejected this
+action and no other. What each function may do: [permissions](../reference/iam.md).
 
 """
 
 
 @dataclass(frozen=True)
 class Row:
-    """A permission of a function, and who noticed that it was gone, or why nobody can."""
+    """A permission of a function, and the probe that noticed its removal, or why no probe can."""
 
     function: str
     action: str
@@ -59,7 +59,7 @@ def optional_row(verdict: Verdict, resource: str) -> Row:
 
 
 def document(rows: Sequence[Row]) -> str:
-    """All of it, as `docs/iam-removal.md` has it."""
+    """All of it, as `docs/internals/iam-removal.md` has it."""
     optional = [found for found in rows if found.is_optional]
     noticed = [found for found in rows if found.noticed_by and not found.is_optional]
     unproven = [found for found in rows if not found.noticed_by and not found.is_optional]
@@ -71,14 +71,14 @@ def document(rows: Sequence[Row]) -> str:
             "|---|---|---|---|",
             *(f"| `{r.action}` | `{r.resource}` | `{r.function}` | {r.noticed_by} |" for r in noticed),
             "",
-            "With runners that dev has not:",
+            "With runners that dev does not use:",
             "",
             "| without | on | the function | no longer |",
             "|---|---|---|---|",
             *(f"| `{r.action}` | {r.resource} | its `{r.function}` | {r.noticed_by} |" for r in optional),
             "",
-            f"{len(unproven)} are used by AWS itself, which the local AWS does not ask IAM about. Tests of the",
-            "template hold them to the mappings, log groups and destinations that need them:",
+            f"{len(unproven)} are used by AWS itself, without a check by the local AWS. Tests of the template compare them with the",
+            "mappings, log groups and destinations that need them:",
             "",
             "| permission | on | function | why it cannot be shown |",
             "|---|---|---|---|",

@@ -68,20 +68,20 @@ class TaskProbes:
         brief = {"TASK_RUNNER": runner, "INDEX_LAG_MS": "200", "TURN_MS": "1500", "PAUSE_MS": "1"}
         return [
             Probe("create-tasks", "creates a task", self._create),
-            Probe("ingest-tasks", "writes, sheds and sets aside", self._ingest),
+            Probe("ingest-tasks", "writes, sheds and rejects tasks", self._ingest),
             Probe(
                 "ingest-tasks",
-                "has a message come again soon",
+                "makes a failed message visible soon",
                 self._ingest_late,
                 # No write begins, so that the message is left.
                 {"DEADLINE_MARGIN_MS": _NO_TIME_MS, "VISIBILITY_BASE_SECONDS": "1", "VISIBILITY_MAX_SECONDS": "1"},
             ),
             Probe("trigger", "wakes", self._trigger),
-            Probe("sweep-tasks", "wakes for a task that was forgotten", self._sweep),
-            Probe("count-shed", "hands shed tasks on", self._count_shed),
+            Probe("sweep-tasks", "wakes the queue after a lost wake-up", self._sweep),
+            Probe("count-shed", "sends shed tasks on", self._count_shed),
             Probe("process-tasks", "runs a task", self._process, brief),
-            Probe("process-tasks", "makes a tail call when the time is up", self._tail_call, brief),
-            Probe("process-tasks", "pauses, and wakes once that is over", self._pause, brief),
+            Probe("process-tasks", "makes a tail call at the end of its turn", self._tail_call, brief),
+            Probe("process-tasks", "pauses, and wakes the queue after the pause", self._pause, brief),
         ]
 
     def with_secret(self, arn: str) -> Probe:

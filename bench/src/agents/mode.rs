@@ -13,9 +13,9 @@ pub(super) enum Mode {
     Routed,
     /// Calls wait, and agents are queued.
     CallsWait,
-    /// As `Unchanged`, but every second conflict refuses both transactions.
+    /// As `Unchanged`, but every second conflict rejects both transactions.
     BothRefused,
-    /// As `Large`, but every second conflict refuses both transactions.
+    /// As `Large`, but every second conflict rejects both transactions.
     BothRefusedLarge,
 }
 
@@ -59,7 +59,7 @@ impl Mode {
         }
     }
 
-    /// Of a hundred conflicts, how many refuse both transactions.
+    /// Of a hundred conflicts, how many reject both transactions.
     pub(super) fn both_refused(self) -> u8 {
         match self {
             Self::BothRefused | Self::BothRefusedLarge => 50,

@@ -1,4 +1,4 @@
-//! The published sample's way, written anew from its description: a snapshot of all queues'
+//! The published sample's way, written again from its description: a snapshot of all queues'
 //! versions, the whole queue read, and one transaction that stands or falls with those versions.
 //!
 //! The sample gives up when its transaction is cancelled. Here it begins again, with the same

@@ -90,7 +90,7 @@ pub enum QueueError {
     Store(#[from] StoreError),
     /// Others kept changing the same items.
     #[error(
-        "{operation}: gave way to other transactions {tries} times; repeat it, or see docs/scaling.md about the rate one queue bears"
+        "{operation}: gave way to other transactions {tries} times; repeat it, or see docs/explanation/scaling.md about the rate one queue bears"
     )]
     Contended {
         /// The operation.

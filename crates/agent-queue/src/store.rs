@@ -188,7 +188,7 @@ pub enum StoreError {
         source: Source,
     },
     /// DynamoDB refused the request; it would refuse it again.
-    #[error("{operation}: refused by DynamoDB ({code})")]
+    #[error("{operation}: rejected by DynamoDB ({code})")]
     Refused {
         /// The step.
         operation: &'static str,

@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_failure_is_one_line_with_its_causes_and_its_remedy() {
         let line = refused("ResourceNotFoundException").line();
-        let expected = "the table could not be used: Query: refused by DynamoDB (ResourceNotFoundException): what AWS said \
+        let expected = "the table could not be used: Query: rejected by DynamoDB (ResourceNotFoundException): what AWS said \
              (is it the table's right name, and the right account and region?)";
         assert_eq!(line, expected);
         assert!(

@@ -46,7 +46,7 @@ pub async fn sdk_config() -> SdkConfig {
         .with_initial_backoff(Duration::from_millis(50))
         .with_max_backoff(Duration::from_secs(1));
     // The credentials' cache is the SDK's default: lazy, shared by all clients made from this
-    // configuration, refreshed before they run out.
+    // configuration, refreshed before they expire.
     aws_config::defaults(BehaviorVersion::latest())
         .http_client(https)
         .timeout_config(timeouts)

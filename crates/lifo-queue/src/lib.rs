@@ -46,7 +46,7 @@ pub mod task;
 pub mod time;
 pub mod wake;
 
-/// Compiles the Rust snippet of `docs/producers.md`.
+/// Compiles the Rust snippet of `docs/how-to/producers.md`.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/producers.md")]
+#[doc = include_str!("../../../docs/how-to/producers.md")]
 struct Producers;

@@ -2,7 +2,7 @@
 //!
 //! A turn acquires the processor lease, takes and runs tasks until the queue is empty or the
 //! time is up, and ends by a release or by a release and a tail call: rules 2 to 7 and 10 of the
-//! wake-up protocol (`docs/wake-protocol.md`).
+//! wake-up protocol (`docs/explanation/wake-protocol.md`).
 //!
 //! | module | what it holds |
 //! |---|---|

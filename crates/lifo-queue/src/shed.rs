@@ -76,7 +76,7 @@ pub enum HandOverError {
     #[error("not tried, because a task before it was not taken")]
     NotTried,
     /// The service refuses this message.
-    #[error("refused: {code}: {message}")]
+    #[error("rejected: {code}: {message}")]
     Refused {
         /// The service's code.
         code: String,

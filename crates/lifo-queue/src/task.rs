@@ -160,9 +160,9 @@ impl Reclaim {
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match self {
-            Self::Return { .. } => "the lease ran out: whoever ran the task died or stood still",
+            Self::Return { .. } => "the lease expired: the processor probably crashed",
             Self::Fail { .. } => {
-                "the lease of the last attempt ran out: whoever ran the task died or stood still"
+                "the lease of the last attempt expired: the processor probably crashed"
             }
         }
     }

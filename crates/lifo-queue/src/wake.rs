@@ -3,7 +3,7 @@
 //! After a task became PENDING and due, either a processor is active and will look again, or a
 //! notification is on its way, or the sweep sends one (W1); and a burst of N inserts wakes in
 //! proportion to activations, not to N (W3). The whole protocol is model-checked in
-//! `tests/model`; `docs/wake-protocol.md` lists its rules.
+//! `tests/model`; `docs/explanation/wake-protocol.md` lists its rules.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! The agents' queue over a bad network, on a virtual clock: requests that are late, lost,
-//! refused or answered by silence, and transactions that conflict as DynamoDB's do.
+//! rejected or answered by silence, and transactions that conflict as DynamoDB's do.
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -2,11 +2,11 @@
 //!
 //! The embedded DynamoDB carries out one request after the other, so that no two transactions
 //! ever meet there. Here requests take the time they take over a network, a transaction holds
-//! its items for as long as it lasts, and another request for one of them is refused as DynamoDB
-//! refuses it
+//! its items for as long as it lasts, and another request for one of them is rejected as DynamoDB
+//! rejects it
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>):
 //!
-//! | a request | is refused if for one of its items is in flight |
+//! | a request | is rejected if for one of its items is in flight |
 //! |---|---|
 //! | `TransactWriteItems` | an earlier `TransactWriteItems` |
 //! | `PutItem`, `UpdateItem`, `DeleteItem` | an earlier `TransactWriteItems` |
@@ -15,12 +15,12 @@
 //!
 //! A transactional read so never keeps a write away: it is the read that fails
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html>).
-//! Of two transactions that meet the earlier one goes on. DynamoDB may refuse both:
+//! Of two transactions that meet the earlier one goes on. DynamoDB may reject both:
 //! [`Conflicts::refusing_both`] does so for a share of them. Items are held from the request to
 //! its answer; DynamoDB holds them a little shorter.
 //!
 //! Each call is counted, and so is what it consumes, as its answer says
-//! (`ReturnConsumedCapacity`). What is refused has no such answer: DynamoDB bills that too, but
+//! (`ReturnConsumedCapacity`). What is rejected has no such answer: DynamoDB bills that too, but
 //! it is not in these figures.
 
 mod figures;
@@ -70,7 +70,7 @@ pub struct Conflicts {
 
 struct Shared {
     latency: Latency,
-    /// How often, of a hundred conflicts, the earlier transaction is refused too.
+    /// How often, of a hundred conflicts, the earlier transaction is rejected too.
     both_refused: u8,
     chance: Mutex<fastrand::Rng>,
     held: Arc<Held>,
@@ -90,7 +90,7 @@ impl Conflicts {
         Self::refusing_both(latency, 0, 0)
     }
 
-    /// The same, but of a hundred conflicts so many refuse the earlier transaction too, unless
+    /// The same, but of a hundred conflicts so many reject the earlier transaction too, unless
     /// it was carried out already. Which ones follows from `seed`.
     #[must_use]
     pub fn refusing_both(latency: Latency, percent: u8, seed: u64) -> Self {
@@ -180,7 +180,7 @@ impl Conflicts {
         }
     }
 
-    /// What was counted so far; the count begins anew.
+    /// What was counted so far; the count begins again.
     #[must_use]
     pub fn take_figures(&self) -> Figures {
         std::mem::take(&mut *self.figures())

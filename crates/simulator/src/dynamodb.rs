@@ -54,7 +54,7 @@ impl EmbeddedDynamo {
     /// Starts it and creates the task table, without a stream.
     ///
     /// # Errors
-    /// [`NotStarted`]: no port, no thread, or the table was refused.
+    /// [`NotStarted`]: no port, no thread, or the table was rejected.
     pub async fn start() -> Result<Self, NotStarted> {
         let embedded = Self::start_empty()?;
         let created = create_task_table(&embedded.client, TABLE).await;
@@ -65,7 +65,7 @@ impl EmbeddedDynamo {
     /// Starts it and creates the agents' table.
     ///
     /// # Errors
-    /// [`NotStarted`]: no port, no thread, or the table was refused.
+    /// [`NotStarted`]: no port, no thread, or the table was rejected.
     pub async fn start_for_agents() -> Result<Self, NotStarted> {
         let embedded = Self::start_empty()?;
         let created = create_agent_table(&embedded.client, AGENT_TABLE).await;

@@ -24,7 +24,7 @@ pub enum Fault {
     Throttled,
     /// It is not carried out, and will not be: the caller may not do it.
     Denied,
-    /// It is not carried out, and will not be: the item itself is refused.
+    /// It is not carried out, and will not be: the item itself is rejected.
     Invalid,
 }
 

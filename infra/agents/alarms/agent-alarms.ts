@@ -23,13 +23,13 @@ export interface AgentObservabilityProps {
   /** When the alarms ring. */
   readonly settings: AgentQueueSettings;
   /**
-   * Who is told.
-   * @default - nobody; the alarms are seen in the console
+   * The topic that alarms go to.
+   * @default - none; the console shows the alarms
    */
   readonly alarmTopic?: ITopic;
 }
 
-/** Tells when the agents' queue needs a person. `docs/operations.md` has a section for each kind of alarm. */
+/** Tells when the agents' queue needs a person. `docs/how-to/operate.md` has a section for each kind of alarm. */
 export class AgentObservability extends Construct {
   /** Every alarm, to add actions of one's own. */
   readonly all: readonly Alarm[];

@@ -7,7 +7,7 @@ import { QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { CallIntake } from '../call-intake';
 import type { AgentQueueSettings } from '../settings';
 
-/** So many rounds of the sweep say the same before somebody is called. */
+/** The number of consecutive sweeps with the same finding before an alarm rings. */
 const SWEEPS = 5;
 
 /** Alarms on calls that do not get an agent. */
@@ -25,13 +25,13 @@ export function callAlarms(
         period,
       }),
       rings: { above: 0 },
-      says: 'Calls were given up: nobody who fits was there in time, or their message was refused. First read a message of the dead-letter queue: its attribute reason says why, and without one SQS gave it up.',
+      says: 'Calls are in the dead-letter queue: no matching agent was queued in time, or the message was rejected. First read a message of the dead-letter queue: its attribute reason has the cause. SQS moved messages without a reason after their last attempt.',
       section: 'deadCalls',
     }),
     new QueueAlarm(scope, 'oldest-waiting', {
       metric: emitted(table, 'OldestWaitingCallSeconds', Stats.MAXIMUM),
       rings: { above: alarms.oldestWaiting.toSeconds() },
-      says: `The longest waiting call has waited for more than ${alarms.oldestWaiting.toSeconds()} s, and after ${calls.maxWait.toSeconds()} s it is given up. First ask agent-desk for the queues: which criteria wait, and is an agent queued who fits them?`,
+      says: `The oldest call has been pending for more than ${alarms.oldestWaiting.toSeconds()} s; it expires after ${calls.maxWait.toSeconds()} s. First send the command queues to agent-desk: which criteria have pending calls, and is a matching agent queued?`,
       section: 'oldestWaiting',
     }),
     new QueueAlarm(scope, 'intake-delay', {
@@ -56,14 +56,14 @@ export function agentSweepAlarms(
       rings: { below: 1 },
       // A sweep that does not run says nothing.
       missing: TreatMissingData.BREACHING,
-      says: `No sweep of the agents for ${period.toMinutes()} minutes: agents stay in calls that never ended, calls wait for ever, and unpublished assignments stay unpublished. First look at the errors of sweep-agents, at its failure queues and at its schedule.`,
+      says: `No sweep of the agents was complete for ${period.toMinutes()} minutes: expired call leases, expired calls and unpublished assignments stay as they are. First look at the errors of sweep-agents, at its failure queues and at its schedule.`,
       section: 'agentSweepMissed',
     }),
     new QueueAlarm(scope, 'unpublished', {
       // The least of five rounds: what one fails to publish the next one publishes.
       metric: emitted(table, 'UnpublishedAssignments', Stats.MINIMUM, period),
       rings: { above: 0 },
-      says: `For ${period.toMinutes()} minutes no sweep could publish every assignment, or send every call given up to the dead-letter queue, so whoever connects calls does not hear of them. First look at the log of sweep-agents for the answer of SNS or SQS.`,
+      says: `For ${period.toMinutes()} minutes no sweep could publish every assignment and send every expired call to the dead-letter queue, so subscribers do not know of them. First look at the log of sweep-agents for the answer of SNS or SQS.`,
       section: 'unpublished',
     }),
   ];

@@ -17,7 +17,7 @@ export class AgentDesk extends AgentFunction<'agent-desk'> {
       environment: { SEED_ENABLED: String(props.seed) },
       timeout: Duration.seconds(30),
       memorySize: 256,
-      // Who asks waits for the answer. A command that nobody waits for is not repeated: it would come too late.
+      // Callers wait for the answer. An asynchronous command is not retried: its effect would come too late.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     this.allowNewCalls(props);

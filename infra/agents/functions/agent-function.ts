@@ -11,7 +11,7 @@ import type { AgentQueueSettings } from '../settings';
 /** What all functions of an agents' queue work on. */
 export interface AgentWiring {
   readonly table: Table;
-  /** Where calls come in, and where they go that are given up. */
+  /** The call queue and its dead-letter queue. */
   readonly intake: CallIntake;
   /** Assignments go there. */
   readonly assignments: Topic;
@@ -62,12 +62,12 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
     this.allow(['sns:Publish'], [assignments.topicArn]);
   }
 
-  /** Lets calls come in through the function: nobody may wait before a new one, and a known one is looked up. */
+  /** Lets the function take calls: it checks for pending calls before a new one, and reads a known one. */
   protected allowNewCalls({ table }: AgentWiring): void {
     this.allow(['dynamodb:ConditionCheckItem', 'dynamodb:GetItem'], [table.tableArn]);
   }
 
-  /** Lets the function send what is given up to the dead-letter queue. */
+  /** Lets the function send expired calls to the dead-letter queue. */
   protected allowGivingUp({ intake }: AgentWiring): void {
     this.allow(['sqs:SendMessage'], [intake.deadLetters.queueArn]);
   }

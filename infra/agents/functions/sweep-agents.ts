@@ -4,8 +4,8 @@ import { FunctionSchedule } from '../../lambda/schedule';
 import { AgentFunction, type AgentWiring } from './agent-function';
 
 /**
- * Looks regularly for what fell between: calls that waited too long, leases that ran out, assignments that were not
- * published, and a call and an agent who fit and did not meet.
+ * Looks regularly for expired calls, expired call leases, unpublished assignments, and pending calls beside a matching
+ * agent.
  */
 export class SweepAgents extends AgentFunction<'sweep-agents'> {
   /** What invokes it. */
@@ -14,7 +14,7 @@ export class SweepAgents extends AgentFunction<'sweep-agents'> {
   constructor(scope: Construct, id: string, props: AgentWiring) {
     super(scope, id, props, {
       binary: 'sweep-agents',
-      description: 'Gives up calls that waited too long, returns agents whose call never ended',
+      description: 'Ends expired calls and expired call leases, publishes remaining assignments',
       environment: {},
       // Ended before the next round, which may come after a minute.
       timeout: Duration.seconds(50),
@@ -26,7 +26,7 @@ export class SweepAgents extends AgentFunction<'sweep-agents'> {
     this.schedule = new FunctionSchedule(this, 'regularly', {
       target: this,
       every: props.settings.agents.sweepInterval,
-      description: 'Looks for calls that waited too long and for leases that ran out',
+      description: 'Looks for calls that waited too long and for leases that expired',
     });
   }
 }

@@ -26,7 +26,7 @@ export function streamDelayAlarms(
 
 /**
  * Alarms on invocations that Lambda dropped because it takes the tail call for a runaway loop. Lambda counts them
- * only where its detection is on, and the stack turns it off: a count means that somebody turned it on again.
+ * only with its detection on, and the stack switches it off: a count means that it was switched on again.
  */
 export function recursionAlarms(
   scope: Construct,
@@ -49,7 +49,7 @@ export function recursionAlarms(
 /**
  * Alarms on queues for what could not be delivered or processed.
  *
- * @param aftermath what is not lost, and what mends it by itself
+ * @param aftermath the data that is not lost, and the automatic repair
  */
 export function failureAlarms(
   scope: Construct,
@@ -64,7 +64,7 @@ export function failureAlarms(
           period: EVERY_MINUTE,
         }),
         rings: { above: 0 },
-        says: `Something could not be delivered or processed (${name}). First read the message in the queue; mend the cause, then delete it. ${aftermath}`,
+        says: `Something could not be delivered or processed (${name}). First read the message in the queue; fix the cause, then delete it. ${aftermath}`,
         section: 'failures',
       }),
   );

@@ -1,7 +1,7 @@
 import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 
-/** The sections of `docs/operations.md` that alarms send a person to; a test holds the two together. */
+/** The sections of `docs/how-to/operate.md` that alarms send a person to; a test holds the two together. */
 export const RUNBOOK = {
   paused: 'The queue is paused',
   breakerOpen: 'The circuit breaker is open',
@@ -10,12 +10,12 @@ export const RUNBOOK = {
   taskErrors: 'A function of the task queue fails',
   oldestPending: 'Tasks are about to expire',
   sweepMissed: 'The sweep is missing',
-  failures: 'Something lies in a failure queue',
-  streamDelay: 'The stream is late',
-  recursion: 'Lambda ends our loop',
-  ingestDeadLetters: 'Messages lie in the dead-letter queue of the ingest',
-  ingestDelay: 'Messages are not written',
-  deadCalls: 'Calls lie in the dead-letter queue',
+  failures: 'Messages in a failure queue',
+  streamDelay: 'The stream reader lags',
+  recursion: 'Lambda stopped the tail call',
+  ingestDeadLetters: 'Messages in the ingest dead-letter queue',
+  ingestDelay: 'Ingest messages are not written',
+  deadCalls: 'Calls in the dead-letter queue',
   oldestWaiting: 'Calls wait for too long',
   intakeDelay: 'Calls are not taken in',
   agentSweepMissed: "The agents' sweep is missing",
@@ -56,7 +56,7 @@ export class QueueAlarm extends Alarm {
         : { threshold: rings.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD }),
       evaluationPeriods: periods ?? 1,
       treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
-      alarmDescription: `${says} More: docs/operations.md, "${RUNBOOK[section]}".`,
+      alarmDescription: `${says} More: docs/how-to/operate.md, "${RUNBOOK[section]}".`,
     });
   }
 }

@@ -10,7 +10,7 @@ import type { AlarmSettings } from '../settings/alarms';
 const PERIOD = Duration.minutes(5);
 
 /**
- * The alarm on tasks that end as FAILURE: so many, and such a share of what ended. A failed task counts as settled, so
+ * The alarm on tasks that end as FAILURE, by their number and their share. A failed task counts as settled, so
  * the alarms on progress stay silent when a downstream answers every task with an error.
  */
 export function failingAlarm(

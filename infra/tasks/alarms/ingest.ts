@@ -19,7 +19,7 @@ export function ingestAlarms(
     new QueueAlarm(scope, 'ingest-dead-letters', {
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, period }),
       rings: { above: ingestDeadLetters },
-      says: 'Messages of the ingest queue were given up: they are no tasks, or they could not be written. First read one in the dead-letter queue: its attribute reason says what is wrong with it, and without one SQS gave it up.',
+      says: 'Messages are in the ingest dead-letter queue: they are invalid, or could not be written. First read a message of the dead-letter queue: its attribute reason has the cause. SQS moved messages without a reason after their last attempt.',
       section: 'ingestDeadLetters',
     }),
     new QueueAlarm(scope, 'ingest-delay', {

@@ -40,7 +40,7 @@ export function progressAlarms(
     paused: new QueueAlarm(scope, 'paused', {
       metric: emitted(table, 'QueuePaused', Stats.SUM),
       rings: { above: 0 },
-      says: 'The queue is paused and starts nothing: the downstream refused several distinct tasks (401, 403 or 404), or distinct tasks found it busy for long, or an operator paused it. First run make status for the reason, then check the downstream: its credentials, its address, its load. The queue goes on by itself after its pause.',
+      says: 'The queue is paused and starts nothing: the downstream rejected several distinct tasks (401, 403 or 404), or distinct tasks found it busy for long, or an operator paused it. First run make status for the reason, then check the downstream: its credentials, its address, its load. The queue goes on by itself after its pause.',
       section: 'paused',
     }),
     breakerOpen: new QueueAlarm(scope, 'breaker-open', {

@@ -33,13 +33,13 @@ export interface ObservabilityProps {
    */
   readonly ingest?: TaskIngest;
   /**
-   * Who is told.
-   * @default - nobody; the alarms are seen in the console
+   * The topic that alarms go to.
+   * @default - none; the console shows the alarms
    */
   readonly alarmTopic?: ITopic;
 }
 
-/** Tells when the queue needs a person. `docs/operations.md` has a section for each kind of alarm. */
+/** Alarms for the states of the queue that need an operator. `docs/how-to/operate.md` has a section for each kind of alarm. */
 export class Observability extends Construct {
   /** The queue makes no progress. */
   readonly progress: ProgressAlarms;

@@ -40,7 +40,7 @@ export function shedQueueProblems(queue: IQueue | undefined): Problem[] {
  * to a queue where there is one.
  *
  * It reads the table's stream beside `trigger`: DynamoDB allows two readers of a shard and throttles a third. It
- * wakes nobody, so it is no part of the loop.
+ * wakes no processor, so it is not part of the loop.
  */
 export class CountShed extends RustFunction<'count-shed'> {
   constructor(scope: Construct, id: string, props: CountShedProps) {
@@ -63,8 +63,8 @@ export class CountShed extends RustFunction<'count-shed'> {
       table,
       batchSize: 100,
       batchWindow: SHED_WINDOW,
-      // Patient, since nobody waits and a lost record is a task that disappeared unseen; but bounded, so that one
-      // bad record does not hold the others up. What is given up is in the stream for the rest of its 24 hours.
+      // Many retries, because a lost record is a task that disappeared uncounted; but bounded, so that one bad
+      // record does not block the others. The stream keeps skipped records for the rest of its 24 hours.
       retryAttempts: 25,
       maxRecordAge: Duration.hours(6),
       reportsFailures: true,

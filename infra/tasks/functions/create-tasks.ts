@@ -16,7 +16,7 @@ export interface SimulatedLoad {
 /** Whether `create-tasks` makes up tasks of its own. */
 export interface SimulationSettings {
   /**
-   * Tasks made up regularly, without anybody asking.
+   * Simulated tasks at regular intervals.
    * @default - only on `{"simulate":{"count":N}}`
    */
   readonly load?: SimulatedLoad;
@@ -28,7 +28,7 @@ export interface CreateTasksProps {
   readonly settings: QueueSettings;
   readonly logs: LogSettings;
   /**
-   * @default - `create-tasks` refuses `{"simulate":…}`
+   * @default - `create-tasks` rejects `{"simulate":…}`
    */
   readonly simulation?: SimulationSettings;
 }

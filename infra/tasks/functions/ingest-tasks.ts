@@ -24,8 +24,8 @@ export interface IngestTasksProps {
 }
 
 /**
- * Writes the messages of the ingest queue as tasks; answers exactly those that could not be written, so that they
- * alone come again, and sends what is no task to the dead-letter queue with the reason.
+ * Writes the messages of the ingest queue as tasks. Its answer names exactly the messages that could not be written,
+ * so SQS redelivers only these. Invalid tasks go to the dead-letter queue with the reason.
  */
 export class IngestTasks extends RustFunction<'ingest-tasks'> {
   constructor(scope: Construct, id: string, props: IngestTasksProps) {

@@ -15,7 +15,7 @@ export interface ProcessTasksProps {
   readonly processTasksTopic: QueueTopic;
   /** Tail calls go there. */
   readonly triggerTopic: QueueTopic;
-  /** What runs a task. */
+  /** The task runner. */
   readonly runner: RunnerBinding;
   readonly settings: QueueSettings;
   readonly logs: LogSettings;

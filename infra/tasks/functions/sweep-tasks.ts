@@ -17,7 +17,7 @@ export interface SweepTasksProps {
   readonly logs: LogSettings;
 }
 
-/** Looks every minute for what fell between: wake-ups that were lost, leases that ran out. */
+/** Looks every minute for lost wake-ups and expired leases. */
 export class SweepTasks extends RustFunction<'sweep-tasks'> {
   /** What invokes it. */
   readonly schedule: FunctionSchedule;
@@ -26,7 +26,7 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
     const { table, processTasksTopic, settings } = props;
     super(scope, id, {
       binary: 'sweep-tasks',
-      description: 'Returns tasks whose lease ran out, wakes process-tasks where a wake-up was lost',
+      description: 'Returns tasks whose lease expired, wakes process-tasks where a wake-up was lost',
       environment: {
         TASK_TABLE_NAME: table.table.tableName,
         PROCESS_TASKS_TOPIC_ARN: processTasksTopic.topic.topicArn,
@@ -52,7 +52,7 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
     this.schedule = new FunctionSchedule(this, 'every-minute', {
       target: this,
       every: SWEEP_INTERVAL,
-      description: 'Looks for leases that ran out and for lost wake-ups',
+      description: 'Looks for leases that expired and for lost wake-ups',
     });
   }
 }

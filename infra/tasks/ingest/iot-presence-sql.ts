@@ -7,7 +7,7 @@
  * - The client's identifier ends the topic and may have slashes, so the filter takes any number of levels.
  * - IoT's time of the event may be two minutes off
  *   (https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html). One that lies ahead of the rule's
- *   own clock is replaced by it: a task from the future would be refused.
+ *   own clock is replaced by it: a task from the future would be rejected.
  */
 export const IOT_PRESENCE_SQL = [
   "SELECT concat(clientId, ':', sessionIdentifier, ':', versionNumber) AS taskId,",

@@ -45,7 +45,7 @@ export class IotPresence extends Construct {
         errorAction: send(this.failures.queueUrl),
       },
     });
-    // A rule whose role may not send yet would lose what comes in meanwhile.
+    // A rule whose role may not send yet would lose the events until then.
     this.rule.node.addDependency(role);
   }
 }

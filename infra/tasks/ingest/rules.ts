@@ -16,7 +16,7 @@ const LONGEST_VISIBILITY_S = 43_200;
 /** How long SQS keeps a message: 1 minute to 14 days. */
 const RETENTION_S = [60, 1_209_600] as const;
 
-/** AWS advises that a message is received at least so often before it is given up. */
+/** The least receives that AWS advises before a message moves to the dead-letter queue. */
 const LEAST_RECEIVES = 5;
 
 /** What `ingest-tasks` keeps of its margin for its report: `REPORT_MARGIN` in `crates/lambda/src/config/ingest_tasks.rs`. */
@@ -112,7 +112,7 @@ function batchProblems(ingest: ResolvedIngestSettings): Problem[] {
   if (batchSize > writable) {
     problems.push({
       setting: 'batchSize',
-      rule: `${batchSize} messages do not fit into an invocation: in ${seconds(working)} (functionTimeout less deadlineMargin) at expectedWritesPerSecond = ${expectedWritesPerSecond} it writes ${writable}, and the rest would come again and again`,
+      rule: `${batchSize} messages do not fit into an invocation: in ${seconds(working)} (functionTimeout less deadlineMargin) at expectedWritesPerSecond = ${expectedWritesPerSecond} it writes ${writable}, and SQS would redeliver the rest each time`,
       remedy: `lower batchSize to at most ${writable}, or raise functionTimeout, or expectedWritesPerSecond if you have measured more`,
     });
   }
@@ -169,14 +169,14 @@ function visibilityProblems(ingest: ResolvedIngestSettings): Problem[] {
   if (ms(visibilityTimeout) < needed) {
     problems.push({
       setting: 'visibilityTimeout',
-      rule: `${text(visibilityTimeout)} is less than ${VISIBILITY_FACTOR} times functionTimeout (${text(functionTimeout)}) and batchWindow (${text(batchWindow)}) on top: batches that are throttled would come again while they are worked on, and use up their receives`,
+      rule: `${text(visibilityTimeout)} is less than ${VISIBILITY_FACTOR} times functionTimeout (${text(functionTimeout)}) and batchWindow (${text(batchWindow)}) on top: SQS would redeliver throttled batches while they are processed, and use up their receives`,
       remedy: `leave visibilityTimeout out, raise it to at least ${seconds(needed)}, or shorten functionTimeout`,
     });
   }
   if (ms(visibilityBase) > ms(visibilityMax)) {
     problems.push({
       setting: 'visibilityMax',
-      rule: `the longest time until a message comes again (${text(visibilityMax)}) is shorter than the first (${text(visibilityBase)})`,
+      rule: `the longest time until a message is redelivered (${text(visibilityMax)}) is shorter than the first (${text(visibilityBase)})`,
       remedy: 'raise visibilityMax or lower visibilityBase',
     });
   }
@@ -231,7 +231,7 @@ function alarmProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSet
   if (ms(alarms.ingestDelay) <= ms(ingest.visibilityTimeout)) {
     problems.push({
       setting: 'alarms.ingestDelay',
-      rule: `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would ring though a retry mends it`,
+      rule: `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would ring though a retry fixes it`,
       remedy: 'make ingestDelay longer than ingest.visibilityTimeout; a minute on top is ample',
     });
   }

@@ -16,20 +16,20 @@ const BOTH = { enforceSSL: true, encryption: QueueEncryption.SQS_MANAGED } as co
 /** Props of {@link TaskIngest}. */
 export interface TaskIngestProps {
   readonly settings: ResolvedIngestSettings;
-  /** What becomes of the queues when the stack goes. */
+  /** The fate of the queues when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
 }
 
 /**
- * Where producers put tasks at any rate: an SQS standard queue, and a dead-letter queue for what is no task and for
- * what could not be written in {@link ResolvedIngestSettings.maxReceiveCount} attempts.
+ * The ingest queue for tasks at any rate: an SQS standard queue, and a dead-letter queue for invalid tasks and for
+ * messages not written in {@link ResolvedIngestSettings.maxReceiveCount} attempts.
  *
  * A message is one task or an array: `{"taskId"?, "payload"?, "ttlSeconds"?, "taskCreated"?}`.
  */
 export class TaskIngest extends Construct {
-  /** Tasks that come in. Any service that may send to an SQS queue is a producer; see `docs/producers.md`. */
+  /** Tasks that come in. Any service that may send to an SQS queue is a producer; see `docs/how-to/producers.md`. */
   readonly queue: Queue;
-  /** Messages that were given up. Only {@link queue} may use it as its dead-letter queue. */
+  /** The dead-letter queue. Only {@link queue} may use it. */
   readonly deadLetters: Queue;
   /** The rule that makes a task of every device that connects, if there is one. */
   readonly iotPresence?: IotPresence;
@@ -64,7 +64,7 @@ export class TaskIngest extends Construct {
     if (settings.iotPresence) this.iotPresence = new IotPresence(this, 'iot-presence', { queue: this.queue });
   }
 
-  /** Invokes `target` with batches of messages; it answers which of them come again. */
+  /** Invokes `target` with batches of messages. SQS redelivers those that its answer names. */
   feed(target: RustFunction): void {
     const { batchSize, batchWindow, maxConcurrency, provisionedPollers } = this.props.settings;
     const mapping = readQueue(target, 'messages', this.queue, {

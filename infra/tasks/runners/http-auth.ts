@@ -36,7 +36,7 @@ export interface AuthBinding {
   readonly permissions: RunnerPermission[];
 }
 
-/** How an HTTP runner proves who it is. */
+/** Authentication of an HTTP runner. */
 export interface IHttpAuth {
   /** What cannot work about it. */
   problems(): Problem[];
@@ -140,7 +140,7 @@ class SigV4Auth implements IHttpAuth {
     if (actions.length === 0 || resources.length === 0) {
       problems.push({
         setting: 'runner.auth.actions',
-        rule: 'without actions and resources the role may call nothing, and every call would be refused',
+        rule: 'without actions and resources the role may call nothing, and every call would be rejected',
         remedy: "name both, for example actions ['execute-api:Invoke'] and the ARN of the API's method",
       });
     }

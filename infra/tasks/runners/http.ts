@@ -7,11 +7,11 @@ import type { IHttpAuth } from './http-auth';
 
 /** Props of `TaskRunner.http`. */
 export interface HttpRunnerProps extends NetworkSettings {
-  /** Where each task is POSTed: `https://…`, or `http://` to this very machine. */
+  /** The endpoint of each task's POST: `https://…`, or `http://` to the local machine. */
   readonly url: string;
   /**
-   * How the runner proves who it is.
-   * @default - not at all
+   * Authentication of the requests.
+   * @default - none
    */
   readonly auth?: IHttpAuth;
 }
@@ -31,7 +31,7 @@ export function urlProblems(url: string): Problem[] {
     ];
   }
   const problems: Problem[] = [];
-  // What `new URL` mends silently, the function takes as it stands and refuses.
+  // What `new URL` fixes silently, the function takes as it stands and rejects.
   if (!/^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/.test(url)) {
     problems.push({
       setting,

@@ -5,7 +5,7 @@ import { LambdaRunner } from './lambda';
 import { RustRunner, type RustRunnerProps } from './rust';
 import { SimulatedRunner, type SimulatedRunnerProps } from './simulated';
 
-/** Chooses what runs a task. */
+/** Chooses the task runner. */
 export const TaskRunner = {
   /**
    * POSTs each task as JSON. 2xx is success; 408, 429 and 503 are *busy* and honour `Retry-After`; 401, 403,

@@ -3,8 +3,8 @@ import type { Duration } from 'aws-cdk-lib';
 /** When the alarms ring. */
 export interface AlarmSettings {
   /**
-   * The age of the oldest pending task, in whole seconds, beyond which somebody is called: from then on tasks are
-   * about to expire undone.
+   * The age of the oldest pending task, in whole seconds, above which an alarm rings: from then on tasks are about to
+   * expire.
    * @default - 80 % of tasks.defaultTtl
    */
   readonly oldestPending?: Duration;
@@ -15,13 +15,13 @@ export interface AlarmSettings {
    */
   readonly streamDelay?: Duration;
   /**
-   * The age of the oldest message in the ingest queue, in whole seconds, beyond which somebody is called: longer than
-   * one failed attempt hides it.
+   * The age of the oldest message in the ingest queue, in whole seconds, above which an alarm rings: longer than one
+   * failed attempt hides it.
    * @default - 1 minute beyond ingest.visibilityTimeout
    */
   readonly ingestDelay?: Duration;
   /**
-   * Messages in the ingest queue's dead-letter queue beyond which somebody is called.
+   * Messages in the ingest queue's dead-letter queue above which an alarm rings.
    * @default 0
    */
   readonly ingestDeadLetters?: number;

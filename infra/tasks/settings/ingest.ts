@@ -12,7 +12,7 @@ export interface ProvisionedPollers {
 
 /**
  * An SQS standard queue in front of the task table: producers send to it at any rate, and `ingest-tasks` writes its
- * messages as tasks. `docs/scaling.md` says how the settings combine.
+ * messages as tasks. `docs/explanation/scaling.md` says how the settings combine.
  */
 export interface IngestSettings {
   /**
@@ -31,7 +31,7 @@ export interface IngestSettings {
    */
   readonly functionTimeout?: Duration;
   /**
-   * How long before its timeout `ingest-tasks` begins its last write; what is then left comes again.
+   * How long before its timeout `ingest-tasks` begins its last write; SQS redelivers the remaining messages.
    * @default 5 seconds
    */
   readonly deadlineMargin?: Duration;

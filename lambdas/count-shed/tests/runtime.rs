@@ -29,7 +29,7 @@ struct Invoked {
 #[derive(Clone)]
 struct World {
     event: Arc<Mutex<Option<Value>>>,
-    /// The task that the queue refuses, whatever its message.
+    /// The task that the queue rejects, whatever its message.
     refused: Option<&'static str>,
     sent: Arc<Mutex<Vec<Value>>>,
     posted: mpsc::UnboundedSender<(String, Value)>,

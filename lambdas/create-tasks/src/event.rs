@@ -13,7 +13,7 @@ pub(crate) enum Request {
     Simulate(usize),
 }
 
-/// Why an event is refused as a whole.
+/// Why an event is rejected as a whole.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RequestError {
     #[error(

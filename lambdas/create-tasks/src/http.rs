@@ -26,7 +26,7 @@ pub(crate) struct HttpAnswer {
     body: String,
 }
 
-/// Why a request is refused.
+/// Why a request is rejected.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
     #[error("the method is {0}; send POST")]

@@ -1,4 +1,4 @@
-//! `sweep-tasks`: every minute, returns tasks whose lease ran out, and looks for due tasks that
+//! `sweep-tasks`: every minute, returns tasks whose lease expired, and looks for due tasks that
 //! nobody is awake for, and wakes.
 
 use std::sync::Arc;

@@ -28,7 +28,7 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
         .waiting
         .values()
         .any(|line| !line.is_empty());
-    // Rare where they would only be refused, frequent where they lead on.
+    // Rare where they would only be rejected, frequent where they lead on.
     let weight = |promising: bool, usual: u32| if promising { usual } else { 1 };
     let available = has(AgentStatus::Available);
     let free = machine.reference.agents.len() < AGENTS.len();

@@ -40,7 +40,7 @@ impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} sequences, {} operations, {} of them refused; {} of {} rules applied",
+            "{} sequences, {} operations, {} of them rejected; {} of {} rules applied",
             self.sequences,
             self.operations.values().sum::<u64>(),
             self.refused,

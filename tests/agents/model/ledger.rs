@@ -40,7 +40,7 @@ impl Ledger {
     pub fn enter(&mut self, answer: &Answer, before: &Rows, after: &Rows) -> Result<(), String> {
         tally::check(after)?;
         if answer.is_refusal() && before != after {
-            return Err("refused, and yet something changed".to_owned());
+            return Err("rejected, and yet something changed".to_owned());
         }
         for row in &answer.heard {
             self.told.insert(text(row, "CallID").to_owned());

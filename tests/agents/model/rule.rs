@@ -28,26 +28,26 @@ rules! {
     RegisterNew: "register: nobody -> offline";
     RegisterAgain: "register: another profile, and another ticket";
     RegisterAttending: "register: another profile in a call, whose ticket stays";
-    RegisterQueued: "register: refused, the entries would tell of another agent";
+    RegisterQueued: "register: rejected, the entries would tell of another agent";
 
     Available: "available: offline -> available";
-    AvailableRefused: "available: refused, not offline";
+    AvailableRefused: "available: rejected, not offline";
     AvailableUnknown: "available: nobody of this id";
 
     Enqueue: "enqueue: available -> queued, and nobody waits";
     EnqueueServes: "enqueue: available -> queued -> attendingCall, a call was waiting";
     EnqueueServesOthers: "enqueue: a call was waiting, and another agent had waited for longer";
     EnqueueExpires: "enqueue: calls that fit had waited for too long";
-    EnqueueAgain: "enqueue: refused, queued already";
-    EnqueueAgainServes: "enqueue: refused, and yet a call left behind is served";
-    EnqueueRefused: "enqueue: refused, not available";
+    EnqueueAgain: "enqueue: rejected, queued already";
+    EnqueueAgainServes: "enqueue: rejected, and yet a call left behind is served";
+    EnqueueRefused: "enqueue: rejected, not available";
     EnqueueUnknown: "enqueue: nobody of this id";
     EnqueueAll: "queue all available: in the order in which they became so";
 
     LeaveQueues: "leave: queued -> available, out of every queue";
     LeaveQueuesHome: "leave: queued -> offline, out of every queue";
     LeaveHome: "leave: available -> offline";
-    LeaveRefused: "leave: refused, no such arrow";
+    LeaveRefused: "leave: rejected, no such arrow";
     LeaveUnknown: "leave: nobody of this id";
 
     Match: "match: a new call is assigned at once";
@@ -66,15 +66,15 @@ rules! {
     CancelEarly: "cancel: a call that has not arrived is cancelled";
 
     Finish: "finish: attendingCall -> available, by call and ticket";
-    FinishLate: "finish: refused, the agent is in another call or in none";
-    FinishForged: "finish: refused, the call is the agent's and the ticket is not";
+    FinishLate: "finish: rejected, the agent is in another call or in none";
+    FinishForged: "finish: rejected, the call is the agent's and the ticket is not";
     FinishUnknown: "finish: nobody of this id";
 
     Tell: "tell: told, and forgotten";
     TellFails: "tell: not told, and kept";
 
     Sweep: "sweep: nothing to do";
-    SweepReturns: "sweep: attendingCall -> available, the lease ran out";
+    SweepReturns: "sweep: attendingCall -> available, the lease expired";
     SweepServes: "sweep: a pair left behind has met";
     SweepExpires: "sweep: waiting -> expired";
     SweepTells: "sweep: what was not told is told";

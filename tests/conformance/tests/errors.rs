@@ -1,4 +1,4 @@
-//! What DynamoDB refuses for a reason other than the item is an error, and no task's fault.
+//! What DynamoDB rejects for a reason other than the item is an error, and no task's fault.
 #![allow(missing_docs)]
 
 use conformance::{NOW, candidate, dynamodb, embedded, wish};

@@ -1,5 +1,5 @@
 //! Batches that become large when they are read, in a process whose memory is capped: the test
-//! starts itself again under `ulimit`, because a process that is refused memory ends.
+//! starts itself again under `ulimit`, because a process that is rejected memory ends.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -120,7 +120,7 @@ async fn an_active_processor_is_not_notified_but_sees_the_request() {
     world.store.acquire(&claim("m1", NOW), NOW).await.unwrap();
     assert_eq!(world.insert("batch").await.unwrap(), Wake::AlreadyAwake);
     assert_eq!(world.requested().await, 1);
-    // Its lease ran out, so nobody may be awake.
+    // Its lease expired, so nobody may be awake.
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(world.insert("next").await.unwrap(), Wake::Published);
 }

@@ -148,12 +148,12 @@ function deniesPlainText(template: Synthesized, path: string, actions: RegExp): 
   );
 }
 
-/** Every queue refuses what does not come by TLS. */
+/** Every queue rejects requests without TLS. */
 export const queuesAreTlsOnly = ofResources('AWS::SQS::Queue', (_resource, path, template) =>
   deniesPlainText(template, path, /^sqs:\*$/) ? [] : [path],
 );
 
-/** Every topic refuses to publish what does not come by TLS. */
+/** Every topic rejects publishing without TLS. */
 export const topicsAreTlsOnly = ofResources('AWS::SNS::Topic', (_resource, path, template) =>
   deniesPlainText(template, path, /^sns:Publish$/) ? [] : [path],
 );

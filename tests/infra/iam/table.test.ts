@@ -104,7 +104,7 @@ test('every function of the contract is looked at', () => {
   expect(FUNCTIONS).toEqual([...Object.keys(ENVIRONMENT), ...Object.keys(AGENT_QUEUE.environment)].sort());
 });
 
-test('docs/iam.md states what each function may do', () => {
+test('docs/reference/iam.md states what each function may do', () => {
   const HEAD = ['function', 'may', 'on', 'only if'];
   const sections = [...ALLOWED].map(([name, allowed]) =>
     name === 'prod'
@@ -117,12 +117,12 @@ test('docs/iam.md states what each function may do', () => {
     reason,
   ]);
   expectCommitted(
-    'docs/iam.md',
+    'docs/reference/iam.md',
     `# What each function may do
 
-\`make tables\` writes this page from the synthesized templates. It names a resource by its construct's path in the stack.
+\`make docs\` writes this page from the synthesized templates. It names a resource by its construct's path in the stack.
 The end-to-end tests run on a local AWS that enforces these policies, so they fail if a permission is missing.
-\`make iam-soak\` removes each permission in turn and expects a function to fail: [iam-removal.md](iam-removal.md).
+\`make iam-soak\` removes each permission in turn and expects a function to fail: [iam-removal.md](../internals/iam-removal.md).
 Tests reject an action or a resource that is a pattern, except the [wildcards](#wildcards) below.
 
 ${sections.join('\n\n')}
@@ -140,8 +140,8 @@ ${markdownTable(['actions', 'on', 'why'], wildcards)}
   );
 });
 
-test('docs/iam-removal.md speaks of every permission that was there to be taken away', () => {
-  const text = readFileSync(join(ROOT, 'docs', 'iam-removal.md'), 'utf8');
+test('docs/internals/iam-removal.md speaks of every permission that was there to be taken away', () => {
+  const text = readFileSync(join(ROOT, 'docs', 'internals', 'iam-removal.md'), 'utf8');
   const rows = [...text.matchAll(/^\| `([\w:]+)` \| `[^`]+` \| `([\w-]+)` \|/gm)];
   const told = rows.map(([, action, name]) => `${name}: ${action}`);
   const allowed = [Synthesized.environment('dev'), Synthesized.agents('dev')].flatMap(allowedBy);

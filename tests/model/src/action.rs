@@ -44,19 +44,19 @@ pub enum Action {
     GiveBack(u8, Fate),
     /// A processor's heartbeat renews its lease, or finds that it cannot (rule 2).
     Heartbeat(u8),
-    /// A processor finds by its own clock that its lease has run out (rule 2).
+    /// A processor finds by its own clock that its lease has expired (rule 2).
     NoticeLeaseEnd(u8),
     /// A processor's turn is over before the queue is empty (rule 6).
     TimeUp(u8),
     /// A processor dies.
     CrashProcessor(u8),
-    /// The processor lease runs out.
+    /// The processor lease expires.
     ProcessorLeaseEnds,
-    /// The lease on a task runs out.
+    /// The lease on a task expires.
     TaskLeaseEnds(TaskNumber),
-    /// The start marker runs out (rule 9).
+    /// The start marker expires (rule 9).
     MarkerEnds,
-    /// The sweep reads a TAKEN task whose lease has run out (rule 8).
+    /// The sweep reads a TAKEN task whose lease has expired (rule 8).
     SweepReads(TaskNumber),
     /// The sweep returns the task that it has read (rule 8).
     SweepReturns,

@@ -53,7 +53,7 @@ fn beats(processor: &Processor) -> bool {
     !outside && processor.lost_lease.is_none()
 }
 
-/// Whether the processor could find by its own clock that its lease has run out.
+/// Whether the processor could find by its own clock that its lease has expired.
 pub(crate) fn may_notice_the_end(processor: &Processor) -> bool {
     beats(processor) && !processor.holds
 }
@@ -65,7 +65,7 @@ pub fn notice_end(state: &mut State, slot: u8) {
     }
 }
 
-/// Rule 2: renew if owner = me, even when the lease has run out; refused, take nothing more.
+/// Rule 2: renew if owner = me, even when the lease has expired; rejected, take nothing more.
 pub fn heartbeat(protocol: &Protocol, state: &mut State, slot: u8) {
     let Some(mut processor) = state.processors[slot as usize] else {
         return;
@@ -123,7 +123,7 @@ fn stop(protocol: &Protocol) -> Step {
 
 /// How a turn ends that lost its lease. When the item named another, that one has looked, or will,
 /// after whatever happened while the lease was ours; it may have missed a task that was given back
-/// since, so a wake-up is requested as by any other (rule 1). When the lease only ran out, there need
+/// since, so a wake-up is requested as by any other (rule 1). When the lease only expired, there need
 /// be no other: the end of rule 6.
 pub(crate) fn stop_without_lease(
     protocol: &Protocol,
@@ -156,7 +156,7 @@ pub fn time_up(protocol: &Protocol, state: &mut State, slot: u8) {
     state.processors[slot as usize] = Some(processor);
 }
 
-/// Rule 6: release, and go on to the tail call also when that is refused; rule 10: unless too many
+/// Rule 6: release, and go on to the tail call also when that is rejected; rule 10: unless too many
 /// turns in a row settled nothing.
 pub(crate) fn release_for_tail_call(
     protocol: &Protocol,

@@ -4,7 +4,7 @@
 //! task that waits while every log looks healthy. So its rules are written down a second time here,
 //! apart from the code that runs, and every interleaving of a small world is visited: a few tasks,
 //! two overlapping invocations, the topics, the stream, the index that lags, and a bounded number
-//! of faults. `docs/wake-protocol.md` states the rules in words; the rule numbers in this crate are
+//! of faults. `docs/explanation/wake-protocol.md` states the rules in words; the rule numbers in this crate are
 //! those.
 //!
 //! | module | what it holds |
@@ -17,7 +17,7 @@
 //! | [`lease`] | rules 2, 3, 5, 6 and 10: acquire, heartbeat, release, tail call |
 //! | [`newest_first`] | rules 4, 5 and 7: query, take, run, settle, linger |
 //! | [`sweep`] | rule 8: what fell between |
-//! | [`platform`] | AWS: delivery, retries, loss, leases running out, the index catching up |
+//! | [`platform`] | AWS: delivery, retries, loss, leases expiring, the index catching up |
 //! | [`property`] | what must hold in every state |
 //! | [`drain`] | from every state the queue can still be emptied |
 //! | [`mutation`] | one wrong rule at a time, to show that the checker would notice |

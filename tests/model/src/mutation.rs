@@ -16,7 +16,7 @@ pub enum Mutation {
     OwnerIsMessageId,
     /// Rule 2: a live lease of another is taken over.
     AcquireOverLiveLease,
-    /// Rule 2: a processor whose lease ran out by its own clock leaves quietly.
+    /// Rule 2: a processor whose lease expired by its own clock leaves quietly.
     LeavesWhenLeaseRanOut,
     /// Rule 3: an attempt that finds its own message in a live lease leaves quietly.
     BusyWithOwnMessageLeaves,
@@ -32,13 +32,13 @@ pub enum Mutation {
     NoLinger,
     /// Rule 5: the release does not compare `requested` with `seen`.
     ReleaseIgnoresRequested,
-    /// Rule 5: each heartbeat remembers `requested` anew.
+    /// Rule 5: each heartbeat remembers `requested` again.
     SeenRenewedByHeartbeat,
-    /// Rule 5: each query remembers `requested` anew.
+    /// Rule 5: each query remembers `requested` again.
     SeenRenewedByQuery,
     /// Rule 6: the tail call is published while the lease is still held.
     TailCallBeforeRelease,
-    /// Rule 6: a refused release ends the turn without a tail call.
+    /// Rule 6: a rejected release ends the turn without a tail call.
     NoTailCallAfterRefusedRelease,
     /// Rule 6: a tail call that cannot be published is logged, and the invocation succeeds.
     TailCallErrorSwallowed,

@@ -1,4 +1,4 @@
-//! What AWS does: deliver, repeat, lose, let leases run out, and show the index late.
+//! What AWS does: deliver, repeat, lose, let leases expire, and show the index late.
 
 use crate::action::Action;
 use crate::processor;
@@ -55,7 +55,7 @@ fn deliveries(state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// A lease whose holder is gone runs out by itself; one whose holder works, by a fault.
+/// A lease whose holder is gone expires by itself; one whose holder works, by a fault.
 fn clock(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
     if let Some((owner, _)) = state.control.owner {
         let works = state.processors.iter().flatten().any(|p| p.owner == owner);
@@ -166,7 +166,7 @@ pub fn crash_processor(state: &mut State, slot: u8) {
     processor::fail(state, slot);
 }
 
-/// The processor lease runs out.
+/// The processor lease expires.
 pub fn processor_lease_ends(state: &mut State) {
     state.control.live = false;
     let Some((owner, _)) = state.control.owner else {
@@ -180,7 +180,7 @@ pub fn processor_lease_ends(state: &mut State) {
     }
 }
 
-/// The lease on a task runs out.
+/// The lease on a task expires.
 pub fn task_lease_ends(state: &mut State, number: TaskNumber) {
     let Status::Taken { token, live } = &mut state.tasks[number as usize].status else {
         return;
@@ -196,7 +196,7 @@ pub fn task_lease_ends(state: &mut State, number: TaskNumber) {
     }
 }
 
-/// The start marker runs out.
+/// The start marker expires.
 pub fn marker_ends(state: &mut State) {
     spend(&mut state.budget.marker_ends);
     state.control.marker = None;

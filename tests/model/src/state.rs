@@ -5,7 +5,7 @@
 //! - The `requested` counter of the control item only ever grows, and the protocol only ever asks
 //!   whether it *moved* since a processor remembered it. So the counter itself is not kept; each
 //!   processor carries [`Processor::requested_moved`] instead.
-//! - Time is not a number. A lease is live or has run out; running out is an action.
+//! - Time is not a number. A lease is live or has expired; expiring is an action.
 
 pub use crate::table::{Control, EventId, MessageId, Owner, Status, Task, TaskNumber};
 
@@ -87,7 +87,7 @@ pub enum Step {
     Run {
         /// Which.
         task: TaskNumber,
-        /// False once the lease on the task has run out, or the run is over and only the call
+        /// False once the lease on the task has expired, or the run is over and only the call
         /// that settles it is repeated.
         live: bool,
     },
@@ -109,9 +109,9 @@ pub enum Step {
 /// How a processor learnt that it holds the lease no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LostLease {
-    /// A renewal was refused: the control item names another, or nobody.
+    /// A renewal was rejected: the control item names another, or nobody.
     Refused,
-    /// By its own clock the lease has run out, and no renewal has got through.
+    /// By its own clock the lease has expired, and no renewal has got through.
     RanOut,
 }
 
@@ -126,7 +126,7 @@ pub struct Processor {
     pub owner: Owner,
     /// Whether `requested` differs from `seen`.
     pub requested_moved: bool,
-    /// Whether the processor lease that it wrote last has not run out yet.
+    /// Whether the processor lease that it wrote last has not expired yet.
     pub holds: bool,
     /// Why it takes nothing more, when it knows that it has lost the lease (rule 2).
     pub lost_lease: Option<LostLease>,
@@ -154,15 +154,15 @@ pub struct Budget {
     pub lost_responses: u8,
     /// Publishes that fail without effect.
     pub errors: u8,
-    /// Processor leases that run out while their holder still works.
+    /// Processor leases that expire while their holder still works.
     pub slow_processors: u8,
-    /// Task leases that run out while their holder still works.
+    /// Task leases that expire while their holder still works.
     pub slow_runs: u8,
     /// Tasks that are given back instead of settled.
     pub give_backs: u8,
     /// Turns that end before the queue is empty; [`Budget::UNLIMITED`] for any number.
     pub time_ups: u8,
-    /// Start markers that run out.
+    /// Start markers that expire.
     pub marker_ends: u8,
     /// Sweeps that come while something else is going on. When all is quiet, the sweep always comes.
     pub early_sweeps: u8,
@@ -207,7 +207,7 @@ pub struct State {
     pub wakers: Vec<Waker>,
     /// Invocations of `process-tasks`.
     pub processors: [Option<Processor>; SLOTS],
-    /// A TAKEN task whose lease had run out when the sweep read it, and the token it carried.
+    /// A TAKEN task whose lease had expired when the sweep read it, and the token it carried.
     pub sweeping: Option<(TaskNumber, Owner)>,
     /// Faults that may still happen.
     pub budget: Budget,

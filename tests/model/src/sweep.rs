@@ -1,4 +1,4 @@
-//! Rule 8: the sweep, once a minute. It returns tasks whose lease ran out, and wakes a processor
+//! Rule 8: the sweep, once a minute. It returns tasks whose lease expired, and wakes a processor
 //! when a due task is visible and nobody is awake.
 
 use crate::action::Action;
@@ -36,7 +36,7 @@ fn come(state: &mut State) {
     }
 }
 
-/// Reads a TAKEN task whose lease has run out.
+/// Reads a TAKEN task whose lease has expired.
 pub fn read(state: &mut State, number: TaskNumber) {
     come(state);
     if let Status::Taken { token, .. } = state.tasks[number as usize].status {

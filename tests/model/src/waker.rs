@@ -2,7 +2,7 @@
 //!
 //! `trigger` does this once for each stream batch and each tail call, the sweep for what it finds.
 //! Counting the request and deciding by the *same* answer is the point: a holder that releases
-//! before the count is not live in the answer, and one that releases after it is refused.
+//! before the count is not live in the answer, and one that releases after it is rejected.
 
 use crate::action::{Action, Fate};
 use crate::mutation::Mutation;
@@ -115,7 +115,7 @@ fn add(
 }
 
 /// Rule 9: sets the marker, on condition that there is no live lease, and no marker but our own.
-/// When this is refused, another event has announced a notification, or somebody has acquired
+/// When this is rejected, another event has announced a notification, or somebody has acquired
 /// since our request was counted, and will look.
 fn mark(state: &mut State, waker: &Waker) -> Option<WakerStep> {
     let foreign = state

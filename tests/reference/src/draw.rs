@@ -38,7 +38,7 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     let pending = count(TaskStatus::Pending);
     let taken = count(TaskStatus::Taken);
     let failed = count(TaskStatus::Failure);
-    // Rare where they would only be refused, frequent where they lead on.
+    // Rare where they would only be rejected, frequent where they lead on.
     let weight = |promising: usize, usual: u32| if promising > 0 { usual } else { 1 };
     Union::new_weighted(vec![
         (weight(free, 9), tasks::insert(machine)),

@@ -47,7 +47,7 @@ impl fmt::Display for Figures {
         let sum = |of: fn(&Tally) -> u64| self.operations.values().map(of).sum::<u64>();
         writeln!(
             f,
-            "{} sequences, {} operations, {} of them refused; {} of {} rules applied",
+            "{} sequences, {} operations, {} of them rejected; {} of {} rules applied",
             self.sequences,
             sum(|tally| tally.performed),
             sum(|tally| tally.refused),

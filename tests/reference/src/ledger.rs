@@ -32,7 +32,7 @@ impl Ledger {
         after: &Snapshot,
     ) -> Result<(), String> {
         if answer.is_refusal() && before != after {
-            return Err("refused, and yet something changed".to_owned());
+            return Err("rejected, and yet something changed".to_owned());
         }
         let ids: BTreeSet<_> = before.tasks.keys().chain(after.tasks.keys()).collect();
         for id in ids {

@@ -165,7 +165,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Whether the operation was refused: another was faster, or the task is not as it should be.
+    /// Whether the operation was rejected: another was faster, or the task is not as it should be.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self {

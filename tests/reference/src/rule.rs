@@ -1,5 +1,5 @@
 //! What may happen to a queue: each row of the table "States", each rule of the control item,
-//! and each way in which they refuse.
+//! and each way in which they reject.
 
 /// Names each rule once, with its row.
 macro_rules! rules {
@@ -28,9 +28,9 @@ macro_rules! rules {
 rules! {
     Create: "create: no task -> PENDING";
     CreateRepeated: "create: our own create token stands there, so it was our put";
-    CreateDuplicate: "create: refused, the id is another's";
+    CreateDuplicate: "create: rejected, the id is another's";
     Foreign: "another's conditional put: no task -> PENDING";
-    ForeignDuplicate: "another's conditional put: refused, the id is there";
+    ForeignDuplicate: "another's conditional put: rejected, the id is there";
 
     Waiting: "index: what is PENDING";
     WaitingExpired: "index: what is PENDING, without what expired";
@@ -63,8 +63,8 @@ rules! {
     GiveBackNotTaken: "give back: lost, the task is not TAKEN";
     GiveBackOtherLease: "give back: lost, the lease is another's";
 
-    ReclaimReturn: "sweep: TAKEN -> PENDING, the lease ran out";
-    ReclaimFail: "sweep: TAKEN -> FAILURE, the lease of the last attempt ran out and it ran alone";
+    ReclaimReturn: "sweep: TAKEN -> PENDING, the lease expired";
+    ReclaimFail: "sweep: TAKEN -> FAILURE, the lease of the last attempt expired and it ran alone";
     ReclaimGone: "sweep: lost, no such task";
     ReclaimNotTaken: "sweep: lost, the task is not TAKEN";
     ReclaimOtherLease: "sweep: lost, the lease is another than was seen";
@@ -84,12 +84,12 @@ rules! {
 
     RedriveFirst: "redrive: FAILURE -> PENDING, attempts from 0; the bound is its age";
     RedriveBeside: "redrive: FAILURE -> PENDING, attempts from 0; the bound covers those before it";
-    RedriveGone: "redrive: refused, no such task";
-    RedriveNotFailure: "redrive: refused, the task is not FAILURE";
+    RedriveGone: "redrive: rejected, no such task";
+    RedriveNotFailure: "redrive: rejected, the task is not FAILURE";
 
     Cancel: "cancel: PENDING -> gone";
-    CancelGone: "cancel: refused, no such task";
-    CancelNotPending: "cancel: refused, the task is not PENDING";
+    CancelGone: "cancel: rejected, no such task";
+    CancelNotPending: "cancel: rejected, the task is not PENDING";
 
     Request: "request: one more wake-up";
     Look: "control: as it is";
@@ -99,7 +99,7 @@ rules! {
     MarkHeld: "mark: lost, somebody processes";
 
     Acquire: "acquire: the lease was free";
-    AcquireRanOut: "acquire: another's lease ran out";
+    AcquireRanOut: "acquire: another's lease expired";
     AcquireAgain: "acquire: the lease was ours";
     AcquireHeld: "acquire: another's lease is live";
     AcquirePaused: "acquire: the queue is paused";
@@ -109,8 +109,8 @@ rules! {
 
     Release: "release: the lease is ours";
     ReleaseUnrequested: "release: the lease is ours and nothing was requested since";
-    ReleaseRequested: "release: refused, a wake-up was requested since";
-    ReleaseNotOurs: "release: refused, the lease is another's or nobody's";
+    ReleaseRequested: "release: rejected, a wake-up was requested since";
+    ReleaseNotOurs: "release: rejected, the lease is another's or nobody's";
 
     Pause: "pause: nobody processes";
     PauseBusy: "pause: nobody processes, since the downstream is busy";

@@ -1,4 +1,4 @@
-//! What `agent-desk` is asked, as JSON; each command with an example in `docs/agent-desk.md`.
+//! What `agent-desk` is asked, as JSON; each command with an example in `docs/reference/agent-desk.md`.
 
 use std::collections::BTreeMap;
 

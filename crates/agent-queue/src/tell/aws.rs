@@ -189,7 +189,7 @@ fn answers<T>(
         let told = match answer {
             Err(reason) => Err(error(reason)),
             Ok(failed) if failed.contains(&index.to_string()) => {
-                Err(error("the service refused this message of the batch"))
+                Err(error("the service rejected this message of the batch"))
             }
             Ok(_) => Ok(()),
         };

@@ -36,7 +36,7 @@ impl VerbOnQueue for Pause {
         let latest = queue.clock.now().plus(self.time);
         // What stands is read back: an operator acts on it, and so do the processors.
         let control = queue.store.control().await?;
-        // The client may have repeated a write that had won: then the pause refused is our own.
+        // The client may have repeated a write that had won: then the pause rejected is our own.
         let is_ours = |until| written == Written::Done || (earliest..=latest).contains(&until);
         let outcome = match control.paused_until {
             None => Outcome::Ended,

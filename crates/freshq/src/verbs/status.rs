@@ -117,7 +117,7 @@ impl Standing {
 fn holder(lease: &ProcessorLease, now: Millis) -> &'static str {
     match lease.until > now {
         true => "active, its lease until",
-        false => "gone without release, its lease ran out",
+        false => "gone without release, its lease expired",
     }
 }
 

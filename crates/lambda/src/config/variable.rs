@@ -43,7 +43,7 @@ variables! {
     MAX_UNAVAILABLE_RETURNS: "How many times an open circuit breaker may return a task without using up an attempt, beside MAX_BUSY_RETURNS",
     BREAKER_PAUSE_AFTER_SECONDS: "How long the circuit breaker may be open before the queue pauses, in seconds; left out: there is no circuit breaker",
     MAX_IDLE_TURNS: "How many turns in a row may settle nothing before the queue waits for the sweep",
-    PAUSE_MS: "How long the queue pauses when the downstream refuses us, in milliseconds",
+    PAUSE_MS: "How long the queue pauses when the downstream rejects us, in milliseconds",
     RETRY_BASE_MS: "The first attempt's backoff, in milliseconds",
     RETRY_MAX_MS: "The longest backoff, in milliseconds",
     SUCCESS_RETENTION_SECONDS: "How long a SUCCESS is kept, in seconds",

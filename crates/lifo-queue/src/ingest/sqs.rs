@@ -45,7 +45,7 @@ pub struct SqsIngestQueue {
 /// SQS did not do what it was asked to.
 #[derive(Clone, Debug, thiserror::Error)]
 enum NotDone {
-    #[error("SQS refused it: {code}: {message}")]
+    #[error("SQS rejected it: {code}: {message}")]
     Refused { code: String, message: String },
     #[error("the call failed")]
     Failed(#[source] Arc<Source>),

@@ -26,7 +26,7 @@ impl Embedded {
     /// An empty table.
     ///
     /// # Errors
-    /// [`NotStarted`]: the table was refused.
+    /// [`NotStarted`]: the table was rejected.
     pub fn start() -> Result<Self, NotStarted> {
         let database = Database::memory().map_err(|error| NotStarted::new(&error))?;
         let request = json!({

@@ -1,7 +1,7 @@
 //! One exchange with the database, and what may befall it.
 //!
 //! A request that was sent is carried out whether or not its sender still lives. Two
-//! transactions that are under way at once and share an item conflict: the later one is refused,
+//! transactions that are under way at once and share an item conflict: the later one is rejected,
 //! as DynamoDB does
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
 
@@ -15,7 +15,7 @@ use fastrand::Rng;
 /// What befalls an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// Refused for want of throughput, before anything happened.
+    /// Rejected for want of throughput, before anything happened.
     Throttled,
     /// An error reply of the service, before anything happened.
     Unavailable,
@@ -25,7 +25,7 @@ pub enum Fault {
     LostAnswer,
     /// No answer comes, and it happens later.
     LateRequest,
-    /// Refused because another transaction was changing one of the items.
+    /// Rejected because another transaction was changing one of the items.
     Conflict,
 }
 

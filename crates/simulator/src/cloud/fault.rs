@@ -30,7 +30,7 @@ pub enum FaultKind {
     StaleIndex,
     /// A write shows in the index later than that.
     StaleBeyondLag,
-    /// A publish is refused.
+    /// A publish is rejected.
     PublishRefused,
     /// A publish is carried out, and its answer is lost.
     PublishUnanswered,

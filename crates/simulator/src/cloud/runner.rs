@@ -25,7 +25,7 @@ pub enum Deed {
     Busy(Option<Duration>),
     /// The downstream is down.
     Unavailable,
-    /// The downstream refuses us.
+    /// The downstream rejects us.
     Refuse,
     /// The runner panics.
     Panic,

@@ -24,7 +24,7 @@ pub(crate) trait Backend: Send + Sync {
     /// A task as it was last read.
     fn task(&self, id: &TaskId) -> Option<Record>;
 
-    /// A task, read anew: after a call that may have changed it.
+    /// A task, read again: after a call that may have changed it.
     fn read_task(&self, id: &TaskId) -> Option<Record>;
 
     /// Every task as it is.
@@ -33,7 +33,7 @@ pub(crate) trait Backend: Send + Sync {
     /// The control item as it was last read.
     fn control(&self) -> Control;
 
-    /// The control item, read anew.
+    /// The control item, read again.
     fn read_control(&self) -> Control;
 
     /// Writes a task past every condition, or deletes it.

@@ -8,11 +8,11 @@ use serde_json::{Error, Value};
 /// Calls, conflicts and consumed units, by operation (`Query`, `TransactWriteItems`, …).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Calls, those that were refused included.
+    /// Calls, those that were rejected included.
     pub calls: BTreeMap<String, u64>,
-    /// Calls that were refused because they met a transaction.
+    /// Calls that were rejected because they met a transaction.
     pub conflicts: BTreeMap<String, u64>,
-    /// Calls that the database refused, because a condition was not met for one.
+    /// Calls that the database rejected, because a condition was not met for one.
     pub refused: BTreeMap<String, u64>,
     /// Capacity units consumed, as the answers say.
     pub units: BTreeMap<String, f64>,
@@ -25,7 +25,7 @@ impl Figures {
         self.calls.values().sum()
     }
 
-    /// All that were refused because they met a transaction.
+    /// All that were rejected because they met a transaction.
     #[must_use]
     pub fn all_conflicts(&self) -> u64 {
         self.conflicts.values().sum()

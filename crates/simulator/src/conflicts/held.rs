@@ -38,7 +38,7 @@ impl Access {
 struct Holders {
     /// At most one at a time.
     transaction: bool,
-    /// A later transaction has met it, and DynamoDB refuses both.
+    /// A later transaction has met it, and DynamoDB rejects both.
     doomed: bool,
     writes: u32,
     /// Transactional reads, which keep nobody away.
@@ -68,7 +68,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Takes all items or none of them; refused with a mark at each that is in the way. They
+    /// Takes all items or none of them; rejected with a mark at each that is in the way. They
     /// are held until what is returned is dropped.
     pub(super) fn take(
         self: &Arc<Self>,
@@ -127,7 +127,7 @@ pub(super) struct Holding {
 }
 
 impl Holding {
-    /// A mark at each item at which a later transaction made DynamoDB refuse this one too.
+    /// A mark at each item at which a later transaction made DynamoDB reject this one too.
     pub(super) fn doomed(&self) -> Option<Vec<bool>> {
         if self.access != Access::Transaction {
             return None;

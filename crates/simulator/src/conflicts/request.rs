@@ -12,7 +12,7 @@ pub(super) fn keys(operation: &str, body: &Value) -> Vec<Key> {
         "TransactWriteItems" | "TransactGetItems" => {
             let actions = body["TransactItems"].as_array().into_iter().flatten();
             let action = |action: &Value| action.as_object()?.values().find_map(key);
-            // An action without a key is refused by the database, but keeps its place here.
+            // An action without a key is rejected by the database, but keeps its place here.
             actions
                 .map(|each| action(each).unwrap_or_default())
                 .collect()

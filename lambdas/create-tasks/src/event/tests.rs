@@ -108,7 +108,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever comes is an array of tasks, a count in its bounds, or refused in words.
+    /// Whatever comes is an array of tasks, a count in its bounds, or rejected in words.
     #[test]
     fn arbitrary_json_is_read_or_refused(event in any_json(), simulation in any::<bool>()) {
         match read(event.clone(), simulation) {

@@ -179,7 +179,7 @@ proptest! {
         prop_assert!(read(event).is_err());
     }
 
-    /// A real event with one value replaced is read or refused, and never more than it was.
+    /// A real event with one value replaced is read or rejected, and never more than it was.
     #[test]
     fn a_damaged_event_never_panics(place in any::<prop::sample::Index>(), value in any_json(), sns in any::<bool>()) {
         let mut event = if sns { tail_call() } else { stream() };

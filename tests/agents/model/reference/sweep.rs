@@ -44,7 +44,7 @@ impl Reference {
         (answer, if heard { Rule::Tell } else { Rule::TellFails })
     }
 
-    /// attendingCall → available, where the lease ran out before now.
+    /// attendingCall → available, where the lease expired before now.
     fn take_back(&mut self, now: Micros) -> u64 {
         let mut returned = 0;
         for agent in self.agents.values_mut() {

@@ -174,7 +174,7 @@ pub(crate) async fn the_sweep_measures(world: World) {
     assert_eq!(world.status("cleo").await, AgentStatus::Available);
 }
 
-/// Refuses every change of an item whose key holds `bad`.
+/// Rejects every change of an item whose key holds `bad`.
 struct Partly;
 
 #[async_trait]

@@ -23,7 +23,7 @@ pub(crate) async fn a_change_happens_once(store: Arc<dyn AgentStore>) {
     }
     assert_eq!(depths(&*store).await, [(2, 0)]);
 
-    // Also one that could not happen again: its answer was lost, and it is asked for anew.
+    // Also one that could not happen again: its answer was lost, and it is asked for again.
     let ana = queued(&*store, agent("ana", &["Spanish"], "M"), 3).await;
     let c1 = call("c1", "Spanish#M", 4);
     let entry = &entries(&ana)[0];

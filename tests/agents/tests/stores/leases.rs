@@ -1,4 +1,4 @@
-//! Leases that ran out, and news to be told: both by their time.
+//! Leases that expired, and news to be told: both by their time.
 
 use std::sync::Arc;
 

@@ -26,7 +26,7 @@ enum Plan {
     Throttled,
     /// Is not allowed.
     Denied,
-    /// Is refused for good.
+    /// Is rejected for good.
     Invalid,
 }
 
@@ -191,7 +191,7 @@ async fn check(batch: &[Sent]) -> Result<(), TestCaseError> {
     prop_assert_eq!(&report.returned, &expected);
     prop_assert_eq!(queues.postponed.lock().unwrap().len(), expected.len());
 
-    // All faults end, but an item that DynamoDB refuses stays refused.
+    // All faults end, but an item that DynamoDB rejects stays rejected.
     lifted.store(true, Ordering::Relaxed);
     queues.refuses.lock().unwrap().clear();
     queues.keeps_out.lock().unwrap().clear();

@@ -43,7 +43,7 @@ pub(crate) struct Queues {
     pub(crate) letters: Mutex<BTreeMap<String, Vec<DeadLetter>>>,
     pub(crate) postponed: Mutex<Vec<Postponed>>,
     pub(crate) shed: Mutex<Vec<String>>,
-    /// Messages whose letters are refused.
+    /// Messages whose letters are rejected.
     pub(crate) refuses: Mutex<BTreeSet<String>>,
     /// Tasks that the shed queue does not take.
     pub(crate) keeps_out: Mutex<BTreeSet<String>>,

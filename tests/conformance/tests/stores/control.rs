@@ -44,7 +44,7 @@ pub(crate) async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>)
         (lease.owner, lease.message_id.as_str()),
         (first.owner, "m1")
     );
-    // Renewed, it is live for longer; run out, it is another's.
+    // Renewed, it is live for longer; expired, it is another's.
     let later = NOW.plus(Duration::from_secs(10));
     let until = later.plus(Duration::from_secs(1));
     let renewed = store.renew(&renewal(first.owner, until)).await.unwrap();

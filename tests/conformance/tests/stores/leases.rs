@@ -1,4 +1,4 @@
-//! Leases that ran out.
+//! Leases that expired.
 
 use std::sync::Arc;
 use std::time::Duration;

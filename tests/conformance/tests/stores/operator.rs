@@ -92,7 +92,7 @@ pub(crate) async fn the_bound_remembers_the_oldest_redriven_task(store: Arc<dyn 
     assert_eq!(control.created_bound(minute, soon), redriven.oldest);
     let after = later().millis();
     assert_eq!(control.created_bound(minute, after), after.minus(minute));
-    // What ran out does not count any more.
+    // What expired does not count any more.
     let redrive = Redrive {
         task: TaskId::from_stored("t7"),
         expires_at: later().plus(HOUR),

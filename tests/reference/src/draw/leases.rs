@@ -114,7 +114,7 @@ pub(super) fn give_back(machine: &Machine) -> BoxedStrategy<Operation> {
     or_again(&machine.give_backs, fresh)
 }
 
-/// A sweep of a lease: on the moment it runs out, later, or a little too early.
+/// A sweep of a lease: on the moment it expires, later, or a little too early.
 pub(super) fn reclaim(machine: &Machine) -> BoxedStrategy<Operation> {
     let reclaim = (any::<bool>(), around(machine, LEASE..LEASE + 8_000));
     let after = prop_oneof![

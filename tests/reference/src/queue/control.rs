@@ -1,4 +1,4 @@
-//! The control item, rule by rule of `docs/wake-protocol.md`.
+//! The control item, rule by rule of `docs/explanation/wake-protocol.md`.
 
 use lifo_queue::control::{
     Acquired, Claim, IdleTurns, Pause, ProcessorLease, Release, Released, Renewal, Renewed,
@@ -47,7 +47,7 @@ impl ReferenceQueue {
         done(if live { Rule::MarkAgain } else { Rule::Mark })
     }
 
-    /// Rule 2: the lease if it is free, has run out or is the claim's own, and the queue is not
+    /// Rule 2: the lease if it is free, has expired or is the claim's own, and the queue is not
     /// paused. The answer is the item as it was just before; its lease is not compared. The
     /// bucket of the rate limit is taken at its worst until the holder says better.
     pub(super) fn acquire(&mut self, claim: &Claim, now: Millis) -> (Answer, Rule) {
@@ -80,7 +80,7 @@ impl ReferenceQueue {
         (Answer::Acquired(Acquired::Ours(before)), rule)
     }
 
-    /// Rule 2: longer, if the lease is the owner's, even one that ran out.
+    /// Rule 2: longer, if the lease is the owner's, even one that expired.
     pub(super) fn renew(&mut self, renewal: Renewal) -> (Answer, Rule) {
         match &mut self.control.lease {
             Some(lease) if lease.owner == renewal.owner => {

@@ -78,7 +78,7 @@ impl ReferenceQueue {
         done(Rule::GiveBackFree)
     }
 
-    /// TAKEN → PENDING or FAILURE, sweep: the lease ran out, and is the one that was seen; to
+    /// TAKEN → PENDING or FAILURE, sweep: the lease expired, and is the one that was seen; to
     /// FAILURE only a task that ran alone. The token is removed; the deadline is restored, or
     /// replaced by the retention.
     pub(super) fn reclaim(

@@ -100,7 +100,7 @@ fn what_is_over_is_not_shown_as_if_it_stood() {
     let text = standing.text();
     for line in [
         "paused                no",
-        "processor             gone without release, its lease ran out 2027-01-15T07:59:55.000Z, 5s ago (00000000-0000-0000-0000-000000000007)",
+        "processor             gone without release, its lease expired 2027-01-15T07:59:55.000Z, 5s ago (00000000-0000-0000-0000-000000000007)",
         "oldest PENDING        -",
         "last notification     none",
         "rate limit's bucket   full",

@@ -63,7 +63,7 @@ async fn a_pause_stands_until_its_time_and_a_longer_one_stays() {
             .unwrap()
             .is_paused(NOW.plus(HOUR / 3))
     );
-    // As when the client repeats a pause whose answer was lost: it is refused, and is our own.
+    // As when the client repeats a pause whose answer was lost: it is rejected, and is our own.
     world.expect(&half, line, Exit::Done).await;
     let line = "paused until 2027-01-15T09:00:00.000Z, 1h still: maintenance";
     world.expect(&pause(HOUR), line, Exit::Done).await;

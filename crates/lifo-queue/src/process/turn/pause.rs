@@ -29,7 +29,7 @@ impl Turn<'_> {
             return Some(Pause {
                 until: now.plus(settings.pause),
                 reason: format!(
-                    "the downstream refused {} tasks in a row",
+                    "the downstream rejected {} tasks in a row",
                     self.refused.len()
                 ),
                 busy: true,

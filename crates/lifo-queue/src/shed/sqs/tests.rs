@@ -222,7 +222,7 @@ async fn what_stays_refused_is_an_error_for_exactly_that_message() {
     assert_eq!(indices(&left), [1]);
     assert_eq!(
         left[0].error.to_string(),
-        "refused: InvalidMessageContents: because"
+        "rejected: InvalidMessageContents: because"
     );
     assert_eq!(made.len(), 2, "with its payload and without");
 }

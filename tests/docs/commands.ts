@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { markdownTable } from '../infra/generated';
+import { ROOT } from './files';
+
+const read = (...path: string[]) => readFileSync(join(ROOT, ...path), 'utf8');
+
+/** The commands of the Makefile that its help lists, each with what it says. */
+export function makeCommands(): Map<string, string> {
+  const lines = read('Makefile').matchAll(/^([a-z][a-z0-9-]*):.*?## (.+)$/gm);
+  return new Map([...lines].map(([, name = '', says = '']) => [name, says]));
+}
+
+/** Every target of the Makefile. */
+export function makeTargets(): Set<string> {
+  return new Set([...read('Makefile').matchAll(/^([a-z][a-z0-9-]*):/gm)].map(([, name = '']) => name));
+}
+
+/** The verbs of `freshq`, each with what its help says. */
+export function freshqVerbs(): Map<string, string> {
+  const [, body = ''] =
+    /enum Verb \{\n([\s\S]*?)\n\}/.exec(read('crates', 'freshq', 'src', 'arguments.rs')) ?? [];
+  const verbs = body.matchAll(/\/\/\/ (.+)\n\s+(\w+)\(/g);
+  return new Map([...verbs].map(([, says = '', name = '']) => [name.toLowerCase(), says]));
+}
+
+/** The page `docs/reference/commands.md`. */
+export function commandsPage(): string {
+  const rows = (commands: Map<string, string>, before: string) =>
+    [...commands].map(([name, says]) => [`\`${before} ${name}\``, says]);
+  return `# Commands
+
+Generated from the Makefile and from \`freshq\` by \`make docs\`.
+
+## make
+
+${markdownTable(['command', 'what it does'], rows(makeCommands(), 'make'))}
+
+Variables: \`ENV\` (\`dev\`, \`staging\`, \`prod\` or an environment of yours; \`dev\` by default), \`NAME\` (a personal copy of the
+stacks), \`QUEUE\` (\`lifo-queue\` or \`agent-queue\`), \`LOCAL=1\` (the local AWS of \`make local-up\`), \`YES=1\` (no prompt).
+
+## freshq
+
+The operators' command. \`make build-freshq\` builds it and prints its path. \`make status\` and the other operator commands run
+it.
+
+${markdownTable(['command', 'what it does'], rows(freshqVerbs(), 'freshq'))}
+
+\`--env NAME\` selects the queue of the stack \`LifoQueue-NAME\`. \`--table NAME --process-tasks-topic ARN\` selects a queue in a
+stack of your own. \`--output json\` prints JSON for scripts. \`freshq help VERB\` lists the other options.
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 1 | not everything was done; the answer says why |
+| 2 | an error |
+`;
+}

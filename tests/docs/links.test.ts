@@ -1,0 +1,104 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { parser } from '@lezer/markdown';
+import { freshqVerbs, makeTargets } from './commands';
+import { committed, documents, ROOT } from './files';
+import { slug } from './templates';
+
+const DOCUMENTS = documents();
+const TEXTS = new Map(DOCUMENTS.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
+const FILES = committed();
+/** Folders that hold files. */
+const FOLDERS = new Set(FILES.flatMap((file) => parents(file)));
+
+function parents(file: string): string[] {
+  const parts = file.split('/').slice(0, -1);
+  return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
+}
+
+/** The texts of the nodes of a kind. */
+function nodes(file: string, ...kinds: string[]): string[] {
+  const text = TEXTS.get(file) ?? '';
+  const found: string[] = [];
+  parser.parse(text).iterate({
+    enter({ name, from, to }) {
+      if (kinds.includes(name)) found.push(text.slice(from, to));
+    },
+  });
+  return found;
+}
+
+/** The anchors of a document: one for each heading. */
+function anchors(file: string): Set<string> {
+  const headings = nodes(file, 'ATXHeading1', 'ATXHeading2', 'ATXHeading3', 'ATXHeading4');
+  return new Set(
+    headings.map((heading) => slug(heading.replace(/^#+ /, '').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1'))),
+  );
+}
+
+/** What is written as code: spans and blocks. */
+function commands(file: string): string {
+  return nodes(file, 'InlineCode', 'CodeText').join('\n');
+}
+
+test.each(DOCUMENTS)('the links of %s lead to files and headings that exist', (file) => {
+  const links = nodes(file, 'URL').filter((url) => !/^[a-z]+:/.test(url));
+  const broken = links.filter((link) => {
+    const [path = '', anchor] = link.split('#');
+    const target = path === '' ? file : normalize(join(dirname(file), path));
+    if (!existsSync(join(ROOT, target))) return true;
+    return anchor !== undefined && target.endsWith('.md') && !anchors(target).has(anchor);
+  });
+  expect(broken).toEqual([]);
+});
+
+test.each(DOCUMENTS)('the commands in %s exist', (file) => {
+  const text = commands(file);
+  const targets = makeTargets();
+  const verbs = new Set([...freshqVerbs().keys(), 'help']);
+  const unknown = [
+    ...[...text.matchAll(/(?:^|[\s`$(])make ((?:[A-Z_]+=\S+ )*)([a-z][a-z0-9-]*)/gm)]
+      .map(([, , target = '']) => target)
+      .filter((target) => !targets.has(target)),
+    ...[...text.matchAll(/`freshq ([a-z-]+)/g)]
+      .map(([, verb = '']) => verb)
+      .filter((verb) => !verbs.has(verb)),
+  ];
+  expect(unknown).toEqual([]);
+});
+
+test.each(DOCUMENTS)('the files that %s names exist', (file) => {
+  const roots = new Set(FILES.map((name) => name.split('/')[0]));
+  const named = nodes(file, 'InlineCode')
+    .map((span) => span.replace(/^`+|`+$/g, ''))
+    .filter((span) => /^[\w.-]+(\/[\w.-]+)+\/?$/.test(span) && roots.has(span.split('/')[0]));
+  const missing = named.filter((name) => {
+    const path = name.replace(/\/$/, '');
+    return !FILES.includes(path) && !FOLDERS.has(path) && !IGNORED.test(path);
+  });
+  expect(missing).toEqual([]);
+});
+
+/** Folders that builds write. */
+const IGNORED = /^(cdk\.out|target|node_modules|\.local|\.venv)(\/|$)/;
+
+test('the map names every page', () => {
+  const pages = DOCUMENTS.filter(
+    (file) => /^docs\/[^/]+\/[^/]+\.md$/.test(file) && !file.startsWith('docs/adr/'),
+  );
+  const linked = nodes('docs/README.md', 'URL').map((url) => `docs/${url}`);
+  expect(pages.filter((page) => !linked.includes(page))).toEqual([]);
+});
+
+test('the list of decisions names every decision', () => {
+  const decisions = DOCUMENTS.filter((file) => /^docs\/adr\/\d/.test(file));
+  const linked = nodes('docs/adr/README.md', 'URL').map((url) => `docs/adr/${url}`);
+  expect(linked.sort()).toEqual(decisions.sort());
+});
+
+test('the README fits on a page and names both commands', () => {
+  const readme = TEXTS.get('README.md') ?? '';
+  expect(readme.split('\n').length).toBeLessThanOrEqual(151);
+  expect(readme).toMatch(/^make demo /m);
+  expect(readme).toMatch(/^make test /m);
+});

@@ -1,0 +1,15 @@
+import { expectCommitted } from '../infra/generated';
+import { commandsPage } from './commands';
+import { settingsPage } from './settings';
+import { alarmsPage, outputsPage, variablesPage } from './templates';
+
+// `make docs` writes these pages.
+test.each([
+  ['settings', settingsPage],
+  ['alarms', alarmsPage],
+  ['outputs', outputsPage],
+  ['environment-variables', variablesPage],
+  ['commands', commandsPage],
+])('docs/reference/%s.md is up to date', (name, page) => {
+  expectCommitted(`docs/reference/${name}.md`, page());
+});

@@ -1,0 +1,106 @@
+import { App, Duration, Stack } from 'aws-cdk-lib';
+import { AgentQueue, InvalidConfiguration, LifoQueue, TaskRunner } from '../../infra';
+import { markdownTable } from '../infra/generated';
+import { Declarations, type Property } from './declarations';
+
+/** A table of the page: an interface, and where its properties stand among the props. */
+interface Section {
+  readonly title: string;
+  readonly names: readonly string[];
+  readonly path?: string;
+  /** Which construct checks the ranges, if one does. */
+  readonly queue?: 'tasks' | 'agents';
+}
+
+const SECTIONS: readonly Section[] = [
+  { title: 'LifoQueue', names: ['LifoQueueProps', 'PartialQueueSettings'] },
+  { title: 'tasks', names: ['TaskSettings'], path: 'tasks', queue: 'tasks' },
+  { title: 'processing', names: ['ProcessingSettings'], path: 'processing', queue: 'tasks' },
+  { title: 'processing.breaker', names: ['BreakerSettings'], path: 'processing.breaker', queue: 'tasks' },
+  { title: 'stream', names: ['StreamSettings'], path: 'stream', queue: 'tasks' },
+  { title: 'ingest', names: ['IngestSettings'], path: 'ingest', queue: 'tasks' },
+  {
+    title: 'ingest.provisionedPollers',
+    names: ['ProvisionedPollers'],
+    path: 'ingest.provisionedPollers',
+  },
+  { title: 'alarms', names: ['AlarmSettings'], path: 'alarms', queue: 'tasks' },
+  { title: 'simulation', names: ['SimulationSettings'] },
+  { title: 'simulation.load', names: ['SimulatedLoad'] },
+  { title: 'TaskRunner.http', names: ['HttpRunnerProps', 'NetworkSettings'] },
+  { title: 'HttpAuth.header', names: ['HeaderAuthProps'] },
+  { title: 'HttpAuth.sigV4', names: ['SigV4AuthProps'] },
+  { title: 'TaskRunner.rust', names: ['RustRunnerProps', 'NetworkSettings'] },
+  { title: 'TaskRunner.simulated', names: ['SimulatedRunnerProps'] },
+  { title: 'AgentQueue', names: ['AgentQueueProps', 'PartialAgentQueueSettings'] },
+  { title: 'agents', names: ['AgentSettings'], path: 'agents', queue: 'agents' },
+  { title: 'agents.dimensions', names: ['Dimension'] },
+  { title: 'calls', names: ['CallSettings'], path: 'calls', queue: 'agents' },
+  { title: 'alarms of the agents’ queue', names: ['AgentAlarmSettings'], path: 'alarms', queue: 'agents' },
+  { title: 'Environment', names: ['Environment'] },
+];
+
+/** What no range includes: less than any least value, and neither a whole number nor whole seconds. */
+const OUTSIDE: Record<string, readonly unknown[]> = {
+  number: [-1.5],
+  Duration: [Duration.millis(0), Duration.millis(1)],
+};
+
+/** The page `docs/reference/settings.md`. */
+export function settingsPage(): string {
+  const declarations = new Declarations();
+  const sections = SECTIONS.map((section) => {
+    const properties = section.names.flatMap((name) => declarations.properties(name));
+    return `## ${section.title}\n\n${table(section, properties)}`;
+  });
+  return `# Settings
+
+Generated from the declarations in [infra](../../infra) by \`make docs\`. A range is what synthesis accepts; \`–\` means that the
+type alone limits the value. Durations are of the CDK, for example \`Duration.seconds(30)\`. Synthesis also checks settings
+against each other and names each problem with its remedy.
+
+A \`LifoQueue\` takes the settings groups \`tasks\`, \`processing\`, \`stream\`, \`ingest\` and \`alarms\`; an \`AgentQueue\` takes
+\`agents\`, \`calls\` and \`alarms\`. \`Environment\` describes an element of
+[infra/environments/list.ts](../../infra/environments/list.ts).
+
+${sections.join('\n\n')}
+`;
+}
+
+function table(section: Section, properties: readonly Property[]): string {
+  const rows = properties.map((property) => [
+    `\`${property.name}\``,
+    `\`${property.type}\``,
+    property.optional ? (property.fallback ?? 'none') : '**required**',
+    range(section, property),
+    property.meaning,
+  ]);
+  return markdownTable(['setting', 'type', 'default', 'range', 'meaning'], rows);
+}
+
+/** The range that the rules name as a remedy for a value outside of it. */
+function range({ path, queue }: Section, { name, type }: Property): string {
+  if (path === undefined || queue === undefined) return '–';
+  const setting = `${path}.${name}`;
+  for (const value of OUTSIDE[type] ?? []) {
+    const settings = path
+      .split('.')
+      .reduceRight<object>((inner, key) => ({ [key]: inner }), { [name]: value });
+    const remedy = problems(queue, settings).find((problem) => problem.setting === setting)?.remedy;
+    const [, accepted] = /^choose (.+?)(?:; .*| \(.*)?$/.exec(remedy ?? '') ?? [];
+    if (accepted !== undefined) return accepted.replace(/^a whole number /, '');
+  }
+  return '–';
+}
+
+function problems(queue: 'tasks' | 'agents', settings: object): InvalidConfiguration['problems'] {
+  const stack = new Stack(new App());
+  try {
+    if (queue === 'tasks') new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ...settings });
+    else new AgentQueue(stack, 'queue', settings);
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidConfiguration) return error.problems;
+    throw error;
+  }
+}

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { transformSync } from '@swc/core';
+import { App, Stack } from 'aws-cdk-lib';
+import { documents, ROOT } from './files';
+
+/** The producers' page is one app, which the end-to-end tests deploy. */
+const DEPLOYED_ELSEWHERE = 'docs/how-to/producers.md';
+
+/** The blocks marked `ts` of every document. */
+const SNIPPETS = documents()
+  .filter((file) => file !== DEPLOYED_ELSEWHERE)
+  .flatMap((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    return [...text.matchAll(/^([ ]*)```ts\n([\s\S]*?)^\1```$/gm)].map(
+      ([, indent = '', code = ''], at) =>
+        [`${file}, block ${at + 1}`, code.replaceAll(`\n${indent}`, '\n')] as const,
+    );
+  });
+
+/** Imports for a block that shows a fragment of a stack. */
+const FRAGMENT = "import { LifoQueue, TaskRunner } from 'freshq';\nexport function example(stack) {\n";
+
+test.each(SNIPPETS)('%s synthesizes', (_place, code) => {
+  const source = code.includes('import ') ? code : `${FRAGMENT}${code}}\n`;
+  const { code: script } = transformSync(source, {
+    jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
+    module: { type: 'commonjs' },
+  });
+  const exported: { example?: (stack: Stack) => unknown } = {};
+  new Function('exports', 'require', script)(exported, require_);
+  const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'test');
+  expect(exported.example?.(stack) ?? stack.node.children.length > 0).toBeTruthy();
+});
+
+/** What a snippet may import. */
+function require_(name: string): unknown {
+  return name === 'freshq' ? require('../../infra') : require(name);
+}

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { markdownTable } from '../infra/generated';
+import { KINDS, type Synthesized } from '../infra/synthesis';
+import { ROOT } from './files';
+
+/** Of prod, which has every part that an environment of this repository may have. */
+const QUEUES = KINDS.map(({ kind, synthesize, functions }) => ({
+  title: kind === 'LifoQueue' ? 'Task queue' : 'Agents’ queue',
+  template: synthesize('prod'),
+  functions,
+}));
+
+const code = (text: unknown) => `\`${String(text)}\``;
+
+function pages(
+  head: string,
+  columns: readonly string[],
+  rows: (queue: (typeof QUEUES)[number]) => string[][],
+) {
+  return `${head}\n\n${QUEUES.map((queue) => `## ${queue.title}\n\n${markdownTable(columns, rows(queue))}`).join('\n\n')}\n`;
+}
+
+/** The page `docs/reference/alarms.md`. */
+export function alarmsPage(): string {
+  return pages(
+    `# Alarms
+
+Generated from the templates of \`prod\` by \`make docs\`. Thresholds follow the settings \`alarms\`, so yours may differ.
+[Operate](../how-to/operate.md) says for each alarm what to do.`,
+    ['alarm', 'rings when', 'section'],
+    ({ template }) =>
+      template.resources
+        .filter(([, { Type }]) => Type === 'AWS::CloudWatch::Alarm')
+        .map(([, { Properties, Metadata }]) => {
+          const name = /([^/]+)-alarm\/Resource$/.exec(Metadata?.['aws:cdk:path'] ?? '')?.[1] ?? '';
+          const [, says = '', section = ''] =
+            /^(.*?) First .*More: \S+, "(.+)"\.$/s.exec(Properties.AlarmDescription) ?? [];
+          return [
+            code(name),
+            `${condition(Properties)}: ${says}`,
+            `[${section}](../how-to/operate.md#${slug(section)})`,
+          ];
+        })
+        .sort(([one = ''], [other = '']) => one.localeCompare(other)),
+  );
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
+function condition(alarm: any): string {
+  const than = alarm.ComparisonOperator === 'LessThanThreshold' ? '<' : '>';
+  const metric = alarm.MetricName ?? 'an expression of metrics';
+  return `${code(metric)} ${than} ${alarm.Threshold}, ${alarm.EvaluationPeriods} ×${alarm.Period ? ` ${alarm.Period} s` : ''}`;
+}
+
+/** The anchor that GitHub gives a heading. */
+export function slug(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replace(/\s/g, '-');
+}
+
+/** The page `docs/reference/outputs.md`. */
+export function outputsPage(): string {
+  return pages(
+    `# Stack outputs
+
+Generated from the templates of \`prod\` by \`make docs\`. Read them with \`aws cloudformation describe-stacks\`.`,
+    ['output', 'meaning'],
+    ({ template }) =>
+      Object.entries(template.outputs as Record<string, { Description?: string }>).map(([name, output]) => [
+        code(name),
+        output.Description ?? '',
+      ]),
+  );
+}
+
+/** The page `docs/reference/environment-variables.md`. */
+export function variablesPage(): string {
+  return pages(
+    `# Environment variables
+
+Generated from the templates of \`prod\` and from \`crates/lambda\` by \`make docs\`. The constructs set these variables. You
+change the [settings](settings.md), never the variables. A function rejects missing and malformed values at its start, all of
+them at once.
+
+For \`make\`: \`FRESHQ_SKIP_BUILD=1\` synthesizes without building the functions; \`FRESHQ_ARTIFACTS\` is the folder of built
+functions; \`AWS_PROFILE\` and \`AWS_REGION\` select account and region, as for the AWS CLI.`,
+    ['variable', 'meaning', 'functions'],
+    ({ template, functions }) => {
+      const readers = new Map<string, string[]>();
+      for (const name of functions) {
+        for (const variable of variables(template, name)) {
+          readers.set(variable, [...(readers.get(variable) ?? []), name]);
+        }
+      }
+      return [...readers]
+        .sort(([one], [other]) => one.localeCompare(other))
+        .map(([variable, names]) => [
+          code(variable),
+          MEANINGS.get(variable) ?? '',
+          names.map(code).join(', '),
+        ]);
+    },
+  );
+}
+
+function variables(template: Synthesized, name: string): string[] {
+  return Object.keys(template.fn(name).Environment?.Variables ?? {});
+}
+
+/** What `crates/lambda` says about each variable. */
+const MEANINGS = new Map(
+  [
+    ...readFileSync(join(ROOT, 'crates', 'lambda', 'src', 'config', 'variable.rs'), 'utf8').matchAll(
+      /^\s+([A-Z_]+): "((?:[^"\\]|\\.)*)",$/gm,
+    ),
+  ].map(([, name = '', meaning = '']) => [name, meaning.replaceAll('\\"', '"')]),
+);

@@ -1,0 +1,61 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fromYAMLFilePath } from 'prh';
+import { prose } from './prose';
+
+const ROOT = join(__dirname, '..', '..');
+const RULES = fromYAMLFilePath(join(__dirname, 'rules.yml'));
+/** Files in which people read prose. */
+const READ = /\.(md|rs|ts|py|sh|toml|yml|in)$|(^|\/)(Makefile|run)$/;
+const SKIPPED = /^tests\/language\//;
+
+/** A phrase that the rules do not allow. */
+export interface Finding {
+  readonly file: string;
+  readonly line: number;
+  readonly found: string;
+  readonly advice: string;
+}
+
+/** What the rules find in one file. */
+export function check(file: string, text: string): Finding[] {
+  const diffs = RULES.makeChangeSet(file, prose(file, text)).diffs;
+  return diffs
+    .sort((one, other) => one.index - other.index)
+    .map(({ index, matches, expected, rule }) => ({
+      file,
+      line: text.slice(0, index).split('\n').length,
+      found: (matches[0] as string).replace(/\s+/g, ' '),
+      advice: [expected, rule?.raw?.prh].filter(Boolean).join('; '),
+    }));
+}
+
+/** A finding as one line, as compilers print theirs. */
+export function render({ file, line, found, advice }: Finding): string {
+  return `${file}:${line}: "${found}": write ${advice}`;
+}
+
+/** Every file under the paths that is committed, or new and not ignored. */
+function files(paths: readonly string[]): string[] {
+  const listed = execFileSync(
+    'git',
+    ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths],
+    {
+      cwd: ROOT,
+      encoding: 'utf8',
+    },
+  );
+  return listed.split('\n').filter((file) => READ.test(file) && !SKIPPED.test(file));
+}
+
+if (require.main === module) {
+  const findings = files(process.argv.slice(2)).flatMap((file) => {
+    return check(file, readFileSync(join(ROOT, file), 'utf8'));
+  });
+  for (const finding of findings) console.error(render(finding));
+  if (findings.length > 0) {
+    console.error(`${findings.length} phrases to rewrite; tests/language/rules.yml has the rules`);
+    process.exitCode = 1;
+  }
+}

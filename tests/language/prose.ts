@@ -1,0 +1,85 @@
+import { parser as javascript } from '@lezer/javascript';
+import { parser as markdown } from '@lezer/markdown';
+import { parser as python } from '@lezer/python';
+import { parser as rust } from '@lezer/rust';
+
+/** What the check needs of a parser: the nodes of a text, each with its name and its place. */
+interface Parser {
+  parse(text: string): {
+    iterate(visit: { enter(node: { name: string; from: number; to: number }): void }): void;
+  };
+}
+
+/** Stands for what is not prose, so that a phrase never spans it. */
+const GAP = '\u00b7';
+
+const PARSERS: Record<string, Parser> = {
+  md: markdown,
+  py: python,
+  rs: rust,
+  ts: javascript.configure({ dialect: 'ts' }),
+};
+
+/** Nodes that people read. The rest of a program is not prose. */
+const COMMENTS = new Set(['LineComment', 'BlockComment', 'Comment']);
+const STRINGS = new Set(['String', 'RawString', 'TemplateString', 'FormatString']);
+/** Nodes inside prose that are code. */
+const CODE = new Set([
+  ...['FencedCode', 'CodeBlock', 'InlineCode', 'URL', 'HTMLBlock'],
+  ...['Interpolation', 'FormatReplacement'],
+]);
+
+/**
+ * The prose of a file: comments and strings of a program, the text of a document. Each character keeps its place;
+ * what is not prose became a gap, and a line break became a space, because a phrase may span lines.
+ */
+export function prose(file: string, text: string): string {
+  const parser = PARSERS[file.slice(file.lastIndexOf('.') + 1)];
+  const place = parser === undefined ? lineComments(text) : parsed(parser, text);
+  return place.replace(/\s/g, ' ');
+}
+
+function parsed(parser: Parser, text: string): string {
+  const kept = parser === markdown ? [...text] : [...text.replace(/\S/g, GAP)];
+  const put = (from: number, part: string) => {
+    for (let at = 0; at < part.length; at += 1) kept[from + at] = part[at] as string;
+  };
+  // Of UTF-16 units, as the parsers count them.
+  if (parser === markdown) put(0, text);
+  parser.parse(text).iterate({
+    enter({ name, from, to }) {
+      const part = text.slice(from, to);
+      if (COMMENTS.has(name) && parser !== markdown) put(from, comment(part));
+      else if (STRINGS.has(name) && /\p{L}\s+\p{L}/u.test(part)) put(from, literal(part));
+      else if (CODE.has(name)) put(from, part.replace(/\S/g, GAP));
+    },
+  });
+  return kept.slice(0, text.length).join('');
+}
+
+/** A comment without its marks and without the code in it. */
+function comment(part: string): string {
+  return part
+    .replace(/^[ \t]*(\/\/[/!]?|\/\*\*?|\*(?!\/)|#)/gm, (mark) => ' '.repeat(mark.length))
+    .replace(/`[^`]+`/g, (code) => code.replace(/\S/g, GAP));
+}
+
+/** A literal without its escapes. */
+function literal(part: string): string {
+  return part
+    .replace(/\\[\s\S]/g, '  ')
+    .replace(/`[^`\n]+`/g, (code) => (part.startsWith('`') ? code : code.replace(/\S/g, GAP)));
+}
+
+/** The comments of a Makefile, a shell script or a file of settings: whatever follows a `#`. */
+function lineComments(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => {
+      const start = /(^|\s)#/.exec(line);
+      if (start === null) return line.replace(/\S/g, GAP);
+      const at = start.index;
+      return line.slice(0, at).replace(/\S/g, GAP) + comment(line.slice(at));
+    })
+    .join('\n');
+}
