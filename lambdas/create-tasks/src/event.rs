@@ -59,7 +59,9 @@ pub(crate) fn read(event: Value, simulation: bool) -> Result<Request, RequestErr
         (Some(Value::Array(tasks)), None) => Ok(Request::Create(tasks)),
         (Some(_), None) => Err(shape("field tasks is not an array")),
         (None, Some(_)) if !simulation => Err(RequestError::SimulationOff),
-        (None, Some(simulate)) => count(simulate),
+        // Serde would read a list's first element as the count.
+        (None, Some(simulate @ Value::Object(_))) => count(simulate),
+        (None, Some(_)) => Err(shape("field simulate is not an object")),
     }
 }
 

@@ -79,7 +79,8 @@ fn any_other_event_is_refused_with_the_field() {
         (json!({"tasks": {}}), "tasks is not an array"),
         (json!({"tasks": [], "simulate": {"count": 1}}), "both"),
         (json!({"tasks": [], "dryRun": true}), "\"dryRun\""),
-        (json!({"simulate": 5}), "simulate"),
+        (json!({"simulate": 5}), "simulate is not an object"),
+        (json!({"simulate": [5]}), "simulate is not an object"),
         (json!({"simulate": {}}), "count"),
         (json!({"simulate": {"count": 1, "rate": 2}}), "rate"),
     ] {
@@ -117,7 +118,10 @@ proptest! {
                 prop_assert!(simulation);
                 prop_assert_eq!(json!({"simulate": {"count": count}}), event);
             }
-            Err(error) => prop_assert!(error.to_string().contains("tasks")),
+            Err(error) => {
+                let text = error.to_string();
+                prop_assert!(text.contains("tasks") || text.contains("simulate.count"), "{text}");
+            }
         }
     }
 }
