@@ -43,12 +43,12 @@ pub(crate) fn measure(arguments: &Arguments, bootstrap: &Path) -> Result<(), Err
         for _ in 0..RUNS {
             // A fresh server for each, and the two by turns: this machine may be busy otherwise.
             let server = Server::start()?;
-            let through = lambda::measure(bootstrap, &server.address, batch, messages)?;
+            let through = function::measure(bootstrap, &server.address, batch, messages)?;
             event_bytes = through.event_bytes;
             ours.push(through.figures);
             let tasks = Arguments {
                 tasks: messages,
-                slots: lambda::PARALLEL,
+                slots: function::PARALLEL,
                 ..arguments.clone()
             };
             limit.push(run(&tasks, "puts", &Server::start()?.address)?);
@@ -68,7 +68,7 @@ pub(crate) fn measure(arguments: &Arguments, bootstrap: &Path) -> Result<(), Err
 fn print(all: &[Measured]) {
     let mut table = table(&format!(
         "through ingest-tasks, {} writes at once ({RUNS} runs, medians)",
-        lambda::PARALLEL
+        function::PARALLEL
     ));
     for Measured {
         batch,
@@ -90,7 +90,7 @@ fn print(all: &[Measured]) {
             &mut table,
             &format!(
                 "batch of {batch}, {} at once, messages/s",
-                lambda::invocations(*batch)
+                function::invocations(*batch)
             ),
             format!("{:.0}", rate(ours)),
             "",
