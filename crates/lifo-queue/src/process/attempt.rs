@@ -42,9 +42,17 @@ pub(super) struct Attempted {
     /// How old the task was at its start; `None` if it was not taken.
     pub(super) start_age: Option<Duration>,
     /// Its run, if there was one.
-    pub(super) run: Option<RunNumber>,
+    pub(super) run: Option<Run>,
     pub(super) end: End,
     pub(super) downstream: Downstream,
+}
+
+/// The run of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) number: RunNumber,
+    pub(super) started: Millis,
+    pub(super) ended: Millis,
 }
 
 /// The end of an attempt.
@@ -92,21 +100,26 @@ impl Attempts {
     pub(super) async fn attempt(self: Arc<Self>, candidate: Candidate, alone: bool) -> Attempted {
         let task = candidate.id.clone();
         let suspect = candidate.lease_ran_out;
-        let (mut start_age, mut started) = (None, None);
+        let (mut start_age, mut run) = (None, None);
         let mut downstream = Downstream::Unknown;
         let end = match self.take(candidate, alone).await {
             Ok(TakeOutcome::Won(taken)) if self.is_too_short(&taken.lease) => {
                 self.return_unstarted(&taken.lease, suspect).await
             }
             Ok(TakeOutcome::Won(taken)) => {
-                start_age = Some(self.clock.now().since(taken.task.task_created));
-                let run = self.breaker.lock().run_starts();
-                started = Some(run);
+                let started = self.clock.now();
+                start_age = Some(started.since(taken.task.task_created));
+                let number = self.breaker.lock().run_starts();
                 let outcome = self.run(&taken).await;
                 downstream = Downstream::from(outcome.as_ref());
                 let signal = Signal::from(outcome.as_ref());
-                let now = self.clock.now();
-                let probe_at = self.breaker.lock().run_ended(run, &task, signal, now);
+                let ended = self.clock.now();
+                run = Some(Run {
+                    number,
+                    started,
+                    ended,
+                });
+                let probe_at = self.breaker.lock().run_ended(number, &task, signal, ended);
                 self.settle_by(&taken, outcome, suspect, probe_at).await
             }
             Ok(TakeOutcome::Lost) => Ok(End::LostRace),
@@ -128,7 +141,7 @@ impl Attempts {
         Attempted {
             task,
             start_age,
-            run: started,
+            run,
             end,
             downstream,
         }

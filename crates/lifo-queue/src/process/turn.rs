@@ -21,6 +21,7 @@ use self::pause::Walls;
 use super::Processor;
 use super::attempt::{Attempted, Attempts};
 use super::breaker::{Breaker, SharedBreaker};
+use super::codel::Codel;
 use super::ending::Stopped;
 use super::heartbeat::{Beat, Heartbeat};
 use super::rate::Rate;
@@ -65,6 +66,7 @@ pub(super) struct Turn<'a> {
     slots: Slots,
     rate: Rate,
     breaker: SharedBreaker,
+    codel: Codel,
     attempts: Arc<Attempts>,
     cut_off: watch::Sender<bool>,
     running: JoinSet<Attempted>,
@@ -99,6 +101,7 @@ impl<'a> Turn<'a> {
         let (cut_off, cut) = watch::channel(false);
         let breaker = Breaker::new(settings.breaker, settings.slots, control.breaker, now);
         let breaker = SharedBreaker::new(breaker);
+        let codel = Codel::new(settings.codel, control.overloaded_since, now);
         let beat = Beat {
             store: processor.store.clone(),
             clock: processor.clock.clone(),
@@ -106,6 +109,7 @@ impl<'a> Turn<'a> {
             lease: settings.processor_lease,
             interval: settings.heartbeat,
             breaker: breaker.clone(),
+            overloaded_since: codel.watch(),
         };
         let slots = match control.busy_pauses {
             0 => Slots::new(settings.slots),
@@ -131,6 +135,7 @@ impl<'a> Turn<'a> {
                 cut_off: cut,
             }),
             breaker,
+            codel,
             cut_off,
             running: JoinSet::new(),
             summary: TurnSummary::default(),
@@ -174,6 +179,7 @@ impl<'a> Turn<'a> {
                     None => continue,
                 },
                 Gate::Wait(until) => {
+                    self.codel.no_slot();
                     self.wait(until).await;
                     continue;
                 }
@@ -182,6 +188,7 @@ impl<'a> Turn<'a> {
             }
             let ended = match self.next_step(now) {
                 Step::Take(task) => {
+                    self.codel.found(task.created, now);
                     self.start_attempt(task, now);
                     None
                 }
@@ -251,8 +258,12 @@ impl<'a> Turn<'a> {
         self.summary.queries = self.reads.queries;
         let breaker = self.breaker.lock().state();
         self.summary.breaker_open = breaker.is_some();
+        let now = self.processor.clock.now();
+        let overloaded = self.codel.overloaded_for(now);
+        self.summary.overloaded_ms = u64::try_from(overloaded.as_millis()).unwrap_or(u64::MAX);
         Stopped {
             breaker,
+            overloaded_since: self.codel.since(),
             owner: self.owner,
             summary: self.summary,
             gave_back: self.gave_back,

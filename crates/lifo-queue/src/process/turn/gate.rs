@@ -44,7 +44,17 @@ impl Turn<'_> {
         if self.alone || (kept && !self.running.is_empty()) {
             return Gate::Wait(Millis::MAX);
         }
-        let start = self.breaker.lock().start(self.running.len(), now);
+        let (start, is_open) = {
+            let breaker = self.breaker.lock();
+            (
+                breaker.start(self.running.len(), now),
+                breaker.state().is_some(),
+            )
+        };
+        if is_open {
+            // Every task grows old, however many arrive.
+            self.codel.lift(now);
+        }
         if let Start::Wait(until) = start {
             return Gate::Wait(until);
         }

@@ -25,12 +25,12 @@ impl Turn<'_> {
     }
 
     /// Where no task outlives its creation by more than a promised time, older ones need not be
-    /// read, redriven ones excepted.
+    /// read; under overload only new ones are. Redriven ones are excepted.
     pub(super) fn bound_reads(&mut self, now: Millis) {
         let settings = &self.processor.settings;
-        self.reads.created_from =
-            self.heartbeat
-                .created_from(settings.expiry_bound, settings.clock_skew, now);
+        self.reads.created_from = self
+            .heartbeat
+            .created_from(settings, self.codel.reach(), now);
     }
 
     /// Takes in a page of the index, or the failure to read it.

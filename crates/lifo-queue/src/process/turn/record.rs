@@ -66,10 +66,14 @@ impl Turn<'_> {
     }
 
     fn adapt(&mut self, attempted: &Attempted, now: Millis) {
-        let (task, run) = (&attempted.task, attempted.run);
+        let task = &attempted.task;
+        let run = attempted.run.map(|run| run.number);
         match attempted.downstream {
             Downstream::Answered => {
-                self.slots.succeeded();
+                match self.slowness(attempted) {
+                    Some((started, share)) => self.slots.slow(started, share, now),
+                    None => self.slots.succeeded(),
+                }
                 self.walls.answered(self.breaker.lock().newest_run());
             }
             Downstream::Busy { retry_after } => {
@@ -83,5 +87,14 @@ impl Turn<'_> {
             }
             Downstream::Unknown => {}
         }
+    }
+
+    /// When a run that took longer than the target latency started, and what share of its time
+    /// the target is.
+    fn slowness(&self, attempted: &Attempted) -> Option<(Millis, f64)> {
+        let target = self.processor.settings.target_latency?;
+        let run = attempted.run?;
+        let took = run.ended.since(run.started);
+        (took > target).then(|| (run.started, target.as_secs_f64() / took.as_secs_f64()))
     }
 }
