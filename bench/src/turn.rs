@@ -127,6 +127,8 @@ pub(crate) fn settings(slots: u16) -> ProcessSettings {
             pause_after: Duration::from_secs(480),
             max_returns: 500,
         }),
+        codel: None,
+        target_latency: None,
         backoff: Backoff {
             base: Duration::from_secs(1),
             max: Duration::from_secs(300),

@@ -156,6 +156,7 @@ pub fn release(owner: Uuid, if_requested_is: Option<u64>, idle_turns: IdleTurns)
         recovered: true,
         rate_full_at: None,
         breaker: None,
+        overloaded_since: None,
     }
 }
 
@@ -166,5 +167,6 @@ pub fn renewal(owner: Uuid, until: Millis) -> Renewal {
         owner,
         until,
         breaker: None,
+        overloaded_since: None,
     }
 }

@@ -132,6 +132,9 @@ impl SweepTasks {
             settings: SweepSettings {
                 default_ttl: env.seconds(var::DEFAULT_TTL_SECONDS, 1),
                 expiry_bound: env.optional_seconds(var::EXPIRY_BOUND_SECONDS, 1),
+                overload_reach: env
+                    .optional_millis(var::CODEL_TARGET_MS, 1)
+                    .map(|target| 2 * target),
                 max_attempts: env.number(var::MAX_ATTEMPTS, 1),
                 backoff: backoff(&mut env),
                 failure_retention: env.seconds(var::FAILURE_RETENTION_SECONDS, 0),

@@ -32,6 +32,8 @@ pub struct Control {
     pub redriven: Option<RedrivenTasks>,
     /// The circuit breaker, while it is open.
     pub breaker: Option<OpenBreaker>,
+    /// Since when the queue has been overloaded, as the processor last wrote it.
+    pub overloaded_since: Option<Millis>,
 }
 
 /// An open circuit breaker, as it was when the processor last renewed or released its lease.
@@ -98,6 +100,14 @@ impl Control {
         Some(self.created_bound(bound, now))
     }
 
+    /// Where the reads of the index end while the queue is overloaded: tasks created earlier do
+    /// not start, redriven ones excepted.
+    #[must_use]
+    pub fn newest_from(&self, reach: Option<Duration>, now: Millis) -> Option<Millis> {
+        let reach = reach.filter(|_| self.overloaded_since.is_some())?;
+        Some(self.created_bound(reach, now))
+    }
+
     /// The lower bound on `taskCreated` below which every task has expired, where no task
     /// outlives its creation by more than `longest_expiry`: never above a redriven task that
     /// may still be PENDING.
@@ -146,6 +156,8 @@ pub struct Renewal {
     pub until: Millis,
     /// The circuit breaker as it is now; `None` while it is closed.
     pub breaker: Option<OpenBreaker>,
+    /// Since when the queue has been overloaded; `None` if it is not.
+    pub overloaded_since: Option<Millis>,
 }
 
 /// The answer to a renewal.
@@ -177,6 +189,8 @@ pub struct Release {
     pub rate_full_at: Option<Millis>,
     /// The circuit breaker as the turn leaves it; `None` if it is closed.
     pub breaker: Option<OpenBreaker>,
+    /// Since when the queue has been overloaded; `None` if it is not.
+    pub overloaded_since: Option<Millis>,
 }
 
 /// Rule 10's count.

@@ -12,6 +12,7 @@
 //! | `read` | reads of the index, on demand or ahead of it |
 //! | `slots` | how many run at once |
 //! | `breaker` | whether anything but probes starts |
+//! | `codel` | whether anything but new tasks starts |
 //! | `attempt` | one task: take, run, settle or give back |
 //! | `heartbeat` | the processor lease |
 //! | `ending` | who is awake after the turn |
@@ -20,6 +21,7 @@
 
 mod attempt;
 mod breaker;
+mod codel;
 mod ending;
 mod error;
 mod heartbeat;
@@ -36,6 +38,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 pub use self::breaker::{FIRST_PROBE, LONGEST_PROBE};
+pub use self::codel::CodelSettings;
 pub use self::error::{FailedTurn, TurnError};
 pub use self::select::{DEEP_PAGE, DEEP_PAGE_PAUSE, MAX_HEAD, MAX_PAGE_AGE};
 pub use self::settings::{BreakerSettings, Invocation, ProcessSettings, RateLimit};

@@ -71,5 +71,8 @@ pub const NOTIFIED_BY: &str = "notifiedBy";
 pub const BREAKER_SINCE: &str = "breakerSince";
 /// Control item: probes that failed since the circuit breaker opened (N).
 pub const BREAKER_PROBES: &str = "breakerProbes";
+/// Control item: since when the queue has been overloaded (N, milliseconds); absent while it is
+/// not.
+pub const OVERLOADED_SINCE: &str = "overloadedSince";
 /// Control item: consecutive turns that settled nothing (N).
 pub const IDLE_TURNS: &str = "idleTurns";

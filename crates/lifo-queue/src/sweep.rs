@@ -46,6 +46,8 @@ pub struct SweepSettings {
     /// No task outlives its creation by more than this, and nobody else writes tasks; `None`
     /// where that is not promised.
     pub expiry_bound: Option<Duration>,
+    /// How old a task is at most that starts while the queue is overloaded; `None` where all do.
+    pub overload_reach: Option<Duration>,
     /// Attempts before FAILURE.
     pub max_attempts: u32,
     /// How long a returned task waits: jitter, so that one that kills its process meets other

@@ -128,6 +128,8 @@ impl World {
             max_attempts: 5,
             max_busy_returns: 20,
             breaker: None,
+            codel: None,
+            target_latency: None,
             backoff: Backoff {
                 base: Duration::from_secs(1),
                 max: Duration::from_secs(2),
@@ -164,6 +166,7 @@ impl World {
         let settings = SweepSettings {
             default_ttl: Duration::from_secs(3_600),
             expiry_bound: None,
+            overload_reach: None,
             max_attempts: 5,
             backoff: Backoff {
                 base: Duration::ZERO,

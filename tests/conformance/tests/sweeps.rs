@@ -22,6 +22,7 @@ use simulator::topics::Topics;
 const SETTINGS: SweepSettings = SweepSettings {
     default_ttl: Duration::from_secs(3_600),
     expiry_bound: None,
+    overload_reach: None,
     max_attempts: 2,
     backoff: Backoff {
         base: Duration::from_secs(1),

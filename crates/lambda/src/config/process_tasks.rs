@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use lifo_queue::process::{BreakerSettings, ProcessSettings, RateLimit};
+use lifo_queue::process::{BreakerSettings, CodelSettings, ProcessSettings, RateLimit};
 use lifo_queue::runner::config::RunnerConfig;
 use lifo_queue::task::Retention;
 
@@ -64,6 +64,8 @@ fn settings(env: &mut Reader<'_>) -> ProcessSettings {
         max_attempts: env.number(var::MAX_ATTEMPTS, 1),
         max_busy_returns: env.number(var::MAX_BUSY_RETURNS, 0),
         breaker: breaker(env),
+        codel: codel(env),
+        target_latency: env.optional_millis(var::TARGET_LATENCY_MS, 1),
         backoff: super::backoff(env),
         processor_lease: env.millis(var::PROCESSOR_LEASE_MS, 1),
         heartbeat: env.millis(var::HEARTBEAT_MS, 1),
@@ -88,6 +90,21 @@ fn breaker(env: &mut Reader<'_>) -> Option<BreakerSettings> {
     Some(BreakerSettings {
         pause_after,
         max_returns,
+    })
+}
+
+/// The bound on age under overload, if there is one.
+fn codel(env: &mut Reader<'_>) -> Option<CodelSettings> {
+    let target = env.optional_millis(var::CODEL_TARGET_MS, 1);
+    let interval = env.optional_millis(var::CODEL_INTERVAL_MS, 1);
+    env.check(
+        target.is_some() == interval.is_some(),
+        var::CODEL_INTERVAL_MS,
+        "has no meaning without CODEL_TARGET_MS, nor that without this; set or remove both",
+    );
+    Some(CodelSettings {
+        target: target?,
+        interval: interval?,
     })
 }
 

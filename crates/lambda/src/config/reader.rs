@@ -119,6 +119,12 @@ impl<'a> Reader<'a> {
         Some(Duration::from_secs(seconds.into()))
     }
 
+    /// Milliseconds, not fewer than `min`, in a variable that may be left out.
+    pub fn optional_millis(&mut self, variable: Variable, min: u32) -> Option<Duration> {
+        let millis: u32 = self.optional_number(variable, min)?;
+        Some(Duration::from_millis(millis.into()))
+    }
+
     /// A whole number that is not below `min`, in a variable that may be left out.
     pub fn optional_number<N>(&mut self, variable: Variable, min: N) -> Option<N>
     where

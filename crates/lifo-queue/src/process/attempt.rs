@@ -1,6 +1,7 @@
 //! One attempt at one task: take, run, settle or give back.
 
 mod steps;
+mod verdict;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,28 +11,18 @@ use backon::Retryable;
 use futures::FutureExt;
 use tokio::sync::watch;
 
+use self::verdict::Verdict;
 use super::ProcessSettings;
-use super::breaker::{SharedBreaker, Signal};
-use crate::backoff::Backoff;
+use super::breaker::{RunNumber, SharedBreaker, Signal};
 use crate::causes;
-use crate::runner::{MAX_RETRY_AFTER, Outcome, TaskRunner};
+use crate::runner::{Outcome, TaskRunner};
 use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest, Written};
-use crate::task::{GiveBack, Lease, LeaseToken, Settlement, TakenTask, TaskId};
+use crate::task::{Lease, LeaseToken, Settlement, TakenTask, TaskId};
 use crate::time::{Clock, Millis};
 
 /// `ttl` of a TAKEN task lies this far past its lease: DynamoDB deletes running work only if the
 /// sweep failed for longer.
 const TAKEN_TTL_MARGIN: Duration = Duration::from_secs(86_400);
-
-/// The shortest wait of a task that met a busy downstream, whatever the downstream asked for.
-const SHORTEST_BUSY_WAIT: Duration = Duration::from_millis(200);
-
-/// What is drawn on top: more with each busy answer to the same task, so that the next probe of
-/// the downstream is made with another.
-const BUSY_WAIT: Backoff = Backoff {
-    base: Duration::from_secs(2),
-    max: Duration::from_secs(15),
-};
 
 /// What every attempt needs.
 pub(super) struct Attempts {
@@ -50,8 +41,18 @@ pub(super) struct Attempted {
     pub(super) task: TaskId,
     /// How old the task was at its start; `None` if it was not taken.
     pub(super) start_age: Option<Duration>,
+    /// Its run, if there was one.
+    pub(super) run: Option<Run>,
     pub(super) end: End,
     pub(super) downstream: Downstream,
+}
+
+/// The run of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) number: RunNumber,
+    pub(super) started: Millis,
+    pub(super) ended: Millis,
 }
 
 /// The end of an attempt.
@@ -94,31 +95,31 @@ pub(super) enum Downstream {
     Unknown,
 }
 
-/// What follows from an outcome.
-enum Verdict {
-    Settle(Settlement),
-    GiveBack(GiveBack, Why),
-}
-
 impl Attempts {
     /// Takes the task and, if it is ours, runs and settles it.
     pub(super) async fn attempt(self: Arc<Self>, candidate: Candidate, alone: bool) -> Attempted {
         let task = candidate.id.clone();
         let suspect = candidate.lease_ran_out;
-        let mut start_age = None;
+        let (mut start_age, mut run) = (None, None);
         let mut downstream = Downstream::Unknown;
         let end = match self.take(candidate, alone).await {
             Ok(TakeOutcome::Won(taken)) if self.is_too_short(&taken.lease) => {
                 self.return_unstarted(&taken.lease, suspect).await
             }
             Ok(TakeOutcome::Won(taken)) => {
-                start_age = Some(self.clock.now().since(taken.task.task_created));
-                let run = self.breaker.lock().run_starts();
+                let started = self.clock.now();
+                start_age = Some(started.since(taken.task.task_created));
+                let number = self.breaker.lock().run_starts();
                 let outcome = self.run(&taken).await;
                 downstream = Downstream::from(outcome.as_ref());
                 let signal = Signal::from(outcome.as_ref());
-                let now = self.clock.now();
-                let probe_at = self.breaker.lock().run_ended(run, &task, signal, now);
+                let ended = self.clock.now();
+                run = Some(Run {
+                    number,
+                    started,
+                    ended,
+                });
+                let probe_at = self.breaker.lock().run_ended(number, &task, signal, ended);
                 self.settle_by(&taken, outcome, suspect, probe_at).await
             }
             Ok(TakeOutcome::Lost) => Ok(End::LostRace),
@@ -140,6 +141,7 @@ impl Attempts {
         Attempted {
             task,
             start_age,
+            run,
             end,
             downstream,
         }
@@ -227,100 +229,6 @@ impl Attempts {
             }),
             Ok(_) = cut_off.wait_for(|cut| *cut) => None,
         }
-    }
-
-    /// `probe_at`: the circuit breaker is open, and its next probe starts then.
-    fn verdict(
-        &self,
-        taken: &TakenTask,
-        outcome: Option<Outcome>,
-        probe_at: Option<Millis>,
-    ) -> Verdict {
-        match outcome {
-            Some(Outcome::Unavailable { reason }) => match probe_at {
-                Some(probe_at) => self.unavailable(taken, reason, probe_at),
-                None => self.retry(taken, reason, Why::Retry),
-            },
-            Some(Outcome::Success) => Verdict::Settle(Settlement::Success),
-            Some(Outcome::Failure { reason }) => Verdict::Settle(Settlement::Failure { reason }),
-            Some(Outcome::Retry { reason }) => self.retry(taken, reason, Why::Retry),
-            Some(Outcome::Refused { reason }) => self.retry(taken, reason, Why::Retry),
-            Some(Outcome::Busy { retry_after }) => match probe_at {
-                Some(probe_at) if retry_after.is_none() => {
-                    self.unavailable(taken, "the downstream was busy".to_owned(), probe_at)
-                }
-                _ => self.busy(taken, retry_after),
-            },
-            None => {
-                let reason = "cut off: the function's deadline was near".to_owned();
-                self.retry(taken, reason, Why::CutOff)
-            }
-        }
-    }
-
-    /// Back with backoff, or FAILURE with the last error once the attempts are used up.
-    fn retry(&self, taken: &TakenTask, reason: String, why: Why) -> Verdict {
-        let settings = &self.settings;
-        if taken.task.attempt >= settings.max_attempts {
-            let reason = format!("attempt {} was the last: {reason}", taken.task.attempt);
-            return Verdict::Settle(Settlement::Failure { reason });
-        }
-        let not_before = self
-            .clock
-            .now()
-            .plus(settings.backoff.draw(taken.task.attempt));
-        Verdict::GiveBack(
-            GiveBack {
-                not_before,
-                attempt_counts: true,
-                lease_ran_out: false,
-                reason,
-            },
-            why,
-        )
-    }
-
-    /// Back after a short wait, the attempt given back with it, a bounded number of times.
-    fn busy(&self, taken: &TakenTask, retry_after: Option<Duration>) -> Verdict {
-        let returns = taken.task.total_attempts.saturating_sub(taken.task.attempt);
-        let reason = "the downstream was busy".to_owned();
-        if returns >= self.settings.max_busy_returns {
-            return self.retry(taken, reason, Why::Busy);
-        }
-        let jitter = SHORTEST_BUSY_WAIT + BUSY_WAIT.draw(returns.saturating_add(1));
-        let jitter = jitter.min(self.settings.backoff.max);
-        // The downstream may ask for no wait at all, or name a moment that has passed.
-        let wait = retry_after.map_or(jitter, |asked| asked.min(MAX_RETRY_AFTER).max(jitter));
-        let not_before = self.clock.now().plus(wait);
-        Verdict::GiveBack(
-            GiveBack {
-                not_before,
-                attempt_counts: false,
-                lease_ran_out: false,
-                reason,
-            },
-            Why::Busy,
-        )
-    }
-
-    /// Back until the next probe, so that one task is due for it. No attempt counts, a bounded
-    /// number of times.
-    fn unavailable(&self, taken: &TakenTask, reason: String, probe_at: Millis) -> Verdict {
-        let settings = &self.settings;
-        let returns = taken.task.total_attempts.saturating_sub(taken.task.attempt);
-        let most = settings.breaker.map_or(0, |breaker| breaker.max_returns);
-        if returns >= most.saturating_add(settings.max_busy_returns) {
-            return self.retry(taken, reason, Why::Retry);
-        }
-        Verdict::GiveBack(
-            GiveBack {
-                not_before: probe_at,
-                attempt_counts: false,
-                lease_ran_out: false,
-                reason,
-            },
-            Why::Unavailable,
-        )
     }
 }
 

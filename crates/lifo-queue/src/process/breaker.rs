@@ -233,6 +233,11 @@ impl Breaker {
         run
     }
 
+    /// The run that started last.
+    pub(super) fn newest_run(&self) -> RunNumber {
+        RunNumber(self.next_run)
+    }
+
     /// A run ended with this signal; whether the breaker is open now, and so when the task may
     /// start again.
     pub(super) fn run_ended(

@@ -10,6 +10,7 @@ use crate::causes;
 use crate::control::{IdleTurns, OpenBreaker, Release, Released};
 use crate::notify::{Notification, WakeReason};
 use crate::store::StoreError;
+use crate::time::Millis;
 use crate::wake::Waker;
 
 /// A turn that no longer runs anything.
@@ -20,18 +21,24 @@ pub(super) struct Stopped {
     pub(super) gave_back: bool,
     pub(super) rate: Rate,
     pub(super) breaker: Option<OpenBreaker>,
+    pub(super) overloaded_since: Option<Millis>,
 }
 
 impl Stopped {
     /// The release of this turn's lease, on the condition of rule 5 where there is one.
     fn release(&self, end: &TurnEnd) -> Release {
+        let paused = matches!(end, TurnEnd::Paused);
+        // During a pause every task grows old, however many arrive.
+        let overloaded_since = self.overloaded_since.filter(|_| !paused);
+        let (summary, rate) = (&self.summary, &self.rate);
         release(
             self.owner,
-            &self.summary,
-            &self.rate,
+            summary,
+            rate,
             self.breaker,
+            overloaded_since,
             None,
-            matches!(end, TurnEnd::Paused),
+            paused,
         )
     }
 }
@@ -42,6 +49,7 @@ pub(super) fn release(
     summary: &TurnSummary,
     rate: &Rate,
     breaker: Option<OpenBreaker>,
+    overloaded_since: Option<Millis>,
     if_requested_is: Option<u64>,
     paused: bool,
 ) -> Release {
@@ -59,6 +67,7 @@ pub(super) fn release(
         recovered: settled && !paused,
         rate_full_at: rate.full_at(),
         breaker,
+        overloaded_since,
     }
 }
 

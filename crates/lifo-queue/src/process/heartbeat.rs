@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::breaker::SharedBreaker;
+use super::settings::ProcessSettings;
 use crate::causes;
 use crate::control::{Control, Renewal, Renewed};
 use crate::store::QueueStore;
@@ -52,6 +53,8 @@ pub(super) struct Beat {
     pub(super) interval: Duration,
     /// Its state goes into the control item with each renewal.
     pub(super) breaker: SharedBreaker,
+    /// And this.
+    pub(super) overloaded_since: watch::Receiver<Option<Millis>>,
 }
 
 impl Heartbeat {
@@ -74,15 +77,20 @@ impl Heartbeat {
         }
     }
 
-    /// The lower bound on `taskCreated`, by what is known of redriven tasks.
+    /// The lower bound on `taskCreated`, by what is known of redriven tasks. `reach`: the queue is
+    /// overloaded, and older tasks do not start.
     pub(super) fn created_from(
         &self,
-        longest_expiry: Option<Duration>,
-        clock_skew: Duration,
+        settings: &ProcessSettings,
+        reach: Option<Duration>,
         now: Millis,
     ) -> Option<Millis> {
         match &*self.held.borrow() {
-            Held::Until(_, control) => control.created_from(longest_expiry, clock_skew, now),
+            Held::Until(_, control) => {
+                let newest = reach.map(|reach| control.created_bound(reach, now));
+                let expiry = settings.expiry_bound;
+                newest.max(control.created_from(expiry, settings.clock_skew, now))
+            }
             Held::Lost => None,
         }
     }
@@ -134,6 +142,7 @@ impl Beat {
                 owner: self.owner,
                 until,
                 breaker: self.breaker.lock().state(),
+                overloaded_since: *self.overloaded_since.borrow(),
             };
             match self.store.renew(&renewal).await {
                 Ok(Renewed::Ours(control)) => drop(tell.send_replace(Held::Until(until, control))),

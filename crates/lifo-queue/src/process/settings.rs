@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 pub use super::breaker::BreakerSettings;
+use super::codel::CodelSettings;
 pub use super::rate::RateLimit;
 use crate::backoff::Backoff;
 use crate::store::Candidate;
@@ -28,6 +29,11 @@ pub struct ProcessSettings {
     pub max_busy_returns: u32,
     /// The circuit breaker; `None` to do without one.
     pub breaker: Option<BreakerSettings>,
+    /// The bound on age under overload; `None` to do without one (none).
+    pub codel: Option<CodelSettings>,
+    /// How long a run takes at most while the downstream is well; slower ones lower the
+    /// concurrency (`None`).
+    pub target_latency: Option<Duration>,
     /// How long a task waits after an attempt (1 s, doubling up to 5 min).
     pub backoff: Backoff,
     /// The processor lease (20 s).

@@ -1,5 +1,5 @@
-//! How many tasks run at once: bounded, and adapted while the downstream is busy by additive
-//! increase and multiplicative decrease (Chiu and Jain, 1989).
+//! How many tasks run at once: bounded, and adapted while the downstream is busy or slow by
+//! additive increase and multiplicative decrease (Chiu and Jain, 1989).
 
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// Busy bursts in a row after which the queue should pause.
 const PROBES_TO_PAUSE: u32 = 8;
 
+/// What a slow run leaves of the slots: as much as the target is of its time, within these bounds.
+const AFTER_SLOW_RUN: (f64, f64) = (0.5, 0.9);
+
 /// Answers of one burst count once: those that come this soon after a decrease were sent before
 /// it.
 const ONE_BURST: Duration = Duration::from_millis(100);
@@ -24,6 +27,8 @@ pub(super) struct Slots {
     limit: f64,
     busy_in_a_row: u32,
     decreased: Option<Millis>,
+    /// When a slow run last took slots away.
+    slowed: Option<Millis>,
     wait_until: Option<Millis>,
     /// The latest moment that the downstream itself has named, since it last had room.
     retry_after: Option<Millis>,
@@ -38,6 +43,7 @@ impl Slots {
             limit: max,
             busy_in_a_row: 0,
             decreased: None,
+            slowed: None,
             wait_until: None,
             retry_after: None,
         }
@@ -93,6 +99,23 @@ impl Slots {
         self.limit = (self.limit + 1.0 / self.limit).min(self.max);
     }
 
+    /// The downstream answered a run too slowly, with the target at this share of the run's time:
+    /// fewer slots, but none for a run that started before the last decrease, because it says
+    /// nothing of the time since.
+    pub(super) fn slow(&mut self, started: Millis, share: f64, now: Millis) {
+        self.busy_in_a_row = 0;
+        self.retry_after = None;
+        if self
+            .slowed
+            .max(self.decreased)
+            .is_none_or(|at| started >= at)
+        {
+            let (least, most) = AFTER_SLOW_RUN;
+            self.limit = (self.limit * share.clamp(least, most)).max(1.0);
+            self.slowed = Some(now);
+        }
+    }
+
     /// The downstream had none: half the slots, once for each burst, and a wait.
     /// `jitter` is drawn from 0 to 1.
     pub(super) fn busy(&mut self, retry_after: Option<Duration>, jitter: f64, now: Millis) {
@@ -135,6 +158,25 @@ mod tests {
             slots.succeeded();
         }
         assert_eq!(slots.limit(), 10);
+    }
+
+    #[test]
+    fn slow_runs_take_slots_away_once_for_each_round() {
+        let mut slots = Slots::new(10);
+        for _ in 0..10 {
+            slots.slow(Millis(0), 0.99, Millis(500));
+        }
+        assert_eq!(slots.limit(), 9);
+        slots.slow(Millis(499), 0.1, Millis(900));
+        assert_eq!(slots.limit(), 9);
+        slots.slow(Millis(500), 0.1, Millis(1_000));
+        assert_eq!(slots.limit(), 4);
+        let mut now = Millis(1_000);
+        for _ in 0..100 {
+            slots.slow(now, 0.8, now.plus(Duration::from_millis(1)));
+            now = now.plus(Duration::from_millis(1));
+        }
+        assert_eq!(slots.limit(), 1);
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 mod alone;
 mod empty;
+mod gate;
+mod index;
 mod pause;
 mod probe;
 mod record;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,27 +16,25 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use self::alone::Gap;
+use self::gate::Gate;
+use self::pause::Walls;
 use super::Processor;
 use super::attempt::{Attempted, Attempts};
-use super::breaker::{Breaker, SharedBreaker, Start};
+use super::breaker::{Breaker, SharedBreaker};
+use super::codel::Codel;
 use super::ending::Stopped;
-use super::heartbeat::{Beat, Heartbeat, LeaseState};
+use super::heartbeat::{Beat, Heartbeat};
 use super::rate::Rate;
-use super::read::{Read, Reads};
-use super::select::{DEEP_PAGE_PAUSE, Selector, Step, Wanted};
+use super::read::Reads;
+use super::select::{Selector, Step};
 use super::slots::Slots;
 use super::summary::TurnSummary;
-use crate::causes;
-use crate::control::{Control, Pause};
+use crate::control::Control;
 use crate::store::{Candidate, StoreError};
-use crate::task::TaskId;
 use crate::time::Millis;
 
 /// How often the index is read again while there is nothing to take.
 const POLL: Duration = Duration::from_millis(250);
-
-/// Reads of the index that may fail in a row before the turn does.
-const MAX_FAILED_READS: u32 = 3;
 
 /// How long a task is left alone after its step failed: longer each time would be kinder, but
 /// a turn is short.
@@ -56,20 +55,6 @@ pub(super) enum TurnEnd {
     Failed(StoreError),
 }
 
-/// Whether one more task may start.
-enum Gate {
-    Open,
-    /// As a probe of the downstream.
-    Probe,
-    /// Only a task that must run alone may start.
-    Alone,
-    /// Not before this moment, or before a run ends.
-    Wait(Millis),
-    /// The loop ends.
-    End(TurnEnd),
-    Pause(Pause),
-}
-
 pub(super) struct Turn<'a> {
     processor: &'a Processor,
     owner: Uuid,
@@ -81,14 +66,12 @@ pub(super) struct Turn<'a> {
     slots: Slots,
     rate: Rate,
     breaker: SharedBreaker,
+    codel: Codel,
     attempts: Arc<Attempts>,
     cut_off: watch::Sender<bool>,
     running: JoinSet<Attempted>,
     summary: TurnSummary,
-    /// Tasks that met a downstream which refuses us, since it last answered.
-    refused: HashSet<TaskId>,
-    /// Tasks that met a busy downstream, since it last had room.
-    busy: HashSet<TaskId>,
+    walls: Walls,
     /// Automatic pauses in a row before this turn.
     busy_pauses: u32,
     /// What runs has no neighbours, and gets none.
@@ -118,6 +101,7 @@ impl<'a> Turn<'a> {
         let (cut_off, cut) = watch::channel(false);
         let breaker = Breaker::new(settings.breaker, settings.slots, control.breaker, now);
         let breaker = SharedBreaker::new(breaker);
+        let codel = Codel::new(settings.codel, control.overloaded_since, now);
         let beat = Beat {
             store: processor.store.clone(),
             clock: processor.clock.clone(),
@@ -125,6 +109,7 @@ impl<'a> Turn<'a> {
             lease: settings.processor_lease,
             interval: settings.heartbeat,
             breaker: breaker.clone(),
+            overloaded_since: codel.watch(),
         };
         let slots = match control.busy_pauses {
             0 => Slots::new(settings.slots),
@@ -150,11 +135,11 @@ impl<'a> Turn<'a> {
                 cut_off: cut,
             }),
             breaker,
+            codel,
             cut_off,
             running: JoinSet::new(),
             summary: TurnSummary::default(),
-            refused: HashSet::new(),
-            busy: HashSet::new(),
+            walls: Walls::default(),
             alone: false,
             gap: Gap::new(&settings, now, hard_stop),
             next_deep: now,
@@ -194,6 +179,7 @@ impl<'a> Turn<'a> {
                     None => continue,
                 },
                 Gate::Wait(until) => {
+                    self.codel.no_slot();
                     self.wait(until).await;
                     continue;
                 }
@@ -202,6 +188,7 @@ impl<'a> Turn<'a> {
             }
             let ended = match self.next_step(now) {
                 Step::Take(task) => {
+                    self.codel.found(task.created, now);
                     self.start_attempt(task, now);
                     None
                 }
@@ -211,46 +198,6 @@ impl<'a> Turn<'a> {
             if let Some(end) = ended {
                 return end;
             }
-        }
-    }
-
-    fn gate(&mut self, now: Millis) -> Gate {
-        match self.heartbeat.lease(now) {
-            LeaseState::Ours => {}
-            LeaseState::Paused => return Gate::End(TurnEnd::Paused),
-            LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),
-            // Nobody may be awake: call on, as at the end of the time (rule 6).
-            LeaseState::RanOut => return Gate::End(TurnEnd::TimeUp),
-        }
-        let kept = self.gap.is_kept(now);
-        if now >= self.stop_taking && !kept {
-            return Gate::End(TurnEnd::TimeUp);
-        }
-        if let Some(pause) = self.wants_pause(now) {
-            return match self.running.is_empty() {
-                true => Gate::Pause(pause),
-                // Runs that started earlier may show that the tasks themselves are at fault.
-                false => Gate::Wait(Millis::MAX),
-            };
-        }
-        self.alone = self.alone && !self.running.is_empty();
-        if self.alone || (kept && !self.running.is_empty()) {
-            return Gate::Wait(Millis::MAX);
-        }
-        let start = self.breaker.lock().start(self.running.len(), now);
-        if let Start::Wait(until) = start {
-            return Gate::Wait(until);
-        }
-        // A probe is one task, however many slots are open.
-        if start == Start::Any && !self.slots.is_open(self.running.len(), now) {
-            let wake = self.slots.wait_until().filter(|at| *at > now);
-            return Gate::Wait(wake.unwrap_or(Millis::MAX));
-        }
-        match (self.rate.grant(now), start) {
-            (Err(again), _) => Gate::Wait(again),
-            (Ok(()), Start::Probe) => Gate::Probe,
-            (Ok(()), _) if kept => Gate::Alone,
-            (Ok(()), _) => Gate::Open,
         }
     }
 
@@ -286,29 +233,6 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Reads a page that is needed now; one beyond the head not too soon after the last.
-    async fn read(&mut self, wanted: Wanted, now: Millis) -> Option<TurnEnd> {
-        if wanted.after.is_some() {
-            if now < self.next_deep {
-                self.wait(self.next_deep).await;
-                return None;
-            }
-            self.next_deep = now.plus(DEEP_PAGE_PAUSE);
-        }
-        self.bound_reads(now);
-        let read = self.reads.next(wanted, now).await?;
-        self.take_in(read).await
-    }
-
-    /// Where no task outlives its creation by more than a promised time, older ones need not be
-    /// read, redriven ones excepted.
-    fn bound_reads(&mut self, now: Millis) {
-        let settings = &self.processor.settings;
-        self.reads.created_from =
-            self.heartbeat
-                .created_from(settings.expiry_bound, settings.clock_skew, now);
-    }
-
     /// Waits for the runs to end, until the hard stop, and returns the tasks that still run then.
     /// What the last runs met may still pause the queue.
     pub(super) async fn drain(&mut self, end: TurnEnd) -> TurnEnd {
@@ -334,35 +258,16 @@ impl<'a> Turn<'a> {
         self.summary.queries = self.reads.queries;
         let breaker = self.breaker.lock().state();
         self.summary.breaker_open = breaker.is_some();
+        let now = self.processor.clock.now();
+        let overloaded = self.codel.overloaded_for(now);
+        self.summary.overloaded_ms = u64::try_from(overloaded.as_millis()).unwrap_or(u64::MAX);
         Stopped {
             breaker,
+            overloaded_since: self.codel.since(),
             owner: self.owner,
             summary: self.summary,
             gave_back: self.gave_back,
             rate: self.rate,
-        }
-    }
-
-    /// Takes in a page of the index, or the failure to read it.
-    async fn take_in(&mut self, read: Read) -> Option<TurnEnd> {
-        match read.page {
-            Ok(page) => {
-                self.failed_reads = 0;
-                self.selector
-                    .accept(read.wanted, page, read.asked, read.arrived);
-                None
-            }
-            Err(error) => {
-                self.summary.store_errors += 1;
-                self.failed_reads += 1;
-                if self.failed_reads >= MAX_FAILED_READS || !error.is_transient() {
-                    return Some(TurnEnd::Failed(error));
-                }
-                let error = causes::chain(&error);
-                tracing::warn!(error, "index not read, will try again");
-                self.wait(self.now().plus(POLL)).await;
-                None
-            }
         }
     }
 

@@ -18,8 +18,12 @@ impl Sweeper {
         report: &mut SweepReport,
     ) -> Result<(), SweepError> {
         let settings = &self.settings;
-        let created_from =
-            control.created_from(settings.expiry_bound, settings.clock_skew, self.clock.now());
+        let now = self.clock.now();
+        let newest = control.newest_from(settings.overload_reach, now);
+        let bound = control.created_from(settings.expiry_bound, settings.clock_skew, now);
+        let visible_from = newest.max(bound);
+        // A foreign writer's task may need an expiry, however old it is.
+        let created_from = bound.and(visible_from);
         let mut query = PageQuery {
             status: TaskStatus::Pending.into(),
             order: Order::NewestFirst,
@@ -36,9 +40,11 @@ impl Sweeper {
             let page = self.store.pending_page(&query).await?;
             report.pages += 1;
             let live = || {
-                page.candidates
+                let visible = page
+                    .candidates
                     .iter()
-                    .filter(|task| !task.ttl.is_expired(now))
+                    .filter(|task| visible_from.is_none_or(|from| task.created >= from));
+                visible.filter(|task| !task.ttl.is_expired(now))
             };
             if !report.due && live().any(|task| task.not_before.is_none_or(|at| at <= now)) {
                 report.due = true;
@@ -55,15 +61,16 @@ impl Sweeper {
                 break;
             }
         }
-        if query.after.is_some() && !report.due {
-            // A due task may lie beyond the pages read: a processor looks further.
+        if (query.after.is_some() || newest.is_some()) && !report.due {
+            // A due task may be beyond the pages read, or too old for an overload that is over
+            // since its processor died: a processor looks further.
             let now = self.clock.now();
             report.woke = report.woke || self.wake(event, now).await?;
         }
         report.pending.exact = query.after.is_none() && report.pending.count <= MAX_COUNT;
         if query.after.is_some() {
             let store = &*self.store;
-            oldest = depth::oldest(store, created_from, self.clock.now())
+            oldest = depth::oldest(store, visible_from, self.clock.now())
                 .await?
                 .or(oldest);
         }

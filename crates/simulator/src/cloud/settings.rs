@@ -111,6 +111,8 @@ fn process_settings() -> ProcessSettings {
             pause_after: Duration::from_secs(480),
             max_returns: 500,
         }),
+        codel: None,
+        target_latency: None,
         backoff: Backoff {
             base: Duration::from_secs(1),
             max: 5 * minute,
@@ -137,6 +139,7 @@ impl CloudSettings {
         SweepSettings {
             default_ttl: self.process.default_ttl,
             expiry_bound: self.process.expiry_bound,
+            overload_reach: self.process.codel.map(|codel| codel.reach()),
             max_attempts: self.process.max_attempts,
             backoff: self.process.backoff,
             failure_retention: self.process.retention.failure,

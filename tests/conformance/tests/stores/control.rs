@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use conformance::*;
-use lifo_queue::control::{Acquired, Claim, IdleTurns, OpenBreaker, Pause, Released, Renewed};
+use lifo_queue::control::{
+    Acquired, Claim, Control, IdleTurns, OpenBreaker, Pause, Released, Renewed,
+};
 use lifo_queue::store::{QueueStore, Written};
 use uuid::Uuid;
 
@@ -200,40 +202,49 @@ pub(crate) async fn the_rate_limit_is_kept_at_its_worst_until_the_release(
     assert_eq!(control.rate_full_at, at(7));
 }
 
-pub(crate) async fn renewals_and_releases_keep_an_open_breaker(store: Arc<dyn QueueStore>) {
-    let first = claim("m1", NOW);
-    store.acquire(&first, NOW).await.unwrap();
+pub(crate) async fn renewals_and_releases_keep_an_open_breaker_and_an_overload(
+    store: Arc<dyn QueueStore>,
+) {
     let open = Some(OpenBreaker {
         since: NOW,
         probes: 3,
     });
-    let mut kept = renewal(first.owner, NOW.plus(Duration::from_secs(5)));
-    kept.breaker = open;
-    let renewed = store.renew(&kept).await.unwrap();
-    assert!(matches!(renewed, Renewed::Ours(control) if control.breaker == open));
-    // A pause changes nothing of it, and neither does a release while it is open.
-    let pause = Pause {
-        until: NOW.plus(Duration::from_secs(1)),
-        reason: "maintenance".to_owned(),
-        busy: false,
-    };
-    store.pause(&pause).await.unwrap();
-    let mut left = release(first.owner, None, IdleTurns::Add);
-    left.breaker = open;
-    store.release(&left).await.unwrap();
-    store.resume().await.unwrap();
-    let second = claim("m2", NOW);
-    let acquired = store.acquire(&second, NOW).await.unwrap();
-    assert!(matches!(acquired, Acquired::Ours(control) if control.breaker == open));
-    let closed = renewal(second.owner, NOW.plus(Duration::from_secs(5)));
-    store.renew(&closed).await.unwrap();
-    assert_eq!(store.control().await.unwrap().breaker, None);
-    left.owner = second.owner;
-    store.release(&left).await.unwrap();
-    assert_eq!(store.control().await.unwrap().breaker, open);
-    let third = claim("m3", NOW);
-    store.acquire(&third, NOW).await.unwrap();
-    let closed = release(third.owner, None, IdleTurns::Reset);
-    store.release(&closed).await.unwrap();
-    assert_eq!(store.control().await.unwrap().breaker, None);
+    for (breaker, overloaded_since) in [(open, None), (None, Some(NOW)), (open, Some(NOW))] {
+        let holds = |control: &Control| {
+            control.breaker == breaker && control.overloaded_since == overloaded_since
+        };
+        let nothing =
+            |control: &Control| control.breaker.is_none() && control.overloaded_since.is_none();
+        let first = claim("m1", NOW);
+        store.acquire(&first, NOW).await.unwrap();
+        let mut kept = renewal(first.owner, NOW.plus(Duration::from_secs(5)));
+        (kept.breaker, kept.overloaded_since) = (breaker, overloaded_since);
+        let renewed = store.renew(&kept).await.unwrap();
+        assert!(matches!(renewed, Renewed::Ours(control) if holds(&control)));
+        // A pause changes nothing of it, and neither does a release while it is open.
+        let pause = Pause {
+            until: NOW.plus(Duration::from_secs(1)),
+            reason: "maintenance".to_owned(),
+            busy: false,
+        };
+        store.pause(&pause).await.unwrap();
+        let mut left = release(first.owner, None, IdleTurns::Add);
+        (left.breaker, left.overloaded_since) = (breaker, overloaded_since);
+        store.release(&left).await.unwrap();
+        store.resume().await.unwrap();
+        let second = claim("m2", NOW);
+        let acquired = store.acquire(&second, NOW).await.unwrap();
+        assert!(matches!(acquired, Acquired::Ours(control) if holds(&control)));
+        let over = renewal(second.owner, NOW.plus(Duration::from_secs(5)));
+        store.renew(&over).await.unwrap();
+        assert!(nothing(&store.control().await.unwrap()));
+        left.owner = second.owner;
+        store.release(&left).await.unwrap();
+        assert!(holds(&store.control().await.unwrap()));
+        let third = claim("m3", NOW);
+        store.acquire(&third, NOW).await.unwrap();
+        let over = release(third.owner, None, IdleTurns::Reset);
+        store.release(&over).await.unwrap();
+        assert!(nothing(&store.control().await.unwrap()));
+    }
 }

@@ -52,7 +52,7 @@ on_every_store!(
     a_mark_holds_other_events_back,
     a_pause_keeps_processors_out_and_is_never_shortened,
     pauses_for_a_busy_downstream_are_counted_until_a_turn_recovers,
-    renewals_and_releases_keep_an_open_breaker,
+    renewals_and_releases_keep_an_open_breaker_and_an_overload,
     the_rate_limit_is_kept_at_its_worst_until_the_release,
     a_failed_task_is_redriven_with_new_attempts_and_its_old_age,
     only_a_failed_task_is_redriven,

@@ -22,6 +22,12 @@ const BREAKER: BreakerSettings = BreakerSettings {
     max_returns: 500,
 };
 
+/// A circuit breaker that has opened just now.
+const JUST_OPEN: OpenBreaker = OpenBreaker {
+    since: NOW,
+    probes: 0,
+};
+
 fn unavailable() -> Outcome {
     Outcome::Unavailable {
         reason: "HTTP 502".to_owned(),
@@ -197,7 +203,7 @@ async fn probes_keep_to_the_rate_limit() {
         probes: 5,
     };
     let world = world.with_tasks(50).await;
-    world.leave_open(left).await;
+    world.leave(Some(left), None).await;
     let summary = world.turn().await;
     assert_eq!((summary.taken, summary.probes), (3, 3), "{summary:?}");
 }
@@ -230,12 +236,7 @@ async fn a_task_that_must_run_alone_probes_when_nothing_else_runs() {
     suspect.attempts = 2;
     suspect.total_attempts = 2;
     world.store.put(TaskId::from_stored("t0001"), suspect);
-    world
-        .leave_open(OpenBreaker {
-            since: NOW,
-            probes: 0,
-        })
-        .await;
+    world.leave(Some(JUST_OPEN), None).await;
     let summary = world.turn().await;
     assert_eq!(summary.succeeded, 2, "{summary:?}");
     assert_eq!(world.record("t0001").attempts, 3, "probes cost no attempt");
@@ -252,12 +253,7 @@ async fn returns_by_an_open_breaker_are_bounded() {
     world.settings.max_attempts = 2;
     world.settings.backoff.max = Duration::from_secs(1);
     let world = world.with_tasks(1).await;
-    world
-        .leave_open(OpenBreaker {
-            since: NOW,
-            probes: 0,
-        })
-        .await;
+    world.leave(Some(JUST_OPEN), None).await;
     let summary = world.turn().await;
     let record = world.record("t0000");
     assert_eq!(record.status, TaskStatus::Failure, "{summary:?}");
@@ -298,12 +294,7 @@ async fn a_time_out_is_a_sign_of_an_unavailable_downstream() {
 #[tokio::test(start_paused = true)]
 async fn a_probe_that_another_was_faster_with_is_followed_by_the_next() {
     let world = world(outage(Duration::from_secs(2))).with_tasks(20).await;
-    world
-        .leave_open(OpenBreaker {
-            since: NOW,
-            probes: 0,
-        })
-        .await;
+    world.leave(Some(JUST_OPEN), None).await;
     let lost = std::sync::atomic::AtomicU32::new(0);
     let store = FaultyStore::new(world.store.clone(), move |operation| {
         let first =
@@ -314,19 +305,6 @@ async fn a_probe_that_another_was_faster_with_is_followed_by_the_next() {
     assert_eq!(summary.succeeded, 20, "{summary:?}");
 }
 
-impl World {
-    /// As a turn before left it.
-    async fn leave_open(&self, breaker: OpenBreaker) {
-        let now = self.clock.now();
-        let claim = conformance::claim("before", now);
-        self.store.acquire(&claim, now).await.unwrap();
-        let mut release =
-            conformance::release(claim.owner, None, lifo_queue::control::IdleTurns::Add);
-        release.breaker = Some(breaker);
-        self.store.release(&release).await.unwrap();
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_pause_that_stands_leaves_the_breaker_alone() {
     let world = world(|_| at_once()).with_tasks(1).await;
@@ -334,7 +312,7 @@ async fn a_pause_that_stands_leaves_the_breaker_alone() {
         since: Millis(NOW.0 - 1_000),
         probes: 4,
     };
-    world.leave_open(open).await;
+    world.leave(Some(open), None).await;
     let pause = Pause {
         until: NOW.plus(Duration::from_secs(60)),
         reason: "maintenance".to_owned(),

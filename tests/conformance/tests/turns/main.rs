@@ -4,9 +4,11 @@
 
 mod alone;
 mod breaker;
+mod codel;
 mod defects;
 mod depths;
 mod ending;
+mod latency;
 mod leases;
 mod neighbours;
 mod order;

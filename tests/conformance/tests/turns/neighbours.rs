@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lifo_queue::runner::Outcome;
-use lifo_queue::sweep::{SweepSettings, Sweeper};
+use lifo_queue::sweep::{SweepReport, SweepSettings, Sweeper};
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use tokio::sync::Notify;
@@ -13,10 +13,11 @@ use tokio::sync::Notify;
 use super::world::*;
 
 /// One sweep of the world.
-pub(crate) async fn sweep(world: &World) {
+pub(crate) async fn sweep(world: &World) -> SweepReport {
     let settings = SweepSettings {
         default_ttl: world.settings.default_ttl,
         expiry_bound: None,
+        overload_reach: world.settings.codel.map(|codel| codel.reach()),
         max_attempts: world.settings.max_attempts,
         backoff: world.settings.backoff,
         failure_retention: world.settings.retention.failure,
@@ -24,7 +25,7 @@ pub(crate) async fn sweep(world: &World) {
     };
     let (store, clock) = (world.store.clone(), world.clock.clone());
     let sweeper = Sweeper::new(store, world.waker(), clock, settings);
-    sweeper.sweep("sweep").await.unwrap();
+    sweeper.sweep("sweep").await.unwrap()
 }
 
 /// Turns and sweeps until everything is settled, where `killers` kill their process 50 ms after

@@ -211,6 +211,20 @@ async fn three_newest_tasks_that_are_rejected_pause_nothing_while_the_rest_succe
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_in_the_moment_of_three_rejections_pauses_nothing() {
+    // Four runs start and end together. The newest answers, so its end is recorded first.
+    let mut world = World::new(|task| match task.task_id.as_str() {
+        "t0006" | "t0007" | "t0008" => (Duration::from_millis(50), refused()),
+        "t0009" => (Duration::from_millis(50), Outcome::Success),
+        _ => (Duration::from_secs(1), Outcome::Success),
+    });
+    world.settings.slots = 4;
+    let world = world.with_tasks(10).await;
+    let summary = world.turn().await;
+    assert_eq!(summary.succeeded, 7, "{summary:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_the_last_runs_of_a_turn_meet_pauses_the_queue_too() {
     // Three runs that outlast the time in which the turn takes tasks.
     let mut world = World::new(|_| (Duration::from_secs(29), refused()));

@@ -6,12 +6,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use conformance::{NOW, RETENTION, new_task};
 use lifo_queue::backoff::Backoff;
+use lifo_queue::control::{IdleTurns, OpenBreaker};
 use lifo_queue::process::{FailedTurn, Invocation, ProcessSettings, Processor, TurnSummary};
 use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::store::memory::{MemoryStore, Record};
-use lifo_queue::store::{QueueStore, TaskStore};
+use lifo_queue::store::{ControlStore, QueueStore, TaskStore};
 use lifo_queue::task::{Task, TaskId, TaskStatus};
-use lifo_queue::time::{Clock, TokioClock};
+use lifo_queue::time::{Clock, Millis, TokioClock};
 use lifo_queue::wake::Waker;
 use simulator::topics::Topics;
 
@@ -25,6 +26,8 @@ pub(crate) const SETTINGS: ProcessSettings = ProcessSettings {
     max_busy_returns: 20,
     // The tests of the circuit breaker switch it on.
     breaker: None,
+    codel: None,
+    target_latency: None,
     backoff: Backoff {
         base: Duration::from_secs(1),
         max: Duration::from_secs(300),
@@ -133,6 +136,28 @@ impl World {
 
     pub(crate) fn record(&self, id: &str) -> Record {
         self.store.record(&TaskId::from_stored(id)).unwrap()
+    }
+
+    /// Puts a FAILURE in the task's place.
+    pub(crate) fn fail(&self, id: &str) {
+        let mut failed = self.record(id);
+        failed.status = TaskStatus::Failure;
+        self.store.put(TaskId::from_stored(id), failed);
+    }
+
+    /// The control item as a turn before left it.
+    pub(crate) async fn leave(
+        &self,
+        breaker: Option<OpenBreaker>,
+        overloaded_since: Option<Millis>,
+    ) {
+        let now = self.clock.now();
+        let claim = conformance::claim("before", now);
+        self.store.acquire(&claim, now).await.unwrap();
+        let mut release = conformance::release(claim.owner, None, IdleTurns::Add);
+        release.breaker = breaker;
+        release.overloaded_since = overloaded_since;
+        self.store.release(&release).await.unwrap();
     }
 
     pub(crate) fn waker(&self) -> Waker {

@@ -58,12 +58,19 @@ pub(super) fn acquire(machine: &Machine) -> BoxedStrategy<Operation> {
 
 /// A renewal, by the owner or by somebody else.
 pub(super) fn renew(machine: &Machine) -> BoxedStrategy<Operation> {
-    (owner(machine), around(machine, 0..LEASE), breaker(machine))
-        .prop_map(|(owner, until, breaker)| {
+    let overload = option::of(around(machine, -60_000..0));
+    (
+        owner(machine),
+        around(machine, 0..LEASE),
+        breaker(machine),
+        overload,
+    )
+        .prop_map(|(owner, until, breaker, overloaded_since)| {
             Operation::Renew(Renewal {
                 owner,
                 until,
                 breaker,
+                overloaded_since,
             })
         })
         .boxed()
@@ -92,10 +99,11 @@ pub(super) fn release(machine: &Machine) -> BoxedStrategy<Operation> {
         idle,
         any::<bool>(),
         rate,
-        breaker(machine),
+        (breaker(machine), option::of(around(machine, -60_000..0))),
     )
         .prop_map(
-            |(owner, if_requested_is, idle_turns, recovered, rate_full_at, breaker)| {
+            |(owner, if_requested_is, idle_turns, recovered, rate_full_at, load)| {
+                let (breaker, overloaded_since) = load;
                 Operation::Release(Release {
                     owner,
                     if_requested_is,
@@ -103,6 +111,7 @@ pub(super) fn release(machine: &Machine) -> BoxedStrategy<Operation> {
                     recovered,
                     rate_full_at,
                     breaker,
+                    overloaded_since,
                 })
             },
         )

@@ -86,6 +86,7 @@ impl ReferenceQueue {
             Some(lease) if lease.owner == renewal.owner => {
                 lease.until = renewal.until;
                 self.control.breaker = renewal.breaker;
+                self.control.overloaded_since = renewal.overloaded_since;
                 let renewed = Renewed::Ours(self.control.clone());
                 (Answer::Renewed(renewed), Rule::Renew)
             }
@@ -121,6 +122,7 @@ impl ReferenceQueue {
             self.control.rate_full_at = release.rate_full_at;
         }
         self.control.breaker = release.breaker;
+        self.control.overloaded_since = release.overloaded_since;
         let idle_turns = self.control.idle_turns;
         (Answer::Released(Released::Done { idle_turns }), rule)
     }

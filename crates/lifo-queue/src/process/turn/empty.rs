@@ -12,6 +12,11 @@ impl Turn<'_> {
     /// the condition that no wake-up was requested meanwhile.
     pub(super) async fn nothing_to_take(&mut self, pass: Pass, now: Millis) -> Option<TurnEnd> {
         self.summary.empty_polls += u32::from(!pass.took);
+        if self.codel.found_nothing(now) {
+            self.empty_since = None;
+            self.wait(now.plus(POLL)).await;
+            return None;
+        }
         if pass.took || pass.passed_over || !self.running.is_empty() {
             self.empty_since = None;
             self.wait(now.plus(POLL)).await;
@@ -37,6 +42,7 @@ impl Turn<'_> {
             &self.summary,
             &self.rate,
             self.breaker.lock().state(),
+            self.codel.since(),
             Some(self.seen),
             false,
         );

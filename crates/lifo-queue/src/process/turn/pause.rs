@@ -1,11 +1,14 @@
 //! When the queue pauses by itself: the downstream rejects several tasks in a row, or is busy for
 //! them. The next turn then probes with one slot.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{Turn, TurnEnd};
 use crate::control::Pause;
+use crate::process::breaker::RunNumber;
 use crate::store::Written;
+use crate::task::TaskId;
 use crate::time::Millis;
 
 /// Distinct tasks in a row that must meet the same wall before the queue pauses: one task alone
@@ -16,10 +19,44 @@ const TASKS_TO_PAUSE: usize = 3;
 /// comes every minute, ends it.
 const FIRST_BUSY_PAUSE: Duration = Duration::from_secs(30);
 
+/// Distinct tasks that found the downstream busy or rejecting, since it last answered. A run that
+/// started before that answer says nothing of the time after it, whichever ended first.
+#[derive(Debug, Default)]
+pub(super) struct Walls {
+    rejected: HashSet<TaskId>,
+    busy: HashSet<TaskId>,
+    /// The newest run at the last answer.
+    answered: Option<RunNumber>,
+}
+
+impl Walls {
+    /// The downstream answered; `newest` is the run that started last.
+    pub(super) fn answered(&mut self, newest: RunNumber) {
+        *self = Self {
+            answered: Some(newest),
+            ..Self::default()
+        };
+    }
+
+    /// The downstream was busy for this run.
+    pub(super) fn busy(&mut self, task: &TaskId, run: Option<RunNumber>) {
+        if run > self.answered {
+            self.busy.insert(task.clone());
+        }
+    }
+
+    /// The downstream rejected this run.
+    pub(super) fn rejected(&mut self, task: &TaskId, run: Option<RunNumber>) {
+        if run > self.answered {
+            self.rejected.insert(task.clone());
+        }
+    }
+}
+
 impl Turn<'_> {
     /// Whether the downstream rejected several tasks, and answered none in between.
     fn is_rejected(&self) -> bool {
-        self.refused.len() >= TASKS_TO_PAUSE
+        self.walls.rejected.len() >= TASKS_TO_PAUSE
     }
 
     /// Whether to pause, and for how long. To be decided when no run is left to answer.
@@ -30,7 +67,7 @@ impl Turn<'_> {
                 until: now.plus(settings.pause),
                 reason: format!(
                     "the downstream rejected {} tasks in a row",
-                    self.refused.len()
+                    self.walls.rejected.len()
                 ),
                 busy: true,
             });
@@ -38,7 +75,7 @@ impl Turn<'_> {
         if let Some(pause) = self.long_unavailable(now) {
             return Some(pause);
         }
-        if self.busy.len() < TASKS_TO_PAUSE || !self.slots.is_congested(now) {
+        if self.walls.busy.len() < TASKS_TO_PAUSE || !self.slots.is_congested(now) {
             return None;
         }
         if self.slots.retry_after().is_none() && settings.breaker.is_some() {
@@ -55,7 +92,7 @@ impl Turn<'_> {
             until: now.plus(doubled.max(asked).min(settings.pause)),
             reason: format!(
                 "the downstream was busy for {} tasks in a row",
-                self.busy.len()
+                self.walls.busy.len()
             ),
             busy: true,
         })

@@ -4,7 +4,6 @@ use super::{AFTER_STORE_ERROR, Turn};
 use crate::causes;
 use crate::process::attempt::{Attempted, Downstream, End, Why};
 use crate::process::slots::Slots;
-use crate::task::TaskId;
 use crate::time::Millis;
 
 impl Turn<'_> {
@@ -45,7 +44,7 @@ impl Turn<'_> {
                 leave_alone = now.plus(AFTER_STORE_ERROR);
             }
         }
-        self.adapt(&attempted.task, attempted.downstream, now);
+        self.adapt(&attempted, now);
         if self.breaker.lock().attempt_over(&attempted.task, now) {
             // How much room there is now was not seen while the downstream was unavailable.
             self.slots = Slots::new(self.processor.settings.slots);
@@ -66,23 +65,36 @@ impl Turn<'_> {
         }
     }
 
-    fn adapt(&mut self, task: &TaskId, downstream: Downstream, now: Millis) {
-        match downstream {
+    fn adapt(&mut self, attempted: &Attempted, now: Millis) {
+        let task = &attempted.task;
+        let run = attempted.run.map(|run| run.number);
+        match attempted.downstream {
             Downstream::Answered => {
-                self.slots.succeeded();
-                self.refused.clear();
-                self.busy.clear();
+                match self.slowness(attempted) {
+                    Some((started, share)) => self.slots.slow(started, share, now),
+                    None => self.slots.succeeded(),
+                }
+                self.walls.answered(self.breaker.lock().newest_run());
             }
             Downstream::Busy { retry_after } => {
                 self.slots.busy(retry_after, fastrand::f64(), now);
-                self.busy.insert(task.clone());
+                self.walls.busy(task, run);
             }
             Downstream::Refused => {
                 // Not the answer: it quotes the downstream, which may quote the payload.
                 tracing::error!(task_id = %task, "the downstream rejects us; the task's lastError says how");
-                self.refused.insert(task.clone());
+                self.walls.rejected(task, run);
             }
             Downstream::Unknown => {}
         }
+    }
+
+    /// When a run that took longer than the target latency started, and what share of its time
+    /// the target is.
+    fn slowness(&self, attempted: &Attempted) -> Option<(Millis, f64)> {
+        let target = self.processor.settings.target_latency?;
+        let run = attempted.run?;
+        let took = run.ended.since(run.started);
+        (took > target).then(|| (run.started, target.as_secs_f64() / took.as_secs_f64()))
     }
 }

@@ -22,26 +22,51 @@ impl DynamoStore {
     }
 }
 
-/// What an update sets and removes of the circuit breaker.
-fn breaker_expressions(breaker: Option<OpenBreaker>) -> (&'static str, Option<&'static str>) {
-    match breaker {
-        Some(_) => (", #breakerSince = :since, #breakerProbes = :probes", None),
-        None => ("", Some("#breakerSince, #breakerProbes")),
-    }
+/// The circuit breaker and the overload, which each renewal and release writes.
+#[derive(Clone, Copy)]
+struct Load {
+    breaker: Option<OpenBreaker>,
+    overloaded_since: Option<Millis>,
 }
 
-fn with_breaker(
-    update: UpdateItemFluentBuilder,
-    breaker: Option<OpenBreaker>,
-) -> UpdateItemFluentBuilder {
-    let update = update
-        .expression_attribute_names("#breakerSince", schema::BREAKER_SINCE)
-        .expression_attribute_names("#breakerProbes", schema::BREAKER_PROBES);
-    match breaker {
-        Some(open) => update
-            .expression_attribute_values(":since", number(open.since.0))
-            .expression_attribute_values(":probes", number(open.probes)),
-        None => update,
+impl Load {
+    /// What an update sets of it, to go on with after other assignments.
+    fn assignments(self) -> String {
+        let breaker = self
+            .breaker
+            .map(|_| ", #breakerSince = :since, #breakerProbes = :probes");
+        let overload = self
+            .overloaded_since
+            .map(|_| ", #overloadedSince = :overloadedSince");
+        breaker.into_iter().chain(overload).collect()
+    }
+
+    /// What an update removes of it.
+    fn removals(self) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        if self.breaker.is_none() {
+            names.extend(["#breakerSince", "#breakerProbes"]);
+        }
+        if self.overloaded_since.is_none() {
+            names.push("#overloadedSince");
+        }
+        names
+    }
+
+    fn fill(self, update: UpdateItemFluentBuilder) -> UpdateItemFluentBuilder {
+        let mut update = update
+            .expression_attribute_names("#breakerSince", schema::BREAKER_SINCE)
+            .expression_attribute_names("#breakerProbes", schema::BREAKER_PROBES)
+            .expression_attribute_names("#overloadedSince", schema::OVERLOADED_SINCE);
+        if let Some(open) = self.breaker {
+            update = update
+                .expression_attribute_values(":since", number(open.since.0))
+                .expression_attribute_values(":probes", number(open.probes));
+        }
+        if let Some(since) = self.overloaded_since {
+            update = update.expression_attribute_values(":overloadedSince", number(since.0));
+        }
+        update
     }
 }
 
@@ -145,19 +170,24 @@ impl ControlStore for DynamoStore {
     }
 
     async fn renew(&self, renewal: &Renewal) -> Result<Renewed, StoreError> {
-        let (set, remove) = breaker_expressions(renewal.breaker);
-        let remove = remove.map_or_else(String::new, |names| format!(" REMOVE {names}"));
+        let load = Load {
+            breaker: renewal.breaker,
+            overloaded_since: renewal.overloaded_since,
+        };
+        let remove = match load.removals().join(", ") {
+            names if names.is_empty() => names,
+            names => format!(" REMOVE {names}"),
+        };
         let update = self
             .update_control()
-            .update_expression(format!("SET #until = :until{set}{remove}"))
+            .update_expression(format!("SET #until = :until{}{remove}", load.assignments()))
             .condition_expression("#owner = :owner")
             .return_values(ReturnValue::AllNew)
             .expression_attribute_names("#until", schema::LEASE_UNTIL)
             .expression_attribute_names("#owner", schema::OWNER)
             .expression_attribute_values(":until", number(renewal.until.0))
             .expression_attribute_values(":owner", string(renewal.owner));
-        let update = with_breaker(update, renewal.breaker);
-        Ok(match send(update).await? {
+        Ok(match send(load.fill(update)).await? {
             Updated::Done(item) => Renewed::Ours(item::control(&item)),
             Updated::Refused(_) => Renewed::Lost,
         })
@@ -181,12 +211,20 @@ impl ControlStore for DynamoStore {
             true => ", #busyPauses",
             false => "",
         };
-        let (breaker, closed) = breaker_expressions(release.breaker);
-        let closed = closed.map_or_else(String::new, |names| format!(", {names}"));
+        let load = Load {
+            breaker: release.breaker,
+            overloaded_since: release.overloaded_since,
+        };
+        let set = load.assignments();
+        let closed: String = load
+            .removals()
+            .iter()
+            .map(|name| format!(", {name}"))
+            .collect();
         let mut update = self
             .update_control()
             .update_expression(format!(
-                "SET #idle = {idle}{rate}{breaker} \
+                "SET #idle = {idle}{rate}{set} \
                  REMOVE #owner, #until, #messageId, #notifiedUntil, #notifiedBy{recovered}{closed}"
             ))
             .condition_expression(format!("#owner = :owner{unrequested}"))
@@ -199,7 +237,7 @@ impl ControlStore for DynamoStore {
             .expression_attribute_names("#notifiedBy", schema::NOTIFIED_BY)
             .expression_attribute_values(":owner", string(release.owner))
             .expression_attribute_values(":zero", number(0));
-        update = with_breaker(update, release.breaker);
+        update = load.fill(update);
         if release.idle_turns == IdleTurns::Add {
             update = update.expression_attribute_values(":one", number(1));
         }

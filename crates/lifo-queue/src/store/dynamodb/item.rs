@@ -217,6 +217,7 @@ pub(super) fn control(item: &Item) -> Control {
         rate_full_at: integer(item, schema::RATE_FULL_AT).map(Millis),
         redriven: redriven(item),
         breaker: breaker(item),
+        overloaded_since: integer(item, schema::OVERLOADED_SINCE).map(Millis),
     }
 }
 

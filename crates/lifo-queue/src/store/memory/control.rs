@@ -67,6 +67,7 @@ impl ControlStore for MemoryStore {
             Some(lease) => {
                 lease.until = renewal.until;
                 control.breaker = renewal.breaker;
+                control.overloaded_since = renewal.overloaded_since;
                 Ok(Renewed::Ours(control.clone()))
             }
             None => Ok(Renewed::Lost),
@@ -101,6 +102,7 @@ impl ControlStore for MemoryStore {
         }
         control.rate_full_at = release.rate_full_at.or(control.rate_full_at);
         control.breaker = release.breaker;
+        control.overloaded_since = release.overloaded_since;
         Ok(Released::Done {
             idle_turns: control.idle_turns,
         })

@@ -157,5 +157,6 @@ pub(super) fn control(item: &Value) -> Control {
         rate_full_at: number(item, schema::RATE_FULL_AT).map(Millis),
         redriven: redriven(),
         breaker: breaker(),
+        overloaded_since: number(item, schema::OVERLOADED_SINCE).map(Millis),
     }
 }

@@ -1,0 +1,66 @@
+use super::*;
+
+const SETTINGS: CodelSettings = CodelSettings {
+    target: Duration::from_secs(1),
+    interval: Duration::from_secs(5),
+};
+
+fn codel(left: Option<i64>) -> Codel {
+    Codel::new(Some(SETTINGS), left.map(Millis), Millis(10_000))
+}
+
+#[test]
+fn new_tasks_at_every_look_for_an_interval_are_an_overload() {
+    let mut codel = codel(None);
+    for at in (10_000..15_000).step_by(100) {
+        codel.found(Millis(at - 300), Millis(at));
+        assert_eq!(codel.reach(), None, "{at}");
+    }
+    codel.found(Millis(14_700), Millis(15_000));
+    assert_eq!(codel.since(), Some(Millis(15_000)));
+    assert_eq!(codel.reach(), Some(Duration::from_secs(2)));
+    assert_eq!(codel.overloaded_for(Millis(15_500)).as_millis(), 500);
+}
+
+#[test]
+fn a_look_without_a_new_task_begins_the_interval_again() {
+    for old in [Some(Millis(11_999)), None] {
+        let mut codel = codel(None);
+        match old {
+            // Newest first: when an old task is next, no new one waits.
+            Some(created) => codel.found(created, Millis(14_000)),
+            None => assert!(!codel.found_nothing(Millis(14_000))),
+        }
+        codel.found(Millis(18_900), Millis(18_999));
+        assert_eq!(codel.since(), None);
+        codel.found(Millis(18_900), Millis(19_000));
+        assert_eq!(codel.since(), Some(Millis(19_000)));
+    }
+}
+
+#[test]
+fn the_overload_is_over_after_a_target_in_which_the_slots_were_never_full() {
+    let mut codel = codel(Some(1));
+    assert!(codel.found_nothing(Millis(11_000)));
+    codel.no_slot();
+    assert!(codel.found_nothing(Millis(11_999)));
+    // A task that arrives and starts at once takes no spare slot away.
+    codel.found(Millis(12_400), Millis(12_400));
+    assert!(codel.found_nothing(Millis(12_998)));
+    assert_eq!(codel.since(), Some(Millis(1)));
+    assert!(
+        codel.found_nothing(Millis(12_999)),
+        "older ones were hidden"
+    );
+    assert_eq!(codel.since(), None);
+    assert!(!codel.found_nothing(Millis(13_000)));
+    assert_eq!(codel.overloaded_for(Millis(20_000)).as_millis(), 2_999);
+}
+
+#[test]
+fn without_settings_there_is_no_overload() {
+    let mut codel = Codel::new(None, Some(Millis(1)), Millis(10_000));
+    codel.found(Millis(99_900), Millis(100_000));
+    assert_eq!((codel.since(), codel.reach()), (None, None));
+    assert!(!codel.found_nothing(Millis(100_000)));
+}

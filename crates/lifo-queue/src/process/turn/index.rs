@@ -1,0 +1,58 @@
+//! Reads of the index during a turn.
+
+use super::{POLL, Turn, TurnEnd};
+use crate::causes;
+use crate::process::read::Read;
+use crate::process::select::{DEEP_PAGE_PAUSE, Wanted};
+use crate::time::Millis;
+
+/// Reads of the index that may fail in a row before the turn does.
+const MAX_FAILED_READS: u32 = 3;
+
+impl Turn<'_> {
+    /// Reads a page that is needed now; one beyond the head not too soon after the last.
+    pub(super) async fn read(&mut self, wanted: Wanted, now: Millis) -> Option<TurnEnd> {
+        if wanted.after.is_some() {
+            if now < self.next_deep {
+                self.wait(self.next_deep).await;
+                return None;
+            }
+            self.next_deep = now.plus(DEEP_PAGE_PAUSE);
+        }
+        self.bound_reads(now);
+        let read = self.reads.next(wanted, now).await?;
+        self.take_in(read).await
+    }
+
+    /// Where no task outlives its creation by more than a promised time, older ones need not be
+    /// read; under overload only new ones are. Redriven ones are excepted.
+    pub(super) fn bound_reads(&mut self, now: Millis) {
+        let settings = &self.processor.settings;
+        self.reads.created_from = self
+            .heartbeat
+            .created_from(settings, self.codel.reach(), now);
+    }
+
+    /// Takes in a page of the index, or the failure to read it.
+    pub(super) async fn take_in(&mut self, read: Read) -> Option<TurnEnd> {
+        match read.page {
+            Ok(page) => {
+                self.failed_reads = 0;
+                self.selector
+                    .accept(read.wanted, page, read.asked, read.arrived);
+                None
+            }
+            Err(error) => {
+                self.summary.store_errors += 1;
+                self.failed_reads += 1;
+                if self.failed_reads >= MAX_FAILED_READS || !error.is_transient() {
+                    return Some(TurnEnd::Failed(error));
+                }
+                let error = causes::chain(&error);
+                tracing::warn!(error, "index not read, will try again");
+                self.wait(self.now().plus(POLL)).await;
+                None
+            }
+        }
+    }
+}

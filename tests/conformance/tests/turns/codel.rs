@@ -1,0 +1,229 @@
+//! Bounded age under overload: only new tasks start, and nothing is forgotten.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use conformance::{NOW, new_task};
+use lifo_queue::control::OpenBreaker;
+use lifo_queue::operate::Operator;
+use lifo_queue::process::{BreakerSettings, CodelSettings, Exit, MAX_PAGE_AGE, TurnSummary};
+use lifo_queue::runner::Outcome;
+use lifo_queue::store::{ControlStore, TaskStore};
+use lifo_queue::task::TaskStatus;
+use lifo_queue::time::{Clock, Millis, TokioClock};
+
+use super::world::*;
+
+const CODEL: CodelSettings = CodelSettings {
+    target: Duration::from_secs(1),
+    interval: Duration::from_secs(5),
+};
+
+/// When tasks started, and how old they were.
+type Starts = Arc<Mutex<Vec<(Duration, Duration)>>>;
+
+/// Ten runs a second.
+fn world() -> (World, Starts) {
+    let starts = Starts::default();
+    let (clock, record) = (TokioClock::starting_at(NOW), starts.clone());
+    let mut world = World::new(move |task| {
+        let now = clock.now();
+        let start = (now.since(NOW), now.since(task.task_created));
+        record.lock().unwrap().push(start);
+        (Duration::from_millis(400), Outcome::Success)
+    });
+    world.settings.slots = 4;
+    world.settings.codel = Some(CODEL);
+    (world, starts)
+}
+
+/// Twice as many tasks as can run, but for a lull from 8 to 10 s: 270 in 15.5 s.
+async fn overload(world: &World) {
+    for n in 0..310_i64 {
+        let at = n * 50;
+        tokio::time::sleep(
+            NOW.plus(Duration::from_millis(50) * u32::try_from(n).unwrap())
+                .since(world.clock.now()),
+        )
+        .await;
+        if !(8_000..10_000).contains(&at) {
+            let task = new_task(&format!("t{n:04}"), at);
+            world.store.insert(&task).await.unwrap();
+        }
+    }
+}
+
+async fn overloaded(
+    codel: Option<CodelSettings>,
+) -> (World, TurnSummary, Vec<(Duration, Duration)>) {
+    let (mut world, starts) = world();
+    world.settings.codel = codel;
+    let (summary, ()) = tokio::join!(world.turn(), overload(&world));
+    let starts = starts.lock().unwrap().clone();
+    (world, summary, starts)
+}
+
+/// The oldest task that started between 6 and 15.5 s.
+fn oldest(starts: &[(Duration, Duration)]) -> Duration {
+    let during = Duration::from_secs(6)..Duration::from_millis(15_500);
+    let ages = starts.iter().filter(|(at, _)| during.contains(at));
+    ages.map(|(_, age)| *age).max().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn under_overload_only_new_tasks_start_and_afterwards_all_do() {
+    let (world, summary, starts) = overloaded(Some(CODEL)).await;
+    assert!(
+        oldest(&starts) <= CODEL.reach() + MAX_PAGE_AGE,
+        "{starts:?}"
+    );
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 270));
+    // From 5 s on, until the slots had been free for a second after the last arrival.
+    assert!(
+        (10_000..15_000).contains(&summary.overloaded_ms),
+        "{summary:?}"
+    );
+    let control = world.store.control().await.unwrap();
+    assert_eq!(control.overloaded_since, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_bound_old_tasks_start_in_every_lull() {
+    let (_, summary, starts) = overloaded(None).await;
+    assert!(oldest(&starts) > CODEL.reach() + MAX_PAGE_AGE, "{starts:?}");
+    assert_eq!((summary.succeeded, summary.overloaded_ms), (270, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_keeps_up_is_not_overloaded() {
+    let (world, starts) = world();
+    let arrivals = async {
+        for n in 0..240_i64 {
+            tokio::time::sleep(Duration::from_millis(125)).await;
+            let at = world.clock.now().since(NOW).as_millis();
+            let task = new_task(&format!("t{n:04}"), i64::try_from(at).unwrap());
+            world.store.insert(&task).await.unwrap();
+        }
+    };
+    let (summary, ()) = tokio::join!(world.turn(), arrivals);
+    assert_eq!((summary.succeeded, summary.overloaded_ms), (240, 0));
+    assert_eq!(starts.lock().unwrap().len(), 240);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_processor_knows_of_the_overload_and_rests_only_after_it() {
+    let (world, starts) = world();
+    let world = world.with_tasks(1).await;
+    world.leave(None, Some(NOW)).await;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));
+    // The slots were free for a target.
+    let (at, _) = starts.lock().unwrap()[0];
+    assert!(
+        (Duration::from_secs(31)..Duration::from_secs(32)).contains(&at),
+        "{at:?}"
+    );
+    assert_eq!(world.store.control().await.unwrap().overloaded_since, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_ends_by_its_time_leaves_the_overload_to_the_next() {
+    let (mut world, _) = world();
+    world.settings.turn = Duration::from_secs(8);
+    let (summary, ()) = tokio::join!(world.turn(), overload(&world));
+    assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
+    let since = world.store.control().await.unwrap().overloaded_since;
+    let from = since.unwrap().since(NOW);
+    assert!((5_000..6_000).contains(&from.as_millis()), "{from:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_redriven_task_starts_however_old_it_is() {
+    let (world, starts) = world();
+    let world = world.with_tasks(2).await;
+    world.fail("t0000");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let operator = Operator::new(world.store.clone(), world.waker(), world.clock.clone());
+    let id = lifo_queue::task::TaskId::from_stored("t0000");
+    operator
+        .redrive(&id, Duration::from_secs(60))
+        .await
+        .unwrap();
+    world.leave(None, Some(NOW)).await;
+    let _stopped = tokio::time::timeout(Duration::from_millis(500), world.turn()).await;
+    assert!(world.started().contains(&"t0000".to_owned()), "{starts:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_circuit_breaker_ends_the_overload() {
+    let (mut world, _) = world();
+    world.settings.breaker = Some(BreakerSettings {
+        pause_after: Duration::from_secs(150),
+        max_returns: 500,
+    });
+    let world = world.with_tasks(1).await;
+    let open = OpenBreaker {
+        since: NOW,
+        probes: 3,
+    };
+    world.leave(Some(open), Some(NOW)).await;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let _stopped = tokio::time::timeout(Duration::from_millis(500), world.turn()).await;
+    assert_eq!(world.started(), ["t0000"], "an old task probes at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_ends_the_overload() {
+    let (world, _) = world();
+    let pause = async {
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        let operator = Operator::new(world.store.clone(), world.waker(), world.clock.clone());
+        let hour = Duration::from_secs(3_600);
+        operator.pause(hour, "look").await.unwrap();
+    };
+    let (summary, (), ()) = tokio::join!(world.turn(), overload(&world), pause);
+    assert_eq!(summary.exit, Exit::Paused);
+    assert!(summary.overloaded_ms > 1_000, "{summary:?}");
+    assert_eq!(world.store.control().await.unwrap().overloaded_since, None);
+    assert!(world.count(TaskStatus::Pending) > 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sweep_counts_what_may_start_and_wakes_for_the_rest_if_no_processor_does() {
+    let (world, _) = world();
+    world.store.insert(&new_task("old", 0)).await.unwrap();
+    world.store.insert(&new_task("new", 59_000)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let now = world.clock.now();
+    world.leave(None, Some(NOW)).await;
+    let claim = conformance::claim("active", now);
+    world.store.acquire(&claim, now).await.unwrap();
+    let report = super::neighbours::sweep(&world).await;
+    assert_eq!((report.pending.count, report.pending.exact), (1, true));
+    assert_eq!(
+        (report.oldest_pending_ms, report.woke),
+        (Some(1_000), false)
+    );
+    // The processor dies, and what was new grows old.
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let report = super::neighbours::sweep(&world).await;
+    assert_eq!((report.pending.count, report.due), (0, false));
+    assert!(report.woke, "a processor must end the overload: {report:?}");
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_foreign_task_gets_its_expiry_however_old_it_is() {
+    let (world, _) = world();
+    let world = world.with_tasks(1).await;
+    let mut foreign = world.record("t0000");
+    foreign.ttl = lifo_queue::task::Ttl::Missing;
+    let id = lifo_queue::task::TaskId::from_stored("t0000");
+    world.store.put(id, foreign);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    world.leave(None, Some(Millis(NOW.0))).await;
+    let report = super::neighbours::sweep(&world).await;
+    assert_eq!((report.adopted, report.pending.count), (1, 0));
+}
