@@ -12,7 +12,7 @@
 //! | `read` | reads of the index, on demand or ahead of it |
 //! | `slots` | how many run at once |
 //! | `breaker` | whether anything but probes starts |
-//! | `attempt` | one task: take, run, settle or give back |
+//! | `attempt` | one task: take, run, settle or return |
 //! | `heartbeat` | the processor lease |
 //! | `ending` | who is awake after the turn |
 //! | `settings` | how a turn works |

@@ -46,7 +46,7 @@ const AFTER_STORE_ERROR: Duration = Duration::from_secs(10);
 pub(super) enum TurnEnd {
     /// Nothing is left, and the lease was released on the condition of rule 5.
     Empty,
-    /// Time is up, or the lease ran out; work may remain.
+    /// Time is up, or the lease expired; work may remain.
     TimeUp,
     /// The processor lease is another's.
     LeaseLost,
@@ -73,7 +73,7 @@ enum Gate {
 pub(super) struct Turn<'a> {
     processor: &'a Processor,
     owner: Uuid,
-    /// `requested` as it was at acquire, or at the last refused release: at no other time.
+    /// `requested` as it was at acquire, or at the last rejected release: at no other time.
     seen: u64,
     heartbeat: Heartbeat,
     selector: Selector,
@@ -85,13 +85,13 @@ pub(super) struct Turn<'a> {
     cut_off: watch::Sender<bool>,
     running: JoinSet<Attempted>,
     summary: TurnSummary,
-    /// Tasks that met a downstream which refuses us, since it last answered.
+    /// Tasks that the downstream rejected since its last other answer.
     refused: HashSet<TaskId>,
     /// Tasks that met a busy downstream, since it last had room.
     busy: HashSet<TaskId>,
     /// Automatic pauses in a row before this turn.
     busy_pauses: u32,
-    /// What runs has no neighbours, and gets none.
+    /// The running task must stay alone.
     alone: bool,
     gap: Gap,
     /// When the index may be read beyond the head again.
@@ -219,7 +219,7 @@ impl<'a> Turn<'a> {
             LeaseState::Ours => {}
             LeaseState::Paused => return Gate::End(TurnEnd::Paused),
             LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),
-            // Nobody may be awake: call on, as at the end of the time (rule 6).
+            // Perhaps no processor is active: make a tail call, as at the end of the time (rule 6).
             LeaseState::RanOut => return Gate::End(TurnEnd::TimeUp),
         }
         let kept = self.gap.is_kept(now);
