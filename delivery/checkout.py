@@ -1,4 +1,4 @@
-"""Whether what is about to be deployed is what somebody can look up: committed, and built for Lambda."""
+"""Whether a deployment is reproducible: committed, and built for Lambda."""
 
 from __future__ import annotations
 

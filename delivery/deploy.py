@@ -1,4 +1,4 @@
-"""``make deploy``: shows what changes, asks, deploys, and says what comes next."""
+"""``make deploy``: shows the changes, asks for confirmation, deploys, and prints the next command."""
 
 from __future__ import annotations
 

@@ -176,10 +176,10 @@ def unpack(packed: bytes) -> tuple[str, str]:
 
 
 def quoted(comment: str) -> str:
-    """A stranger's comment as it may be posted: under a line that says so, calling nobody, and not too long."""
+    """The comment of a fork as it may be posted: marked as such, without mentions, and not too long."""
     if not comment.startswith(MARKER):
         raise Refused(f"the comment does not begin with {MARKER}")
-    # A word joiner after the sign: the name reads the same, and nobody is notified.
+    # A word joiner after the sign: the name reads the same, and no user is notified.
     calm = comment[len(MARKER) :].lstrip().replace("@", "@\u2060")
     whole = f"{MARKER}\n{_STRANGER}{calm}"
     note = "\n\nThe rest did not fit.\n"

@@ -62,7 +62,7 @@ def report(findings: list[Finding], say: Callable[[str], None]) -> None:
 
 
 def client(service: str, region: str | None) -> Any:
-    """A client that gives up after seconds, of the account that is signed in to."""
+    """A client of the signed-in account, with time-outs of seconds."""
     return boto3.client(service, region_name=region, config=_CONFIG)
 
 

@@ -29,7 +29,7 @@ class AlarmsUnknown(RuntimeError):
 
 @dataclass(frozen=True)
 class Watch:
-    """What is watched, and what is not, with the reason."""
+    """The watched alarms, and the others with the reason."""
 
     arns: list[str]
     minutes: int

@@ -12,7 +12,7 @@ _CONTRACT = json.loads((PROJECT / "tests" / "contract.json").read_text())
 KEY: str = _CONTRACT["table"]["key"]
 #: The index by status and creation time.
 INDEX: str = _CONTRACT["table"]["index"]
-#: The key of the control item, which is no task.
+#: The key of the control item, which is not a task.
 CONTROL_ITEM: str = _CONTRACT["table"]["controlItem"]
 #: Every status that a task can have.
 STATUSES: list[str] = _CONTRACT["table"]["statuses"]

@@ -13,7 +13,7 @@ from local.waiting import wait_until
 
 @dataclass
 class Crew:
-    """Agents who speak a language that nobody else in the queue speaks."""
+    """Agents with a language that no other queued agent has."""
 
     queue: DeployedAgents
     language: str = field(default_factory=lambda: fresh("lang"))

@@ -88,7 +88,7 @@ class Walk:
         self._console.print(counter_table(counters))
         expect(len(counters) == QUEUES, f"there are {len(counters)} queues, not {QUEUES}")
         deep = [name for name, counter in counters.items() if counter.depth != 0]
-        expect(not deep, f"nobody is queued, and yet somebody waits in {', '.join(deep)}")
+        expect(not deep, f"no agent is queued, but these queues are not empty: {', '.join(deep)}")
 
     def _queue_everybody(self) -> None:
         self._heading("Queueing everybody who is available")
@@ -132,7 +132,7 @@ class Walk:
         """Send a call for the deepest queue through SQS; its assignment."""
         before = self._queue.queues()
         name = max(before, key=lambda queue: before[queue].depth)
-        expect(before[name].depth > 0, "nobody is left to be called")
+        expect(before[name].depth > 0, "no queued agent is left")
         criteria = dict(zip(agents.DIMENSIONS, name.split("#")[1:]))
         call_id = fresh("demo")
         self._heading(f"A call asks for {name} through the SQS FIFO queue")
@@ -175,18 +175,18 @@ class Walk:
         self._console.print(f"  {assignment['agentName']} is {status} again")
 
     def _next_for(self, criteria: dict[str, str]) -> Agent:
-        """The queued agent who has waited longest among those who fit."""
+        """The matching agent that has been queued longest."""
         waiting = by_turn(
             agent
             for agent in self._queue.agents().values()
             if agent["status"] == "queued" and fits(agent, criteria)
         )
-        expect(bool(waiting), f"nobody who fits {canonical(criteria)} is queued")
-        self._console.print(f"  who fit, longest first: {', '.join(a['name'] for a in waiting)}")
+        expect(bool(waiting), f"no agent that matches {canonical(criteria)} is queued")
+        self._console.print(f"  matching agents, longest queued first: {', '.join(a['name'] for a in waiting)}")
         return waiting[0]
 
     def _assigned(self, answer: dict[str, Any], wanted: Agent) -> dict[str, Any]:
-        expect(answer["status"] == "assigned", f"nobody was assigned: {answer}")
+        expect(answer["status"] == "assigned", f"no agent was assigned: {answer}")
         assignment = answer["assignment"]
         self._console.print(
             f"  assigned: {assignment['agentName']} to call {assignment['callId']},"
@@ -243,7 +243,7 @@ def agent_table(pool: list[Agent]) -> Table:
 def counter_table(
     before: dict[str, Counters], after: dict[str, Counters] | None = None
 ) -> Table:
-    """One row a queue: its depth and version, and what became of them."""
+    """One row a queue: its depth and version, before and after."""
     table = Table(title="Queues" if after is None else "Queues, before → after")
     table.add_column("queue")
     table.add_column("depth", justify="right")

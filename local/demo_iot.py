@@ -26,10 +26,10 @@ CAPACITY = 8
 SERVICE_SECONDS = 0.4
 #: A device validated within this time has noticed nothing.
 SOON_SECONDS = 5
-#: A connection older than this is not validated any more: the device has given up.
+#: A connection older than this is not validated any more: the device has disconnected.
 EXPIRY_SECONDS = 10
 STORM = Storm(burst=200, burst_seconds=2, steady=24, steady_seconds=15)
-#: So many times as many devices must be served soon, newest first.
+#: The least ratio of devices served soon, newest first against order of arrival.
 LEAST_GAIN = 2
 _DRAIN_SECONDS = 60
 _SQS_BATCH = 10
@@ -37,7 +37,7 @@ _SQS_BATCH = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the devices of one storm, in one order."""
+    """The outcome for the devices of one storm, in one order."""
 
     name: str
     devices: int
@@ -110,7 +110,7 @@ class Demonstration:
         return self._report(connected)
 
     def _configure(self) -> None:
-        """Point the queue at the legacy system, and let tasks expire as soon as devices give up."""
+        """Point the queue at the legacy system, and let tasks expire when devices disconnect."""
         runner = {"kind": "http", "url": self._newest.address}
         self._queue.set_environment(
             "process-tasks", {"TASK_RUNNER": json.dumps(runner), "TASK_SLOTS": str(CAPACITY)}
@@ -147,7 +147,7 @@ class Demonstration:
                 raise RuntimeError(f"the ingest queue rejected {refused[0]}")
 
     def _drain(self, last_expiry: int) -> None:
-        """Wait until every task has ended or expired (ms), and nobody runs one any more."""
+        """Wait until every task has ended or expired (ms), and no task runs."""
         sqs, url = self._queue.client("sqs"), self._queue.outputs["IngestQueueUrl"]
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
 

@@ -208,7 +208,7 @@ def _trust(certificate: Path) -> None:
 
 
 def _answers(endpoint: str) -> bool:
-    """Whether the emulator is ready; raises `OSError` while nobody listens."""
+    """Whether the emulator is ready; raises `OSError` while no server listens."""
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
     if endpoint.startswith("https:"):
         context = ssl.create_default_context(cafile=os.environ["SSL_CERT_FILE"])

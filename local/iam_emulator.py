@@ -6,7 +6,7 @@ it lacks is added here, so that the policies stay exactly the synthesized ones:
 - a batch needs the permission of its single calls, and has no action of its own
   (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonsns.html,
   https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-api-permissions-reference.html);
-- the condition key ``dynamodb:LeadingKeys``, with which the control item is told from tasks
+- the condition key ``dynamodb:LeadingKeys``, which separates the control item from tasks
   (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html);
 - a line in the file that ``FRESHQ_IAM_DECISIONS`` names for every decision about a role, so that a
   test can tell a rejection from any other failure: see `local.decisions`.
@@ -59,7 +59,7 @@ def _with_record(enforce: Callable[..., Any], path: str) -> Callable[..., Any]:
         action = _SINGLE.get(action, action)
         refused = enforce(access_key, action, *arguments, **options)
         caller = iam_evaluator.resolve_caller_identity(access_key) or {}
-        # The account's root may do everything: nobody decides about it.
+        # The account's root may do everything, without a decision.
         if ":assumed-role/" in caller.get("userArn", ""):
             _, role, session = caller["userArn"].split("/")
             decision = {

@@ -57,7 +57,7 @@ class DeployedQueue(DeployedStack):
         return {status: self.count(status) for status in STATUSES}
 
     def is_idle(self) -> bool:
-        """Whether nobody holds the processor lease."""
+        """Whether the processor lease is free."""
         control = self.item(CONTROL_ITEM) or {}
         return "owner" not in control or int(control["leaseUntil"]["N"]) <= now_ms()
 
@@ -92,7 +92,7 @@ def wait_for_last_turn(queue: DeployedQueue, since_ms: int, seconds: float = 90)
     """Wait until the last turn since `since_ms` has ended, and every turn's summary is logged.
 
     The emulator may hand the last lines of an invocation to the log of the next one. So if
-    summaries are missing once nobody is active any more, a turn by hand brings them out.
+    summaries are missing after the last processor ended, an extra turn flushes them.
     """
 
     def ended() -> bool:

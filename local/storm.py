@@ -75,7 +75,7 @@ def connection(number: int) -> Event:
 
 
 class ArrivalOrder:
-    """Serves tasks in the order in which they arrive: as many at once as the legacy system bears.
+    """Serves tasks in the order of arrival: as many at once as the legacy system can serve.
 
     A task that is older than `expiry_seconds` when its turn comes is dropped, as newest first
     drops it too.

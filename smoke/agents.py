@@ -22,8 +22,8 @@ class AgentChecks:
     def run(self, report: Report) -> None:
         """Run all of them."""
         checks: list[tuple[str, Callable[[], str]]] = [
-            ("agents: a call gets the agent who waited longest, and it is published", self.assigned),
-            ("agents: a waiting call gets the next agent", self.waiting),
+            ("agents: a call gets the agent queued longest, and it is published", self.assigned),
+            ("agents: a pending call gets the next agent", self.waiting),
             ("agents: a cancelled call gets no agent", self.cancelled),
         ]
         for name, check in checks:

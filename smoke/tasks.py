@@ -194,7 +194,7 @@ class TaskChecks:
         return int(self.item(task)[attribute]["N"])
 
     def expect_attempts(self, tasks: Iterable[str], attempts: int) -> None:
-        """Every task must have had so many attempts."""
+        """Every task must have had this number of attempts."""
         for task in tasks:
             had = self.number(task, "attempts")
             expect(had == attempts, f"{task} had {had} attempts in place of {attempts}")

@@ -21,7 +21,7 @@ def failures(results: Path) -> list[str]:
 
 
 def main(runs: int, tests: str = "tests/e2e") -> int:
-    """Repeat `tests` so many times; returns the exit code."""
+    """Repeat `tests` `runs` times; returns the exit code."""
     failed: Counter[str] = Counter()
     directory = STATE / "flaky"
     directory.mkdir(parents=True, exist_ok=True)

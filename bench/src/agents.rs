@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Error> {
     report.write(Path::new(FILE))
 }
 
-/// The medians of a mode with so many processes.
+/// The medians of a mode with this number of processes.
 fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure, Error> {
     let runs = if mode.is_large() {
         1

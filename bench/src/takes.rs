@@ -22,7 +22,7 @@ const RUN: Duration = Duration::from_millis(100);
 /// How long the downstream is busy, and has room, by turns.
 const PHASE: Duration = Duration::from_secs(1);
 
-/// How often somebody looks for tasks that became due after a turn: the sweep.
+/// The interval of the sweep, which looks for tasks that became due after a turn.
 const SWEEP: Duration = Duration::from_secs(60);
 
 /// A downstream with a flaw.
@@ -34,7 +34,7 @@ pub(crate) enum Downstream {
     BusyHalfOfTheTime,
 }
 
-/// What became of a backlog.
+/// The outcome of a backlog.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Takes {
     /// Successful takes.

@@ -17,7 +17,7 @@ from delivery.arm64.runtime_api import Answer, RuntimeApi
 
 #: An answer takes seconds where the code is emulated.
 _ANSWER_SECONDS = 60.0
-#: What a function is told to have left. `process-tasks` ends its turn by itself long before.
+#: The remaining time that a function gets. `process-tasks` ends its turn by itself long before.
 _DEADLINE_SECONDS = 120.0
 _STOP_SECONDS = 10.0
 _LOADER = Path("/lib/ld-linux-aarch64.so.1")

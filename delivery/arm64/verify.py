@@ -73,7 +73,7 @@ def verify(functions: Iterable[str], built: Path, placeholders: Path, say: Calla
     wanted = set(functions)
     unknown = sorted(wanted - CHECKS.keys())
     if unknown:
-        raise WrongAnswer(f"nobody says what {', '.join(unknown)} should answer: add it to CHECKS")
+        raise WrongAnswer(f"CHECKS has no expected answer for {', '.join(unknown)}: add it")
     names = [name for name in CHECKS if name in wanted]
     binaries = {name: _sound_binary(name, built / name / "bootstrap") for name in names}
     sizes = {name: zipped(name, built / name / "bootstrap") for name in names}

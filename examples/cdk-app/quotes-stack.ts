@@ -12,8 +12,8 @@ export interface QuotesStackProps {
 }
 
 /**
- * An app of your own around a queue: price quotes that are worth most while somebody still looks at them, so the
- * newest is refreshed first and one that nobody got to within two minutes is dropped.
+ * An app of your own around a queue: price quotes are worth most while a user looks at them. So the newest is refreshed
+ * first, and a quote that waited for two minutes expires.
  */
 export class QuotesStack extends Stack {
   constructor(scope: Construct, id: string, props: QuotesStackProps) {

@@ -101,7 +101,7 @@ impl Contended {
         self
     }
 
-    /// The same, but a call may pass over so many agents, and those in a transaction.
+    /// The same, but a call may pass over this number of agents, and those in a transaction.
     #[must_use]
     pub fn passing(mut self, agents: usize) -> Self {
         self.passes = agents;
@@ -273,7 +273,7 @@ impl State {
         }
     }
 
-    /// Each call has one answer, for ever.
+    /// Each call has one answer, permanently.
     fn answer(&mut self, before: Before, call: &CallId, state: &CallState) -> Option<String> {
         let was = self.answered.insert(call.clone(), state.as_str());
         let right = match before {
@@ -283,7 +283,7 @@ impl State {
         (!right).then(|| format!("{call} was {was:?} and became {}", state.as_str()))
     }
 
-    /// Nobody who was there when the matcher looked comes before the agent, and no call before
+    /// No agent in the matcher's page precedes the assigned agent, and no call precedes
     /// the call.
     fn assigned(
         &self,

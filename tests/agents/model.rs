@@ -2,9 +2,9 @@
 //!
 //! The reference is written from the tables of the states of agents and calls and from what is
 //! promised, not from the code: plain agents, lines of agents in waiting order, lines of calls.
-//! A state machine draws sequences of wishes, among them repeated, late, forged and those of
-//! somebody who dies between a write and its look; the queue carries them out on a store, and
-//! every answer, everything that is told and every row of the table has to be the reference's.
+//! A state machine draws sequences of wishes: repeated, late and forged ones, and those of a process
+//! that crashes between a write and its read. The queue executes them on a store. Every answer, every
+//! published event and every row of the table must equal the reference's.
 //!
 //! | module | what it holds |
 //! |---|---|

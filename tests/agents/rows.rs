@@ -63,7 +63,7 @@ pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, St
     Ok(rows)
 }
 
-/// Everything a table holds, read past the store: every attribute, whoever wrote it.
+/// Everything a table holds, read past the store: every attribute of every writer.
 ///
 /// # Errors
 /// DynamoDB's, or an attribute that is neither text nor number nor a set of texts.
@@ -237,7 +237,7 @@ pub fn call(call: &Call) -> Row {
     ])
 }
 
-/// A call and what became of it.
+/// A call and its outcome.
 #[must_use]
 pub fn record(record: &CallRecord) -> Row {
     let mut row = call(&record.call);
@@ -279,7 +279,7 @@ pub fn lease(lease: &CallLease) -> Row {
     ])
 }
 
-/// What is to be told.
+/// The outbox.
 #[must_use]
 pub fn notice(notice: &Notice) -> Row {
     let (status, mut row) = match &notice.news {

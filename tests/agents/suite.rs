@@ -6,8 +6,8 @@
 //! |---|---|
 //! | [`rows`] | everything a store holds, as the documented table has it |
 //! | [`tally`] | what holds in every table at every moment |
-//! | [`world`] | a queue, a clock that stands still, and somebody who is told |
-//! | [`watched`] | a store that somebody watches, and may stand in the way of |
+//! | [`world`] | a queue, a stopped clock, and a recording publisher |
+//! | [`watched`] | a store that records reads and can inject changes |
 //! | [`model`] | a reference queue, and a state machine that holds the stores to it |
 //! | [`contended`] | transactions that meet, in an order that a seed draws |
 #![allow(
@@ -44,7 +44,7 @@ use simulator::dynamodb::{AGENT_TABLE, EmbeddedDynamo};
 /// The moment the suites play at.
 pub const NOW: Micros = Micros(1_800_000_000_000_000);
 
-/// So many microseconds after [`NOW`].
+/// A time in microseconds after [`NOW`].
 #[must_use]
 pub fn at(micros: u64) -> Micros {
     NOW.plus(Duration::from_micros(micros))
@@ -139,7 +139,7 @@ pub fn agent(id: &str, languages: &[&str], gender: &str) -> Agent {
     Agent::new(agent_id(id), id.to_uppercase(), profile(languages, gender))
 }
 
-/// A call that arrived so many microseconds after [`NOW`].
+/// A call that arrived this number of microseconds after [`NOW`].
 #[must_use]
 pub fn call(id: &str, wanted: &str, arrived: u64) -> Call {
     Call {
@@ -180,7 +180,7 @@ pub async fn available(store: &dyn AgentStore, mut agent: Agent) -> Agent {
     agent
 }
 
-/// Queues an agent who is available, so many microseconds after [`NOW`].
+/// Queues an available agent, this number of microseconds after [`NOW`].
 ///
 /// # Panics
 /// If the store rejects.
@@ -191,7 +191,7 @@ pub async fn enqueue(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent 
     change.applied_to(agent)
 }
 
-/// Registers an agent who is queued since so many microseconds after [`NOW`].
+/// Registers an agent that is queued since this number of microseconds after [`NOW`].
 ///
 /// # Panics
 /// If the store rejects.

@@ -1,5 +1,5 @@
-//! What holds in every table at every moment, whoever wrote it and in whatever order: kept from
-//! the rows alone.
+//! The rules of every table at every time, for all writers and orders: checked from the rows
+//! alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -121,7 +121,7 @@ fn counters(
     }
 }
 
-/// No agent is in two calls: whoever attends one has it as that call's answer, by the ticket.
+/// No agent is in two calls: an attending agent is that call's answer, by the ticket.
 fn attending(rows: &Rows) -> Result<(), String> {
     for (id, agent) in agents(rows) {
         if text(agent, "AgentStatus") != "attendingCall" {

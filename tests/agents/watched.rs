@@ -1,4 +1,4 @@
-//! A store that somebody watches, and may stand in the way of.
+//! A store that records reads and can inject changes.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use async_trait::async_trait;
 /// What is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// The first entries of a queue, at most so many.
+    /// The first entries of a queue, up to a limit.
     Peek(QueueName, u16),
-    /// The calls that wait for this, at most so many.
+    /// The pending calls of these criteria, up to a limit.
     WaitingCalls(Criteria, u16),
     /// Something else, by the method's name.
     Other(&'static str),

@@ -1,4 +1,4 @@
-//! A queue on a store, a clock that stands still, and somebody who is told.
+//! A queue on a store, a stopped clock, and a recording publisher.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Sender, channel};
@@ -20,7 +20,7 @@ use async_trait::async_trait;
 
 use crate::{NOW, agent_id, call_id, criteria, profile, rows};
 
-/// Remembers what it was told, and fails for the calls it is told to fail for.
+/// Records published events, and fails for chosen calls.
 #[derive(Default)]
 pub struct Recorder {
     news: Mutex<Vec<News>>,
@@ -38,7 +38,7 @@ impl Recorder {
         *lock(&self.deaf_to) = Some(calls.iter().map(|id| call_id(id)).collect());
     }
 
-    /// What it was told since it was last asked.
+    /// The events published since the last call.
     pub fn heard(&self) -> Vec<News> {
         std::mem::take(&mut *lock(&self.news))
     }
@@ -89,7 +89,7 @@ pub struct World {
     pub store: Arc<dyn AgentStore>,
     /// The clock, which begins at [`NOW`].
     pub clock: Arc<TokioClock>,
-    /// Who is told.
+    /// The recording publisher.
     pub teller: Arc<Recorder>,
     /// The queue.
     pub queue: Arc<AgentQueue>,
@@ -245,7 +245,7 @@ impl World {
         }
     }
 
-    /// What became of a call.
+    /// The outcome of a call.
     ///
     /// # Panics
     /// If there is none.

@@ -50,7 +50,7 @@ pub async fn embedded() -> EmbeddedDynamo {
         .expect("the embedded DynamoDB starts")
 }
 
-/// A task created so many milliseconds after [`NOW`], that expires in an hour.
+/// A task created this number of milliseconds after [`NOW`], that expires in an hour.
 #[must_use]
 pub fn new_task(id: &str, created: i64) -> NewTask {
     NewTask {

@@ -1,4 +1,4 @@
-"""Waiting for tasks, and reading what became of them."""
+"""Waiting for tasks, and reading their outcomes."""
 
 from __future__ import annotations
 

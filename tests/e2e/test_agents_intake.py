@@ -1,4 +1,4 @@
-"""Calls through the SQS FIFO queue, and the dead-letter queue for those that were given up."""
+"""Calls through the SQS FIFO queue, and its dead-letter queue."""
 
 from __future__ import annotations
 

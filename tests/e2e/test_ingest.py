@@ -161,7 +161,7 @@ def test_what_cannot_be_written_comes_again_and_alone(
     with ingest(queue, TASK_TABLE_NAME=NO_TABLE):
         answer = queue.invoke("ingest-tasks", {"Records": [good, wrong]})
         assert answer == {"batchItemFailures": [{"itemIdentifier": good["messageId"]}]}
-        dead_letters.wait_for(about(wrong["messageId"]), 20, "the neighbour that is no task")
+        dead_letters.wait_for(about(wrong["messageId"]), 20, "the invalid task of the same array")
 
 
 def test_a_message_that_could_not_be_written_comes_again_soon(queue: DeployedQueue) -> None:
@@ -197,12 +197,12 @@ def test_a_message_that_fails_every_time_is_given_up_to_the_dead_letters(
     text = json.dumps({"taskId": fresh("doomed")})
     with visibility(queue, seconds=1, most_receives=2), ingest(queue, TASK_TABLE_NAME=""):
         send_text(queue, text)
-        (letter,) = dead_letters.wait_for(with_text(text), 60, "the message that was given up")
+        (letter,) = dead_letters.wait_for(with_text(text), 60, "the message in the dead-letter queue")
     assert "reason" not in letter.attributes, "SQS itself moved it"
 
 
 def fresh(prefix: str) -> str:
-    """A task id that nobody else has."""
+    """A unique task id."""
     return f"{prefix}-{uuid.uuid4()}"
 
 
@@ -230,7 +230,7 @@ def with_text(text: str) -> Any:
 
 
 def about(message_id: str) -> Any:
-    """Whether a dead letter came with this message."""
+    """Whether a message of the dead-letter queue came with this message."""
 
     def is_about(message: Message) -> bool:
         return message.attributes.get("messageId") == message_id

@@ -67,7 +67,7 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
         )
         began = now_ms()
         healthy = create(queue, HEALTHY, poison=False)
-        # The newest of all: a queue that retried them first would serve nobody else.
+        # The newest of all: a queue that retried them first would run no other task.
         poison = create(queue, POISON, poison=True)
         wait_for(queue, healthy, seconds=60)
         served = now_ms()

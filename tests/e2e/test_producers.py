@@ -1,4 +1,4 @@
-"""Every snippet of docs/how-to/producers.md, run as it stands there."""
+"""Every snippet of docs/how-to/producers.md, run unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wake-ups: one that was lost is made good, and what is no task wakes nobody."""
+"""Wake-ups: a lost one is replaced, and an item that is not a task causes none."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_scheduled_sweep_makes_a_lost_notification_good(queue: DeployedQueue
 def test_the_control_item_wakes_nobody(queue: DeployedQueue) -> None:
     wait_until_idle(queue)
     began = now_ms()
-    # Gone and inserted again: the stream has an INSERT that is no task's.
+    # Gone and inserted again: the stream has an INSERT that does not belong to a task.
     dynamodb = queue.client("dynamodb")
     dynamodb.delete_item(TableName=queue.table, Key={KEY: {"S": CONTROL_ITEM}})
     put(queue, {KEY: {"S": CONTROL_ITEM}, "requested": {"N": "0"}})

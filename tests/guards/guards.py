@@ -1,4 +1,4 @@
-"""The queue's guards, and how each is broken: text of the source, and what stands there instead.
+"""The queue's guards, and how each is broken: text of the source, and its replacement.
 
 Each change compiles and is accepted by DynamoDB, so only a test that knows the guard's purpose can
 tell. A guard that two stores keep is broken in both at once, or in each where that says more.
@@ -21,7 +21,7 @@ _RECORD = f"{_CORE}/store/memory/record.rs"
 
 GUARDS: tuple[Guard, ...] = (
     Guard(
-        "settle and give back without the token (DynamoDB)",
+        "settle and return without the token (DynamoDB)",
         (
             Change(
                 _UPDATE,
@@ -31,7 +31,7 @@ GUARDS: tuple[Guard, ...] = (
         ),
     ),
     Guard(
-        "settle and give back without the token (memory)",
+        "settle and return without the token (memory)",
         (
             Change(
                 _RECORD,
@@ -99,7 +99,7 @@ GUARDS: tuple[Guard, ...] = (
         ),
     ),
     Guard(
-        "take what is not due (DynamoDB)",
+        "take a task that is not due (DynamoDB)",
         (
             Change(
                 _UPDATE,
@@ -295,7 +295,7 @@ GUARDS: tuple[Guard, ...] = (
         ),
     ),
     Guard(
-        "forget at a give-back that a lease expired",
+        "forget at a return that a lease expired",
         (
             Change(
                 f"{_CORE}/process/attempt.rs",
@@ -305,7 +305,7 @@ GUARDS: tuple[Guard, ...] = (
         ),
     ),
     Guard(
-        "forget at a give-back that a lease expired (DynamoDB)",
+        "forget at a return that a lease expired (DynamoDB)",
         (
             Change(
                 _UPDATE,
@@ -345,7 +345,7 @@ GUARDS: tuple[Guard, ...] = (
         ),
     ),
     Guard(
-        "quarantine whatever ttl stands there by now (DynamoDB)",
+        "quarantine whatever the ttl is by now (DynamoDB)",
         (
             Change(
                 _UPDATE,

@@ -36,10 +36,10 @@ INGEST_GUARDS: tuple[Guard, ...] = (
         "let wrong = |open: &Open<'_>| !open.wrong.is_empty();",
     ),
     _guard(
-        "forget a dead letter that was rejected",
+        "forget a dead-letter message that was rejected",
         _INGEST,
-        'tracing::error!(message_id, reason, error, "comes again");\n                    open[owner].left = true;',
-        'tracing::error!(message_id, reason, error, "comes again");',
+        'tracing::error!(message_id, reason, error, "redelivered");\n                    open[owner].left = true;',
+        'tracing::error!(message_id, reason, error, "redelivered");',
     ),
     _guard(
         "write what has expired",
@@ -73,7 +73,7 @@ INGEST_GUARDS: tuple[Guard, ...] = (
         '                let id = || TaskId::from_stored(format!("{}#{place}", delivery.id));',
     ),
     _guard(
-        "give up at the first throttling",
+        "stop at the first throttling",
         _INSERT,
         "let insert = insert.retry(patience()).when(StoreError::is_transient);",
         "let insert = insert.retry(patience()).when(|_| false);",

@@ -120,7 +120,7 @@ test('alarms follow the wait and the visibility timeout they watch', () => {
   ).toEqual([79, 780]);
 });
 
-test('alarms tell whom they are given', () => {
+test('alarms publish to the given topic', () => {
   const stack = new Stack(newApp(), 'test');
   new AgentQueue(stack, 'queue', { alarmTopic: new Topic(stack, 'on-call') });
   const told = new Synthesized(stack);

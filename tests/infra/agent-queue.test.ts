@@ -47,7 +47,7 @@ describe('the intake', () => {
   const INTAKE = 'call-intake/queue';
   const DEAD = 'call-intake/dead-letters';
 
-  test('is two FIFO queues, one for what was given up, kept for 14 days', () => {
+  test('is a FIFO queue and its dead-letter queue, which keeps messages for 14 days', () => {
     for (const path of [INTAKE, DEAD]) {
       const queue = prod.at(path);
       expect(queue.Properties).toMatchObject({
@@ -105,7 +105,7 @@ describe('the intake', () => {
 });
 
 describe('assignments', () => {
-  test('go to one encrypted topic that is TLS only, and that nobody is subscribed to yet', () => {
+  test('go to one encrypted topic that is TLS only and has no subscription yet', () => {
     expect(prod.all('AWS::SNS::Topic')).toHaveLength(1);
     const { KmsMasterKeyId, FifoTopic } = prod.at('assignment-topic').Properties;
     expect(KmsMasterKeyId).toBe('alias/aws/sns');

@@ -233,7 +233,7 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
     expect(new Set(named)).toEqual(new Set(Object.values(RUNBOOK)));
   });
 
-  test('tells nobody unless told whom', () => {
+  test('have no action without a topic', () => {
     for (const { Properties } of alarms) expect(Properties.AlarmActions).toBeUndefined();
   });
 });
@@ -290,7 +290,7 @@ test('alarms follow the expiry and the window they watch', () => {
   expect(threshold('trigger-stream-delay')).toBe(360_000);
 });
 
-test('alarms tell whom they are given', () => {
+test('alarms publish to the given topic', () => {
   const told = Synthesized.of((stack) => ({ alarmTopic: new Topic(stack, 'on-call') }));
   const alarms = told.all('AWS::CloudWatch::Alarm');
   expect(alarms.length).toBe(Synthesized.queue().all('AWS::CloudWatch::Alarm').length);

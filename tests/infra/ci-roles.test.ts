@@ -139,7 +139,7 @@ describe('the roles', () => {
     },
   );
 
-  test('are told in outputs', () => {
+  test('are in the outputs', () => {
     expect(Object.keys(template.findOutputs('*'))).toEqual([
       'DiffRoleArn',
       'DeployRoleArnStaging',
@@ -173,7 +173,7 @@ test('the provider is made and outlives the stack, or is the one there is', () =
   });
 });
 
-// Of these alone: what a stack's ARN and an alarm's name end with, nobody knows before they are made.
+// Only of these: the end of a stack's ARN and of an alarm's name is unknown before their creation.
 test('cdk-nag finds nothing but the ids of stacks, and the names of what stacks made', () => {
   const app = newApp();
   new CiRolesStack(app, { settings: SETTINGS });
@@ -219,7 +219,7 @@ describe('the settings', () => {
     });
   });
 
-  test('all that is wrong is told at once', () => {
+  test('reports all problems at once', () => {
     const wrong = {
       repository: 'freshq',
       environments: 'staging,qa',

@@ -19,7 +19,7 @@ describe.each(['dev', 'staging', 'prod'] as const)('in %s', (name) => {
     expect(allowed).toEqual(['trigger', 'process-tasks']);
   });
 
-  test('defect 8: events that Lambda throttles are given up before they could delay a real wake-up', () => {
+  test('defect 8: events that Lambda throttles are discarded before they could delay a real wake-up', () => {
     const config = stack.at('process-tasks/function/EventInvokeConfig').Properties;
     expect(config.MaximumEventAgeInSeconds).toBeLessThanOrEqual(300);
   });

@@ -173,7 +173,7 @@ describe('who may do more', () => {
     ]);
   });
 
-  test('nobody, when a statement goes', () => {
+  test('none, when a statement is removed', () => {
     const diff = fullDiff(
       prod(),
       prod((template) => {
@@ -209,7 +209,7 @@ describe('the comment', () => {
     expect(text).not.toContain('\u001b');
   });
 
-  test('says of every stack what becomes of it, and calls out nothing where nothing is lost', () => {
+  test('describes every stack, and warns of nothing where nothing is lost', () => {
     const base = new Map([
       ['A', prod()],
       ['C', prod()],
@@ -219,9 +219,7 @@ describe('the comment', () => {
       ['B', prod()],
     ]);
     const text = renderComment(base, head, SIDES);
-    expect(text).toMatch(
-      /- `A`: no difference\n- `B`: new, with \d+ resources\n- `C`: no longer made by the app/,
-    );
+    expect(text).toMatch(/- `A`: no difference\n- `B`: new, with \d+ resources\n- `C`: no longer in the app/);
     expect(text).not.toContain('###');
   });
 

@@ -175,7 +175,7 @@ test.each<[string, EnvironmentName, Partial<Environment>, string]>([
   ["a tag of AWS's", 'prod', { tags: { 'aws:name': 'x' } }, 'prod.tags'],
   ['a tag with a sign that AWS does not take', 'dev', { tags: { owner: 'a&b' } }, 'dev.tags'],
   [
-    'nobody who pays',
+    'no cost center',
     'dev',
     { tags: { ...environment('dev').tags, 'cost-center': '' } },
     'dev.tags.cost-center',
@@ -238,7 +238,7 @@ test('an environment may authenticate with a secret header', () => {
   });
 });
 
-test('an environment may say who is told', () => {
+test('an environment may name the topic of its alarms', () => {
   const told = { ...environment('prod'), alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call' };
   expect(environmentProblems({ ...told, region: 'eu-west-1' })).toEqual([]);
   for (const stack of [

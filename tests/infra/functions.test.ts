@@ -48,7 +48,7 @@ describe.each(KINDS)('a function of $kind', ({ synthesize, functions }) => {
     expect(dev.all('AWS::Lambda::Function')).toHaveLength(functions.length);
   });
 
-  test('nothing has a physical name, but the ingest queue that its dead letters name', () => {
+  test('nothing has a physical name except the ingest queue, which its dead-letter queue names', () => {
     const names = [
       'TableName',
       'TopicName',
@@ -236,7 +236,7 @@ describe('the bound on expiry', () => {
     );
   };
 
-  test('is the longest expiry, where nobody else writes', () => {
+  test('is the longest expiry, without direct writers', () => {
     expect(bounds({ foreignWriters: false, maxTtl: Duration.days(2) })).toEqual(['172800', '172800']);
   });
 

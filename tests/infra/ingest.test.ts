@@ -33,7 +33,7 @@ describe('the ingest queue', () => {
     expect(queue(longer).Properties.VisibilityTimeout).toBe(300);
   });
 
-  test('gives up after ten receives, to dead letters that are kept for 14 days', () => {
+  test('moves messages after ten receives to a dead-letter queue that keeps them for 14 days', () => {
     const { deadLetterTargetArn, maxReceiveCount } = queue().Properties.RedrivePolicy;
     expect(plain.readable(deadLetterTargetArn)).toBe('ingest/dead-letters.Arn');
     expect(maxReceiveCount).toBe(10);
@@ -71,7 +71,7 @@ describe('the ingest queue', () => {
     for (const each of names) expect(each).toMatch(/^[\w-]{1,44}$/);
   });
 
-  test('and its dead letters take nothing that comes without TLS', () => {
+  test('and its dead-letter queue reject requests without TLS', () => {
     for (const name of ['queue', 'dead-letters']) {
       expect(plain.statements(plain.at(`ingest/${name}/Policy`))).toEqual([
         {
@@ -88,7 +88,7 @@ describe('the ingest queue', () => {
   test.each([
     ['dev', 'Delete'],
     ['prod', 'RetainExceptOnCreate'],
-  ] as const)('and its dead letters in %s: %s', (name, policy) => {
+  ] as const)('and its dead-letter queue in %s: %s', (name, policy) => {
     const synthesized = Synthesized.environment(name);
     for (const each of [queue(synthesized), deadLetters(synthesized)]) {
       expect(each.DeletionPolicy).toBe(policy);
@@ -97,7 +97,7 @@ describe('the ingest queue', () => {
 });
 
 describe('the mapping', () => {
-  test('invokes ingest-tasks with up to ten messages at once, ten at a time, and hears which come again', () => {
+  test('invokes ingest-tasks with up to ten messages at once, ten at a time, and learns which failed', () => {
     const { Properties } = mapping();
     expect(plain.readable(Properties.EventSourceArn)).toBe('ingest/queue.Arn');
     expect(plain.readable(Properties.FunctionName)).toBe('ingest-tasks/function');
@@ -201,7 +201,7 @@ test('grantSend lets a principal send tasks and nothing else', () => {
 describe('the alarms of the ingest queue', () => {
   const alarm = (id: string, synthesized = plain) => synthesized.at(`observability/${id}-alarm`).Properties;
 
-  test('ring for the first dead letter', () => {
+  test('ring for the first message in the dead-letter queue', () => {
     expect(alarm('ingest-dead-letters')).toMatchObject({
       MetricName: 'ApproximateNumberOfMessagesVisible',
       Statistic: 'Maximum',

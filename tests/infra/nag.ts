@@ -13,7 +13,7 @@ export interface Finding {
   readonly path: string;
 }
 
-/** A finding that somebody acknowledged. */
+/** An acknowledged finding. */
 export interface Acknowledged extends Finding {
   readonly reason: string;
   /** The path of the construct that acknowledges it. */

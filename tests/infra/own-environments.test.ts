@@ -38,7 +38,7 @@ describe('an environment of your own', () => {
     expect(refusals(undefined, undefined, [...ENVIRONMENTS, own])).toContain('cannot name an environment');
   });
 
-  test("cannot bear another's name", () => {
+  test("cannot have another's name", () => {
     expect(refusals(undefined, undefined, [...ENVIRONMENTS, environment('dev')])).toMatch(
       /dev\.name: two environments are named "dev".*Remedy/,
     );
@@ -60,7 +60,7 @@ describe('a personal stack', () => {
     expect(table?.Properties.TableName).toBeUndefined();
   });
 
-  test('never bears the name of another', () => {
+  test('never has the name of another', () => {
     const all = [...ENVIRONMENTS, LOADTEST].flatMap((each) => [
       each,
       ...['a', 'dev', 'alice', 'dev-alice'].map((personal) => ({ ...each, personal })),

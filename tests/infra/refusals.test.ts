@@ -98,7 +98,7 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
   ['retention in fractions', { tasks: { successRetention: millis(1) } }, 'tasks.successRetention'],
   ['no attempts', { tasks: { maxAttempts: 0 } }, 'tasks.maxAttempts'],
   [
-    "nobody else's writes without a longest expiry",
+    'no direct writers without a longest expiry',
     { tasks: { foreignWriters: false } },
     'tasks.foreignWriters',
   ],
@@ -165,7 +165,7 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
   ['a minute of event age without a retry', { processing: { retryAttempts: 0, maxEventAge: seconds(60) } }],
   ['a long lease without a retry', { processing: { retryAttempts: 0, processorLease: seconds(90) } }],
   ["the stream's limits", { stream: { batchSize: 1, batchWindow: seconds(300), maxRecordAge: days(7) } }],
-  ['nobody else writes, with a longest expiry', { tasks: { foreignWriters: false, maxTtl: minutes(60) } }],
+  ['no direct writers, with a longest expiry', { tasks: { foreignWriters: false, maxTtl: minutes(60) } }],
   ['a breaker a second below the idle bound', { processing: { breaker: { pauseAfter: seconds(599) } } }],
   ['no breaker', { processing: { breaker: { enabled: false, pauseAfter: minutes(60) } } }],
   ['a rate in decimals', { processing: { ratePerSecond: 0.25 } }],

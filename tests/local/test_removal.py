@@ -109,7 +109,7 @@ def test_what_a_probe_misses_is_noticed_and_what_no_probe_uses_is_not(account: A
         seen.append(account.variables)
         if not account.ask("dynamodb:GetItem", "table"):
             raise Unmet("no item")
-        account.ask("sns:Publish", "two")  # Whether it is published, nobody looks.
+        account.ask("sns:Publish", "two")  # Whether it is published is not checked.
 
     found = verdicts(account, Probe("desk", "reads", run, {"MODE": "brief"}))
     by = {verdict.permission: verdict.probe for verdict in found}

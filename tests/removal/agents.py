@@ -17,7 +17,7 @@ from tests.removal.permissions import Role
 from tests.removal.probe import Probe, Unmet, demand
 
 _SOON_SECONDS = 3.0
-#: Where what is to be told stands until it is told.
+#: The outbox: events until they are published.
 _OUTBOX = "Outbox"
 
 
@@ -119,7 +119,7 @@ class AgentProbes:
         return call
 
     def _waiting(self, criteria: dict[str, str]) -> str:
-        """A call that found nobody."""
+        """A call that found no agent."""
         call = fresh("call")
         answer = self._queue.command("match", callId=call, criteria=criteria)
         demand(answer["status"] == "waiting", answer)
@@ -144,7 +144,7 @@ class AgentProbes:
         return agent
 
     def _told(self, mailbox: Mailbox, call: str) -> None:
-        """Wait until something about a call has come, and is no longer to be told."""
+        """Wait until an event of a call has arrived and left the outbox."""
         try:
             wait_until(
                 lambda: any(call in message.body for message in mailbox.messages()),

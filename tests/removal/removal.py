@@ -18,7 +18,7 @@ class BrokenProbe(RuntimeError):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Who noticed that a function lacked a permission; nobody, if `probe` is None."""
+    """The probe that noticed a removed permission; None if no probe did."""
 
     function: str
     permission: Permission

@@ -128,9 +128,9 @@ class TaskProbes:
         }
         answer = self._queue.invoke("ingest-tasks", {"Records": [record]})
         demand(answer["batchItemFailures"] == [{"itemIdentifier": message["MessageId"]}], answer)
-        # By itself it would come again after the queue's visibility timeout, minutes later.
+        # By itself it would be redelivered after the queue's visibility timeout, minutes later.
         again = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=4).get("Messages", [])
-        demand([each["MessageId"] for each in again] == [message["MessageId"]], "it does not come again")
+        demand([each["MessageId"] for each in again] == [message["MessageId"]], "it is not redelivered")
 
     def _trigger(self) -> None:
         self._forget()

@@ -9,7 +9,7 @@ use super::mode::Mode;
 use crate::Error;
 use crate::report::median;
 
-/// One mode with so many processes.
+/// One mode with one number of processes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Figure {
     /// Matches a second.

@@ -72,7 +72,7 @@ impl Mode {
         !matches!(self, Self::Unchanged | Self::BothRefused)
     }
 
-    /// Whether the units are measured with so many processes.
+    /// Whether the units are measured with this number of processes.
     pub(super) fn has_units(self, matchers: usize) -> bool {
         match self {
             Self::Unchanged | Self::BothRefused | Self::CallsWait => true,

@@ -105,7 +105,7 @@ fn found(entries: usize, wanted: usize) -> Result<(), Error> {
     }
 }
 
-/// So many entries in a queue of ours, by the product's own steps.
+/// Fills a queue of ours to `depth`, by the product's own steps.
 async fn fill_ours(store: &DynamoStore, depth: usize) -> Result<QueueName, Error> {
     let criteria = Dimensions::default().criteria(&BTreeMap::from([
         ("language".to_owned(), json!(format!("ours-{depth}"))),
@@ -132,7 +132,7 @@ async fn fill_ours(store: &DynamoStore, depth: usize) -> Result<QueueName, Error
     Ok(queue)
 }
 
-/// So many entries in a queue of the published kind.
+/// Fills a queue of the published kind to `depth`.
 async fn fill_published(client: &Client, depth: usize) -> Result<String, Error> {
     let queue = format!("Q#published-{depth}#F");
     let numbers: Vec<_> = (0..depth).collect();

@@ -1,7 +1,7 @@
 //! The published sample's way, written again from its description: a snapshot of all queues'
 //! versions, the whole queue read, and one transaction that stands or falls with those versions.
 //!
-//! The sample gives up when its transaction is cancelled. Here it begins again, with the same
+//! The sample fails when its transaction is cancelled. Here it begins again, with the same
 //! pauses as ours, until it succeeds.
 
 use std::collections::HashMap;
@@ -84,7 +84,7 @@ impl Published {
         Ok(queues.into_iter().zip(versions?).collect())
     }
 
-    /// The whole queue, who waited longest first.
+    /// The whole queue, longest queued first.
     pub(super) async fn whole_queue(&self, queue: &str) -> Result<Vec<Item>, Error> {
         let mut items = vec![];
         let mut after = None;
@@ -109,7 +109,7 @@ impl Published {
         let versions = self.versions().await?;
         let waiting = self.whole_queue(&wish.queue()).await?;
         let Some(first) = waiting.first() else {
-            let nobody = format!("a call for {} found nobody", wish.queue());
+            let nobody = format!("a call for {} found no agent", wish.queue());
             return Err(Broken::Failed(nobody.into()));
         };
         let (name, since) = (attribute(first, AGENT_NAME)?, attribute(first, SK)?);
@@ -150,7 +150,7 @@ impl Published {
 }
 
 impl Published {
-    /// Writes the agents, who wait nowhere yet, and the counters of all queues.
+    /// Writes the agents, not yet queued, and the counters of all queues.
     pub(super) async fn register(&self, people: &[Person]) -> Result<(), Error> {
         let zero = || AttributeValue::N("0".to_owned());
         for queue in all_queues() {
@@ -201,7 +201,7 @@ async fn until_done<F: Future<Output = Result<(), Broken>>>(
         .when(|broken| matches!(broken, Broken::Cancelled))
         .await;
     ended.map_err(|broken| match broken {
-        Broken::Cancelled => "gave up".into(),
+        Broken::Cancelled => "cancelled too often".into(),
         Broken::Failed(error) => error,
     })
 }

@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, mpsc};
 
 use crate::Error;
 
-/// The deadline that the function is told.
+/// The deadline that the function gets.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 type Answer = Result<Value, String>;

@@ -10,12 +10,12 @@
 //! | queued | available, offline | leave | status and ticket as read |
 //! | available | offline | leave | status and ticket as read |
 //! | attendingCall | available | finish | status, ticket and call |
-//! | attendingCall | available | the sweep: the lease ran out | status, ticket and call |
+//! | attendingCall | available | the sweep: the call lease expired | status, ticket and call |
 //!
 //! Nothing else. A *ticket* names one stay in the queues and the call that ended it; a new
-//! profile gets a new one too, so that nobody is queued by an old profile, unless a call is
+//! profile gets a new one too, so that no agent is queued by an old profile, unless a call is
 //! attended: its finish goes by the ticket. Correctness rests on these conditions, not on the
-//! queues' versions: whoever holds an outdated entry finds another ticket.
+//! queues' versions: a match by an outdated entry finds another ticket.
 
 mod status;
 
@@ -36,7 +36,7 @@ use crate::time::Micros;
 pub struct Ticket(pub Uuid);
 
 impl Ticket {
-    /// A ticket nobody had before.
+    /// A new ticket.
     #[must_use]
     pub fn fresh() -> Self {
         Self(Uuid::new_v4())
@@ -75,7 +75,7 @@ pub enum Rest {
     Offline,
 }
 
-/// One arrow of the table above: what must be, and what becomes.
+/// One arrow of the table above: its condition and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentChange {
     /// Whose.

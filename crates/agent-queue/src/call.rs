@@ -1,4 +1,4 @@
-//! A call, what became of it, and the assignment that ends its wait.
+//! A call, its outcome, and its assignment.
 //!
 //! | from | to | by |
 //! |---|---|---|
@@ -7,8 +7,8 @@
 //! | waiting | cancelled | the caller |
 //! | –, waiting | expired | it waited for longer than `maxWait` |
 //!
-//! Nothing else, and what is assigned, cancelled or expired stays so for ever: a call that is
-//! delivered again gets its first answer again.
+//! Nothing else. Assigned, cancelled and expired are final: a redelivered call gets its first
+//! answer.
 
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ use crate::time::Micros;
 /// A call that asks for an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The identity; one assignment for each, for ever.
+    /// The identity; at most one assignment for each.
     pub id: CallId,
     /// Which agents fit.
     pub criteria: Criteria,
@@ -65,14 +65,14 @@ fn as_text<S: serde::Serializer>(criteria: &Criteria, serializer: S) -> Result<S
     serializer.collect_str(criteria)
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallState {
     /// Waits for an agent.
     Waiting,
     /// Met its agent.
     Assigned(Assignment),
-    /// Given up by the caller.
+    /// Cancelled by the caller.
     Cancelled,
     /// Waited for too long; it is in the dead-letter queue, or on its way there.
     Expired,
@@ -96,7 +96,7 @@ impl CallState {
 pub struct CallRecord {
     /// The call.
     pub call: Call,
-    /// What became of it.
+    /// Its outcome.
     pub state: CallState,
 }
 
@@ -113,7 +113,7 @@ pub struct ExpiredCall {
     pub arrived_at: Micros,
 }
 
-/// Something to tell the world, kept in the table until it was told.
+/// An event of the outbox, kept in the table until it is published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// When it was written; with the call's id its key.

@@ -128,7 +128,7 @@ pub enum Step {
     Discard(QueueEntry),
     /// Counts one more join of each queue, on one of the stripes.
     CountJoins(u8, Vec<QueueName>),
-    /// Writes what became of a call.
+    /// Writes the outcome of a call.
     Call(Before, CallRecord),
     /// Only if no call of these criteria waits.
     NobodyWaits(Criteria),
@@ -142,7 +142,7 @@ pub enum Step {
     Lease(CallLease),
     /// Deletes it, be it there or not.
     Unlease(CallLease),
-    /// Keeps news until they are told.
+    /// Adds an event to the outbox.
     Notice(Notice),
 }
 
@@ -185,7 +185,7 @@ impl Change {
         Self::of(std::iter::once(Step::Agent(change)).chain(queues).collect())
     }
 
-    /// An arrow that concerns nobody else; ends the lease, if there was one.
+    /// An arrow of the agent alone; ends the call lease, if there was one.
     #[must_use]
     pub fn agent(change: AgentChange, lease: Option<CallLease>) -> Self {
         let lease = lease.map(Step::Unlease);
@@ -296,13 +296,13 @@ impl Change {
         ])
     }
 
-    /// A waiting call is given up.
+    /// A pending call is cancelled.
     #[must_use]
     pub fn cancel(call: &Call) -> Self {
         Self::of(end_of_wait(call, Before::Waiting, CallState::Cancelled))
     }
 
-    /// A call is given up that has not arrived.
+    /// A call is cancelled before its arrival.
     #[must_use]
     pub fn cancel_early(call: Call) -> Self {
         let state = CallState::Cancelled;
@@ -331,7 +331,7 @@ impl Change {
         Self::of(vec![Step::Discard(entry.clone())])
     }
 
-    /// A place in a line that outlived its call's wait is given up.
+    /// The obsolete entry of a call that is not pending any more is deleted.
     #[must_use]
     pub fn forget(call: &Call) -> Self {
         let count = Step::CountWaiting(call.criteria.clone(), By::Less);
@@ -348,7 +348,7 @@ impl Change {
         Self::of(vec![Step::Call(Before::New, record)])
     }
 
-    /// A lease ran out: the agent is available again, and not queued.
+    /// A call lease expired: the agent is available again, and not queued.
     #[must_use]
     pub fn take_back(lease: &CallLease, at: Micros) -> Self {
         let change = AgentChange {

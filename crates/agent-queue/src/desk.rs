@@ -36,13 +36,13 @@ pub struct DeskReport {
     pub assigned: u32,
     /// New calls that wait.
     pub calls_queued: u32,
-    /// Calls given up by their caller.
+    /// Calls cancelled by their caller.
     pub cancelled: u32,
     /// Calls that had waited for too long.
     pub expired: u32,
     /// Agents queued.
     pub agents_queued: u32,
-    /// What was told.
+    /// The published events.
     pub told: Told,
 }
 
@@ -192,7 +192,7 @@ impl Desk {
         Ok(Answer::Seeded { agents })
     }
 
-    /// What fails to be told is told by the sweep.
+    /// The sweep publishes what fails here.
     async fn tell(&self, assignments: &[Assignment], report: &mut DeskReport) {
         report.assigned = u32::try_from(assignments.len()).unwrap_or(u32::MAX);
         let told = self

@@ -46,7 +46,7 @@ pub struct Dimension {
 #[serde(try_from = "Vec<Dimension>")]
 pub struct Dimensions(Vec<Dimension>);
 
-/// Why dimensions are refused.
+/// Why dimensions are rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidDimensions {
     /// None, or too many.
@@ -71,7 +71,7 @@ pub enum InvalidDimensions {
     },
 }
 
-/// Why a profile or criteria are refused; names the field and the remedy.
+/// Why a profile or criteria are rejected; names the field and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttributeError {
     /// A field of another dimension.
@@ -102,7 +102,7 @@ pub enum AttributeError {
         /// What is wrong and what to give.
         fault: String,
     },
-    /// More queues than a transaction bears.
+    /// More queues than a transaction can change.
     #[error(
         "field {path}.{name} has {values} values: a match changes an item for each and {ITEMS_BESIDE_QUEUES} \
          others, which makes {}, and DynamoDB changes at most {MAX_TRANSACTION} in one \

@@ -21,7 +21,7 @@ use crate::time::Micros;
 /// How a wish to be queued ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enqueued {
-    /// What became of the agent by the wish itself.
+    /// The result for the agent itself.
     pub changed: Changed,
     /// The assignments made thereupon, to tell: this agent's, and others' that were due.
     pub assignments: Vec<Assignment>,
@@ -58,7 +58,7 @@ impl AgentQueue {
             ..
         } = match &changed {
             Changed::Done(agent) => self.serve_agent(agent).await?,
-            // Queued before, by a call of ours perhaps whose look nobody took.
+            // Queued before, perhaps by a crashed process before its read.
             Changed::Refused { agent, .. } if is_queued(agent) => self.serve_agent(agent).await?,
             _ => Served::default(),
         };
@@ -100,7 +100,7 @@ impl AgentQueue {
         all.expired = served.expired;
         all.assignments = served.assignments;
         match failed.or(errors.into_iter().next()) {
-            // What was done is told all the same.
+            // Completed changes are published nevertheless.
             Some(error) if all == AllEnqueued::default() => Err(error),
             Some(error) => {
                 tracing::warn!(%error, "not all are queued");

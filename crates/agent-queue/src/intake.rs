@@ -32,7 +32,7 @@ pub struct Message<'a> {
     pub sequence: u128,
 }
 
-/// Why a message is no call. It would be refused every time, so it must not come again.
+/// Why a message is an invalid call. It would be rejected every time, so it must not be redelivered.
 #[derive(Debug, thiserror::Error)]
 pub enum IntakeError {
     /// Not of the shape.

@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(4);
 /// The pause does not double more often than this.
 const DOUBLINGS: u32 = 3;
 
-/// A call that lost so many agents goes on alone, in strict order and with longer pauses.
+/// A call that lost this number of agents goes on alone, in strict order and with longer pauses.
 const MAX_LOSSES: u32 = 60;
 
 /// The agents that the lanes of one batch claim or have claimed, by their stays.
@@ -144,7 +144,7 @@ impl AgentQueue {
     }
 }
 
-/// How many entries a look for so many calls reads.
+/// The number of entries that a read for `calls` calls reads.
 fn page(calls: usize) -> u16 {
     u16::try_from(calls + SPARE).unwrap_or(u16::MAX)
 }

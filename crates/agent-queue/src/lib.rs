@@ -1,7 +1,7 @@
 //! # A filtered FIFO queue on DynamoDB
 //!
-//! Agents wait; a call asks for one who speaks Spanish and is a man; of those who fit, the one
-//! who waited longest is assigned, and leaves every other queue in the same instant.
+//! A call asks for an agent, for example a Spanish-speaking man. Of the matching agents, the one
+//! queued longest is assigned, and leaves every other queue in the same transaction.
 //!
 //! ## Layout, in the order of a call's way
 //!
@@ -9,16 +9,16 @@
 //! |---|---|
 //! | [`dimension`], [`profile`], [`criteria`], [`name`] | what agents are chosen by |
 //! | [`agent`] | an agent, its states and what may follow what |
-//! | [`call`] | a call, what became of it, and its assignment |
+//! | [`call`] | a call, its outcome and its assignment |
 //! | [`change`] | every change as one transaction, with its conditions |
 //! | [`store`] | where it all lives: DynamoDB, and memory for tests |
 //! | [`queue`] | the queue itself: settings, and how a change is carried through |
 //! | [`roster`] | register, become available, leave, finish |
 //! | [`enqueue`] | into all queues that fit, and then the longest waiting call |
-//! | [`matcher`] | a call meets an agent, waits, or is given up |
+//! | [`matcher`] | assigns a call, or makes it pending or cancelled |
 //! | [`lane`] | the new calls of one criteria and one batch, side by side |
 //! | [`tell`] | assignments to the topic, expired calls to the dead-letter queue |
-//! | [`sweep`] | what fell between: leases that ran out, calls and news left behind |
+//! | [`sweep`] | expired call leases, expired and missed calls, unpublished events |
 //! | [`intake`] | a message of the call queue |
 //! | [`desk`] | the commands of `agent-desk`, and their answers |
 //! | [`seed`] | made-up agents, for trying it out |

@@ -1,7 +1,7 @@
-//! A call meets an agent, waits, or is given up.
+//! Assigns a call, or makes it pending or cancelled.
 //!
-//! A new call looks first, and is assigned in one transaction if somebody is there and nobody
-//! waits for the same: two calls of DynamoDB. Otherwise it is written among those waiting, and
+//! A new call looks first, and is assigned in one transaction if an agent matches and no call
+//! of the same criteria is pending: two requests of DynamoDB. Otherwise it is written as pending, and
 //! then looks again: of a call and an agent that cross, the later one to have written sees the
 //! other. What decides is the agent's own item (queued, with the ticket of the entry); an entry
 //! that is outdated finds another ticket, and the next agent is tried.
@@ -16,7 +16,7 @@ use crate::name::CallId;
 use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::store::{Order, Refusal, There};
 
-/// What became of a call, and what is to be told.
+/// The outcome of a call, and the events to publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matched {
     /// The call's state.
@@ -34,7 +34,7 @@ pub struct Matched {
 /// How the wish to give a call up ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancel {
-    /// It is given up, by this very wish.
+    /// It is cancelled by this request.
     Done,
     /// It had ended before: its state, unchanged.
     Is(CallState),
@@ -125,7 +125,7 @@ impl AgentQueue {
         }
     }
 
-    /// What became of a call; `None` if there was none of this id.
+    /// The outcome of a call; `None` if there was none of this id.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
@@ -159,8 +159,8 @@ impl AgentQueue {
         }
     }
 
-    /// A call that was delivered again. While it waits, it looks again: whoever wrote it may
-    /// have died before the look.
+    /// A redelivered call. While it is pending, it reads again: the process that wrote it may
+    /// have crashed before its read.
     pub(crate) async fn known(&self, record: CallRecord) -> Result<Matched, QueueError> {
         match record.state {
             CallState::Waiting => self.look_again(&record.call, false).await,

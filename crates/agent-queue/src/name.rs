@@ -111,7 +111,7 @@ name!(
     MAX_ID
 );
 name!(
-    /// A call's identity, and its deduplication key for ever.
+    /// A call's identity, and its permanent deduplication key.
     CallId,
     MAX_ID
 );

@@ -34,7 +34,7 @@ pub struct Settings {
     pub order: Order,
     /// How long a call waits for an agent.
     pub max_wait: Duration,
-    /// How long a call may last before its agent is taken back; `None`: for ever.
+    /// The call lease: how long a call may last before its agent is available again; `None`: no limit.
     pub call_lease: Option<Duration>,
     /// How many entries of a queue a match reads at once.
     pub page: u16,
@@ -71,8 +71,8 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// Some three seconds in all. A transaction takes about ten milliseconds: who waits for much
-    /// longer finds that others have come in between.
+    /// Some three seconds in all. A transaction takes about ten milliseconds: during a much
+    /// longer pause, others change the items.
     fn default() -> Self {
         Self {
             repeats: 60,
@@ -90,7 +90,7 @@ pub enum QueueError {
     Store(#[from] StoreError),
     /// Others kept changing the same items.
     #[error(
-        "{operation}: gave way to other transactions {tries} times; repeat it, or see docs/explanation/scaling.md about the rate one queue bears"
+        "{operation}: conflicted with other transactions {tries} times; repeat it, or see docs/explanation/agents.md for the limits of one queue"
     )]
     Contended {
         /// The operation.

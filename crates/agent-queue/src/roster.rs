@@ -7,7 +7,7 @@ use crate::profile::Profile;
 use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::store::{AgentPage, QueueCounters, WaitingCount};
 
-/// How often a decision is made anew because the agent had changed in between.
+/// How often a decision is repeated because the agent had changed in between.
 const ROUNDS: usize = 10;
 
 /// How a wish about an agent ended.

@@ -51,10 +51,10 @@ pub trait AgentStore: Send + Sync {
         limit: u16,
     ) -> Result<Vec<QueueEntry>, StoreError>;
 
-    /// A call and what became of it.
+    /// A call and its outcome.
     async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError>;
 
-    /// How many calls wait, by criteria; criteria nobody waits for may be among them.
+    /// The number of pending calls by criteria; some criteria may have none.
     async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError>;
 
     /// The calls that waited longest for the same: at most `limit`.
@@ -78,7 +78,7 @@ pub trait AgentStore: Send + Sync {
         limit: u16,
     ) -> Result<Vec<Notice>, StoreError>;
 
-    /// Forgets what was told. It may stay nevertheless, and be told again.
+    /// Deletes published events. One may stay nevertheless, and be published again.
     async fn told(&self, notices: &[Notice]) -> Result<(), StoreError>;
 
     /// Moves items that another release wrote elsewhere to where this release reads them. How
@@ -91,7 +91,7 @@ pub trait AgentStore: Send + Sync {
 /// Who comes first in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Who waited longest.
+    /// The agent queued longest.
     #[default]
     Fifo,
     /// Who came last.
@@ -115,11 +115,11 @@ pub enum Committed {
 pub struct Refusal {
     /// Its index among the change's steps.
     pub step: usize,
-    /// What stands there instead, where the step is about an agent or a call.
+    /// The current state, where the step is about an agent or a call.
     pub there: Option<There>,
 }
 
-/// What stands in the way of a step.
+/// The current state that makes a step fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum There {
     /// This agent.
@@ -187,7 +187,7 @@ pub enum StoreError {
         /// What DynamoDB said.
         source: Source,
     },
-    /// DynamoDB refused the request; it would refuse it again.
+    /// DynamoDB rejected the request, and would reject it again.
     #[error("{operation}: rejected by DynamoDB ({code})")]
     Refused {
         /// The step.

@@ -1,5 +1,5 @@
-//! What fell between: every minute, `sweep-agents` publishes what was not published, returns
-//! agents whose call never ended, expires calls that waited for too long, looks again for pairs
+//! The sweep: every minute, `sweep-agents` publishes remaining events, ends expired call
+//! leases, expires calls that are pending for too long, looks again for pairs
 //! left by a crash between write and look, and measures.
 //!
 //! Safe to run twice at once: every step has the same conditions as any other process's. Each
@@ -34,7 +34,7 @@ pub struct SweepReport {
     pub dead_lettered: u32,
     /// What could not be published.
     pub untold: u32,
-    /// Agents who wait.
+    /// Queued agents.
     pub queued_agents: u64,
     /// Calls that wait.
     pub waiting_calls: u64,
@@ -245,7 +245,7 @@ impl AgentQueue {
             .await?
         {
             Outcome::Done => Ok(true),
-            // Finished meanwhile, and the lease with it: this deletes what is not there.
+            // Finished meanwhile, and the lease with it: this deletes a missing item.
             Outcome::Refused(_) => {
                 let end = Change::end_lease(lease);
                 self.commit("delete a lease", &end).await.map(|_| false)

@@ -1,7 +1,7 @@
 //! Assignments to the topic, expired calls to the dead-letter queue: at least once.
 //!
-//! What is to be told is written in the very transaction that makes it so, and deleted after it
-//! was told. Whoever dies in between leaves it for the sweep; so it may be told twice, and
+//! An event is written to the outbox in the transaction of its change, and deleted after it was
+//! published. A crash in between leaves it for the sweep; so it may be published twice, and
 //! subscribers deduplicate by the call's id.
 
 pub mod aws;
@@ -30,14 +30,14 @@ pub struct TellError {
     pub reason: String,
 }
 
-/// What was told.
+/// The published events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// Assignments published.
     pub published: u32,
     /// Calls put into the dead-letter queue.
     pub dead_lettered: u32,
-    /// What is left to be told.
+    /// Events that are left in the outbox.
     pub failed: u32,
 }
 
@@ -50,11 +50,11 @@ impl std::ops::AddAssign for Told {
 }
 
 impl AgentQueue {
-    /// Publishes assignments that were just made, and forgets that they were to be told. What
-    /// fails is told by the sweep: the assignments stand in any case.
+    /// Publishes new assignments, and deletes them from the outbox. The sweep publishes what fails
+    /// here: the assignments are valid in any case.
     ///
     /// # Errors
-    /// [`QueueError`] if what was told could not be forgotten: it is told again.
+    /// [`QueueError`] if a published event could not be deleted: it is published again.
     pub async fn tell_assignments(
         &self,
         teller: &dyn Teller,
@@ -70,7 +70,7 @@ impl AgentQueue {
         self.tell(teller, &notices).await
     }
 
-    /// Tells, and forgets what was told.
+    /// Publishes, and deletes published events.
     pub(crate) async fn tell(
         &self,
         teller: &dyn Teller,

@@ -22,15 +22,15 @@ pub(crate) struct Arguments {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Show what waits, runs and failed, who processes, and whether it is paused
+    /// Show pending, running and failed tasks, the processor, and whether the queue is paused
     Status(On<Status>),
-    /// Let nobody take a task for a while; what runs comes to its end
+    /// Pause the queue; running tasks finish
     Pause(On<Pause>),
-    /// End a pause, and wake
+    /// End a pause, and wake the queue
     Resume(On<Resume>),
-    /// Run failed tasks again: attempts from 0, a new deadline, their old place in age
+    /// Retry failed tasks: attempts from 0, a new expiry, their old place in age
     Redrive(On<Redrive>),
-    /// Remove tasks that wait
+    /// Delete pending tasks
     Cancel(On<Cancel>),
     /// Wake a processor, unless one is active or the queue is paused
     Wake(On<Wake>),

@@ -1,10 +1,10 @@
-//! A yes or no from whoever sits at the terminal.
+//! Asks the operator at the terminal for a yes or no.
 
 use std::io::{self, IsTerminal, Write};
 
 use crate::failure::Failure;
 
-/// Somebody who can be asked.
+/// An operator at a terminal.
 pub(crate) trait Person {
     /// Asks, and waits for the answer. Anything but a yes is a no.
     ///

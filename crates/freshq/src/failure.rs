@@ -36,8 +36,8 @@ pub(crate) enum Failure {
     /// The table could not be used.
     #[error("the table could not be used")]
     Store(#[from] StoreError),
-    /// Nobody was woken.
-    #[error("nobody was woken; if tasks are due, the sweep wakes within a minute")]
+    /// No processor was woken.
+    #[error("no processor was woken; if tasks are due, the sweep wakes one within a minute")]
     Wake(#[from] WakeError),
     /// The queue's own words.
     #[error(transparent)]

@@ -12,7 +12,7 @@
 //! | `verbs` | what can be done |
 //! | `report` | tables, JSON, exit codes |
 //! | `moments` | times, for people and for programs |
-//! | `consent` | a yes or no from whoever sits at the terminal |
+//! | `consent` | asks the operator at the terminal for a yes or no |
 //! | `failure` | what went wrong, and what to do about it |
 
 mod arguments;

@@ -7,7 +7,7 @@ use aws_sdk_cloudformation::types::Output;
 
 use crate::failure::Failure;
 
-/// What stands before the environment in a stack's name.
+/// The prefix of a stack's name, before the environment.
 const PREFIX: &str = "LifoQueue-";
 
 const QUEUE_TABLE_NAME: &str = "QueueTableName";

@@ -115,7 +115,7 @@ pub struct SweepTasks {
     pub table: String,
     /// How processors are woken.
     pub wake: Wake,
-    /// What becomes of the tasks it finds.
+    /// How it returns and fails the tasks that it finds.
     pub settings: SweepSettings,
 }
 

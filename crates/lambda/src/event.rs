@@ -7,7 +7,7 @@ use serde_json::Value;
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
     /// Not of the shape its source should give it.
-    #[error("the event is no event of {expected}")]
+    #[error("the event is not an event of {expected}")]
     Shape {
         /// What it should be.
         expected: &'static str,

@@ -7,7 +7,7 @@
 //! | [`telemetry`] | logs by Lambda's logging controls, metrics in embedded format |
 //! | [`serve()`], [`Handler`] | from the process's start to the handler |
 //! | [`event`] | events as they arrive |
-//! | [`sqs`] | batches of an SQS queue, and which of their messages come again |
+//! | [`sqs`] | batches of an SQS queue, and which of their messages failed |
 //! | [`diagnostics`] | errors as Lambda reports them |
 //! | [`process_tasks`] | all of `process-tasks` but the task runner |
 //! | [`agents`] | what the functions of an agents' queue share |

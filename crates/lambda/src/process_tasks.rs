@@ -52,7 +52,7 @@ pub struct Start {
     pub aws: SdkConfig,
     /// How the queue works; a run may take [`ProcessSettings::task_timeout`].
     pub settings: ProcessSettings,
-    /// What stands in `TASK_RUNNER`.
+    /// The value of `TASK_RUNNER`.
     pub runner: RunnerConfig,
 }
 

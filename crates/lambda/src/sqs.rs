@@ -1,4 +1,4 @@
-//! Batches of an SQS queue, and which of their messages come again.
+//! Batches of an SQS queue, and which of their messages failed.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -79,7 +79,7 @@ pub fn deadline(context: &Context, margin: Duration) -> Instant {
     Instant::now() + left.saturating_sub(margin)
 }
 
-/// Exactly these come again
+/// SQS redelivers exactly these
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>).
 #[must_use]
 pub fn response(failed: Vec<String>) -> SqsBatchResponse {

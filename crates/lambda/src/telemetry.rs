@@ -25,7 +25,7 @@ pub(crate) fn init() {
         .with_env_filter(filter);
     let json = std::env::var("AWS_LAMBDA_LOG_FORMAT")
         .is_ok_and(|format| format.eq_ignore_ascii_case("json"));
-    // An error says that somebody installed a subscriber already: theirs stays.
+    // An error means that a subscriber is installed already, which stays.
     let _installed = if json {
         lines
             .json()

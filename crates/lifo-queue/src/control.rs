@@ -11,9 +11,9 @@ use crate::time::{EpochSeconds, Millis};
 pub struct Control {
     /// Wake-ups requested so far. Only ever grows.
     pub requested: u64,
-    /// The processor lease, live or run out.
+    /// The processor lease, live or expired.
     pub lease: Option<ProcessorLease>,
-    /// Nobody processes before.
+    /// No task starts before.
     pub paused_until: Option<Millis>,
     /// Why it is paused.
     pub pause_reason: Option<String>,
@@ -62,18 +62,18 @@ pub struct ProcessorLease {
     pub owner: Uuid,
     /// The message that invoked it.
     pub message_id: String,
-    /// When it runs out unless renewed.
+    /// When it expires unless renewed.
     pub until: Millis,
 }
 
 impl Control {
-    /// The lease, if it has not run out.
+    /// The lease, if it has not expired.
     #[must_use]
     pub fn live_lease(&self, now: Millis) -> Option<&ProcessorLease> {
         self.lease.as_ref().filter(|lease| lease.until > now)
     }
 
-    /// Whether nobody may process now.
+    /// Whether a pause forbids starts now.
     #[must_use]
     pub fn is_paused(&self, now: Millis) -> bool {
         self.paused_until.is_some_and(|until| until > now)
@@ -169,7 +169,7 @@ pub struct Renewal {
 pub enum Renewed {
     /// The lease is still ours; the item as it is now.
     Ours(Control),
-    /// The lease is another's, or nobody's.
+    /// The lease is another's, or free.
     Lost,
 }
 
@@ -211,18 +211,18 @@ pub enum IdleTurns {
     reason = "one value a renewal or release, moved once"
 )]
 pub enum Released {
-    /// The lease is given up.
+    /// The lease is released.
     Done {
         /// Consecutive turns that settled nothing, this one included.
         idle_turns: u32,
     },
     /// Still ours: a wake-up was requested in the meantime. The item as it is now.
     Requested(Control),
-    /// The lease is another's, or nobody's.
+    /// The lease is another's, or free.
     NotOurs,
 }
 
-/// A wish that nobody processes.
+/// A pause to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// Until when.

@@ -77,8 +77,8 @@ pub struct FailedTask {
     pub task_id: Option<String>,
     /// What is wrong, with the field's name and the remedy.
     pub error: String,
-    /// Whether the same task may be created when it is sent again: DynamoDB was not there, or
-    /// asked for patience. Otherwise the task itself has to be mended.
+    /// Whether the same task may be created when it is sent again: DynamoDB was unavailable or
+    /// throttled. Otherwise the task itself has to be fixed.
     pub retryable: bool,
 }
 
@@ -131,7 +131,7 @@ impl Creator {
         }
         let (first, again) = split_repeats(tasks);
         fates.extend(self.insert_all(first, PARALLEL).await);
-        // An id that stands twice in one request: the first one wins, so the others wait.
+        // A repeated id in one request: the first one wins, so the others wait.
         fates.extend(self.insert_all(again, 1).await);
         report(fates)
     }

@@ -24,7 +24,7 @@ const MAX_PAGES: u32 = 20;
 /// A number of tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Depth {
-    /// So many.
+    /// The number of tasks.
     pub count: u32,
     /// Whether there are no more.
     pub exact: bool,

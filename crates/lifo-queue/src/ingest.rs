@@ -7,12 +7,12 @@
 //! - a task's id comes from its message, if it has none itself: a message that is delivered twice
 //!   creates its tasks once;
 //! - a task's age comes from its producer or from the moment its message was sent, never from its
-//!   arrival: an old message that comes again does not overtake newer tasks. What has expired by
-//!   now is shed, counted and handed on, and never written;
-//! - what could not be written comes again, exactly that, and nothing else
+//!   arrival: a redelivered old message does not overtake newer tasks. Expired tasks are shed,
+//!   counted and sent to the shed queue, and never written;
+//! - SQS redelivers exactly the messages of which a part could not be written
 //!   (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>);
-//! - what is no task would fail every time: it goes to the dead-letter queue at once, with the
-//!   reason, and delays nobody.
+//! - an invalid task would fail every time: it goes to the dead-letter queue at once, with the
+//!   reason, and delays no other task.
 
 mod insert;
 mod message;
@@ -71,11 +71,11 @@ pub struct Deadlines {
     /// No write goes on after this.
     pub writes: Instant,
     /// The report has to be there: a function that runs into its timeout reports nothing, and
-    /// every message comes again.
+    /// SQS redelivers every message.
     pub report: Instant,
 }
 
-/// What became of a batch.
+/// The outcome of a batch.
 #[derive(Debug, Default)]
 pub struct IngestReport {
     /// Tasks inserted as PENDING.
@@ -86,7 +86,7 @@ pub struct IngestReport {
     pub shed: ShedReport,
     /// Tasks and bodies that are none: in the dead-letter queue.
     pub refused: u64,
-    /// The ids of the messages that must come again: exactly those of which something is not
+    /// The ids of the messages to redeliver: exactly those of which a part is not
     /// done, in the batch's order.
     pub returned: Vec<String>,
 }
@@ -105,7 +105,7 @@ struct Open<'a> {
     delivery: &'a Delivery,
     wrong: Vec<Wrong<'a>>,
     expired: Vec<ShedTask>,
-    /// Something of it is not done: it comes again.
+    /// A part of it is not done: SQS redelivers it.
     left: bool,
 }
 
@@ -130,7 +130,7 @@ impl Ingest {
 
     /// Works through a batch, in waves that fit into memory.
     ///
-    /// What is not written by the deadline comes again. Of a message with more than one task
+    /// SQS redelivers messages that are not written by the deadline. Of a message with more than one task
     /// that means all of them: those that are there by then are duplicates. What is wrong in it,
     /// and what has expired, is looked after once the rest is written, so that it is done once.
     pub async fn work(&self, batch: &[Delivery], deadlines: Deadlines) -> IngestReport {
@@ -154,7 +154,7 @@ impl Ingest {
             let messages = left.len();
             tracing::error!(
                 messages,
-                "not postponed before the deadline; they come again later"
+                "not postponed before the deadline; SQS redelivers them later"
             );
         }
         report.returned = left.iter().map(|message| message.id.clone()).collect();
@@ -185,7 +185,7 @@ impl Ingest {
     }
 
     /// Writes what can be written, the newest messages first: if the deadline cuts it short,
-    /// older ones come again.
+    /// SQS redelivers older ones.
     async fn write<'a>(
         &self,
         batch: &[&'a Delivery],
@@ -217,7 +217,7 @@ impl Ingest {
         }
         let (mut first, again) = split_repeats(tasks);
         first.sort_by_key(|(index, _)| Reverse(batch[*index].sent));
-        // An id that stands twice in one batch: the first one wins, so the others wait.
+        // A repeated id in one batch: the first one wins, so the others wait.
         for (round, parallel) in [(first, self.settings.parallel), (again, 1)] {
             for (index, fate) in insert::all(&*self.store, round, parallel, until).await {
                 match fate {
@@ -245,7 +245,7 @@ impl Ingest {
         report
     }
 
-    /// Sends what is no task to the dead-letter queue; says how many tasks that are none.
+    /// Sends invalid tasks to the dead-letter queue; returns their number.
     async fn bury(&self, open: &mut [Open<'_>]) -> u64 {
         let mut refused = 0;
         let wrong = |open: &Open<'_>| !open.left && !open.wrong.is_empty();
@@ -265,7 +265,7 @@ impl Ingest {
                 }
                 Err(error) => {
                     let error = causes::chain(&*error);
-                    tracing::error!(message_id, reason, error, "comes again");
+                    tracing::error!(message_id, reason, error, "redelivered");
                     open[owner].left = true;
                 }
             }
@@ -273,8 +273,8 @@ impl Ingest {
         refused
     }
 
-    /// Shortens the visibility timeout of what comes again. Where that fails it comes again
-    /// after the whole of it.
+    /// Shortens the visibility timeout of failed messages. If that fails, SQS redelivers them
+    /// after the whole timeout.
     async fn postpone(&self, messages: &[&Delivery]) {
         let postponed: Vec<_> = messages
             .iter()
@@ -289,7 +289,7 @@ impl Ingest {
             tracing::warn!(
                 messages = failed.len(),
                 error,
-                "they come again after the queue's whole visibility timeout"
+                "SQS redelivers them after the queue's whole visibility timeout"
             );
         }
     }

@@ -13,7 +13,7 @@
 //! | [`wake`] | the wake-up protocol: trigger's side |
 //! | [`process`] | the newest-first loop: one turn of `process-tasks` |
 //! | [`runner`] | what a task does: HTTP, Lambda, simulated, or your own |
-//! | [`sweep`] | what fell between: leases that ran out, wake-ups that were lost |
+//! | [`sweep`] | expired leases and lost wake-ups |
 //! | [`operate`] | what operators do: look, pause, resume, redrive, cancel, wake |
 //! | [`depth`] | how many tasks there are, and how old the oldest is |
 //! | [`shed`] | what DynamoDB deleted before it was done: counted, and handed to a queue |

@@ -37,9 +37,9 @@ pub enum WakeReason {
     Insert,
     /// A turn ended with work left.
     TailCall,
-    /// A task was given back by one who no longer holds the processor lease.
+    /// A task was returned by a process that no longer has the processor lease.
     LateGiveBack,
-    /// The sweep found due tasks and nobody awake.
+    /// The sweep found due tasks and no active processor.
     Sweep,
     /// An operator asked.
     Operator,

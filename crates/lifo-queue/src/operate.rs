@@ -36,24 +36,24 @@ pub struct Status {
     pub now: Millis,
     /// Who processes, whether it is paused, what was asked for.
     pub control: Control,
-    /// What waits; expired tasks do not count.
+    /// The pending tasks without expired ones.
     pub pending: Depth,
     /// When the oldest of them was created.
     pub oldest_pending: Option<Millis>,
-    /// What runs, or was left by a process that died.
+    /// Running tasks, and tasks of crashed processes.
     pub taken: Depth,
     /// What failed and may be redriven.
     pub failed: Depth,
 }
 
-/// What became of the failed tasks.
+/// The outcome of the failed tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RedriveReport {
     /// PENDING again.
     pub redriven: u32,
     /// In another state meanwhile, or gone.
     pub lost: u32,
-    /// Whether somebody was woken for them, if there were any.
+    /// Whether a processor was woken for them, if there were any.
     pub wake: Option<Wake>,
 }
 
@@ -63,8 +63,8 @@ pub enum OperateError {
     /// The table could not be read or written.
     #[error("the table could not be used")]
     Store(#[from] StoreError),
-    /// What was asked for is done, but nobody could be woken; the sweep does it within a minute.
-    #[error("it is done, but nobody was woken for it; the sweep wakes within a minute")]
+    /// The operation is done, but no processor could be woken; the sweep wakes one within a minute.
+    #[error("it is done, but no processor was woken for it; the sweep wakes within a minute")]
     Wake(#[from] WakeError),
 }
 
@@ -95,8 +95,8 @@ impl Operator {
         })
     }
 
-    /// Nobody takes a task before the time is over; what runs comes to its end. A longer pause
-    /// stands: the answer is then [`Written::Lost`].
+    /// No task starts before the time is over; running tasks finish. A longer pause
+    /// is kept: the answer is then [`Written::Lost`].
     ///
     /// # Errors
     /// [`StoreError`]: the pause may stand or not.

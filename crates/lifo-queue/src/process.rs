@@ -13,7 +13,7 @@
 //! | `slots` | how many run at once |
 //! | `breaker` | whether anything but probes starts |
 //! | `codel` | whether anything but new tasks starts |
-//! | `attempt` | one task: take, run, settle or give back |
+//! | `attempt` | one task: take, run, settle or return |
 //! | `heartbeat` | the processor lease |
 //! | `ending` | who is awake after the turn |
 //! | `settings` | how a turn works |

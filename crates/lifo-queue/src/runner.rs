@@ -24,7 +24,7 @@ use crate::task::Task;
 
 /// Runs one task against the throughput-constrained system.
 ///
-/// A run may be repeated: after a crash, a time-out or [`Outcome::Retry`] the same task comes
+/// A run may be repeated: after a crash, a time-out or [`Outcome::Retry`] the same task runs
 /// again with a higher [`Task::attempt`]. Use [`Task::task_id`] as the idempotency key of its
 /// effects. A run that panics or outlasts the task timeout costs this task one attempt and
 /// others nothing; a run that blocks its thread delays the others, so move blocking work to
@@ -66,7 +66,7 @@ pub enum Outcome {
         /// Kept with the task.
         reason: String,
     },
-    /// The downstream refuses *us*: wrong credentials or a wrong address. For one task alone it
+    /// The downstream rejects *us*: wrong credentials or a wrong address. For one task alone it
     /// is a [`Retry`](Self::Retry); when several distinct tasks hit it in a row the queue
     /// pauses, rather than fail one task after another.
     Refused {

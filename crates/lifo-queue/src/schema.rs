@@ -22,7 +22,7 @@ pub const TOTAL_ATTEMPTS: &str = "totalAttempts";
 /// The token of the current or last lease (S), and marks behind it, written through
 /// [`TokenText`](crate::task::TokenText).
 pub const LEASE_TOKEN: &str = "leaseToken";
-/// When the lease runs out (N, milliseconds). On the control item: the processor's lease.
+/// When the lease expires (N, milliseconds). On the control item: the processor's lease.
 pub const LEASE_UNTIL: &str = "leaseUntil";
 /// The task may not start before (N, milliseconds).
 pub const NOT_BEFORE: &str = "notBefore";
@@ -50,7 +50,7 @@ pub const REQUESTED: &str = "requested";
 pub const OWNER: &str = "owner";
 /// Control item: the message whose invocation holds the lease (S).
 pub const MESSAGE_ID: &str = "messageId";
-/// Control item: nobody processes before (N, milliseconds).
+/// Control item: no task starts before (N, milliseconds).
 pub const PAUSED_UNTIL: &str = "pausedUntil";
 /// Control item: why the queue is paused (S).
 pub const PAUSE_REASON: &str = "pauseReason";

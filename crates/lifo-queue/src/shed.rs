@@ -5,8 +5,8 @@
 //! day. Either is counted, and with a [`ShedSink`] it is handed on, so that nothing disappears
 //! unseen. (What is deleted after SUCCESS or FAILURE was done, and is no business of this module.)
 //!
-//! Counting and handing over are at least once: whoever brings deleted tasks brings them again
-//! until they are taken.
+//! Counting and sending are at least once: the caller repeats deleted tasks until they are
+//! taken.
 
 mod image;
 pub mod sqs;
@@ -75,7 +75,7 @@ pub enum HandOverError {
     /// An earlier one failed.
     #[error("not tried, because a task before it was not taken")]
     NotTried,
-    /// The service refuses this message.
+    /// The service rejects this message.
     #[error("rejected: {code}: {message}")]
     Refused {
         /// The service's code.
@@ -83,7 +83,7 @@ pub enum HandOverError {
         /// What the service says.
         message: String,
     },
-    /// The service was not there, or refused the whole call.
+    /// The service was unavailable, or rejected the whole call.
     #[error("the call failed")]
     Failed(#[source] Arc<Source>),
 }
@@ -93,7 +93,7 @@ pub struct ShedCounter {
     sink: Option<Arc<dyn ShedSink>>,
 }
 
-/// What became of a list of shed tasks.
+/// The outcome of a list of shed tasks.
 #[derive(Debug, Default)]
 pub struct ShedReport {
     /// Counted, of those that were PENDING.

@@ -68,7 +68,7 @@ pub trait TaskStore: Send + Sync {
     /// One page of the index under TAKEN, newest first; it may be stale by the index's lag.
     async fn taken_page(&self, query: &PageQuery) -> Result<TakenPage, StoreError>;
 
-    /// TAKEN → PENDING or FAILURE, if this very lease still stands and ran out before `now`;
+    /// TAKEN → PENDING or FAILURE, if this very lease is unchanged and expired before `now`;
     /// to FAILURE only if the task ran alone ([`TakeRequest::alone`]).
     async fn reclaim(
         &self,
@@ -77,8 +77,8 @@ pub trait TaskStore: Send + Sync {
         now: Millis,
     ) -> Result<Written, StoreError>;
 
-    /// PENDING → FAILURE, for a task whose take is refused because of the item itself, so that
-    /// it never blocks the head of the queue. With `seen`, only while this `ttl` stands there.
+    /// PENDING → FAILURE, for a task whose take is rejected because of the item itself, so that
+    /// it never blocks the head of the queue. With `seen`, only while the item has this `ttl`.
     async fn quarantine(
         &self,
         task: &TaskId,
@@ -88,9 +88,9 @@ pub trait TaskStore: Send + Sync {
         now: Millis,
     ) -> Result<Written, StoreError>;
 
-    /// Gives a foreign writer's PENDING task a `ttl` that DynamoDB can act on, if what stands
-    /// there is still of the kind that was `seen`: missing, or in milliseconds. Without it such
-    /// a task would outlive its deadline for ever.
+    /// Gives a foreign writer's PENDING task a `ttl` that DynamoDB can act on, if the
+    /// current one is still of the kind that was `seen`: missing, or in milliseconds. Without it
+    /// DynamoDB would never delete such a task.
     async fn adopt_ttl(
         &self,
         task: &TaskId,
@@ -118,7 +118,7 @@ pub trait ControlStore: Send + Sync {
     /// The item as it is, strongly consistent.
     async fn control(&self) -> Result<Control, StoreError>;
 
-    /// Rule 2: the processor lease, if it is free, has run out or is already the claim's, and
+    /// Rule 2: the processor lease, if it is free, has expired or is already the claim's, and
     /// the queue is not paused. Clears rule 9's mark.
     async fn acquire(&self, claim: &Claim, now: Millis) -> Result<Acquired, StoreError>;
 
@@ -128,7 +128,7 @@ pub trait ControlStore: Send + Sync {
     /// Rules 5 and 6: gives the lease up.
     async fn release(&self, release: &Release) -> Result<Released, StoreError>;
 
-    /// Nobody processes before the pause is over; never shortens a pause.
+    /// No task starts before the pause is over; never shortens a pause.
     async fn pause(&self, pause: &Pause) -> Result<Written, StoreError>;
 }
 
@@ -161,7 +161,7 @@ pub struct PageQuery {
     pub created_from: Option<Millis>,
     /// Where the previous page ended; `None` for the first.
     pub after: Option<Cursor>,
-    /// At most so many items are evaluated.
+    /// The most items that are evaluated.
     pub limit: u16,
     /// For leaving out what has expired.
     pub now: Millis,
@@ -301,7 +301,7 @@ pub enum TakeOutcome {
         /// What cannot be read.
         reason: String,
     },
-    /// Refused because of the item itself: quarantine it.
+    /// Rejected because of the item itself: quarantine it.
     Rejected {
         /// What DynamoDB or the codec said.
         reason: String,
@@ -329,7 +329,7 @@ pub enum StoreError {
         /// What DynamoDB said.
         source: Source,
     },
-    /// DynamoDB refused the request; it would refuse it again.
+    /// DynamoDB rejected the request, and would reject it again.
     #[error("{operation}: rejected by DynamoDB ({code})")]
     Refused {
         /// The step.
@@ -364,7 +364,7 @@ impl StoreError {
         matches!(self, Self::Throttled { .. } | Self::Unanswered { .. })
     }
 
-    /// Whether the item itself was refused.
+    /// Whether the item itself was rejected.
     #[must_use]
     pub fn is_validation(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == VALIDATION)

@@ -1,9 +1,9 @@
-//! What fell between (rule 8). Every minute the sweep
+//! The sweep (rule 8). Every minute it
 //!
-//! - returns tasks whose lease ran out, because whoever ran them died, or fails them once their
+//! - returns tasks whose lease expired, because their process crashed, or fails them once their
 //!   attempts are used up;
-//! - looks for a due PENDING task that nobody is awake for, and wakes;
-//! - gives foreign writers' tasks a `ttl` that DynamoDB can act on;
+//! - wakes the queue if a PENDING task is due and no processor is active;
+//! - gives direct writers' tasks a `ttl` that DynamoDB can act on;
 //! - measures how many tasks wait, and how old the oldest is.
 
 mod foreign;
@@ -38,12 +38,12 @@ const PARALLEL: usize = 16;
 /// to the next one. Each may take 8 s, and the wake-up and the figures must follow in time.
 const MAX_UNANSWERED: u32 = 32;
 
-/// What becomes of the tasks that a sweep finds.
+/// How a sweep returns and fails the tasks that it finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SweepSettings {
     /// The expiry of a foreign task without `ttl`, from first sight.
     pub default_ttl: Duration,
-    /// No task outlives its creation by more than this, and nobody else writes tasks; `None`
+    /// Every task expires at most this long after its creation; `None`
     /// where that is not promised.
     pub expiry_bound: Option<Duration>,
     /// How old a task is at most that starts while the queue is overloaded; `None` where all do.
@@ -55,7 +55,7 @@ pub struct SweepSettings {
     pub backoff: Backoff,
     /// How long a FAILURE is kept.
     pub failure_retention: Duration,
-    /// How far clocks may differ: a lease counts as run out only so long after its end.
+    /// How far clocks may differ: a lease counts as expired only this long after its end.
     pub clock_skew: Duration,
 }
 
@@ -72,9 +72,9 @@ pub struct Sweeper {
 pub struct SweepReport {
     /// Index pages read.
     pub pages: u32,
-    /// Tasks whose lease ran out and that went back to PENDING.
+    /// Tasks returned to PENDING after their lease expired.
     pub returned: u32,
-    /// Tasks whose last lease ran out: FAILURE.
+    /// Tasks whose last lease expired: FAILURE.
     pub failed: u32,
     /// A due PENDING task was seen.
     pub due: bool,
@@ -92,11 +92,11 @@ pub struct SweepReport {
     pub paused: bool,
     /// Whether everything PENDING and TAKEN was seen.
     pub complete: bool,
-    /// What waits: expired tasks do not count.
+    /// The pending tasks without expired ones.
     pub pending: Depth,
     /// Age of the oldest task that waits, in milliseconds.
     pub oldest_pending_ms: Option<u64>,
-    /// Leases that stand, run out or not.
+    /// Live and expired leases.
     pub taken: Depth,
 }
 
@@ -117,7 +117,7 @@ pub enum SweepError {
     /// The table could not be read or written.
     #[error("the sweep could not use the table")]
     Store(#[from] StoreError),
-    /// Due tasks wait, and nobody could be woken.
+    /// Tasks are due, and no processor could be woken.
     #[error("due tasks wait, but the wake-up failed")]
     Wake(#[from] WakeError),
 }
@@ -146,7 +146,7 @@ impl Sweeper {
     /// fails does not keep the others from being tried.
     ///
     /// # Errors
-    /// [`FailedSweep`]: the index could not be read, or nobody could be woken.
+    /// [`FailedSweep`]: the index could not be read, or no processor could be woken.
     pub async fn sweep(&self, event: &str) -> Result<SweepReport, FailedSweep> {
         let mut report = SweepReport::default();
         let control = match self.store.control().await {

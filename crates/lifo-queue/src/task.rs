@@ -6,7 +6,7 @@
 //! | PENDING | TAKEN | [`TaskStore::take`](crate::store::TaskStore::take) |
 //! | TAKEN | SUCCESS, FAILURE | [`TaskStore::settle`](crate::store::TaskStore::settle), by [`Settlement`] |
 //! | TAKEN | PENDING | [`TaskStore::give_back`](crate::store::TaskStore::give_back), by [`GiveBack`] |
-//! | TAKEN | PENDING, FAILURE | [`TaskStore::reclaim`](crate::store::TaskStore::reclaim), by [`Reclaim`], once the lease ran out |
+//! | TAKEN | PENDING, FAILURE | [`TaskStore::reclaim`](crate::store::TaskStore::reclaim), by [`Reclaim`], once the lease expired |
 //! | PENDING | FAILURE | [`TaskStore::quarantine`](crate::store::TaskStore::quarantine) |
 //! | FAILURE | PENDING | [`OperatorStore::redrive`](crate::store::OperatorStore::redrive) |
 //! | PENDING | – | [`OperatorStore::cancel`](crate::store::OperatorStore::cancel), or DynamoDB's time to live |
@@ -53,7 +53,7 @@ impl fmt::Display for LeaseToken {
     }
 }
 
-/// The right to settle one task or give it back, until it runs out. Handed out by a take only.
+/// The right to settle or return one task, until it expires. Only a take creates it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// The task.
@@ -97,7 +97,7 @@ pub struct TakenTask {
 pub enum Settlement {
     /// Done.
     Success,
-    /// Given up, and why.
+    /// It failed for good, and why.
     Failure {
         /// Kept in `lastError`.
         reason: String,
@@ -130,7 +130,7 @@ pub struct GiveBack {
     pub reason: String,
 }
 
-/// What becomes of a task whose lease ran out. Its token is removed, so that whoever held it can
+/// The outcome of a task whose lease expired. Its token is removed, so its former process can
 /// no longer settle it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reclaim {

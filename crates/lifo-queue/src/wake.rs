@@ -1,4 +1,4 @@
-//! The wake-up protocol, the side of whoever wakes: rules 1 and 9.
+//! Wake-up requests: rules 1 and 9 of the wake-up protocol.
 //!
 //! After a task became PENDING and due, either a processor is active and will look again, or a
 //! notification is on its way, or the sweep sends one (W1); and a burst of N inserts wakes in
@@ -41,7 +41,7 @@ pub enum WakeError {
     #[error("the wake-up was not requested")]
     Store(#[from] StoreError),
     /// The notification was not published.
-    #[error("the wake-up was requested but nobody was notified")]
+    #[error("the wake-up was requested but not published")]
     Notify(#[from] NotifyError),
 }
 
@@ -63,7 +63,7 @@ impl Waker {
         }
     }
 
-    /// Requests one wake-up, once per stream batch, tail call, late give-back or sweep.
+    /// Requests one wake-up, once per stream batch, tail call, late return or sweep.
     ///
     /// The request is counted first and unconditionally: a holder that is about to rest sees the
     /// count move and looks again. The sweep publishes whatever another event's mark says (rule

@@ -103,7 +103,7 @@ pub fn play<T>(seed: u64, scene: impl AsyncFnOnce(Builder) -> T) -> T {
     runtime.block_on(scene(Builder::new(seed)))
 }
 
-/// What became of a world.
+/// The outcome of a world.
 #[derive(Debug)]
 pub struct Report {
     /// Guarantees that were broken, the first ones first.
@@ -130,7 +130,7 @@ impl Cloud {
         }
     }
 
-    /// Invokes `create-tasks` with these descriptions, faults included. Nobody retries it.
+    /// Invokes `create-tasks` with these descriptions, faults included. It is not retried.
     pub async fn invoke_create(&self, specs: &[Value]) -> Option<CreateReport> {
         let process = Arc::new(Process::start(&self.world, Function::CreateTasks));
         let creator = self.creator(&process);
@@ -256,7 +256,7 @@ impl Cloud {
         self.world.platform.running(Function::ProcessTasks)
     }
 
-    /// Ends the world, and says what became of it. A task that has not ended is a violation.
+    /// Ends the world, and returns its outcome. A task that has not ended is a violation.
     #[must_use]
     pub fn finish(self) -> Report {
         let world = &self.world;

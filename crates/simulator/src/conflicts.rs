@@ -90,7 +90,7 @@ impl Conflicts {
         Self::refusing_both(latency, 0, 0)
     }
 
-    /// The same, but of a hundred conflicts so many reject the earlier transaction too, unless
+    /// The same, but of a hundred conflicts this number reject the earlier transaction too, unless
     /// it was carried out already. Which ones follows from `seed`.
     #[must_use]
     pub fn refusing_both(latency: Latency, percent: u8, seed: u64) -> Self {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::dynamodb;
 use crate::protocol::{self, Answer};
 
-/// What becomes of one request.
+/// The outcome of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is carried out and answered.

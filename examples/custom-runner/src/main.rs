@@ -45,13 +45,13 @@ impl TaskRunner for Pricing {
                 };
             }
         };
-        // No room is no failure: the task comes back soon, and the processor slows down.
+        // A busy engine is not a failure: the task is due soon, and the processor slows down.
         let Ok(licence) = self.licences.clone().try_acquire_owned() else {
             return Outcome::Busy {
                 retry_after: Some(Duration::from_millis(500)),
             };
         };
-        // The engine calculates without awaiting, so it goes where that hinders nobody.
+        // The engine calculates without awaiting, so it runs on a blocking thread.
         let priced = tokio::task::spawn_blocking(move || {
             let _licence = licence;
             engine::price(&order)

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 pub(crate) enum Request {
     /// These descriptions, which are checked one by one.
     Create(Vec<Value>),
-    /// So many tasks of our own.
+    /// This many simulated tasks.
     Simulate(usize),
 }
 

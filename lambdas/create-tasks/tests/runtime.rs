@@ -1,5 +1,4 @@
-//! The binary itself, against a runtime API of our own: what a caller is told, and what the log
-//! says.
+//! The binary itself, against a runtime API of our own: the answer to the caller, and the log.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -40,7 +39,7 @@ fn start(api: &str, environment: &[(&str, &str)]) -> Child {
             ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST"),
             ("AWS_LAMBDA_LOG_FORMAT", "JSON"),
             ("AWS_REGION", "eu-west-1"),
-            // Nobody listens there: no test of this file may come as far as the table.
+            // No server listens there: no test of this file may reach the table.
             ("AWS_ENDPOINT_URL", "http://127.0.0.1:9"),
         ])
         .envs(environment.iter().copied())

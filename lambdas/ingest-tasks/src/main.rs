@@ -1,7 +1,7 @@
 //! `ingest-tasks`: brings the tasks of an SQS standard queue into the table.
 //!
-//! Its mapping needs `ReportBatchItemFailures`: exactly the messages of which something could not
-//! be written come again, and those sooner than the queue's visibility timeout says.
+//! Its mapping needs `ReportBatchItemFailures`: SQS redelivers exactly the messages of
+//! which a part could not be written, and sooner than the queue's visibility timeout.
 
 mod event;
 

@@ -1,5 +1,5 @@
-//! `sweep-agents`: every minute, takes back agents whose call never ended, gives up calls that
-//! waited for too long, and looks for what was left behind.
+//! `sweep-agents`: every minute, ends expired call leases and expired calls, publishes remaining
+//! assignments, and assigns pending calls that a crashed process left.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! `sweep-tasks`: every minute, returns tasks whose lease expired, and looks for due tasks that
-//! nobody is awake for, and wakes.
+//! `sweep-tasks`: every minute, returns tasks whose lease expired, and wakes the queue if tasks are
+//! due and no processor is active.
 
 use std::sync::Arc;
 

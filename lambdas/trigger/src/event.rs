@@ -45,7 +45,7 @@ pub(crate) fn read(event: Value) -> Result<Option<WakeUp>, EventError> {
 }
 
 /// One wake-up for the whole batch, named after its first record: Lambda brings the same batch,
-/// with the same first record, until it succeeds or gives up.
+/// with the same first record, until it succeeds or its retries are used up.
 fn inserts(records: &[EventRecord]) -> Option<WakeUp> {
     let first = records.first()?;
     let tasks = records.iter().filter(|record| is_new_task(record)).count();
@@ -57,8 +57,8 @@ fn inserts(records: &[EventRecord]) -> Option<WakeUp> {
 }
 
 /// The mapping's filter lets INSERTs through only, and is looked after here too: without it each
-/// write of a processor would wake another. The queue's own items are no tasks, and a task that
-/// is inserted as anything but PENDING waits for nobody.
+/// write of a processor would wake another. The queue's own items are not tasks, and a task
+/// that is inserted in another status than PENDING needs no processor.
 fn is_new_task(record: &EventRecord) -> bool {
     let text = |item: &serde_dynamo::Item, name: &str| match item.get(name) {
         Some(serde_dynamo::AttributeValue::S(text)) => Some(text.clone()),

@@ -1,5 +1,5 @@
 //! Which wishes are drawn. Most are what a well-behaved desk would ask for in this state; the
-//! others are late, repeated, forged, or those of somebody who dies.
+//! others are late, repeated, forged, or those of a crashed process.
 
 use agent_queue::agent::{AgentState, AgentStatus, Rest, Ticket};
 use agent_queue::call::{Call, CallState};
@@ -17,7 +17,7 @@ use crate::{agent_id, call_id, criteria, profile};
 /// The agents of a sequence.
 const AGENTS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// A ticket that nobody ever had.
+/// A ticket that no agent ever had.
 const FORGED: Ticket = Ticket(Uuid::max());
 
 /// One wish from this state.
@@ -146,7 +146,7 @@ fn leave(machine: &Machine) -> BoxedStrategy<Wish> {
         .boxed()
 }
 
-/// A call nobody brought, which was sent just now, a while ago, or too long ago.
+/// A new call, sent just now, a while ago, or too long ago.
 fn new_call(machine: &Machine) -> BoxedStrategy<Call> {
     let id = call_id(&format!("c{}", machine.calls));
     let languages = select(&["English", "Spanish", "Spanish", "French", "*"][..]);
@@ -172,7 +172,7 @@ fn sent(machine: &Machine) -> BoxedStrategy<Micros> {
     .boxed()
 }
 
-/// A call that was brought, as it was or as another; or one that nobody brought.
+/// A known call, unchanged or with other criteria; or a new call.
 fn again(machine: &Machine) -> BoxedStrategy<Wish> {
     if machine.brought.is_empty() {
         return new_call(machine).prop_map(Wish::Match).boxed();
@@ -211,7 +211,7 @@ fn cancel(machine: &Machine) -> BoxedStrategy<Wish> {
 }
 
 /// The end of a call: of one that goes on, of one that ended, with a ticket of another stay, or
-/// with one that nobody had.
+/// with one that no agent had.
 fn finish(machine: &Machine) -> BoxedStrategy<Wish> {
     let forged = (
         agent(machine, AgentStatus::AttendingCall),
@@ -246,7 +246,7 @@ fn finish(machine: &Machine) -> BoxedStrategy<Wish> {
     }
 }
 
-/// Whoever made assignments tells them, most often.
+/// The process that made assignments publishes them, usually.
 fn tell(machine: &Machine) -> BoxedStrategy<Wish> {
     let made = machine.made.clone();
     prop_oneof![4 => Just(true), 1 => Just(false)]

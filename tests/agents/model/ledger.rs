@@ -18,7 +18,7 @@ pub struct Ledger {
     order: Order,
     /// The stays that ended in a call.
     given: BTreeSet<String>,
-    /// The news that somebody told.
+    /// The published events.
     told: BTreeSet<String>,
 }
 
@@ -54,8 +54,8 @@ impl Ledger {
         self.kept(before, after)
     }
 
-    /// Who stands in a queue before and after a match, and fits, came after the one who was
-    /// chosen; and who waits for the same arrived after the one who was served.
+    /// Matching agents that stay queued were queued after the assigned one; pending calls of the
+    /// same criteria arrived after the assigned one.
     fn in_order(&self, record: &Row, before: &Rows, after: &Rows) -> Result<(), String> {
         let id = text(record, "AgentID");
         let passed = before.keys().filter(|key| after.contains_key(*key));
@@ -95,7 +95,7 @@ impl Ledger {
         }
     }
 
-    /// What is to be told is kept until it was told.
+    /// An outbox entry is kept until it is published.
     fn kept(&self, before: &Rows, after: &Rows) -> Result<(), String> {
         let calls = after.iter().filter(|((pk, _), _)| pk.starts_with("Call#"));
         let is_news = |row: &Row| ["assigned", "expired"].contains(&text(row, "CallStatus"));
@@ -105,7 +105,9 @@ impl Ledger {
                 .iter()
                 .any(|((pk, _), row)| pk.starts_with("Outbox#") && text(row, "CallID") == call);
             if !kept && !self.told.contains(call) {
-                return Err(format!("{call} was neither told nor kept to be told"));
+                return Err(format!(
+                    "{call} was neither published nor kept in the outbox"
+                ));
             }
         }
         let known = before

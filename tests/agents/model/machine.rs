@@ -27,7 +27,7 @@ pub struct Machine {
     pub brought: Vec<Call>,
     /// Every stay that ended in a call, to be finished, late or again.
     pub stays: Vec<(AgentId, CallId, Ticket)>,
-    /// The assignments of the last wish, to be told.
+    /// The assignments of the last wish, to be published.
     pub made: Vec<Assignment>,
     /// What the last wish has to be answered, and why.
     pub last: Option<(Answer, Rule)>,
@@ -54,7 +54,7 @@ impl ReferenceStateMachine for Machine {
 }
 
 impl Machine {
-    /// A queue that nobody used.
+    /// An unused queue.
     #[must_use]
     pub fn start(order: Order) -> Self {
         Self {

@@ -33,20 +33,20 @@ pub enum Wish {
     Leave(AgentId, Rest),
     /// A call asks for an agent, perhaps again.
     Match(Call),
-    /// A call is given up.
+    /// A call is cancelled.
     Cancel(CallId),
     /// A call ends; the ticket is one of the reference's.
     Finish(AgentId, CallId, Ticket),
-    /// The assignments of an earlier wish are told, by somebody who is heard or not; the tickets
+    /// The assignments of an earlier wish are published, successfully or not; the tickets
     /// are the reference's.
     Tell(Vec<Assignment>, bool),
     /// A sweep, whose teller is heard or not.
     Sweep(bool),
-    /// An agent is queued by somebody who dies before the look.
+    /// An agent is queued by a process that crashes before its read.
     DieEnqueuing(AgentId),
-    /// A call is written among those waiting by somebody who dies before the look.
+    /// A call is written as pending by a process that crashes before its read.
     DieWaiting(Call),
-    /// What became of a call.
+    /// The outcome of a call.
     Call(CallId),
     /// Depths and versions.
     Queues,
@@ -87,7 +87,7 @@ pub struct Answer {
     pub rows: Vec<Row>,
     /// Its numbers.
     pub counts: Vec<(&'static str, u64)>,
-    /// What was told meanwhile.
+    /// The events published meanwhile.
     pub heard: Vec<Row>,
 }
 

@@ -1,4 +1,4 @@
-//! The reference: agents, lines of agents, lines of calls, and what is to be told.
+//! The reference: agents, their queues, pending calls, and the outbox.
 
 mod agents;
 mod calls;
@@ -35,7 +35,7 @@ pub const GRACE: Duration = Duration::from_secs(5);
 pub struct Line {
     /// How often it changed.
     pub version: u64,
-    /// Who waits, since when, the longest waiting first.
+    /// The queued agents and since when, longest queued first.
     pub agents: Vec<(Micros, AgentId)>,
 }
 
@@ -48,11 +48,11 @@ pub struct Reference {
     pub agents: BTreeMap<AgentId, Agent>,
     /// Every queue that was ever opened.
     pub queues: BTreeMap<QueueName, Line>,
-    /// Every call, and what became of it.
+    /// Every call, and its outcome.
     pub calls: BTreeMap<CallId, CallRecord>,
-    /// Everybody who waits for the same, the longest waiting first.
+    /// The pending calls of the same criteria, oldest first.
     pub waiting: BTreeMap<Criteria, Vec<(Micros, CallId)>>,
-    /// What is to be told.
+    /// The outbox.
     pub outbox: Vec<Notice>,
     /// How many tickets were given out.
     tickets: u128,
@@ -66,7 +66,7 @@ struct Served {
 }
 
 impl Reference {
-    /// Nobody there.
+    /// Empty.
     #[must_use]
     pub fn new(order: Order) -> Self {
         Self {

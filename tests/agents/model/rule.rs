@@ -32,34 +32,34 @@ rules! {
 
     Available: "available: offline -> available";
     AvailableRefused: "available: rejected, not offline";
-    AvailableUnknown: "available: nobody of this id";
+    AvailableUnknown: "available: no agent of this id";
 
-    Enqueue: "enqueue: available -> queued, and nobody waits";
+    Enqueue: "enqueue: available -> queued, and no call is pending";
     EnqueueServes: "enqueue: available -> queued -> attendingCall, a call was waiting";
     EnqueueServesOthers: "enqueue: a call was waiting, and another agent had waited for longer";
     EnqueueExpires: "enqueue: calls that fit had waited for too long";
     EnqueueAgain: "enqueue: rejected, queued already";
     EnqueueAgainServes: "enqueue: rejected, and yet a call left behind is served";
     EnqueueRefused: "enqueue: rejected, not available";
-    EnqueueUnknown: "enqueue: nobody of this id";
+    EnqueueUnknown: "enqueue: no agent of this id";
     EnqueueAll: "queue all available: in the order in which they became so";
 
     LeaveQueues: "leave: queued -> available, out of every queue";
     LeaveQueuesHome: "leave: queued -> offline, out of every queue";
     LeaveHome: "leave: available -> offline";
     LeaveRefused: "leave: rejected, no such arrow";
-    LeaveUnknown: "leave: nobody of this id";
+    LeaveUnknown: "leave: no agent of this id";
 
     Match: "match: a new call is assigned at once";
     MatchWildcard: "match: a new call of a wildcard is assigned at once";
-    MatchWaits: "match: a new call waits, nobody fits";
+    MatchWaits: "match: a new call becomes pending, no agent matches";
     MatchBehind: "match: a new call waits behind others";
-    MatchServesOthers: "match: those who waited for the same are served";
-    MatchExpiresOthers: "match: those who waited for the same had waited for too long";
+    MatchServesOthers: "match: pending calls of the same criteria are served";
+    MatchExpiresOthers: "match: pending calls of the same criteria had expired";
     MatchKnown: "match: a call that ended gets its first answer again";
     MatchKnownWaits: "match: a call that waits looks again";
     MatchTooLate: "match: a call that comes too late is expired";
-    MatchTooLateWaiting: "match: a call that waits comes again too late, and is expired";
+    MatchTooLateWaiting: "match: a pending call is redelivered too late, and is expired";
 
     Cancel: "cancel: waiting -> cancelled";
     CancelKnown: "cancel: the call ended otherwise, and stays so";
@@ -68,7 +68,7 @@ rules! {
     Finish: "finish: attendingCall -> available, by call and ticket";
     FinishLate: "finish: rejected, the agent is in another call or in none";
     FinishForged: "finish: rejected, the call is the agent's and the ticket is not";
-    FinishUnknown: "finish: nobody of this id";
+    FinishUnknown: "finish: no agent of this id";
 
     Tell: "tell: told, and forgotten";
     TellFails: "tell: not told, and kept";
@@ -77,14 +77,14 @@ rules! {
     SweepReturns: "sweep: attendingCall -> available, the lease expired";
     SweepServes: "sweep: a pair left behind has met";
     SweepExpires: "sweep: waiting -> expired";
-    SweepTells: "sweep: what was not told is told";
-    SweepFails: "sweep: what was not told is not told again";
+    SweepTells: "sweep: unpublished events are published";
+    SweepFails: "sweep: unpublished events fail to be published again";
 
-    DiedEnqueuing: "died: an agent is queued, and nobody looked";
-    DiedWaiting: "died: a call waits, and nobody looked";
+    DiedEnqueuing: "died: an agent is queued, without a read";
+    DiedWaiting: "died: a call is pending, without a read";
     DiedInVain: "died: before anything was written";
 
-    LookCall: "call: what became of it";
+    LookCall: "call: its outcome";
     LookUnknown: "call: there is none";
     LookQueues: "queues: depths, versions, and how many wait";
     LookAgents: "agents: a page";

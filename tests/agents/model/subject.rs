@@ -58,7 +58,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A queue on a fresh store, which reads so many entries at once.
+    /// A queue on a fresh store, which reads this number of entries at once.
     #[must_use]
     pub fn new(store: Arc<dyn AgentStore>, seen: Seen, order: Order, page: u16) -> Self {
         let clock = Arc::new(SetClock::default());
@@ -221,7 +221,7 @@ impl Subject {
     /// Everything stored; tickets are the store's.
     ///
     /// # Errors
-    /// The store failed, or holds what nobody should have written.
+    /// The store failed, or has an item that no process should have written.
     pub async fn rows(&self) -> Result<Rows, Failure> {
         match &self.seen {
             Seen::ByStore => Ok(rows::stored(&*self.store, &self.calls).await?),
@@ -251,7 +251,7 @@ impl Subject {
         }
     }
 
-    /// The store's ticket; one that nobody had stays so.
+    /// The store's ticket; an unknown one stays unknown.
     fn real(&self, number: Ticket) -> Ticket {
         let known = self.numbers.iter().find(|(_, known)| **known == number);
         let real = known.and_then(|(real, _)| Uuid::parse_str(real).ok());

@@ -137,8 +137,8 @@ impl Game {
         }
     }
 
-    /// A handful of agents and calls that fit each other and come at the same time: nobody comes
-    /// later, and no sweep, to make up for two who missed each other.
+    /// A few matching agents and calls that arrive at the same time: no later process and no sweep
+    /// repairs a missed match.
     async fn cross(self: &Arc<Self>, seed: u64) {
         let mut rng = Rng::with_seed(seed ^ 2);
         let mut all = vec![];
@@ -194,7 +194,7 @@ impl Game {
         sweeper.await.unwrap();
     }
 
-    /// What holds at the end: everything counted, every answer told, nobody left who fits.
+    /// What holds at the end: everything counted, every answer published, no match left.
     async fn check(&self, seen: &Seen) -> rows::Rows {
         assert_eq!(seen.violations, [""; 0]);
         let calls = (0..MATCHERS).flat_map(|m| (0..CALLS).map(move |n| format!("c{m}-{n}")));
@@ -231,7 +231,7 @@ impl Game {
     }
 }
 
-/// Tells nobody: everything stays in the table to be counted.
+/// Publishes nothing: every event stays in the table to be counted.
 struct Recorder;
 
 #[async_trait::async_trait]
@@ -240,7 +240,7 @@ impl agent_queue::tell::Teller for Recorder {
         let failed = |news: &News| {
             Err(agent_queue::tell::TellError {
                 call: news.call_id().to_string(),
-                reason: "nobody listens".to_owned(),
+                reason: "no subscriber".to_owned(),
             })
         };
         news.iter().map(failed).collect()

@@ -1,5 +1,5 @@
-//! Items that somebody else wrote: whatever stands in them, they run, wait or fail, and never
-//! block the head of the queue.
+//! Items of direct writers: whatever their attributes, they run, wait or fail, and never block the
+//! head of the queue.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::collections::HashMap;

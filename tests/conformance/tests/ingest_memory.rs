@@ -117,7 +117,7 @@ async fn capped() {
     let wrong = format!("[{}0]", "0,".repeat(9_999));
     let report = work(90, &wrong, Duration::from_secs(300)).await;
     assert_eq!(report.refused, 900_000);
-    // Ten thousand tasks: more than can be written, so most messages come again.
+    // Ten thousand tasks: more than can be written, so most messages are redelivered.
     let tasks = format!("[{}{{}}]", "{},".repeat(9_999));
     let report = work(90, &tasks, Duration::from_secs(1)).await;
     assert!(!report.returned.is_empty());

@@ -1,5 +1,4 @@
-//! Wake-ups, the side of whoever wakes: a request is always counted, and one that may be lost is
-//! an error.
+//! Wake-up requests: each is counted, and one that may be lost is an error.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::sync::Arc;
@@ -120,7 +119,7 @@ async fn an_active_processor_is_not_notified_but_sees_the_request() {
     world.store.acquire(&claim("m1", NOW), NOW).await.unwrap();
     assert_eq!(world.insert("batch").await.unwrap(), Wake::AlreadyAwake);
     assert_eq!(world.requested().await, 1);
-    // Its lease expired, so nobody may be awake.
+    // Its lease expired, so no processor may be active.
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(world.insert("next").await.unwrap(), Wake::Published);
 }

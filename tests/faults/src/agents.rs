@@ -40,7 +40,7 @@ pub struct Played {
 pub struct Census {
     /// Seeds.
     pub schedules: u64,
-    /// Calls, by what became of them.
+    /// Calls, by their outcome.
     pub calls: BTreeMap<&'static str, u64>,
     /// Exchanges with the store.
     pub exchanges: u64,
@@ -185,7 +185,7 @@ pub fn play(seed: u64, store: Store) -> Played {
     })
 }
 
-/// What became of each call.
+/// The outcome of each call.
 #[allow(clippy::expect_used, reason = "the table itself does not fail")]
 pub(crate) async fn outcomes(stage: &Stage) -> BTreeMap<CallId, CallState> {
     let store = stage.store();
@@ -219,7 +219,7 @@ async fn ended(stage: &Stage) -> Vec<String> {
             Some(CallState::Assigned(assignment)) => {
                 let told = stage.world.published(id);
                 if told.is_empty() {
-                    wrong.push(format!("{id}: assigned, and nobody was told"));
+                    wrong.push(format!("{id}: assigned, but not published"));
                 }
                 if told.iter().any(|other| other != assignment) {
                     wrong.push(format!("{id}: {assignment:?}, but told {told:?}"));
@@ -237,7 +237,7 @@ async fn ended(stage: &Stage) -> Vec<String> {
         .await;
     let left = left.expect("read");
     if !left.is_empty() {
-        wrong.push(format!("left to be told: {left:?}"));
+        wrong.push(format!("left in the outbox: {left:?}"));
     }
     wrong
 }

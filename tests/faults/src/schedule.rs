@@ -51,7 +51,7 @@ struct Downstream {
 }
 
 impl Schedule {
-    /// The schedule of a seed, with at most so many tasks.
+    /// The schedule of a seed, with a maximum number of tasks.
     #[must_use]
     pub fn of(seed: u64, most_tasks: usize) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0x5eed_0001);

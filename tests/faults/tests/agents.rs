@@ -6,7 +6,7 @@ use faults::suite::Store;
 use simulator::agents::network::Fault;
 use simulator::seeds::Seeds;
 
-/// So many schedules in each of the tests in memory, which run in parallel.
+/// Schedules in each of the in-memory tests, which run in parallel.
 const SEEDS: u64 = 150;
 
 /// Lines of the trace that a failure prints.
@@ -42,7 +42,7 @@ fn run(seeds: std::ops::Range<u64>, store: Store, faults: &[Fault]) {
     for state in ["assigned", "cancelled", "expired"] {
         assert!(census.calls.contains_key(state), "no call ended {state}");
     }
-    assert!(census.crashes > 0, "nobody died");
+    assert!(census.crashes > 0, "no process crashed");
 }
 
 macro_rules! parts {

@@ -4,7 +4,7 @@
 use faults::suite::{Store, play, run};
 use simulator::cloud::FaultKind;
 
-/// So many schedules in each of the tests, which run in parallel.
+/// Schedules in each of the tests, which run in parallel.
 const SEEDS: u64 = 50;
 
 /// What must have befallen the SDK.

@@ -113,7 +113,7 @@ describe('an open template is found out:', () => {
       'role: sqs:*',
     ],
     [
-      'a policy of a kind of resource that nobody has thought of',
+      'a policy of an unexpected kind of resource',
       rules.namesActions,
       (stack) =>
         void new CfnResource(stack, 'vault', {
@@ -264,7 +264,7 @@ describe('an open template is found out:', () => {
     ],
     ['a function that forgets failures', rules.functionsKeepFailures, (stack) => void fn(stack), 'fn'],
     [
-      'a queue without dead letters',
+      'a queue without a dead-letter queue',
       rules.sourcesKeepFailures,
       (stack) =>
         void new EventSourceMapping(stack, 'mapping', {
@@ -314,7 +314,7 @@ describe('an open template is found out:', () => {
       'logs',
     ],
     [
-      "a function whose log group is nobody's",
+      'a function whose log group does not exist',
       rules.logsHaveRetention,
       (stack) => void fn(stack),
       'the group that Lambda makes',

@@ -24,7 +24,7 @@ const ATTACHED_BY: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Every statement of every policy document of a template, whatever has it: any object with an array `Statement`
- * counts, so that a kind of resource that nobody has thought of is looked at too.
+ * counts, so an unexpected kind of resource is covered too.
  */
 export function everyStatement(synthesized: Synthesized): Held[] {
   return synthesized.resources.flatMap(([logicalId, resource]) =>

@@ -48,7 +48,7 @@ export const WILDCARD_RESOURCES: readonly WildcardReason[] = [
     resource: /:stack\/(LifoQueue|AgentQueue)-(\*|[\w-]+)\/\*$/,
     says: 'stack/<queue>-<environment>/*',
     reason:
-      "GitHub's roles: CloudFormation ends the ARN of a stack with an id that nobody knows beforehand; pull requests may ask for personal stacks too",
+      "GitHub's roles: CloudFormation ends the ARN of a stack with an id that is unknown before its creation; pull requests may read personal stacks too",
   },
   {
     actions: ['cloudwatch:DescribeAlarms'],

@@ -60,6 +60,6 @@ pub enum Action {
     SweepReads(TaskNumber),
     /// The sweep returns the task that it has read (rule 8).
     SweepReturns,
-    /// The sweep sees a due task and nobody awake, and asks for a wake-up (rule 8).
+    /// The sweep sees a due task and no active processor, and requests a wake-up (rule 8).
     SweepWakes,
 }

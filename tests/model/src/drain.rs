@@ -1,9 +1,9 @@
 //! From every reachable state the queue can still be emptied.
 //!
-//! A quiet state in which a task waits is one way to fail; going round in a circle for ever is
+//! A quiet state with a due task is one way to fail; an endless cycle is
 //! another, which no property of a single state shows, and which stateright's `eventually` can miss
 //! on cycles. So this walks the whole graph of states once, and then backwards from the states in
-//! which every task is settled: what is not reached backwards is stuck.
+//! which every task is settled: unreached states are stuck.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};

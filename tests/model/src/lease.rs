@@ -122,7 +122,7 @@ fn stop(protocol: &Protocol) -> Step {
 }
 
 /// How a turn ends that lost its lease. When the item named another, that one has looked, or will,
-/// after whatever happened while the lease was ours; it may have missed a task that was given back
+/// after whatever happened while the lease was ours; it may have missed a task that was returned
 /// since, so a wake-up is requested as by any other (rule 1). When the lease only expired, there need
 /// be no other: the end of rule 6.
 pub(crate) fn stop_without_lease(

@@ -16,7 +16,7 @@
 //! | [`processor`] | one invocation of `process-tasks`: how it starts, steps, and ends |
 //! | [`lease`] | rules 2, 3, 5, 6 and 10: acquire, heartbeat, release, tail call |
 //! | [`newest_first`] | rules 4, 5 and 7: query, take, run, settle, linger |
-//! | [`sweep`] | rule 8: what fell between |
+//! | [`sweep`] | rule 8: lost wake-ups and expired leases |
 //! | [`platform`] | AWS: delivery, retries, loss, leases expiring, the index catching up |
 //! | [`property`] | what must hold in every state |
 //! | [`drain`] | from every state the queue can still be emptied |

@@ -44,7 +44,7 @@ pub enum Mutation {
     TailCallErrorSwallowed,
     /// Rule 8: the sweep returns a task without asking for the lease that it has read.
     SweepWithoutCondition,
-    /// Rule 8: the sweep returns tasks, but wakes nobody.
+    /// Rule 8: the sweep returns tasks, but wakes no processor.
     SweepNeverWakes,
     /// Rule 9: no start marker.
     NoMarker,

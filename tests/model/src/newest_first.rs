@@ -84,7 +84,7 @@ pub(crate) fn take(
     }
 }
 
-/// S1: settle or give back, on condition of our own token. A rejection is a value, not an error.
+/// S1: settle or return, on condition of our own token. A rejection is a value, not an error.
 pub(crate) fn settle(
     protocol: &Protocol,
     state: &mut State,

@@ -17,7 +17,7 @@ pub(crate) enum Next {
     Request,
     /// The invocation succeeds, so its message is done with.
     Leave,
-    /// The invocation fails, so its message comes again.
+    /// The invocation fails, so Lambda retries its message.
     Fail,
 }
 
@@ -198,7 +198,7 @@ pub(crate) fn redeliver(state: &mut State, Message { id, retries }: Message) {
     }
 }
 
-/// The attempt is over: nobody will use its UUID again.
+/// The attempt is over: its UUID is not used again.
 fn retire(state: &mut State, slot: u8) {
     state.processors[slot as usize] = None;
     let gone = Owner::Attempt(slot);

@@ -1,12 +1,12 @@
 //! What must hold in every state. A property about waiting is put as one about *quiet* states:
-//! nothing in flight and nobody at work, so what waits there would wait for ever.
+//! nothing in flight and no process active, so a due task would never run.
 
 use crate::protocol::Protocol;
 use crate::state::{State, Status, Step};
 use stateright::Property;
 
 /// W1.
-pub const NO_TASK_WAITS_ALONE: &str = "W1 no due task waits while nobody is awake";
+pub const NO_TASK_WAITS_ALONE: &str = "W1 no due task waits without an active processor";
 /// W2.
 pub const ONE_PROCESSOR: &str = "W2 one processor at a time holds an unexpired lease";
 /// W3.
@@ -14,13 +14,13 @@ pub const WAKE_UPS_BY_ACTIVATION: &str = "W3 notifications are bounded by activa
 /// S1, for leases.
 pub const ONE_WORKER: &str = "S1 one worker at a time runs a task under an unexpired lease";
 /// S1, for late workers.
-pub const NO_TRESPASS: &str = "S1 nobody changes a task that another holds, or that is settled";
+pub const NO_TRESPASS: &str = "S1 no process changes a task of another lease, or a settled one";
 /// S3, as far as the protocol goes.
 pub const NO_TASK_STRANDED: &str = "S3 no task stays TAKEN, unless its worker died";
 /// Rule 10.
-pub const NO_ENDLESS_IDLING: &str = "rule 10 turns that settle nothing do not call on for ever";
+pub const NO_ENDLESS_IDLING: &str = "rule 10 turns that settle nothing end their tail calls";
 
-/// All properties. `W1` allows a lost notification, and rule 10 giving up, to be found by the sweep
+/// All properties. `W1` allows a lost notification, and the end of tail calls by rule 10, to be found by the sweep
 /// only; it does not allow for a crash, since the platform delivers the message of a dead attempt
 /// again.
 pub fn properties() -> Vec<Property<Protocol>> {

@@ -109,7 +109,7 @@ pub enum Step {
 /// How a processor learnt that it holds the lease no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LostLease {
-    /// A renewal was rejected: the control item names another, or nobody.
+    /// A renewal was rejected: the control item names another owner, or none.
     Refused,
     /// By its own clock the lease has expired, and no renewal has got through.
     RanOut,
@@ -158,7 +158,7 @@ pub struct Budget {
     pub slow_processors: u8,
     /// Task leases that expire while their holder still works.
     pub slow_runs: u8,
-    /// Tasks that are given back instead of settled.
+    /// Tasks that are returned instead of settled.
     pub give_backs: u8,
     /// Turns that end before the queue is empty; [`Budget::UNLIMITED`] for any number.
     pub time_ups: u8,
@@ -173,14 +173,14 @@ impl Budget {
     pub const UNLIMITED: u8 = u8::MAX;
 }
 
-/// What happened, as far as a property must know it. Nobody in the protocol reads this.
+/// What happened, as far as a property must know it. The protocol does not read this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct History {
     /// Something was lost that only the sweep finds; each place that sets it says what.
     pub lost: bool,
     /// A worker died holding a task.
     pub stranded: bool,
-    /// Somebody changed a task that another held, or one that was settled.
+    /// A process changed a task of another lease, or a settled one.
     pub trespass: bool,
     /// Notifications that `trigger` published, where the protocol counts them.
     pub published: u8,
@@ -243,7 +243,7 @@ impl State {
         }
     }
 
-    /// The index shows the task as the table has it, so nobody lingers for it any longer.
+    /// The index shows the task as the table has it, so no processor waits for it any longer.
     pub fn no_longer_awaited(&mut self, task: TaskNumber) {
         for processor in self.processors.iter_mut().flatten() {
             if let Step::Linger { awaits } = &mut processor.step {
@@ -262,7 +262,7 @@ impl State {
         lagging.fold(0, |set, (number, _)| set | 1 << number)
     }
 
-    /// Nothing in flight and nobody at work: only the sweep, or a new insert, could start anything.
+    /// Nothing in flight and no process active: only the sweep, or a new insert, could start anything.
     pub fn quiet(&self) -> bool {
         self.stream == 0
             && self.tail_calls == 0
@@ -272,7 +272,7 @@ impl State {
             && self.sweeping.is_none()
     }
 
-    /// An event id that nobody knows.
+    /// A new event id.
     pub fn fresh_event(&self) -> EventId {
         let known = |id| {
             self.control.marker == Some(id) || self.wakers.iter().any(|waker| waker.event == id)
@@ -280,7 +280,7 @@ impl State {
         (0..).find(|&id| !known(id)).unwrap_or(EventId::MAX)
     }
 
-    /// A message id that nobody knows.
+    /// A new message id.
     pub fn fresh_message(&self) -> MessageId {
         let registered = self.control.owner.map(|(_, message)| message);
         (0..)
@@ -305,7 +305,7 @@ impl State {
     }
 
     /// A delivery of a message will not come. It is a loss, unless another delivery is to come, or
-    /// the registered holder is at work, who will look again or whose own message comes again.
+    /// the registered holder is active, and will look again or have its own message retried.
     pub fn message_is_gone(&mut self, id: MessageId) {
         let comes = self.messages.iter().any(|message| message.id == id);
         let mut attempts = self.processors.iter().flatten();

@@ -1,5 +1,5 @@
 //! Rule 8: the sweep, once a minute. It returns tasks whose lease expired, and wakes a processor
-//! when a due task is visible and nobody is awake.
+//! when a due task is visible and no processor is active.
 
 use crate::action::Action;
 use crate::mutation::Mutation;
@@ -45,7 +45,7 @@ pub fn read(state: &mut State, number: TaskNumber) {
 }
 
 /// Returns the task, on condition that it is still TAKEN, expired, and carries the token read; and
-/// asks for a wake-up (rule 1), since nobody who is awake need know of it.
+/// requests a wake-up (rule 1), since an active processor need not know of it.
 pub fn give_back(protocol: &Protocol, state: &mut State) {
     let Some((number, read)) = state.sweeping.take() else {
         return;

@@ -14,7 +14,7 @@ pub enum Owner {
     Attempt(u8),
     /// The message id. Only a wrong protocol does this.
     Message(MessageId),
-    /// An attempt that is over. Its UUID is nobody's any more.
+    /// An attempt that is over. Its UUID is free.
     Gone,
 }
 
@@ -55,9 +55,9 @@ impl Task {
 /// The control item, `#processor`, without its counter (see the module).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Control {
-    /// `owner` and `messageId`, while somebody is registered.
+    /// `owner` and `messageId`, while a processor is registered.
     pub owner: Option<(Owner, MessageId)>,
-    /// False once `leaseUntil` has passed, and while nobody is registered.
+    /// False once `leaseUntil` has passed, and while no processor is registered.
     pub live: bool,
     /// The start marker (rule 9): the event that has announced a notification.
     pub marker: Option<EventId>,

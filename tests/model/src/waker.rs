@@ -20,7 +20,7 @@ pub fn actions(state: &State, actions: &mut Vec<Action>) {
         if state.budget.errors > 0 && waker.step == WakerStep::Publish {
             actions.push(Action::Wake(position, Fate::Fails));
         }
-        // Before its first write, a death is only a delay, unless it forgets a give-back.
+        // Before its first write, a crash is only a delay, unless it forgets a returned task.
         let forgets = matches!(waker.source, Source::LateGiveBack(_));
         if state.budget.crashes > 0 && (forgets || waker.step > first_step_written()) {
             actions.push(Action::CrashWaker(position));
@@ -115,8 +115,8 @@ fn add(
 }
 
 /// Rule 9: sets the marker, on condition that there is no live lease, and no marker but our own.
-/// When this is rejected, another event has announced a notification, or somebody has acquired
-/// since our request was counted, and will look.
+/// When this is rejected, another event has announced a notification, or a processor has acquired
+/// the lease since our request was counted, and will look.
 fn mark(state: &mut State, waker: &Waker) -> Option<WakerStep> {
     let foreign = state
         .control
@@ -148,7 +148,7 @@ pub fn crash(protocol: &Protocol, state: &mut State, position: u8) {
 }
 
 /// A stream batch is retried under the same event id; nothing else is. The message of a late
-/// give-back is delivered again, but its next attempt does not know of the task: unless the
+/// return is delivered again, but its next attempt does not know of the task: unless the
 /// request was counted, only the sweep finds it.
 fn fail(protocol: &Protocol, state: &mut State, waker: Waker) {
     match waker.source {

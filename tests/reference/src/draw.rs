@@ -80,7 +80,7 @@ fn moment(machine: &Machine) -> BoxedStrategy<Millis> {
     .boxed()
 }
 
-/// A moment so many milliseconds from the clock.
+/// A time at a distance in milliseconds from the clock.
 fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Millis> {
     let clock = machine.clock;
     range

@@ -73,7 +73,7 @@ pub fn hold<S: Subject>(
 /// stored are the reference's.
 ///
 /// # Errors
-/// What is not, and the operations.
+/// The first difference, and the operations.
 pub async fn replay(store: &impl Subject, operations: &[Operation]) -> Result<(), String> {
     let mut figures = Figures::default();
     let held = sequence(store, Machine::start(), operations, None, &mut figures).await;

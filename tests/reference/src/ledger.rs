@@ -41,7 +41,7 @@ impl Ledger {
                 continue;
             }
             if operation.task() != Some(id) {
-                return Err(format!("{id} changed, and nobody asked for it"));
+                return Err(format!("{id} changed without an operation on it"));
             }
             arrow(operation, was, is)?;
             if let (Some(was), Some(is)) = (was, is)
@@ -89,7 +89,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Nobody is told that a lease is theirs which is not.
+    /// No answer claims a lease for a process that does not own it.
     fn answers(&self, operation: &Operation, answer: &Answer) -> Result<(), String> {
         match (operation, answer) {
             (Operation::Take(request), Answer::Taken(TakeOutcome::Won(taken))) => {
@@ -102,7 +102,7 @@ impl Ledger {
         }
     }
 
-    /// Attempts are starts, less those given back.
+    /// Attempts are starts, less the restored ones.
     fn counts(&self, after: &Snapshot) -> Result<(), String> {
         for (id, task) in &after.tasks {
             let starts = self.starts.get(id).copied().unwrap_or(0);

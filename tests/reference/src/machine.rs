@@ -29,7 +29,7 @@ pub struct Machine {
     pub takes: Vec<TakeRequest>,
     /// Every settlement, to be repeated.
     pub settlements: Vec<Operation>,
-    /// Every give-back, to be repeated.
+    /// Every return, to be repeated.
     pub give_backs: Vec<Operation>,
     /// Every lease that was handed out.
     pub leases: Vec<Lease>,
@@ -56,7 +56,7 @@ impl ReferenceStateMachine for Machine {
 }
 
 impl Machine {
-    /// An empty queue that nobody used.
+    /// An empty, unused queue.
     #[must_use]
     pub fn start() -> Self {
         Self {

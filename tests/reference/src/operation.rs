@@ -21,7 +21,7 @@ use lifo_queue::time::{EpochSeconds, Millis};
 pub enum Operation {
     /// A task of ours.
     Insert(NewTask),
-    /// A task of somebody else's, by a conditional put.
+    /// A task of a direct writer, by a conditional put.
     Foreign(ForeignTask),
     /// What is PENDING, SUCCESS or FAILURE, page by page to the end.
     Waiting(Pass),
@@ -35,7 +35,7 @@ pub enum Operation {
         settlement: Settlement,
         now: Millis,
     },
-    /// A give-back.
+    /// A return.
     GiveBack {
         lease: Lease,
         give_back: GiveBack,
@@ -79,7 +79,7 @@ pub enum Operation {
     Acquire { claim: Claim, now: Millis },
     /// A renewal of the processor lease.
     Renew(Renewal),
-    /// The processor lease given up.
+    /// The release of the processor lease.
     Release(Release),
     /// A pause.
     Pause(Pause),

@@ -102,7 +102,7 @@ fn kept(reason: &str) -> String {
     reason.chars().take(1024).collect()
 }
 
-/// Whole seconds that are not before this moment, and so many later.
+/// Whole seconds that are not before this time, and `seconds` later.
 fn seconds_after(now: Millis, seconds: u64) -> EpochSeconds {
     let rounded_up = now.0 / 1000 + i64::from(now.0 % 1000 > 0);
     EpochSeconds(rounded_up + seconds.cast_signed())

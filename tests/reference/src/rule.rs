@@ -27,7 +27,7 @@ macro_rules! rules {
 
 rules! {
     Create: "create: no task -> PENDING";
-    CreateRepeated: "create: our own create token stands there, so it was our put";
+    CreateRepeated: "create: the item has our own create token, so it was our put";
     CreateDuplicate: "create: rejected, the id is another's";
     Foreign: "another's conditional put: no task -> PENDING";
     ForeignDuplicate: "another's conditional put: rejected, the id is there";
@@ -41,7 +41,7 @@ rules! {
     Take: "take: PENDING -> TAKEN, its deadline kept";
     TakeWithoutTtl: "take: PENDING -> TAKEN, the default deadline for a task without one";
     TakeMilliseconds: "take: PENDING -> TAKEN, a deadline in milliseconds corrected";
-    TakeRepeated: "take: our own token stands there, so it was our take";
+    TakeRepeated: "take: the item has our own token, so it was our take";
     TakeGone: "take: lost, no such task";
     TakeNotPending: "take: lost, another was faster";
     TakeTooEarly: "take: lost, its notBefore has not passed";
@@ -51,17 +51,17 @@ rules! {
 
     SettleSuccess: "settle: TAKEN -> SUCCESS by the lease's token";
     SettleFailure: "settle: TAKEN -> FAILURE by the lease's token";
-    SettleRepeated: "settle: our token and our target stand there, so it was our settlement";
+    SettleRepeated: "settle: the item has our token and our target, so it was our settlement";
     SettleGone: "settle: lost, no such task";
     SettleNotTaken: "settle: lost, the task is not TAKEN";
     SettleOtherLease: "settle: lost, the lease is another's";
 
-    GiveBack: "give back: TAKEN -> PENDING by the lease's token, the attempt counts";
-    GiveBackFree: "give back: TAKEN -> PENDING by the lease's token, the attempt does not count";
-    GiveBackRepeated: "give back: our token and PENDING stand there, so it was our give-back";
-    GiveBackGone: "give back: lost, no such task";
-    GiveBackNotTaken: "give back: lost, the task is not TAKEN";
-    GiveBackOtherLease: "give back: lost, the lease is another's";
+    GiveBack: "return: TAKEN -> PENDING by the lease's token, the attempt counts";
+    GiveBackFree: "return: TAKEN -> PENDING by the lease's token, the attempt does not count";
+    GiveBackRepeated: "return: the item has our token and PENDING, so it was our return";
+    GiveBackGone: "return: lost, no such task";
+    GiveBackNotTaken: "return: lost, the task is not TAKEN";
+    GiveBackOtherLease: "return: lost, the lease is another's";
 
     ReclaimReturn: "sweep: TAKEN -> PENDING, the lease expired";
     ReclaimFail: "sweep: TAKEN -> FAILURE, the lease of the last attempt expired and it ran alone";
@@ -74,11 +74,11 @@ rules! {
     Quarantine: "quarantine: PENDING -> FAILURE";
     QuarantineGone: "quarantine: lost, no such task";
     QuarantineNotPending: "quarantine: lost, the task is not PENDING";
-    QuarantineChanged: "quarantine: lost, another deadline stands there than was seen";
+    QuarantineChanged: "quarantine: lost, the deadline differs from the one seen";
 
     AdoptMissing: "adopt: a task without a deadline gets one";
     AdoptMilliseconds: "adopt: a deadline in milliseconds is corrected";
-    AdoptChanged: "adopt: lost, a deadline of another kind stands there than was seen";
+    AdoptChanged: "adopt: lost, the deadline is of another kind than the one seen";
     AdoptNotPending: "adopt: lost, the task is not PENDING or gone";
     AdoptNothing: "adopt: lost, what was seen needs no adoption";
 
@@ -96,7 +96,7 @@ rules! {
     Mark: "mark: a notification is on its way";
     MarkAgain: "mark: its owner may publish again";
     MarkOther: "mark: lost, another's notification is on its way";
-    MarkHeld: "mark: lost, somebody processes";
+    MarkHeld: "mark: lost, a processor is active";
 
     Acquire: "acquire: the lease was free";
     AcquireRanOut: "acquire: another's lease expired";
@@ -105,15 +105,15 @@ rules! {
     AcquirePaused: "acquire: the queue is paused";
 
     Renew: "renew: the lease is ours";
-    RenewLost: "renew: lost, the lease is another's or nobody's";
+    RenewLost: "renew: lost, the lease is another's or free";
 
     Release: "release: the lease is ours";
     ReleaseUnrequested: "release: the lease is ours and nothing was requested since";
     ReleaseRequested: "release: rejected, a wake-up was requested since";
-    ReleaseNotOurs: "release: rejected, the lease is another's or nobody's";
+    ReleaseNotOurs: "release: rejected, the lease is another's or free";
 
-    Pause: "pause: nobody processes";
-    PauseBusy: "pause: nobody processes, since the downstream is busy";
+    Pause: "pause: no task starts";
+    PauseBusy: "pause: no task starts, because the downstream is busy";
     PauseShorter: "pause: lost, a longer one stands";
     Resume: "resume: the pause is over";
 }

@@ -47,7 +47,7 @@ pub trait Subject {
 /// Everything that is stored.
 ///
 /// # Errors
-/// The store failed, or holds what nobody should have written.
+/// The store failed, or has an item that no process should have written.
 pub async fn snapshot(subject: &impl Subject) -> Result<Snapshot, Failure> {
     Ok(Snapshot {
         tasks: subject.tasks().await?,
@@ -176,7 +176,7 @@ async fn waiting(
         after = read.next;
         if after.is_none() {
             for candidate in &mut found {
-                // Told of PENDING tasks only: of others nobody asks.
+                // Part of PENDING entries only: no caller needs it of others.
                 candidate.lease_ran_out &= pass.status == TaskStatus::Pending;
             }
             return in_order(found, |candidate| &candidate.id, pass.order, before);

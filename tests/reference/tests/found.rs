@@ -16,7 +16,7 @@ use simulator::dynamodb::EmbeddedDynamo;
 use tokio::runtime::Builder;
 use uuid::Uuid;
 
-/// A moment so many seconds into the sequence.
+/// A time in seconds into the sequence.
 fn at(seconds: u64) -> Millis {
     START.plus(Duration::from_secs(seconds))
 }
@@ -70,7 +70,7 @@ fn foreign(ttl: Ttl) -> Operation {
     })
 }
 
-/// On DynamoDB the holder was told that its own lease is another's, and failed as if an earlier
+/// On DynamoDB the holder learned that its own lease is another's, and failed as if an earlier
 /// attempt of its message had died.
 #[test]
 fn a_claim_repeated_during_a_pause_is_told_of_the_pause() {

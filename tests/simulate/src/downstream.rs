@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     Unavailable,
     /// No connection.
     Refused,
-    /// No answer until the caller gives up.
+    /// No answer until the caller's time-out.
     Timeout,
 }
 
@@ -86,7 +86,7 @@ struct State {
 }
 
 impl Downstream {
-    /// A downstream with room for so many runs at once.
+    /// A downstream with a capacity of concurrent runs.
     pub(crate) fn new(capacity: usize, outage: Option<Outage>) -> Self {
         let state = State {
             capacity,

@@ -42,7 +42,7 @@ impl AgentStatus {
         }
     }
 
-    /// Reads what stands in the table.
+    /// Reads the status from the table.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)

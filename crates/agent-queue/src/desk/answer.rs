@@ -59,7 +59,7 @@ pub enum Answer {
     Queues {
         /// Every queue.
         queues: Vec<QueueView>,
-        /// Every criteria that somebody ever waited for.
+        /// All criteria that ever had a pending call.
         waiting: Vec<WaitingView>,
     },
     /// Of agents.

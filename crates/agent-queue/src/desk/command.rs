@@ -18,7 +18,7 @@ use crate::seed::MAX_SEED;
 pub enum Command {
     /// A new agent, or another profile.
     Register(AgentId, String, Profile),
-    /// So many made-up agents.
+    /// Creates this number of sample agents.
     Seed(u32),
     /// offline → available.
     Available(AgentId),
@@ -32,13 +32,13 @@ pub enum Command {
     Finish(AgentId, CallId, Ticket),
     /// A call asks for an agent.
     Match(CallId, Criteria),
-    /// What became of a call.
+    /// The outcome of a call.
     Call(CallId),
     /// A caller hangs up.
     CancelCall(CallId),
     /// Depths and versions.
     Queues,
-    /// Who is there: after this id, at most so many.
+    /// Lists agents: after this id, up to a limit.
     Agents(Option<AgentId>, u16),
 }
 

@@ -42,7 +42,7 @@ impl View {
     }
 
     /// One of the first `window` agents that are not lost, among the first `most` that this
-    /// batch does not claim: a call passes over fewer than `most` agents who wait.
+    /// batch does not claim: a call passes over fewer than `most` queued agents.
     pub(super) fn pick(
         &self,
         claims: &mut HashSet<Ticket>,

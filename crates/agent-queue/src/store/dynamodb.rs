@@ -123,7 +123,7 @@ impl DynamoStore {
         })
     }
 
-    /// What stands in the way, where a step is about an agent or a call.
+    /// The current state, where a step is about an agent or a call.
     fn there(
         &self,
         step: Option<&Step>,
@@ -166,7 +166,7 @@ impl DynamoStore {
             let request = self.client.batch_write_item();
             let request = request.request_items(&self.table, deletes);
             let answer = request.send().await.map_err(|e| store_error(BATCH, e))?;
-            // What was not processed stays, and is told again: at least once.
+            // Unprocessed events stay, and are published again: at least once.
             let left = answer.unprocessed_items.unwrap_or_default();
             if let Some(left) = left.get(&self.table).filter(|left| !left.is_empty()) {
                 tracing::warn!(

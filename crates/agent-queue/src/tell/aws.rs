@@ -35,7 +35,7 @@ const MAX_REASON: usize = 1_000;
 /// The reason of calls that waited for too long.
 pub const WAITED_TOO_LONG: &str = "no agent was free within maxWait";
 
-/// A topic for assignments and a FIFO queue for dead letters.
+/// A topic for assignments and a FIFO dead-letter queue.
 #[derive(Clone, Debug)]
 pub struct AwsTeller {
     sns: aws_sdk_sns::Client,
@@ -98,7 +98,7 @@ impl AwsTeller {
                 .id(index.to_string())
                 .message_body(body)
                 .message_group_id(call.criteria.to_string())
-                // Of its own: a message that was refused may have had the call's.
+                // Of its own: a rejected message may have had the call's.
                 .message_deduplication_id(format!("{}.expired", call.call_id))
                 .message_attributes(REASON, text(WAITED_TOO_LONG).map_err(|e| e.to_string())?)
                 .build()

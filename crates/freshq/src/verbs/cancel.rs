@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
 
-/// Removes tasks that wait. What runs or is settled stays as it is.
+/// Deletes pending tasks. Running and settled tasks are unchanged.
 #[derive(Debug, Args)]
 pub(crate) struct Cancel {
     /// The tasks to remove

@@ -1,4 +1,4 @@
-//! `freshq pause`: nobody takes a task for a while.
+//! `freshq pause`: pauses the queue for a while.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ use crate::moments::{exact, parse_duration, rough};
 use crate::queue::Queue;
 use crate::report::{Exit, Report};
 
-/// Nobody takes a task for a while; what runs comes to its end. A longer pause stands.
+/// Pauses the queue for a while; running tasks finish. A longer pause is kept.
 #[derive(Debug, Args)]
 pub(crate) struct Pause {
     /// For how long, for example 30m
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     pub(crate) time: Duration,
-    /// Why, for whoever looks at the queue meanwhile
+    /// Why, for other operators
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) reason: String,
 }
@@ -34,7 +34,7 @@ impl VerbOnQueue for Pause {
         let earliest = queue.clock.now().plus(self.time);
         let written = queue.operator.pause(self.time, &self.reason).await?;
         let latest = queue.clock.now().plus(self.time);
-        // What stands is read back: an operator acts on it, and so do the processors.
+        // Reads the stored pause back: operators and processors act on it.
         let control = queue.store.control().await?;
         // The client may have repeated a write that had won: then the pause rejected is our own.
         let is_ours = |until| written == Written::Done || (earliest..=latest).contains(&until);
@@ -64,7 +64,7 @@ struct Paused {
 enum Outcome {
     Paused,
     LongerStands,
-    /// Somebody resumed at the same moment.
+    /// Another operator resumed the queue at the same time.
     Ended,
 }
 
@@ -80,12 +80,14 @@ impl Report for Paused {
         let stands = stands(&self.control, self.now).unwrap_or_default();
         match self.outcome {
             Outcome::Paused => {
-                format!("paused {stands}\nwhat runs comes to its end; freshq resume ends the pause")
+                format!("paused {stands}\nrunning tasks finish; freshq resume ends the pause")
             }
             Outcome::LongerStands => format!(
                 "not changed: a longer pause stands, {stands}\nto shorten it, end it first with freshq resume"
             ),
-            Outcome::Ended => "not paused: somebody resumed at the same moment".to_owned(),
+            Outcome::Ended => {
+                "not paused: another operator resumed the queue at the same time".to_owned()
+            }
         }
     }
 

@@ -100,7 +100,7 @@ impl Redrive {
     }
 }
 
-/// What became of all failed tasks.
+/// The outcomes of all failed tasks.
 #[derive(Debug)]
 struct All(RedriveReport);
 

@@ -1,4 +1,4 @@
-//! `freshq resume`: ends a pause, whoever set it, and wakes.
+//! `freshq resume`: ends any pause, and wakes the queue.
 
 use async_trait::async_trait;
 use clap::Args;
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
 
-/// Ends a pause, whoever set it, and wakes.
+/// Ends any pause, and wakes the queue.
 #[derive(Debug, Args)]
 pub(crate) struct Resume {}
 

@@ -14,7 +14,7 @@ use crate::moments::{exact, relative, rough};
 use crate::queue::Queue;
 use crate::report::{Exit, Report, two_columns};
 
-/// Shows what waits, runs and failed, who processes, and whether it is paused.
+/// Shows pending, running and failed tasks, the processor, and whether the queue is paused.
 #[derive(Debug, Args)]
 pub(crate) struct Status {}
 
@@ -45,7 +45,7 @@ impl Standing {
     fn processor(&self) -> String {
         let now = self.status.now;
         match &self.status.control.lease {
-            None => "nobody".to_owned(),
+            None => "none".to_owned(),
             Some(lease) => format!(
                 "{} {}, {} ({})",
                 holder(lease, now),

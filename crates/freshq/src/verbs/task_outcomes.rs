@@ -1,4 +1,4 @@
-//! What became of each task that the command line names.
+//! The outcome of each task that the command line names.
 
 use lifo_queue::task::{TaskId, TaskStatus};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::report::{Exit, Report, two_columns};
 
-/// What became of one task.
+/// The outcome of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// As asked.
@@ -15,7 +15,7 @@ pub(super) enum Outcome {
     Is(TaskStatus),
     /// There is no such task.
     NotFound,
-    /// As asked, but nobody was woken for it; why.
+    /// Done, but no processor was woken for it, and why.
     NotWoken(String),
     /// Not known: the table failed; why.
     Unknown(String),
@@ -23,7 +23,7 @@ pub(super) enum Outcome {
     NotTried,
 }
 
-/// What became of all of them, in the order of the command line.
+/// The outcomes of all of them, in the order of the command line.
 #[derive(Debug)]
 pub(super) struct TaskOutcomes {
     /// What [`Outcome::Done`] is called.
@@ -37,7 +37,7 @@ impl TaskOutcomes {
         Self { done, outcomes }
     }
 
-    /// Notes what became of a task.
+    /// Records the outcome of a task.
     pub(super) fn note(&mut self, task: &TaskId, outcome: Outcome) {
         self.outcomes.push((task.clone(), outcome));
     }
@@ -117,7 +117,7 @@ mod tests {
             ("a", Outcome::Done),
             ("longer-id", Outcome::Is(TaskStatus::Success)),
             ("c", Outcome::NotFound),
-            ("d", Outcome::NotWoken("nobody was woken".into())),
+            ("d", Outcome::NotWoken("no processor was woken".into())),
             ("e", Outcome::Unknown("no answer".into())),
             ("f", Outcome::NotTried),
         ] {
@@ -132,7 +132,7 @@ mod tests {
 a          redriven
 longer-id  not redriven: it is SUCCESS
 c          not found
-d          redriven, but nobody was woken
+d          redriven, but no processor was woken
 e          perhaps not redriven: no answer
 f          not redriven: not tried after the failure above";
         assert_eq!(all().text(), expected);
@@ -144,7 +144,7 @@ f          not redriven: not tried after the failure above";
             {"taskId": "a", "outcome": "redriven"},
             {"taskId": "longer-id", "outcome": "inAnotherState", "status": "SUCCESS"},
             {"taskId": "c", "outcome": "notFound"},
-            {"taskId": "d", "outcome": "redriven", "notWoken": "nobody was woken"},
+            {"taskId": "d", "outcome": "redriven", "notWoken": "no processor was woken"},
             {"taskId": "e", "outcome": "unknown", "error": "no answer"},
             {"taskId": "f", "outcome": "notTried"},
         ]});

@@ -19,7 +19,7 @@ use crate::report::Exit;
 const NOW: Millis = Millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Who is asked, and what was asked.
+/// The operator of the tests, and the prompts so far.
 #[derive(Default)]
 struct Answering {
     answer: Option<bool>,
@@ -50,7 +50,7 @@ impl World {
         }
     }
 
-    /// A task created so many seconds ago.
+    /// A task created `age` seconds ago.
     fn put(&self, id: &str, status: TaskStatus, age: u64) {
         let created = self.clock.now().minus(Duration::from_secs(age));
         let record = Record {

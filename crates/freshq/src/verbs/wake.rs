@@ -26,7 +26,7 @@ impl VerbOnQueue for Wake {
     }
 }
 
-/// What became of a wake-up, and whether a pause was ended first.
+/// The outcome of a wake-up, and whether a pause was ended first.
 #[derive(Debug)]
 pub(super) struct WakeUp {
     pub(super) resumed: bool,
@@ -56,17 +56,17 @@ impl Report for WakeUp {
     }
 }
 
-/// What became of a wake-up, for people.
+/// The outcome of a wake-up, for people.
 pub(super) fn text(wake: wake::Wake) -> &'static str {
     match wake {
         wake::Wake::Published => "a processor was notified",
         wake::Wake::AlreadyAwake => "a processor is active, and will look again before it rests",
         wake::Wake::AlreadyNotified => "a processor was notified just before, by another",
-        wake::Wake::Paused => "nobody was woken, because the queue is paused",
+        wake::Wake::Paused => "no processor was woken, because the queue is paused",
     }
 }
 
-/// What became of a wake-up, for programs.
+/// The outcome of a wake-up, for programs.
 pub(super) fn name(wake: wake::Wake) -> &'static str {
     match wake {
         wake::Wake::Published => "published",

@@ -14,7 +14,7 @@ pub struct AgentQueue {
     pub table: String,
     /// ARN of the topic for assignments.
     pub assignment_topic: String,
-    /// URL of the FIFO queue for dead letters.
+    /// URL of the dead-letter queue, a FIFO queue.
     pub dead_letters: String,
     /// How the queue behaves.
     pub settings: Settings,

@@ -23,8 +23,8 @@ pub struct IngestTasks {
     pub dead_letters: String,
     /// The URL of the queue that shed tasks go to; `None`: they are counted only.
     pub shed_queue: Option<String>,
-    /// How long before the function's deadline the last write ends; the time that is left is for
-    /// dead letters, for what was shed and for what comes again.
+    /// How long before the function's deadline the last write ends; the rest of the time is for
+    /// invalid, shed and failed messages.
     pub margin: Duration,
     /// How batches are worked through.
     pub settings: IngestSettings,
@@ -65,12 +65,12 @@ impl IngestTasks {
         env.check(
             config.queue != config.dead_letters,
             var::INGEST_DEAD_LETTER_QUEUE_URL,
-            "names the ingest queue itself, where a wrong message would come again for ever; name its dead-letter queue",
+            "names the ingest queue itself, which would redeliver an invalid message without end; name its dead-letter queue",
         );
         env.check(
             config.margin > REPORT_MARGIN,
             var::DEADLINE_MARGIN_MS,
-            "leaves no time for dead letters and for what comes again; give more than 1000, better 5000",
+            "leaves no time for invalid and failed messages; give more than 1000, better 5000",
         );
         env.finish(config)
     }

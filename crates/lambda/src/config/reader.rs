@@ -11,7 +11,7 @@ use super::variable::Variable;
 /// About two a day.
 const SLOWEST_RATE: f64 = 0.000_02;
 
-/// Far beyond what a table bears.
+/// Far above the limit of a table.
 const FASTEST_RATE: f64 = 1_000_000.0;
 
 /// Reads variables one by one. A variable that is missing or wrong is noted and a placeholder
@@ -27,7 +27,7 @@ pub struct Reader<'a> {
 pub struct Problem {
     /// The variable.
     pub variable: Variable,
-    /// `is missing`, or what stands there and what should.
+    /// `is missing`, or the value and the expected form.
     pub fault: String,
 }
 
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands in the variable; an empty text counts as missing.
+    /// The value of the variable; an empty text counts as missing.
     fn find(&self, variable: Variable) -> Option<String> {
         (self.lookup)(variable.name).filter(|text| !text.is_empty())
     }

@@ -97,7 +97,7 @@ fn every_slot_may_block_and_the_heartbeat_goes_on() {
     assert_eq!(
         threads(&ProcessTasks::read(&|_| None)),
         1,
-        "only to tell what is missing"
+        "only to report the missing variable"
     );
 }
 

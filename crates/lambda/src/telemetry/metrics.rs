@@ -43,8 +43,8 @@ counters! {
     TAKEN = "Taken": "Tasks taken.",
     SUCCEEDED = "Succeeded": "Tasks settled as SUCCESS.",
     FAILED = "Failed": "Tasks settled as FAILURE.",
-    RETRIED = "Retried": "Tasks given back after an attempt that counts.",
-    BUSY = "Busy": "Tasks given back because the downstream was busy.",
+    RETRIED = "Retried": "Tasks returned after an attempt that counts.",
+    BUSY = "Busy": "Tasks returned because the downstream was busy.",
     UNAVAILABLE = "Unavailable": "Tasks returned because the downstream was unavailable, without counting an attempt.",
     PROBES = "Probes": "Starts while the circuit breaker was open.",
     BREAKER_OPEN = "BreakerOpen": "Turns that ended with an open circuit breaker: an alarm.",
@@ -68,8 +68,8 @@ counters! {
     TAKEN_TASKS = "TakenTasks": "Live and expired leases.",
     OLDEST_PENDING_SECONDS = "OldestPendingSeconds": "Age of the oldest task that waits, in seconds: an alarm.",
     SHED_TASKS = "ShedTasks": "Tasks that DynamoDB deleted while they were PENDING or TAKEN, or that had expired before they were written.",
-    INGEST_REFUSED = "IngestRefused": "Tasks and messages of the ingest queue that are none: in its dead-letter queue.",
-    INGEST_RETURNED = "IngestReturned": "Messages of the ingest queue that come again, because something of them could not be written.",
+    INGEST_REFUSED = "IngestRefused": "Invalid tasks and messages of the ingest queue: in its dead-letter queue.",
+    INGEST_RETURNED = "IngestReturned": "Messages of the ingest queue to be redelivered, because a part of them could not be written.",
 }
 
 /// The metrics of one process.
@@ -127,7 +127,7 @@ impl Metrics {
     }
 }
 
-/// Somebody else installed a recorder of the `metrics` facade before.
+/// Another recorder of the `metrics` facade is installed already.
 #[derive(Debug, thiserror::Error)]
 #[error("metrics cannot be installed: {0}")]
 pub struct AlreadyInstalled(String);

@@ -17,7 +17,7 @@ pub const MAX_ITEM_BYTES: usize = 392 * 1024;
 /// How deep a payload may nest, itself included.
 pub const MAX_DEPTH: usize = 31;
 
-/// Why a payload is refused, and where.
+/// Why a payload is rejected, and where.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InvalidPayload {
     /// Too large for an item.
@@ -106,7 +106,7 @@ fn significant_digits(number: &str) -> usize {
 }
 
 /// Beyond 64 bits an integer has lost digits before it got here (RFC 8259, section 6); below
-/// 1E-130 DynamoDB refuses it.
+/// 1E-130 DynamoDB rejects it.
 fn survives(float: f64) -> bool {
     float == 0.0 || (float.abs() >= 1e-130 && float.abs() < 18_446_744_073_709_551_616.0)
 }

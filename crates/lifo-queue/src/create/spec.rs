@@ -20,7 +20,7 @@ const MAX_AHEAD: Duration = Duration::from_secs(60);
 /// seconds.
 const FIRST_MILLIS: i64 = 100_000_000_000;
 
-/// Why a description is refused; each message names the field and the remedy.
+/// Why a description is rejected; each message names the field and the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum InvalidTask {
     /// Not a JSON object.

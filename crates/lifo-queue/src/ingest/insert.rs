@@ -12,15 +12,15 @@ use crate::create::Indexed;
 use crate::store::{Inserted, StoreError, TaskStore};
 use crate::task::NewTask;
 
-/// What became of a task.
+/// The outcome of a task.
 pub(super) enum Fate {
     /// It is in the table, by this write.
     Created,
     /// It was there before.
     Duplicate,
-    /// It is not written, or perhaps it is: its message comes again.
+    /// It is not written, or perhaps it is: its message is redelivered.
     Left,
-    /// DynamoDB refuses the item itself, and would every time.
+    /// DynamoDB rejects the item itself, and would every time.
     Wrong(Wrong<'static>),
 }
 
@@ -54,7 +54,7 @@ async fn one(store: &dyn TaskStore, task: NewTask, until: Instant) -> Fate {
         Ok(Err(error)) if error.is_validation() => Fate::Wrong(refused(&task, &error)),
         Ok(Err(error)) => {
             let error = causes::chain(&error);
-            tracing::error!(task_id = %task.id, error, "task not written; it comes again");
+            tracing::error!(task_id = %task.id, error, "task not written; its message is redelivered");
             Fate::Left
         }
         // In time for the report; a write that was carried out is a duplicate the next time.

@@ -1,4 +1,4 @@
-//! What stands in a message.
+//! The content of a message.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::create::spec::{self, InvalidTask};
 use crate::create::{CreateSettings, MAX_TASKS};
 use crate::task::{NewTask, TaskId};
 
-/// How many bytes a dead letter's reason may have: what fits beside any body but the largest, and
+/// The most bytes of a reason in the dead-letter queue: it fits beside any body but the largest, and
 /// an operator reads.
 const MAX_REASON_BYTES: usize = 1_024;
 
@@ -19,11 +19,11 @@ const MAX_REASON_BYTES: usize = 1_024;
 pub(super) struct Contents<'a> {
     /// Its tasks, expired ones too.
     pub(super) tasks: Vec<NewTask>,
-    /// What is no task.
+    /// The invalid tasks.
     pub(super) wrong: Vec<Wrong<'a>>,
 }
 
-/// Something that is no task.
+/// An invalid task.
 #[derive(Debug, PartialEq)]
 pub(super) struct Wrong<'a> {
     /// Its place in the message's array; `None`: the whole body.
@@ -34,7 +34,7 @@ pub(super) struct Wrong<'a> {
     pub(super) reason: String,
 }
 
-/// Why something in a message is no task.
+/// Why a part of a message is an invalid task.
 #[derive(Debug, thiserror::Error)]
 enum NoTask {
     #[error("the body is no JSON: {0}; send one task or an array of tasks")]
@@ -81,7 +81,7 @@ fn task(
     id: impl FnOnce() -> TaskId,
 ) -> Result<NewTask, NoTask> {
     let spec: Value = serde_json::from_str(text).map_err(NoTask::NoJson)?;
-    // Of all wrong messages the likeliest: SNS wraps what it sends unless it is told not to.
+    // The most likely invalid message: SNS wraps messages unless raw delivery is set.
     if spec.get("TopicArn").is_some() && spec.get("Message").is_some() {
         return Err(NoTask::Envelope);
     }
@@ -101,7 +101,7 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// What becomes of a message's wrong parts: one letter a message.
+/// The dead-letter message for the invalid parts of a message: one for each message.
 pub(super) fn dead_letter(delivery: &Delivery, wrong: &[Wrong<'_>]) -> DeadLetter {
     let (body, mut reason) = match wrong {
         [whole] if whole.element.is_none() => (whole.text.to_string(), whole.reason.clone()),

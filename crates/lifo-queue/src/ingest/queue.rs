@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use crate::store::Source;
 
-/// What is no task, on its way to the dead-letter queue.
+/// A message for the dead-letter queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
     /// The message it came with.
@@ -18,7 +18,7 @@ pub struct DeadLetter {
     pub reason: String,
 }
 
-/// A message that comes again.
+/// A message to be redelivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Postponed {
     /// Its receipt handle.
@@ -30,7 +30,7 @@ pub struct Postponed {
 /// The ingest queue and its dead-letter queue.
 #[async_trait]
 pub trait IngestQueue: Send + Sync {
-    /// Keeps what is no task; answers for each letter by itself, in their order.
+    /// Sends messages to the dead-letter queue; answers for each by itself, in order.
     async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>>;
 
     /// Makes messages visible again earlier than the queue would; why it failed, for each of

@@ -1,4 +1,4 @@
-//! The ingest queue on Amazon SQS: dead letters by SendMessageBatch, what comes again by
+//! The ingest queue on Amazon SQS: its dead-letter queue by SendMessageBatch, postponed messages by
 //! ChangeMessageVisibilityBatch, ten at a time, the most either takes
 //! (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>).
 
@@ -62,7 +62,7 @@ impl SqsIngestQueue {
         }
     }
 
-    /// Sends a batch; if it is refused as a whole, its letters go one by one, because of a queue
+    /// Sends a batch; if it is rejected as a whole, its messages go one by one, because of a queue
     /// that takes less than SQS's most one of them may be too large.
     async fn send(&self, batch: &[DeadLetter]) -> Vec<Result<(), NotDone>> {
         let answers = self.send_batch(batch).await;

@@ -21,7 +21,7 @@ const WAVE_BYTES: usize = 64 * 1024 * 1024;
 /// has at least one message.
 ///
 /// Waves of a batch that was received before are smaller, a quarter with each receive: the
-/// process may have run out of memory.
+/// process may have exhausted its memory.
 pub(super) fn of(batch: &[Delivery]) -> Vec<Vec<usize>> {
     let receives = batch.iter().map(|message| message.receives).max();
     let quarters = receives.unwrap_or(1).saturating_sub(1).min(13);

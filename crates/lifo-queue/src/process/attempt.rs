@@ -1,4 +1,4 @@
-//! One attempt at one task: take, run, settle or give back.
+//! One attempt at one task: take, run, settle or return.
 
 mod steps;
 mod verdict;
@@ -31,7 +31,7 @@ pub(super) struct Attempts {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) settings: ProcessSettings,
     pub(super) breaker: SharedBreaker,
-    /// Turns true when what still runs must be given back.
+    /// Turns true when running tasks must be returned.
     pub(super) cut_off: watch::Receiver<bool>,
 }
 
@@ -73,7 +73,7 @@ pub(super) enum End {
     StoreFailed,
 }
 
-/// Why a task was given back.
+/// Why a task was returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
     Retry,
@@ -89,7 +89,7 @@ pub(super) enum Downstream {
     Answered,
     /// It had none.
     Busy { retry_after: Option<Duration> },
-    /// It refuses us.
+    /// It rejects us.
     Refused,
     /// Nothing is known: no run, no answer, or cut off.
     Unknown,
@@ -135,7 +135,7 @@ impl Attempts {
         };
         let end = end.unwrap_or_else(|error| {
             let error = causes::chain(&error);
-            tracing::error!(task_id = %task, error, "step given up; the sweep picks the task up");
+            tracing::error!(task_id = %task, error, "step failed after all retries; the sweep returns the task");
             End::StoreFailed
         });
         Attempted {

@@ -30,7 +30,7 @@ pub const LONGEST_PROBE: Duration = Duration::from_secs(4);
 /// themselves.
 const FEWEST_TASKS: usize = 10;
 
-/// Tasks that are discounted open the breaker too, by so many times as many runs without an
+/// Discounted tasks open the breaker too, after this many times as many runs without an
 /// answer: the downstream may be available for moments only.
 const RUNS_PER_TASK: usize = 4;
 
@@ -178,7 +178,7 @@ impl Breaker {
     /// Whether one more task may start beside those that run.
     pub(super) fn start(&self, running: usize, now: Millis) -> Start {
         let Some(open) = &self.open else {
-            // What runs may open the breaker: start no more than it takes to find out.
+            // Running tasks may open the breaker: start no more than needed to find out.
             let doubtful = !self.unanswered.is_empty()
                 && running > 0
                 && self

@@ -17,7 +17,7 @@ use crate::wake::Waker;
 pub(super) struct Stopped {
     pub(super) owner: Uuid,
     pub(super) summary: TurnSummary,
-    /// A task was given back.
+    /// A task was returned.
     pub(super) gave_back: bool,
     pub(super) rate: Rate,
     pub(super) breaker: Option<OpenBreaker>,
@@ -98,11 +98,11 @@ impl Processor {
             }
             TurnEnd::TimeUp => self.tail_call(&release, summary).await?,
             TurnEnd::Failed(error) => {
-                // The message comes again and should find the lease free; the reason for
-                // failing is what the caller must see.
+                // Lambda retries the message, which should find the lease free; the caller must
+                // see the reason of the failure.
                 if let Err(second) = self.release(&release, summary).await {
                     let second = causes::chain(&second);
-                    tracing::error!(error = second, "lease not released; it will run out");
+                    tracing::error!(error = second, "lease not released; it will expire");
                 }
                 return Err(error.into());
             }
@@ -110,7 +110,7 @@ impl Processor {
         Ok(())
     }
 
-    /// Rule 6: release first, then the tail call, also when the release was refused. Rule 10:
+    /// Rule 6: release first, then the tail call, also when the release was rejected. Rule 10:
     /// not after too many turns in a row that settled nothing.
     async fn tail_call(
         &self,
@@ -136,8 +136,8 @@ impl Processor {
         Ok(())
     }
 
-    /// Whoever resumed while this turn came to its end saw a live lease, and left the waking to
-    /// its holder. Looked for only after the release: who resumes later sees no lease, and wakes.
+    /// A resume during the end of this turn found a live lease, and left the wake-up to its
+    /// holder. Checked only after the release: a later resume finds no lease, and wakes.
     async fn wake_if_resumed(&self, owner: Uuid) -> Result<(), TurnError> {
         let control = self.store.control().await?;
         if !control.is_paused(self.clock.now()) {

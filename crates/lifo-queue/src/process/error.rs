@@ -39,7 +39,7 @@ pub enum TurnError {
     Predecessor {
         /// The message.
         message_id: String,
-        /// When the lease runs out, in milliseconds since the epoch.
+        /// When the lease expires, in milliseconds since the epoch.
         until_ms: i64,
     },
     /// The store gave no usable answer, repeatedly.
@@ -48,9 +48,9 @@ pub enum TurnError {
     /// The tail call was not published.
     #[error("work remains, but the tail call was not published")]
     TailCall(#[from] NotifyError),
-    /// A task was given back late, or the queue was resumed while the turn came to its end; and
-    /// nobody could be woken for it.
-    #[error("work remains that nobody is awake for, and the wake-up failed")]
+    /// A task was returned late, or the queue was resumed during the end of the turn; and no
+    /// processor could be woken for it.
+    #[error("work remains without an active processor, and the wake-up failed")]
     Wake(#[from] WakeError),
 }
 

@@ -32,7 +32,7 @@ pub(super) enum LeaseState {
     Ours,
     /// Ours, but the queue was paused.
     Paused,
-    /// Not renewed in time: perhaps nobody's, so nobody may be awake.
+    /// Not renewed in time: perhaps free, so no processor may be active.
     RanOut,
     /// Another's, who looks again before it rests.
     Others,
@@ -67,7 +67,7 @@ impl Heartbeat {
     }
 
     /// What is known of the lease now. A renewal that got no answer is tried again at the next
-    /// beat; meanwhile the lease is ours only until it runs out.
+    /// beat; until then the lease is ours only until it expires.
     pub(super) fn lease(&self, now: Millis) -> LeaseState {
         match &*self.held.borrow() {
             Held::Until(until, _) if *until <= now => LeaseState::RanOut,

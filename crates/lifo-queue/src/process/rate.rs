@@ -1,4 +1,4 @@
-//! The rate limit: at most so many starts a second, whichever turn they fall in.
+//! The rate limit: a maximum of starts a second, across turns.
 //!
 //! The bucket is governor's (GCRA). It lives for one turn, so what was granted last is kept in
 //! the control item as the moment at which the bucket is full again; the next turn begins with
@@ -107,7 +107,7 @@ impl Rate {
         };
         if let Err(refused) = bucket.limiter.check() {
             self.waited = true;
-            // To the next whole millisecond, or the question would come too early for ever.
+            // To the next whole millisecond, or each request would be too early.
             let wait = refused.wait_time_from(since_epoch(now));
             return Err(now.plus(wait + Duration::from_millis(1)));
         }
@@ -191,7 +191,7 @@ mod tests {
         Arc::new(Hand(AtomicI64::new(now)))
     }
 
-    /// Starts granted by a turn from `from` to `to` that asks at once when it is told to.
+    /// Starts granted by a turn from `from` to `to` that requests each start as early as allowed.
     fn turn(full_at: Option<Millis>, from: i64, to: i64) -> (u32, Option<Millis>) {
         turn_of(LIMIT, full_at, from, to)
     }

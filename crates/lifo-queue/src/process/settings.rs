@@ -17,7 +17,7 @@ pub struct ProcessSettings {
     pub turn: Duration,
     /// How long one run may take (30 s).
     pub task_timeout: Duration,
-    /// How long before the function's deadline everything must be given back (10 s).
+    /// How long before the function's deadline every task must be returned (10 s).
     pub deadline_margin: Duration,
     /// Tasks that run at once (10).
     pub slots: u16,
@@ -50,12 +50,12 @@ pub struct ProcessSettings {
     pub retention: Retention,
     /// The expiry of a foreign task without `ttl`, from first sight (1 h).
     pub default_ttl: Duration,
-    /// No task outlives its creation by more than this, and nobody else writes tasks; `None`
-    /// where that is not promised. What must have expired then costs no reads.
+    /// Every task expires at most this long after its creation; `None`
+    /// where that is not promised. Expired tasks then cost no reads.
     pub expiry_bound: Option<Duration>,
     /// How long one notification holds others back (10 s).
     pub notification_marker: Duration,
-    /// How long the queue pauses when the downstream refuses us, and at most when it is busy
+    /// How long the queue pauses when the downstream rejects us, and at most when it is busy
     /// (5 min).
     pub pause: Duration,
 }
@@ -90,6 +90,6 @@ impl ProcessSettings {
 pub struct Invocation {
     /// The message that invoked it; the same at each of the platform's retries.
     pub message_id: String,
-    /// When the platform ends it; `None` when nobody said.
+    /// When the platform ends it; `None` if unknown.
     pub deadline: Option<Millis>,
 }

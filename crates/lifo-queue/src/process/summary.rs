@@ -15,9 +15,9 @@ pub struct TurnSummary {
     pub succeeded: u32,
     /// Settled as FAILURE, quarantined ones included.
     pub failed: u32,
-    /// Given back after an attempt that counts, cut-off ones included.
+    /// Returned after an attempt that counts, cut-off ones included.
     pub retried: u32,
-    /// Given back because the downstream was busy.
+    /// Returned because the downstream was busy.
     pub busy: u32,
     /// Returned because the downstream was unavailable, without counting an attempt.
     pub unavailable: u32,
@@ -27,7 +27,7 @@ pub struct TurnSummary {
     pub breaker_open: bool,
     /// How long the queue was overloaded and only new tasks started, in milliseconds.
     pub overloaded_ms: u64,
-    /// Given back because the time was up.
+    /// Returned because the time was up.
     pub cut_off: u32,
     /// Put to FAILURE because the item itself could not be taken or read.
     pub quarantined: u32,
@@ -37,7 +37,7 @@ pub struct TurnSummary {
     pub empty_polls: u32,
     /// Index pages read.
     pub queries: u32,
-    /// Steps given up after repeated store errors; the sweep picks up what they left.
+    /// Steps that failed after repeated store errors; the sweep repairs their tasks.
     pub store_errors: u32,
     /// Consecutive turns that settled nothing, this one included.
     pub idle_turns: u32,
@@ -66,13 +66,13 @@ pub enum Exit {
     Paused,
     /// Nothing is left to do.
     Empty,
-    /// The time was up, or the processor lease ran out unrenewed; a tail call follows.
+    /// The time was up, or the processor lease expired; a tail call follows.
     TimeUp,
     /// The time was up, but too many turns in a row settled nothing: no tail call, the sweep
     /// takes over (rule 10).
     NoProgress,
     /// The processor lease went to another, who looks again.
     LeaseLost,
-    /// The turn failed; its message comes again.
+    /// The turn failed; Lambda retries its message.
     Failed,
 }

@@ -45,7 +45,7 @@ const AFTER_STORE_ERROR: Duration = Duration::from_secs(10);
 pub(super) enum TurnEnd {
     /// Nothing is left, and the lease was released on the condition of rule 5.
     Empty,
-    /// Time is up, or the lease ran out; work may remain.
+    /// Time is up, or the lease expired; work may remain.
     TimeUp,
     /// The processor lease is another's.
     LeaseLost,
@@ -58,7 +58,7 @@ pub(super) enum TurnEnd {
 pub(super) struct Turn<'a> {
     processor: &'a Processor,
     owner: Uuid,
-    /// `requested` as it was at acquire, or at the last refused release: at no other time.
+    /// `requested` as it was at acquire, or at the last rejected release: at no other time.
     seen: u64,
     heartbeat: Heartbeat,
     selector: Selector,
@@ -74,7 +74,7 @@ pub(super) struct Turn<'a> {
     walls: Walls,
     /// Automatic pauses in a row before this turn.
     busy_pauses: u32,
-    /// What runs has no neighbours, and gets none.
+    /// The running task must stay alone.
     alone: bool,
     gap: Gap,
     /// When the index may be read beyond the head again.

@@ -31,7 +31,7 @@ pub(crate) struct Made {
     pub(crate) body: String,
 }
 
-/// Gives the prepared answers in turn, the last one for ever; remembers the requests.
+/// Gives the prepared answers in turn, then repeats the last one; records the requests.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeAws {
     answers: Arc<Mutex<VecDeque<Prepared>>>,

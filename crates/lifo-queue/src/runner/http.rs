@@ -8,8 +8,8 @@
 //! `taskCreated` in milliseconds, `expiresAt` in seconds since the epoch; `payload` is `null` if
 //! the task has none. Beside `Content-Type`, `User-Agent` and [authentication](Auth), each call
 //! carries
-//! - `Idempotency-Key`: the task's id, the same for every attempt. What is not a visible ASCII
-//!   character, and the percent sign, is percent-encoded as UTF-8, since a header holds nothing
+//! - `Idempotency-Key`: the task's id, the same for every attempt. All but visible ASCII
+//!   characters, and the percent sign, are percent-encoded as UTF-8, since a header holds nothing
 //!   else: `é 1` becomes `%C3%A9%201`.
 //! - `Freshq-Attempt`: which attempt this is, 1 for the first. No header of common use says this.
 //!

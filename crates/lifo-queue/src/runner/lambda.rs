@@ -6,7 +6,7 @@
 //! {"taskId": "…", "taskCreated": 1700000000000, "attempt": 1, "expiresAt": 1700003600, "payload": …}
 //! ```
 //! `taskCreated` in milliseconds, `expiresAt` in seconds since the epoch; `payload` is `null` if
-//! the task has none. The same task may come again: use `taskId` as the idempotency key.
+//! the task has none. The same task may run again: use `taskId` as the idempotency key.
 //!
 //! ## The reply
 //!
@@ -19,19 +19,19 @@
 //! | returns `{"outcome": "busy", "retryAfterSeconds": 5}` | busy; `retryAfterSeconds` may be left out |
 //! | returns `{"outcome": "unavailable", "reason": "…"}` | unavailable: what the function needs is down |
 //! | throws | retry, with the error's message |
-//! | cannot start, exits, or runs out of time or memory | unavailable, with the error's message |
+//! | cannot start, exits, or exceeds its time or memory | unavailable, with the error's message |
 //! | returns anything else | failure, with a reason that names the field |
 //!
 //! `reason` may be left out, and other fields are ignored. A reply that cannot be read is a
 //! failure and no retry, because the function *has* run and would answer the same again: what it
-//! did would be done once more for each attempt. Redrive such tasks once the function is mended.
+//! did would be done once more for each attempt. Redrive such tasks once the function is fixed.
 //!
 //! ## Errors of the invocation
 //!
 //! | error | outcome |
 //! |---|---|
 //! | throttled (429), or the function is still being prepared or updated | busy |
-//! | no permission, no such function, or a set-up with which it cannot start | refused |
+//! | no permission, no such function, or a set-up with which it cannot start | rejecting |
 //! | a payload that Lambda does not take | failure |
 //! | anything else: service errors, network, time-outs | unavailable |
 //!

@@ -14,7 +14,7 @@
 //! | `hang` | does not end before the task timeout |
 //! | `exit` | ends the process, as a crash or a lack of memory would |
 //!
-//! `attempts` limits that to so many first attempts of the task (default: all); later ones succeed.
+//! `attempts` limits that to a number of first attempts of the task (default: all); later ones succeed.
 
 use std::time::Duration;
 

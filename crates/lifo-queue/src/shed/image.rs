@@ -20,7 +20,7 @@ pub enum NotShed {
     /// It was done; its retention passed.
     #[error("it was {0}")]
     Settled(TaskStatus),
-    /// It has no status of ours, so it is no task.
+    /// It has no status of ours, so it is not a task.
     #[error("its {} is missing or none of the queue's", schema::TASK_STATUS)]
     NoStatus,
 }

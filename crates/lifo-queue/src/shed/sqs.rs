@@ -21,7 +21,7 @@
 //! | `taskCreated` | milliseconds since the epoch |
 //! | `expiresAt` | the deadline, in epoch seconds |
 //! | `attempts`, `totalAttempts` | those that count against the maximum, and every start |
-//! | `payloadOmitted` | `true`: there was a payload, the queue takes no message so large (or refused it), and `payload` is `null` |
+//! | `payloadOmitted` | `true`: there was a payload, the queue takes no message so large (or rejected it), and `payload` is `null` |
 //! | `unreadable` | attributes that the item had and that could not be read |
 //!
 //! Every field is always there; what the item did not have, or what could not be read, is `null`.
@@ -46,7 +46,7 @@ use super::{HandOverError, NotHandedOver, ShedSink, ShedTask};
 pub const MAX_BATCH_MESSAGES: usize = 10;
 
 /// The most bytes in one message, and in all messages of one SendMessageBatch together: 1 MiB,
-/// by the same page. A queue may be configured to take less; it then refuses the message.
+/// by the same page. A queue may be configured to take less; it then rejects the message.
 pub const MAX_BATCH_BYTES: usize = 1_048_576;
 
 /// Sends shed tasks to one queue.
@@ -79,7 +79,7 @@ impl SqsShedSink {
         Self { client, queue_url }
     }
 
-    /// Sends until each message of the batch was taken, is refused for good, or patience ends.
+    /// Sends until each message of the batch was taken, is rejected for good, or the time is over.
     async fn send(&self, mut batch: Vec<Message<'_>>) -> Vec<NotHandedOver> {
         let mut delays = patience().build();
         let mut given_up = Vec::new();
@@ -113,7 +113,7 @@ impl SqsShedSink {
 
     /// Sends the batch once: for each message, `None` if it was taken.
     ///
-    /// A queue that takes less than [`MAX_BATCH_BYTES`] may refuse a batch as a whole; its
+    /// A queue that takes less than [`MAX_BATCH_BYTES`] may reject a batch as a whole; its
     /// messages then go one by one.
     async fn attempt(&self, batch: &[Message<'_>]) -> Vec<Option<Rejection>> {
         let answer = self.call(batch).await;

@@ -27,7 +27,7 @@ fn taken(id: &str) -> ShedTask {
     }
 }
 
-/// Refuses some by their index; remembers how many tasks each call brought.
+/// Rejects some by their index; records the number of tasks of each call.
 #[derive(Default)]
 struct Scripted {
     refuses: Vec<usize>,
@@ -85,7 +85,7 @@ async fn from_the_first_task_that_was_not_taken_on_nothing_is_counted() {
         .map(|task| task.index)
         .collect();
     assert_eq!(named, [1, 3]);
-    // The rest comes again, and is then counted: each task once.
+    // The rest is repeated, and is then counted: each task once.
     let (second, _) = count(&[], &tasks[1..]).await;
     assert_eq!(report.counted() + second.counted(), 4);
 

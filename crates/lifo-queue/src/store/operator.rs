@@ -18,8 +18,8 @@ pub trait OperatorStore: Send + Sync {
     /// PENDING → gone.
     async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError>;
 
-    /// Ends a pause, whoever set it. Clears rule 9's mark too: the notification it stands for
-    /// may have met the pause, so it must not hold back whoever wakes now. Who calls this wakes.
+    /// Ends any pause. Clears rule 9's mark too: the pause may have dropped its notification, so
+    /// it must not block the next wake-up. The caller wakes the queue.
     async fn resume(&self) -> Result<(), StoreError>;
 }
 

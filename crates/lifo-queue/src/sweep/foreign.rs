@@ -9,7 +9,7 @@ use crate::time::{EpochSeconds, Millis};
 enum Remedy {
     /// It gets this one.
     Adopt(EpochSeconds),
-    /// The task goes to FAILURE, if this `ttl` still stands there.
+    /// The task becomes FAILURE, if the item still has this `ttl`.
     Quarantine(EpochSeconds),
 }
 

@@ -1,4 +1,4 @@
-//! Tasks that wait: is somebody awake for them, how many are they, how old is the oldest.
+//! Pending tasks: is a processor active, how many are pending, how old is the oldest.
 
 use super::{MAX_PAGES, PAGE, SweepError, SweepReport, Sweeper};
 use crate::control::Control;
@@ -49,7 +49,7 @@ impl Sweeper {
             if !report.due && live().any(|task| task.not_before.is_none_or(|at| at <= now)) {
                 report.due = true;
                 if !report.woke {
-                    // What waits is measured and adopted all the same.
+                    // Pending tasks are measured and adopted nevertheless.
                     woken = self.wake(event, now).await.map(|woke| report.woke = woke);
                 }
             }

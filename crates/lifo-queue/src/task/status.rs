@@ -15,7 +15,7 @@ pub enum TaskStatus {
     Taken,
     /// Done.
     Success,
-    /// Given up.
+    /// It failed for good.
     Failure,
 }
 

@@ -1,4 +1,4 @@
-//! What stands in `leaseToken`.
+//! The value of `leaseToken`.
 
 use std::fmt;
 

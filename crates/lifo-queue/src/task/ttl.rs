@@ -11,8 +11,8 @@ pub const MAX_TTL_SECONDS: i64 = 100_000_000_000;
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-before-you-start.html>).
 pub(crate) const TTL_REACH: Duration = Duration::from_secs(5 * 365 * 86_400);
 
-/// What stands in `ttl`. Ours is epoch seconds; a foreign writer may leave it out, write
-/// milliseconds or something that is no number.
+/// The value of `ttl`. Ours is epoch seconds; a direct writer may leave it out, or write
+/// milliseconds or another type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ttl {
     /// No `ttl`: the default applies from first sight.
@@ -21,7 +21,7 @@ pub enum Ttl {
     Seconds(EpochSeconds),
     /// Above [`MAX_TTL_SECONDS`]: milliseconds. DynamoDB would keep the item for millennia.
     Milliseconds(Millis),
-    /// Not a number: the take is refused and the task quarantined.
+    /// Not a number: the take is rejected and the task quarantined.
     Malformed,
 }
 

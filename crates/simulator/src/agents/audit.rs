@@ -83,7 +83,11 @@ pub async fn violations(
             wrong.push(format!("{} has no lease", agent.id));
         }
     }
-    wrong.extend(leases.iter().map(|lease| format!("{lease} of nobody")));
+    wrong.extend(
+        leases
+            .iter()
+            .map(|lease| format!("{lease} without an agent")),
+    );
     waiting(store, calls, &mut wrong).await?;
     Ok(wrong)
 }

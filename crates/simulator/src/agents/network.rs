@@ -71,8 +71,8 @@ struct State {
 }
 
 impl Network {
-    /// A network whose every chance follows from `seed`; something befalls so many of a
-    /// thousand exchanges.
+    /// A network whose every chance follows from `seed`; faults hit this number of
+    /// exchanges in a thousand.
     #[must_use]
     pub fn new(seed: u64, rate: u32) -> Arc<Self> {
         Arc::new(Self {
@@ -169,7 +169,7 @@ impl Network {
             pause(100..4_000),
             pause(0..20_000_000),
         ];
-        // A read that comes late tells nobody anything.
+        // A late read has no effect.
         let fault = Some(drawn).filter(|fault| befalls && (writes || *fault != Fault::LateRequest));
         if let Some(fault) = fault {
             *state.faults.entry(fault).or_default() += 1;

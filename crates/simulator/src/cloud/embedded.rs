@@ -38,7 +38,7 @@ pub(crate) struct Embedded {
     known: Mutex<Known>,
 }
 
-/// What was read of the truth: nobody writes past the cloud.
+/// The table as last read: all writes go through the cloud.
 #[derive(Default)]
 struct Known {
     tasks: BTreeMap<TaskId, Record>,

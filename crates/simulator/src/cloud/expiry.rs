@@ -13,7 +13,7 @@ use super::world::World;
 /// How often it looks; what it finds it deletes this time or some later time.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// Looks for ever.
+/// Looks until the world ends.
 pub(crate) fn start(world: &Arc<World>) {
     let world = world.clone();
     tokio::spawn(async move {

@@ -18,7 +18,7 @@ pub enum FaultKind {
     TransactionConflict,
     /// A call to the table is carried out, and its answer is lost.
     LostAck,
-    /// A call to the table is given up by its caller and carried out seconds later.
+    /// The caller of a table request times out, and the request is executed seconds later.
     LateWrite,
     /// A call to the table takes seconds.
     Latency,
@@ -48,13 +48,13 @@ pub enum FaultKind {
     BatchRepeated,
     /// A batch failed and was cut in two: the outcome of other faults.
     BatchBisected,
-    /// Records of the stream were given up: the outcome of other faults.
+    /// Records of the stream were skipped after their retries: the outcome of other faults.
     RecordsGivenUp,
     /// An asynchronous event waited because the function's concurrency was used up.
     EventThrottled,
     /// An asynchronous event was tried again.
     EventRetried,
-    /// An asynchronous event was given up: the outcome of other faults.
+    /// An asynchronous event was discarded after its retries: the outcome of other faults.
     EventDiscarded,
     /// A process died at one of its calls.
     KilledAtCall,

@@ -135,8 +135,8 @@ fn ended_turn(world: &World, process: &Process, summary: &TurnSummary) {
     let mut ledger = lock(&world.ledger);
     ledger.note(now, process.id, format!("{:?} {summary:?}", summary.exit));
     match summary.exit {
-        // Rule 10 and a pause leave the waking to the sweep, and so does a step given up.
-        Exit::NoProgress => ledger.setback(now, "a turn without progress calls nobody"),
+        // Rule 10 and a pause leave the wake-up to the sweep, and so does a failed step.
+        Exit::NoProgress => ledger.setback(now, "a turn without progress makes no tail call"),
         Exit::Paused => ledger.setback(now, "the queue is paused"),
         _ if summary.store_errors > 0 => ledger.setback(now, "a turn met errors of the table"),
         _ => {}

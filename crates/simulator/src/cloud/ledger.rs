@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `tasks` | S1 to S4: every change of a task, every run |
 //! | `turns` | S5, W2, W3: every take, every change of the control item, every publish |
-//! | `waiting` | W1: nobody sleeps while a task is due |
-//! | `trace` | nothing; it tells what happened |
+//! | `waiting` | W1: no lost wake-ups while a task is due |
+//! | `trace` | nothing; it records the events |
 
 mod runs;
 mod tasks;

@@ -13,7 +13,7 @@ use super::process::Function;
 use super::settings::AsyncSettings;
 use super::world::World;
 
-/// A throttled event comes again after a second, and then after twice as long each time up to
+/// A throttled event is retried after a second, and then after twice as long each time up to
 /// five minutes
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html>).
 const THROTTLED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
@@ -85,7 +85,7 @@ pub(crate) fn submit(world: &Arc<World>, function: Function, event: Event) {
     });
 }
 
-/// Invokes the function until it returns well; false when the event is given up.
+/// Invokes the function until it succeeds; false when its retries are used up.
 async fn settle(world: &Arc<World>, function: Function, event: &Event) -> bool {
     let settings = settings(world, function);
     let born = world.now();

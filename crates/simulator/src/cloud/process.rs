@@ -1,8 +1,8 @@
 //! A process: an invocation that can die between any two of its steps.
 //!
 //! A process that died takes no further step, whatever of it is still scheduled: each of its
-//! calls waits for ever, in place of a destructor that could do something. What it had sent
-//! before is carried out all the same, as in a real network.
+//! calls stays pending, in place of a destructor that could do something. Requests that it sent
+//! before are executed nevertheless, as in a real network.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(crate) enum Function {
     Operator,
 }
 
-/// What became of a process.
+/// The outcome of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Running,

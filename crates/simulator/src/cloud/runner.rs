@@ -1,4 +1,4 @@
-//! The downstream: what becomes of a run is scripted, per task and attempt.
+//! The downstream: the outcome of each run is scripted, per task and attempt.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub(crate) struct ProcessRunner {
 pub(crate) enum RunEnd {
     /// With success or failure: nothing may follow but the settlement.
     Final,
-    /// With a wish to come again.
+    /// With a request for a retry.
     Again,
     /// At a busy downstream, which costs no attempt a bounded number of times.
     Busy,

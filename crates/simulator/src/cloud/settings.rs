@@ -56,7 +56,7 @@ pub struct StreamSettings {
     pub window: Duration,
     /// Retries of a batch that failed and is cut no further.
     pub retries: u32,
-    /// A record older than this is given up.
+    /// Older records are skipped.
     pub max_record_age: Duration,
 }
 

@@ -133,7 +133,7 @@ impl Stream {
     }
 }
 
-/// Delivers a batch until it is done or given up, before anything behind it.
+/// Delivers a batch until it succeeds or is skipped, before the batches behind it.
 async fn deliver(world: &Arc<World>, batch: Vec<Insert>) {
     let settings = world.settings.stream;
     // Halves of a batch, the first on top, and how often each failed since it was last cut.
@@ -189,6 +189,6 @@ async fn invoke(world: &Arc<World>, batch: &[Insert]) -> bool {
 fn give_up(world: &World, records: usize) {
     if records > 0 {
         world.chance.count(FaultKind::RecordsGivenUp);
-        lock(&world.ledger).setback(world.now(), "records of the stream were given up");
+        lock(&world.ledger).setback(world.now(), "records of the stream were skipped");
     }
 }

@@ -1,4 +1,4 @@
-//! Looks at the whole cloud once a second: whether somebody is awake when a task is due.
+//! Checks the whole cloud once a second: whether a processor is active when a task is due.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::world::World;
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Looks for ever.
+/// Looks until the world ends.
 pub(crate) fn start(world: &Arc<World>) {
     let world = world.clone();
     tokio::spawn(async move {
@@ -65,7 +65,7 @@ fn look(world: &World) {
     }
 }
 
-/// Whether nothing is in flight and nobody is at work.
+/// Whether nothing is in flight and no process is active.
 pub(crate) fn is_quiet(world: &World) -> bool {
     world.stream.is_idle() && world.topics.is_idle() && world.platform.is_idle()
 }

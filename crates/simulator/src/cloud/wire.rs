@@ -46,7 +46,7 @@ pub(crate) const WRITES: &[FaultKind] = &[
 ];
 
 /// What may befall a batch, which has no conditions: repeated after a lost answer it would undo
-/// what happened meanwhile, so whoever writes tasks so must not lose answers.
+/// what happened meanwhile, so callers that write tasks in batches must not lose answers.
 pub(crate) const BATCHES: &[FaultKind] = &[
     FaultKind::Throttled,
     FaultKind::Unavailable,
@@ -119,7 +119,7 @@ fn send<T: Send + 'static>(
         pause(out).await;
         let done = apply(&world);
         pause(back).await;
-        // Nobody waits any more when the caller died or gave up.
+        // The caller is gone if it crashed or timed out.
         let _unheard = tell.send(done);
     });
     answer

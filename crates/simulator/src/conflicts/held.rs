@@ -41,9 +41,9 @@ struct Holders {
     /// A later transaction has met it, and DynamoDB rejects both.
     doomed: bool,
     writes: u32,
-    /// Transactional reads, which keep nobody away.
+    /// Transactional reads, which exclude no other request.
     reads: u32,
-    /// How many transactions and writes began since somebody held it.
+    /// The number of transactions and writes that began since it was first held.
     begun: u64,
 }
 
@@ -116,7 +116,7 @@ impl Held {
     }
 }
 
-/// The items of one request in flight, held as long as this lives: also of one that is given up.
+/// The items of one request in flight, held as long as this lives: also of a cancelled one.
 #[derive(Debug)]
 pub(super) struct Holding {
     held: Arc<Held>,

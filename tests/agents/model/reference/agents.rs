@@ -23,7 +23,7 @@ fn unknown(rule: Rule) -> (Answer, Rule) {
 }
 
 impl Reference {
-    /// Nobody → offline; or another profile, but not while queued. The queues exist from then on.
+    /// New → offline; or another profile, but not while queued. The queues exist from then on.
     pub(super) fn register(
         &mut self,
         id: &AgentId,
@@ -139,7 +139,7 @@ impl Reference {
         (answer, Rule::EnqueueAll)
     }
 
-    /// An agent is queued, and nobody looks.
+    /// An agent is queued, without a read afterwards.
     pub(super) fn die_enqueuing(&mut self, id: &AgentId, now: Micros) -> (Answer, Rule) {
         let rule = match self.join(id, now) {
             Some(_) => Rule::DiedEnqueuing,

@@ -36,7 +36,7 @@ impl Reference {
             .is_some_and(|line| !line.is_empty())
     }
 
-    /// The agent leaves every queue, the call those waiting; the assignment is to be told.
+    /// The agent leaves every queue, the call the pending ones; the assignment is to be published.
     fn assign(&mut self, call: &Call, id: &AgentId, now: Micros) -> Option<Assignment> {
         self.part(id);
         let agent = self.agents.get_mut(id)?;
@@ -98,13 +98,13 @@ impl Reference {
         self.calls.insert(call.id.clone(), record);
     }
 
-    /// The first of those who wait for the same.
+    /// The oldest pending call of the same criteria.
     fn first_waiting(&self, criteria: &Criteria) -> Option<Call> {
         let (_, id) = self.waiting.get(criteria)?.first()?;
         self.calls.get(id).map(|record| record.call.clone())
     }
 
-    /// Serves those who wait for the same, in their order, as long as somebody fits.
+    /// Serves the pending calls of the same criteria in order, as long as an agent matches.
     pub(super) fn serve(&mut self, criteria: &Criteria, now: Micros) -> Served {
         let mut served = Served::default();
         while let Some(call) = self.first_waiting(criteria) {
@@ -167,8 +167,8 @@ impl Reference {
         }
     }
 
-    /// A new call is assigned if somebody fits and nobody waits for the same; it waits otherwise,
-    /// and those who wait are looked at. A known one gets its first answer.
+    /// A new call is assigned if an agent matches and no call of the same criteria is pending.
+    /// Otherwise it becomes pending, and the pending calls are served. A known one gets its first answer.
     pub(super) fn match_call(&mut self, call: &Call, now: Micros) -> (Answer, Rule) {
         let known = self.calls.get(&call.id).cloned();
         if is_too_old(call, now) {
@@ -278,7 +278,7 @@ impl Reference {
         (self.state_of(id), rule)
     }
 
-    /// A call is written, and nobody looks.
+    /// A call is written, without a read afterwards.
     pub(super) fn die_waiting(&mut self, call: &Call) -> (Answer, Rule) {
         let rule = match self.calls.contains_key(&call.id) {
             true => Rule::DiedInVain,

@@ -7,7 +7,7 @@ use agent_queue::time::Micros;
 use super::{Answer, GRACE, Reference, Rule};
 use crate::rows;
 
-/// What was told.
+/// The published events.
 #[derive(Default)]
 struct Told {
     published: u64,
@@ -17,7 +17,7 @@ struct Told {
 }
 
 impl Reference {
-    /// Tells, and forgets what was told.
+    /// Publishes, and deletes published events.
     fn tell_all(&mut self, notices: &[Notice], heard: bool, told: &mut Told) {
         for notice in notices {
             if !heard {
@@ -60,7 +60,7 @@ impl Reference {
         returned
     }
 
-    /// What nobody tells at once: expired calls, and assignments after the grace; the oldest
+    /// Events left for the sweep: expired calls, and assignments after the grace; oldest
     /// first.
     fn forgotten(&self, now: Micros) -> Vec<Notice> {
         let is_forgotten = |notice: &&Notice| match notice.news {

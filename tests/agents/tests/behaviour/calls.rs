@@ -98,11 +98,11 @@ pub(crate) async fn the_longest_waiting_call_that_fits_comes_first(world: World)
     assert_eq!(world.state_of("other").await, CallState::Waiting);
 }
 
-/// Nobody fits the first call of a wildcard but the one who was left for it.
+/// Only one agent matches the first call of a wildcard.
 pub(crate) async fn a_new_call_never_overtakes_one_that_waits_for_the_same(world: World) {
     world.ask("c1", "Spanish#F").await;
     let ana = agents::available(&*world.store, agents::agent("ana", &["Spanish"], "F")).await;
-    // Queued by one who died before the look: ana is there, and c1 waits.
+    // Queued by a process that crashed before its read: ana is queued, and c1 is pending.
     agents::enqueue(&*world.store, ana, 2_000).await;
     let matched = world.ask("c2", "Spanish#F").await;
     assert_eq!((matched.state, matched.queued), (CallState::Waiting, true));
@@ -119,7 +119,7 @@ pub(crate) async fn calls_are_given_up_while_they_wait_and_not_later(world: Worl
     assert_eq!(cancel("c1").await, CallState::Cancelled, "still");
     assert_eq!(world.queue.waiting().await.unwrap()[0].depth, 1);
     let met = world.queued("ana", &["Spanish"], "F").await;
-    assert_eq!(pairs(&met), "c2→ana", "and not the one given up");
+    assert_eq!(pairs(&met), "c2→ana", "and not the cancelled one");
     let assigned = world.state_of("c2").await;
     assert_eq!(cancel("c2").await, assigned);
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"));

@@ -1,4 +1,4 @@
-//! Whoever died between a write and its look, whom others make up for.
+//! Crashes between a write and its read, which other processes repair.
 
 use agent_queue::agent::AgentStatus;
 use agent_queue::call::{Call, CallState};
@@ -6,7 +6,7 @@ use agent_queue::change::Change;
 use agents::world::{World, pairs};
 use agents::{agent_id, done};
 
-/// A call is written among those waiting, by somebody who dies before the look.
+/// A call is written as pending, by a process that crashes before its read.
 async fn written(world: &World, id: &str, wanted: &str) -> Call {
     let call = world.call(id, wanted);
     done(&*world.store, &Change::wait(&call)).await;
@@ -14,7 +14,7 @@ async fn written(world: &World, id: &str, wanted: &str) -> Call {
     call
 }
 
-/// An agent is queued by somebody who dies before the look.
+/// An agent is queued by a process that crashes before its read.
 async fn queued(world: &World, id: &str, languages: &[&str], gender: &str) {
     world.available(id, languages, gender).await;
     let agent = world.agent(id).await;
@@ -52,7 +52,7 @@ pub(crate) async fn a_dead_matcher_s_call_is_served_by_the_next_agent(world: Wor
     written(&world, "c1", "Spanish#F").await;
     let call = world.call("c1", "Spanish#F");
     let met = world.queued("bea", &["Spanish"], "F").await;
-    assert_eq!(pairs(&met), "c1→ana", "who waited longer than bea");
+    assert_eq!(pairs(&met), "c1→ana", "queued longer than bea");
     assert_eq!(world.status("bea").await, AgentStatus::Queued);
     let again = world.queue.match_call(&call).await.unwrap();
     assert_eq!(again.state, world.state_of("c1").await);

@@ -18,7 +18,7 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use uuid::Uuid;
 
-/// Another transaction is on the same items, so many times.
+/// Another transaction is on the same items, a number of times.
 #[derive(Default)]
 struct Others {
     conflicts: AtomicU32,
@@ -105,7 +105,7 @@ impl Watch for Busy {
     }
 }
 
-/// Whoever changed the queue after the look, the match stands on its agent alone.
+/// Under any change of the queue after the read, the match depends on its agent alone.
 pub(crate) async fn the_queue_s_version_locks_nobody_out(world: World) {
     for agent in ["ana", "bea", "cleo"] {
         world.queued(agent, &["Spanish"], "F").await;
@@ -232,7 +232,7 @@ pub(crate) async fn the_id_is_the_key_and_not_the_name(world: World) {
     assert_eq!(world.ask_whom("c3", "Spanish#F").await, "a2");
 }
 
-/// Nobody ever says that it ended: the agent is taken back, and works again.
+/// No finish arrives: the sweep makes the agent available, and it works again.
 pub(crate) async fn a_call_that_never_ends_has_a_lease(world: World) {
     let lease = Duration::from_secs(600);
     let world = world.with(|settings| settings.call_lease = Some(lease));

@@ -150,7 +150,7 @@ pub(crate) async fn an_agent_without_one_of_its_entries_is_matched(world: World)
     }
 }
 
-/// More than any page, left behind by those who died.
+/// More than any page, left by crashed processes.
 async fn left_behind(world: &World, count: u64) {
     for number in 0..count {
         let id = format!("a{number}");

@@ -68,7 +68,7 @@ pub(crate) async fn an_agent_in_several_queues_that_fit_is_tried_once(world: Wor
     assert!(left.iter().all(|(_, depth)| *depth == 0), "{left:?}");
 }
 
-/// What somebody else wrote, or a table restored from another day: entries of agents who are not
+/// Items of another writer, or a table restored from another day: entries of agents who are not
 /// queued, or not any more by this ticket.
 pub(crate) async fn outdated_entries_are_passed_over(world: World) {
     world.available("free", &["Spanish"], "M").await;

@@ -91,7 +91,7 @@ pub(crate) async fn the_sweep_expires_calls_and_tells_the_dead_letters(world: Wo
     assert_eq!(world.state_of("c3").await, CallState::Waiting);
 }
 
-/// Whoever matched is about to tell; only after the grace is it forgotten.
+/// The matching process is about to publish; only after the grace does the sweep do it.
 pub(crate) async fn the_sweep_tells_forgotten_assignments_after_the_grace(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     let made = world.ask("c1", "Spanish#F").await.assignments;
@@ -132,7 +132,7 @@ pub(crate) async fn a_teller_that_fails_is_asked_again(world: World) {
         (0, 0, 3)
     );
     assert_eq!(swept.expired, 1);
-    // One of them is told, the others are still kept.
+    // One of them is published, the others are kept.
     world.teller.fail_for(&["c1", "late"]);
     let swept = world.sweep().await;
     assert_eq!(
@@ -196,8 +196,8 @@ impl Watch for Partly {
     }
 }
 
-/// A lease that cannot be ended, and a line that cannot be served: what comes before, beside and
-/// behind them is done, and the failures are reported.
+/// A lease that cannot be ended, and a line that cannot be served: the steps before, beside and
+/// behind them are done, and the failures are reported.
 pub(crate) async fn a_failing_step_stops_no_other_step_of_the_sweep(world: World) {
     let world = world.with(|settings| settings.call_lease = Some(MINUTE));
     for agent in ["bad", "bea"] {

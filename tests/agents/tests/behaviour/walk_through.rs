@@ -83,5 +83,9 @@ pub(crate) async fn the_published_walk_through(world: World) {
     assert_eq!(busy.len(), 1, "{listed:?}");
     assert_eq!(busy[0]["agentId"], right["agentId"]);
     assert_eq!(busy[0]["callId"], "c1");
-    assert_eq!(world.teller.heard().len(), 1, "the assignment was told");
+    assert_eq!(
+        world.teller.heard().len(),
+        1,
+        "the assignment was published"
+    );
 }

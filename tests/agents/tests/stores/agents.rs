@@ -142,5 +142,5 @@ pub(crate) async fn agents_are_listed_by_id_page_by_page(store: Arc<dyn AgentSto
     let after = agent_id("bz");
     let rest = store.agents(Some(&after), 10).await.unwrap();
     let ids: Vec<_> = rest.agents.iter().map(|one| one.id.as_str()).collect();
-    assert_eq!(ids, ["c", "c-1", "d"], "after an id that nobody has");
+    assert_eq!(ids, ["c", "c-1", "d"], "after an id of no agent");
 }

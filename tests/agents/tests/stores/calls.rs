@@ -1,4 +1,4 @@
-//! Calls: what became of each, and those who wait.
+//! Calls: their outcomes, and the pending ones.
 
 use std::sync::Arc;
 

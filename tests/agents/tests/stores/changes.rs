@@ -109,7 +109,7 @@ pub(crate) async fn a_wait_and_its_end_are_one_change_each(store: Arc<dyn AgentS
         assert!(matches!(again, Committed::Refused(_)), "{again:?}");
     }
     let news = store.notices(None, at(51), 5).await.unwrap();
-    assert_eq!(news.len(), 1, "who gives up knows it: {news:?}");
+    assert_eq!(news.len(), 1, "the canceller knows it: {news:?}");
     assert_eq!(news[0].news.call_id(), &call_id("c1"));
 }
 

@@ -1,4 +1,4 @@
-//! Leases that expired, and news to be told: both by their time.
+//! Leases that expired, and the outbox: both by their time.
 
 use std::sync::Arc;
 

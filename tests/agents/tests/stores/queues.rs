@@ -46,7 +46,7 @@ pub(crate) async fn a_queue_s_version_counts_joins_and_departures(store: Arc<dyn
     }
     let [(_, version, depth)] = counters(&*store).await.try_into().unwrap();
     assert_eq!((version, depth), (50, 30));
-    // Joins of a queue that nobody opened, and of several at once.
+    // Joins of a queue that was never opened, and of several at once.
     let queues = vec![queue("Spanish#M"), queue("French#M")];
     let count = Change::of(vec![Step::CountJoins(15, queues)]);
     done(&*store, &count).await;

@@ -1,4 +1,4 @@
-//! What becomes of messages.
+//! The outcomes of messages.
 
 use std::sync::Arc;
 use std::time::Duration;

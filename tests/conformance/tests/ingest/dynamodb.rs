@@ -98,7 +98,7 @@ async fn what_is_throttled_to_the_deadline_comes_again_and_nothing_else() {
         .collect();
     let there = ids(&dynamo).await;
     assert!(returned.is_superset(&expected), "{returned:?}");
-    // The failures are exactly what is not in the table.
+    // The failures are exactly the tasks that are missing in the table.
     assert_eq!(returned.len() + there.len(), 100);
     assert!(returned.is_disjoint(&there));
     assert_eq!(queues.postponed.lock().unwrap().len(), returned.len());

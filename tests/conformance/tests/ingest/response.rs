@@ -1,5 +1,5 @@
-//! The batch's response, whatever happens: exactly what is not done comes again, and what comes
-//! again is done in the end, once.
+//! The batch's response under all faults: SQS redelivers exactly the failed messages, and each
+//! redelivered message takes effect once in the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,7 +42,7 @@ enum Element {
 struct Sent {
     elements: Vec<Element>,
     array: bool,
-    /// Its dead letter is taken.
+    /// The dead-letter queue took it.
     buried: bool,
 }
 
@@ -120,8 +120,8 @@ fn store(batch: &[Sent], lifted: Arc<AtomicBool>, inner: Arc<MemoryStore>) -> Fa
     })
 }
 
-/// Whether a message comes again, as the rules say it, apart from what stands in one row with
-/// others in the shed queue.
+/// Whether a message is redelivered by the rules, apart from tasks that share a batch entry of the
+/// shed queue.
 fn comes_again(sent: &Sent) -> bool {
     let has = |wanted: &[Element]| sent.elements.iter().any(|element| wanted.contains(element));
     let unwritten = has(&[Element::Task(Plan::Throttled), Element::Task(Plan::Denied)]);

@@ -16,7 +16,7 @@ pub(crate) async fn requests_are_counted(store: Arc<dyn QueueStore>) {
         assert_eq!(store.request().await.unwrap().requested, count);
     }
     assert_eq!(store.control().await.unwrap().requested, 3);
-    // The control item is no task.
+    // The control item is not a task.
     assert!(
         store
             .pending_page(&first_page(10))

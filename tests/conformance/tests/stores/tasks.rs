@@ -197,7 +197,7 @@ pub(crate) async fn a_busy_return_gives_the_attempt_back(store: Arc<dyn QueueSto
         lease_ran_out: false,
         reason: "busy".into(),
     };
-    // Repeated, as after a lost acknowledgement: the attempt is given back once.
+    // Repeated, as after a lost acknowledgement: the attempt is restored once.
     for _ in 0..2 {
         assert_eq!(
             store.give_back(&lease, &back, NOW).await.unwrap(),

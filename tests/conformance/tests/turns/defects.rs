@@ -87,7 +87,7 @@ async fn defect_2_a_poison_task_starves_the_queue() {
     assert_eq!(summary.taken, 90 + 10 * world.settings.max_attempts);
 }
 
-/// A crash between TAKEN and the final state stranded the task for ever.
+/// A crash between TAKEN and the final state stranded the task permanently.
 #[tokio::test(start_paused = true)]
 async fn defect_3_a_crash_strands_the_task() {
     let world = World::new(|_| (Duration::from_secs(10), Outcome::Success))
@@ -102,7 +102,7 @@ async fn defect_3_a_crash_strands_the_task() {
     assert_eq!(
         world.topics.process_tasks().len(),
         1,
-        "and somebody was woken"
+        "and a processor was woken"
     );
     let summary = world.turn().await;
     assert_eq!((summary.succeeded, world.count(TaskStatus::Taken)), (10, 0));
@@ -130,7 +130,7 @@ async fn defect_4_the_tail_call_is_bounded_by_progress_alone() {
 /// when a task was put back.
 #[tokio::test(start_paused = true)]
 async fn defect_5_a_wake_up_is_lost() {
-    // A query that fails is no empty queue: the turn fails, and its message comes again.
+    // A failed query is not an empty queue: the turn fails, and its message is redelivered.
     let world = World::new(|_| at_once()).with_tasks(1).await;
     let blind = FaultyStore::new(world.store.clone(), |operation| match operation {
         "pending_page" => Fault::Refused,
@@ -138,7 +138,7 @@ async fn defect_5_a_wake_up_is_lost() {
     });
     assert!(world.turn_on(Arc::new(blind)).await.is_err());
 
-    // A publish that fails is an error of the trigger, whose batch comes again.
+    // A failed publish is an error of the trigger, whose batch is retried.
     world.topics.set_broken(true);
     assert!(
         world
@@ -265,7 +265,7 @@ async fn defect_9_the_index_carries_the_payload() {
 }
 
 /// Create was not idempotent, the payload was dropped by the query's projection, and a lost race
-/// was logged as an error. (Logs, metrics, dead letters and policy: `tests/infra`.)
+/// was logged as an error. (Logs, metrics, failure queues and policy: `tests/infra`.)
 #[tokio::test(start_paused = true)]
 async fn defect_10_no_idempotence_no_payload_and_lost_races_as_errors() {
     let world = World::new(|task| match task.payload["device"].as_i64() {

@@ -180,7 +180,7 @@ async fn a_processor_whose_lease_ran_out_unrenewed_calls_on() {
         _ => Fault::None,
     });
     let summary = world.turn_on(Arc::new(unrenewed)).await.unwrap();
-    // It takes only while the lease is live, lets what runs end, and wakes a successor.
+    // It takes only while the lease is live, lets running tasks finish, and wakes a successor.
     assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
     assert_eq!(summary.succeeded, 70, "{summary:?}");
     assert_eq!(world.topics.trigger().len(), 1);

@@ -1,5 +1,5 @@
-//! What becomes of a lease while DynamoDB throttles or does not answer, and of the mark that an
-//! expired lease leaves.
+//! Leases while DynamoDB throttles or does not answer, and the mark that an expired lease
+//! leaves.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -80,7 +80,7 @@ async fn a_settlement_ends_in_time_for_the_end_of_the_turn() {
     let retried = world.clock.now().since(NOW);
     assert!(
         retried >= Duration::from_secs(26),
-        "gave up after {retried:?}"
+        "stopped after {retried:?}"
     );
 }
 

@@ -1,4 +1,4 @@
-//! What becomes of a task, and of its neighbours.
+//! The outcome of a task, and of the tasks beside it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

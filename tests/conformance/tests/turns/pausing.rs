@@ -61,7 +61,7 @@ async fn distinct_tasks_that_find_the_downstream_busy_pause_the_queue_longer_and
         // The pause is honoured ...
         assert_eq!(world.turn().await.exit, Exit::Paused);
         tokio::time::sleep(left).await;
-        // ... and what comes after it probes, one task at a time.
+        // ... and the next turn probes, one task at a time.
         let summary = world.turn().await;
         assert_eq!(summary.exit, Exit::Paused);
         assert!(summary.taken <= 12, "{summary:?}");

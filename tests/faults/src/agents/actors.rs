@@ -29,7 +29,7 @@ type Groups = Arc<Mutex<Messages>>;
 struct Messages {
     /// Those that wait.
     groups: BTreeMap<String, VecDeque<Delivery>>,
-    /// Those that a function has: they come again if it dies, also with the schedule's end.
+    /// In flight: redelivered if the function crashes, also at the end of the schedule.
     hidden: Vec<Delivery>,
 }
 
@@ -71,7 +71,7 @@ pub(super) async fn perform(stage: &Arc<Stage>, last: Duration) -> Vec<String> {
     wrong
 }
 
-/// A call that came to its end has the same end for ever.
+/// The end of a call never changes.
 async fn changed_answers(stage: &Stage, ended: &mut BTreeMap<CallId, CallState>) -> Vec<String> {
     let mut wrong = vec![];
     for (id, state) in outcomes(stage).await {

@@ -56,7 +56,7 @@ pub(super) fn acquire(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A renewal, by the owner or by somebody else.
+/// A renewal, by the owner or by another process.
 pub(super) fn renew(machine: &Machine) -> BoxedStrategy<Operation> {
     let overload = option::of(around(machine, -60_000..0));
     (

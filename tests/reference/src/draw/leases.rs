@@ -45,7 +45,7 @@ fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
         }
     }
     let drawn = Union::new_weighted(drawn);
-    // Now and then somebody else's lease, on a task of one's own.
+    // Sometimes another process's lease, on a task of its own.
     (drawn, id(machine, Vec::new()), 0..20_u8)
         .prop_map(|(lease, other, astray)| match astray {
             19 => Lease {
@@ -86,7 +86,7 @@ pub(super) fn settle(machine: &Machine) -> BoxedStrategy<Operation> {
     or_again(&machine.settlements, fresh.boxed())
 }
 
-/// A give-back, due at once or later.
+/// A return, due at once or later.
 pub(super) fn give_back(machine: &Machine) -> BoxedStrategy<Operation> {
     let back = (
         around(machine, 0..8_000),

@@ -31,7 +31,7 @@ fn pass(machine: &Machine, statuses: &'static [TaskStatus]) -> BoxedStrategy<Pas
         .boxed()
 }
 
-/// A pass over what waits, or over what failed or is done.
+/// A pass over pending, failed or completed tasks.
 pub(super) fn waiting(machine: &Machine) -> BoxedStrategy<Operation> {
     const STATUSES: &[TaskStatus] = &[
         TaskStatus::Pending,
@@ -43,7 +43,7 @@ pub(super) fn waiting(machine: &Machine) -> BoxedStrategy<Operation> {
     pass(machine, STATUSES).prop_map(Operation::Waiting).boxed()
 }
 
-/// A pass over what runs.
+/// A pass over running tasks.
 pub(super) fn leases(machine: &Machine) -> BoxedStrategy<Operation> {
     pass(machine, &[TaskStatus::Taken])
         .prop_map(Operation::Leases)

@@ -15,7 +15,7 @@ use crate::operation::{ForeignTask, Operation};
 /// How far ahead a running task's `ttl` is moved, in seconds.
 const TAKEN_TTL: i64 = 86_400;
 
-/// The ids nobody uses.
+/// The unused ids.
 fn free(machine: &Machine) -> Vec<TaskId> {
     let ids = IDS.iter().map(|id| TaskId::from_stored(*id));
     ids.filter(|id| !machine.queue.tasks.contains_key(id))
@@ -66,7 +66,7 @@ pub(super) fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
     prop_oneof![5 => fresh, 1 => again].boxed()
 }
 
-/// A deadline as somebody else writes it.
+/// A deadline of a direct writer.
 fn foreign_ttl(machine: &Machine) -> BoxedStrategy<Ttl> {
     prop_oneof![
         4 => Just(Ttl::Missing),
@@ -79,7 +79,7 @@ fn foreign_ttl(machine: &Machine) -> BoxedStrategy<Ttl> {
     .boxed()
 }
 
-/// A task of somebody else's.
+/// A task of a direct writer.
 pub(super) fn foreign(machine: &Machine) -> BoxedStrategy<Operation> {
     let parts = (
         id(machine, free(machine)),
@@ -167,7 +167,7 @@ pub(super) fn quarantine(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// An adoption of what stands there, or of what stood there once.
+/// An adoption of the current deadline, or of an earlier one.
 pub(super) fn adopt(machine: &Machine) -> BoxedStrategy<Operation> {
     let foreign = |ttl| matches!(ttl, Ttl::Missing | Ttl::Milliseconds(_));
     let orphans = ids(machine, |task| {

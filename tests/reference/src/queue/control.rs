@@ -94,7 +94,7 @@ impl ReferenceQueue {
         }
     }
 
-    /// Rules 5 and 6: the lease is given up if it is the owner's and, where that is asked,
+    /// Rules 5 and 6: the lease is released if it is the owner's and, where required,
     /// nothing was requested since. Rule 10: turns that settled nothing are counted.
     pub(super) fn release(&mut self, release: &Release) -> (Answer, Rule) {
         if !self.is_owner(release.owner) {

@@ -1,4 +1,4 @@
-//! Rows of the table that end a lease: settle, give back, sweep.
+//! Rows of the table that end a lease: settle, return, sweep.
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{GiveBack, Lease, Reclaim, Settlement, TaskStatus, Ttl};
@@ -51,8 +51,8 @@ impl ReferenceQueue {
         done(rule)
     }
 
-    /// TAKEN → PENDING, give back: own lease token, which stays; the deadline is restored, and
-    /// *busy* gives the attempt back. The mark of an expired lease is kept.
+    /// TAKEN → PENDING, return: own lease token, which stays; the deadline is restored, and
+    /// *busy* restores the attempt. The mark of an expired lease is kept.
     pub(super) fn give_back(&mut self, lease: &Lease, give_back: &GiveBack) -> (Answer, Rule) {
         let Some(task) = self.tasks.get_mut(&lease.task) else {
             return lost(Rule::GiveBackGone);

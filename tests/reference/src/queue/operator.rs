@@ -58,7 +58,7 @@ impl ReferenceQueue {
         (Answer::Cancelled(answer), rule)
     }
 
-    /// The pause is over, whoever set it, and its count starts again.
+    /// Any pause ends, and its count starts again.
     pub(super) fn resume(&mut self) -> (Answer, Rule) {
         self.control.paused_until = None;
         self.control.pause_reason = None;

@@ -52,8 +52,8 @@ impl ReferenceQueue {
         (Answer::Waiting(shown), rule)
     }
 
-    /// What the index says of a task. That the sweep returned it is told of PENDING tasks only:
-    /// of others nobody asks.
+    /// The index entry of a task. Whether the sweep returned it is part of PENDING entries only:
+    /// no caller needs it of others.
     #[must_use]
     pub fn candidate(&self, id: &TaskId, task: &Record) -> Candidate {
         Candidate {

@@ -45,7 +45,7 @@ impl ReferenceQueue {
     }
 
     /// PENDING → TAKEN, take: still PENDING, not expired, `notBefore` passed; attempt + 1, new
-    /// lease. The index says which kind of deadline to expect; if another kind stands there by
+    /// lease. The index says which kind of deadline to expect; if it has another kind by
     /// now, the candidate is stale. One in milliseconds is corrected to what the index showed.
     pub(super) fn take(&mut self, request: &TakeRequest) -> (Answer, Rule) {
         let refused = |rule| (Answer::Taken(TakeOutcome::Lost), rule);
@@ -91,7 +91,7 @@ impl ReferenceQueue {
         (won(task, request), rule)
     }
 
-    /// PENDING → FAILURE, quarantine: still PENDING. Nobody's token stays.
+    /// PENDING → FAILURE, quarantine: still PENDING. No token stays.
     pub(super) fn quarantine(
         &mut self,
         id: &TaskId,
@@ -118,7 +118,7 @@ impl ReferenceQueue {
     }
 
     /// "A missing `ttl` gets the default on first sight", one in milliseconds is corrected; if
-    /// a deadline of the kind that was seen still stands there.
+    /// the deadline is still of the kind that was seen.
     pub(super) fn adopt(&mut self, id: &TaskId, seen: Ttl, ttl: EpochSeconds) -> (Answer, Rule) {
         if matches!(seen, Ttl::Seconds(_) | Ttl::Malformed) {
             return lost(Rule::AdoptNothing);

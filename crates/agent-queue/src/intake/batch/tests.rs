@@ -17,7 +17,7 @@ use crate::store::{
 };
 use crate::time::TokioClock;
 
-/// Nobody listens, and every letter is kept.
+/// No subscriber, and every dead-letter message is kept.
 #[derive(Default)]
 struct World {
     letters: Mutex<Vec<(String, String)>>,
@@ -65,7 +65,7 @@ impl DeadLetters for World {
     }
 }
 
-/// A store that refuses every change of a call whose id begins with `bad`, and never answers one
+/// A store that rejects every change of a call whose id begins with `bad`, and never answers one
 /// of a call whose id begins with `slow`.
 struct Partly(MemoryStore);
 

@@ -8,7 +8,7 @@ use crate::store::StoreError;
 
 /// The codes with which DynamoDB asks for patience
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>).
-/// A read that meets a transaction is told so, too; and a change whose first try is still under
+/// A read that meets a transaction fails with this error, too; and a change whose first try is still under
 /// way is in progress.
 const PATIENCE: [&str; 7] = [
     "ProvisionedThroughputExceededException",

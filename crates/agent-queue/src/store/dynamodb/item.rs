@@ -107,7 +107,7 @@ pub(super) fn call_item(call: &Call) -> Vec<(&'static str, AttributeValue)> {
     ]
 }
 
-/// A call and what became of it.
+/// A call and its outcome.
 pub(super) fn record_item(record: &CallRecord) -> Vec<(&'static str, AttributeValue)> {
     let mut item = call_item(&record.call);
     item.push((schema::CALL_STATUS, string(record.state.as_str())));
@@ -139,7 +139,7 @@ pub(super) fn lease_item(lease: &CallLease) -> Vec<(&'static str, AttributeValue
     ]
 }
 
-/// What is to be told.
+/// The outbox.
 pub(super) fn notice_item(notice: &Notice) -> Vec<(&'static str, AttributeValue)> {
     match &notice.news {
         News::Assigned(assignment) => {

@@ -26,7 +26,7 @@ impl State {
         Committed::Done
     }
 
-    /// Whether a step's condition is met, and what stands there where that is told.
+    /// Whether a step's condition is met, and the current state where DynamoDB returns it.
     fn check(&self, step: &Step) -> (bool, Option<There>) {
         let seen = |agent: Option<&Agent>| agent.cloned().map(Box::new).map(There::Agent);
         match step {

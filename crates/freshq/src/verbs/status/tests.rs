@@ -150,7 +150,7 @@ fn a_queue_that_nobody_used_yet_is_shown_too() {
     let text = untouched.text();
     for line in [
         "paused                no",
-        "processor             nobody",
+        "processor             none",
         "wake-ups requested    0",
         "circuit breaker       closed",
         "rate limit's bucket   no limit was applied yet",

@@ -104,7 +104,7 @@ async fn a_resume_whose_wake_up_fails_is_an_error_that_says_what_stands() {
     );
     let line = failure.line();
     assert!(
-        line.starts_with("it is done, but nobody was woken for it"),
+        line.starts_with("it is done, but no processor was woken for it"),
         "{line}"
     );
     assert!(line.contains("the topic is broken"), "{line}");
@@ -129,7 +129,7 @@ async fn a_wake_up_says_what_became_of_it() {
     world.expect(&Wake {}, line, Exit::Done).await;
     tokio::time::sleep(Duration::from_secs(20)).await;
     world.run(&pause(HOUR)).await.unwrap();
-    let line = "nobody was woken, because the queue is paused";
+    let line = "no processor was woken, because the queue is paused";
     world.expect(&Wake {}, line, Exit::NotAll).await;
     assert_eq!(world.topics.process_tasks().len(), 1);
     assert_eq!(world.store.control().await.unwrap().requested, 4);

@@ -41,13 +41,13 @@ async fn a_failed_task_is_redriven_and_any_other_is_told_apart() {
     world.put("failed", TaskStatus::Failure, 60);
     world.put("done", TaskStatus::Success, 60);
     let report = world
-        .run(&redrive(&["failed", "done", "nobody"]))
+        .run(&redrive(&["failed", "done", "absent"]))
         .await
         .unwrap();
     let expected = "\
 failed  redriven
 done    not redriven: it is SUCCESS
-nobody  not found";
+absent  not found";
     assert_eq!(
         (report.text().as_str(), report.exit()),
         (expected, Exit::NotAll)
@@ -154,13 +154,13 @@ async fn a_waiting_task_is_cancelled_and_any_other_is_told_apart() {
     world.put("runs", TaskStatus::Taken, 60);
     let cancel = |tasks| Cancel { tasks: ids(tasks) };
     let report = world
-        .run(&cancel(&["waits", "runs", "nobody"]))
+        .run(&cancel(&["waits", "runs", "absent"]))
         .await
         .unwrap();
     let expected = "\
 waits   cancelled
 runs    not cancelled: it is TAKEN
-nobody  not found";
+absent  not found";
     assert_eq!(
         (report.text().as_str(), report.exit()),
         (expected, Exit::NotAll)
@@ -183,6 +183,6 @@ nobody  not found";
     assert_eq!(report.exit(), Exit::Failed);
     assert!(
         world.topics.process_tasks().is_empty(),
-        "cancelling wakes nobody"
+        "cancelling wakes no processor"
     );
 }

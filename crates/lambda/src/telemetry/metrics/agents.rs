@@ -11,9 +11,9 @@ use super::Counted;
 counters! {
     AGENT_NAMES:
     CALLS_ASSIGNED = "CallsAssigned": "Calls that met their agents.",
-    CALLS_QUEUED = "CallsQueued": "Calls that found no agent and wait.",
-    CALLS_CANCELLED = "CallsCancelled": "Waiting calls given up by their caller.",
-    CALLS_EXPIRED = "CallsExpired": "Calls that waited for too long.",
+    CALLS_QUEUED = "CallsQueued": "Calls that found no agent and became pending.",
+    CALLS_CANCELLED = "CallsCancelled": "Pending calls cancelled by their caller.",
+    CALLS_EXPIRED = "CallsExpired": "Calls that expired.",
     CALLS_REFUSED = "CallsRefused": "Messages that are no calls, now in the dead-letter queue: an alarm.",
     AGENTS_QUEUED = "AgentsQueued": "Agents queued.",
     AGENT_LEASES_RETURNED = "AgentLeasesReturned": "Agents taken back from calls that never ended.",
@@ -21,10 +21,10 @@ counters! {
     TRANSACTION_CONFLICTS = "TransactionConflicts": "Transactions that met another one and were repeated.",
     LOST_MATCHES = "LostMatches": "Matches that came too late for an agent and went on to the next.",
     AGENT_SWEEPS = "AgentSweeps": "Sweeps that came to their end: an alarm when they stay away.",
-    QUEUED_AGENTS = "QueuedAgents": "Agents who wait.",
-    WAITING_CALLS = "WaitingCalls": "Calls that wait.",
+    QUEUED_AGENTS = "QueuedAgents": "Queued agents.",
+    WAITING_CALLS = "WaitingCalls": "Pending calls.",
     OLDEST_WAITING_CALL_SECONDS = "OldestWaitingCallSeconds": "How long the oldest call has waited, in seconds: an alarm.",
-    UNPUBLISHED_ASSIGNMENTS = "UnpublishedAssignments": "What a sweep could not tell: an alarm.",
+    UNPUBLISHED_ASSIGNMENTS = "UnpublishedAssignments": "Events that a sweep could not publish: an alarm.",
 }
 
 /// Tells CloudWatch the gauges' units.

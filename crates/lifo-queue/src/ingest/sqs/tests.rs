@@ -22,7 +22,7 @@ fn queue(answers: impl IntoIterator<Item = Prepared>) -> (SqsIngestQueue, FakeAw
     )
 }
 
-/// An answer that refuses these entries.
+/// An answer that rejects these entries.
 fn refusing(refused: &[usize]) -> Prepared {
     let entry = |id: &usize| json!({"Id": id.to_string(), "SenderFault": true, "Code": "InvalidMessageContents", "Message": "because"});
     let failed: Vec<_> = refused.iter().map(entry).collect();

@@ -66,7 +66,7 @@ impl Attempts {
     }
 
     /// Repeats a step of a lease's holder for as long as the lease is worth it. If the processor
-    /// gave up sooner, the sweep would return a task that has run already.
+    /// stopped sooner, the sweep would return a task that has run already.
     async fn while_leased<F>(
         &self,
         lease: &Lease,

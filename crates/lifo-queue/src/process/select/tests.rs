@@ -223,7 +223,7 @@ fn a_pass_remembers_that_something_was_taken() {
     let Step::Exhausted(next) = answer(&mut selector, &[], Millis(300)) else {
         panic!("the pass is not over");
     };
-    assert!(!next.took, "the next pass begins anew");
+    assert!(!next.took, "the next pass begins again");
 }
 
 #[test]

@@ -15,10 +15,10 @@ use super::Outcome;
 
 /// When Secrets Manager could not be asked, the old value serves for this long before it is
 /// asked again: an outage there must not slow down every task. As long serves a value that an
-/// endpoint refused although it is current: the endpoint may mean the task.
+/// endpoint rejected although it is current: the endpoint may mean the task.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// A secret, fetched when it is first needed and again when it is old or was refused.
+/// A secret, fetched at its first use, and again when it is old or was rejected.
 pub struct Secret {
     client: Client,
     arn: String,
@@ -30,8 +30,8 @@ pub struct Secret {
 struct Cached {
     text: SecretText,
     fresh_until: Instant,
-    /// After an endpoint refused this value and it was found to be current: until then it is not
-    /// asked for again.
+    /// After an endpoint rejected this value and it was found to be current: until then it is not
+    /// fetched again.
     current_until: Option<Instant>,
 }
 
@@ -61,7 +61,7 @@ impl Secret {
     ///
     /// # Errors
     /// [`Outcome::Unavailable`] if it cannot be had now, [`Outcome::Refused`] if it cannot be had
-    /// until somebody changes a policy, the address or the secret.
+    /// until a policy, the address or the secret changes.
     pub(super) async fn get(&self) -> Result<SecretText, Outcome> {
         let mut cached = self.cached.lock().await;
         if let Some(cached) = cached
@@ -87,8 +87,8 @@ impl Secret {
         }
     }
 
-    /// The secret, once an endpoint has refused a value of it: fetched, unless that was done a
-    /// short while ago.
+    /// The secret, once an endpoint has rejected a value of it: fetched, unless that was done
+    /// shortly before.
     ///
     /// # Errors
     /// As for [`get`](Self::get).

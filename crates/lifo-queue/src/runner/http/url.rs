@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use http::Uri;
 
-/// The address of an endpoint: `https`, or `http` to this very machine, where nobody listens in
+/// The address of an endpoint: `https`, or `http` to the local machine, without a network in
 /// between.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TaskUrl(Uri);

@@ -35,7 +35,7 @@ struct Thrown {
 }
 
 impl Thrown {
-    /// Whether the runtime, the sandbox or an extension failed, or the time ran out: most often
+    /// Whether the runtime, the sandbox or an extension failed, or the time was exceeded: most often
     /// not because of the task.
     fn is_the_platforms(&self) -> bool {
         let prefixes = ["Runtime.", "Sandbox.", "Extension."];

@@ -8,7 +8,7 @@ use crate::runner::fake_aws::{FakeAws, Made, Prepared, answer};
 
 const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/shed";
 
-/// An answer that takes these entries and refuses those, by sender's fault or not, with a code.
+/// An answer that takes these entries and rejects those, by sender's fault or not, with a code.
 fn answers(taken: &[usize], refused: &[(usize, bool, &str)]) -> Prepared {
     let taken: Vec<_> = taken
         .iter()
@@ -150,7 +150,7 @@ async fn a_batch_holds_one_mebibyte_and_no_byte_more() {
     }
 }
 
-/// How many bytes a message has whose payload is a text of so many.
+/// The size of a message whose payload is a text of `bytes`.
 fn task_with_payload(bytes: usize) -> usize {
     let task = ShedTask {
         payload: json!("x".repeat(bytes)),
@@ -277,7 +277,7 @@ async fn a_call_that_never_succeeds_is_made_once() {
     }
 }
 
-/// A request-wide refusal with the older protocol's code in a header, as SQS sends it, or without.
+/// A request-wide rejection with the older protocol's code in a header, as SQS sends it, or without.
 fn too_long(header: bool) -> Prepared {
     let mut refusal = error(400, "BatchRequestTooLong");
     if header {

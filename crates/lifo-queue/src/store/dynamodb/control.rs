@@ -155,7 +155,7 @@ impl ControlStore for DynamoStore {
             Updated::Done(item) => return Ok(Acquired::Ours(item::control(&item))),
             Updated::Refused(item) => item::control(&item),
         };
-        // Our own live lease is no obstacle: only a pause refuses it then.
+        // Our own live lease is no obstacle: only a pause rejects it then.
         let others = refused
             .live_lease(now)
             .filter(|lease| lease.owner != claim.owner);

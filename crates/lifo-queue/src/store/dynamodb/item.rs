@@ -81,7 +81,7 @@ pub(super) fn new_item(task: &NewTask) -> Result<Item, serde_dynamo::Error> {
     Ok(item)
 }
 
-/// What stands in `ttl`.
+/// The value of `ttl`.
 fn ttl(item: &Item) -> Ttl {
     match (item.contains_key(schema::TTL), integer(item, schema::TTL)) {
         (false, _) => Ttl::Missing,
@@ -106,7 +106,7 @@ pub(super) fn candidate(item: &Item) -> Result<Candidate, StoreError> {
         ttl: ttl(item),
         not_before: integer(item, schema::NOT_BEFORE).map(Millis),
         attempts: count(item, schema::ATTEMPTS).unwrap_or(0),
-        // The sweep takes the token away; a later give-back leaves a mark behind the new one.
+        // The sweep deletes the token; a later return leaves a mark behind the new one.
         lease_ran_out: token_text(item).lease_ran_out
             || count(item, schema::ATTEMPTS).is_some_and(|attempts| attempts > 0)
                 && !item.contains_key(schema::LEASE_TOKEN),

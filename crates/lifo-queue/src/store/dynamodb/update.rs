@@ -13,7 +13,7 @@ use crate::task::{
 };
 use crate::time::{EpochSeconds, Millis};
 
-/// What becomes of `lastError`.
+/// The change of `lastError`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LastError<'a> {
     Unchanged,
@@ -91,7 +91,7 @@ impl DynamoStore {
             .expression_attribute_values(":zero", number(0))
             .expression_attribute_values(":one", number(1));
         update = update.expression_attribute_names("#alone", schema::ALONE);
-        // DynamoDB refuses values that no expression uses.
+        // DynamoDB rejects values that no expression uses.
         if request.alone {
             update = update.expression_attribute_values(":alone", AttributeValue::Bool(true));
         }
@@ -191,7 +191,7 @@ impl DynamoStore {
         reason.fill(update)
     }
 
-    /// TAKEN → PENDING or FAILURE, once this very lease ran out.
+    /// TAKEN → PENDING or FAILURE, once this very lease expired.
     pub(super) fn reclaim_update(
         &self,
         lease: &Lease,

@@ -22,13 +22,13 @@ pub struct Record {
     pub total_attempts: u32,
     /// The current or last lease's token.
     pub lease_token: Option<LeaseToken>,
-    /// When the lease runs out.
+    /// When the lease expires.
     pub lease_until: Option<Millis>,
     /// It may not start before.
     pub not_before: Option<Millis>,
     /// The last take ran it without neighbours.
     pub alone: bool,
-    /// The mark that a give-back keeps of a lease that expired before.
+    /// The mark that a return keeps of a lease that expired before.
     pub lease_ran_out: bool,
     /// Why the last attempt did not succeed.
     pub last_error: Option<String>,

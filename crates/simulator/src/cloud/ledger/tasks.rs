@@ -94,9 +94,9 @@ impl Ledger {
                 let returns = before.total_attempts.saturating_sub(before.attempts);
                 let spared = returns < self.settings.process.max_busy_returns;
                 if self.not_its_own(process, before) {
-                    Some("S1: given back by another")
+                    Some("S1: returned by another process")
                 } else if done.is_some() && done == before.lease_token {
-                    Some("S2: given back though its run ended for good")
+                    Some("S2: returned although its run ended for good")
                 } else if busy.is_some()
                     && busy == before.lease_token
                     && spared
@@ -254,7 +254,10 @@ impl Ledger {
         let failures = self.failures.entry(key.clone()).or_default();
         *failures += 1;
         if *failures >= TRIES && self.gave_up.insert(key) {
-            self.setback(now, format!("{operation} of {task} was given up"));
+            self.setback(
+                now,
+                format!("{operation} of {task} failed after all retries"),
+            );
         }
     }
 

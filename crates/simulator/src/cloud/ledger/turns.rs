@@ -1,4 +1,4 @@
-//! Turns: what is taken next (S5), by whom (W2), and how often somebody is called (W3).
+//! Turns: which task is taken next (S5), by which processor (W2), and how often one is woken (W3).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -187,7 +187,7 @@ impl Ledger {
         let claims = had != has && has.is_some();
         let marks = before.notified_by != after.notified_by && after.notified_by.is_some();
         if process.life() != Life::Running && (claims || marks) {
-            // A write that arrived after its sender had gone on: a lease or a mark of nobody.
+            // A write that arrived after its sender ended: a lease or a marker without a process.
             self.setback(now, format!("a late write of process {}", process.id));
         }
     }
@@ -206,7 +206,7 @@ impl Ledger {
         self.marks.due += u64::from(over);
     }
 
-    /// A process was told that its event's mark is set.
+    /// A process learned that its event's marker is set.
     pub(crate) fn mark_granted(&mut self) {
         self.marks.granted += 1;
     }

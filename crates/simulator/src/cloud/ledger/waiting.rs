@@ -1,4 +1,4 @@
-//! W1: while a task is due, somebody is awake, or is being woken, or will be soon.
+//! W1: while a task is due, a processor is active, or is being woken, or will be soon.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const SURELY_SEEN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    /// When a processor was last at work, or nobody was allowed to be.
+    /// When a processor was last active, or none was allowed to be.
     awake: Millis,
     /// When the last turn or sweep that ended well looked for the last time.
     last_look: Millis,
@@ -32,7 +32,7 @@ impl Waiting {
             return;
         }
         let look = match process.function {
-            // It looks until it ends, and waits for what becomes due within the turn.
+            // It looks until it ends, and waits for tasks that become due within the turn.
             Function::ProcessTasks => now,
             Function::SweepTasks => process.started,
             _ => return,
@@ -46,7 +46,7 @@ pub(crate) struct Due {
     pub(crate) task: TaskId,
     /// Since when it is due and visible in the index.
     pub(crate) since: Millis,
-    /// It was never put off, so its stream record alone must have woken somebody.
+    /// It was never returned, so its stream record alone must have woken a processor.
     pub(crate) fresh: bool,
 }
 
@@ -86,7 +86,7 @@ impl Ledger {
         let again = u32::try_from(setbacks.count()).unwrap_or(u32::MAX);
         let bound = once + again * settings.sweep_interval;
         if now.since(asleep_since) > bound {
-            let text = format!("W1: {task} waits and nobody came within {bound:?}");
+            let text = format!("W1: {task} is due and no processor started within {bound:?}");
             self.violation(now, text);
         } else if quiet
             && self.waiting.setbacks.is_empty()

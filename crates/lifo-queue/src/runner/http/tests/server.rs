@@ -123,7 +123,7 @@ pub(super) async fn raw(answer: &'static [u8], after: After) -> Raw {
     Raw { address, serving }
 }
 
-/// An address where nobody listens, and nobody else can begin to.
+/// An address without a server, which no other process can bind.
 pub(super) fn nobody() -> Raw {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
