@@ -1,4 +1,4 @@
-//! What becomes of a task after its run.
+//! The state of a task after its run.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ impl Attempts {
         )
     }
 
-    /// Back after a short wait, the attempt given back with it, a bounded number of times.
+    /// Returned after a short wait with its attempt restored, a bounded number of times.
     fn busy(&self, taken: &TakenTask, retry_after: Option<Duration>) -> Verdict {
         let returns = taken.task.total_attempts.saturating_sub(taken.task.attempt);
         let reason = "the downstream was busy".to_owned();
