@@ -3,7 +3,7 @@ import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
-import { HttpAuth, LifoQueue, StreamBatching, TaskRunner } from 'freshq';
+import { HttpAuth, LifoQueue, TaskRunner } from 'freshq';
 
 /** Props of {@link QuotesStack}. */
 export interface QuotesStackProps {
@@ -26,14 +26,13 @@ export class QuotesStack extends Stack {
       runner: TaskRunner.http({ url: props.quotesUrl, auth: HttpAuth.header({ secret: token }) }),
       tasks: { defaultTtl: Duration.minutes(2), maxAttempts: 2 },
       processing: { slots: 25, taskTimeout: Duration.seconds(10) },
-      stream: StreamBatching.PUBLISHED,
       removalPolicy: RemovalPolicy.DESTROY,
       deletionProtection: false,
       expectedTasksPerSecond: 50,
     });
 
     const producer = new LambdaFunction(this, 'producer', {
-      description: 'Asks for a quote to be refreshed',
+      description: 'Creates a task for each quote to refresh',
       runtime: Runtime.NODEJS_22_X,
       handler: 'index.handler',
       code: Code.fromAsset(join(__dirname, 'producer')),

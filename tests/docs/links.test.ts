@@ -82,6 +82,19 @@ test.each(DOCUMENTS)('the files that %s names exist', (file) => {
 /** Folders that builds write. */
 const IGNORED = /^(cdk\.out|target|node_modules|\.local|\.venv)(\/|$)/;
 
+test.each(['guarantees', 'circuit-breaker'])('the tests that %s names exist', (page) => {
+  const sources = FILES.filter((name) => /^(crates|lambdas|tests)\/.*\.(rs|py|ts)$/.test(name))
+    .map((name) => readFileSync(join(ROOT, name), 'utf8'))
+    .join('\n');
+  const named = nodes(`docs/explanation/${page}.md`, 'InlineCode')
+    .map((span) => /^`(?:\w+::)*([a-z0-9]+(?:_[a-z0-9]+){3,})…?`$/.exec(span)?.[1])
+    .filter((name) => name !== undefined);
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((name) => !sources.includes(`fn ${name}`) && !sources.includes(`def ${name}`))).toEqual(
+    [],
+  );
+});
+
 test('the map names every page', () => {
   const pages = DOCUMENTS.filter(
     (file) => /^docs\/[^/]+\/[^/]+\.md$/.test(file) && !file.startsWith('docs/adr/'),

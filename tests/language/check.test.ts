@@ -69,3 +69,11 @@ test.each(['Connection refused', 'a dead-letter queue', 'dead letter queue', 'th
     expect(lines('a.md', phrase)).toEqual([]);
   },
 );
+
+test('a long sentence of a document is a finding, a long table and a long comment are not', () => {
+  const long = 'word '.repeat(36).trim();
+  expect(lines('a.md', `Short.\n\nShort again. ${long}.\n`)).toEqual([3]);
+  expect(lines('a.md', `| a |\n|---|\n| ${long} |\n`)).toEqual([]);
+  expect(lines('a.md', `Short. ${'`a b.c` '.repeat(20)}.\n`)).toEqual([]);
+  expect(lines('a.rs', `// ${long}\n`)).toEqual([]);
+});

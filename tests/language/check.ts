@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromYAMLFilePath } from 'prh';
-import { prose } from './prose';
+import { paragraphs, prose } from './prose';
 
 const ROOT = join(__dirname, '..', '..');
 const RULES = fromYAMLFilePath(join(__dirname, 'rules.yml'));
@@ -18,17 +18,36 @@ export interface Finding {
   readonly advice: string;
 }
 
+/** The most words of a sentence in a document. The aim is 25. */
+const LONGEST_SENTENCE = 35;
+
 /** What the rules find in one file. */
 export function check(file: string, text: string): Finding[] {
-  const diffs = RULES.makeChangeSet(file, prose(file, text)).diffs;
-  return diffs
-    .sort((one, other) => one.index - other.index)
-    .map(({ index, matches, expected, rule }) => ({
+  const line = (index: number) => text.slice(0, index).split('\n').length;
+  const phrases = RULES.makeChangeSet(file, prose(file, text)).diffs.map(
+    ({ index, matches, expected, rule }) => ({
       file,
-      line: text.slice(0, index).split('\n').length,
+      line: line(index),
       found: (matches[0] as string).replace(/\s+/g, ' '),
       advice: [expected, rule?.raw?.prh].filter(Boolean).join('; '),
-    }));
+    }),
+  );
+  const sentences = paragraphs(file, text).flatMap(({ from, text: paragraph }) =>
+    [...paragraph.matchAll(/[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*/g)]
+      .map(([sentence], at, all) => ({ sentence: sentence.trim(), index: from + (all[at]?.index ?? 0) }))
+      .filter(({ sentence }) => words(sentence) > LONGEST_SENTENCE)
+      .map(({ sentence, index }) => ({
+        file,
+        line: line(index),
+        found: `${sentence.slice(0, 40)} …`,
+        advice: `shorter sentences; this one has ${words(sentence)} words`,
+      })),
+  );
+  return [...phrases, ...sentences].sort((one, other) => one.line - other.line);
+}
+
+function words(sentence: string): number {
+  return sentence.split(/\s+/).filter((word) => /[\p{L}\p{N}`]/u.test(word)).length;
 }
 
 /** A finding as one line, as compilers print theirs. */

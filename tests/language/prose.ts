@@ -83,3 +83,21 @@ function lineComments(text: string): string {
     })
     .join('\n');
 }
+
+/** The paragraphs of a document, without tables; a link counts as its text. */
+export function paragraphs(file: string, text: string): { from: number; text: string }[] {
+  const found: { from: number; text: string }[] = [];
+  if (!file.endsWith('.md')) return found;
+  markdown.parse(text).iterate({
+    enter({ name, from, to }) {
+      const part = text.slice(from, to);
+      if (name !== 'Paragraph' || part.startsWith('|')) return;
+      const plain = part
+        .replace(/`[^`]*`/g, (code) => code.replace(/[\s.!?]/g, '_'))
+        .replace(/\]\([^)]*\)/g, (link) => ' '.repeat(link.length))
+        .replace(/\n/g, ' ');
+      found.push({ from, text: plain });
+    },
+  });
+  return found;
+}
