@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from local.paths import PROJECT
 
@@ -31,3 +32,10 @@ AGENT_SK: str = _AGENT_QUEUE["table"]["sortKey"]
 AGENT_OUTPUTS: list[str] = _AGENT_QUEUE["outputs"]
 #: The agents' queue's functions.
 AGENT_FUNCTIONS: list[str] = list(_AGENT_QUEUE["environment"])
+
+#: The fields of every line that a function logs, `span.` before those of the invocation.
+LOG_FIELDS: list[str] = _CONTRACT["logFields"]
+#: The lines that the task queue's functions log, by their message: level, functions and further fields.
+LOG_LINES: dict[str, dict[str, Any]] = _CONTRACT["logLines"]
+#: The same of the agents' queue.
+AGENT_LOG_LINES: dict[str, dict[str, Any]] = _AGENT_QUEUE["logLines"]

@@ -23,7 +23,7 @@ from typing import Any
 from ministack import app
 from ministack.core import lambda_runtime
 
-from local import alarms, iam_emulator
+from local import alarms, iam_emulator, saved_queries
 
 _HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?", re.IGNORECASE)
 _BROWSER_HEADERS = ("origin", "sec-fetch-site")
@@ -93,6 +93,7 @@ def _runtime_api_without_web_pages(build: Callable[..., type]) -> Callable[..., 
 def main() -> None:
     """Be the emulator until it is stopped."""
     alarms.install()
+    saved_queries.install()
     if decisions := os.environ.get("FRESHQ_IAM_DECISIONS"):
         iam_emulator.install(decisions)
     app.app = without_web_pages(app.app)

@@ -47,6 +47,12 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly seed?: boolean;
   /**
+   * Whether the queue has a CloudWatch dashboard. CloudWatch bills 3 USD a month for each dashboard of an account beyond
+   * the first three. The saved queries cost nothing and are always there.
+   * @default true
+   */
+  readonly dashboard?: boolean;
+  /**
    * The topic that alarms go to. CloudWatch must be allowed to publish there.
    * @default - none; the console shows the alarms
    */
@@ -70,7 +76,7 @@ export class AgentQueue extends Construct {
   readonly matchCalls: MatchCalls;
   /** Finds what was lost or took too long. */
   readonly sweepAgents: SweepAgents;
-  /** Alarms. */
+  /** Alarms, the dashboard and saved queries. */
   readonly observability: AgentObservability;
 
   constructor(scope: Construct, id: string, props: AgentQueueProps = {}) {
@@ -109,6 +115,7 @@ export class AgentQueue extends Construct {
       matchCalls: this.matchCalls,
       sweepAgents: this.sweepAgents,
       settings,
+      dashboard: props.dashboard ?? true,
       alarmTopic: props.alarmTopic,
     });
   }

@@ -1,3 +1,5 @@
+import { AGENT_METRICS } from '../agents/telemetry/metrics';
+
 /** What all three functions of the agents' queue read. */
 const SHARED = [
   'AGENT_TABLE_NAME',
@@ -50,23 +52,7 @@ export const AGENT_QUEUE = {
     'ttl',
   ],
   /** The metrics that the functions emit, for each queue: the dimension's value is the name of its table. */
-  metrics: [
-    'CallsAssigned',
-    'CallsQueued',
-    'CallsCancelled',
-    'CallsExpired',
-    'CallsRefused',
-    'AgentsQueued',
-    'AgentLeasesReturned',
-    'AssignmentsPublished',
-    'TransactionConflicts',
-    'LostMatches',
-    'AgentSweeps',
-    'QueuedAgents',
-    'WaitingCalls',
-    'OldestWaitingCallSeconds',
-    'UnpublishedAssignments',
-  ],
+  metrics: Object.keys(AGENT_METRICS) as AgentMetricName[],
   /** The outputs that the stack always has. */
   outputs: [
     'AgentTableName',
@@ -75,10 +61,12 @@ export const AGENT_QUEUE = {
     'AgentDeskFunctionName',
     'CallDeadLetterQueueUrl',
   ],
+  /** The outputs that the stack has where it has a dashboard. */
+  optionalOutputs: { dashboard: ['DashboardUrl'] },
 } as const;
 
 /** The name of a metric of the agents' queue. */
-export type AgentMetricName = (typeof AGENT_QUEUE.metrics)[number];
+export type AgentMetricName = keyof typeof AGENT_METRICS;
 
 /** The name of an output of the stack. */
 export type AgentOutputName = (typeof AGENT_QUEUE.outputs)[number];

@@ -1,3 +1,4 @@
+import { TASK_METRICS } from '../tasks/telemetry/metrics';
 import type { AGENT_QUEUE } from './agents';
 
 /**
@@ -100,41 +101,11 @@ export const OPTIONAL_ENVIRONMENT = [
 export const METRICS = {
   namespace: 'freshq',
   dimension: 'Queue',
-  names: [
-    'Taken',
-    'Succeeded',
-    'Failed',
-    'Retried',
-    'Busy',
-    'Unavailable',
-    'Probes',
-    'BreakerOpen',
-    'LostRaces',
-    'EmptyPolls',
-    'TailCalls',
-    'QueuePaused',
-    'IdleBoundReached',
-    'TasksCreated',
-    'TasksDuplicate',
-    'CreateFailed',
-    'WakeUpsPublished',
-    'LeasesReturned',
-    'LeasesFailed',
-    'TasksAdopted',
-    'SweepErrors',
-    'Sweeps',
-    'PendingTasks',
-    'PendingTasksCapped',
-    'TakenTasks',
-    'OldestPendingSeconds',
-    'ShedTasks',
-    'IngestRefused',
-    'IngestReturned',
-  ],
+  names: Object.keys(TASK_METRICS) as MetricName[],
 } as const;
 
 /** The name of a metric. */
-export type MetricName = (typeof METRICS.names)[number];
+export type MetricName = keyof typeof TASK_METRICS;
 
 /** The outputs that the stack always has. */
 export const OUTPUTS = [
@@ -146,10 +117,11 @@ export const OUTPUTS = [
   'ProcessTasksFunctionName',
 ] as const;
 
-/** The outputs that the stack has where it keeps shed tasks, and where it has an ingest queue. */
+/** The outputs that the stack has where it keeps shed tasks, and where it has an ingest queue or a dashboard. */
 export const OPTIONAL_OUTPUTS = {
   shedTasks: ['ShedTasksQueueUrl'],
   ingest: ['IngestQueueUrl', 'IngestDeadLetterQueueUrl'],
+  dashboard: ['DashboardUrl'],
 } as const;
 
 /** The environment variables of every function of both queues. */

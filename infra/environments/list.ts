@@ -89,6 +89,12 @@ export interface Environment {
    * would inspect. `ShedTasks` counts them in both cases.
    */
   readonly keepShedTasks: boolean;
+  /**
+   * Whether each stack has a CloudWatch dashboard. The first three of an account are free, each further one costs 3 USD a
+   * month. Personal stacks have none.
+   * @default true
+   */
+  readonly dashboards?: boolean;
   /** The agents' queue, a stack of its own. */
   readonly agentQueue: AgentQueueConfig;
   /**

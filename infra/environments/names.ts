@@ -82,7 +82,7 @@ export function personalProblems(
     }));
 }
 
-/** A personal copy of an environment: separate stacks with a tag of their owner. */
+/** A personal copy of an environment: separate stacks with a tag of their owner, without dashboards, which cost. */
 export function personalized(environment: Environment, personal: string): Environment {
-  return { ...environment, personal, tags: { ...environment.tags, owner: personal } };
+  return { ...environment, personal, dashboards: false, tags: { ...environment.tags, owner: personal } };
 }

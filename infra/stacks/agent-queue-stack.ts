@@ -31,10 +31,12 @@ export class AgentQueueStack extends EnvironmentStack {
       pointInTimeRecovery: environment.pointInTimeRecovery,
       logs: environment.logs,
       seed: environment.agentQueue.seed,
+      dashboard: environment.dashboards,
       alarmTopic: this.alarmTopic(),
     });
     this.takeBackOn(this.queue.observability.all, TAKES_BACK);
     this.addOutputs();
+    this.addDashboardUrl(this.queue.observability, AGENT_QUEUE.optionalOutputs.dashboard[0]);
   }
 
   private addOutputs(): void {

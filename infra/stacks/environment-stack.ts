@@ -1,4 +1,4 @@
-import { Annotations, Stack, Tags } from 'aws-cdk-lib';
+import { Annotations, CfnOutput, Stack, Tags } from 'aws-cdk-lib';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
@@ -6,6 +6,7 @@ import { AlarmTopic } from '../environments/alarm-topic';
 import type { Environment } from '../environments/list';
 import { stackSuffix } from '../environments/names';
 import { rollBackOn } from '../environments/rollback';
+import type { QueueDashboard } from '../lambda/telemetry/queue-dashboard';
 
 /** Props of the stacks of an environment. */
 export interface EnvironmentStackProps {
@@ -50,6 +51,15 @@ export abstract class EnvironmentStack extends Stack {
       );
     }
     return undefined;
+  }
+
+  /** The output that leads to the queue's dashboard, where it has one. */
+  protected addDashboardUrl({ dashboard }: { readonly dashboard?: QueueDashboard }, output: string): void {
+    if (dashboard === undefined) return;
+    new CfnOutput(this, output, {
+      value: dashboard.url,
+      description: "The queue's dashboard in the console",
+    });
   }
 
   /** Has a deployment taken back when one of these rings, by the beginning of their ids. */

@@ -45,6 +45,7 @@ export class LifoQueueStack extends EnvironmentStack {
       expectedTasksPerSecond: environment.expectedTasksPerSecond,
       alarmTopic: this.alarmTopic(),
       shedTasksTo: shedTasks,
+      dashboard: environment.dashboards,
     });
     this.takeBackOn(this.queue.observability.all, TAKES_BACK);
     this.addOutputs();
@@ -81,6 +82,7 @@ export class LifoQueueStack extends EnvironmentStack {
         description: 'Messages that are no tasks, or that could not be written',
       });
     }
+    this.addDashboardUrl(this.queue.observability, OPTIONAL_OUTPUTS.dashboard[0]);
   }
 
   private addOutputs(): void {

@@ -67,6 +67,12 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly alarmTopic?: ITopic;
   /**
+   * Whether the queue has a CloudWatch dashboard. CloudWatch bills 3 USD a month for each dashboard of an account beyond
+   * the first three. The saved queries cost nothing and are always there.
+   * @default true
+   */
+  readonly dashboard?: boolean;
+  /**
    * A standard queue that receives each shed task (expired before it ended) as JSON, at least once. DynamoDB deletes
    * expired items within days, so the message may be late. freshq neither reads nor monitors this queue.
    * @default - none; shed tasks are only counted
@@ -102,7 +108,7 @@ export class LifoQueue extends Construct {
   readonly ingest?: TaskIngest;
   /** Writes its messages as tasks. */
   readonly ingestTasks?: IngestTasks;
-  /** Alarms. */
+  /** Alarms, the dashboard and saved queries. */
   readonly observability: Observability;
 
   private readonly foreignWriters: boolean;
@@ -157,6 +163,14 @@ export class LifoQueue extends Construct {
     this.observability = new Observability(this, 'observability', {
       table: table.table,
       settings,
+      functions: {
+        'create-tasks': this.createTasks,
+        ...(this.ingestTasks && { 'ingest-tasks': this.ingestTasks }),
+        trigger: this.trigger,
+        'process-tasks': this.processTasks,
+        'sweep-tasks': this.sweepTasks,
+        'count-shed': this.countShed,
+      },
       streamReaders: { trigger: this.trigger, 'count-shed': this.countShed },
       loop: { trigger: this.trigger, 'process-tasks': this.processTasks },
       errors: this.errorAlarms(settings),
@@ -174,6 +188,7 @@ export class LifoQueue extends Construct {
         ...(this.createTasks.load && { 'load-undelivered': this.createTasks.load.undelivered }),
       },
       ingest: this.ingest,
+      dashboard: props.dashboard ?? true,
       alarmTopic: props.alarmTopic,
     });
 

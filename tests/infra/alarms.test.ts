@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Topic } from 'aws-cdk-lib/aws-sns';
-import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { METRICS } from '../../infra/contract/tasks';
 import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
 import { RUNBOOK } from '../../infra/lambda/alarms/queue-alarm';
@@ -31,7 +30,6 @@ function queries(metrics: readonly Query[]): Query[] {
 }
 
 const runbook = readFileSync(join(ROOT, 'docs', 'how-to', 'operate.md'), 'utf8');
-const metrics = readFileSync(join(ROOT, 'docs', 'reference', 'metrics.md'), 'utf8');
 
 describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
   const synthesized = Synthesized.environment(name);
@@ -236,11 +234,6 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
   test('have no action without a topic', () => {
     for (const { Properties } of alarms) expect(Properties.AlarmActions).toBeUndefined();
   });
-});
-
-test('the reference explains every metric', () => {
-  for (const metric of [...METRICS.names, ...AGENT_QUEUE.metrics])
-    expect(metrics).toContain(`| \`${metric}\` |`);
 });
 
 test('alarms follow their typed settings', () => {

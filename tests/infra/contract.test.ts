@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { AGENT_LINES } from '../../infra/agents/telemetry/log-lines';
 import { AGENT_QUEUE } from '../../infra/contract/agents';
 import {
   ENVIRONMENT,
@@ -12,9 +13,20 @@ import {
   TABLE,
 } from '../../infra/contract/tasks';
 import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
+import { EVERY_LINE, type LogLine } from '../../infra/lambda/telemetry/log-line';
+import { TASK_LINES } from '../../infra/tasks/telemetry/log-lines';
 import { environment, ROOT, Synthesized } from './synthesis';
 
 const contract = JSON.parse(readFileSync(join(ROOT, 'tests', 'contract.json'), 'utf8'));
+
+/** What the contract has of lines of the log: no meanings. */
+function promised(lines: Readonly<Record<string, LogLine>>) {
+  const entries = Object.values(lines).map(({ message, level, by, fields }) => [
+    message,
+    { level, by, fields: Object.keys(fields) },
+  ]);
+  return Object.fromEntries(entries);
+}
 
 test("TypeScript's names are the contract's, and nothing is missing on either side", () => {
   const { $comment, ...names } = contract;
@@ -24,9 +36,11 @@ test("TypeScript's names are the contract's, and nothing is missing on either si
     environment: ENVIRONMENT,
     optionalEnvironment: OPTIONAL_ENVIRONMENT,
     metrics: METRICS,
+    logFields: Object.keys(EVERY_LINE),
+    logLines: promised(TASK_LINES),
     outputs: OUTPUTS,
     optionalOutputs: OPTIONAL_OUTPUTS,
-    agentQueue: AGENT_QUEUE,
+    agentQueue: { ...AGENT_QUEUE, logLines: promised(AGENT_LINES) },
   }).toEqual(names);
 });
 
@@ -53,11 +67,11 @@ describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
     },
   );
 
-  test("has the contract's outputs, and those of the shed tasks it keeps and of its ingest queue", () => {
-    const { shedTasks, ingest } = contract.optionalOutputs;
+  test("has the contract's outputs, and those of the shed tasks it keeps, of its ingest queue and of its dashboard", () => {
+    const { shedTasks, ingest, dashboard } = contract.optionalOutputs;
     const kept = environment(name).keepShedTasks ? shedTasks : [];
     const taken = environment(name).settings?.ingest === undefined ? [] : ingest;
-    expect(Object.keys(synthesized.outputs)).toEqual([...contract.outputs, ...kept, ...taken]);
+    expect(Object.keys(synthesized.outputs)).toEqual([...contract.outputs, ...kept, ...taken, ...dashboard]);
   });
 
   test('names table, key, index and projection as the contract does', () => {
@@ -100,7 +114,8 @@ describe.each(ENVIRONMENT_NAMES)("the template of %s's agents' queue", (name) =>
   );
 
   test("has the contract's outputs and keys", () => {
-    expect(Object.keys(synthesized.outputs)).toEqual(agentQueue.outputs);
+    const outputs = [...agentQueue.outputs, ...agentQueue.optionalOutputs.dashboard];
+    expect(Object.keys(synthesized.outputs)).toEqual(outputs);
     expect(synthesized.at('agent-table').Properties.KeySchema).toEqual([
       { AttributeName: agentQueue.table.partitionKey, KeyType: 'HASH' },
       { AttributeName: agentQueue.table.sortKey, KeyType: 'RANGE' },

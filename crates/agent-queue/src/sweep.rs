@@ -244,7 +244,10 @@ impl AgentQueue {
             .commit("return", &Change::take_back(lease, now))
             .await?
         {
-            Outcome::Done => Ok(true),
+            Outcome::Done => {
+                tracing::warn!(agent = %lease.agent, call = %lease.call, "call lease expired");
+                Ok(true)
+            }
             // Finished meanwhile, and the lease with it: this deletes a missing item.
             Outcome::Refused(_) => {
                 let end = Change::end_lease(lease);

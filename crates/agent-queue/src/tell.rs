@@ -85,8 +85,20 @@ impl AgentQueue {
         let mut done = vec![];
         for (notice, answer) in notices.iter().zip(answers) {
             match (answer, &notice.news) {
-                (Ok(()), News::Assigned(_)) => told.published += 1,
-                (Ok(()), News::Expired(_)) => told.dead_lettered += 1,
+                (Ok(()), News::Assigned(made)) => {
+                    tracing::info!(
+                        agent = %made.agent_id,
+                        call = %made.call_id,
+                        criteria = %made.criteria,
+                        "assignment published"
+                    );
+                    told.published += 1;
+                }
+                (Ok(()), News::Expired(_)) => {
+                    let call = notice.news.call_id();
+                    tracing::warn!(%call, "expired call sent to the dead-letter queue");
+                    told.dead_lettered += 1;
+                }
                 (Err(error), _) => {
                     tracing::warn!(%error, "not told");
                     told.failed += 1;

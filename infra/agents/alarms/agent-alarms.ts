@@ -5,11 +5,15 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { errorAlarms } from '../../lambda/alarms/errors';
 import { failureAlarms } from '../../lambda/alarms/platform';
+import { QueueDashboard } from '../../lambda/telemetry/queue-dashboard';
+import { SavedQueries } from '../../lambda/telemetry/saved-queries';
 import type { CallIntake } from '../call-intake';
 import type { AgentDesk } from '../functions/agent-desk';
 import type { MatchCalls } from '../functions/match-calls';
 import type { SweepAgents } from '../functions/sweep-agents';
 import type { AgentQueueSettings } from '../settings';
+import { agentSections } from '../telemetry/dashboard';
+import { AGENT_QUERIES } from '../telemetry/queries';
 import { agentSweepAlarms, callAlarms } from './matching';
 
 /** Props of {@link AgentObservability}. */
@@ -22,6 +26,8 @@ export interface AgentObservabilityProps {
   readonly sweepAgents: SweepAgents;
   /** When the alarms ring. */
   readonly settings: AgentQueueSettings;
+  /** Whether there is a dashboard. */
+  readonly dashboard: boolean;
   /**
    * The topic that alarms go to.
    * @default - none; the console shows the alarms
@@ -29,37 +35,49 @@ export interface AgentObservabilityProps {
   readonly alarmTopic?: ITopic;
 }
 
-/** Tells when the agents' queue needs a person. `docs/how-to/operate.md` has a section for each kind of alarm. */
+/**
+ * What an operator sees of the agents' queue: alarms, a dashboard and saved queries of its logs. `docs/how-to/operate.md` has a
+ * section for each kind of alarm, `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
+ */
 export class AgentObservability extends Construct {
   /** Every alarm, to add actions of one's own. */
   readonly all: readonly Alarm[];
+  /** Freshness, flow, errors, saturation and cost, unless it is switched off. */
+  readonly dashboard?: QueueDashboard;
+  /** Saved queries of the functions' logs. */
+  readonly queries: SavedQueries;
 
   constructor(scope: Construct, id: string, props: AgentObservabilityProps) {
     super(scope, id);
     const { table, intake, agentDesk, matchCalls, sweepAgents, settings } = props;
-    this.all = [
-      ...callAlarms(this, table, intake, settings),
-      ...agentSweepAlarms(this, table, settings),
-      ...errorAlarms(
-        this,
-        {
-          'agent-desk': { of: { 'agent-desk': agentDesk }, above: settings.alarms.deskErrors },
-          'match-calls': { of: { 'match-calls': matchCalls }, above: 0 },
-          'sweep-agents': { of: { 'sweep-agents': sweepAgents }, above: 0 },
-        },
-        'functionErrors',
-      ),
-      ...failureAlarms(
-        this,
-        {
-          'agent-desk-failures': agentDesk.failures,
-          'match-calls-failures': matchCalls.failures,
-          'sweep-agents-failures': sweepAgents.failures,
-          'sweep-agents-undelivered': sweepAgents.schedule.undelivered,
-        },
-        'Agents and waiting calls are in the table, calls that come in are in the intake queue.',
-      ),
-    ];
+    const calls = callAlarms(this, table, intake, settings);
+    const sweep = agentSweepAlarms(this, table, settings);
+    const errors = errorAlarms(
+      this,
+      {
+        'agent-desk': { of: { 'agent-desk': agentDesk }, above: settings.alarms.deskErrors },
+        'match-calls': { of: { 'match-calls': matchCalls }, above: 0 },
+        'sweep-agents': { of: { 'sweep-agents': sweepAgents }, above: 0 },
+      },
+      'functionErrors',
+    );
+    const failures = failureAlarms(
+      this,
+      {
+        'agent-desk-failures': agentDesk.failures,
+        'match-calls-failures': matchCalls.failures,
+        'sweep-agents-failures': sweepAgents.failures,
+        'sweep-agents-undelivered': sweepAgents.schedule.undelivered,
+      },
+      'Agents and waiting calls are in the table, calls that come in are in the intake queue.',
+    );
+    this.all = [...Object.values(calls), ...Object.values(sweep), ...errors, ...failures];
+    const functions = { 'agent-desk': agentDesk, 'match-calls': matchCalls, 'sweep-agents': sweepAgents };
+    this.queries = new SavedQueries(this, 'queries', { queries: AGENT_QUERIES, functions });
+    if (props.dashboard) {
+      const sections = agentSections({ ...calls, ...sweep, errors, failures }, table, functions);
+      this.dashboard = new QueueDashboard(this, 'dashboard', { alarms: this.all, sections });
+    }
     if (props.alarmTopic === undefined) return;
     const action = new SnsAction(props.alarmTopic);
     for (const alarm of this.all) alarm.addAlarmAction(action);

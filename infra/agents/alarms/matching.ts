@@ -11,15 +11,33 @@ import type { AgentQueueSettings } from '../settings';
 const SWEEPS = 5;
 
 /** Alarms on calls that do not get an agent. */
+export interface CallAlarms {
+  /** Calls are in the dead-letter queue. */
+  readonly deadLetters: QueueAlarm;
+  /** Calls are pending for too long. */
+  readonly oldestWaiting: QueueAlarm;
+  /** Calls stay in the intake queue. */
+  readonly intakeDelay: QueueAlarm;
+}
+
+/** Alarms on what the sweep measures, and on its silence. */
+export interface AgentSweepAlarms {
+  /** No sweep ran. */
+  readonly sweepMissed: QueueAlarm;
+  /** Assignments are not published. */
+  readonly unpublished: QueueAlarm;
+}
+
+/** Makes the alarms on calls that do not get an agent. */
 export function callAlarms(
   scope: Construct,
   table: Table,
   intake: CallIntake,
   { calls, alarms }: AgentQueueSettings,
-): QueueAlarm[] {
+): CallAlarms {
   const period = Duration.minutes(1);
-  return [
-    new QueueAlarm(scope, 'call-dead-letters', {
+  return {
+    deadLetters: new QueueAlarm(scope, 'call-dead-letters', {
       metric: intake.deadLetters.metricApproximateNumberOfMessagesVisible({
         statistic: Stats.MAXIMUM,
         period,
@@ -28,43 +46,43 @@ export function callAlarms(
       says: 'Calls are in the dead-letter queue: no matching agent was queued in time, or the message was rejected. First read a message of the dead-letter queue: its attribute reason has the cause. SQS moved messages without a reason after their last attempt.',
       section: 'deadCalls',
     }),
-    new QueueAlarm(scope, 'oldest-waiting', {
-      metric: emitted(table, 'OldestWaitingCallSeconds', Stats.MAXIMUM),
+    oldestWaiting: new QueueAlarm(scope, 'oldest-waiting', {
+      metric: emitted(table, 'OldestWaitingCallSeconds'),
       rings: { above: alarms.oldestWaiting.toSeconds() },
       says: `The oldest call has been pending for more than ${alarms.oldestWaiting.toSeconds()} s; it expires after ${calls.maxWait.toSeconds()} s. First send the command queues to agent-desk: which criteria have pending calls, and is a matching agent queued?`,
       section: 'oldestWaiting',
     }),
-    new QueueAlarm(scope, 'intake-delay', {
+    intakeDelay: new QueueAlarm(scope, 'intake-delay', {
       metric: intake.queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period }),
       rings: { above: alarms.intakeDelay.toSeconds() },
       says: `A call has been in the intake queue for more than ${alarms.intakeDelay.toSeconds()} s, and so have those behind it in its group. First look at the errors and throttles of match-calls, and whether its event source mapping is enabled.`,
       section: 'intakeDelay',
     }),
-  ];
+  };
 }
 
-/** Alarms on what the sweep says, and on its silence. */
+/** Makes the alarms on what the sweep measures, and on its silence. */
 export function agentSweepAlarms(
   scope: Construct,
   table: Table,
   { agents: { sweepInterval } }: AgentQueueSettings,
-): QueueAlarm[] {
+): AgentSweepAlarms {
   const period = Duration.millis(SWEEPS * sweepInterval.toMilliseconds());
-  return [
-    new QueueAlarm(scope, 'sweep-missed', {
-      metric: emitted(table, 'AgentSweeps', Stats.SUM, period),
+  return {
+    sweepMissed: new QueueAlarm(scope, 'sweep-missed', {
+      metric: emitted(table, 'AgentSweeps', { period }),
       rings: { below: 1 },
       // A sweep that does not run says nothing.
       missing: TreatMissingData.BREACHING,
       says: `No sweep of the agents was complete for ${period.toMinutes()} minutes: expired call leases, expired calls and unpublished assignments stay as they are. First look at the errors of sweep-agents, at its failure queues and at its schedule.`,
       section: 'agentSweepMissed',
     }),
-    new QueueAlarm(scope, 'unpublished', {
+    unpublished: new QueueAlarm(scope, 'unpublished', {
       // The least of five rounds: what one fails to publish the next one publishes.
-      metric: emitted(table, 'UnpublishedAssignments', Stats.MINIMUM, period),
+      metric: emitted(table, 'UnpublishedAssignments', { statistic: Stats.MINIMUM, period }),
       rings: { above: 0 },
       says: `For ${period.toMinutes()} minutes no sweep could publish every assignment and send every expired call to the dead-letter queue, so subscribers do not know of them. First look at the log of sweep-agents for the answer of SNS or SQS.`,
       section: 'unpublished',
     }),
-  ];
+  };
 }

@@ -1,21 +1,28 @@
 import { Duration } from 'aws-cdk-lib';
-import { type IMetric, Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import { Metric, type MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import { AGENT_METRICS } from '../../agents/telemetry/metrics';
 import type { AgentMetricName } from '../../contract/agents';
 import { METRICS, type MetricName } from '../../contract/tasks';
+import { TASK_METRICS } from '../../tasks/telemetry/metrics';
 
-/** A metric that the functions of a queue emit; the name of its table tells it from other queues'. */
+const DECLARED = { ...TASK_METRICS, ...AGENT_METRICS };
+
+/**
+ * A metric that the functions of a queue emit; the name of its table tells it from other queues'. Its statistic is the
+ * declared one, its period a minute, unless `options` say otherwise.
+ */
 export function emitted(
   table: Table,
   metricName: MetricName | AgentMetricName,
-  statistic: string,
-  period = Duration.minutes(1),
-): IMetric {
+  options: Pick<MetricOptions, 'statistic' | 'period'> = {},
+): Metric {
   return new Metric({
     namespace: METRICS.namespace,
     metricName,
     dimensionsMap: { [METRICS.dimension]: table.tableName },
-    statistic,
-    period,
+    statistic: DECLARED[metricName].statistic,
+    period: Duration.minutes(1),
+    ...options,
   });
 }

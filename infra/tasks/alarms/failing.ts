@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { emitted } from '../../lambda/alarms/custom-metric';
@@ -18,7 +18,7 @@ export function failingAlarm(
   table: Table,
   { failedTasks, failedShare }: Required<AlarmSettings>,
 ): QueueAlarm {
-  const count = (name: 'Failed' | 'LeasesFailed' | 'Succeeded') => emitted(table, name, Stats.SUM, PERIOD);
+  const count = (name: 'Failed' | 'LeasesFailed' | 'Succeeded') => emitted(table, name, { period: PERIOD });
   // The functions emit no zeros, and a sum with a missing value is missing.
   const failures = new MathExpression({
     expression: 'FILL(failed,0)+FILL(died,0)',

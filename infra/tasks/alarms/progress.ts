@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import { Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { emitted } from '../../lambda/alarms/custom-metric';
@@ -38,31 +38,31 @@ export function progressAlarms(
 ): ProgressAlarms {
   return {
     paused: new QueueAlarm(scope, 'paused', {
-      metric: emitted(table, 'QueuePaused', Stats.SUM),
+      metric: emitted(table, 'QueuePaused'),
       rings: { above: 0 },
       says: 'The queue is paused and starts nothing: the downstream rejected several distinct tasks (401, 403 or 404), or distinct tasks found it busy for long, or an operator paused it. First run make status for the reason, then check the downstream: its credentials, its address, its load. The queue goes on by itself after its pause.',
       section: 'paused',
     }),
     breakerOpen: new QueueAlarm(scope, 'breaker-open', {
-      metric: emitted(table, 'BreakerOpen', Stats.SUM, BREAKER_PERIOD),
+      metric: emitted(table, 'BreakerOpen', { period: BREAKER_PERIOD }),
       rings: { above: 1 },
       says: 'The circuit breaker is open: the downstream is unavailable (5xx, no connection, no answer in time), so only probes start. No task loses an attempt. First run make status, then check the downstream and the network between. The queue goes on within seconds after the downstream answers.',
       section: 'breakerOpen',
     }),
     stalled: new QueueAlarm(scope, 'stalled', {
-      metric: emitted(table, 'IdleBoundReached', Stats.SUM),
+      metric: emitted(table, 'IdleBoundReached'),
       rings: { above: 0 },
       says: 'Many turns in a row settled nothing, so the queue no longer calls itself. First look at the downstream and at the errors of process-tasks. The sweep wakes the queue every minute.',
       section: 'stalled',
     }),
     oldestPending: new QueueAlarm(scope, 'oldest-pending', {
-      metric: emitted(table, 'OldestPendingSeconds', Stats.MAXIMUM),
+      metric: emitted(table, 'OldestPendingSeconds'),
       rings: { above: oldestPending.toSeconds() },
       says: `The oldest pending task has waited for more than ${oldestPending.toSeconds()} s and is about to expire undone. First run make status: is the queue paused, is a processor at work, how many tasks wait? Then compare what arrives with what succeeds.`,
       section: 'oldestPending',
     }),
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {
-      metric: emitted(table, 'Sweeps', Stats.SUM, SWEEP_MISSED),
+      metric: emitted(table, 'Sweeps', { period: SWEEP_MISSED }),
       rings: { below: 1 },
       // A sweep that does not run says nothing.
       missing: TreatMissingData.BREACHING,

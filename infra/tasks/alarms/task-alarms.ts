@@ -7,8 +7,12 @@ import { type ErrorAlarm, errorAlarms } from '../../lambda/alarms/errors';
 import { failureAlarms, recursionAlarms, streamDelayAlarms } from '../../lambda/alarms/platform';
 import type { FailureQueue } from '../../lambda/failure-queue';
 import type { RustFunction } from '../../lambda/rust-function';
+import { QueueDashboard } from '../../lambda/telemetry/queue-dashboard';
+import { SavedQueries } from '../../lambda/telemetry/saved-queries';
 import type { TaskIngest } from '../ingest/task-ingest';
 import type { QueueSettings } from '../settings';
+import { taskSections } from '../telemetry/dashboard';
+import { TASK_QUERIES } from '../telemetry/queries';
 import { failingAlarm } from './failing';
 import { ingestAlarms } from './ingest';
 import { type ProgressAlarms, progressAlarms } from './progress';
@@ -19,6 +23,8 @@ export interface ObservabilityProps {
   readonly table: Table;
   /** When the alarms ring. */
   readonly settings: QueueSettings;
+  /** Every function of the queue, by name. */
+  readonly functions: Readonly<Record<string, RustFunction>>;
   /** The functions that read the table's stream, by name. */
   readonly streamReaders: Readonly<Record<string, RustFunction>>;
   /** The functions that call each other round and round on purpose, by name. */
@@ -32,6 +38,8 @@ export interface ObservabilityProps {
    * @default - none
    */
   readonly ingest?: TaskIngest;
+  /** Whether there is a dashboard. */
+  readonly dashboard: boolean;
   /**
    * The topic that alarms go to.
    * @default - none; the console shows the alarms
@@ -39,7 +47,10 @@ export interface ObservabilityProps {
   readonly alarmTopic?: ITopic;
 }
 
-/** Alarms for the states of the queue that need an operator. `docs/how-to/operate.md` has a section for each kind of alarm. */
+/**
+ * What an operator sees of the queue: alarms, a dashboard and saved queries of its logs. `docs/how-to/operate.md` has a section
+ * for each kind of alarm, `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
+ */
 export class Observability extends Construct {
   /** The queue makes no progress. */
   readonly progress: ProgressAlarms;
@@ -55,6 +66,10 @@ export class Observability extends Construct {
   readonly failures: readonly Alarm[];
   /** Messages of the ingest queue do not become tasks; none without such a queue. */
   readonly ingest: readonly Alarm[];
+  /** Freshness, flow, errors, saturation and cost, unless it is switched off. */
+  readonly dashboard?: QueueDashboard;
+  /** Saved queries of the functions' logs. */
+  readonly queries: SavedQueries;
 
   constructor(scope: Construct, id: string, props: ObservabilityProps) {
     super(scope, id);
@@ -70,6 +85,12 @@ export class Observability extends Construct {
       'Tasks themselves are in the table; the sweep wakes the queue for them.',
     );
     this.ingest = props.ingest === undefined ? [] : ingestAlarms(this, props.ingest, alarms);
+    const { table, functions } = props;
+    this.queries = new SavedQueries(this, 'queries', { queries: TASK_QUERIES, functions });
+    if (props.dashboard) {
+      const sections = taskSections(this, table, functions);
+      this.dashboard = new QueueDashboard(this, 'dashboard', { alarms: this.all, sections });
+    }
     if (props.alarmTopic === undefined) return;
     const action = new SnsAction(props.alarmTopic);
     for (const alarm of this.all) alarm.addAlarmAction(action);

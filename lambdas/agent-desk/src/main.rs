@@ -50,10 +50,29 @@ impl Handler for Serves {
     async fn handle(&self, event: Value, context: Context) -> Result<Answer, Failure> {
         let command = Command::read(event, &self.queue.settings().dimensions)?;
         let deadline = sqs::deadline(&context, MARGIN);
+        let (name, agent, call) = command.subject();
+        let (agent, call) = (
+            agent.map(ToString::to_string),
+            call.map(ToString::to_string),
+        );
         let done = self.desk.until(deadline).execute(command).await;
         self.metrics.emit(&self.queue.counted());
         let (answer, report) = done?;
-        tracing::info!(?report, "command");
+        tracing::info!(
+            command = name,
+            agent,
+            call,
+            rejected = answer.rejected(),
+            assigned = report.assigned,
+            queued = report.calls_queued,
+            cancelled = report.cancelled,
+            expired = report.expired,
+            agents_queued = report.agents_queued,
+            published = report.told.published,
+            dead_lettered = report.told.dead_lettered,
+            unpublished = report.told.failed,
+            "command"
+        );
         self.metrics.emit(&report);
         Ok(answer)
     }

@@ -50,7 +50,18 @@ impl Handler for Matches {
         let batch = event::read(event)?;
         let deadline = sqs::deadline(&context, MARGIN);
         let report = self.intake.work(&batch, deadline).await;
-        tracing::info!(messages = batch.len(), ?report, "calls");
+        tracing::info!(
+            messages = batch.len(),
+            assigned = report.assigned,
+            queued = report.queued,
+            expired = report.expired,
+            rejected = report.refused,
+            published = report.told.published,
+            dead_lettered = report.told.dead_lettered,
+            unpublished = report.told.failed,
+            returned = report.failed.len(),
+            "calls"
+        );
         self.metrics.emit(&self.queue.counted());
         self.metrics.emit(&report);
         Ok(sqs::response(report.failed))

@@ -50,7 +50,19 @@ impl Handler for Sweeps {
         let swept = queue.sweep(&*self.teller).await;
         // What the other steps found is measured, and the failure is reported.
         let report = swept.as_ref().unwrap_or_else(|error| &error.report);
-        tracing::info!(?report, "sweep");
+        tracing::info!(
+            returned = report.returned,
+            assigned = report.assigned,
+            expired = report.expired,
+            published = report.published,
+            dead_lettered = report.dead_lettered,
+            unpublished = report.untold,
+            queued_agents = report.queued_agents,
+            waiting_calls = report.waiting_calls,
+            oldest_waiting_ms = report.oldest_waiting_micros / 1_000,
+            complete = report.complete,
+            "sweep"
+        );
         self.metrics.emit(&self.queue.counted());
         self.metrics.emit(report);
         Ok(swept?)

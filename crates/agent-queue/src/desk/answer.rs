@@ -140,6 +140,15 @@ impl AgentView {
 }
 
 impl Answer {
+    /// Why the command left its agent unchanged; `None` where it did not, and for other commands.
+    #[must_use]
+    pub fn rejected(&self) -> Option<&str> {
+        match self {
+            Self::Changed { refused, .. } => refused.as_deref(),
+            _ => None,
+        }
+    }
+
     pub(super) fn call(call_id: CallId, state: Option<CallState>) -> Self {
         let status = state.as_ref().map_or("unknown", CallState::as_str);
         let assignment = match state {

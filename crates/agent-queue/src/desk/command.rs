@@ -145,6 +145,25 @@ fn default_page() -> u16 {
 }
 
 impl Command {
+    /// The command's name, and the agent and the call that it is about: what the log has of it.
+    #[must_use]
+    pub fn subject(&self) -> (&'static str, Option<&AgentId>, Option<&CallId>) {
+        match self {
+            Self::Register(agent, ..) => ("register", Some(agent), None),
+            Self::Seed(_) => ("seed", None, None),
+            Self::Available(agent) => ("available", Some(agent), None),
+            Self::Enqueue(agent) => ("enqueue", Some(agent), None),
+            Self::QueueAllAvailable => ("queue-all-available", None, None),
+            Self::Leave(agent, _) => ("leave", Some(agent), None),
+            Self::Finish(agent, call, _) => ("finish", Some(agent), Some(call)),
+            Self::Match(call, _) => ("match", None, Some(call)),
+            Self::Call(call) => ("call", None, Some(call)),
+            Self::CancelCall(call) => ("cancel-call", None, Some(call)),
+            Self::Queues => ("queues", None, None),
+            Self::Agents(..) => ("agents", None, None),
+        }
+    }
+
     /// Reads a command.
     ///
     /// # Errors

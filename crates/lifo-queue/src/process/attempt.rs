@@ -1,5 +1,6 @@
 //! One attempt at one task: take, run, settle or return.
 
+mod run_log;
 mod steps;
 mod verdict;
 
@@ -111,6 +112,7 @@ impl Attempts {
                 start_age = Some(started.since(taken.task.task_created));
                 let number = self.breaker.lock().run_starts();
                 let outcome = self.run(&taken).await;
+                let answer = run_log::answer(outcome.as_ref());
                 downstream = Downstream::from(outcome.as_ref());
                 let signal = Signal::from(outcome.as_ref());
                 let ended = self.clock.now();
@@ -120,7 +122,9 @@ impl Attempts {
                     ended,
                 });
                 let probe_at = self.breaker.lock().run_ended(number, &task, signal, ended);
-                self.settle_by(&taken, outcome, suspect, probe_at).await
+                let end = self.settle_by(&taken, outcome, suspect, probe_at).await;
+                run_log::write(&taken.task, answer, end.as_ref().ok(), started, ended);
+                end
             }
             Ok(TakeOutcome::Lost) => Ok(End::LostRace),
             Ok(TakeOutcome::Unreadable { lease, reason }) => {

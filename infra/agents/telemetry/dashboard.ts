@@ -1,0 +1,67 @@
+import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { AgentMetricName } from '../../contract/agents';
+import { emitted } from '../../lambda/alarms/custom-metric';
+import type { RustFunction } from '../../lambda/rust-function';
+import { costGraphs, limitGraphs } from '../../lambda/telemetry/platform-graphs';
+import { alarmGraph, type DashboardSection, graph } from '../../lambda/telemetry/queue-dashboard';
+import type { AgentSweepAlarms, CallAlarms } from '../alarms/matching';
+
+/** The alarms that the dashboard shows with their metrics. */
+type ShownAlarms = CallAlarms &
+  AgentSweepAlarms & { readonly errors: readonly Alarm[]; readonly failures: readonly Alarm[] };
+
+/** The sections of an agents' queue's dashboard, most urgent first: a metric with an alarm is the alarm's own. */
+export function agentSections(
+  alarms: ShownAlarms,
+  table: Table,
+  functions: Readonly<Record<string, RustFunction>>,
+): DashboardSection[] {
+  const counts = (...names: AgentMetricName[]) => names.map((name) => emitted(table, name));
+  return [
+    {
+      heading: 'Freshness',
+      asks: 'How long do callers wait for an agent?',
+      graphs: [
+        alarmGraph('Oldest pending call (s)', [alarms.oldestWaiting]),
+        alarmGraph('Oldest message of the intake queue (s)', [alarms.intakeDelay]),
+        graph('Pending calls and queued agents', counts('WaitingCalls', 'QueuedAgents')),
+      ],
+    },
+    {
+      heading: 'Flow',
+      asks: 'Do calls get agents?',
+      graphs: [
+        graph('Calls', counts('CallsAssigned', 'CallsQueued', 'CallsCancelled', 'CallsExpired')),
+        graph('Agents', counts('AgentsQueued', 'AgentLeasesReturned')),
+        alarmGraph('Assignments published', [alarms.unpublished], counts('AssignmentsPublished')),
+      ],
+    },
+    {
+      heading: 'Errors',
+      asks: 'Which calls and commands fail?',
+      graphs: [
+        alarmGraph(
+          'Calls in the dead-letter queue',
+          [alarms.deadLetters],
+          counts('CallsExpired', 'CallsRefused'),
+        ),
+        alarmGraph('Failed invocations', alarms.errors),
+        alarmGraph('Messages in failure queues', alarms.failures),
+      ],
+    },
+    {
+      heading: 'Saturation',
+      asks: 'What is at its limit: contention for agents, Lambda or DynamoDB?',
+      graphs: [
+        graph('Contention', counts('TransactionConflicts', 'LostMatches')),
+        ...limitGraphs(functions, table),
+      ],
+    },
+    {
+      heading: 'Cost',
+      asks: 'What does AWS bill?',
+      graphs: [...costGraphs(functions, table), alarmGraph('Sweeps', [alarms.sweepMissed])],
+    },
+  ];
+}

@@ -1,0 +1,21 @@
+/** A metric that the functions of a queue emit. Alarms, dashboards and `docs/reference/telemetry.md` share the declarations. */
+export interface DeclaredMetric {
+  /** CloudWatch's unit. */
+  readonly unit: 'Count' | 'Seconds';
+  /** How its values of a period become one: `Sum` for what functions count, `Maximum` for what a sweep measures. */
+  readonly statistic: 'Sum' | 'Maximum';
+  /** The functions that emit it. */
+  readonly by: readonly string[];
+  /** What one of it is, and what it says. */
+  readonly meaning: string;
+}
+
+/** A metric that counts. */
+export function counter(by: readonly string[], meaning: string): DeclaredMetric {
+  return { unit: 'Count', statistic: 'Sum', by, meaning };
+}
+
+/** A metric that a sweep measures, once an interval. */
+export function gauge(by: readonly string[], meaning: string, unit: DeclaredMetric['unit'] = 'Count') {
+  return { unit, statistic: 'Maximum', by, meaning } satisfies DeclaredMetric;
+}

@@ -1,0 +1,128 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import {
+  type Alarm,
+  AlarmStatusWidget,
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  type IWidget,
+  LogQueryVisualizationType,
+  LogQueryWidget,
+  MathExpression,
+  Metric,
+  PeriodOverride,
+  TextWidget,
+  TextWidgetBackground,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { QueryString } from 'aws-cdk-lib/aws-logs';
+import type { Construct } from 'constructs';
+import type { RustFunction } from '../rust-function';
+import { logGroupsOf, type SavedQuery } from './saved-queries';
+
+/** Of CloudWatch's 24 columns: three graphs side by side. */
+const WIDTH = 8;
+const HEIGHT = 6;
+const FULL_WIDTH = 24;
+
+/** Graphs that answer one question. */
+export interface DashboardSection {
+  /** Its heading. */
+  readonly heading: string;
+  /** The question. */
+  readonly asks: string;
+  /** Its graphs. */
+  readonly graphs: readonly IWidget[];
+}
+
+/** Props of {@link QueueDashboard}. */
+export interface QueueDashboardProps {
+  /** Every alarm of the queue: their states are the first row. */
+  readonly alarms: readonly Alarm[];
+  /** The sections, the most urgent one first. */
+  readonly sections: readonly DashboardSection[];
+}
+
+/**
+ * A queue's dashboard. CloudWatch bills 3 USD a month for each dashboard of an account beyond the first three, and for
+ * what the graph of a log query scans while a person looks at it.
+ */
+export class QueueDashboard extends Dashboard {
+  constructor(scope: Construct, id: string, { alarms, sections }: QueueDashboardProps) {
+    super(scope, id, {
+      defaultInterval: Duration.hours(3),
+      // Each graph keeps its period, so that a threshold means the same at every zoom.
+      periodOverride: PeriodOverride.INHERIT,
+      widgets: [
+        [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: FULL_WIDTH, height: 4 })],
+        ...sections.flatMap(({ heading, asks, graphs }) => [[title(heading, asks)], [...graphs]]),
+      ],
+    });
+  }
+
+  /** Where it is in the console. */
+  get url(): string {
+    const { region } = Stack.of(this);
+    return `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${this.dashboardName}`;
+  }
+}
+
+/** A graph of metrics. */
+export function graph(title: string, left: readonly IMetric[], right: readonly IMetric[] = []): IWidget {
+  return new GraphWidget({
+    title,
+    left: [...left],
+    right: [...right],
+    leftYAxis: { min: 0 },
+    rightYAxis: { min: 0 },
+    width: WIDTH,
+    height: HEIGHT,
+  });
+}
+
+/** A graph of what alarms watch, with their thresholds. Alarms that share a threshold share its line. */
+export function alarmGraph(title: string, alarms: readonly Alarm[], more: readonly IMetric[] = []): IWidget {
+  const thresholds = new Map(alarms.map((alarm) => [alarm.toAnnotation().value, alarm.toAnnotation()]));
+  return new GraphWidget({
+    title,
+    left: [...alarms.map((alarm) => labelled(alarm.metric, nameOf(alarm))), ...more],
+    leftAnnotations: [...thresholds.values()],
+    leftYAxis: { min: 0 },
+    width: WIDTH,
+    height: HEIGHT,
+  });
+}
+
+/** A graph of a saved query. */
+export function queryGraph(
+  title: string,
+  { of, query }: SavedQuery,
+  functions: Readonly<Record<string, RustFunction>>,
+): IWidget {
+  return new LogQueryWidget({
+    title,
+    logGroupNames: logGroupsOf(functions, of).map(({ logGroupName }) => logGroupName),
+    queryString: new QueryString(query).toString(),
+    view: LogQueryVisualizationType.LINE,
+    width: WIDTH,
+    height: HEIGHT,
+  });
+}
+
+/** `metric` under another name in the legend. */
+export function labelled(metric: IMetric, label: string): IMetric {
+  if (metric instanceof Metric || metric instanceof MathExpression) return metric.with({ label });
+  return metric;
+}
+
+function title(heading: string, asks: string): IWidget {
+  return new TextWidget({
+    markdown: `## ${heading}\n${asks}`,
+    background: TextWidgetBackground.TRANSPARENT,
+    width: FULL_WIDTH,
+    height: 2,
+  });
+}
+
+function nameOf({ node }: Alarm): string {
+  return node.id.replace(/-alarm$/, '');
+}

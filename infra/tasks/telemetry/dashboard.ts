@@ -1,0 +1,72 @@
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import { type MetricName, TABLE } from '../../contract/tasks';
+import { emitted } from '../../lambda/alarms/custom-metric';
+import type { RustFunction } from '../../lambda/rust-function';
+import { costGraphs, limitGraphs } from '../../lambda/telemetry/platform-graphs';
+import { alarmGraph, type DashboardSection, graph, queryGraph } from '../../lambda/telemetry/queue-dashboard';
+import type { Observability } from '../alarms/task-alarms';
+import { TASK_QUERIES } from './queries';
+
+/** The sections of a task queue's dashboard, most urgent first: a metric with an alarm is the alarm's own. */
+export function taskSections(
+  alarms: Pick<Observability, 'progress' | 'failing' | 'errors' | 'streamDelays' | 'failures' | 'ingest'>,
+  table: Table,
+  functions: Readonly<Record<string, RustFunction>>,
+): DashboardSection[] {
+  const counts = (...names: MetricName[]) => names.map((name) => emitted(table, name));
+  const { oldestPending, paused, breakerOpen, stalled } = alarms.progress;
+  const ingest = (id: string) => alarms.ingest.filter(({ node }) => node.id === `${id}-alarm`);
+  return [
+    {
+      heading: 'Freshness',
+      asks: 'How old is the work when it starts, and does older work wait?',
+      graphs: [
+        alarmGraph('Oldest pending task (s)', [oldestPending]),
+        queryGraph('Age at start (ms)', TASK_QUERIES['age-at-start'], functions),
+        alarmGraph('Delay of the stream (ms)', alarms.streamDelays),
+        ...(alarms.ingest.length > 0 ? [alarmGraph('Oldest message (s)', ingest('ingest-delay'))] : []),
+      ],
+    },
+    {
+      heading: 'Flow',
+      asks: 'Does as much end as arrives?',
+      graphs: [
+        graph(
+          'Arrived and ended',
+          counts('TasksCreated', 'Succeeded', 'Failed', 'LeasesFailed', 'ShedTasks'),
+        ),
+        graph('Tasks in the queue', counts('PendingTasks', 'TakenTasks')),
+        graph(
+          'Starts, and wake-ups (right)',
+          counts('Taken', 'Retried'),
+          counts('WakeUpsPublished', 'TailCalls'),
+        ),
+      ],
+    },
+    {
+      heading: 'Errors',
+      asks: 'What fails, and does it fail for good?',
+      graphs: [
+        alarmGraph('Failed tasks', [alarms.failing], counts('Failed', 'LeasesFailed', 'LeasesReturned')),
+        alarmGraph('Failed invocations', alarms.errors),
+        alarmGraph('Messages in failure queues', [...alarms.failures, ...ingest('ingest-dead-letters')]),
+      ],
+    },
+    {
+      heading: 'Saturation',
+      asks: 'What is at its limit: the downstream, Lambda or DynamoDB?',
+      graphs: [
+        alarmGraph('Backpressure', [paused, breakerOpen, stalled], counts('Busy', 'Unavailable')),
+        ...limitGraphs(functions, table, TABLE.index),
+      ],
+    },
+    {
+      heading: 'Cost',
+      asks: 'What does AWS bill, and for how much idle work?',
+      graphs: [
+        ...costGraphs(functions, table),
+        graph('Idle work', counts('EmptyPolls', 'LostRaces', 'Sweeps')),
+      ],
+    },
+  ];
+}

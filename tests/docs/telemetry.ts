@@ -1,0 +1,106 @@
+import { QueryString } from 'aws-cdk-lib/aws-logs';
+import { AGENT_LINES } from '../../infra/agents/telemetry/log-lines';
+import { AGENT_METRICS } from '../../infra/agents/telemetry/metrics';
+import { AGENT_QUERIES } from '../../infra/agents/telemetry/queries';
+import { METRICS } from '../../infra/contract/tasks';
+import type { DeclaredMetric } from '../../infra/lambda/telemetry/declared-metric';
+import { EVERY_LINE, type LogLine } from '../../infra/lambda/telemetry/log-line';
+import type { SavedQuery } from '../../infra/lambda/telemetry/saved-queries';
+import { TASK_LINES } from '../../infra/tasks/telemetry/log-lines';
+import { TASK_METRICS } from '../../infra/tasks/telemetry/metrics';
+import { TASK_QUERIES } from '../../infra/tasks/telemetry/queries';
+import { markdownTable } from '../infra/generated';
+import { Synthesized } from '../infra/synthesis';
+
+const INTRODUCTION = `# Telemetry
+
+What the queues report: metrics, lines of the logs, dashboards and saved queries. This page is a contract. A change of a name or of a
+meaning here is named in the changelog. \`make docs\` writes the page from the declarations in \`infra/*/telemetry\`, and tests compare
+these with the Rust sources and with the logs of a deployed queue.
+
+## Names
+
+- Metrics are in CloudWatch's namespace \`${METRICS.namespace}\`. Their one dimension \`${METRICS.dimension}\` is the name of the queue's
+  table: output \`QueueTableName\` or \`AgentTableName\`. The functions write them to their logs in the embedded metric format, without a
+  call. CloudWatch bills 0.30 USD a month for each metric that had a value.
+- Each function logs JSON to a log group of its own, one line an event. \`logs.level\` leaves out lines below a level.
+- The output \`DashboardUrl\` leads to the dashboard. \`dashboard: false\` of a queue, or \`dashboards: false\` of an environment, switches it
+  off: CloudWatch bills 3 USD a month for each dashboard of an account beyond the first three. Personal stacks have none.
+- Saved queries are in CloudWatch, Logs Insights, Saved queries, folder \`freshq/<stack>/queue\`. A query that is not run costs nothing;
+  one that runs costs what Logs Insights bills for the bytes that it scans.
+
+## Fields of every line
+
+${markdownTable(
+  ['field', 'meaning'],
+  Object.entries(EVERY_LINE).map(([name, meaning]) => [`\`${name}\``, meaning]),
+)}
+
+Most lines of the levels WARN and ERROR also have \`error\` or \`reason\`: what failed, with its causes. The line of a run does not quote the
+downstream's answer, which may quote the payload: the task's \`lastError\` has it. Lines that are not below may change at any time.`;
+
+function metricsTable(metrics: Readonly<Record<string, DeclaredMetric>>): string {
+  return markdownTable(
+    ['metric', 'unit', 'statistic', 'by', 'meaning'],
+    Object.entries(metrics).map(([name, { unit, statistic, by, meaning }]) => [
+      `\`${name}\``,
+      unit,
+      statistic,
+      by.join(', '),
+      meaning,
+    ]),
+  );
+}
+
+function line({ message, level, by, when, fields }: LogLine): string {
+  const rows = Object.entries(fields).map(([name, meaning]) => [`\`${name}\``, meaning]);
+  return `#### \`${message}\`\n\n${level}, by ${by.join(', ')}: ${when}.\n\n${markdownTable(['field', 'meaning'], rows)}`;
+}
+
+function savedQuery({ name, answers, of, query }: SavedQuery): string {
+  const text = new QueryString(query).toString();
+  return `#### ${name}\n\nShows ${answers}. Reads the logs of ${of.join(', ')}.\n\n\`\`\`text\n${text}\n\`\`\``;
+}
+
+function dashboard(synthesized: Synthesized): string {
+  const { DashboardBody } = synthesized.at('observability/dashboard').Properties;
+  const { widgets } = JSON.parse(synthesized.readable(DashboardBody));
+  const rows: [string, string, string[]][] = [];
+  for (const { properties } of widgets) {
+    const [, heading, question] = /^## (.*)\n(.*)/.exec(properties.markdown ?? '') ?? [];
+    if (heading !== undefined && question !== undefined) rows.push([heading, question, []]);
+    else rows.at(-1)?.[2].push(properties.title);
+  }
+  return markdownTable(
+    ['section', 'question', 'graphs'],
+    rows.map(([heading, question, graphs]) => [heading, question, graphs.join('; ')]),
+  );
+}
+
+function section(
+  heading: string,
+  synthesized: Synthesized,
+  metrics: Readonly<Record<string, DeclaredMetric>>,
+  lines: Readonly<Record<string, LogLine>>,
+  queries: Readonly<Record<string, SavedQuery>>,
+): string {
+  return [
+    `## ${heading}`,
+    `### Metrics\n\n${metricsTable(metrics)}`,
+    '### Lines of the logs',
+    ...Object.values(lines).map(line),
+    `### Dashboard\n\nThe states of all alarms are the first row. A graph of a metric with an alarm has the alarm's threshold.\n\n${dashboard(synthesized)}`,
+    '### Saved queries',
+    ...Object.values(queries).map(savedQuery),
+  ].join('\n\n');
+}
+
+/** `docs/reference/telemetry.md`. */
+export function telemetryPage(): string {
+  const page = [
+    INTRODUCTION,
+    section('Task queue', Synthesized.environment('prod'), TASK_METRICS, TASK_LINES, TASK_QUERIES),
+    section("Agents' queue", Synthesized.agents('prod'), AGENT_METRICS, AGENT_LINES, AGENT_QUERIES),
+  ];
+  return `${page.join('\n\n')}\n`;
+}

@@ -1,0 +1,204 @@
+"""Every line that docs/reference/telemetry.md promises is in the functions' logs, with its fields and no other."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from expectations import NO_TABLE, put, wait_for
+
+from local.agents import DeployedAgents, fresh
+from local.contract import AGENT_LOG_LINES, LOG_FIELDS, LOG_LINES
+from local.crew import Crew, environment, status
+from local.paths import PROJECT
+from local.queue import DeployedQueue, wait_for_last_turn
+from local.stack import DeployedStack, InvocationFailed
+from local.waiting import now_ms, wait_until
+
+#: The name of the runtime's span is not promised.
+NOT_PROMISED = {"span.name"}
+
+
+def flat(line: dict[str, Any]) -> set[str]:
+    """The names of a line's fields, as Logs Insights names them."""
+    names = set()
+    for name, value in line.items():
+        names |= {f"{name}.{inner}" for inner in value} if isinstance(value, dict) else {name}
+    return names - NOT_PROMISED
+
+
+def logged(stack: DeployedStack, promised: dict[str, Any], message: str, since_ms: int) -> list[dict]:
+    """The lines with this message in the logs of the functions that write it."""
+    return [
+        line
+        for binary in promised["by"]
+        for line in stack.log_messages(binary, since_ms)
+        if line.get("message") == message
+    ]
+
+
+def expect_fields(
+    stack: DeployedStack, promises: dict[str, dict[str, Any]], since_ms: int, again: Callable[[], object]
+) -> None:
+    """Each promised line was logged, and its lines have the promised fields and no other.
+
+    The emulator may hand the last lines of an invocation to the log of the next one: `again` causes it.
+    """
+
+    def seen(message: str, promised: dict[str, Any]) -> set[str]:
+        lines = logged(stack, promised, message, since_ms)
+        return set().union(*map(flat, lines))
+
+    def missing() -> dict[str, set[str]]:
+        wanted = {message: {*LOG_FIELDS, *line["fields"]} for message, line in promises.items()}
+        left = {message: fields - seen(message, promises[message]) for message, fields in wanted.items()}
+        return {message: fields for message, fields in left.items() if fields}
+
+    deadline = time.monotonic() + 20
+    while missing() and time.monotonic() < deadline:
+        again()
+        time.sleep(1)
+    assert missing() == {}
+    for message, promised in promises.items():
+        assert seen(message, promised) == {*LOG_FIELDS, *promised["fields"]}, message
+        levels = {line["level"] for line in logged(stack, promised, message, since_ms)}
+        assert levels == {promised["level"]}, message
+
+
+def test_task_queue_logs_what_is_promised(queue: DeployedQueue) -> None:
+    began = now_ms()
+    answer = queue.create(
+        [
+            {"payload": {}},
+            {"payload": {"simulate": {"outcome": "retry", "attempts": 1}}},
+            {"payload": {"simulate": {"outcome": "fail"}}},
+        ]
+    )
+    done, retried, failed = [task["taskId"] for task in answer["created"]]
+    expired = lose_a_lease(queue)
+    later = not_due(queue)
+    queue.client("sqs").send_message(
+        QueueUrl=queue.outputs["IngestQueueUrl"], MessageBody=json.dumps({"taskId": f"{done}-sent"})
+    )
+    wait_for(queue, [failed], "FAILURE")
+    before = queue.set_environment("create-tasks", {"TASK_TABLE_NAME": NO_TABLE})
+    try:
+        refused = queue.create([{"payload": {}}])
+    finally:
+        queue.replace_environment("create-tasks", before)
+    assert len(refused["failed"]) == 1, refused
+
+    def again() -> None:
+        queue.invoke("sweep-tasks", {})
+        queue.create([{"taskId": done}])
+        queue.invoke("count-shed", event("count-shed"))
+        queue.invoke("trigger", event("trigger-notification"))
+        queue.client("sqs").send_message(
+            QueueUrl=queue.outputs["IngestQueueUrl"], MessageBody=json.dumps({"taskId": done})
+        )
+
+    again()
+    queue.client("dynamodb").delete_item(TableName=queue.table, Key={"taskId": {"S": later}})
+    wait_for(queue, [done, retried, expired, f"{done}-sent"], seconds=60)
+    wait_for_last_turn(queue, began)
+    expect_fields(queue, LOG_LINES, began, again)
+
+    runs = logged(queue, LOG_LINES["run ended"], "run ended", began)
+    ended = {(run["task_id"], run["attempt"]): (run["outcome"], run["answer"]) for run in runs}
+    assert ended[done, 1] == ("succeeded", "success")
+    assert ended[retried, 1] == ("retry", "retry")
+    assert ended[retried, 2] == ("succeeded", "success")
+    assert ended[failed, 1] == ("failed", "failure")
+    for run in runs:
+        assert 0 <= run["duration_ms"] < 60_000 and run["age_ms"] >= 0, run
+        returned = run["outcome"] in {"retry", "busy", "unavailable", "cut_off"}
+        assert ("due_ms" in run) == returned, run
+
+
+def event(name: str) -> Any:
+    """An event of the examples."""
+    return json.loads((PROJECT / "tests" / "events" / f"{name}.json").read_text())
+
+
+def lose_a_lease(queue: DeployedQueue) -> str:
+    """A task whose processor died: the sweep returns it."""
+    task_id = fresh("lost")
+    put(
+        queue,
+        {
+            "taskId": {"S": task_id},
+            "taskStatus": {"S": "TAKEN"},
+            "taskCreated": {"N": str(now_ms() - 60_000)},
+            "ttl": {"N": str(int(time.time()) + 600)},
+            "attempts": {"N": "1"},
+            "totalAttempts": {"N": "1"},
+            "leaseToken": {"S": "0b0ef4f8-6f0f-4d6e-8a3a-2d2f0d3a6b11"},
+            "leaseUntil": {"N": str(now_ms() - 60_000)},
+        },
+    )
+    return task_id
+
+
+def not_due(queue: DeployedQueue) -> str:
+    """A pending task that is not due for a minute."""
+    task_id = fresh("later")
+    put(
+        queue,
+        {
+            "taskId": {"S": task_id},
+            "taskStatus": {"S": "PENDING"},
+            "taskCreated": {"N": str(now_ms())},
+            "ttl": {"N": str(int(time.time()) + 600)},
+            "notBefore": {"N": str(now_ms() + 60_000)},
+        },
+    )
+    return task_id
+
+
+def test_agents_queue_logs_what_is_promised(agents: DeployedAgents) -> None:
+    began = now_ms()
+    crew = Crew(agents)
+    (agent,) = crew.queued("Ida")
+    with environment(agents, "agent-desk", CALL_LEASE_SECONDS="1"):
+        attended = crew.assigned()["callId"]
+    late = fresh("call")
+    crew.send(late)
+    wait_until(lambda: agents.command("call", callId=late)["status"] == "waiting", 20, "a pending call")
+    assert agents.command("enqueue", agentId=agent)["changed"] is False, "the agent attends a call"
+    time.sleep(1.2)
+    with environment(agents, "sweep-agents", MAX_WAIT_SECONDS="1"):
+        agents.invoke("sweep-agents", {})
+    assert status(agents, agent) == "available"
+    with environment(agents, "sweep-agents", AGENT_TABLE_NAME=NO_TABLE):
+        with pytest.raises(InvocationFailed):
+            agents.invoke("sweep-agents", {})
+
+    def again() -> None:
+        agents.invoke("sweep-agents", {})
+        agents.command("queues")
+        crew.send(fresh("call"))
+
+    expect_fields(agents, AGENT_LOG_LINES, began, again)
+
+    def about(message: str) -> list[dict]:
+        return logged(agents, AGENT_LOG_LINES[message], message, began)
+
+    assert {"agent": agent, "call": attended}.items() <= about("assignment published")[0].items()
+    assert [line["agent"] for line in about("call lease expired")] == [agent]
+    assert late in [line["call"] for line in about("expired call sent to the dead-letter queue")]
+    commands = [line["command"] for line in about("command") if line.get("agent") == agent]
+    assert commands[:4] == ["register", "available", "enqueue", "enqueue"]
+
+
+def test_deployed_dashboard_is_the_one_that_the_output_leads_to(deployed: DeployedQueue) -> None:
+    name = deployed.outputs["DashboardUrl"].rpartition("/")[2]
+    answer = deployed.client("cloudwatch").get_dashboard(DashboardName=name)
+    (graph,) = [
+        widget["properties"]
+        for widget in json.loads(answer["DashboardBody"])["widgets"]
+        if widget["properties"].get("title") == "Oldest pending task (s)"
+    ]
+    assert graph["metrics"][0][:4] == ["freshq", "OldestPendingSeconds", "Queue", deployed.table]

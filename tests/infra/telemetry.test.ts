@@ -1,0 +1,107 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AGENT_LINES } from '../../infra/agents/telemetry/log-lines';
+import { AGENT_METRICS } from '../../infra/agents/telemetry/metrics';
+import { AGENT_QUERIES } from '../../infra/agents/telemetry/queries';
+import { AGENT_QUEUE } from '../../infra/contract/agents';
+import { ENVIRONMENT } from '../../infra/contract/tasks';
+import type { DeclaredMetric } from '../../infra/lambda/telemetry/declared-metric';
+import { EVERY_LINE, type LogLine } from '../../infra/lambda/telemetry/log-line';
+import type { SavedQuery } from '../../infra/lambda/telemetry/saved-queries';
+import { TASK_LINES } from '../../infra/tasks/telemetry/log-lines';
+import { TASK_METRICS } from '../../infra/tasks/telemetry/metrics';
+import { TASK_QUERIES } from '../../infra/tasks/telemetry/queries';
+import { ROOT } from './synthesis';
+
+/** What one kind of queue says of itself. */
+interface Telemetry {
+  readonly kind: string;
+  readonly functions: readonly string[];
+  readonly metrics: Readonly<Record<string, DeclaredMetric>>;
+  readonly lines: Readonly<Record<string, LogLine>>;
+  readonly queries: Readonly<Record<string, SavedQuery>>;
+  /** The folders of the functions' own code. */
+  readonly sources: readonly string[];
+}
+
+const QUEUES: readonly Telemetry[] = [
+  {
+    kind: 'task queue',
+    functions: Object.keys(ENVIRONMENT),
+    metrics: TASK_METRICS,
+    lines: TASK_LINES,
+    queries: TASK_QUERIES,
+    sources: [
+      'crates/lifo-queue',
+      'crates/lambda/src',
+      ...Object.keys(ENVIRONMENT).map((fn) => `lambdas/${fn}`),
+    ],
+  },
+  {
+    kind: "agents' queue",
+    functions: Object.keys(AGENT_QUEUE.environment),
+    metrics: AGENT_METRICS,
+    lines: AGENT_LINES,
+    queries: AGENT_QUERIES,
+    sources: ['crates/agent-queue', ...Object.keys(AGENT_QUEUE.environment).map((fn) => `lambdas/${fn}`)],
+  },
+];
+
+/** The events that the Rust sources of a folder log: `tracing::info!(…, "message")` becomes message, level and fields. */
+function loggedIn(folder: string): { message: string; level: string; fields: string[] }[] {
+  const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
+  return files
+    .filter((file) => file.endsWith('.rs'))
+    .map((file) => readFileSync(join(ROOT, folder, file), 'utf8'))
+    .flatMap((source) => [...source.matchAll(/tracing::(info|warn|error)!\(([^;]*?)"([^"]+)"\s*\)/g)])
+    .map(([, level = '', fields = '', message = '']) => ({
+      message,
+      level: level.toUpperCase(),
+      fields: fields
+        .split(/,(?![^(]*\))/)
+        .map((field) => field.trim().replace(/^[%?]/, '').split(/\s*=/)[0] ?? '')
+        .filter((field) => field !== ''),
+    }));
+}
+
+describe.each(QUEUES)('the telemetry of the $kind', ({ functions, metrics, lines, queries, sources }) => {
+  test.each(Object.values(lines))(
+    'has the line "$message" with its fields, as the sources log it',
+    (line) => {
+      const logged = sources.flatMap(loggedIn).filter(({ message }) => message === line.message);
+      expect(logged).toEqual([
+        { message: line.message, level: line.level, fields: Object.keys(line.fields) },
+      ]);
+    },
+  );
+
+  test('names functions that the queue has', () => {
+    const named = [
+      ...Object.values(metrics).flatMap(({ by }) => by),
+      ...Object.values(lines).flatMap(({ by }) => by),
+      ...Object.values(queries).flatMap(({ of }) => of),
+    ];
+    expect(functions).toEqual(expect.arrayContaining(named));
+  });
+
+  test('measures in seconds what its name says, and counts all else', () => {
+    for (const [name, { unit }] of Object.entries(metrics))
+      expect([name, unit]).toEqual([name, name.endsWith('Seconds') ? 'Seconds' : 'Count']);
+  });
+
+  test.each(Object.values(queries))(
+    'has the query "$name" that reads logs which have its lines',
+    ({ of, query }) => {
+      const wanted = Object.values(lines).filter(({ message }) =>
+        query.filterStatements?.some((filter) => filter.includes(`"${message}"`)),
+      );
+      for (const { by } of wanted) expect(of.filter((fn) => by.includes(fn))).not.toEqual([]);
+    },
+  );
+});
+
+test('every line has fields of its own beside those of every line', () => {
+  for (const { lines } of QUEUES)
+    for (const { fields } of Object.values(lines))
+      expect(Object.keys(EVERY_LINE).filter((field) => field in fields)).toEqual([]);
+});
