@@ -11,7 +11,7 @@ export const TASK_LINES = {
       task_id: 'the task',
       attempt: 'which attempt it was: 1 for the first',
       outcome:
-        'what became of the task: `succeeded`, `failed`, `retry`, `busy`, `unavailable`, `cut_off`, `lost_race` (another process took it) or `not_recorded` (DynamoDB did not answer)',
+        'the result for the task: `succeeded`, `failed`, `retry`, `busy`, `unavailable`, `cut_off`, `lost_race` (another process took it) or `not_recorded` (DynamoDB did not answer)',
       answer:
         "the runner's answer: `success`, `failure`, `retry`, `busy`, `unavailable`, `rejecting`, or `cut_off` where there was none",
       age_ms: "the task's age at its start, in milliseconds",

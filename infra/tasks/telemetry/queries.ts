@@ -38,7 +38,7 @@ export const TASK_QUERIES = {
   },
   'failures-by-answer': {
     name: 'failures by answer',
-    answers: "how many runs did not succeed, by what became of the task and by the runner's answer",
+    answers: "how many runs did not succeed, by the result for the task and by the runner's answer",
     of: ['process-tasks'],
     query: {
       filterStatements: [isOneOf(run), `${ran.outcome} != "succeeded"`],

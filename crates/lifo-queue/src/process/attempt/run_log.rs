@@ -20,7 +20,7 @@ pub(super) fn answer(outcome: Option<&Outcome>) -> &'static str {
     }
 }
 
-/// Logs a run from `started` to `ended`. `end` is what became of the task, unless the store did
+/// Logs a run from `started` to `ended`. `end` is the result for the task, unless the store did
 /// not answer.
 ///
 /// Not the reason: it quotes the downstream, which may quote the payload.
@@ -47,7 +47,7 @@ pub(super) fn write(
     );
 }
 
-/// What became of the task.
+/// The result for the task.
 fn outcome(end: Option<&End>) -> &'static str {
     match end {
         Some(End::Succeeded) => "succeeded",
