@@ -11,8 +11,8 @@ export interface DeclaredMetric {
 }
 
 /** A metric that counts. */
-export function counter(by: readonly string[], meaning: string): DeclaredMetric {
-  return { unit: 'Count', statistic: 'Sum', by, meaning };
+export function counter(by: readonly string[], meaning: string, unit: DeclaredMetric['unit'] = 'Count') {
+  return { unit, statistic: 'Sum', by, meaning } satisfies DeclaredMetric;
 }
 
 /** A metric that a sweep measures, once an interval. */

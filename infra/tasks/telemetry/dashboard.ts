@@ -56,7 +56,11 @@ export function taskSections(
       heading: 'Saturation',
       asks: 'What is at its limit: the downstream, Lambda or DynamoDB?',
       graphs: [
-        alarmGraph('Backpressure', [paused, breakerOpen, stalled], counts('Busy', 'Unavailable')),
+        alarmGraph(
+          'Backpressure',
+          [paused, breakerOpen, stalled],
+          counts('Busy', 'Unavailable', 'OverloadedSeconds'),
+        ),
         ...limitGraphs(functions, table, TABLE.index),
       ],
     },

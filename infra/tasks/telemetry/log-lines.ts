@@ -35,6 +35,7 @@ export const TASK_LINES = {
       unavailable: 'tasks returned because the downstream was unavailable',
       probes: 'starts while the circuit breaker was open',
       breaker_open: 'whether the circuit breaker was open at the end',
+      overloaded_ms: 'how long the queue was overloaded and only new tasks started, in milliseconds',
       cut_off: 'tasks returned because the time was up',
       quarantined: 'tasks that failed because their item is invalid',
       lost_races: 'takes and settlements that another process had done already',

@@ -17,6 +17,11 @@ export const TASK_METRICS = {
   ),
   Probes: counter(PROCESS, 'starts while the circuit breaker was open'),
   BreakerOpen: counter(PROCESS, 'turns that ended with an open circuit breaker'),
+  OverloadedSeconds: counter(
+    PROCESS,
+    'how long the queue was overloaded and only new tasks started',
+    'Seconds',
+  ),
   LostRaces: counter(PROCESS, 'takes and settlements that another process had done already'),
   EmptyPolls: counter(PROCESS, 'passes over the index that found no task to take: spare capacity'),
   TailCalls: counter(PROCESS, 'turns that ended with a tail call: work remained'),

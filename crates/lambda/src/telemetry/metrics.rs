@@ -96,6 +96,7 @@ impl Metrics {
             ::metrics::describe_gauge!(name, ::metrics::Unit::Count, "");
         }
         ::metrics::describe_gauge!(OLDEST_PENDING_SECONDS, ::metrics::Unit::Seconds, "");
+        ::metrics::describe_counter!(OVERLOADED_SECONDS, ::metrics::Unit::Seconds, "");
         agents::describe_gauges();
         Ok(Self {
             collector,
