@@ -11,6 +11,12 @@ export function makeCommands(): Map<string, string> {
   return new Map([...lines].map(([, name = '', says = '']) => [name, says]));
 }
 
+/** The variables that a command takes, which its help names in brackets; `NAME=` is one that it needs. */
+export function variablesOf(command: string): Set<string> {
+  const [, names = ''] = /\[([A-Z_= ]+)\]$/.exec(makeCommands().get(command) ?? '') ?? [];
+  return new Set(names.split(' ').map((name) => name.replace(/=$/, '')));
+}
+
 /** Every target of the Makefile. */
 export function makeTargets(): Set<string> {
   return new Set([...read('Makefile').matchAll(/^([a-z][a-z0-9-]*):/gm)].map(([, name = '']) => name));

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { parser } from '@lezer/markdown';
-import { freshqVerbs, makeTargets } from './commands';
+import { freshqVerbs, makeTargets, variablesOf } from './commands';
 import { committed, documents, ROOT } from './files';
 import { slug } from './templates';
 
@@ -65,6 +65,19 @@ test.each(DOCUMENTS)('the commands in %s exist', (file) => {
       .filter((verb) => !verbs.has(verb)),
   ];
   expect(unknown).toEqual([]);
+});
+
+test.each(DOCUMENTS)('the commands in %s take their variables', (file) => {
+  const uses = [
+    ...commands(file).matchAll(/(?:^|[\s`(])make ([a-z][a-z0-9-]*)((?: [A-Z_]+=(?:"[^"]*"|\S+))+)/gm),
+  ];
+  const wrong = uses.flatMap(([, command = '', given = '']) =>
+    [...given.matchAll(/ ([A-Z_]+)=/g)]
+      .map(([, name = '']) => name)
+      .filter((name) => !variablesOf(command).has(name))
+      .map((name) => `make ${command} ${name}=`),
+  );
+  expect(wrong).toEqual([]);
 });
 
 test.each(DOCUMENTS)('the files that %s names exist', (file) => {

@@ -1,0 +1,64 @@
+"""The tutorial of the local AWS, with its own commands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from expectations import wait_for
+from test_operate import Run, command, freshq
+
+from local.emulator import Emulator, local_environment
+from local.paths import PROJECT
+from local.queue import DeployedQueue
+from local.up_down import shell_variables
+
+__all__ = ["command", "freshq"]  # fixtures
+
+DOCUMENT = PROJECT / "docs" / "tutorial" / "local.md"
+
+
+def blocks() -> list[str]:
+    return re.findall(r"^```sh\n(.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def checkout(local_aws: Emulator, queue: DeployedQueue, tmp_path: Path) -> Path:
+    """A folder with what `make setup` and `make local-up` leave in a checkout."""
+    for name in (".venv", "tests"):
+        (tmp_path / name).symlink_to(PROJECT / name)
+    (tmp_path / ".local").mkdir()
+    variables = shell_variables(local_aws, [queue])
+    lines = (f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
+    (tmp_path / ".local" / "env").write_text("".join(lines))
+    return tmp_path
+
+
+def test_a_task_is_created_and_runs(local_aws: Emulator, queue: DeployedQueue, checkout: Path) -> None:
+    (block,) = (each for each in blocks() if "boto3" in each)
+    done = subprocess.run(
+        ["bash", "-euc", block],
+        cwd=checkout,
+        env=local_environment(local_aws.endpoint),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert '"order-4711"' in done.stdout
+    wait_for(queue, ["order-4711"])
+
+
+def test_status_pause_and_resume_are_as_written(freshq: Run) -> None:
+    lines = [line for block in blocks() for line in block.splitlines() if " LOCAL=1" in line]
+    assert [shlex.split(line)[1] for line in lines] == ["status", "pause", "resume"]
+    for line in lines:
+        _, verb, *variables = shlex.split(line)
+        given = dict(each.split("=", 1) for each in variables)
+        options = [f"--{name.lower()}={given[name]}" for name in ("FOR", "REASON") if name in given]
+        ended = freshq(verb, *options)
+        assert ended.returncode == 0, (line, ended.stderr)
