@@ -12,7 +12,7 @@ mod runtime_api;
 use std::path::Path;
 
 use crate::process::{Figures, Server, run};
-use crate::report::{median, row, table};
+use crate::table::{median, row, table};
 use crate::{Arguments, Error};
 
 /// Sizes of a batch: the default, and up to the most that Lambda hands over.

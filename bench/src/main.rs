@@ -22,6 +22,7 @@ mod limit;
 mod process;
 mod report;
 mod server;
+mod table;
 mod takes;
 mod turn;
 mod updates;

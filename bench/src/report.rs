@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use comfy_table::{Table, presets};
-
 use crate::process::{Figures, Server, run};
+use crate::table::{median, row, table};
 use crate::takes::{self, Downstream};
 use crate::{Arguments, Error, agents, cold_start, ingest};
 
@@ -155,21 +154,4 @@ fn print_cold_start(starts: &[Duration]) {
     let best = millis().fold(f64::INFINITY, f64::min);
     row(&mut table, "the quickest", format!("{best:.1} ms"), "");
     println!("{table}");
-}
-
-pub(crate) fn table(title: &str) -> Table {
-    let mut table = Table::new();
-    *table.style_mut() = presets::ASCII_BORDERS_ONLY_CONDENSED;
-    table.set_header([title, "measured", "aim"]);
-    table
-}
-
-pub(crate) fn row(table: &mut Table, what: &str, measured: String, aim: &str) {
-    table.add_row([what, &measured, aim]);
-}
-
-pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<_> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -25,7 +25,7 @@ export class QuotesStack extends Stack {
     const queue = new LifoQueue(this, 'quotes', {
       runner: TaskRunner.http({ url: props.quotesUrl, auth: HttpAuth.header({ secret: token }) }),
       tasks: { defaultTtl: Duration.minutes(2), maxAttempts: 2 },
-      processing: { slots: 25, taskTimeout: Duration.seconds(10) },
+      processing: { concurrency: 25, taskTimeout: Duration.seconds(10) },
       removalPolicy: RemovalPolicy.DESTROY,
       deletionProtection: false,
       expectedTasksPerSecond: 50,

@@ -130,7 +130,7 @@ const TAGS = { project: 'freshq', owner: 'unassigned', 'cost-center': 'unassigne
 const TASKS: PartialQueueSettings = {
   tasks: { defaultTtl: Duration.hours(1) },
   // Ten at once; add ratePerSecond where the downstream counts.
-  processing: { slots: 10, taskTimeout: Duration.seconds(30) },
+  processing: { concurrency: 10, taskTimeout: Duration.seconds(30) },
   alarms: { oldestPending: Duration.minutes(48) },
   // A queue in front of the table, for producers at any rate.
   ingest: {},

@@ -87,7 +87,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
 export class LifoQueue extends Construct {
   /**
    * The tasks; see {@link grantPut}. Any writer's conditional put of `taskId`, `taskStatus` and `taskCreated` is a task, unless
-   * `tasks.foreignWriters` is false. Its stream has the two readers that DynamoDB allows.
+   * `tasks.allowDirectWrites` is false. Its stream has the two readers that DynamoDB allows.
    */
   readonly table: Table;
   /** Tail calls; a notification here makes the queue look for work. */
@@ -111,12 +111,12 @@ export class LifoQueue extends Construct {
   /** Alarms, the dashboard and saved queries. */
   readonly observability: Observability;
 
-  private readonly foreignWriters: boolean;
+  private readonly allowDirectWrites: boolean;
 
   constructor(scope: Construct, id: string, props: LifoQueueProps) {
     super(scope, id);
     const settings = resolveSettings(props);
-    this.foreignWriters = settings.tasks.foreignWriters;
+    this.allowDirectWrites = settings.tasks.allowDirectWrites;
     refuse(this.node.path, [
       ...settingsProblems(settings),
       ...props.runner.problems(settings),
@@ -226,12 +226,12 @@ export class LifoQueue extends Construct {
    * own items stay out of its reach, unlike with `table.grantWriteData`, which lets it overwrite the control item.
    * Every put needs the condition `attribute_not_exists(taskId)`: IAM cannot demand it.
    *
-   * Throws if `tasks.foreignWriters` is false.
+   * Throws if `tasks.allowDirectWrites` is false.
    */
   grantPut(grantee: IGrantable): Grant {
-    if (!this.foreignWriters) {
+    if (!this.allowDirectWrites) {
       throw new Error(
-        `${this.node.path} promises by tasks.foreignWriters = false that only create-tasks and ingest-tasks put tasks into its table. Remedy: use grantCreate, or set tasks.foreignWriters to true.`,
+        `${this.node.path} promises by tasks.allowDirectWrites = false that only create-tasks and ingest-tasks put tasks into its table. Remedy: use grantCreate, or set tasks.allowDirectWrites to true.`,
       );
     }
     return Grant.addToPrincipal({

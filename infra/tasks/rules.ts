@@ -2,6 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import type { Problem } from '../lambda/problem';
 import { duration, integer, ms, seconds, text, wholeSeconds } from '../lambda/ranges';
 import { ingestProblems } from './ingest/rules';
+import { renamedProblems } from './renamed';
 import type { QueueSettings } from './settings';
 
 /** How often `sweep-tasks` looks for lost wake-ups and leases that expired. */
@@ -22,6 +23,7 @@ const HIGHEST_RATE = 1_000_000;
 /** Every rule the settings break; empty if they can work. */
 export function settingsProblems(settings: QueueSettings): Problem[] {
   return [
+    ...renamedProblems(settings),
     ...rangeProblems(settings),
     ...turnProblems(settings),
     ...leaseProblems(settings),
@@ -119,11 +121,11 @@ function taskProblems({ tasks }: QueueSettings): Problem[] {
       remedy: 'raise maxTtl or lower defaultTtl',
     });
   }
-  if (!tasks.foreignWriters && tasks.maxTtl === undefined) {
+  if (!tasks.allowDirectWrites && tasks.maxTtl === undefined) {
     problems.push({
-      setting: 'tasks.foreignWriters',
+      setting: 'tasks.allowDirectWrites',
       rule: 'without direct writers the expiry of tasks is bounded only if there is a longest one',
-      remedy: 'set maxTtl to the longest expiry a task may name, or leave foreignWriters out',
+      remedy: 'set maxTtl to the longest expiry a task may name, or leave allowDirectWrites out',
     });
   }
   return problems;
@@ -142,7 +144,7 @@ function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): 
     problems.push({
       setting: 'processing.burst',
       rule: 'a burst means nothing without a rate that it may exceed for a moment',
-      remedy: 'set ratePerSecond too, or leave burst out; slots bounds how many tasks run at once',
+      remedy: 'set ratePerSecond too, or leave burst out; concurrency bounds how many tasks run at once',
     });
   }
   return problems;
@@ -162,7 +164,11 @@ function breakerProblems({ processing: { breaker, turn, maxIdleTurns } }: QueueS
 
 function alarmProblems({ tasks, stream, alarms }: QueueSettings): Problem[] {
   const problems: Problem[] = [];
-  if (!tasks.foreignWriters && tasks.maxTtl !== undefined && ms(alarms.oldestPending) >= ms(tasks.maxTtl)) {
+  if (
+    !tasks.allowDirectWrites &&
+    tasks.maxTtl !== undefined &&
+    ms(alarms.oldestPending) >= ms(tasks.maxTtl)
+  ) {
     problems.push({
       setting: 'alarms.oldestPending',
       rule: `no task gets as old as ${text(alarms.oldestPending)}, since the longest expiry is ${text(tasks.maxTtl)}: the alarm could never ring`,
@@ -211,7 +217,7 @@ function rangeProblems({ tasks, processing, stream, alarms }: QueueSettings): Pr
     wholeSeconds('processing.functionTimeout', processing.functionTimeout, 1, 900, "Lambda's limit"),
     wholeSeconds('processing.maxEventAge', processing.maxEventAge, 60, 21_600, "Lambda's limit"),
     integer('processing.memorySize', processing.memorySize, 128, 10_240, "Lambda's limit"),
-    integer('processing.slots', processing.slots, 1, 1_000),
+    integer('processing.concurrency', processing.concurrency, 1, 1_000),
     integer(
       'processing.reservedConcurrency',
       processing.reservedConcurrency,

@@ -25,7 +25,7 @@ export interface TaskSettings {
    * only when no task with a longer expiry is left.
    * @default true
    */
-  readonly foreignWriters?: boolean;
+  readonly allowDirectWrites?: boolean;
   /**
    * How long a task that succeeded is kept.
    * @default 1 day
@@ -115,11 +115,11 @@ export interface ProcessingSettings {
    * Tasks that run at once within one invocation.
    * @default 10
    */
-  readonly slots?: number;
+  readonly concurrency?: number;
   /**
    * The most tasks that start in a second, on average; decimals allowed (0.5: one in two seconds). It holds
    * across turns and invocations: a new turn does not begin with a full bucket.
-   * @default - no limit but {@link slots}
+   * @default - no limit but {@link concurrency}
    */
   readonly ratePerSecond?: number;
   /**
@@ -130,7 +130,7 @@ export interface ProcessingSettings {
   readonly burst?: number;
   /**
    * Reserved concurrency of the function. One invocation holds the processor lease at a time, so more than
-   * one costs more and processes no faster: raise {@link slots} instead. Lambda keeps 10 of an account's
+   * one costs more and processes no faster: raise {@link concurrency} instead. Lambda keeps 10 of an account's
    * concurrency unreserved: a new account with a quota of 10 has to ask for more before it can deploy.
    * @default 1
    */
@@ -216,9 +216,13 @@ export interface StreamSettings {
 export const StreamBatching = {
   /** Wakes at once: batches of up to 100 records, no window. */
   IMMEDIATE: { batchSize: 100, batchWindow: Duration.seconds(0) },
-  /** As the published newest-first sample does: 10 records or 10 seconds. Fewer invocations, later starts. */
-  PUBLISHED: { batchSize: 10, batchWindow: Duration.seconds(10) },
-} as const satisfies Record<string, StreamSettings>;
+  /** 10 records or 10 seconds, as in the published newest-first samples. Fewer invocations, later starts. */
+  BATCHED_10S: { batchSize: 10, batchWindow: Duration.seconds(10) },
+  /** @deprecated The name before the first release; throws. */
+  get PUBLISHED(): never {
+    throw new Error('StreamBatching.PUBLISHED is now StreamBatching.BATCHED_10S. Remedy: write BATCHED_10S');
+  },
+} as const;
 
 /** `T`, where all but `K` is known. */
 type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
@@ -273,7 +277,7 @@ function defaultPauseAfter(maxIdleTurns: number, turn: Duration): Duration {
 export function resolveSettings(given: PartialQueueSettings): QueueSettings {
   const tasks = {
     defaultTtl: Duration.hours(1),
-    foreignWriters: true,
+    allowDirectWrites: true,
     successRetention: Duration.days(1),
     failureRetention: Duration.days(14),
     maxAttempts: 5,
@@ -303,7 +307,7 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
       deadlineMargin: Duration.seconds(10),
       functionTimeout: Duration.minutes(2),
       memorySize: 256,
-      slots: 10,
+      concurrency: 10,
       reservedConcurrency: 1,
       retryAttempts: 1,
       maxEventAge: Duration.minutes(5),

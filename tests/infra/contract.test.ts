@@ -89,7 +89,7 @@ describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
 
 test('every optional variable is given once it is set, and is in the contract', () => {
   const synthesized = Synthesized.of((stack) => ({
-    tasks: { maxTtl: Duration.days(2), foreignWriters: false },
+    tasks: { maxTtl: Duration.days(2), allowDirectWrites: false },
     processing: { ratePerSecond: 20 },
     ingest: {},
     shedTasksTo: new Queue(stack, 'shed'),

@@ -110,7 +110,7 @@ describe("trigger's stream", () => {
   });
 
   test('batches as the published sample does, by name', () => {
-    const { Properties } = Synthesized.queue({ stream: StreamBatching.PUBLISHED }).at('trigger/stream');
+    const { Properties } = Synthesized.queue({ stream: StreamBatching.BATCHED_10S }).at('trigger/stream');
     expect(Properties).toMatchObject({
       BatchSize: 10,
       MaximumBatchingWindowInSeconds: 10,

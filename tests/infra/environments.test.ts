@@ -150,7 +150,12 @@ test.each<[string, EnvironmentName, Partial<Environment>, string]>([
     { runner: { kind: 'simulated', capacity: 0 } },
     'dev.runner.capacity',
   ],
-  ['settings that cannot work', 'prod', { settings: { processing: { slots: 0 } } }, 'prod.processing.slots'],
+  [
+    'settings that cannot work',
+    'prod',
+    { settings: { processing: { concurrency: 0 } } },
+    'prod.processing.concurrency',
+  ],
   ['a rate that is none', 'prod', { expectedTasksPerSecond: 0 }, 'prod.expectedTasksPerSecond'],
   ['an alarm topic that is none', 'prod', { alarmTopicArn: 'on-call' }, 'prod.alarmTopicArn'],
   [

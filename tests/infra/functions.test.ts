@@ -162,7 +162,7 @@ describe('the environment of process-tasks', () => {
         deadlineMargin: Duration.seconds(4),
         functionTimeout: Duration.seconds(40),
         memorySize: 512,
-        slots: 50,
+        concurrency: 50,
         reservedConcurrency: 2,
         processorLease: Duration.seconds(30),
         heartbeat: Duration.seconds(3),
@@ -237,13 +237,13 @@ describe('the bound on expiry', () => {
   };
 
   test('is the longest expiry, without direct writers', () => {
-    expect(bounds({ foreignWriters: false, maxTtl: Duration.days(2) })).toEqual(['172800', '172800']);
+    expect(bounds({ allowDirectWrites: false, maxTtl: Duration.days(2) })).toEqual(['172800', '172800']);
   });
 
   test('is not there where others may write, longest expiry or not', () => {
     expect(bounds({})).toEqual([undefined, undefined]);
     expect(bounds({ maxTtl: Duration.days(2) })).toEqual([undefined, undefined]);
-    expect(bounds({ foreignWriters: true, maxTtl: Duration.days(2) })).toEqual([undefined, undefined]);
+    expect(bounds({ allowDirectWrites: true, maxTtl: Duration.days(2) })).toEqual([undefined, undefined]);
   });
 });
 

@@ -157,11 +157,11 @@ test('grantCreate lets a principal invoke create-tasks and nothing else', () => 
 });
 
 describe('grantPut', () => {
-  const granted = (foreignWriters: boolean) => {
+  const granted = (allowDirectWrites: boolean) => {
     const stack = new Stack(newApp(), 'test');
     const queue = new LifoQueue(stack, 'queue', {
       runner: TaskRunner.simulated(),
-      tasks: { foreignWriters, maxTtl: Duration.days(2) },
+      tasks: { allowDirectWrites, maxTtl: Duration.days(2) },
     });
     const role = new Role(stack, 'writer', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
     queue.grantPut(role).assertSuccess();
@@ -178,7 +178,7 @@ describe('grantPut', () => {
   });
 
   test('is rejected where the settings promise that there are no such writers', () => {
-    expect(() => granted(false)).toThrow(/tasks\.foreignWriters = false.*Remedy: use grantCreate/);
+    expect(() => granted(false)).toThrow(/tasks\.allowDirectWrites = false.*Remedy: use grantCreate/);
   });
 
   test("knows the prefix of the queue's own items as the code does", () => {

@@ -3,7 +3,7 @@ import { InvalidConfiguration } from '../../infra/lambda/problem';
 import type { LifoQueueProps } from '../../infra/tasks/lifo-queue';
 import { settingsProblems } from '../../infra/tasks/rules';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
-import { type PartialQueueSettings, resolveSettings } from '../../infra/tasks/settings';
+import { type PartialQueueSettings, resolveSettings, StreamBatching } from '../../infra/tasks/settings';
 import { Synthesized } from './synthesis';
 
 const { seconds, minutes, millis, days } = Duration;
@@ -80,7 +80,7 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
     { processing: { reservedConcurrency: 0.5 } },
     'processing.reservedConcurrency',
   ],
-  ['no slots', { processing: { slots: 0 } }, 'processing.slots'],
+  ['no concurrency', { processing: { concurrency: 0 } }, 'processing.concurrency'],
   ['too little memory', { processing: { memorySize: 64 } }, 'processing.memorySize'],
   ['no idle turns', { processing: { maxIdleTurns: 0 } }, 'processing.maxIdleTurns'],
   ['no time for a task', { processing: { taskTimeout: millis(0) } }, 'processing.taskTimeout'],
@@ -99,8 +99,8 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
   ['no attempts', { tasks: { maxAttempts: 0 } }, 'tasks.maxAttempts'],
   [
     'no direct writers without a longest expiry',
-    { tasks: { foreignWriters: false } },
-    'tasks.foreignWriters',
+    { tasks: { allowDirectWrites: false } },
+    'tasks.allowDirectWrites',
   ],
   ['a rate of none', { processing: { ratePerSecond: 0 } }, 'processing.ratePerSecond'],
   ['a negative rate', { processing: { ratePerSecond: -1 } }, 'processing.ratePerSecond'],
@@ -133,7 +133,7 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
   ['an age in fractions', { alarms: { oldestPending: millis(1_500) } }, 'alarms.oldestPending'],
   [
     'an age that no task reaches',
-    { tasks: { maxTtl: minutes(60), foreignWriters: false }, alarms: { oldestPending: minutes(60) } },
+    { tasks: { maxTtl: minutes(60), allowDirectWrites: false }, alarms: { oldestPending: minutes(60) } },
     'alarms.oldestPending',
   ],
   ['negative returns', { tasks: { maxUnavailableReturns: -1 } }, 'tasks.maxUnavailableReturns'],
@@ -165,7 +165,7 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
   ['a minute of event age without a retry', { processing: { retryAttempts: 0, maxEventAge: seconds(60) } }],
   ['a long lease without a retry', { processing: { retryAttempts: 0, processorLease: seconds(90) } }],
   ["the stream's limits", { stream: { batchSize: 1, batchWindow: seconds(300), maxRecordAge: days(7) } }],
-  ['no direct writers, with a longest expiry', { tasks: { foreignWriters: false, maxTtl: minutes(60) } }],
+  ['no direct writers, with a longest expiry', { tasks: { allowDirectWrites: false, maxTtl: minutes(60) } }],
   ['a breaker a second below the idle bound', { processing: { breaker: { pauseAfter: seconds(599) } } }],
   ['no breaker', { processing: { breaker: { enabled: false, pauseAfter: minutes(60) } } }],
   ['a rate in decimals', { processing: { ratePerSecond: 0.25 } }],
@@ -179,11 +179,21 @@ test.each(ACCEPTED)('accepted: %s', (_limit, settings) => {
   expect(settingsRefused(settings)).toEqual([]);
 });
 
+test('a setting by its old name is rejected, and the message names the new one', () => {
+  const old = { processing: { slots: 3 }, tasks: { foreignWriters: true } } as PartialQueueSettings;
+
+  expect(() => Synthesized.queue(old)).toThrow(
+    /processing\.slots: the setting is now processing\.concurrency\. Remedy: write processing\.concurrency\./,
+  );
+  expect(settingsRefused(old)).toEqual(['processing.slots', 'tasks.foreignWriters']);
+  expect(() => StreamBatching.PUBLISHED).toThrow('StreamBatching.PUBLISHED is now StreamBatching.BATCHED_10S');
+});
+
 test('the message says every rule and every remedy at once', () => {
   const build = () =>
     Synthesized.queue({
       processing: { turn: seconds(90), heartbeat: seconds(10), burst: 3 },
-      tasks: { foreignWriters: false },
+      tasks: { allowDirectWrites: false },
       stream: { batchSize: 0 },
       runner: TaskRunner.simulated({ capacity: 0 }),
       expectedTasksPerSecond: -1,
@@ -196,7 +206,7 @@ test('the message says every rule and every remedy at once', () => {
     /processing\.processorLease: three heartbeats of 10 s do not fit into a lease of 20 s/,
     /Remedy: lengthen processorLease to at least 30 s, or shorten heartbeat/,
     /processing\.burst: a burst means nothing without a rate.*Remedy: set ratePerSecond too/,
-    /tasks\.foreignWriters: .*only if there is a longest one\. Remedy: set maxTtl to the longest expiry/,
+    /tasks\.allowDirectWrites: .*only if there is a longest one\. Remedy: set maxTtl to the longest expiry/,
     /stream\.batchSize: 0 is not a whole number from 1 to 10000/,
     /runner\.capacity: 0 is not a whole number/,
     /expectedTasksPerSecond: -1 is not a rate/,

@@ -60,7 +60,7 @@ export const VARIANTS: Readonly<Record<string, () => Stack>> = {
         vpc: THEIRS.vpc(stack),
         auth: HttpAuth.header({ secret: THEIRS.secret(stack) }),
       }),
-      tasks: { maxTtl: Duration.days(2), foreignWriters: false },
+      tasks: { maxTtl: Duration.days(2), allowDirectWrites: false },
       processing: { ratePerSecond: 20, reservedConcurrency: 2 },
       simulation: { load: { every: Duration.minutes(5), tasks: 20 } },
       ingest: { iotPresence: true },

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::mode::Mode;
 use crate::Error;
-use crate::report::median;
+use crate::table::median;
 
 /// One mode with one number of processes.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -22,7 +22,7 @@ use simulator::dynamodb::{AGENT_TABLE, client, create_agent_table};
 use super::crowd::Person;
 use super::published::{Published, entry};
 use crate::Error;
-use crate::report::median;
+use crate::table::median;
 
 const DEPTHS: [usize; 4] = [10, 100, 1_000, 10_000];
 

@@ -9,7 +9,7 @@ use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::store::memory::MemoryStore;
 use agent_queue::time::{Micros, TokioClock};
 use simulator::agents::embedded::Embedded;
-use simulator::agents::timed_store::TimedStore;
+use simulator::conflicts::timed_store::TimedStore;
 use simulator::conflicts::{Conflicts, Latency};
 use simulator::dynamodb::AGENT_TABLE;
 

@@ -6,7 +6,7 @@ use super::figures::{Figure, Report};
 use super::mode::Mode;
 use super::peek::Looked;
 use super::{FEW, LATENCY, MATCHERS};
-use crate::report::{row, table};
+use crate::table::{row, table};
 
 /// A rate may be lower by so much before it counts as fewer matches: chance decides conflicts.
 const NOISE: f64 = 0.03;

@@ -1,9 +1,8 @@
 //! The command line.
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand};
-use lifo_queue::task::TaskId;
 
+use crate::queue::QueueArguments;
 use crate::report::Format;
 use crate::verbs::{Cancel, Pause, Redrive, Resume, Status, VerbOnQueue, Wake};
 
@@ -55,38 +54,6 @@ pub(crate) struct Common {
     pub(crate) output: Format,
 }
 
-/// Which queue: by its environment, or by its table and topic.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = true)]
-pub(crate) struct QueueArguments {
-    /// The queue of the stack LifoQueue-<ENV>, found by the stack's outputs
-    #[arg(
-        long,
-        conflicts_with_all = ["table", "process_tasks_topic"],
-        value_parser = NonEmptyStringValueParser::new(),
-        help_heading = "Which queue"
-    )]
-    pub(crate) env: Option<String>,
-    /// The queue in this table; CloudFormation is not asked
-    #[arg(
-        long,
-        value_name = "NAME",
-        requires = "process_tasks_topic",
-        value_parser = NonEmptyStringValueParser::new(),
-        help_heading = "Which queue"
-    )]
-    pub(crate) table: Option<String>,
-    /// The topic that wakes the queue's process-tasks
-    #[arg(
-        long,
-        value_name = "ARN",
-        requires = "table",
-        value_parser = NonEmptyStringValueParser::new(),
-        help_heading = "Which queue"
-    )]
-    pub(crate) process_tasks_topic: Option<String>,
-}
-
 impl Verb {
     /// The verb, and what all verbs have.
     pub(crate) fn parts(&self) -> (&dyn VerbOnQueue, &Common) {
@@ -105,11 +72,6 @@ impl<V: Args + VerbOnQueue> On<V> {
     fn parts(&self) -> (&dyn VerbOnQueue, &Common) {
         (&self.verb, &self.common)
     }
-}
-
-/// Reads a task's id.
-pub(crate) fn task_id(text: &str) -> Result<TaskId, String> {
-    TaskId::new(text).map_err(|error| format!("it {error}"))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub(crate) enum Failure {
     Operate(#[from] OperateError),
     /// A question, and no terminal.
     #[error("this asks before it begins, and there is no terminal to ask at: say --yes")]
-    NobodyToAsk,
+    NoTerminal,
     /// The terminal itself failed.
     #[error("the terminal could not be read or written")]
     Terminal(#[source] io::Error),

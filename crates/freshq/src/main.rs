@@ -11,18 +11,18 @@
 //! | `aws` | what every client shares: region, credentials, one HTTPS client |
 //! | `verbs` | what can be done |
 //! | `report` | tables, JSON, exit codes |
-//! | `moments` | times, for people and for programs |
-//! | `consent` | asks the operator at the terminal for a yes or no |
+//! | `time_format` | times, for people and for programs |
+//! | `confirm` | the operator's confirmation, at the terminal |
 //! | `failure` | what went wrong, and what to do about it |
 
 mod arguments;
 mod aws;
-mod consent;
+mod confirm;
 mod failure;
-mod moments;
 mod queue;
 mod report;
 mod stack;
+mod time_format;
 mod verbs;
 
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::arguments::Arguments;
-use crate::consent::Terminal;
+use crate::confirm::Terminal;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Exit;

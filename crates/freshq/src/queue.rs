@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use lifo_queue::notify::Notifier;
 use lifo_queue::notify::sns::SnsNotifier;
 use lifo_queue::operate::Operator;
@@ -11,7 +13,6 @@ use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::{Clock, SystemClock};
 use lifo_queue::wake::Waker;
 
-use crate::arguments::QueueArguments;
 use crate::aws;
 use crate::failure::Failure;
 use crate::stack::{self, Place};
@@ -19,6 +20,38 @@ use crate::stack::{self, Place};
 /// How long our notification holds others back (rule 9 of the wake-up protocol): the stack's
 /// own default. Where a stack says otherwise nothing breaks, since the mark is an optimisation.
 const NOTIFICATION_MARKER: Duration = Duration::from_secs(10);
+
+/// Which queue: by its environment, or by its table and topic.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct QueueArguments {
+    /// The queue of the stack LifoQueue-<ENV>, found by the stack's outputs
+    #[arg(
+        long,
+        conflicts_with_all = ["table", "process_tasks_topic"],
+        value_parser = NonEmptyStringValueParser::new(),
+        help_heading = "Which queue"
+    )]
+    pub(crate) env: Option<String>,
+    /// The queue in this table; CloudFormation is not asked
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "process_tasks_topic",
+        value_parser = NonEmptyStringValueParser::new(),
+        help_heading = "Which queue"
+    )]
+    pub(crate) table: Option<String>,
+    /// The topic that wakes the queue's process-tasks
+    #[arg(
+        long,
+        value_name = "ARN",
+        requires = "table",
+        value_parser = NonEmptyStringValueParser::new(),
+        help_heading = "Which queue"
+    )]
+    pub(crate) process_tasks_topic: Option<String>,
+}
 
 /// A queue to be operated.
 pub(crate) struct Queue {

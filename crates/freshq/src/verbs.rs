@@ -9,6 +9,7 @@ mod task_outcomes;
 mod wake;
 
 use async_trait::async_trait;
+use lifo_queue::task::TaskId;
 
 pub(crate) use self::cancel::Cancel;
 pub(crate) use self::pause::Pause;
@@ -16,19 +17,24 @@ pub(crate) use self::redrive::Redrive;
 pub(crate) use self::resume::Resume;
 pub(crate) use self::status::Status;
 pub(crate) use self::wake::Wake;
-use crate::consent::Person;
+use crate::confirm::Prompt;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
 
+/// Reads a task's id.
+fn task_id(text: &str) -> Result<TaskId, String> {
+    TaskId::new(text).map_err(|error| format!("it {error}"))
+}
+
 /// A verb with its arguments.
 #[async_trait(?Send)]
 pub(crate) trait VerbOnQueue {
-    /// Does it. `person` is asked where a verb should not begin unasked.
+    /// Does it. `prompt` asks for the confirmation that a verb may need.
     ///
     /// # Errors
     /// [`Failure`]: whether it was done is not known, unless the failure says so.
-    async fn run(&self, queue: &Queue, person: &mut dyn Person)
+    async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt)
     -> Result<Box<dyn Report>, Failure>;
 }
 

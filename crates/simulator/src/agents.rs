@@ -4,7 +4,6 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`network`] | one exchange with the database, and what may befall it |
-//! | [`timed_store`] | the store in memory, whose requests take time and meet as on DynamoDB |
 //! | [`wire_store`] | the store in memory behind that network |
 //! | [`embedded`] | the embedded DynamoDB behind it, through the real SDK's client |
 //! | [`audit`] | what must hold of a table at every moment |
@@ -12,5 +11,4 @@
 pub mod audit;
 pub mod embedded;
 pub mod network;
-pub mod timed_store;
 pub mod wire_store;

@@ -32,27 +32,35 @@
 //! | [`fault`] | what may go wrong, and how often |
 //! | [`settings`] | the configuration, with the deployed defaults |
 //! | [`census`] | what was played, in figures |
-//! | `table`, `wire`, `memory`, `process_store` | the table, its index that lags, and the way to it |
+//! | `world`, `parts` | what all parts share: the traits of the table and of the functions, and what each part remembers |
+//! | `chance` | the seeded generator that decides what goes wrong |
+//! | `table`, `wire`, `memory`, `memory_wire`, `process_store` | the table, its index that lags, and the way to it |
 //! | `embedded` | the table on the embedded DynamoDB, through the real SDK |
 //! | `stream`, `topic`, `platform` | stream, topics, asynchronous invocations |
-//! | `functions`, `process`, `runner` | the deployed code, and the processes it runs in |
+//! | `functions`, `invocation`, `process`, `steps`, `runner`, `script` | the deployed code, and the processes it runs in |
 //! | `expiry` | DynamoDB's time to live |
 //! | `ledger`, `watch` | what happened, and whether it was allowed to |
 
 mod builder;
 pub mod census;
+mod chance;
 pub mod clock;
 mod embedded;
 mod expiry;
 pub mod fault;
 mod functions;
+mod invocation;
 mod ledger;
 mod memory;
+mod memory_wire;
+mod parts;
 mod platform;
 mod process;
 mod process_store;
 mod runner;
+mod script;
 pub mod settings;
+mod steps;
 mod stream;
 mod table;
 mod topic;
@@ -78,7 +86,7 @@ pub(crate) use self::embedded::dispatch;
 use self::fault::lock;
 pub use self::fault::{FaultKind, Rates};
 use self::process::{Function, Life, Process};
-pub use self::runner::{Deed, Script};
+pub use self::script::{Deed, Script};
 pub use self::settings::CloudSettings;
 use self::world::World;
 
@@ -148,21 +156,21 @@ impl Cloud {
             default_ttl: self.world.settings.process.default_ttl,
             max_ttl: Duration::from_secs(86_400),
         };
-        let store = self.world.table.backend.store(&self.world, process);
+        let store = self.world.backend.store(&self.world, process);
         Creator::new(store, Arc::new(process.clock), settings)
     }
 
     /// Writes a task as a foreign writer would, unchecked.
     pub fn put(&self, id: &TaskId, record: Record) {
         let world = &self.world;
-        world.table.put(world, &self.operator, id, Some(record));
+        table::put(world, &self.operator, id, Some(&record));
     }
 
     /// Writes tasks as a foreign writer would, in one batch, repeating what came back
     /// unprocessed; whether all were written.
     pub async fn put_batch(&self, tasks: &[(TaskId, Record)]) -> bool {
         let process = Arc::new(Process::start(&self.world, Function::CreateTasks));
-        let backend = &self.world.table.backend;
+        let backend = &self.world.backend;
         let written = tokio::select! {
             biased;
             () = process.died() => false,
@@ -175,7 +183,7 @@ impl Cloud {
     /// An operator's store: no faults, no delay, but watched like any other.
     #[must_use]
     pub fn operator(&self) -> Arc<dyn QueueStore> {
-        self.world.table.backend.store(&self.world, &self.operator)
+        self.world.backend.store(&self.world, &self.operator)
     }
 
     /// Publishes on ProcessTasksTopic, as an operator would.
@@ -222,7 +230,7 @@ impl Cloud {
     pub async fn run_until_settled(&self, most: Duration) -> bool {
         let end = self.world.now().plus(most);
         while self.world.now() < end && lock(&self.world.ledger).violations().is_empty() {
-            let tasks = self.world.table.backend.tasks();
+            let tasks = self.world.backend.tasks();
             let settled = tasks.iter().all(|(_, record)| record.status.is_settled());
             if settled && watch::is_quiet(&self.world) {
                 return true;
@@ -235,13 +243,13 @@ impl Cloud {
     /// A task as it is.
     #[must_use]
     pub fn task(&self, id: &str) -> Option<Record> {
-        self.world.table.backend.task(&TaskId::from_stored(id))
+        self.world.backend.task(&TaskId::from_stored(id))
     }
 
     /// Every task as it is.
     #[must_use]
     pub fn tasks(&self) -> Vec<(TaskId, Record)> {
-        self.world.table.backend.tasks()
+        self.world.backend.tasks()
     }
 
     /// The time.

@@ -28,6 +28,7 @@ mod held;
 mod request;
 #[cfg(test)]
 mod tests;
+pub mod timed_store;
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -5,10 +5,9 @@ use clap::Args;
 use lifo_queue::store::Cancelled;
 use lifo_queue::task::TaskId;
 
-use super::VerbOnQueue;
 use super::task_outcomes::{Outcome, TaskOutcomes};
-use crate::arguments;
-use crate::consent::Person;
+use super::{VerbOnQueue, task_id};
+use crate::confirm::Prompt;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
@@ -17,13 +16,13 @@ use crate::report::Report;
 #[derive(Debug, Args)]
 pub(crate) struct Cancel {
     /// The tasks to remove
-    #[arg(required = true, value_name = "TASK_ID", value_parser = arguments::task_id)]
+    #[arg(required = true, value_name = "TASK_ID", value_parser = task_id)]
     pub(crate) tasks: Vec<TaskId>,
 }
 
 #[async_trait(?Send)]
 impl VerbOnQueue for Cancel {
-    async fn run(&self, queue: &Queue, _: &mut dyn Person) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let mut report = TaskOutcomes::new("cancelled");
         for task in &self.tasks {
             let outcome = match report.has_failed() {

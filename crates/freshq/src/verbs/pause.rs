@@ -11,11 +11,11 @@ use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
 use super::VerbOnQueue;
-use crate::consent::Person;
+use crate::confirm::Prompt;
 use crate::failure::Failure;
-use crate::moments::{exact, parse_duration, rough};
 use crate::queue::Queue;
 use crate::report::{Exit, Report};
+use crate::time_format::{exact, parse_duration, rough};
 
 /// Pauses the queue for a while; running tasks finish. A longer pause is kept.
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub(crate) struct Pause {
 
 #[async_trait(?Send)]
 impl VerbOnQueue for Pause {
-    async fn run(&self, queue: &Queue, _: &mut dyn Person) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let earliest = queue.clock.now().plus(self.time);
         let written = queue.operator.pause(self.time, &self.reason).await?;
         let latest = queue.clock.now().plus(self.time);

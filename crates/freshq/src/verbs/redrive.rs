@@ -11,12 +11,12 @@ use lifo_queue::task::{TaskId, TaskStatus};
 use serde_json::{Value, json};
 
 use super::task_outcomes::{Outcome, TaskOutcomes};
-use super::{VerbOnQueue, wake};
-use crate::consent::Person;
+use super::{VerbOnQueue, task_id, wake};
+use crate::confirm::Prompt;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::{Exit, Report};
-use crate::{arguments, moments};
+use crate::time_format;
 
 /// Runs failed tasks again: attempts from 0, a new deadline, their old place in age.
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ pub(crate) struct Redrive {
         required_unless_present = "all",
         conflicts_with = "all",
         value_name = "TASK_ID",
-        value_parser = arguments::task_id
+        value_parser = task_id
     )]
     pub(crate) tasks: Vec<TaskId>,
     /// Every task that is FAILURE
@@ -36,7 +36,7 @@ pub(crate) struct Redrive {
     #[arg(long, conflicts_with = "tasks")]
     pub(crate) yes: bool,
     /// How far ahead the new deadline is
-    #[arg(long, default_value = "1h", value_name = "TIME", value_parser = moments::parse_duration)]
+    #[arg(long, default_value = "1h", value_name = "TIME", value_parser = time_format::parse_duration)]
     pub(crate) ttl: Duration,
 }
 
@@ -45,10 +45,10 @@ impl VerbOnQueue for Redrive {
     async fn run(
         &self,
         queue: &Queue,
-        person: &mut dyn Person,
+        prompt: &mut dyn Prompt,
     ) -> Result<Box<dyn Report>, Failure> {
         match self.all {
-            true => self.redrive_all(queue, person).await,
+            true => self.redrive_all(queue, prompt).await,
             false => Ok(Box::new(self.redrive_each(queue).await)),
         }
     }
@@ -78,7 +78,7 @@ impl Redrive {
     async fn redrive_all(
         &self,
         queue: &Queue,
-        person: &mut dyn Person,
+        prompt: &mut dyn Prompt,
     ) -> Result<Box<dyn Report>, Failure> {
         if !self.yes {
             let now = queue.clock.now();
@@ -89,9 +89,9 @@ impl Redrive {
             let question = format!(
                 "Run {failed} failed tasks of {} again, with a new deadline {} ahead?",
                 queue.name,
-                moments::rough(self.ttl),
+                time_format::rough(self.ttl),
             );
-            if !person.agrees(&question)? {
+            if !prompt.confirms(&question)? {
                 return Ok(Box::new(Declined));
             }
         }

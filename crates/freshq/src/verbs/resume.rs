@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::VerbOnQueue;
 use super::wake::WakeUp;
-use crate::consent::Person;
+use crate::confirm::Prompt;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
@@ -16,7 +16,7 @@ pub(crate) struct Resume {}
 
 #[async_trait(?Send)]
 impl VerbOnQueue for Resume {
-    async fn run(&self, queue: &Queue, _: &mut dyn Person) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let wake = queue.operator.resume().await?;
         Ok(Box::new(WakeUp {
             resumed: true,

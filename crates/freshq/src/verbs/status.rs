@@ -8,11 +8,11 @@ use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
 use super::{VerbOnQueue, pause};
-use crate::consent::Person;
+use crate::confirm::Prompt;
 use crate::failure::Failure;
-use crate::moments::{exact, relative, rough};
 use crate::queue::Queue;
 use crate::report::{Exit, Report, two_columns};
+use crate::time_format::{exact, relative, rough};
 
 /// Shows pending, running and failed tasks, the processor, and whether the queue is paused.
 #[derive(Debug, Args)]
@@ -20,21 +20,21 @@ pub(crate) struct Status {}
 
 #[async_trait(?Send)]
 impl VerbOnQueue for Status {
-    async fn run(&self, queue: &Queue, _: &mut dyn Person) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let status = queue.operator.status().await?;
         let queue = queue.name.clone();
-        Ok(Box::new(Standing { queue, status }))
+        Ok(Box::new(StatusReport { queue, status }))
     }
 }
 
 /// A queue as it stands.
 #[derive(Debug)]
-struct Standing {
+struct StatusReport {
     queue: String,
     status: operate::Status,
 }
 
-impl Standing {
+impl StatusReport {
     fn paused(&self) -> String {
         let operate::Status { control, now, .. } = &self.status;
         pause::stands(control, *now)
@@ -121,7 +121,7 @@ fn holder(lease: &ProcessorLease, now: Millis) -> &'static str {
     }
 }
 
-impl Report for Standing {
+impl Report for StatusReport {
     fn exit(&self) -> Exit {
         Exit::Done
     }

@@ -26,10 +26,10 @@ struct Answering {
     asked: Vec<String>,
 }
 
-impl Person for Answering {
-    fn agrees(&mut self, question: &str) -> Result<bool, Failure> {
+impl Prompt for Answering {
+    fn confirms(&mut self, question: &str) -> Result<bool, Failure> {
         self.asked.push(question.to_owned());
-        self.answer.ok_or(Failure::NobodyToAsk)
+        self.answer.ok_or(Failure::NoTerminal)
     }
 }
 
@@ -37,7 +37,7 @@ struct World {
     store: Arc<MemoryStore>,
     topics: Arc<Topics>,
     clock: Arc<TokioClock>,
-    person: Answering,
+    prompt: Answering,
 }
 
 impl World {
@@ -46,7 +46,7 @@ impl World {
             store: Arc::default(),
             topics: Arc::default(),
             clock: Arc::new(TokioClock::starting_at(NOW)),
-            person: Answering::default(),
+            prompt: Answering::default(),
         }
     }
 
@@ -93,7 +93,7 @@ impl World {
     ) -> Result<Box<dyn Report>, Failure> {
         let (topics, clock) = (self.topics.clone(), self.clock.clone());
         let queue = Queue::new("LifoQueue-dev".to_owned(), store, topics, clock);
-        verb.run(&queue, &mut self.person).await
+        verb.run(&queue, &mut self.prompt).await
     }
 
     /// Runs a verb, and expects its first line and its exit code.

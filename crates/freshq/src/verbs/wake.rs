@@ -6,7 +6,7 @@ use lifo_queue::wake;
 use serde_json::{Value, json};
 
 use super::VerbOnQueue;
-use crate::consent::Person;
+use crate::confirm::Prompt;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::{Exit, Report};
@@ -17,7 +17,7 @@ pub(crate) struct Wake {}
 
 #[async_trait(?Send)]
 impl VerbOnQueue for Wake {
-    async fn run(&self, queue: &Queue, _: &mut dyn Person) -> Result<Box<dyn Report>, Failure> {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let wake = queue.operator.wake().await?;
         Ok(Box::new(WakeUp {
             resumed: false,

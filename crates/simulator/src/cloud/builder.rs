@@ -7,17 +7,19 @@ use lifo_queue::notify::WakeReason;
 use lifo_queue::task::Task;
 use lifo_queue::time::TokioClock;
 
+use super::chance::Chance;
 use super::clock::pause;
 use super::embedded::Embedded;
-use super::fault::{Chance, Rates};
+use super::fault::Rates;
+use super::functions::Deployed;
+use super::invocation::Event;
 use super::memory::InMemory;
-use super::platform::{self, Event};
+use super::platform;
 use super::process::{Function, Process};
-use super::runner::{Deed, Script};
+use super::script::{Deed, Script};
 use super::settings::CloudSettings;
-use super::stream::Stream;
-use super::table::{Backend, Table};
-use super::world::World;
+use super::stream;
+use super::world::{Backend, World};
 use super::{BEGIN, Cloud, expiry, watch};
 use crate::dynamodb::NotStarted;
 
@@ -84,10 +86,16 @@ impl Builder {
     pub fn start(self) -> Cloud {
         let chance = Chance::new(self.seed, self.rates, BEGIN.plus(self.faults_for));
         let clock = TokioClock::starting_at(BEGIN);
-        let table = Table::new(self.backend);
-        let world = World::new(self.settings, clock, chance, table, self.script);
+        let world = World::new(
+            self.settings,
+            clock,
+            chance,
+            Box::new(Deployed),
+            self.backend,
+            self.script,
+        );
         let operator = Arc::new(Process::start(&world, Function::Operator));
-        Stream::start(&world);
+        stream::start(&world);
         expiry::start(&world);
         watch::start(&world);
         sweep_every_interval(&world);

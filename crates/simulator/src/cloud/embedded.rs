@@ -27,8 +27,7 @@ use super::clock::SkewedClock;
 use super::fault::lock;
 use super::process::Process;
 use super::process_store::{Access, ProcessStore};
-use super::table::Backend;
-use super::world::World;
+use super::world::{Backend, World};
 use crate::dynamodb::{NotStarted, TABLE};
 use crate::protocol;
 

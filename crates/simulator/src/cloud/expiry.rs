@@ -8,6 +8,7 @@ use lifo_queue::task::Ttl;
 
 use super::clock::pause;
 use super::process::{Function, Process};
+use super::table;
 use super::world::World;
 
 /// How often it looks; what it finds it deletes this time or some later time.
@@ -21,10 +22,10 @@ pub(crate) fn start(world: &Arc<World>) {
         loop {
             pause(INTERVAL).await;
             let now = world.now();
-            for (id, record) in world.table.backend.tasks() {
+            for (id, record) in world.backend.tasks() {
                 let expired = matches!(record.ttl, Ttl::Seconds(_)) && record.ttl.is_expired(now);
                 if expired && world.chance.below(3) == 0 {
-                    world.table.put(&world, &service, &id, None);
+                    table::put(&world, &service, &id, None);
                 }
             }
         }

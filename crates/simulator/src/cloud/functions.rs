@@ -3,20 +3,30 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use lifo_queue::causes;
 use lifo_queue::process::{Exit, FailedTurn, Invocation, Processor, TurnSummary};
 use lifo_queue::sweep::Sweeper;
 use lifo_queue::wake::Waker;
 
 use super::fault::{FaultKind, lock};
-use super::platform::{Ended, Event};
+use super::invocation::{Ended, Event};
 use super::process::{Function, Life, Process};
 use super::runner::ProcessRunner;
 use super::topic::ProcessTopics;
-use super::world::World;
+use super::world::{Functions, World};
 
-/// Runs one invocation to its end, its deadline or its death.
-pub(crate) async fn invoke(world: &Arc<World>, function: Function, event: &Event) -> Ended {
+/// The product's own functions.
+pub(crate) struct Deployed;
+
+#[async_trait]
+impl Functions for Deployed {
+    async fn invoke(&self, world: &Arc<World>, function: Function, event: &Event) -> Ended {
+        invoke(world, function, event).await
+    }
+}
+
+async fn invoke(world: &Arc<World>, function: Function, event: &Event) -> Ended {
     world.platform.start(function);
     let process = Arc::new(Process::start(world, function));
     let id = process.id;
@@ -88,7 +98,7 @@ pub(crate) fn waker(world: &Arc<World>, process: &Arc<Process>) -> Waker {
         process: process.clone(),
     };
     Waker::new(
-        world.table.backend.store(world, process),
+        world.backend.store(world, process),
         Arc::new(topics),
         Arc::new(process.clock),
         world.settings.process.notification_marker,
@@ -110,7 +120,7 @@ async fn turn(
         process: process.clone(),
     };
     let processor = Processor::new(
-        world.table.backend.store(world, process),
+        world.backend.store(world, process),
         Arc::new(topics),
         Arc::new(runner),
         Arc::new(process.clock),
@@ -145,7 +155,7 @@ fn ended_turn(world: &World, process: &Process, summary: &TurnSummary) {
 
 async fn sweep(world: &Arc<World>, process: &Arc<Process>, event: &Event) -> Option<String> {
     let sweeper = Sweeper::new(
-        world.table.backend.store(world, process),
+        world.backend.store(world, process),
         waker(world, process),
         Arc::new(process.clock),
         world.settings.sweep(),

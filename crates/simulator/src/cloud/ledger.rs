@@ -26,9 +26,22 @@ use self::turns::{Marks, Seen};
 pub(crate) use self::waiting::Due;
 use self::waiting::Waiting;
 use super::fault::FaultKind;
-use super::platform::Ended;
+use super::invocation::Ended;
 use super::process::{Function, Process};
 use super::settings::CloudSettings;
+
+/// How a run ended, as the checker counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunEnd {
+    /// With success or failure: nothing may follow but the settlement.
+    Final,
+    /// With a request for a retry.
+    Again,
+    /// At a busy downstream, which costs no attempt a bounded number of times.
+    Busy,
+    /// By its process: time-out, cut-off, or death.
+    Dropped,
+}
 
 /// Violations kept; the first ones tell most.
 const KEPT: usize = 10;

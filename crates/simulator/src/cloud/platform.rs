@@ -1,14 +1,12 @@
 //! Asynchronous invocations: concurrency limits, throttling back-off, retries.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-use lifo_queue::notify::WakeReason;
 
 use super::clock::pause;
 use super::fault::{FaultKind, lock};
+use super::invocation::{Ended, Event};
 use super::process::Function;
 use super::settings::AsyncSettings;
 use super::world::World;
@@ -17,51 +15,6 @@ use super::world::World;
 /// five minutes
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html>).
 const THROTTLED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
-
-/// What invokes a function.
-#[derive(Clone, Debug)]
-pub(crate) struct Event {
-    /// The same at every retry and duplicate.
-    pub(crate) message_id: String,
-    pub(crate) reason: WakeReason,
-}
-
-/// How an invocation ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
-    Returned,
-    Failed,
-    Died,
-}
-
-#[derive(Default)]
-pub(crate) struct Platform {
-    running: Mutex<BTreeMap<Function, usize>>,
-    /// Events that are queued or being dealt with.
-    events: AtomicUsize,
-}
-
-impl Platform {
-    /// Whether no event is queued or being dealt with.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.events.load(Ordering::Relaxed) == 0
-    }
-
-    /// Invocations of a function at this moment.
-    pub(crate) fn running(&self, function: Function) -> usize {
-        lock(&self.running).get(&function).copied().unwrap_or(0)
-    }
-
-    pub(crate) fn start(&self, function: Function) {
-        *lock(&self.running).entry(function).or_default() += 1;
-    }
-
-    pub(crate) fn stop(&self, function: Function) {
-        if let Some(there) = lock(&self.running).get_mut(&function) {
-            *there -= 1;
-        }
-    }
-}
 
 fn settings(world: &World, function: Function) -> AsyncSettings {
     match function {
@@ -102,7 +55,7 @@ async fn settle(world: &Arc<World>, function: Function, event: &Event) -> bool {
             throttled = (2 * throttled).min(THROTTLED.1);
             continue;
         }
-        let ended = super::functions::invoke(world, function, event).await;
+        let ended = world.functions.invoke(world, function, event).await;
         if ended == Ended::Returned {
             return true;
         }

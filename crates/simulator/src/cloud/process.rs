@@ -4,15 +4,13 @@
 //! calls stays pending, in place of a destructor that could do something. Requests that it sent
 //! before are executed nevertheless, as in a real network.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use lifo_queue::time::{Clock, Millis};
 use tokio::sync::watch;
 
 use super::clock::SkewedClock;
-use super::fault::{FaultKind, lock};
-use super::world::World;
 
 /// Whose code a process runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +34,7 @@ pub(crate) enum Life {
 
 /// When, relative to a call, a process dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
+pub(super) enum When {
     Before,
     /// The request is on its way.
     During,
@@ -49,9 +47,9 @@ pub(crate) struct Process {
     pub(crate) clock: SkewedClock,
     pub(crate) ahead_ms: i64,
     pub(crate) started: Millis,
-    life: watch::Sender<Life>,
-    calls: AtomicU32,
-    kill_at: Option<(u32, When)>,
+    pub(super) life: watch::Sender<Life>,
+    pub(super) calls: AtomicU32,
+    pub(super) kill_at: Option<(u32, When)>,
     /// No answers from the table in this time.
     pub(crate) cut_off: Option<(Millis, Millis)>,
     /// Dies then, whatever it does.
@@ -59,51 +57,6 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// A process whose fate is drawn.
-    pub(crate) fn start(world: &World, function: Function) -> Self {
-        let now = world.now();
-        let faulty = function != Function::Operator;
-        let befalls = |kind| faulty && world.chance.draw(kind, now);
-        let kill_at = befalls(FaultKind::KilledAtCall).then(|| {
-            let when = [When::Before, When::During, When::After];
-            let call = 1 + world.chance.below(1 + world.chance.below(60));
-            (call, when[world.chance.below(3) as usize])
-        });
-        let kill_after = befalls(FaultKind::KilledAtRandom).then(|| {
-            world
-                .chance
-                .between(Duration::ZERO, Duration::from_secs(60))
-        });
-        let cut_off = befalls(FaultKind::Partition).then(|| {
-            let seconds = |n| Duration::from_secs(n);
-            // Early, while it works, or late, while it has to come to its end.
-            let timeout = world.settings.process_tasks.timeout;
-            let late = |before: u64| timeout.saturating_sub(seconds(before));
-            let from = match world.chance.below(2) {
-                0 => world.chance.between(late(18), late(8)),
-                _ => world.chance.between(seconds(1), seconds(20)),
-            };
-            let from = now.plus(from);
-            (
-                from,
-                from.plus(world.chance.between(seconds(5), seconds(45))),
-            )
-        });
-        let ahead_ms = if faulty { draw_skew(world) } else { 0 };
-        Self {
-            id: world.next_process(),
-            function,
-            clock: SkewedClock::new(world.clock, ahead_ms),
-            ahead_ms,
-            started: now,
-            life: watch::Sender::new(Life::Running),
-            calls: AtomicU32::new(0),
-            kill_at,
-            cut_off,
-            kill_after,
-        }
-    }
-
     pub(crate) fn now(&self) -> Millis {
         self.clock.now()
     }
@@ -122,75 +75,4 @@ impl Process {
         // An error would mean that the sender is gone, and it is ours.
         let _ended = life.wait_for(|life| *life == Life::Died).await;
     }
-
-    /// Before a call: the number of this call. A process that is no more does not get past it.
-    pub(crate) async fn enter(&self, world: &World, operation: &'static str) -> u32 {
-        self.still_running(world, operation).await;
-        let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
-        let scripted =
-            self.function == Function::ProcessTasks && world.chance.is_killed("before ", operation);
-        if scripted || self.kill_at == Some((call, When::Before)) {
-            self.die(world, operation).await;
-        }
-        call
-    }
-
-    /// While the request is on its way.
-    pub(crate) async fn sent(&self, world: &World, call: u32, operation: &'static str) {
-        if self.kill_at == Some((call, When::During)) {
-            self.die(world, operation).await;
-        }
-    }
-
-    /// After a call was answered.
-    pub(crate) async fn leave(&self, world: &World, call: u32, operation: &'static str) {
-        self.still_running(world, operation).await;
-        let scripted =
-            self.function == Function::ProcessTasks && world.chance.is_killed("after ", operation);
-        if scripted || self.kill_at == Some((call, When::After)) {
-            self.die(world, operation).await;
-        }
-    }
-
-    async fn die(&self, world: &World, at: &'static str) {
-        self.die_of(world, at, FaultKind::KilledAtCall).await;
-    }
-
-    /// Dies, and never returns.
-    pub(crate) async fn die_of(&self, world: &World, at: &'static str, kind: FaultKind) {
-        world.chance.count(kind);
-        lock(&world.ledger).note(world.now(), self.id, format!("killed at {at}"));
-        self.end(Life::Died);
-        std::future::pending().await
-    }
-
-    async fn still_running(&self, world: &World, operation: &'static str) {
-        match self.life() {
-            Life::Running => return,
-            Life::Died => {}
-            Life::Returned => lock(&world.ledger).violation(
-                world.now(),
-                format!(
-                    "process {} calls {operation} after its handler returned",
-                    self.id
-                ),
-            ),
-        }
-        std::future::pending().await
-    }
-}
-
-fn draw_skew(world: &World) -> i64 {
-    let most = i64::try_from(world.settings.skew.as_millis()).unwrap_or(0);
-    if most == 0 {
-        return 0;
-    }
-    let ahead = world
-        .chance
-        .between(Duration::ZERO, 2 * world.settings.skew);
-    let ahead_ms = i64::try_from(ahead.as_millis()).unwrap_or(0) - most;
-    if ahead_ms.abs() > 500 {
-        world.chance.count(FaultKind::ClockSkew);
-    }
-    ahead_ms
 }

@@ -15,7 +15,7 @@ use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement,
 use lifo_queue::time::{EpochSeconds, Millis};
 
 use super::fault::lock;
-use super::memory;
+use super::memory_wire;
 use super::process::Process;
 use super::table::Subject;
 use super::world::World;
@@ -61,7 +61,7 @@ impl ProcessStore {
                 let of_index = matches!(operation, "pending_page" | "taken_page");
                 let store = if of_index { index } else { truth };
                 let call = Box::new(call);
-                memory::call(world, process, operation, subject, store.clone(), call).await
+                memory_wire::call(world, process, operation, subject, store.clone(), call).await
             }
             Access::Client(store) => {
                 let number = process.enter(world, operation).await;

@@ -1,7 +1,6 @@
 //! The downstream: the outcome of each run is scripted, per task and attempt.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use lifo_queue::runner::{Outcome, TaskRunner};
@@ -9,51 +8,14 @@ use lifo_queue::task::{Task, TaskId};
 
 use super::clock::pause;
 use super::fault::{FaultKind, lock};
+use super::ledger::RunEnd;
 use super::process::Process;
+use super::script::Deed;
 use super::world::World;
-
-/// What a run does in the end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// SUCCESS.
-    Succeed,
-    /// FAILURE at once.
-    Fail,
-    /// Not this time.
-    Retry,
-    /// No room, until the time it names, if it names one.
-    Busy(Option<Duration>),
-    /// The downstream is down.
-    Unavailable,
-    /// The downstream rejects us.
-    Refuse,
-    /// The runner panics.
-    Panic,
-    /// It never ends.
-    Hang,
-    /// It takes its process with it.
-    Kill,
-}
-
-/// How long a run takes, and what it does then.
-pub type Script = dyn Fn(&Task) -> (Duration, Deed) + Send + Sync;
 
 pub(crate) struct ProcessRunner {
     pub(crate) world: Arc<World>,
     pub(crate) process: Arc<Process>,
-}
-
-/// How a run ended, as the checker counts it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunEnd {
-    /// With success or failure: nothing may follow but the settlement.
-    Final,
-    /// With a request for a retry.
-    Again,
-    /// At a busy downstream, which costs no attempt a bounded number of times.
-    Busy,
-    /// By its process: time-out, cut-off, or death.
-    Dropped,
 }
 
 /// Tells the checker when a run is over, also when it is dropped half-way.
@@ -75,7 +37,7 @@ impl TaskRunner for ProcessRunner {
     async fn run(&self, task: &Task) -> Outcome {
         let (world, process) = (&self.world, &self.process);
         let call = process.enter(world, "run").await;
-        let truth = world.table.backend.task(&task.task_id);
+        let truth = world.backend.task(&task.task_id);
         lock(&world.ledger).run_started(world.now(), process, task, truth.as_ref());
         let mut running = Running {
             runner: self,

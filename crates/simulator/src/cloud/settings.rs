@@ -7,6 +7,10 @@ use lifo_queue::process::{BreakerSettings, ProcessSettings};
 use lifo_queue::sweep::SweepSettings;
 use lifo_queue::task::Retention;
 
+/// How long a caller waits for an answer: the SDK's own limit for one attempt in
+/// `crates/lambda`.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+
 /// Everything that is configured.
 #[derive(Clone, Copy, Debug)]
 pub struct CloudSettings {

@@ -1,21 +1,19 @@
 //! The table's stream and its mapping to `trigger`: ordered per shard, filtered, batched, retried
 //! and cut in two when it fails.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use lifo_queue::notify::WakeReason;
 use lifo_queue::schema::RESERVED_PREFIX;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{TaskId, TaskStatus};
-use lifo_queue::time::Millis;
-use tokio::sync::Notify;
 
 use super::clock::pause;
 use super::fault::{FaultKind, lock};
-use super::platform::{Ended, Event};
+use super::invocation::{Ended, Event};
+use super::parts::Insert;
 use super::process::Function;
 use super::world::World;
 
@@ -25,112 +23,71 @@ const POLL: Duration = Duration::from_millis(250);
 /// The wait before a failed batch is tried again; it doubles.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-pub(crate) struct Stream {
-    shards: Vec<Shard>,
-    /// Records that no invocation has dealt with yet.
-    unread: AtomicUsize,
-    written: AtomicU64,
-}
-
-#[derive(Default)]
-struct Shard {
-    records: Mutex<VecDeque<Insert>>,
-    arrived: Notify,
-}
-
-/// A record that passed the mapping's filter.
-#[derive(Clone, Debug)]
-struct Insert {
-    event: String,
-    written: Millis,
-    /// When the mapping can read it.
-    readable: Millis,
-}
-
-impl Stream {
-    pub(crate) fn new(shards: u32) -> Self {
-        Self {
-            shards: (0..shards.max(1)).map(|_| Shard::default()).collect(),
-            unread: AtomicUsize::new(0),
-            written: AtomicU64::new(0),
-        }
+/// Writes a record of what changed, if the mapping's filter lets it through: inserted tasks
+/// that are PENDING, and none of the queue's own items.
+pub(crate) fn record(world: &World, id: &TaskId, before: Option<&Record>, after: Option<&Record>) {
+    let stream = &world.stream;
+    let number = stream.written.fetch_add(1, Ordering::Relaxed);
+    let pending = after.is_some_and(|record| record.status == TaskStatus::Pending);
+    if before.is_some() || !pending || id.as_str().starts_with(RESERVED_PREFIX) {
+        return;
     }
-
-    /// Whether nothing is on its way.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.unread.load(Ordering::Relaxed) == 0
-    }
-
-    /// Writes a record of what changed, if the mapping's filter lets it through: inserted tasks
-    /// that are PENDING, and none of the queue's own items.
-    pub(crate) fn record(
-        &self,
-        world: &World,
-        id: &TaskId,
-        before: Option<&Record>,
-        after: Option<&Record>,
-    ) {
-        let number = self.written.fetch_add(1, Ordering::Relaxed);
-        let pending = after.is_some_and(|record| record.status == TaskStatus::Pending);
-        if before.is_some() || !pending || id.as_str().starts_with(RESERVED_PREFIX) {
-            return;
-        }
-        let now = world.now();
-        let late = world
-            .chance
-            .befalls("stream", &[FaultKind::StreamDelayed], now)
-            .map_or(Duration::from_millis(20), |_| {
-                let seconds = Duration::from_secs;
-                world.chance.between(seconds(1), seconds(20))
-            });
-        let shard = id.as_str().bytes().map(usize::from).sum::<usize>() % self.shards.len();
-        self.unread.fetch_add(1, Ordering::Relaxed);
-        let shard = &self.shards[shard];
-        lock(&shard.records).push_back(Insert {
-            event: format!("record-{number}"),
-            written: now,
-            readable: now.plus(late),
+    let now = world.now();
+    let late = world
+        .chance
+        .befalls("stream", &[FaultKind::StreamDelayed], now)
+        .map_or(Duration::from_millis(20), |_| {
+            let seconds = Duration::from_secs;
+            world.chance.between(seconds(1), seconds(20))
         });
-        shard.arrived.notify_one();
-    }
+    let shard = id.as_str().bytes().map(usize::from).sum::<usize>() % stream.shards.len();
+    stream.unread.fetch_add(1, Ordering::Relaxed);
+    let shard = &stream.shards[shard];
+    lock(&shard.records).push_back(Insert {
+        event: format!("record-{number}"),
+        written: now,
+        readable: now.plus(late),
+    });
+    shard.arrived.notify_one();
+}
 
-    /// Starts to read every shard.
-    pub(crate) fn start(world: &Arc<World>) {
-        for number in 0..world.stream.shards.len() {
-            let world = world.clone();
-            tokio::spawn(async move {
-                loop {
-                    world.stream.read(&world, number).await;
-                }
-            });
-        }
+/// Starts to read every shard.
+pub(crate) fn start(world: &Arc<World>) {
+    for number in 0..world.stream.shards.len() {
+        let world = world.clone();
+        tokio::spawn(async move {
+            loop {
+                read(&world, number).await;
+            }
+        });
     }
+}
 
-    /// Reads one batch and delivers it.
-    async fn read(&self, world: &Arc<World>, number: usize) {
-        let shard = &self.shards[number];
-        let readable = lock(&shard.records).front().map(|first| first.readable);
-        let Some(readable) = readable else {
-            shard.arrived.notified().await;
-            return;
-        };
-        pause(readable.since(world.now())).await;
-        pause(world.chance.between(Duration::ZERO, POLL)).await;
-        let settings = world.settings.stream;
-        if lock(&shard.records).len() < settings.batch_size {
-            pause(settings.window).await;
-        }
-        let now = world.now();
-        let batch: Vec<Insert> = {
-            let mut records = lock(&shard.records);
-            let ready = records.iter().take(settings.batch_size);
-            let ready = ready.take_while(|record| record.readable <= now).count();
-            records.drain(..ready).collect()
-        };
-        let read = batch.len();
-        deliver(world, batch).await;
-        self.unread.fetch_sub(read, Ordering::Relaxed);
+/// Reads one batch and delivers it.
+async fn read(world: &Arc<World>, number: usize) {
+    let stream = &world.stream;
+    let shard = &stream.shards[number];
+    let readable = lock(&shard.records).front().map(|first| first.readable);
+    let Some(readable) = readable else {
+        shard.arrived.notified().await;
+        return;
+    };
+    pause(readable.since(world.now())).await;
+    pause(world.chance.between(Duration::ZERO, POLL)).await;
+    let settings = world.settings.stream;
+    if lock(&shard.records).len() < settings.batch_size {
+        pause(settings.window).await;
     }
+    let now = world.now();
+    let batch: Vec<Insert> = {
+        let mut records = lock(&shard.records);
+        let ready = records.iter().take(settings.batch_size);
+        let ready = ready.take_while(|record| record.readable <= now).count();
+        records.drain(..ready).collect()
+    };
+    let read = batch.len();
+    deliver(world, batch).await;
+    stream.unread.fetch_sub(read, Ordering::Relaxed);
 }
 
 /// Delivers a batch until it succeeds or is skipped, before the batches behind it.
@@ -174,14 +131,20 @@ async fn invoke(world: &Arc<World>, batch: &[Insert]) -> bool {
         message_id: batch[0].event.clone(),
         reason: WakeReason::Insert,
     };
-    let mut well = super::functions::invoke(world, Function::Trigger, &event).await;
+    let mut well = world
+        .functions
+        .invoke(world, Function::Trigger, &event)
+        .await;
     let kinds = [FaultKind::BatchRepeated];
     let repeated = world
         .chance
         .befalls("stream", &kinds, world.now())
         .is_some();
     if well == Ended::Returned && repeated {
-        well = super::functions::invoke(world, Function::Trigger, &event).await;
+        well = world
+            .functions
+            .invoke(world, Function::Trigger, &event)
+            .await;
     }
     well == Ended::Returned
 }

@@ -1,71 +1,15 @@
 //! The table: its truth, the index that lags behind it, and who changed what.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use lifo_queue::control::Control;
-use lifo_queue::store::QueueStore;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
 
 use super::fault::{FaultKind, lock};
 use super::process::Process;
+use super::stream;
 use super::world::World;
-
-/// Where the items are.
-#[async_trait]
-pub(crate) trait Backend: Send + Sync {
-    /// The store as a process has it: calls over a network that fails.
-    fn store(&self, world: &Arc<World>, process: &Arc<Process>) -> Arc<dyn QueueStore>;
-
-    /// A task as it was last read.
-    fn task(&self, id: &TaskId) -> Option<Record>;
-
-    /// A task, read again: after a call that may have changed it.
-    fn read_task(&self, id: &TaskId) -> Option<Record>;
-
-    /// Every task as it is.
-    fn tasks(&self) -> Vec<(TaskId, Record)>;
-
-    /// The control item as it was last read.
-    fn control(&self) -> Control;
-
-    /// The control item, read again.
-    fn read_control(&self) -> Control;
-
-    /// Writes a task past every condition, or deletes it.
-    fn put(&self, id: &TaskId, record: Option<&Record>);
-
-    /// Writes tasks in one batch, as a foreign writer does, and what of it was left unprocessed
-    /// again; whether all of them were written.
-    async fn put_batch(
-        &self,
-        world: &Arc<World>,
-        process: &Arc<Process>,
-        tasks: &[(TaskId, Record)],
-    ) -> bool;
-
-    /// Lets the index show this of a task.
-    fn show(&self, id: &TaskId, record: Option<&Record>);
-}
-
-pub(crate) struct Table {
-    pub(crate) backend: Box<dyn Backend>,
-    index: Mutex<Index>,
-}
-
-/// Writes that the index does not show yet.
-#[derive(Default)]
-struct Index {
-    /// By the moment they show, and by their order.
-    coming: BTreeMap<(Millis, u64), (TaskId, Option<Record>)>,
-    writes: u64,
-    /// When the last write of a task shows: those of one task show in their order.
-    last: HashMap<TaskId, Millis>,
-}
 
 /// What a call may change.
 #[derive(Clone, Debug, Default)]
@@ -107,97 +51,81 @@ impl Subject {
     }
 }
 
-impl Table {
-    pub(crate) fn new(backend: Box<dyn Backend>) -> Self {
-        Self {
-            backend,
-            index: Mutex::default(),
+/// Carries a call out, and tells the rest of the cloud what it changed.
+pub(crate) fn apply<T>(
+    world: &World,
+    process: &Process,
+    subject: &Subject,
+    call: impl FnOnce() -> T,
+) -> T {
+    let backend = &world.backend;
+    if !subject.is_written() {
+        catch_up(world);
+        return call();
+    }
+    let before = |id: &TaskId| (id.clone(), backend.task(id));
+    let tasks: Vec<_> = subject.tasks.iter().map(before).collect();
+    let control = subject.control.then(|| backend.control());
+    let answer = call();
+    if let Some(before) = control {
+        let after = backend.read_control();
+        if before != after {
+            lock(&world.ledger).control_changed(world.now(), process, &before, &after);
         }
     }
-
-    /// Carries a call out, and tells the rest of the cloud what it changed.
-    pub(crate) fn apply<T>(
-        &self,
-        world: &World,
-        process: &Process,
-        subject: &Subject,
-        call: impl FnOnce() -> T,
-    ) -> T {
-        if !subject.is_written() {
-            self.catch_up(world.now());
-            return call();
-        }
-        let before = |id: &TaskId| (id.clone(), self.backend.task(id));
-        let tasks: Vec<_> = subject.tasks.iter().map(before).collect();
-        let control = subject.control.then(|| self.backend.control());
-        let answer = call();
-        if let Some(before) = control {
-            let after = self.backend.read_control();
-            if before != after {
-                lock(&world.ledger).control_changed(world.now(), process, &before, &after);
-            }
-        }
-        for (id, before) in tasks {
-            let after = self.backend.read_task(&id);
-            if before != after {
-                self.changed(world, process, &id, before.as_ref(), after);
-            }
-        }
-        answer
-    }
-
-    /// Writes a task past every condition, or deletes it.
-    pub(crate) fn put(
-        &self,
-        world: &World,
-        process: &Process,
-        id: &TaskId,
-        record: Option<Record>,
-    ) {
-        let subject = Subject::task(id);
-        self.apply(world, process, &subject, || {
-            self.backend.put(id, record.as_ref());
-        });
-    }
-
-    fn changed(
-        &self,
-        world: &World,
-        process: &Process,
-        id: &TaskId,
-        before: Option<&Record>,
-        after: Option<Record>,
-    ) {
-        let now = world.now();
-        lock(&world.ledger).task_changed(now, process, id, before, after.as_ref());
-        world.stream.record(world, id, before, after.as_ref());
-        let lag = index_lag(world, now);
-        let mut index = lock(&self.index);
-        let shows = now
-            .plus(lag)
-            .max(index.last.get(id).copied().unwrap_or(now));
-        index.last.insert(id.clone(), shows);
-        index.writes += 1;
-        let order = index.writes;
-        index.coming.insert((shows, order), (id.clone(), after));
-    }
-
-    /// Lets the index show what it must show by now.
-    fn catch_up(&self, now: Millis) {
-        let mut index = lock(&self.index);
-        while let Some(first) = index.coming.first_entry() {
-            if first.key().0 > now {
-                break;
-            }
-            let (id, record) = first.remove();
-            self.backend.show(&id, record.as_ref());
+    for (id, before) in tasks {
+        let after = backend.read_task(&id);
+        if before != after {
+            changed(world, process, &id, before.as_ref(), after);
         }
     }
+    answer
+}
 
-    /// When the last write of a task shows in the index.
-    pub(crate) fn shows_at(&self, id: &TaskId) -> Option<Millis> {
-        lock(&self.index).last.get(id).copied()
+/// Writes a task past every condition, or deletes it.
+pub(crate) fn put(world: &World, process: &Process, id: &TaskId, record: Option<&Record>) {
+    apply(world, process, &Subject::task(id), || {
+        world.backend.put(id, record);
+    });
+}
+
+fn changed(
+    world: &World,
+    process: &Process,
+    id: &TaskId,
+    before: Option<&Record>,
+    after: Option<Record>,
+) {
+    let now = world.now();
+    lock(&world.ledger).task_changed(now, process, id, before, after.as_ref());
+    stream::record(world, id, before, after.as_ref());
+    let lag = index_lag(world, now);
+    let mut index = lock(&world.index);
+    let shows = now
+        .plus(lag)
+        .max(index.last.get(id).copied().unwrap_or(now));
+    index.last.insert(id.clone(), shows);
+    index.writes += 1;
+    let order = index.writes;
+    index.coming.insert((shows, order), (id.clone(), after));
+}
+
+/// Lets the index show what it must show by now.
+fn catch_up(world: &World) {
+    let now = world.now();
+    let mut index = lock(&world.index);
+    while let Some(first) = index.coming.first_entry() {
+        if first.key().0 > now {
+            break;
+        }
+        let (id, record) = first.remove();
+        world.backend.show(&id, record.as_ref());
     }
+}
+
+/// When the last write of a task shows in the index.
+pub(crate) fn shows_at(world: &World, id: &TaskId) -> Option<Millis> {
+    lock(&world.index).last.get(id).copied()
 }
 
 fn index_lag(world: &World, now: Millis) -> Duration {

@@ -1,7 +1,7 @@
 //! The two topics: they deliver at least once, or by a fault twice, late, or not at all.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,7 +9,8 @@ use lifo_queue::notify::{Notification, Notifier, NotifyError};
 
 use super::clock::pause;
 use super::fault::{FaultKind, lock};
-use super::platform::Event;
+use super::invocation::Event;
+use super::platform;
 use super::process::{Function, Process};
 use super::world::World;
 
@@ -22,21 +23,6 @@ const DELIVERY: [FaultKind; 3] = [
     FaultKind::NotificationDuplicated,
     FaultKind::NotificationDelayed,
 ];
-
-#[derive(Debug, Default)]
-pub(crate) struct Topics {
-    published: AtomicU64,
-    in_flight: AtomicUsize,
-    /// The highest number delivered, for each topic.
-    delivered: [AtomicU64; 2],
-}
-
-impl Topics {
-    /// Whether nothing is on its way.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.in_flight.load(Ordering::Relaxed) == 0
-    }
-}
 
 /// Both topics, as a process has them.
 pub(crate) struct ProcessTopics {
@@ -143,7 +129,7 @@ fn deliver(world: &Arc<World>, subscriber: Function, event: Event, number: u64, 
         if newest > number {
             world.chance.count(FaultKind::NotificationReordered);
         }
-        super::platform::submit(&world, subscriber, event);
+        platform::submit(&world, subscriber, event);
         world.topics.in_flight.fetch_sub(1, Ordering::Relaxed);
     });
 }

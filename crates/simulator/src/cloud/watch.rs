@@ -10,6 +10,7 @@ use super::clock::pause;
 use super::fault::lock;
 use super::ledger::Due;
 use super::process::Function;
+use super::table;
 use super::world::World;
 
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -32,16 +33,16 @@ fn look(world: &World) {
         return;
     }
     let quiet = is_quiet(world);
-    let control = world.table.backend.control();
+    let control = world.backend.control();
     if control.is_paused(now) {
         lock(&world.ledger).awake(now);
         return;
     }
-    let tasks = world.table.backend.tasks();
+    let tasks = world.backend.tasks();
     let mut ledger = lock(&world.ledger);
     let due = tasks.iter().filter_map(|(id, record)| {
         let waits = record.status == TaskStatus::Pending && !record.ttl.is_expired(now);
-        let shows = world.table.shows_at(id)?;
+        let shows = table::shows_at(world, id)?;
         let since = record.not_before.map_or(shows, |from| shows.max(from));
         (waits && since <= now).then(|| Due {
             task: id.clone(),
@@ -54,7 +55,7 @@ fn look(world: &World) {
         // A dead processor's lease and a lost notification's mark hold others back for a while.
         None if quiet && control.live_lease(now).is_none() && control.notified_until.is_none() => {
             let unfinished = |(id, record): &(TaskId, Record)| {
-                let hidden = world.table.shows_at(id).is_some_and(|at| at > now);
+                let hidden = table::shows_at(world, id).is_some_and(|at| at > now);
                 hidden || record.status == TaskStatus::Taken
             };
             if !tasks.iter().any(unfinished) {

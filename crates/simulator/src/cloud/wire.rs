@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use super::clock::pause;
 use super::fault::{FaultKind, lock};
 use super::process::{Function, Process};
+use super::settings::PATIENCE;
 use super::world::World;
 
 /// Why a call got no answer.
@@ -20,10 +21,6 @@ pub(crate) enum Broken {
     /// Nothing came back.
     Lost,
 }
-
-/// How long a caller waits for an answer: the SDK's own limit for one attempt in
-/// `crates/lambda`.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long a call takes one way.
 const ONE_WAY: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(8));

@@ -3,23 +3,74 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use async_trait::async_trait;
+use lifo_queue::control::Control;
+use lifo_queue::store::QueueStore;
+use lifo_queue::store::memory::Record;
+use lifo_queue::task::TaskId;
 use lifo_queue::time::{Clock, Millis, TokioClock};
 
-use super::fault::{Chance, lock};
+use super::chance::Chance;
+use super::fault::lock;
+use super::invocation::{Ended, Event};
 use super::ledger::Ledger;
-use super::platform::Platform;
-use super::runner::Script;
+use super::parts::{Index, Platform, Stream, Topics};
+use super::process::{Function, Process};
+use super::script::Script;
 use super::settings::CloudSettings;
-use super::stream::Stream;
-use super::table::Table;
-use super::topic::Topics;
+
+/// The code of the deployed functions.
+#[async_trait]
+pub(crate) trait Functions: Send + Sync {
+    /// Runs one invocation to its end, its deadline or its death.
+    async fn invoke(&self, world: &Arc<World>, function: Function, event: &Event) -> Ended;
+}
+
+/// Where the items are.
+#[async_trait]
+pub(crate) trait Backend: Send + Sync {
+    /// The store as a process has it: calls over a network that fails.
+    fn store(&self, world: &Arc<World>, process: &Arc<Process>) -> Arc<dyn QueueStore>;
+
+    /// A task as it was last read.
+    fn task(&self, id: &TaskId) -> Option<Record>;
+
+    /// A task, read again: after a call that may have changed it.
+    fn read_task(&self, id: &TaskId) -> Option<Record>;
+
+    /// Every task as it is.
+    fn tasks(&self) -> Vec<(TaskId, Record)>;
+
+    /// The control item as it was last read.
+    fn control(&self) -> Control;
+
+    /// The control item, read again.
+    fn read_control(&self) -> Control;
+
+    /// Writes a task past every condition, or deletes it.
+    fn put(&self, id: &TaskId, record: Option<&Record>);
+
+    /// Writes tasks in one batch, as a foreign writer does, and what of it was left unprocessed
+    /// again; whether all of them were written.
+    async fn put_batch(
+        &self,
+        world: &Arc<World>,
+        process: &Arc<Process>,
+        tasks: &[(TaskId, Record)],
+    ) -> bool;
+
+    /// Lets the index show this of a task.
+    fn show(&self, id: &TaskId, record: Option<&Record>);
+}
 
 pub(crate) struct World {
     pub(crate) settings: CloudSettings,
     pub(crate) clock: TokioClock,
     pub(crate) chance: Chance,
     pub(crate) ledger: Mutex<Ledger>,
-    pub(crate) table: Table,
+    pub(crate) functions: Box<dyn Functions>,
+    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) index: Mutex<Index>,
     pub(crate) stream: Stream,
     pub(crate) topics: Topics,
     pub(crate) platform: Platform,
@@ -32,7 +83,8 @@ impl World {
         settings: CloudSettings,
         clock: TokioClock,
         chance: Chance,
-        table: Table,
+        functions: Box<dyn Functions>,
+        backend: Box<dyn Backend>,
         script: Box<Script>,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -40,7 +92,9 @@ impl World {
             clock,
             chance,
             ledger: Mutex::new(Ledger::new(settings)),
-            table,
+            functions,
+            backend,
+            index: Mutex::default(),
             stream: Stream::new(settings.stream.shards),
             topics: Topics::default(),
             platform: Platform::default(),

@@ -11,9 +11,9 @@ fn at(seconds: i64) -> Millis {
     Millis(NOW.0 + seconds * 1_000)
 }
 
-fn standing(control: Control) -> Standing {
+fn report(control: Control) -> StatusReport {
     let exactly = |count| Depth { count, exact: true };
-    Standing {
+    StatusReport {
         queue: "LifoQueue-dev".to_owned(),
         status: operate::Status {
             now: NOW,
@@ -73,7 +73,7 @@ busy pauses in a row  1
 circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24
 rate limit's bucket   full again at 2027-01-15T08:00:04.000Z, in 4s
 redriven tasks        oldest created 2027-01-15T06:00:00.000Z, last deadline 2027-01-15T09:00:00.000Z";
-    assert_eq!(standing(busy()).text(), expected);
+    assert_eq!(report(busy()).text(), expected);
 }
 
 #[test]
@@ -95,9 +95,9 @@ fn what_is_over_is_not_shown_as_if_it_stood() {
         }),
         ..Control::default()
     };
-    let mut standing = standing(over);
-    standing.status.oldest_pending = None;
-    let text = standing.text();
+    let mut report = report(over);
+    report.status.oldest_pending = None;
+    let text = report.text();
     for line in [
         "paused                no",
         "processor             gone without release, its lease expired 2027-01-15T07:59:55.000Z, 5s ago (00000000-0000-0000-0000-000000000007)",
@@ -111,8 +111,8 @@ fn what_is_over_is_not_shown_as_if_it_stood() {
             "{line:?} in\n{text}"
         );
     }
-    assert_eq!(standing.json()["paused"], Value::Null);
-    assert_eq!(standing.json()["processor"]["active"], json!(false));
+    assert_eq!(report.json()["paused"], Value::Null);
+    assert_eq!(report.json()["processor"]["active"], json!(false));
 }
 
 #[test]
@@ -141,12 +141,12 @@ fn programs_get_exact_figures() {
             "oldestCreated": "2027-01-15T06:00:00.000Z", "lastDeadline": "2027-01-15T09:00:00.000Z",
         },
     });
-    assert_eq!(standing(busy()).json(), expected);
+    assert_eq!(report(busy()).json(), expected);
 }
 
 #[test]
 fn a_queue_that_nobody_used_yet_is_shown_too() {
-    let untouched = standing(Control::default());
+    let untouched = report(Control::default());
     let text = untouched.text();
     for line in [
         "paused                no",

@@ -61,7 +61,7 @@ async fn all_failed_tasks_of_all_pages_are_redriven_and_one_notification_is_sent
     let topics = Arc::new(Topics::default());
     let clock = Arc::new(SystemClock);
     let queue = Queue::new("tasks".to_owned(), Arc::new(store), topics.clone(), clock);
-    let mut person = Answering {
+    let mut prompt = Answering {
         answer: Some(true),
         ..Answering::default()
     };
@@ -71,14 +71,14 @@ async fn all_failed_tasks_of_all_pages_are_redriven_and_one_notification_is_sent
         yes: false,
         ttl: HOUR,
     };
-    let report = all.run(&queue, &mut person).await.unwrap();
+    let report = all.run(&queue, &mut prompt).await.unwrap();
     assert_eq!(
         report.json(),
         json!({ "redriven": FAILED, "lost": 0, "wake": "published" })
     );
     let question = "Run 1100 failed tasks of tasks again, with a new deadline 1h ahead?";
-    assert_eq!(person.asked, [question]);
-    let status = Status {}.run(&queue, &mut person).await.unwrap().json();
+    assert_eq!(prompt.asked, [question]);
+    let status = Status {}.run(&queue, &mut prompt).await.unwrap().json();
     let count = |count: i64| json!({ "count": count, "exact": true });
     assert_eq!(
         (&status["pending"], &status["failed"]),

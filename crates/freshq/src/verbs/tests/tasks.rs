@@ -103,22 +103,22 @@ async fn a_redriven_task_that_nobody_was_woken_for_stays_redriven() {
 async fn redriving_all_asks_first() {
     let mut world = World::start();
     world.expect(&redrive(&[]), "redriven: 0", Exit::Done).await;
-    assert!(world.person.asked.is_empty(), "nothing to ask about");
+    assert!(world.prompt.asked.is_empty(), "nothing to ask about");
     for id in ["a", "b", "c"] {
         world.put(id, TaskStatus::Failure, 60);
     }
     let failure = world.run(&redrive(&[])).await.unwrap_err();
-    assert!(matches!(failure, Failure::NobodyToAsk), "{failure:?}");
-    world.person.answer = Some(false);
+    assert!(matches!(failure, Failure::NoTerminal), "{failure:?}");
+    world.prompt.answer = Some(false);
     world
         .expect(&redrive(&[]), "nothing was redriven", Exit::NotAll)
         .await;
     assert_eq!(world.status("a"), Some(TaskStatus::Failure));
-    world.person.answer = Some(true);
+    world.prompt.answer = Some(true);
     let line = "redriven: 3; a processor was notified";
     world.expect(&redrive(&[]), line, Exit::Done).await;
     let question = "Run 3 failed tasks of LifoQueue-dev again, with a new deadline 2h ahead?";
-    assert_eq!(world.person.asked, [question; 3]);
+    assert_eq!(world.prompt.asked, [question; 3]);
     assert_eq!(world.topics.process_tasks().len(), 1);
 }
 
@@ -135,7 +135,7 @@ async fn a_yes_beforehand_is_not_asked_for() {
         report.json(),
         json!({ "redriven": 1, "lost": 0, "wake": "published" })
     );
-    assert!(world.person.asked.is_empty());
+    assert!(world.prompt.asked.is_empty());
     world.put("a", TaskStatus::Failure, 60);
     world.topics.set_broken(true);
     tokio::time::sleep(Duration::from_secs(60)).await;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Databases, dispatch};
 use crate::cloud::fault::FaultKind;
 use crate::cloud::process::Process;
-use crate::cloud::table::Subject;
+use crate::cloud::table::{self, Subject};
 use crate::cloud::wire::{BATCHES, Broken, READS, WRITES, exchange};
 use crate::cloud::world::World;
 use crate::dynamodb::TABLE;
@@ -59,7 +59,7 @@ impl Connector {
         };
         let by = process.clone();
         let apply = move |world: &World| {
-            world.table.apply(world, &by, &subject, || {
+            table::apply(world, &by, &subject, || {
                 let indexed = operation == "Query";
                 let database = if indexed {
                     &databases.index

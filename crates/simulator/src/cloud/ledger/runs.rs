@@ -5,9 +5,8 @@ use lifo_queue::task::{LeaseToken, Task, TaskId, TaskStatus};
 use lifo_queue::time::Millis;
 
 use super::trace::What;
-use super::{Ledger, Process};
+use super::{Ledger, Process, RunEnd};
 use crate::cloud::process::Life;
-use crate::cloud::runner::RunEnd;
 
 /// A run under way in a process that lives.
 #[derive(Clone, Debug)]

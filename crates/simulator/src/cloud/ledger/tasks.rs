@@ -7,7 +7,7 @@ use lifo_queue::time::Millis;
 use super::trace::What;
 use super::{Ledger, Process};
 use crate::cloud::process::Function;
-use crate::cloud::wire::PATIENCE;
+use crate::cloud::settings::PATIENCE;
 
 /// Tries of one step before a processor gives it up: one and four repetitions.
 const TRIES: u32 = 5;

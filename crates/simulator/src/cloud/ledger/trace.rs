@@ -10,7 +10,7 @@ use lifo_queue::time::Millis;
 use uuid::Uuid;
 
 use crate::cloud::fault::FaultKind;
-use crate::cloud::runner::RunEnd;
+use crate::cloud::ledger::RunEnd;
 
 #[derive(Debug, Default)]
 pub(super) struct Trace {

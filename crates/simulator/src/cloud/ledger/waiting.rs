@@ -6,7 +6,7 @@ use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
 
 use super::{Ledger, Process};
-use crate::cloud::platform::Ended;
+use crate::cloud::invocation::Ended;
 use crate::cloud::process::Function;
 
 /// For clocks that differ, messages that take their time, and sweeps that do.

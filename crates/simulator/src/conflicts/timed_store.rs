@@ -1,5 +1,5 @@
 //! The store in memory, whose requests take time and whose transactions meet as on DynamoDB
-//! ([`conflicts`](crate::conflicts)). Nothing else befalls them.
+//! ([`super`]). Nothing else befalls them.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use agent_queue::store::{
 use agent_queue::time::Micros;
 use async_trait::async_trait;
 
-use crate::conflicts::Conflicts;
+use super::Conflicts;
 
 /// A store of one process.
 pub struct TimedStore {

@@ -1,25 +1,25 @@
-//! Asks the operator at the terminal for a yes or no.
+//! The operator's confirmation, at the terminal.
 
 use std::io::{self, IsTerminal, Write};
 
 use crate::failure::Failure;
 
-/// An operator at a terminal.
-pub(crate) trait Person {
-    /// Asks, and waits for the answer. Anything but a yes is a no.
+/// Asks for a confirmation.
+pub(crate) trait Prompt {
+    /// Asks, and waits for the answer. Any answer but a yes is a no.
     ///
     /// # Errors
-    /// [`Failure::NobodyToAsk`]: there is no terminal.
-    fn agrees(&mut self, question: &str) -> Result<bool, Failure>;
+    /// [`Failure::NoTerminal`]: there is no terminal.
+    fn confirms(&mut self, question: &str) -> Result<bool, Failure>;
 }
 
 /// The terminal this command runs in.
 pub(crate) struct Terminal;
 
-impl Person for Terminal {
-    fn agrees(&mut self, question: &str) -> Result<bool, Failure> {
+impl Prompt for Terminal {
+    fn confirms(&mut self, question: &str) -> Result<bool, Failure> {
         if !io::stdin().is_terminal() {
-            return Err(Failure::NobodyToAsk);
+            return Err(Failure::NoTerminal);
         }
         // On standard error, so that standard output carries the report alone.
         let mut screen = io::stderr();

@@ -1,0 +1,56 @@
+//! Calls to the table in memory, over the wire.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::store::{QueueStore, StoreError};
+
+use super::process::Process;
+use super::table::{self, Subject};
+use super::wire::{Broken, READS, WRITES, exchange};
+use super::world::World;
+
+/// A call on a store, ready to be made.
+pub(crate) type Call<T> =
+    Box<dyn FnOnce(Arc<dyn QueueStore>) -> BoxFuture<'static, Result<T, StoreError>> + Send>;
+
+/// The store in memory never waits.
+pub(crate) fn at_once<T>(
+    call: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    call.now_or_never()
+        .unwrap_or_else(|| Err(unanswered("memory", "the store in memory waited")))
+}
+
+/// Makes a call over the wire.
+pub(crate) async fn call<T: Send + 'static>(
+    world: &Arc<World>,
+    process: &Arc<Process>,
+    operation: &'static str,
+    subject: Subject,
+    store: Arc<MemoryStore>,
+    call: Call<T>,
+) -> Result<T, StoreError> {
+    let kinds = if subject.is_written() { WRITES } else { READS };
+    let by = process.clone();
+    let apply = move |world: &World| table::apply(world, &by, &subject, || at_once(call(store)));
+    match exchange(world, process, operation, kinds, apply).await {
+        Ok(answer) => answer,
+        Err(Broken::Throttled | Broken::Conflict) => Err(StoreError::Throttled {
+            operation,
+            source: "the cloud's fault plan".into(),
+        }),
+        Err(Broken::Unavailable | Broken::Lost) => {
+            Err(unanswered(operation, "the cloud's fault plan"))
+        }
+    }
+}
+
+fn unanswered(operation: &'static str, why: &'static str) -> StoreError {
+    StoreError::Unanswered {
+        operation,
+        source: why.into(),
+    }
+}
