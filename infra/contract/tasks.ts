@@ -45,6 +45,8 @@ export const ENVIRONMENT = {
   'process-tasks': [
     'BREAKER_PAUSE_AFTER_SECONDS',
     'CLOCK_SKEW_MS',
+    'CODEL_INTERVAL_MS',
+    'CODEL_TARGET_MS',
     'DEADLINE_MARGIN_MS',
     'DEFAULT_TTL_SECONDS',
     'EXPIRY_BOUND_SECONDS',
@@ -64,6 +66,7 @@ export const ENVIRONMENT = {
     'RETRY_BASE_MS',
     'RETRY_MAX_MS',
     'SUCCESS_RETENTION_SECONDS',
+    'TARGET_LATENCY_MS',
     'TASK_RUNNER',
     'TASK_SLOTS',
     'TASK_TABLE_NAME',
@@ -73,6 +76,7 @@ export const ENVIRONMENT = {
   ],
   'sweep-tasks': [
     'CLOCK_SKEW_MS',
+    'CODEL_TARGET_MS',
     'DEFAULT_TTL_SECONDS',
     'EXPIRY_BOUND_SECONDS',
     'FAILURE_RETENTION_SECONDS',
@@ -89,6 +93,9 @@ export const ENVIRONMENT = {
 /** Variables a function does without. */
 export const OPTIONAL_ENVIRONMENT = [
   'BREAKER_PAUSE_AFTER_SECONDS',
+  'CODEL_INTERVAL_MS',
+  'CODEL_TARGET_MS',
+  'TARGET_LATENCY_MS',
   'MAX_TTL_SECONDS',
   'EXPIRY_BOUND_SECONDS',
   'RATE_PER_SECOND',
@@ -109,6 +116,7 @@ export const METRICS = {
     'Unavailable',
     'Probes',
     'BreakerOpen',
+    'OverloadedSeconds',
     'LostRaces',
     'EmptyPolls',
     'TailCalls',
