@@ -52,6 +52,8 @@ pub(crate) enum RunEnd {
     Again,
     /// At a busy downstream, which costs no attempt a bounded number of times.
     Busy,
+    /// At an unavailable downstream.
+    Unavailable,
     /// By its process: time-out, cut-off, or death.
     Dropped,
 }
@@ -107,6 +109,7 @@ impl TaskRunner for ProcessRunner {
         running.end = match &outcome {
             Outcome::Success | Outcome::Failure { .. } => RunEnd::Final,
             Outcome::Busy { .. } => RunEnd::Busy,
+            Outcome::Unavailable { .. } => RunEnd::Unavailable,
             _ => RunEnd::Again,
         };
         outcome

@@ -26,7 +26,7 @@ impl Turn<'_> {
             LeaseState::Ours => {}
             LeaseState::Paused => return Gate::End(TurnEnd::Paused),
             LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),
-            // Nobody may be awake: call on, as at the end of the time (rule 6).
+            // No processor may be awake: call on, as at the end of the time (rule 6).
             LeaseState::RanOut => return Gate::End(TurnEnd::TimeUp),
         }
         let kept = self.gap.is_kept(now);
