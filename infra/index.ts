@@ -30,6 +30,7 @@ export type { SimulatedRunnerProps } from './tasks/runners/simulated';
 export { TaskRunner } from './tasks/runners/task-runner';
 export {
   type BreakerSettings,
+  type CodelSettings,
   type PartialQueueSettings,
   type ProcessingSettings,
   StreamBatching,

@@ -106,6 +106,7 @@ async fn insert(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Error> {
         id: TaskId::from_stored(task_id(n)),
         created: now,
         expires_at: now.ceil_seconds().plus(Duration::from_secs(3600)),
+        not_before: None,
         payload: Some(serde_json::json!({"device": format!("d-{n}"), "reading": [n, 2, 3]})),
         create_token: Uuid::new_v4(),
     };

@@ -46,6 +46,8 @@ export const ENVIRONMENT = {
   'process-tasks': [
     'BREAKER_PAUSE_AFTER_SECONDS',
     'CLOCK_SKEW_MS',
+    'CODEL_INTERVAL_MS',
+    'CODEL_TARGET_MS',
     'DEADLINE_MARGIN_MS',
     'DEFAULT_TTL_SECONDS',
     'EXPIRY_BOUND_SECONDS',
@@ -65,6 +67,7 @@ export const ENVIRONMENT = {
     'RETRY_BASE_MS',
     'RETRY_MAX_MS',
     'SUCCESS_RETENTION_SECONDS',
+    'TARGET_LATENCY_MS',
     'TASK_RUNNER',
     'TASK_SLOTS',
     'TASK_TABLE_NAME',
@@ -74,6 +77,7 @@ export const ENVIRONMENT = {
   ],
   'sweep-tasks': [
     'CLOCK_SKEW_MS',
+    'CODEL_TARGET_MS',
     'DEFAULT_TTL_SECONDS',
     'EXPIRY_BOUND_SECONDS',
     'FAILURE_RETENTION_SECONDS',
@@ -90,6 +94,9 @@ export const ENVIRONMENT = {
 /** Variables a function does without. */
 export const OPTIONAL_ENVIRONMENT = [
   'BREAKER_PAUSE_AFTER_SECONDS',
+  'CODEL_INTERVAL_MS',
+  'CODEL_TARGET_MS',
+  'TARGET_LATENCY_MS',
   'MAX_TTL_SECONDS',
   'EXPIRY_BOUND_SECONDS',
   'RATE_PER_SECOND',

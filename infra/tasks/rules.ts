@@ -30,6 +30,7 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
     ...asyncProblems(settings),
     ...rateProblems(settings),
     ...breakerProblems(settings),
+    ...overloadProblems(settings),
     ...taskProblems(settings),
     ...alarmProblems(settings),
     ...(settings.ingest === undefined ? [] : ingestProblems(settings.ingest, settings.alarms)),
@@ -162,6 +163,41 @@ function breakerProblems({ processing: { breaker, turn, maxIdleTurns } }: QueueS
   ];
 }
 
+function overloadProblems({ tasks, processing }: QueueSettings): Problem[] {
+  const { codel, targetLatency, turn, taskTimeout } = processing;
+  const problems: Problem[] = [];
+  if (targetLatency !== undefined && ms(targetLatency) >= ms(taskTimeout)) {
+    problems.push({
+      setting: 'processing.targetLatency',
+      rule: `a run ends at taskTimeout (${text(taskTimeout)}), so none takes longer than ${text(targetLatency)} and the concurrency would never fall`,
+      remedy: 'make targetLatency shorter than taskTimeout',
+    });
+  }
+  if (codel === undefined) return problems;
+  if (ms(codel.interval) >= ms(turn)) {
+    problems.push({
+      setting: 'processing.codel.interval',
+      rule: `each turn of ${text(turn)} starts its own interval, so an overload of ${text(codel.interval)} would never be seen`,
+      remedy: 'make the interval shorter than turn',
+    });
+  }
+  if (ms(codel.interval) < 2 * ms(codel.target)) {
+    problems.push({
+      setting: 'processing.codel.interval',
+      rule: `an interval of ${text(codel.interval)} is shorter than twice the target of ${text(codel.target)}: a short burst would count as an overload`,
+      remedy: `make the interval at least ${seconds(2 * ms(codel.target))}; five times the target is usual`,
+    });
+  }
+  if (2 * ms(codel.target) >= ms(tasks.defaultTtl)) {
+    problems.push({
+      setting: 'processing.codel.target',
+      rule: `tasks expire after ${text(tasks.defaultTtl)}, before they are twice the target of ${text(codel.target)} old, so the bound would never apply`,
+      remedy: 'make twice the target shorter than tasks.defaultTtl',
+    });
+  }
+  return problems;
+}
+
 function alarmProblems({ tasks, stream, alarms }: QueueSettings): Problem[] {
   const problems: Problem[] = [];
   if (
@@ -214,6 +250,9 @@ function rangeProblems({ tasks, processing, stream, alarms }: QueueSettings): Pr
     duration('processing.processorLease', processing.processorLease, 1),
     duration('processing.pause', processing.pause, 1),
     wholeSeconds('processing.breaker.pauseAfter', processing.breaker.pauseAfter, 1),
+    processing.codel && duration('processing.codel.target', processing.codel.target, 1),
+    processing.codel && duration('processing.codel.interval', processing.codel.interval, 1),
+    processing.targetLatency && duration('processing.targetLatency', processing.targetLatency, 1),
     wholeSeconds('processing.functionTimeout', processing.functionTimeout, 1, 900, "Lambda's limit"),
     wholeSeconds('processing.maxEventAge', processing.maxEventAge, 60, 21_600, "Lambda's limit"),
     integer('processing.memorySize', processing.memorySize, 128, 10_240, "Lambda's limit"),

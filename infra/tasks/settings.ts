@@ -84,6 +84,25 @@ export interface BreakerSettings {
   readonly pauseAfter?: Duration;
 }
 
+/**
+ * Bounded age under overload. The queue is overloaded when new tasks, at most twice {@link target} old, have been
+ * waiting for the whole {@link interval}. Then only new tasks start, redriven ones excepted; older tasks cost no reads
+ * and expire as usual. The overload is over when slots have been free for {@link target} with no new task waiting; then
+ * every task may start again. Retried and delayed tasks count from their creation, too.
+ */
+export interface CodelSettings {
+  /**
+   * Half the age at which a task is too old to start while the queue is overloaded: 1 ms or more, longer than a task
+   * waits in a queue that keeps up.
+   */
+  readonly target: Duration;
+  /**
+   * For how long new tasks must have been waiting before the queue is overloaded: at least twice {@link target},
+   * shorter than {@link ProcessingSettings.turn}, several times as long as a typical run.
+   */
+  readonly interval: Duration;
+}
+
 /** How `process-tasks` works. */
 export interface ProcessingSettings {
   /**
@@ -182,6 +201,19 @@ export interface ProcessingSettings {
    */
   readonly breaker?: BreakerSettings;
   /**
+   * How old tasks may become while more arrive than can run, for example
+   * `{ target: Duration.seconds(1), interval: Duration.seconds(5) }`.
+   * @default - not bounded; old tasks start whenever no newer one waits, until they expire
+   */
+  readonly codel?: CodelSettings;
+  /**
+   * How long a run takes at most while the downstream is well, in whole milliseconds. Slower answers lower the number of
+   * tasks that run at once, quicker ones raise it again up to {@link slots}. Choose a time that hardly any run exceeds
+   * while nothing is wrong; shorter than {@link taskTimeout}.
+   * @default - the time of a run changes nothing
+   */
+  readonly targetLatency?: Duration;
+  /**
    * How long one wake-up notification holds others back.
    * @default 10 seconds
    */
@@ -230,7 +262,10 @@ type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
 /** Every setting of a queue, defaults filled in. */
 export interface QueueSettings {
   readonly tasks: RequiredExcept<TaskSettings, 'maxTtl'>;
-  readonly processing: RequiredExcept<Omit<ProcessingSettings, 'breaker'>, 'ratePerSecond' | 'burst'> & {
+  readonly processing: RequiredExcept<
+    Omit<ProcessingSettings, 'breaker'>,
+    'ratePerSecond' | 'burst' | 'codel' | 'targetLatency'
+  > & {
     readonly breaker: Required<BreakerSettings>;
   };
   readonly stream: Required<StreamSettings>;

@@ -57,6 +57,7 @@ pub fn new_task(id: &str, created: i64) -> NewTask {
         id: TaskId::from_stored(id),
         created: Millis(NOW.0 + created),
         expires_at: NOW.floor_seconds().plus(Duration::from_secs(3600)),
+        not_before: None,
         payload: Some(serde_json::json!({"n": created, "deep": [1, -2.5, null, "ü"]})),
         create_token: Uuid::new_v4(),
     }

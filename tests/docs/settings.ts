@@ -17,6 +17,7 @@ const SECTIONS: readonly Section[] = [
   { title: 'tasks', names: ['TaskSettings'], path: 'tasks', queue: 'tasks' },
   { title: 'processing', names: ['ProcessingSettings'], path: 'processing', queue: 'tasks' },
   { title: 'processing.breaker', names: ['BreakerSettings'], path: 'processing.breaker', queue: 'tasks' },
+  { title: 'processing.codel', names: ['CodelSettings'] },
   { title: 'stream', names: ['StreamSettings'], path: 'stream', queue: 'tasks' },
   { title: 'ingest', names: ['IngestSettings'], path: 'ingest', queue: 'tasks' },
   {

@@ -90,7 +90,11 @@ describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
 test('every optional variable is given once it is set, and is in the contract', () => {
   const synthesized = Synthesized.of((stack) => ({
     tasks: { maxTtl: Duration.days(2), allowDirectWrites: false },
-    processing: { ratePerSecond: 20 },
+    processing: {
+      ratePerSecond: 20,
+      codel: { target: Duration.seconds(1), interval: Duration.seconds(5) },
+      targetLatency: Duration.seconds(2),
+    },
     ingest: {},
     shedTasksTo: new Queue(stack, 'shed'),
   }));

@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { AGENT_QUEUE } from '../../infra/contract/agents';
-import type { TaskSettings } from '../../infra/tasks/settings';
+import type { ProcessingSettings, TaskSettings } from '../../infra/tasks/settings';
 import { KINDS, Synthesized } from './synthesis';
 
 const dev = Synthesized.environment('dev');
@@ -207,6 +207,19 @@ describe('the environment of process-tasks', () => {
   ])('has a circuit breaker with %j', (processing, pauseAfter) => {
     const { Variables } = Synthesized.queue({ processing }).fn('process-tasks').Environment;
     expect(Variables.BREAKER_PAUSE_AFTER_SECONDS).toBe(pauseAfter);
+  });
+
+  test('bounds age and follows a latency only where it is asked to', () => {
+    const variables = (processing: ProcessingSettings) => {
+      const synthesized = Synthesized.queue({ processing });
+      const of = (name: 'process-tasks' | 'sweep-tasks') => synthesized.fn(name).Environment.Variables;
+      const { CODEL_TARGET_MS, CODEL_INTERVAL_MS, TARGET_LATENCY_MS } = of('process-tasks');
+      return [CODEL_TARGET_MS, CODEL_INTERVAL_MS, TARGET_LATENCY_MS, of('sweep-tasks').CODEL_TARGET_MS];
+    };
+    expect(variables({})).toEqual([undefined, undefined, undefined, undefined]);
+    const codel = { target: Duration.seconds(1), interval: Duration.seconds(5) };
+    const targetLatency = Duration.millis(750);
+    expect(variables({ codel, targetLatency })).toEqual(['1000', '5000', '750', '1000']);
   });
 
   test.each([

@@ -16,6 +16,8 @@ test('the defaults are accepted', () => {
   expect(settingsRefused({})).toEqual([]);
 });
 
+const codel = (target: Duration, interval: Duration) => ({ processing: { codel: { target, interval } } });
+
 const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][] = [
   ['no failed task at all', { alarms: { failedTasks: 0 } }, 'alarms.failedTasks'],
   ['more failed tasks than all', { alarms: { failedShare: 1 } }, 'alarms.failedShare'],
@@ -147,6 +149,21 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
     { processing: { breaker: { pauseAfter: millis(1_500) } } },
     'processing.breaker.pauseAfter',
   ],
+  [
+    'a latency that no run exceeds',
+    { processing: { targetLatency: seconds(30) } },
+    'processing.targetLatency',
+  ],
+  ['no target latency', { processing: { targetLatency: millis(0) } }, 'processing.targetLatency'],
+  ['an age of nothing', codel(millis(0), seconds(5)), 'processing.codel.target'],
+  ['an interval of nothing', codel(seconds(1), millis(0)), 'processing.codel.interval'],
+  ['an overload that no turn sees', codel(seconds(1), seconds(60)), 'processing.codel.interval'],
+  ['a burst as an overload', codel(seconds(1), millis(1_999)), 'processing.codel.interval'],
+  [
+    'an age that expires first',
+    { tasks: { defaultTtl: seconds(2) }, ...codel(seconds(1), seconds(5)) },
+    'processing.codel.target',
+  ],
   ['negative busy returns', { tasks: { maxBusyReturns: -1 } }, 'tasks.maxBusyReturns'],
 ];
 
@@ -167,6 +184,8 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
   ["the stream's limits", { stream: { batchSize: 1, batchWindow: seconds(300), maxRecordAge: days(7) } }],
   ['no direct writers, with a longest expiry', { tasks: { allowDirectWrites: false, maxTtl: minutes(60) } }],
   ['a breaker a second below the idle bound', { processing: { breaker: { pauseAfter: seconds(599) } } }],
+  ['an interval of two targets', codel(seconds(1), seconds(2))],
+  ['a latency below the task timeout', { processing: { targetLatency: millis(29_999) } }],
   ['no breaker', { processing: { breaker: { enabled: false, pauseAfter: minutes(60) } } }],
   ['a rate in decimals', { processing: { ratePerSecond: 0.25 } }],
   ['a rate and the smallest burst', { processing: { ratePerSecond: 100, burst: 1 } }],

@@ -111,7 +111,7 @@ impl Creator {
     }
 
     /// Creates one task for each description
-    /// `{"taskId"?, "payload"?, "ttlSeconds"?, "taskCreated"?}`.
+    /// `{"taskId"?, "payload"?, "ttlSeconds"?, "taskCreated"?, "delaySeconds"?}`.
     pub async fn create(&self, specs: &[Value]) -> CreateReport {
         let now = self.clock.now();
         let mut fates = Vec::with_capacity(specs.len());
@@ -308,6 +308,38 @@ mod tests {
             Ttl::Seconds(EpochSeconds(1_800_000_001 + 30))
         );
         assert_eq!(record("ahead").created, Millis(NOW));
+    }
+
+    #[tokio::test]
+    async fn a_delayed_task_is_due_so_long_after_its_creation_and_before_it_expires() {
+        let store = Arc::new(MemoryStore::new());
+        let specs = [
+            json!({"taskId": "now", "delaySeconds": 0}),
+            json!({"taskId": "later", "delaySeconds": 3599}),
+            json!({"taskId": "aged", "taskCreated": NOW - 10_000, "ttlSeconds": 60, "delaySeconds": 30}),
+            json!({"delaySeconds": 3600}),
+            json!({"delaySeconds": 60, "ttlSeconds": 60}),
+            json!({"delaySeconds": -1}),
+            json!({"delaySeconds": 1.5}),
+            json!({"delaySeconds": "30"}),
+        ];
+        let report = creator(&store).create(&specs).await;
+        let due = |id| store.record(&TaskId::from_stored(id)).unwrap().not_before;
+        assert_eq!(due("now"), None);
+        assert_eq!(due("later"), Some(Millis(NOW + 3_599_000)));
+        assert_eq!(due("aged"), Some(Millis(NOW + 20_000)));
+        let errors: Vec<_> = report.failed.iter().map(|failed| &failed.error).collect();
+        assert_eq!(errors.len(), 5);
+        assert_eq!(
+            *errors[1],
+            "delaySeconds is 60; give a whole number of seconds from 0 to 59, because the task expires \
+             60 s after its creation: give a smaller delay, or raise ttlSeconds"
+        );
+        assert!(
+            errors
+                .iter()
+                .all(|error| error.starts_with("delaySeconds is "))
+        );
     }
 
     #[tokio::test]

@@ -177,6 +177,8 @@ pub struct NewTask {
     pub created: Millis,
     /// When it is shed.
     pub expires_at: EpochSeconds,
+    /// It does not start before, if its producer delays it.
+    pub not_before: Option<Millis>,
     /// Its payload, if any.
     pub payload: Option<serde_json::Value>,
     /// Fresh for every put, so that a lost acknowledgement of it is recognised.

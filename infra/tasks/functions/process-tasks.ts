@@ -68,6 +68,7 @@ function settingsEnvironment(settings: QueueSettings): SettingEnvironment {
     ...expiryBound(settings),
     ...rateLimit(settings),
     ...breaker(settings),
+    ...overload(settings),
     CLOCK_SKEW_MS: String(processing.clockSkew.toMilliseconds()),
     DEADLINE_MARGIN_MS: String(processing.deadlineMargin.toMilliseconds()),
     DEFAULT_TTL_SECONDS: String(tasks.defaultTtl.toSeconds()),
@@ -97,4 +98,14 @@ function rateLimit({ processing: { ratePerSecond, burst } }: QueueSettings) {
 
 function breaker({ processing: { breaker } }: QueueSettings) {
   return breaker.enabled ? { BREAKER_PAUSE_AFTER_SECONDS: String(breaker.pauseAfter.toSeconds()) } : {};
+}
+
+function overload({ processing: { codel, targetLatency } }: QueueSettings) {
+  return {
+    ...(codel && {
+      CODEL_TARGET_MS: String(codel.target.toMilliseconds()),
+      CODEL_INTERVAL_MS: String(codel.interval.toMilliseconds()),
+    }),
+    ...(targetLatency && { TARGET_LATENCY_MS: String(targetLatency.toMilliseconds()) }),
+  };
 }

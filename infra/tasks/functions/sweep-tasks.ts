@@ -24,6 +24,7 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
 
   constructor(scope: Construct, id: string, props: SweepTasksProps) {
     const { table, processTasksTopic, settings } = props;
+    const { codel } = settings.processing;
     super(scope, id, {
       binary: 'sweep-tasks',
       description: 'Returns tasks whose lease expired, wakes process-tasks where a wake-up was lost',
@@ -38,6 +39,7 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
         RETRY_MAX_MS: settings.tasks.retryMax.toMilliseconds().toString(),
         NOTIFICATION_MARKER_MS: settings.processing.notificationMarker.toMilliseconds().toString(),
         ...expiryBound(settings),
+        ...(codel && { CODEL_TARGET_MS: String(codel.target.toMilliseconds()) }),
       },
       timeout: Duration.seconds(50),
       memorySize: 256,

@@ -17,7 +17,7 @@ pub(crate) enum Request {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RequestError {
     #[error(
-        "the event must be {{\"tasks\": [{{\"taskId\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?}}, …]}} or {{\"simulate\": {{\"count\": N}}}}: {0}"
+        "the event must be {{\"tasks\": [{{\"taskId\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}, …]}} or {{\"simulate\": {{\"count\": N}}}}: {0}"
     )]
     Shape(String),
     #[error("field tasks has {0} entries; send at most {MAX_TASKS} in one event")]

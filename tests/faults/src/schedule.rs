@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use lifo_queue::backoff::Backoff;
-use lifo_queue::process::BreakerSettings;
+use lifo_queue::process::{BreakerSettings, CodelSettings};
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Millis;
@@ -81,6 +81,12 @@ impl Schedule {
             // Nearly all tasks, so that the circuit breaker opens.
             self.downstream.unavailable = 100;
         }
+        self.settings.process.codel = (rng.u32(0..3) == 0).then(|| CodelSettings {
+            target: Duration::from_millis(*pick(rng, &[50, 1_000])),
+            interval: Duration::from_millis(*pick(rng, &[100, 5_000])),
+        });
+        let latencies = [None, None, Some(Duration::from_millis(400))];
+        self.settings.process.target_latency = *pick(rng, &latencies);
         self
     }
 
@@ -306,6 +312,10 @@ fn load(rng: &mut Rng, most_tasks: usize) -> Vec<Burst> {
             let mut spec = json!({"taskId": format!("t{number:02}")});
             if rng.u32(0..10) == 0 {
                 spec["ttlSeconds"] = json!(rng.u32(1..90));
+            }
+            if number % 11 == 0 {
+                spec["delaySeconds"] =
+                    json!(number % 90 % spec["ttlSeconds"].as_u64().unwrap_or(3_600));
             }
             spec
         });

@@ -101,6 +101,7 @@ fn takes_of_a_deadline_of_another_kind_are_lost() {
         id: TaskId::from_stored("a"),
         created: START,
         expires_at: seconds,
+        not_before: None,
         payload: None,
         create_token: Uuid::from_u128(2),
     });

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::arrivals::TICK;
-use crate::downstream::Downstream;
+use crate::downstream::{CAPACITY, Downstream};
 use crate::figures::Played;
 use crate::queue::Experiment;
 
@@ -43,7 +43,7 @@ type Waiting = Arc<Mutex<VecDeque<Millis>>>;
     reason = "without a runtime there is no simulation"
 )]
 pub(crate) fn play(actor: Actor, experiment: &Experiment) -> Played {
-    let downstream = Downstream::new(experiment.capacity, experiment.outage);
+    let downstream = Downstream::new(experiment.model, experiment.outage);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -67,7 +67,7 @@ async fn scene(actor: Actor, experiment: &Experiment, downstream: &Downstream) -
     let mut workers = JoinSet::new();
     match actor {
         Actor::ArrivalOrder => {
-            for _ in 0..experiment.capacity {
+            for _ in 0..CAPACITY {
                 workers.spawn(shared.clone().in_arrival_order());
             }
         }

@@ -70,6 +70,15 @@ pub(crate) struct Outage {
     pub(crate) kind: Kind,
 }
 
+/// What the downstream does with more runs than it has capacity for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Model {
+    /// It serves this number of runs at once, and answers others that it is busy.
+    Rejecting(usize),
+    /// It queues them. From a moment on it has half of its servers.
+    Queueing { servers: usize, halved: Millis },
+}
+
 /// The downstream, shared by all that call it.
 #[derive(Clone)]
 pub(crate) struct Downstream {
@@ -77,21 +86,24 @@ pub(crate) struct Downstream {
 }
 
 struct State {
-    /// Runs at once.
-    capacity: usize,
+    model: Model,
     outage: Option<Outage>,
-    /// Ends of the runs under way.
+    /// Ends of the runs under way, or of the last run of each server.
     running: Vec<Millis>,
     runs: Vec<Run>,
 }
 
 impl Downstream {
-    /// A downstream with a capacity of concurrent runs.
-    pub(crate) fn new(capacity: usize, outage: Option<Outage>) -> Self {
+    /// A downstream that nothing calls yet.
+    pub(crate) fn new(model: Model, outage: Option<Outage>) -> Self {
+        let running = match model {
+            Model::Rejecting(_) => Vec::new(),
+            Model::Queueing { servers, .. } => vec![Millis(0); servers],
+        };
         let state = State {
-            capacity,
+            model,
             outage,
-            running: Vec::new(),
+            running,
             runs: Vec::new(),
         };
         Self {
@@ -132,11 +144,27 @@ impl Downstream {
 
 impl State {
     fn work(&mut self, now: Millis) -> (Duration, Deed) {
-        self.running.retain(|end| *end > now);
-        if self.running.len() >= self.capacity {
-            return (ERROR, Deed::Busy(None));
+        match self.model {
+            Model::Rejecting(capacity) => {
+                self.running.retain(|end| *end > now);
+                if self.running.len() >= capacity {
+                    return (ERROR, Deed::Busy(None));
+                }
+                self.running.push(now.plus(SERVICE));
+                (SERVICE, Deed::Succeed)
+            }
+            Model::Queueing { servers, halved } => {
+                self.running.sort_unstable();
+                if now >= halved {
+                    // What their queues held goes on beside the rest.
+                    self.running.truncate(servers / 2);
+                }
+                let Some(first) = self.running.first_mut() else {
+                    return (ERROR, Deed::Unavailable);
+                };
+                *first = now.max(*first).plus(SERVICE);
+                (first.since(now), Deed::Succeed)
+            }
         }
-        self.running.push(now.plus(SERVICE));
-        (SERVICE, Deed::Succeed)
     }
 }

@@ -1,5 +1,8 @@
 //! The experiments, and the figures of each.
 
+mod latency;
+mod loads;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -7,18 +10,14 @@ use lifo_queue::process::ProcessSettings;
 use serde::Serialize;
 use simulator::cloud::BEGIN;
 
-use crate::actors::{self, Actor};
+pub(crate) use self::latency::{Halved, halved};
+pub(crate) use self::loads::{Discipline, Loads, loads};
 use crate::arrivals::Arrivals;
-use crate::downstream::{CAPACITY, Kind, Outage, capacity_per_second};
-use crate::figures::{Load, OutageFigures, Played, in_time_by_second, rounded};
+use crate::downstream::{CAPACITY, Kind, Model, Outage, capacity_per_second};
+use crate::figures::{OutageFigures, in_time_by_second, rounded};
 use crate::parallel;
 use crate::queue::{self, Experiment, settings};
 
-/// Load as a factor of the downstream's capacity.
-const LOADS: [f64; 6] = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0];
-/// How long tasks arrive in the experiments on load, and from when on they are measured.
-const LOAD_LASTS: Duration = Duration::from_secs(180);
-const WARM: Duration = Duration::from_secs(60);
 /// Before, during and after an outage.
 const BEFORE: Duration = Duration::from_secs(30);
 const OUTAGE: Duration = Duration::from_secs(60);
@@ -31,60 +30,6 @@ const OUTAGE_LOAD: f64 = 0.8;
 const SEEDS: [u64; 3] = [1, 2, 3];
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Figures by load factor and discipline.
-pub(crate) type Loads = BTreeMap<String, BTreeMap<String, Load>>;
-
-/// A discipline of the experiments on load.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Discipline {
-    Actor(Actor),
-    NewestFirst,
-}
-
-impl Discipline {
-    pub(crate) const ALL: [(&'static str, Self); 3] = [
-        ("arrival_order", Self::Actor(Actor::ArrivalOrder)),
-        ("published", Self::Actor(Actor::PublishedPages)),
-        ("newest_first", Self::NewestFirst),
-    ];
-
-    fn play(self, experiment: &Experiment) -> Played {
-        match self {
-            Self::Actor(actor) => actors::play(actor, experiment),
-            Self::NewestFirst => queue::play(experiment),
-        }
-    }
-}
-
-/// Every discipline under every load.
-pub(crate) fn loads() -> Loads {
-    let cells: Vec<_> = LOADS
-        .into_iter()
-        .flat_map(|factor| Discipline::ALL.map(|(name, discipline)| (factor, name, discipline)))
-        .collect();
-    let figures = parallel::map(cells, |(factor, name, discipline)| {
-        let played = discipline.play(&Experiment {
-            seed: 1,
-            arrivals: Arrivals::Poisson {
-                per_second: factor * capacity_per_second(),
-                lasting: LOAD_LASTS,
-            },
-            rest: Duration::ZERO,
-            expiry: HOUR,
-            capacity: CAPACITY,
-            outage: None,
-            process: settings(),
-        });
-        let load = Load::of(&played, BEGIN.plus(WARM), BEGIN.plus(LOAD_LASTS));
-        (factor.to_string(), name.to_owned(), load)
-    });
-    let mut loads = Loads::new();
-    for (factor, name, load) in figures {
-        loads.entry(factor).or_default().insert(name, load);
-    }
-    loads
-}
-
 /// Figures of one outage, by feature.
 pub(crate) type Features = BTreeMap<String, OutageFigures>;
 
@@ -95,7 +40,7 @@ pub(crate) struct Outages {
     features: Features,
     by_kind: BTreeMap<String, Features>,
     /// The share in time of the tasks created in each five seconds, by feature.
-    in_time: BTreeMap<String, Vec<(f64, f64)>>,
+    pub(crate) in_time: BTreeMap<String, Vec<(f64, f64)>>,
 }
 
 /// The settings that are compared in outages.
@@ -133,7 +78,7 @@ pub(crate) fn outages() -> Outages {
             },
             rest: Duration::ZERO,
             expiry: HOUR,
-            capacity: CAPACITY,
+            model: Model::Rejecting(CAPACITY),
             outage: Some(outage),
             process,
         });
@@ -191,7 +136,7 @@ pub(crate) fn poisoned() -> BTreeMap<String, BTreeMap<String, Poisoned>> {
                 },
                 rest: Duration::from_secs(120),
                 expiry: HOUR,
-                capacity: usize::from(slots),
+                model: Model::Rejecting(usize::from(slots)),
                 outage: None,
                 process,
             });

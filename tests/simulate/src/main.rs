@@ -2,7 +2,7 @@
 //! wake-ups, turns, sweeps) plays on a virtual clock with the store in memory; other disciplines
 //! play against the same downstream. Every figure is decided by the seeds.
 //!
-//! Prints the figures and writes `target/simulate/overload.json`.
+//! Prints the figures, writes `target/simulate/overload.json` and the plots into `docs/img`.
 
 mod actors;
 mod arrivals;
@@ -10,6 +10,7 @@ mod downstream;
 mod experiments;
 mod figures;
 mod parallel;
+mod plots;
 mod queue;
 
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::experiments::{Loads, Outages, Poisoned};
+use crate::experiments::{Halved, Loads, Outages, Poisoned};
 
 /// `overload.json`.
 #[derive(Serialize)]
@@ -27,6 +28,8 @@ struct Overload {
     outage: Outages,
     poison: BTreeMap<String, BTreeMap<String, Poisoned>>,
     load: Loads,
+    /// A downstream that loses half of its capacity, without and with a target latency.
+    halved: BTreeMap<String, Halved>,
 }
 
 #[allow(clippy::print_stdout, reason = "the figures are what is asked for")]
@@ -35,12 +38,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         outage: experiments::outages(),
         poison: experiments::poisoned(),
         load: experiments::loads(),
+        halved: experiments::halved(),
     };
-    let json = serde_json::to_string_pretty(&overload)?;
+    let json = serde_json::to_value(&overload)?;
+    let text = serde_json::to_string_pretty(&json)?;
     let folder = Path::new("target/simulate");
     fs::create_dir_all(folder)?;
-    fs::write(folder.join("overload.json"), format!("{json}\n"))?;
-    println!("{json}");
-    println!("wrote target/simulate/overload.json");
+    fs::write(folder.join("overload.json"), format!("{text}\n"))?;
+    println!("{text}");
+    let images = Path::new("docs/img");
+    fs::create_dir_all(images)?;
+    plots::age_by_load(&images.join("age-by-load.svg"), &overload.load)?;
+    plots::outage(&images.join("outage.svg"), &overload.outage)?;
+    if let Some(keys) = json.get("keys") {
+        plots::keys(&images.join("keys.svg"), keys)?;
+    }
+    println!("wrote target/simulate/overload.json and the plots in docs/img");
     Ok(())
 }

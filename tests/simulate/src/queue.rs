@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use simulator::cloud::{self, BEGIN, Cloud, CloudSettings};
 
 use crate::arrivals::{Arrivals, TICK};
-use crate::downstream::{CAPACITY, Downstream, Outage};
+use crate::downstream::{CAPACITY, Downstream, Model, Outage};
 use crate::figures::Played;
 
 /// What to play.
@@ -20,7 +20,7 @@ pub(crate) struct Experiment {
     /// How long after the last arrival the simulation goes on.
     pub(crate) rest: Duration,
     pub(crate) expiry: Duration,
-    pub(crate) capacity: usize,
+    pub(crate) model: Model,
     pub(crate) outage: Option<Outage>,
     pub(crate) process: ProcessSettings,
 }
@@ -45,7 +45,7 @@ pub(crate) fn settings() -> ProcessSettings {
 /// # Panics
 /// If the cloud saw a guarantee broken.
 pub(crate) fn play(experiment: &Experiment) -> Played {
-    let downstream = Downstream::new(experiment.capacity, experiment.outage);
+    let downstream = Downstream::new(experiment.model, experiment.outage);
     let mut created = Vec::new();
     let failed = cloud::play(experiment.seed, async |builder| {
         let called = downstream.clone();

@@ -92,6 +92,17 @@ impl StatusReport {
         }
     }
 
+    fn overload(&self) -> String {
+        match self.status.control.overloaded_since {
+            None => "no".to_owned(),
+            Some(since) => format!(
+                "since {}, {}; only new tasks start",
+                exact(since),
+                relative(since, self.status.now)
+            ),
+        }
+    }
+
     fn rate(&self) -> String {
         let now = self.status.now;
         match self.status.control.rate_full_at {
@@ -149,6 +160,7 @@ impl Report for StatusReport {
             ("idle turns in a row", control.idle_turns.to_string()),
             ("busy pauses in a row", control.busy_pauses.to_string()),
             ("circuit breaker", self.breaker()),
+            ("overloaded", self.overload()),
             ("rate limit's bucket", self.rate()),
             ("redriven tasks", self.redriven()),
         ])
@@ -187,6 +199,7 @@ impl Report for StatusReport {
                 "since": exact(open.since),
                 "failedProbes": open.probes,
             })),
+            "overloadedSince": control.overloaded_since.map(exact),
             "rateFullAt": control.rate_full_at.map(exact),
             "redriven": control.redriven.map(|redriven| json!({
                 "oldestCreated": exact(redriven.oldest),

@@ -10,7 +10,13 @@ use super::payload::{self, InvalidPayload};
 use crate::task::{InvalidTaskId, NewTask, TaskId};
 use crate::time::{EpochSeconds, Millis};
 
-const FIELDS: [&str; 4] = ["taskId", "payload", "ttlSeconds", "taskCreated"];
+const FIELDS: [&str; 5] = [
+    "taskId",
+    "payload",
+    "ttlSeconds",
+    "taskCreated",
+    "delaySeconds",
+];
 
 /// By how much a producer's clock may be ahead of ours. A task from the future would stay the
 /// newest until that moment, so what is ahead by less is created now.
@@ -25,11 +31,13 @@ const FIRST_MILLIS: i64 = 100_000_000_000;
 pub enum InvalidTask {
     /// Not a JSON object.
     #[error(
-        "the task is {0}, not an object; write {{\"taskId\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?}}"
+        "the task is {0}, not an object; write {{\"taskId\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}"
     )]
     NotAnObject(&'static str),
     /// A field that does not exist, perhaps misspelt.
-    #[error("field {0:?} is unknown; a task has taskId, payload, ttlSeconds and taskCreated")]
+    #[error(
+        "field {0:?} is unknown; a task has taskId, payload, ttlSeconds, taskCreated and delaySeconds"
+    )]
     UnknownField(String),
     /// `taskId` is no string.
     #[error("taskId is {0}, not a string; quote it, or leave it out for a UUIDv7")]
@@ -52,6 +60,18 @@ pub enum InvalidTask {
     Created {
         /// What was given.
         given: String,
+    },
+    /// `delaySeconds` is no whole number in its range.
+    #[error(
+        "delaySeconds is {given}; give a whole number of seconds from 0 to {max}, because the task expires {expiry} s after its creation: give a smaller delay, or raise ttlSeconds"
+    )]
+    Delay {
+        /// What was given.
+        given: String,
+        /// The longest delay that this task's expiry allows.
+        max: u64,
+        /// The task's expiry.
+        expiry: u64,
     },
     /// By its `taskCreated` and its expiry it would be shed at once.
     #[error(
@@ -83,10 +103,12 @@ pub(crate) fn parse(
     let payload = fields.get("payload");
     payload.map_or(Ok(()), payload::check)?;
     let created = created(fields, sent)?;
+    let ttl = ttl(fields, settings)?;
     Ok(NewTask {
         id: id(fields, default_id)?,
         created,
-        expires_at: created.ceil_seconds().plus(ttl(fields, settings)?),
+        expires_at: created.ceil_seconds().plus(ttl),
+        not_before: delay(fields, ttl)?.map(|delay| created.plus(delay)),
         payload: payload.cloned(),
         create_token: Uuid::new_v4(),
     })
@@ -132,6 +154,23 @@ fn ttl(fields: &Map<String, Value>, settings: &CreateSettings) -> Result<Duratio
         _ => Err(InvalidTask::Ttl {
             given: given.to_string(),
             max,
+        }),
+    }
+}
+
+fn delay(fields: &Map<String, Value>, ttl: Duration) -> Result<Option<Duration>, InvalidTask> {
+    let Some(given) = fields.get("delaySeconds") else {
+        return Ok(None);
+    };
+    let expiry = ttl.as_secs();
+    let max = expiry.saturating_sub(1);
+    match given.as_u64() {
+        Some(0) => Ok(None),
+        Some(seconds) if seconds <= max => Ok(Some(Duration::from_secs(seconds))),
+        _ => Err(InvalidTask::Delay {
+            given: given.to_string(),
+            max,
+            expiry,
         }),
     }
 }

@@ -73,10 +73,14 @@ fn patience() -> ExponentialBuilder {
 
 fn refused(task: &NewTask, error: &StoreError) -> Wrong<'static> {
     // As its producer could have described it, so that it can be sent again.
+    let delay = task
+        .not_before
+        .map_or(0, |at| at.since(task.created).as_secs());
     let described = serde_json::json!({
         "taskId": task.id,
         "taskCreated": task.created,
         "ttlSeconds": task.expires_at.0 - task.created.ceil_seconds().0,
+        "delaySeconds": delay,
         "payload": task.payload,
     });
     Wrong {

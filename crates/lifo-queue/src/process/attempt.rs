@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use self::verdict::Verdict;
 use super::ProcessSettings;
-use super::breaker::{RunNumber, SharedBreaker, Signal};
+use super::breaker::{RunNumber, SharedBreaker, Signal, Spared};
 use crate::causes;
 use crate::runner::{Outcome, TaskRunner};
 use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest, Written};
@@ -121,8 +121,8 @@ impl Attempts {
                     started,
                     ended,
                 });
-                let probe_at = self.breaker.lock().run_ended(number, &task, signal, ended);
-                let end = self.settle_by(&taken, outcome, suspect, probe_at).await;
+                let spared = self.breaker.lock().run_ended(number, &task, signal, ended);
+                let end = self.settle_by(&taken, outcome, suspect, spared).await;
                 run_log::write(&taken.task, answer, end.as_ref().ok(), started, ended);
                 end
             }
@@ -187,9 +187,9 @@ impl Attempts {
         taken: &TakenTask,
         outcome: Option<Outcome>,
         suspect: bool,
-        probe_at: Option<Millis>,
+        spared: Option<Spared>,
     ) -> Result<End, StoreError> {
-        match self.verdict(taken, outcome, probe_at) {
+        match self.verdict(taken, outcome, spared) {
             Verdict::Settle(settlement) => {
                 let end = match &settlement {
                     Settlement::Success => End::Succeeded,

@@ -34,6 +34,10 @@ const FEWEST_TASKS: usize = 10;
 /// answer: the downstream may be available for moments only.
 const RUNS_PER_TASK: usize = 4;
 
+/// This many distinct tasks without an answer are hardly all at fault themselves: before the breaker
+/// opens, each of them loses one attempt and no more.
+const FEWEST_TO_SPARE: usize = 3;
+
 /// How soon a probe follows one that found nothing out: its task was gone, or failed by itself.
 const AFTER_NO_ANSWER: Duration = Duration::from_millis(250);
 
@@ -84,6 +88,16 @@ pub(super) enum Start {
     Probe,
     /// Not before this moment, or before a run ends.
     Wait(Millis),
+}
+
+/// When a task that found the downstream unavailable may start again, without losing an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spared {
+    /// The breaker is open: at the next probe.
+    UntilProbe(Millis),
+    /// The breaker is closed, but several tasks were without an answer, this one more than once:
+    /// after its backoff.
+    Backoff,
 }
 
 /// A run under way, in the order of the starts.
@@ -238,16 +252,17 @@ impl Breaker {
         RunNumber(self.next_run)
     }
 
-    /// A run ended with this signal; whether the breaker is open now, and so when the task may
-    /// start again.
+    /// A run ended with this signal; whether the attempt is spared, if the downstream was
+    /// unavailable.
     pub(super) fn run_ended(
         &mut self,
         run: RunNumber,
         task: &TaskId,
         signal: Signal,
         now: Millis,
-    ) -> Option<Millis> {
+    ) -> Option<Spared> {
         self.runs.remove(&run);
+        let again = self.unanswered.contains(task) && self.unanswered.len() >= FEWEST_TO_SPARE;
         let earlier_runs = self.runs.first().is_some_and(|first| *first < run);
         match signal {
             Signal::Answered if self.doubtful_since.is_some_and(|first| run < first) => {}
@@ -258,7 +273,10 @@ impl Breaker {
             }
             Signal::Nothing => {}
         }
-        self.next_probe()
+        match self.next_probe() {
+            Some(at) => Some(Spared::UntilProbe(at)),
+            None => again.then_some(Spared::Backoff),
+        }
     }
 
     /// An attempt is over; whether the breaker closed since the last one. A probe that found

@@ -115,7 +115,7 @@ impl TaskStore for MemoryStore {
             total_attempts: 0,
             lease_token: None,
             lease_until: None,
-            not_before: None,
+            not_before: task.not_before,
             alone: false,
             lease_ran_out: false,
             last_error: None,

@@ -39,6 +39,8 @@ pub(crate) enum RunEnd {
     Again,
     /// At a busy downstream, which costs no attempt a bounded number of times.
     Busy,
+    /// At an unavailable downstream.
+    Unavailable,
     /// By its process: time-out, cut-off, or death.
     Dropped,
 }

@@ -69,6 +69,7 @@ impl TaskRunner for ProcessRunner {
         running.end = match &outcome {
             Outcome::Success | Outcome::Failure { .. } => RunEnd::Final,
             Outcome::Busy { .. } => RunEnd::Busy,
+            Outcome::Unavailable { .. } => RunEnd::Unavailable,
             _ => RunEnd::Again,
         };
         outcome

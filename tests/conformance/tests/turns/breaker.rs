@@ -94,6 +94,25 @@ async fn an_outage_costs_no_task_and_few_calls() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn tasks_too_few_to_open_it_lose_one_attempt_each() {
+    let world = world(outage(Duration::from_secs(40))).with_tasks(3).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.succeeded, summary.probes), (3, 0), "{summary:?}");
+    // The one that was lost, and the one that succeeded.
+    assert_eq!(world.most_attempts(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_tasks_without_an_answer_may_be_at_fault_themselves() {
+    let world = world(outage(Duration::from_secs(3_600)))
+        .with_tasks(2)
+        .await;
+    let summary = world.turn().await;
+    assert_eq!(summary.failed, 2, "{summary:?}");
+    assert_eq!(world.most_attempts(), 5);
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_a_breaker_an_outage_costs_attempts() {
     let mut world = world(outage(Duration::from_secs(40)));
     world.settings.breaker = None;

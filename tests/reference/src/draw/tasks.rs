@@ -48,13 +48,15 @@ pub(super) fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
         id(machine, free(machine)),
         around(machine, -5..1),
         deadline(machine),
+        proptest::option::weighted(0.2, around(machine, 0..10_000)),
         payload(),
     );
-    let fresh = parts.prop_map(move |(id, created, deadline, payload)| {
+    let fresh = parts.prop_map(move |(id, created, deadline, not_before, payload)| {
         Operation::Insert(NewTask {
             id,
             created,
             expires_at: deadline.floor_seconds(),
+            not_before,
             payload,
             create_token: token,
         })

@@ -20,6 +20,7 @@ impl ReferenceQueue {
                     ttl: Ttl::Seconds(task.expires_at),
                 };
                 let record = Record {
+                    not_before: task.not_before,
                     payload: task.payload.clone(),
                     create_token: Some(task.create_token),
                     ..bare.record()

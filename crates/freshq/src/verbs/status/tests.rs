@@ -52,6 +52,7 @@ fn busy() -> Control {
             since: at(-90),
             probes: 24,
         }),
+        overloaded_since: Some(at(-10)),
     }
 }
 
@@ -71,6 +72,7 @@ last notification     holds others back until 2027-01-15T08:00:09.000Z, in 9s
 idle turns in a row   2
 busy pauses in a row  1
 circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24
+overloaded            since 2027-01-15T07:59:50.000Z, 10s ago; only new tasks start
 rate limit's bucket   full again at 2027-01-15T08:00:04.000Z, in 4s
 redriven tasks        oldest created 2027-01-15T06:00:00.000Z, last deadline 2027-01-15T09:00:00.000Z";
     assert_eq!(report(busy()).text(), expected);
@@ -136,6 +138,7 @@ fn programs_get_exact_figures() {
         "idleTurns": 2,
         "busyPauses": 1,
         "breaker": { "since": "2027-01-15T07:58:30.000Z", "failedProbes": 24 },
+        "overloadedSince": "2027-01-15T07:59:50.000Z",
         "rateFullAt": "2027-01-15T08:00:04.000Z",
         "redriven": {
             "oldestCreated": "2027-01-15T06:00:00.000Z", "lastDeadline": "2027-01-15T09:00:00.000Z",
@@ -153,6 +156,7 @@ fn a_queue_that_nobody_used_yet_is_shown_too() {
         "processor             none",
         "wake-ups requested    0",
         "circuit breaker       closed",
+        "overloaded            no",
         "rate limit's bucket   no limit was applied yet",
     ] {
         assert!(
@@ -165,6 +169,7 @@ fn a_queue_that_nobody_used_yet_is_shown_too() {
         "processor",
         "notifiedUntil",
         "breaker",
+        "overloadedSince",
         "rateFullAt",
         "redriven",
     ] {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{Attempts, Why};
 use crate::backoff::Backoff;
+use crate::process::breaker::Spared;
 use crate::runner::{MAX_RETRY_AFTER, Outcome};
 use crate::task::{GiveBack, Settlement, TakenTask};
 use crate::time::Millis;
@@ -25,25 +26,29 @@ pub(super) enum Verdict {
 }
 
 impl Attempts {
-    /// `probe_at`: the circuit breaker is open, and its next probe starts then.
+    /// `spared`: if the downstream was unavailable, no attempt counts.
     pub(super) fn verdict(
         &self,
         taken: &TakenTask,
         outcome: Option<Outcome>,
-        probe_at: Option<Millis>,
+        spared: Option<Spared>,
     ) -> Verdict {
         match outcome {
-            Some(Outcome::Unavailable { reason }) => match probe_at {
-                Some(probe_at) => self.unavailable(taken, reason, probe_at),
+            Some(Outcome::Unavailable { reason }) => match spared {
+                Some(Spared::UntilProbe(at)) => self.unavailable(taken, reason, at),
+                Some(Spared::Backoff) => {
+                    let wait = self.settings.backoff.draw(taken.task.total_attempts);
+                    self.unavailable(taken, reason, self.clock.now().plus(wait))
+                }
                 None => self.retry(taken, reason, Why::Retry),
             },
             Some(Outcome::Success) => Verdict::Settle(Settlement::Success),
             Some(Outcome::Failure { reason }) => Verdict::Settle(Settlement::Failure { reason }),
             Some(Outcome::Retry { reason }) => self.retry(taken, reason, Why::Retry),
             Some(Outcome::Refused { reason }) => self.retry(taken, reason, Why::Retry),
-            Some(Outcome::Busy { retry_after }) => match probe_at {
-                Some(probe_at) if retry_after.is_none() => {
-                    self.unavailable(taken, "the downstream was busy".to_owned(), probe_at)
+            Some(Outcome::Busy { retry_after }) => match spared {
+                Some(Spared::UntilProbe(at)) if retry_after.is_none() => {
+                    self.unavailable(taken, "the downstream was busy".to_owned(), at)
                 }
                 _ => self.busy(taken, retry_after),
             },
@@ -99,9 +104,9 @@ impl Attempts {
         )
     }
 
-    /// Back until the next probe, so that one task is due for it. No attempt counts, a bounded
-    /// number of times.
-    fn unavailable(&self, taken: &TakenTask, reason: String, probe_at: Millis) -> Verdict {
+    /// Back until then: while the breaker is open until the next probe, so that one task is due for
+    /// it. No attempt counts, a bounded number of times.
+    fn unavailable(&self, taken: &TakenTask, reason: String, not_before: Millis) -> Verdict {
         let settings = &self.settings;
         let returns = taken.task.total_attempts.saturating_sub(taken.task.attempt);
         let most = settings.breaker.map_or(0, |breaker| breaker.max_returns);
@@ -110,7 +115,7 @@ impl Attempts {
         }
         Verdict::GiveBack(
             GiveBack {
-                not_before: probe_at,
+                not_before,
                 attempt_counts: false,
                 lease_ran_out: false,
                 reason,

@@ -72,6 +72,9 @@ pub(super) fn new_item(task: &NewTask) -> Result<Item, serde_dynamo::Error> {
         (schema::TOTAL_ATTEMPTS.to_owned(), number(0)),
         (schema::CREATE_TOKEN.to_owned(), string(task.create_token)),
     ]);
+    if let Some(at) = task.not_before {
+        item.insert(schema::NOT_BEFORE.to_owned(), number(at.0));
+    }
     if let Some(payload) = &task.payload {
         item.insert(
             schema::PAYLOAD.to_owned(),

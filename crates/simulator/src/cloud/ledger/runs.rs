@@ -95,7 +95,9 @@ impl Ledger {
             // One that started before the downstream failed says nothing of it.
             RunEnd::Final if seen.doubtful_since.is_some_and(|at| run.started <= at) => {}
             RunEnd::Final => (seen.unanswered, seen.doubtful_since) = (0, None),
-            _ => {
+            // Retried, rejected or panicked: that opens no circuit breaker.
+            RunEnd::Again => {}
+            RunEnd::Busy | RunEnd::Unavailable | RunEnd::Dropped => {
                 seen.unanswered += 1;
                 seen.doubtful_since.get_or_insert(run.started);
             }
@@ -104,7 +106,7 @@ impl Ledger {
             match end {
                 RunEnd::Final => history.done = run.token,
                 RunEnd::Busy => history.busy = run.token,
-                RunEnd::Again | RunEnd::Dropped => {}
+                RunEnd::Again | RunEnd::Unavailable | RunEnd::Dropped => {}
             }
         }
     }

@@ -19,7 +19,8 @@ use crate::cloud::process::{Function, Life};
 /// or after its step failed.
 const LEFT_ALONE: Duration = Duration::from_secs(15);
 
-/// Runs without an answer before a circuit breaker may open.
+/// Runs without an answer before a circuit breaker may open: it does so after ten tasks that found
+/// the downstream unavailable, or eight bursts of busy answers.
 const FEWEST_TO_OPEN: usize = 8;
 
 /// What a processor knows.
@@ -148,7 +149,9 @@ impl Ledger {
     }
 
     /// Whether the processor's circuit breaker may be open, when not only the newest task probes:
-    /// it was open in the control item, or runs ended without an answer of the downstream.
+    /// it was open in the control item, or runs ended without an answer of the downstream. Only
+    /// then may a task start before a newer one. The ledger does not see the breaker itself, so this
+    /// allows a little more: `turns` tests the order of probes.
     fn may_probe(&self, process: &Process) -> bool {
         let seen = self.seen.get(&process.id);
         let unanswered = seen.map_or(0, |seen| seen.unanswered);

@@ -1,0 +1,71 @@
+//! A downstream that loses half of its capacity and only becomes slower.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lifo_queue::process::ProcessSettings;
+use serde::Serialize;
+use simulator::cloud::BEGIN;
+
+use super::HOUR;
+use crate::arrivals::Arrivals;
+use crate::downstream::{CAPACITY, Model, SERVICE, capacity_per_second};
+use crate::figures::{Load, rounded};
+use crate::parallel;
+use crate::queue::{self, Experiment, settings};
+
+/// When the downstream loses half of its capacity.
+const HALVED: Duration = Duration::from_secs(60);
+const LASTS: Duration = Duration::from_secs(180);
+/// The load before that, as a factor of the capacity.
+const LOAD: f64 = 0.8;
+/// Slots for a downstream that is larger than this one.
+const SLOTS: u16 = 50;
+
+/// What a downstream that became slower did to the queue.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Halved {
+    /// Tasks that succeeded in time, as a share of what the downstream could do.
+    in_time_of_possible: f64,
+    #[serde(flatten)]
+    load: Load,
+}
+
+/// With and without a target latency.
+pub(crate) fn halved() -> BTreeMap<String, Halved> {
+    let off = ProcessSettings {
+        slots: SLOTS,
+        ..settings()
+    };
+    let on = ProcessSettings {
+        target_latency: Some(2 * SERVICE),
+        ..off
+    };
+    let figures = parallel::map(vec![("off", off), ("on", on)], |(name, process)| {
+        let per_second = LOAD * capacity_per_second();
+        let played = queue::play(&Experiment {
+            seed: 1,
+            arrivals: Arrivals::Poisson {
+                per_second,
+                lasting: LASTS,
+            },
+            rest: Duration::ZERO,
+            expiry: HOUR,
+            model: Model::Queueing {
+                servers: CAPACITY,
+                halved: BEGIN.plus(HALVED),
+            },
+            outage: None,
+            process,
+        });
+        let load = Load::of(&played, BEGIN.plus(HALVED), BEGIN.plus(LASTS));
+        let possible = (capacity_per_second() / 2.0).min(per_second);
+        let in_time_of_possible = rounded(load.in_time * per_second / possible);
+        let halved = Halved {
+            in_time_of_possible,
+            load,
+        };
+        (name.to_owned(), halved)
+    });
+    figures.into_iter().collect()
+}
