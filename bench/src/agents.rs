@@ -12,10 +12,13 @@ mod peek;
 mod process;
 mod published;
 mod scene;
+mod source;
 mod stage;
 mod table;
 
+use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use simulator::conflicts::Latency;
@@ -42,20 +45,16 @@ const FEW: [usize; 2] = [1, 8];
 /// Calls a process gets at once: the batch of `match-calls`.
 const BATCH: usize = 10;
 
+/// How many runs of a small mode there are for each of a large one.
+const SMALL_RUNS: u64 = 10;
+
 /// Where the figures are written.
 const FILE: &str = "target/bench/agents.json";
 
 /// Runs everything, prints the tables and writes the file.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Error> {
-    let mut report = Report::default();
-    for mode in Mode::ALL {
-        for matchers in MATCHERS {
-            let figure = measure(arguments, mode, matchers)?;
-            println!("{}", table::line(mode, matchers, &figure));
-            report.add(mode, matchers, figure);
-        }
-    }
-    let enqueue = median(arguments.agent_runs, |run| {
+    let report = measure_all(arguments)?;
+    let enqueue = mean(arguments.agent_runs, |run| {
         in_virtual_time(run, scene::cost_of_an_enqueue(run))
     })?;
     let server = Server::start()?;
@@ -67,14 +66,48 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Error> {
     report.write(Path::new(FILE))
 }
 
-/// The medians of a mode with this number of processes.
-fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure, Error> {
-    let runs = if mode.is_large() {
-        1
-    } else {
-        arguments.agent_runs
+/// Every mode with every number of processes, on all processors: what is measured depends on no
+/// machine, and no measurement on another.
+fn measure_all(arguments: &Arguments) -> Result<Report, Error> {
+    let all = Mode::ALL.into_iter();
+    let all = all.flat_map(|mode| MATCHERS.map(|matchers| (mode, matchers)));
+    let left = Mutex::new(all.collect::<VecDeque<_>>());
+    let next = || {
+        left.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front()
     };
-    let mut figure = median(runs, |run| {
+    let work = || {
+        let mut measured = vec![];
+        while let Some((mode, matchers)) = next() {
+            let figure = measure(arguments, mode, matchers)?;
+            println!("{}", table::line(mode, matchers, &figure));
+            measured.push((mode, matchers, figure));
+        }
+        Ok::<_, Error>(measured)
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |all| all.get());
+    let mut report = Report::default();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            let measured = worker.join().map_err(|_| "a measurement panicked")?;
+            for (mode, matchers, figure) in measured? {
+                report.add(mode, matchers, figure);
+            }
+        }
+        Ok(report)
+    })
+}
+
+/// The means of a mode with this number of processes.
+fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure, Error> {
+    // Where one run has few matches, chance decides more of it.
+    let runs = match mode.is_large() {
+        true => arguments.agent_runs,
+        false => SMALL_RUNS * arguments.agent_runs,
+    };
+    let mut figure = mean(runs, |run| {
         let crowd = Crowd::draw(mode, run);
         in_virtual_time(run, scene::ours(mode, matchers, &crowd, Truth::Memory, run))
     })?;
@@ -95,9 +128,9 @@ fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure,
     Ok(figure)
 }
 
-fn median(runs: u64, one: impl Fn(u64) -> Result<Figure, Error>) -> Result<Figure, Error> {
+fn mean(runs: u64, one: impl Fn(u64) -> Result<Figure, Error>) -> Result<Figure, Error> {
     let figures: Result<Vec<_>, _> = (0..runs.max(1)).map(one).collect();
-    Ok(Figure::median(&figures?))
+    Ok(Figure::mean(&figures?))
 }
 
 /// Runs to the end with tokio's clock paused.

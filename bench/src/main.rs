@@ -46,8 +46,9 @@ struct Arguments {
     /// Runs of each; the medians are printed.
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Runs of each number of matchers; the medians are printed.
-    #[arg(long, default_value_t = 3)]
+    /// Runs of each large mode with each number of matchers, ten times as many of each small one;
+    /// the means are printed.
+    #[arg(long, default_value_t = 2)]
     agent_runs: u64,
     /// The release binary whose start is timed; left out, none is.
     #[arg(long)]

@@ -16,8 +16,9 @@ export interface AgentTableProps {
 }
 
 /**
- * Agents, their queues, waiting calls and what is about to be published, in one table. It has no index, no stream and
- * no time to live: every read is strongly consistent, and every change is a transaction.
+ * Agents, their queues, calls and what is about to be published, in one table. It has no index and no stream: every
+ * read is strongly consistent, and every change of an agent or a call is a transaction. DynamoDB deletes finished calls
+ * 15 days after they were assigned, cancelled or expired.
  */
 export class AgentTable extends Table {
   constructor(scope: Construct, id: string, props: AgentTableProps) {
@@ -25,6 +26,7 @@ export class AgentTable extends Table {
       billingMode: BillingMode.PAY_PER_REQUEST,
       partitionKey: { name: AGENT_QUEUE.table.partitionKey, type: AttributeType.STRING },
       sortKey: { name: AGENT_QUEUE.table.sortKey, type: AttributeType.STRING },
+      timeToLiveAttribute: AGENT_QUEUE.table.timeToLive,
       encryption: TableEncryption.AWS_MANAGED,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: props.pointInTimeRecovery },
       deletionProtection: props.deletionProtection,

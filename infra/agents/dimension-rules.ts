@@ -2,7 +2,7 @@ import { AGENT_QUEUE } from '../contract/agents';
 import type { Problem } from '../lambda/problem';
 import type { Dimension } from './settings';
 
-/** One multi-valued dimension and four single-valued ones. */
+/** Their values make up a message group of the call queue, which has at most 128 characters. */
 const MOST_DIMENSIONS = 5;
 
 const SETTING = 'agents.dimensions';
@@ -14,36 +14,14 @@ export function dimensionProblems(dimensions: readonly Dimension[]): Problem[] {
       {
         setting: SETTING,
         rule: `${dimensions.length} dimensions are not 1 to ${MOST_DIMENSIONS}`,
-        remedy: `give the multi-valued one, then up to ${MOST_DIMENSIONS - 1} single-valued ones`,
+        remedy: `give 1 to ${MOST_DIMENSIONS}`,
       },
     ];
   }
   return [
-    ...dimensions.flatMap(valueProblems),
     ...dimensions.flatMap(nameProblems),
     ...repetitionProblems('name', dimensions),
     ...repetitionProblems('attribute', dimensions),
-  ];
-}
-
-function valueProblems({ name, multiValued = false }: Dimension, index: number): Problem[] {
-  if (multiValued === (index === 0)) return [];
-  if (index === 0) {
-    return [
-      {
-        setting: `${SETTING}[0].multiValued`,
-        rule: `${name} is the first dimension, and the first is the one that agents have several values of`,
-        remedy:
-          'set multiValued: true (agents may still have one value each), or put the multi-valued one first',
-      },
-    ];
-  }
-  return [
-    {
-      setting: `${SETTING}[${index}].multiValued`,
-      rule: `${name} would be a second multi-valued dimension, and an agent would wait in a queue for each pair of values`,
-      remedy: 'leave multiValued out everywhere but in the first dimension',
-    },
   ];
 }
 

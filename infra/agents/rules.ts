@@ -27,9 +27,10 @@ export function agentSettingsProblems(settings: AgentQueueSettings): Problem[] {
 }
 
 function rangeProblems({ agents, calls, alarms }: AgentQueueSettings): Problem[] {
-  const { callLease, contentionWindow } = agents;
+  const { answerWithin, callLease, contentionWindow } = agents;
   const { maxConcurrency } = calls;
   return [
+    answerWithin && wholeSeconds('agents.answerWithin', answerWithin, 1),
     callLease && wholeSeconds('agents.callLease', callLease, 1),
     contentionWindow === undefined
       ? undefined

@@ -13,8 +13,8 @@ export interface Dimension {
   /** The attribute of the agent's item that holds it, for example `Languages`. */
   readonly attribute: string;
   /**
-   * Whether an agent has several values of it. The first dimension must, and no other can: an agent waits in one
-   * queue for each of these values.
+   * Whether an agent may have several values of it. An agent waits in one queue for each combination of values: the
+   * numbers of values in all dimensions, multiplied, must be at most 95.
    * @default false
    */
   readonly multiValued?: boolean;
@@ -28,8 +28,8 @@ export interface AgentSettings {
    */
   readonly order?: AgentOrder;
   /**
-   * What calls may ask for: the multi-valued dimension first, then up to four single-valued ones. It cannot be
-   * changed while agents are registered: their queues are named after its values.
+   * What calls may ask for: 1 to 5 dimensions. Dimensions cannot be added, removed or reordered while agents are
+   * registered: their queues are named after the values. A single-valued dimension may become multi-valued.
    * @default - language (`Languages`, multi-valued) and gender (`Gender`)
    */
   readonly dimensions?: readonly Dimension[];
@@ -41,12 +41,21 @@ export interface AgentSettings {
    */
   readonly contentionWindow?: number;
   /**
-   * The longest time an agent attends a call: after it the sweep makes the agent available again, not queued.
+   * How long an agent attends a call, from its assignment or its last `extend`: after it the sweep makes the agent
+   * available again, not queued.
    * @default - no limit: only `finish` ends a call
    */
   readonly callLease?: Duration;
   /**
-   * How often `sweep-agents` looks for calls that waited too long, leases that expired and assignments that were
+   * How long an agent has to answer an assignment, by the command `extend`. After it the sweep makes the agent
+   * available again, not queued, and returns the call to its place in the line: it is assigned again under the next
+   * number. The sweep looks for these, so it may take {@link sweepInterval} longer. A call that has then waited for
+   * longer than `calls.maxWait` since it was sent goes to the dead-letter queue.
+   * @default - an assignment needs no answer
+   */
+  readonly answerWithin?: Duration;
+  /**
+   * How often `sweep-agents` looks for calls that waited too long, leases that ran out and assignments that were
    * not published: whole minutes.
    * @default 1 minute
    */
@@ -125,7 +134,7 @@ type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
 
 /** Every setting of an agents' queue, defaults filled in. */
 export interface AgentQueueSettings {
-  readonly agents: RequiredExcept<AgentSettings, 'callLease' | 'contentionWindow'>;
+  readonly agents: RequiredExcept<AgentSettings, 'answerWithin' | 'callLease' | 'contentionWindow'>;
   readonly calls: RequiredExcept<CallSettings, 'maxConcurrency'>;
   readonly alarms: Required<AgentAlarmSettings>;
 }

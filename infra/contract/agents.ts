@@ -3,6 +3,7 @@ import { AGENT_METRICS } from '../agents/telemetry/metrics';
 /** What all three functions of the agents' queue read. */
 const SHARED = [
   'AGENT_TABLE_NAME',
+  'ANSWER_WITHIN_SECONDS',
   'ASSIGNMENT_TOPIC_ARN',
   'CALL_DEAD_LETTER_QUEUE_URL',
   'CALL_LEASE_SECONDS',
@@ -17,8 +18,8 @@ const SHARED = [
  * `tests/contract.json` has them. Namespace and dimension of the metrics are those of the task queue.
  */
 export const AGENT_QUEUE = {
-  /** The table's keys, both S. */
-  table: { partitionKey: 'pk', sortKey: 'sk' },
+  /** The table's keys, both S, and the end of a finished call, N. */
+  table: { partitionKey: 'pk', sortKey: 'sk', timeToLive: 'ttl' },
   /** The environment variables each function reads. Folder = binary = construct id = key here. */
   environment: {
     'agent-desk': [...SHARED, 'SEED_ENABLED'],
@@ -26,7 +27,7 @@ export const AGENT_QUEUE = {
     'sweep-agents': SHARED,
   },
   /** Variables a function does without. */
-  optionalEnvironment: ['CALL_LEASE_SECONDS', 'CONTENTION_WINDOW'],
+  optionalEnvironment: ['ANSWER_WITHIN_SECONDS', 'CALL_LEASE_SECONDS', 'CONTENTION_WINDOW'],
   /** Which of the matching agents is assigned: the one queued longest, or most recently. */
   orders: ['fifo', 'lifo'],
   /** Attributes that no dimension may have: the table's own. */
@@ -42,6 +43,7 @@ export const AGENT_QUEUE = {
     'Queues',
     'CallID',
     'LeaseUntil',
+    'AnswerBy',
     'QueueVersionId',
     'QueueDepth',
     'WaitingDepth',

@@ -16,6 +16,7 @@ use agent_queue::change::{Before, Change, Key, QueueEntry, Step, agent_key};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::name::CallId;
 use agent_queue::store::{AgentStore, Committed, Order, StoreError};
+use agent_queue::time::Micros;
 use async_trait::async_trait;
 use fastrand::Rng;
 use tokio::task::Id;
@@ -235,7 +236,9 @@ impl State {
                 // One stay in the queues ends in one call.
                 Step::Agent(arrow)
                     if arrow.to.status() == AgentStatus::AttendingCall
-                        && !self.tickets.insert(arrow.ticket.to_string()) =>
+                        && !self
+                            .tickets
+                            .insert(arrow.fresh_ticket.unwrap_or(arrow.ticket).to_string()) =>
                 {
                     found.push(format!("{} was given twice", arrow.agent));
                 }
@@ -279,6 +282,7 @@ impl State {
         let right = match before {
             Before::New => was.is_none(),
             Before::Waiting => was == Some("waiting"),
+            Before::Assigned(_) => was == Some("assigned"),
         };
         (!right).then(|| format!("{call} was {was:?} and became {}", state.as_str()))
     }
@@ -296,6 +300,8 @@ impl State {
         let (mut found, mut passed) = (vec![], BTreeSet::new());
         let mut own = change.steps.iter().filter_map(|step| match step {
             Step::Leave(entry) => Some(entry.at),
+            // An available agent comes after every queued one.
+            Step::Agent(arrow) if arrow.from == AgentStatus::Available => Some(Micros(u64::MAX)),
             _ => None,
         });
         let Some(place) = own.next().map(|at| (at, &made.agent_id)) else {

@@ -102,7 +102,8 @@ pub async fn scanned(
 }
 
 /// Each queue's version and depth in the place of the numbers of which they are made: how often
-/// it was joined, in the stripes and before there were any, and how many entries it has.
+/// it was joined, in the stripes and before there were any, and how many entries it has. Each
+/// line's number of waiting calls in the place of when it was opened.
 fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + Sync>> {
     let mut joins: BTreeMap<String, u64> = BTreeMap::new();
     rows.retain(|(pk, _), row| {
@@ -112,7 +113,12 @@ fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + S
         }
         !stripe
     });
-    let depth = |queue: &str| rows.keys().filter(|(pk, _)| pk == queue).count() as u64;
+    let depth = |partition: &str| rows.keys().filter(|(pk, _)| pk == partition).count() as u64;
+    let lines: Vec<_> = rows
+        .keys()
+        .filter(|(pk, _)| pk == "AllCriteria")
+        .map(|key| (key.clone(), waiting(depth(&key.1))))
+        .collect();
     let mut queues = vec![];
     for (key, row) in rows.iter().filter(|((pk, _), _)| pk == "AllQueues") {
         let number = |name: &str| row[name][0].parse::<i64>();
@@ -126,6 +132,7 @@ fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + S
         queues.push((key.clone(), row));
     }
     rows.extend(queues);
+    rows.extend(lines);
     Ok(rows)
 }
 
@@ -147,21 +154,25 @@ pub fn agent(agent: &Agent) -> Row {
             set("AvailableSince", since.to_string());
             set("QueuedAt", at.to_string());
         }
-        AgentState::AttendingCall { call, until } => {
+        AgentState::AttendingCall {
+            call,
+            until,
+            answered,
+        } => {
             set("CallID", call.to_string());
             if let Some(until) = until {
                 set("LeaseUntil", until.to_string());
+                if !answered {
+                    set("AnswerBy", until.to_string());
+                }
             }
         }
     }
     let dimensions = Dimensions::default();
-    // The first is the one with several values.
-    let single = &dimensions.all()[1..];
-    for (dimension, value) in std::iter::zip(single, agent.profile.single()) {
-        set(&dimension.attribute, value.to_string());
+    for (dimension, values) in std::iter::zip(dimensions.all(), agent.profile.values()) {
+        let values = values.iter().map(ToString::to_string);
+        row.insert(dimension.attribute.clone(), values.collect());
     }
-    let several = agent.profile.several().iter().map(ToString::to_string);
-    row.insert("Languages".to_owned(), several.collect());
     if let AgentState::Queued { queues, .. } = &agent.state {
         row.insert("Queues".to_owned(), names(queues));
     }
@@ -214,7 +225,7 @@ pub fn waiting_key(call: &Call) -> Key {
     )
 }
 
-/// The key of the number of those waiting.
+/// The key of a line of waiting calls.
 #[must_use]
 pub fn count_key(criteria: &Criteria) -> Key {
     ("AllCriteria".to_owned(), format!("C#{criteria}"))
@@ -229,12 +240,16 @@ pub fn waiting(depth: u64) -> Row {
 /// A call's place among those waiting.
 #[must_use]
 pub fn call(call: &Call) -> Row {
-    texts([
+    let mut row = texts([
         ("CallID", call.id.to_string()),
         ("Criteria", call.criteria.to_string()),
         ("ArrivedAt", call.arrived.to_string()),
         ("Sequence", call.sequence.to_string()),
-    ])
+    ]);
+    if call.unanswered > 0 {
+        row.insert("Assignment".to_owned(), vec![call.unanswered.to_string()]);
+    }
+    row
 }
 
 /// A call and its outcome.
@@ -245,6 +260,9 @@ pub fn record(record: &CallRecord) -> Row {
         "CallStatus".to_owned(),
         vec![record.state.as_str().to_owned()],
     );
+    if let Some(ttl) = record.ttl {
+        row.insert("ttl".to_owned(), vec![ttl.to_string()]);
+    }
     if let CallState::Assigned(assignment) = &record.state {
         row.extend(assigned(assignment));
     }
@@ -261,6 +279,7 @@ pub fn assigned(assignment: &Assignment) -> Row {
         ("AgentName", assignment.agent_name.clone()),
         ("Ticket", assignment.ticket.to_string()),
         ("AssignedAt", assignment.assigned_at.to_string()),
+        ("Assignment", assignment.number.to_string()),
     ]);
     if let Some(until) = assignment.lease_until {
         row.insert("LeaseUntil".to_owned(), vec![until.to_string()]);
@@ -271,12 +290,16 @@ pub fn assigned(assignment: &Assignment) -> Row {
 /// A lease on a call.
 #[must_use]
 pub fn lease(lease: &CallLease) -> Row {
-    texts([
+    let mut row = texts([
         ("LeaseUntil", lease.until.to_string()),
         ("AgentID", lease.agent.to_string()),
         ("Ticket", lease.ticket.to_string()),
         ("CallID", lease.call.to_string()),
-    ])
+    ]);
+    if !lease.answered {
+        row.insert("AnswerBy".to_owned(), vec![lease.until.to_string()]);
+    }
+    row
 }
 
 /// The outbox.

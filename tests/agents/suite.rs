@@ -147,6 +147,7 @@ pub fn call(id: &str, wanted: &str, arrived: u64) -> Call {
         criteria: criteria(wanted),
         arrived: at(arrived),
         sequence: 0,
+        unanswered: 0,
     }
 }
 
@@ -157,6 +158,16 @@ pub fn call(id: &str, wanted: &str, arrived: u64) -> Call {
 pub async fn done(store: &dyn AgentStore, change: &Change) {
     let committed = store.commit(change).await.expect("an answer");
     assert_eq!(committed, Committed::Done, "{change:?}");
+}
+
+/// A call joins its line, and no process looks.
+///
+/// # Panics
+/// If the store refuses.
+pub async fn wait(store: &dyn AgentStore, call: &Call) {
+    let opened = store.open_line(&call.criteria, NOW).await;
+    opened.expect("an answer");
+    done(store, &Change::wait(call)).await;
 }
 
 /// Registers an agent, offline.

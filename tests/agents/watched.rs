@@ -8,7 +8,7 @@ use agent_queue::change::{CallLease, Change, QueueEntry};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::store::{
-    AgentPage, AgentStore, Committed, Order, QueueCounters, StoreError, WaitingCount,
+    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
 };
 use agent_queue::time::Micros;
 use async_trait::async_trait;
@@ -96,6 +96,20 @@ impl<W: Watch> AgentStore for Watched<W> {
 
     async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError> {
         self.read(Read::Other("call"), self.store.call(call)).await
+    }
+
+    async fn lines(&self) -> Result<Vec<Line>, StoreError> {
+        self.read(Read::Other("lines"), self.store.lines()).await
+    }
+
+    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<(), StoreError> {
+        let answer = self.store.open_line(criteria, at);
+        self.read(Read::Other("open_line"), answer).await
+    }
+
+    async fn close_line(&self, line: &Line) -> Result<(), StoreError> {
+        let answer = self.store.close_line(line);
+        self.read(Read::Other("close_line"), answer).await
     }
 
     async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {

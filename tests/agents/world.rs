@@ -187,6 +187,7 @@ impl World {
             criteria: criteria(wanted),
             arrived: self.clock.now(),
             sequence: 0,
+            unanswered: 0,
         }
     }
 

@@ -12,6 +12,11 @@ _ENQUEUE = f"{_CORE}/enqueue.rs"
 _MATCHER = f"{_CORE}/matcher.rs"
 _BATCH = f"{_CORE}/intake/batch.rs"
 _LANE = f"{_CORE}/lane.rs"
+_LINES = f"{_CORE}/lines.rs"
+_MEET = f"{_CORE}/meet.rs"
+_SERVE = f"{_CORE}/serve.rs"
+_SWEEP = f"{_CORE}/sweep.rs"
+_MEMORY = f"{_CORE}/store/memory/commit.rs"
 _VIEW = f"{_CORE}/lane/view.rs"
 
 
@@ -45,34 +50,22 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         'Before::New => put.condition_expression("attribute_not_exists(pk) OR attribute_exists(pk)"),',
     ),
     _guard(
-        "a new call overtakes one that waits for the same",
-        _CHANGE,
-        "        if from == Before::New {\n            steps.push(Step::NobodyWaits",
-        "        if from == Before::New && call.sequence == u128::MAX {\n            steps.push(Step::NobodyWaits",
-    ),
-    _guard(
         "leave only the queue that was asked for",
         _CHANGE,
-        "        steps.extend(leaving(entry.everywhere()));",
-        "        steps.extend(leaving(vec![entry.clone()]));",
+        "change.steps.extend(leaving(entry.everywhere()));",
+        "change.steps.extend(leaving(vec![entry.clone()]));",
     ),
     _guard(
         "finish whatever the ticket",
         _AGENT,
-        "if current == call && self.ticket == ticket =>",
-        "if current == call && (self.ticket == ticket || self.ticket != ticket) =>",
+        "if current == call && self.ticket == ticket =>\n            {\n                Ok(self.to(AgentState::Available",
+        "if current == call && (self.ticket == ticket || self.ticket != ticket) =>\n            {\n                Ok(self.to(AgentState::Available",
     ),
     _guard(
         "finish whatever the call",
         _AGENT,
-        "if current == call && self.ticket == ticket =>",
-        "if self.ticket == ticket && (current == call || current != call) =>",
-    ),
-    _guard(
-        "queue an agent and do not look for a call",
-        _ENQUEUE,
-        "Changed::Done(agent) => self.serve_agent(agent).await?,",
-        "Changed::Done(agent) if agent.name.is_empty() => self.serve_agent(agent).await?,",
+        "if current == call && self.ticket == ticket =>\n            {\n                Ok(self.to(AgentState::Available",
+        "if self.ticket == ticket && (current == call || current != call) =>\n            {\n                Ok(self.to(AgentState::Available",
     ),
     _guard(
         "let a call wait and do not look for an agent",
@@ -87,18 +80,18 @@ AGENT_GUARDS: tuple[Guard, ...] = (
             at,
             news: News::Assigned(assignment.clone()),
         }));
-        (Self::of(steps), assignment)""",
-        "        (Self::of(steps), assignment)",
+        (Change::of(steps), assignment)""",
+        "        (Change::of(steps), assignment)",
     ),
     _guard(
         "give an agent to a call that waited for too long",
-        _MATCHER,
+        _SERVE,
         "        if self.is_too_old(call) {\n            return self.expire_first",
         "        if self.is_too_old(call) && call.sequence == u128::MAX {\n            return self.expire_first",
     ),
     _guard(
         "try an outdated entry again and keep it",
-        _MATCHER,
+        _MEET,
         ".partition(|entry| outdated.contains(entry));",
         ".partition(|entry| outdated.contains(entry) && entry.agent_name.is_empty());",
     ),
@@ -110,22 +103,22 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     ),
     _guard(
         "keep a place that outlived its call's wait",
-        _MATCHER,
+        _SERVE,
         "if ended.as_ref() == Some(&call.id) {",
         "if ended.as_ref() == Some(&call.id) && call.sequence == u128::MAX {",
     ),
     _guard(
         "look on after the deadline",
-        _MATCHER,
+        _SERVE,
         "        while !self.is_over() {",
         "        while !self.is_over() || !served.assignments.is_empty() {",
     ),
     _guard(
         "go on with a group behind a failure",
         _LANE,
-        """            answers.push(self.match_call(call).await);
+        """            answers.push(self.match_in_turn(call).await);
             if answers.last().is_some_and(Result::is_err) || self.is_over() {""",
-        """            answers.push(self.match_call(call).await);
+        """            answers.push(self.match_in_turn(call).await);
             if self.is_over() {""",
     ),
     _guard(
@@ -185,7 +178,133 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     _guard(
         "write a call that was cancelled early as one that waits",
         _CHANGE,
-        "        let state = CallState::Cancelled;",
-        "        let state = CallState::Waiting;",
+        "let (state, at) = (CallState::Cancelled, call.arrived);",
+        "let (state, at) = (CallState::Waiting, call.arrived);",
+    ),
+    _guard(
+        "a call in strict order overtakes one that waits for the same",
+        _LANE,
+        "        if !self\n            .store\n            .waiting_calls(&call.criteria, 1)\n            .await?\n            .is_empty()\n        {",
+        "        if self\n            .store\n            .waiting_calls(&call.criteria, 1)\n            .await?\n            .len()\n            > 1\n        {",
+    ),
+    _guard(
+        "queue an agent and do not look for a call",
+        _ENQUEUE,
+        "            Changed::Done(agent) => self.serve_agent(agent).await?,",
+        "            Changed::Done(agent) if agent.name.is_empty() => self.serve_agent(agent).await?,",
+    ),
+    _guard(
+        "give a waiting call to a free agent before one who is queued",
+        _ENQUEUE,
+        "if !self.first_entries(&call.criteria, 1).await?.is_empty() {",
+        "if self.first_entries(&call.criteria, 1).await?.len() > 1 {",
+    ),
+    _guard(
+        "assign an available agent by the ticket of the last stay",
+        _CHANGE,
+        "            fresh_ticket: Some(Ticket::fresh()),",
+        "            fresh_ticket: Some(agent.ticket),",
+    ),
+    _guard(
+        "end a call whatever its lease (DynamoDB)",
+        _TRANSACT,
+        '" AND LeaseUntil = :until"',
+        '" AND (LeaseUntil = :until OR attribute_exists(LeaseUntil))"',
+    ),
+    _guard(
+        "end a call without a lease although it has one (DynamoDB)",
+        _TRANSACT,
+        '" AND attribute_not_exists(LeaseUntil)"',
+        '""',
+    ),
+    _guard(
+        "end a call whatever its lease (memory)",
+        _AGENT,
+        "wanted.call == *call && wanted.until == *until",
+        "wanted.call == *call",
+    ),
+    _guard(
+        "assign a call under a number that was used (DynamoDB)",
+        _TRANSACT,
+        '"CallStatus = :waiting AND attribute_not_exists(Assignment)"',
+        '"CallStatus = :waiting"',
+    ),
+    _guard(
+        "assign a call under another number than the next (DynamoDB)",
+        _TRANSACT,
+        '"CallStatus = :waiting AND Assignment = :unanswered"',
+        '"CallStatus = :waiting AND (Assignment = :unanswered OR CallStatus = :waiting)"',
+    ),
+    _guard(
+        "assign a call under a number that was used (memory)",
+        _MEMORY,
+        "                            && is.call.unanswered == record.call.unanswered\n",
+        "",
+    ),
+    _guard(
+        "return a call that another agent attends (DynamoDB)",
+        _TRANSACT,
+        '"CallStatus = :assigned AND Ticket = :by"',
+        '"CallStatus = :assigned AND (Ticket = :by OR attribute_exists(Ticket))"',
+    ),
+    _guard(
+        "return a call under the number that it had",
+        _CHANGE,
+        "            unanswered: assigned.unanswered + 1,",
+        "            unanswered: assigned.unanswered,",
+    ),
+    _guard(
+        "return the call of an agent who answered",
+        _SWEEP,
+        "            true => None,\n            false => self.assigned_by(lease).await?,",
+        "            _ => self.assigned_by(lease).await?,",
+    ),
+    _guard(
+        "keep a finished call without limit",
+        f"{_CORE}/call.rs",
+        "            ttl: Some(at.plus(RETENTION).0.div_ceil(1_000_000)),",
+        "            ttl: None,",
+    ),
+    _guard(
+        "let a call join a line that is not open",
+        _MATCHER,
+        "        self.open_line(&call.criteria).await?;\n",
+        "",
+    ),
+    _guard(
+        "close a line in which a call waits",
+        _LINES,
+        " && self.is_empty(&line).await? {",
+        " && (self.is_empty(&line).await? || seen <= now) {",
+    ),
+    _guard(
+        "close a line that was opened since (DynamoDB)",
+        f"{_CORE}/store/dynamodb/line.rs",
+        '.condition_expression("SeenAt = :seen")',
+        '.condition_expression("SeenAt = :seen OR attribute_exists(SeenAt)")',
+    ),
+    _guard(
+        "open any number of lines",
+        _LINES,
+        "if lines.len() >= MAX_LINES &&",
+        "if lines.len() > 10 * MAX_LINES &&",
+    ),
+    _guard(
+        "give an agent who left an entry back",
+        _CHANGE,
+        "Self::of(vec![Step::Agent(agent.stay()), Step::Join(entry)])",
+        "Self::of(vec![Step::Join(entry)])",
+    ),
+    _guard(
+        "register an agent in more queues than one transaction can change",
+        f"{_CORE}/dimension.rs",
+        "        if queues > MAX_QUEUES {",
+        "        if queues > 2 * MAX_QUEUES {",
+    ),
+    _guard(
+        "extend a lease whatever the ticket",
+        _AGENT,
+        "if current == call && self.ticket == ticket =>\n            {\n                Ok(self.to(AgentState::AttendingCall",
+        "if current == call && (self.ticket == ticket || self.ticket != ticket) =>\n            {\n                Ok(self.to(AgentState::AttendingCall",
     ),
 )

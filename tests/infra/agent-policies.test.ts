@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { AgentQueue } from '../../infra/agents/agent-queue';
 import { newApp, type Statement, Synthesized } from './synthesis';
@@ -29,13 +29,13 @@ function everyFunction(name: string): Statement[] {
   ];
 }
 
-const NEW_CALLS = allow(['dynamodb:ConditionCheckItem', 'dynamodb:GetItem'], ['agent-table.Arn']);
+const CALLS = allow(['dynamodb:GetItem'], ['agent-table.Arn']);
 const GIVE_UP = allow(['sqs:SendMessage'], ['call-intake/dead-letters.Arn']);
 
 const MORE: Record<string, Statement[]> = {
-  'agent-desk': [NEW_CALLS],
+  'agent-desk': [CALLS],
   'match-calls': [
-    NEW_CALLS,
+    CALLS,
     GIVE_UP,
     allow(
       ['sqs:ChangeMessageVisibility', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
@@ -47,6 +47,12 @@ const MORE: Record<string, Statement[]> = {
 
 test.each(Object.keys(MORE))('%s may do its work and nothing else', (name) => {
   expect(prod.policy(`${name}/role`)).toEqual([...everyFunction(name), ...(MORE[name] ?? [])]);
+});
+
+test('a sweep that returns calls may look them up', () => {
+  const answering = Synthesized.agentQueue({ agents: { answerWithin: Duration.seconds(20) } });
+  const statements = answering.policy('sweep-agents/role');
+  expect(statements).toContainEqual(allow(['dynamodb:GetItem'], ['agent-table.Arn']));
 });
 
 test('the schedule of the sweep may invoke the sweep and nothing else', () => {

@@ -8,7 +8,7 @@ const dev = Synthesized.agents('dev');
 const FUNCTIONS = ['agent-desk', 'match-calls', 'sweep-agents'];
 
 describe("the agents' table", () => {
-  test('is on demand, keyed by pk and sk, with no index, stream or expiry', () => {
+  test('is on demand, keyed by pk and sk, with no index or stream; finished calls expire', () => {
     const { Properties } = prod.at('agent-table');
     expect(Properties).toMatchObject({
       BillingMode: 'PAY_PER_REQUEST',
@@ -21,8 +21,9 @@ describe("the agents' table", () => {
         { AttributeName: 'sk', KeyType: 'RANGE' },
       ],
       SSESpecification: { SSEEnabled: true },
+      TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
     });
-    for (const absent of ['GlobalSecondaryIndexes', 'StreamSpecification', 'TimeToLiveSpecification'])
+    for (const absent of ['GlobalSecondaryIndexes', 'StreamSpecification'])
       expect(Properties[absent]).toBeUndefined();
   });
 

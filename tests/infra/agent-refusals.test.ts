@@ -66,12 +66,6 @@ test.each<[string, PartialAgentQueueSettings, string]>([
   ['an alarm before any error', { alarms: { deskErrors: -1 } }, 'alarms.deskErrors'],
   ['no dimension', { agents: { dimensions: [] } }, 'agents.dimensions'],
   ['six dimensions', { agents: { dimensions: [LANGUAGE, ...singles(5)] } }, 'agents.dimensions'],
-  ['a first one with one value', { agents: { dimensions: [GENDER] } }, 'agents.dimensions[0].multiValued'],
-  [
-    'a second one with several',
-    { agents: { dimensions: [LANGUAGE, { ...GENDER, multiValued: true }] } },
-    'agents.dimensions[1].multiValued',
-  ],
   [
     'a name with a separator',
     { agents: { dimensions: [{ ...LANGUAGE, name: 'a#b' }] } },
@@ -110,8 +104,13 @@ test.each<[string, PartialAgentQueueSettings, string]>([
 test.each<[string, PartialAgentQueueSettings]>([
   ['newest first', { agents: { order: 'lifo' } }],
   ['one dimension', { agents: { dimensions: [LANGUAGE] } }],
+  ['no multi-valued dimension', { agents: { dimensions: [GENDER] } }],
+  ['two multi-valued dimensions', { agents: { dimensions: [LANGUAGE, { ...GENDER, multiValued: true }] } }],
   ['five dimensions', { agents: { dimensions: [LANGUAGE, ...singles(4)] } }],
-  ['a second of lease and of wait', { agents: { callLease: seconds(1) }, calls: { maxWait: seconds(2) } }],
+  [
+    'a second of answer, of lease and of wait',
+    { agents: { answerWithin: seconds(1), callLease: seconds(1) }, calls: { maxWait: seconds(2) } },
+  ],
   ['a sweep every hour', { agents: { sweepInterval: hours(1) } }],
   ['exactly six function timeouts', { calls: { visibilityTimeout: seconds(180) } }],
   [
@@ -128,13 +127,13 @@ test.each<[string, PartialAgentQueueSettings]>([
 test('the message says every rule and every remedy at once', () => {
   const build = () =>
     Synthesized.agentQueue({
-      agents: { dimensions: [GENDER], sweepInterval: seconds(30) },
+      agents: { dimensions: [], sweepInterval: seconds(30) },
       calls: { batchSize: 100, functionTimeout: seconds(60), visibilityTimeout: seconds(60) },
     });
   expect(build).toThrow(InvalidConfiguration);
   expect(build).toThrow(/^test\/queue cannot work as configured:/);
   for (const part of [
-    /agents\.dimensions\[0\]\.multiValued: gender is the first dimension.*Remedy: set multiValued: true/,
+    /agents\.dimensions: 0 dimensions are not 1 to 5.*Remedy: give 1 to 5/,
     /agents\.sweepInterval: 30 s is not whole minutes from 1 to 60.*Remedy: choose whole minutes from 1 to 60/,
     /calls\.batchSize: 100 is not a whole number from 1 to 10 \(SQS's limit for a FIFO queue\)/,
     /calls\.visibilityTimeout: 60 s is less than 6 times the function's timeout of 60 s/,

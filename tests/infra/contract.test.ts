@@ -129,12 +129,13 @@ describe.each(ENVIRONMENT_NAMES)("the template of %s's agents' queue", (name) =>
 
 test("every optional variable of the agents' queue is given once it is set, and is in the contract", () => {
   const synthesized = Synthesized.agentQueue({
-    agents: { callLease: Duration.minutes(90), contentionWindow: 4 },
+    agents: { answerWithin: Duration.seconds(20), callLease: Duration.minutes(90), contentionWindow: 4 },
   });
   const environment: Record<string, string[]> = contract.agentQueue.environment;
   for (const [fn, variables] of Object.entries(environment)) {
     const given = synthesized.fn(fn).Environment.Variables;
     expect(Object.keys(given).sort()).toEqual([...variables].sort());
+    expect(given.ANSWER_WITHIN_SECONDS).toBe('20');
     expect(given.CALL_LEASE_SECONDS).toBe('5400');
     expect(given.CONTENTION_WINDOW).toBe('4');
   }

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::mode::Mode;
 use crate::Error;
-use crate::table::median;
 
 /// One mode with one number of processes.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -33,14 +32,17 @@ pub(super) struct Figure {
 }
 
 impl Figure {
-    pub(super) fn median(runs: &[Self]) -> Self {
-        let of = |figure: fn(&Self) -> f64| median(runs.iter().map(figure));
+    /// The means of runs with equally many matches: of the rates, all matches in the time of all
+    /// runs.
+    pub(super) fn mean(runs: &[Self]) -> Self {
+        let count = runs.len() as f64;
+        let of = |figure: fn(&Self) -> f64| runs.iter().map(figure).sum::<f64>() / count;
         let some = |figure: fn(&Self) -> Option<f64>| {
             let there: Vec<_> = runs.iter().filter_map(figure).collect();
-            (!there.is_empty()).then(|| median(there.into_iter()))
+            (!there.is_empty()).then(|| there.iter().sum::<f64>() / there.len() as f64)
         };
         Self {
-            ours: of(|run| run.ours),
+            ours: 1.0 / of(|run| 1.0 / run.ours),
             conflict_share: of(|run| run.conflict_share),
             calls_per_match: of(|run| run.calls_per_match),
             p99_ms: of(|run| run.p99_ms),

@@ -1,6 +1,6 @@
 //! The runs themselves.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use super::crowd::Crowd;
 use super::figures::Figure;
 use super::mode::Mode;
 use super::process::{Matcher, Published, delivery, done, register};
+use super::source::{Next, Source};
 use super::stage::{Stage, Truth};
 use super::{BATCH, published as theirs};
 use crate::Error;
@@ -278,80 +279,6 @@ fn figure(figures: Figures, seconds: f64, mut waits: Vec<Duration>) -> Figure {
         read_units: units.then(|| figures.read_units() / matches),
         p99_ms: p99.map_or(0.0, |wait| wait.as_secs_f64() * 1_000.0),
         ..Figure::default()
-    }
-}
-
-/// Where batches come from.
-enum Source {
-    /// Any messages, in the order of the calls.
-    Any(VecDeque<Delivery>),
-    /// By group: no group is in two batches at a time.
-    Routed {
-        groups: BTreeMap<String, VecDeque<Delivery>>,
-        taken: BTreeSet<String>,
-    },
-}
-
-enum Next {
-    Batch(Vec<Delivery>),
-    /// Every group that has messages is with another matcher.
-    Later,
-    End,
-}
-
-impl Source {
-    fn any(messages: Vec<Delivery>) -> Self {
-        Self::Any(messages.into())
-    }
-
-    fn routed(messages: Vec<Delivery>) -> Self {
-        let mut groups: BTreeMap<_, VecDeque<_>> = BTreeMap::new();
-        for message in messages {
-            groups
-                .entry(message.group.clone())
-                .or_default()
-                .push_back(message);
-        }
-        let taken = BTreeSet::new();
-        Self::Routed { groups, taken }
-    }
-
-    fn take(&mut self) -> Next {
-        let batch: Vec<_> = match self {
-            Self::Any(messages) => messages.drain(..BATCH.min(messages.len())).collect(),
-            Self::Routed { groups, taken } => {
-                groups.retain(|_, messages| !messages.is_empty());
-                if groups.is_empty() {
-                    return Next::End;
-                }
-                let free = groups.iter_mut().find(|(group, _)| !taken.contains(*group));
-                let Some((group, messages)) = free else {
-                    return Next::Later;
-                };
-                taken.insert(group.clone());
-                messages.drain(..BATCH.min(messages.len())).collect()
-            }
-        };
-        match batch.is_empty() {
-            true => Next::End,
-            false => Next::Batch(batch),
-        }
-    }
-
-    /// A batch is done, but for these messages.
-    fn give_back(&mut self, batch: &[Delivery], left: Vec<Delivery>) {
-        match self {
-            Self::Any(messages) => messages.extend(left),
-            Self::Routed { groups, taken } => {
-                for message in left.into_iter().rev() {
-                    let group = groups.entry(message.group.clone()).or_default();
-                    group.push_front(message);
-                }
-                for message in batch {
-                    taken.remove(&message.group);
-                }
-            }
-        }
     }
 }
 

@@ -9,8 +9,10 @@
 //! | queued | attendingCall | match | queued, with the ticket of the queue's entry |
 //! | queued | available, offline | leave | status and ticket as read |
 //! | available | offline | leave | status and ticket as read |
-//! | attendingCall | available | finish | status, ticket and call |
-//! | attendingCall | available | the sweep: the call lease expired | status, ticket and call |
+//! | available | attendingCall | match with a waiting call: a fresh ticket | status and ticket as read |
+//! | attendingCall | attendingCall | extend: another lease | status, ticket, call and lease as read |
+//! | attendingCall | available | finish | status, ticket, call and lease as read |
+//! | attendingCall | available | the sweep: the lease expired | status, ticket, call and lease |
 //!
 //! Nothing else. A *ticket* names one stay in the queues and the call that ended it; a new
 //! profile gets a new one too, so that no agent is queued by an old profile, unless a call is
@@ -75,6 +77,15 @@ pub enum Rest {
     Offline,
 }
 
+/// A call that an agent attends, and when the lease on it expires.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InCall {
+    /// The call.
+    pub call: CallId,
+    /// When the lease expires; `None`: never.
+    pub until: Option<Micros>,
+}
+
 /// One arrow of the table above: its condition and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentChange {
@@ -84,8 +95,8 @@ pub struct AgentChange {
     pub from: AgentStatus,
     /// Condition: this ticket.
     pub ticket: Ticket,
-    /// Condition: in this call.
-    pub in_call: Option<CallId>,
+    /// Condition: in this call, by this lease.
+    pub in_call: Option<InCall>,
     /// The state it becomes.
     pub to: AgentState,
     /// The ticket it becomes, if another.
@@ -100,7 +111,9 @@ impl AgentChange {
     pub fn is_met_by(&self, agent: &Agent) -> bool {
         let in_call = match (&self.in_call, &agent.state) {
             (None, _) => true,
-            (Some(wanted), AgentState::AttendingCall { call, .. }) => wanted == call,
+            (Some(wanted), AgentState::AttendingCall { call, until, .. }) => {
+                wanted.call == *call && wanted.until == *until
+            }
             (Some(_), _) => false,
         };
         agent.state.status() == self.from && agent.ticket == self.ticket && in_call
@@ -235,11 +248,49 @@ impl Agent {
             AgentState::AttendingCall { call: current, .. }
                 if current == call && self.ticket == ticket =>
             {
-                let mut change = self.to(AgentState::Available { since: at });
-                change.in_call = Some(call.clone());
-                Ok(change)
+                Ok(self.to(AgentState::Available { since: at }))
             }
             _ => Err(NotPossible::OtherCall),
+        }
+    }
+
+    /// attendingCall → attendingCall, with a lease until this moment. The agent has answered.
+    ///
+    /// # Errors
+    /// [`NotPossible`] when the agent is not in this call with this ticket.
+    pub fn extend(
+        &self,
+        call: &CallId,
+        ticket: Ticket,
+        until: Option<Micros>,
+    ) -> Result<AgentChange, NotPossible> {
+        match &self.state {
+            AgentState::AttendingCall { call: current, .. }
+                if current == call && self.ticket == ticket =>
+            {
+                Ok(self.to(AgentState::AttendingCall {
+                    call: call.clone(),
+                    until,
+                    answered: true,
+                }))
+            }
+            _ => Err(NotPossible::OtherCall),
+        }
+    }
+
+    /// queued → queued: nothing changes, if nothing has changed.
+    pub(crate) fn stay(&self) -> AgentChange {
+        self.to(self.state.clone())
+    }
+
+    /// The call that the agent attends, by its lease.
+    fn in_call(&self) -> Option<InCall> {
+        match &self.state {
+            AgentState::AttendingCall { call, until, .. } => Some(InCall {
+                call: call.clone(),
+                until: *until,
+            }),
+            _ => None,
         }
     }
 
@@ -248,7 +299,7 @@ impl Agent {
             agent: self.id.clone(),
             from: self.state.status(),
             ticket: self.ticket,
-            in_call: None,
+            in_call: self.in_call(),
             to,
             fresh_ticket: None,
             profile: None,

@@ -6,9 +6,12 @@
 //! | –, waiting | assigned | match |
 //! | waiting | cancelled | the caller |
 //! | –, waiting | expired | it waited for longer than `maxWait` |
+//! | assigned | waiting | the sweep: the agent did not answer in time |
 //!
-//! Nothing else. Assigned, cancelled and expired are final: a redelivered call gets its first
-//! answer.
+//! Nothing else. A redelivered call gets the answer that it has. A call that is waiting again is
+//! assigned under the next number. A finished call is kept for [`RETENTION`].
+
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -17,10 +20,14 @@ use crate::criteria::Criteria;
 use crate::name::{AgentId, CallId};
 use crate::time::Micros;
 
+/// How long a finished call is kept at least: a day longer than SQS may redeliver its message
+/// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>).
+pub const RETENTION: Duration = Duration::from_secs(15 * 24 * 60 * 60);
+
 /// A call that asks for an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The identity; at most one assignment for each.
+    /// The identity; one live assignment at a time.
     pub id: CallId,
     /// Which agents fit.
     pub criteria: Criteria,
@@ -29,6 +36,8 @@ pub struct Call {
     /// Tells calls apart that arrived in one moment: SQS tells milliseconds only, but numbers
     /// the messages of a group.
     pub sequence: u128,
+    /// How often it was assigned to an agent who did not answer.
+    pub unanswered: u32,
 }
 
 impl Call {
@@ -43,8 +52,11 @@ impl Call {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Assignment {
-    /// The call; subscribers deduplicate by it.
+    /// The call; subscribers deduplicate by it and the number.
     pub call_id: CallId,
+    /// The number of this assignment among the call's, from 1. A higher one replaces it.
+    #[serde(rename = "assignment")]
+    pub number: u32,
     /// What it asked for, canonical: `Spanish#M`.
     #[serde(serialize_with = "as_text")]
     pub criteria: Criteria,
@@ -56,7 +68,7 @@ pub struct Assignment {
     pub ticket: Ticket,
     /// When they met.
     pub assigned_at: Micros,
-    /// When the agent is taken back; absent: never.
+    /// When the lease expires that the agent has at first; absent: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_until: Option<Micros>,
 }
@@ -98,6 +110,30 @@ pub struct CallRecord {
     pub call: Call,
     /// Its outcome.
     pub state: CallState,
+    /// When DynamoDB may delete it, in seconds since the Unix epoch; a waiting call stays.
+    pub ttl: Option<u64>,
+}
+
+impl CallRecord {
+    /// A call that waits.
+    #[must_use]
+    pub fn waiting(call: Call) -> Self {
+        Self {
+            call,
+            state: CallState::Waiting,
+            ttl: None,
+        }
+    }
+
+    /// A call whose wait ended at this moment.
+    #[must_use]
+    pub fn ended(call: Call, state: CallState, at: Micros) -> Self {
+        Self {
+            call,
+            state,
+            ttl: Some(at.plus(RETENTION).0.div_ceil(1_000_000)),
+        }
+    }
 }
 
 /// A call in the dead-letter queue.

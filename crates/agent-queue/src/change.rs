@@ -3,148 +3,25 @@
 //! A [`Change`] is a list of [`Step`]s, each on one item of its own, each with its condition:
 //! all of them or none. What a transaction must hold is so said once, for every store.
 
+mod assign;
 mod key;
+mod step;
 
 use uuid::Uuid;
 
-use crate::agent::{Agent, AgentChange, AgentState, AgentStatus, Ticket};
+use crate::agent::{Agent, AgentChange, AgentState, AgentStatus, InCall, Ticket};
 use crate::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, News, Notice};
-use crate::criteria::{Criteria, QueueName};
-use crate::name::{AgentId, CallId};
+use crate::criteria::QueueName;
 use crate::schema;
 use crate::time::Micros;
 
 pub use self::key::{
-    Key, agent_key, call_key, joins_key, lease_key, notice_key, stripe_of, striped,
+    Key, agent_key, call_key, joins_key, lease_key, line_key, notice_key, stripe_of, striped,
     waiting_partition,
 };
+pub use self::step::{Before, CallLease, QueueEntry, Step, Term};
 
-/// An agent's entry in one queue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueueEntry {
-    /// Which queue.
-    pub queue: QueueName,
-    /// The place: since when the agent waits.
-    pub at: Micros,
-    /// The agent.
-    pub agent: AgentId,
-    /// The agent's name, which does not change while queued.
-    pub agent_name: String,
-    /// The stay: without it the entry says nothing.
-    pub ticket: Ticket,
-    /// All queues the agent waits in, this one included.
-    pub queues: Vec<QueueName>,
-}
-
-impl QueueEntry {
-    /// The entries of a queued agent, one a queue; of any other agent none.
-    #[must_use]
-    pub fn all_of(agent: &Agent) -> Vec<Self> {
-        let AgentState::Queued { at, queues, .. } = &agent.state else {
-            return vec![];
-        };
-        let entry = |queue: &QueueName| Self {
-            queue: queue.clone(),
-            at: *at,
-            agent: agent.id.clone(),
-            agent_name: agent.name.clone(),
-            ticket: agent.ticket,
-            queues: queues.clone(),
-        };
-        queues.iter().map(entry).collect()
-    }
-
-    /// The same agent's entry in each of the agent's queues.
-    fn everywhere(&self) -> Vec<Self> {
-        let entry = |queue: &QueueName| Self {
-            queue: queue.clone(),
-            ..self.clone()
-        };
-        self.queues.iter().map(entry).collect()
-    }
-}
-
-/// A lease on an agent in a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallLease {
-    /// When the agent is taken back.
-    pub until: Micros,
-    /// The agent.
-    pub agent: AgentId,
-    /// The stay that the call ended.
-    pub ticket: Ticket,
-    /// The call.
-    pub call: CallId,
-}
-
-impl CallLease {
-    /// The lease of an agent in a call, if the call has one.
-    #[must_use]
-    pub fn of(agent: &Agent) -> Option<Self> {
-        let AgentState::AttendingCall { call, until } = &agent.state else {
-            return None;
-        };
-        Some(Self {
-            until: (*until)?,
-            agent: agent.id.clone(),
-            ticket: agent.ticket,
-            call: call.clone(),
-        })
-    }
-}
-
-/// What a call's item must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Before {
-    /// Not there: a new call.
-    New,
-    /// There, and waiting.
-    Waiting,
-}
-
-/// One more, or one less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// One more.
-    More,
-    /// One less.
-    Less,
-}
-
-/// One item's part of a change, and its condition.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Puts an agent, if there is none of this id.
-    NewAgent(Agent),
-    /// Moves an agent along an arrow, if it meets the arrow's conditions.
-    Agent(AgentChange),
-    /// Makes sure that a queue has counters.
-    OpenQueue(QueueName),
-    /// Puts an entry, if there is none in its place.
-    Join(QueueEntry),
-    /// Deletes an entry, whether it is there or not.
-    Leave(QueueEntry),
-    /// Deletes an entry, if it has this ticket.
-    Discard(QueueEntry),
-    /// Counts one more join of each queue, on one of the stripes.
-    CountJoins(u8, Vec<QueueName>),
-    /// Writes the outcome of a call.
-    Call(Before, CallRecord),
-    /// Only if no call of these criteria waits.
-    NobodyWaits(Criteria),
-    /// Puts a call among those waiting.
-    Wait(Call),
-    /// Deletes it there, whether it is there or not.
-    Unwait(Call),
-    /// Counts those waiting.
-    CountWaiting(Criteria, By),
-    /// Puts a lease.
-    Lease(CallLease),
-    /// Deletes it, be it there or not.
-    Unlease(CallLease),
-    /// Adds an event to the outbox.
-    Notice(Notice),
-}
+use self::assign::FreeAgent;
 
 /// Steps that happen all together or not at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,12 +69,25 @@ impl Change {
         Self::of(std::iter::once(Step::Agent(change)).chain(lease).collect())
     }
 
+    /// Another lease in the place of the one as read.
+    #[must_use]
+    pub fn extend(change: AgentChange, agent: &Agent) -> Self {
+        let old = CallLease::of(agent);
+        let new = CallLease::of(&change.applied_to(agent.clone()));
+        let same = |lease: &CallLease| new.as_ref().is_some_and(|new| lease.until == new.until);
+        let old = old.filter(|old| !same(old)).map(Step::Unlease);
+        let mut steps = vec![Step::Agent(change)];
+        steps.extend(old);
+        steps.extend(new.map(Step::Lease));
+        Self::of(steps)
+    }
+
     /// Into all queues of the arrow.
     #[must_use]
     pub fn enqueue(change: AgentChange, agent: &Agent) -> Self {
         let entries = QueueEntry::all_of(&change.applied_to(agent.clone()));
         let queues = entries.iter().map(|entry| entry.queue.clone()).collect();
-        let stripe = fastrand::u8(0..schema::STRIPES);
+        let stripe = fastrand::u8(0..schema::JOIN_STRIPES);
         let mut steps: Vec<_> = entries.into_iter().map(Step::Join).collect();
         steps.push(Step::CountJoins(stripe, queues));
         steps.push(Step::Agent(change));
@@ -212,107 +102,74 @@ impl Change {
         Self::of(steps)
     }
 
-    /// A call meets the agent of an entry, who leaves all queues in the same instant. A new
-    /// call never overtakes one that waits for the same.
+    /// A call is assigned to the agent of an entry, who leaves all queues in the same instant.
     #[must_use]
     pub fn assign(
         call: &Call,
         from: Before,
         entry: &QueueEntry,
         at: Micros,
-        until: Option<Micros>,
+        term: impl Into<Term>,
     ) -> (Self, Assignment) {
-        let assignment = Assignment {
-            call_id: call.id.clone(),
-            criteria: call.criteria.clone(),
-            agent_id: entry.agent.clone(),
-            agent_name: entry.agent_name.clone(),
+        let free = FreeAgent {
+            id: &entry.agent,
+            name: &entry.agent_name,
+            status: AgentStatus::Queued,
             ticket: entry.ticket,
-            assigned_at: at,
-            lease_until: until,
-        };
-        let mut steps = vec![Step::Agent(AgentChange {
-            agent: entry.agent.clone(),
-            from: AgentStatus::Queued,
-            ticket: entry.ticket,
-            in_call: None,
-            to: AgentState::AttendingCall {
-                call: call.id.clone(),
-                until,
-            },
             fresh_ticket: None,
-            profile: None,
-        })];
-        steps.extend(leaving(entry.everywhere()));
-        steps.extend(end_of_wait(
-            call,
-            from,
-            CallState::Assigned(assignment.clone()),
-        ));
-        if from == Before::New {
-            steps.push(Step::NobodyWaits(call.criteria.clone()));
-        }
-        if let Some(until) = until {
-            steps.push(Step::Lease(CallLease {
-                until,
-                agent: entry.agent.clone(),
-                ticket: entry.ticket,
-                call: call.id.clone(),
-            }));
-        }
-        steps.push(Step::Notice(Notice {
-            at,
-            news: News::Assigned(assignment.clone()),
-        }));
-        (Self::of(steps), assignment)
+        };
+        let (mut change, assignment) = free.assigned(call, from, at, term.into());
+        change.steps.extend(leaving(entry.everywhere()));
+        (change, assignment)
     }
 
-    /// The same for a new call of a lane, which has seen that no call of its criteria waits: the
-    /// call queue delivers the calls of one criteria to one process at a time.
+    /// A waiting call is assigned to an available agent, who joins no queue. The assignment has a
+    /// ticket of its own.
     #[must_use]
-    pub fn assign_in_lane(
+    pub fn assign_available(
         call: &Call,
-        entry: &QueueEntry,
+        agent: &Agent,
         at: Micros,
-        until: Option<Micros>,
+        term: impl Into<Term>,
     ) -> (Self, Assignment) {
-        let (mut change, assignment) = Self::assign(call, Before::New, entry, at, until);
-        let others = |step: &Step| !matches!(step, Step::NobodyWaits(_));
-        change.steps.retain(others);
-        (change, assignment)
+        let free = FreeAgent {
+            id: &agent.id,
+            name: &agent.name,
+            status: AgentStatus::Available,
+            ticket: agent.ticket,
+            fresh_ticket: Some(Ticket::fresh()),
+        };
+        free.assigned(call, Before::Waiting, at, term.into())
     }
 
     /// A new call waits.
     #[must_use]
     pub fn wait(call: &Call) -> Self {
-        let record = CallRecord {
-            call: call.clone(),
-            state: CallState::Waiting,
-        };
+        let record = CallRecord::waiting(call.clone());
         Self::of(vec![
             Step::Call(Before::New, record),
             Step::Wait(call.clone()),
-            Step::CountWaiting(call.criteria.clone(), By::More),
         ])
     }
 
     /// A pending call is cancelled.
     #[must_use]
-    pub fn cancel(call: &Call) -> Self {
-        Self::of(end_of_wait(call, Before::Waiting, CallState::Cancelled))
+    pub fn cancel(call: &Call, at: Micros) -> Self {
+        Self::of(end_of_wait(call, Before::Waiting, CallState::Cancelled, at))
     }
 
     /// A call is cancelled before its arrival.
     #[must_use]
     pub fn cancel_early(call: Call) -> Self {
-        let state = CallState::Cancelled;
-        Self::of(vec![Step::Call(Before::New, CallRecord { call, state })])
+        let (state, at) = (CallState::Cancelled, call.arrived);
+        let record = CallRecord::ended(call, state, at);
+        Self::of(vec![Step::Call(Before::New, record)])
     }
 
     /// A call waited for too long.
     #[must_use]
     pub fn expire(call: &Call, from: Before, at: Micros) -> Self {
-        let mut steps = end_of_wait(call, from, CallState::Expired);
+        let mut steps = end_of_wait(call, from, CallState::Expired, at);
         let expired = ExpiredCall {
             call_id: call.id.clone(),
             criteria: call.criteria.clone(),
@@ -331,36 +188,58 @@ impl Change {
         Self::of(vec![Step::Discard(entry.clone())])
     }
 
-    /// The obsolete entry of a call that is not pending any more is deleted.
+    /// A queued agent whose entry in a queue is missing gets it back.
+    #[must_use]
+    pub(crate) fn rejoin(agent: &Agent, entry: QueueEntry) -> Self {
+        Self::of(vec![Step::Agent(agent.stay()), Step::Join(entry)])
+    }
+
+    /// A place in a line that outlived its call's wait is given up.
     #[must_use]
     pub fn forget(call: &Call) -> Self {
-        let count = Step::CountWaiting(call.criteria.clone(), By::Less);
-        Self::of(vec![Step::Unwait(call.clone()), count])
+        Self::of(vec![Step::Unwait(call.clone())])
     }
 
     /// A call that has a place in a line and no item of its own gets one again.
     #[must_use]
     pub fn restore(call: &Call) -> Self {
-        let record = CallRecord {
-            call: call.clone(),
-            state: CallState::Waiting,
-        };
+        let record = CallRecord::waiting(call.clone());
         Self::of(vec![Step::Call(Before::New, record)])
     }
 
-    /// A call lease expired: the agent is available again, and not queued.
+    /// A lease expired: the agent is available again, and not queued.
     #[must_use]
     pub fn take_back(lease: &CallLease, at: Micros) -> Self {
         let change = AgentChange {
             agent: lease.agent.clone(),
             from: AgentStatus::AttendingCall,
             ticket: lease.ticket,
-            in_call: Some(lease.call.clone()),
+            in_call: Some(InCall {
+                call: lease.call.clone(),
+                until: Some(lease.until),
+            }),
             to: AgentState::Available { since: at },
             fresh_ticket: None,
             profile: None,
         };
         Self::agent(change, Some(lease.clone()))
+    }
+
+    /// A lease expired before the agent answered: the agent is available again, and not queued,
+    /// and the call returns to its place in the line.
+    #[must_use]
+    pub fn return_call(lease: &CallLease, assigned: &Call, at: Micros) -> Self {
+        let call = Call {
+            unanswered: assigned.unanswered + 1,
+            ..assigned.clone()
+        };
+        let mut change = Self::take_back(lease, at);
+        change.steps.push(Step::Call(
+            Before::Assigned(lease.ticket),
+            CallRecord::waiting(call.clone()),
+        ));
+        change.steps.push(Step::Wait(call));
+        change
     }
 
     /// A lease that stands for nothing any more.
@@ -374,15 +253,11 @@ fn leaving(entries: Vec<QueueEntry>) -> Vec<Step> {
     entries.into_iter().map(Step::Leave).collect()
 }
 
-fn end_of_wait(call: &Call, from: Before, state: CallState) -> Vec<Step> {
-    let record = CallRecord {
-        call: call.clone(),
-        state,
-    };
+fn end_of_wait(call: &Call, from: Before, state: CallState, at: Micros) -> Vec<Step> {
+    let record = CallRecord::ended(call.clone(), state, at);
     let mut steps = vec![Step::Call(from, record)];
     if from == Before::Waiting {
         steps.push(Step::Unwait(call.clone()));
-        steps.push(Step::CountWaiting(call.criteria.clone(), By::Less));
     }
     steps
 }

@@ -54,14 +54,10 @@ impl Criteria {
     /// Whether an agent of this profile fits.
     #[must_use]
     pub fn fits_profile(&self, profile: &Profile) -> bool {
-        let Some((several, single)) = self.0.split_first() else {
-            return false;
-        };
-        let one_of = |wanted: &Value| profile.several().contains(wanted);
-        several.as_ref().is_none_or(one_of)
-            && single.len() == profile.single().len()
-            && std::iter::zip(single, profile.single())
-                .all(|(wanted, value)| wanted.as_ref().is_none_or(|wanted| wanted == value))
+        self.0.len() == profile.values().len()
+            && std::iter::zip(&self.0, profile.values()).all(|(wanted, values)| {
+                wanted.as_ref().is_none_or(|wanted| values.contains(wanted))
+            })
     }
 }
 
@@ -153,7 +149,7 @@ mod tests {
     #[test]
     fn a_profile_fits_as_its_queues_do() {
         let several = BTreeSet::from([value("Spanish"), value("English")]);
-        let profile = Profile::new(several, vec![value("M")]);
+        let profile = Profile::new(vec![several, BTreeSet::from([value("M")])]);
         let fits = |text| Criteria::from_stored(text).fits_profile(&profile);
         assert!(
             ["Spanish#M", "English#M", "*#M", "English#*", "*#*"]

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::agent::AgentState;
 use crate::call::{Assignment, Call};
 use crate::matcher::Cancel;
 use crate::name::AgentId;
@@ -119,6 +118,10 @@ impl Desk {
                 let changed = self.queue.finish(&id, &call, ticket).await?;
                 self.changed(changed, None)
             }
+            Command::Extend(id, call, ticket) => {
+                let changed = self.queue.extend(&id, &call, ticket).await?;
+                self.changed(changed, None)
+            }
             Command::Match(id, criteria) => {
                 let arrived = self.clock.now();
                 let call = Call {
@@ -126,6 +129,7 @@ impl Desk {
                     criteria,
                     arrived,
                     sequence: 0,
+                    unanswered: 0,
                 };
                 self.match_call(&call, &mut report).await?
             }
@@ -168,10 +172,7 @@ impl Desk {
         let mut changed = enqueued.changed;
         // As the agent is now, not as the wish alone left it.
         if let (Changed::Done(agent), Some(made)) = (&mut changed, &assignment) {
-            agent.state = AgentState::AttendingCall {
-                call: made.call_id.clone(),
-                until: made.lease_until,
-            };
+            *agent = self.queue.attending(agent.clone(), made);
         }
         Ok(self.changed(changed, assignment))
     }

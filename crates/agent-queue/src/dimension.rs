@@ -1,7 +1,8 @@
 //! The dimensions agents are chosen by: configuration, not code.
 //!
-//! One dimension has several values an agent (the languages an agent speaks), any other exactly
-//! one (gender). An agent so waits in one queue for each value of the first.
+//! An agent has one value in a dimension (gender), or several where it is multi-valued (the
+//! languages the agent speaks, the types of request the agent knows). An agent waits in one queue
+//! for each combination of these values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,11 +22,11 @@ pub const MAX_DIMENSIONS: usize = 5;
 pub const MAX_TRANSACTION: usize = 100;
 
 /// The largest transaction is the match of a waiting call: for each queue the agent's entry, and
-/// beside these the agent, the call, its place among those waiting, their count, the lease and
+/// beside these the agent, the call, its place among those waiting, the lease and
 /// the assignment to publish.
-pub const ITEMS_BESIDE_QUEUES: usize = 6;
+pub const ITEMS_BESIDE_QUEUES: usize = 5;
 
-/// The most values an agent may have in the multi-valued dimension.
+/// The most queues an agent may wait in: the numbers of values in the dimensions, multiplied.
 pub const MAX_QUEUES: usize = MAX_TRANSACTION - ITEMS_BESIDE_QUEUES;
 
 /// One dimension.
@@ -36,7 +37,7 @@ pub struct Dimension {
     pub name: String,
     /// Its attribute in the table: `Languages`.
     pub attribute: String,
-    /// Whether an agent has several values. The first dimension has, the others have not.
+    /// Whether an agent may have several values.
     #[serde(default)]
     pub multi_valued: bool,
 }
@@ -50,16 +51,8 @@ pub struct Dimensions(Vec<Dimension>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidDimensions {
     /// None, or too many.
-    #[error("{0} dimensions are given; give 1 to {MAX_DIMENSIONS}, the multi-valued one first")]
+    #[error("{0} dimensions are given; give 1 to {MAX_DIMENSIONS}")]
     Count(usize),
-    /// The multi-valued one is not the first, or there are several.
-    #[error(
-        "dimension {name:?}: multiValued must be true for the first dimension and for no other"
-    )]
-    MultiValued {
-        /// Which.
-        name: String,
-    },
     /// A name that cannot be used.
     #[error(
         "dimension {name:?}: give it a name and an attribute of letters and digits, each used once, and none of the table's own ({})",
@@ -102,20 +95,20 @@ pub enum AttributeError {
         /// What is wrong and what to give.
         fault: String,
     },
-    /// More queues than a transaction can change.
+    /// More queues than one transaction can change.
     #[error(
-        "field {path}.{name} has {values} values: a match changes an item for each and {ITEMS_BESIDE_QUEUES} \
-         others, which makes {}, and DynamoDB changes at most {MAX_TRANSACTION} in one \
-         transaction; give at most {MAX_QUEUES}",
-        values + ITEMS_BESIDE_QUEUES
+        "field {path}: {counts} make {queues} queues; a match changes an item for each and \
+         {ITEMS_BESIDE_QUEUES} others, which makes {}, and DynamoDB changes at most \
+         {MAX_TRANSACTION} in one transaction; give values that make at most {MAX_QUEUES} queues",
+        queues.saturating_add(ITEMS_BESIDE_QUEUES)
     )]
     TooMany {
-        /// `attributes` or `criteria`.
+        /// `attributes`.
         path: &'static str,
-        /// The field.
-        name: String,
-        /// How many it has.
-        values: usize,
+        /// The multi-valued dimensions, each with its number of values.
+        counts: String,
+        /// How many queues they make.
+        queues: usize,
     },
 }
 
@@ -130,11 +123,8 @@ impl TryFrom<Vec<Dimension>> for Dimensions {
             !text.is_empty() && text.len() <= 64 && text.chars().all(|c| c.is_ascii_alphanumeric())
         };
         let (mut names, mut attributes) = (BTreeSet::new(), BTreeSet::new());
-        for (index, dimension) in dimensions.iter().enumerate() {
+        for dimension in &dimensions {
             let name = dimension.name.clone();
-            if dimension.multi_valued != (index == 0) {
-                return Err(InvalidDimensions::MultiValued { name });
-            }
             let usable = plain(&dimension.name)
                 && plain(&dimension.attribute)
                 && !schema::RESERVED.contains(&dimension.attribute.as_str())
@@ -164,39 +154,49 @@ impl Default for Dimensions {
 }
 
 impl Dimensions {
-    /// The dimensions, the multi-valued one first.
+    /// The dimensions, in order.
     #[must_use]
     pub fn all(&self) -> &[Dimension] {
         &self.0
     }
 
-    /// Reads an agent's attributes: a list of texts for the multi-valued dimension, a text for
+    /// Reads an agent's attributes: a list of texts for each multi-valued dimension, a text for
     /// each other.
     ///
     /// # Errors
-    /// [`AttributeError`] names the first field that is missing, unknown or wrong.
+    /// [`AttributeError`] names the first field that is missing, unknown or wrong, or the
+    /// dimensions whose values make too many queues.
     pub fn profile(&self, attributes: &BTreeMap<String, Json>) -> Result<Profile, AttributeError> {
         const PATH: &str = "attributes";
         self.known(PATH, attributes)?;
-        let mut several = BTreeSet::new();
-        let mut single = Vec::new();
-        for Dimension {
-            name, multi_valued, ..
-        } in &self.0
-        {
+        let read = |dimension: &Dimension| {
+            let name = &dimension.name;
             let given = attributes
                 .get(name)
                 .ok_or_else(|| AttributeError::Missing {
                     path: PATH,
                     name: name.clone(),
                 })?;
-            if *multi_valued {
-                several = values(PATH, name, given)?;
-            } else {
-                single.push(value(PATH, name, given)?);
+            match dimension.multi_valued {
+                true => values(PATH, name, given),
+                false => value(PATH, name, given).map(|one| BTreeSet::from([one])),
             }
+        };
+        let profile: Vec<_> = self.0.iter().map(read).collect::<Result<_, _>>()?;
+        // Counted before the queues are made up.
+        let queues = profile.iter().fold(1_usize, |queues, values| {
+            queues.saturating_mul(values.len())
+        });
+        if queues > MAX_QUEUES {
+            let several = std::iter::zip(&self.0, &profile).filter(|(is, _)| is.multi_valued);
+            let counts = several.map(|(is, values)| format!("{} {}", values.len(), is.name));
+            return Err(AttributeError::TooMany {
+                path: PATH,
+                counts: counts.collect::<Vec<_>>().join(" × "),
+                queues,
+            });
         }
-        Ok(Profile::new(several, single))
+        Ok(Profile::new(profile))
     }
 
     /// Reads criteria: a text for each dimension; one that is left out fits every agent.
@@ -220,11 +220,11 @@ impl Dimensions {
         Criteria::new(vec![None; self.0.len()])
     }
 
-    /// The queues an agent waits in: one for each value of the multi-valued dimension.
+    /// The queues an agent waits in: one for each combination of the agent's values.
     #[must_use]
     pub fn queues(&self, profile: &Profile) -> Vec<QueueName> {
-        let queue = |value| QueueName::new(std::iter::once(value).chain(profile.single()));
-        profile.several().iter().map(queue).collect()
+        let combinations = profile.combinations().into_iter();
+        combinations.map(QueueName::new).collect()
     }
 
     fn known(
@@ -264,18 +264,7 @@ fn values(path: &'static str, name: &str, given: &Json) -> Result<BTreeSet<Value
         name: name.to_owned(),
         fault: format!("is {given}; give a list of at least one text"),
     })?;
-    let values: BTreeSet<_> = list
-        .iter()
-        .map(|given| value(path, name, given))
-        .collect::<Result<_, _>>()?;
-    if values.len() > MAX_QUEUES {
-        return Err(AttributeError::TooMany {
-            path,
-            name: name.to_owned(),
-            values: values.len(),
-        });
-    }
-    Ok(values)
+    list.iter().map(|given| value(path, name, given)).collect()
 }
 
 #[cfg(test)]

@@ -1,21 +1,25 @@
-//! Into all queues that fit; and then, for a queued agent, the longest waiting call.
+//! A free agent is assigned the longest waiting call that fits, or joins all queues that fit.
 //!
-//! A match works from both sides, each writing first and looking afterwards, strongly
-//! consistent: an agent is queued, then looks for a call; a call waits, then looks for an agent
-//! ([`matcher`](crate::matcher)). Of two that cross, the later one to have written sees the
-//! other. The sweep looks again for a pair whose writers died between the two.
+//! An agent looks for a waiting call first, and is assigned it in one transaction. Only an agent
+//! without a call joins the queues, and then looks again. Both sides write first and look
+//! afterwards, strongly consistent: an agent joins, then looks for a call; a call waits, then
+//! looks for an agent ([`matcher`](crate::matcher)). Of two that cross, the one that wrote later
+//! sees the other. The sweep looks again for a pair whose writers died between the two.
 
 use std::time::Duration;
 
+use backon::BackoffBuilder;
 use futures::{StreamExt, stream};
 
 use crate::agent::{Agent, AgentState};
 use crate::call::{Assignment, Call};
 use crate::change::{Before, Change};
-use crate::matcher::{Met, Served};
+use crate::meet::{Met, Tried};
 use crate::name::{AgentId, CallId};
 use crate::queue::{AgentQueue, QueueError};
 use crate::roster::Changed;
+use crate::serve::Served;
+use crate::store::Line;
 use crate::time::Micros;
 
 /// How a wish to be queued ended.
@@ -46,27 +50,85 @@ pub struct AllEnqueued {
 const PARALLEL_JOINS: usize = 4;
 
 impl AgentQueue {
-    /// available → queued, in every queue that fits. Where a call waits, it is served.
+    /// available → attendingCall, where a call waits; otherwise available → queued, in every queue
+    /// that fits.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
     pub async fn enqueue(&self, id: &AgentId) -> Result<Enqueued, QueueError> {
-        let changed = self.join(id, || self.clock.now()).await?;
-        let Served {
-            assignments,
-            expired,
-            ..
-        } = match &changed {
-            Changed::Done(agent) => self.serve_agent(agent).await?,
-            // Queued before, perhaps by a crashed process before its read.
-            Changed::Refused { agent, .. } if is_queued(agent) => self.serve_agent(agent).await?,
-            _ => Served::default(),
+        let mut served = Served::default();
+        let changed = match self.take_waiting(id, &mut served).await? {
+            Some(agent) => Changed::Done(agent),
+            None => {
+                let (changed, more) = self.join_and_look(id).await?;
+                served.expired += more.expired;
+                served.assignments = more.assignments;
+                changed
+            }
         };
         Ok(Enqueued {
             changed,
-            assignments,
-            expired,
+            assignments: served.assignments,
+            expired: served.expired,
         })
+    }
+
+    async fn join_and_look(&self, id: &AgentId) -> Result<(Changed, Served), QueueError> {
+        let changed = self.join(id, || self.clock.now()).await?;
+        let served = match &changed {
+            Changed::Done(agent) => self.serve_agent(agent).await?,
+            // Queued before, perhaps by a process that died before its look.
+            Changed::Refused { agent, .. } if is_queued(agent) => self.serve_agent(agent).await?,
+            _ => Served::default(),
+        };
+        Ok((changed, served))
+    }
+
+    /// Assigns the longest waiting call that fits to an available agent, in one transaction.
+    /// `None`: no call waits, the agent is not available, or an agent was queued before that fits.
+    async fn take_waiting(
+        &self,
+        id: &AgentId,
+        served: &mut Served,
+    ) -> Result<Option<Agent>, QueueError> {
+        let mut pauses = self.pauses().build();
+        let mut ended = None;
+        while !self.is_over() {
+            let (agent, lines) = tokio::try_join!(self.store.agent(id), self.store.lines())?;
+            let Some(agent) = agent.filter(is_available) else {
+                return Ok(None);
+            };
+            let Some(call) = self.longest_waiting(&agent, &lines).await? else {
+                return Ok(None);
+            };
+            if self.is_too_old(&call) {
+                self.expire_first(&call, served, &mut ended).await?;
+                continue;
+            }
+            if !self.first_entries(&call.criteria, 1).await?.is_empty() {
+                return Ok(None);
+            }
+            let (now, term) = self.term();
+            let change = Change::assign_available(&call, &agent, now, term);
+            match self.try_change(change).await? {
+                Tried::Met(met) => match *met {
+                    Met::Assigned(assignment) => {
+                        let attending = self.attending(agent, &assignment);
+                        served.assignments.push(assignment);
+                        return Ok(Some(attending));
+                    }
+                    Met::Known(_) => self.pass_over(&call, &mut ended).await?,
+                    Met::NoRecord => self.restore(&call).await?,
+                    Met::NoAgent => return Ok(None),
+                },
+                // The agent was changed, or another process is serving this call.
+                Tried::Gone | Tried::Conflict => match pauses.next() {
+                    Some(pause) => tokio::time::sleep(pause).await,
+                    None => return Ok(None),
+                },
+            }
+        }
+        Ok(None)
     }
 
     /// Queues every agent who is available, the longest available first.
@@ -142,7 +204,8 @@ impl AgentQueue {
         served: &mut Served,
         ended: &mut Option<CallId>,
     ) -> Result<bool, QueueError> {
-        let Some(call) = self.longest_waiting(agent).await? else {
+        let lines = self.store.lines().await?;
+        let Some(call) = self.longest_waiting(agent, &lines).await? else {
             return Ok(false);
         };
         if self.is_too_old(&call) {
@@ -158,14 +221,17 @@ impl AgentQueue {
             Met::Known(_) => self.pass_over(&call, ended).await?,
             Met::NoRecord => self.restore(&call).await?,
             // Another process was faster with our agent.
-            Met::Nobody | Met::OthersWait => return Ok(false),
+            Met::NoAgent => return Ok(false),
         }
         Ok(true)
     }
 
     /// The call that waits longest among those that fit an agent, as read.
-    async fn longest_waiting(&self, agent: &Agent) -> Result<Option<Call>, QueueError> {
-        let lines = self.store.waiting().await?;
+    async fn longest_waiting(
+        &self,
+        agent: &Agent,
+        lines: &[Line],
+    ) -> Result<Option<Call>, QueueError> {
         let fit = lines.iter().map(|line| &line.criteria);
         let fit = fit.filter(|criteria| criteria.fits_profile(&agent.profile));
         let firsts = self.first_of(fit).await?.into_iter();
@@ -175,4 +241,21 @@ impl AgentQueue {
 
 fn is_queued(agent: &Agent) -> bool {
     matches!(agent.state, AgentState::Queued { .. })
+}
+
+fn is_available(agent: &Agent) -> bool {
+    matches!(agent.state, AgentState::Available { .. })
+}
+
+impl AgentQueue {
+    /// An agent right after this assignment.
+    pub(crate) fn attending(&self, mut agent: Agent, assignment: &Assignment) -> Agent {
+        agent.ticket = assignment.ticket;
+        agent.state = AgentState::AttendingCall {
+            call: assignment.call_id.clone(),
+            until: assignment.lease_until,
+            answered: self.settings.answer_within.is_none(),
+        };
+        agent
+    }
 }

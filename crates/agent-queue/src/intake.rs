@@ -94,6 +94,7 @@ pub fn read(message: Message<'_>, dimensions: &Dimensions) -> Result<Call, Intak
         criteria,
         arrived: message.sent,
         sequence: message.sequence,
+        unanswered: 0,
     })
 }
 

@@ -9,6 +9,7 @@
 //! agent conflict; the loser claims another agent. While that happens, each call chooses at
 //! random among the first few agents ([`Windows`]) instead of the very first.
 
+mod gate;
 mod view;
 mod window;
 
@@ -18,19 +19,22 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
+use self::gate::{Claimed, Gate};
 use self::view::{Pick, View};
 pub(crate) use self::window::Windows;
 use crate::agent::Ticket;
 use crate::call::Call;
+use crate::change::Before;
 use crate::criteria::Criteria;
-use crate::matcher::{Matched, Met, Tried, answered};
+use crate::matcher::{Matched, answered};
+use crate::meet::{Met, Tried};
 use crate::queue::{AgentQueue, QueueError};
 
 /// Agents that a look reads beyond one for each call. With fewer, calls go one after the other.
 pub(crate) const SPARE: usize = 10;
 
 /// The longest pause after the first conflict of a call; it doubles with each further one.
-const PAUSE: Duration = Duration::from_millis(4);
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The pause does not double more often than this.
 const DOUBLINGS: u32 = 3;
@@ -55,6 +59,7 @@ struct Lane<'a> {
     claims: &'a Claims,
     calls: usize,
     view: tokio::sync::Mutex<View>,
+    gate: Gate,
 }
 
 impl AgentQueue {
@@ -92,6 +97,7 @@ impl AgentQueue {
             claims,
             calls: calls.len(),
             view: tokio::sync::Mutex::new(View::new(entries)),
+            gate: Gate::new(calls.len()),
         };
         let mut at_once = vec![];
         if plenty {
@@ -107,7 +113,7 @@ impl AgentQueue {
             let answer = match met {
                 Ok(Some(Met::Assigned(assignment))) => Ok(answered(assignment)),
                 Ok(Some(Met::Known(record))) => self.known(record).await,
-                Ok(_) => self.match_call(call).await,
+                Ok(_) => self.wait(call).await,
                 Err(error) => Err(error),
             };
             let failed = answer.is_err();
@@ -123,12 +129,32 @@ impl AgentQueue {
     async fn one_by_one(&self, calls: &[Call]) -> Vec<Result<Matched, QueueError>> {
         let mut answers = vec![];
         for call in calls {
-            answers.push(self.match_call(call).await);
+            answers.push(self.match_in_turn(call).await);
             if answers.last().is_some_and(Result::is_err) || self.is_over() {
                 break;
             }
         }
         answers
+    }
+
+    /// One call, in strict order.
+    async fn match_in_turn(&self, call: &Call) -> Result<Matched, QueueError> {
+        if self.is_too_old(call) {
+            return self.give_up(call).await;
+        }
+        if !self
+            .store
+            .waiting_calls(&call.criteria, 1)
+            .await?
+            .is_empty()
+        {
+            return self.wait(call).await;
+        }
+        match self.meet(call, Before::New).await? {
+            Met::Assigned(assignment) => Ok(answered(assignment)),
+            Met::Known(record) => self.known(record).await,
+            Met::NoAgent | Met::NoRecord => self.wait(call).await,
+        }
     }
 
     /// Behind the calls that wait, one after the other, up to the first error.
@@ -153,51 +179,56 @@ impl Lane<'_> {
     /// One call, until it has an agent or is known. `None`: fewer agents than `few` are left.
     async fn claim(&self, call: &Call, few: usize) -> Result<Option<Met>, QueueError> {
         let mut losses = 0;
-        loop {
-            let window = self.queue.windows.of(self.criteria);
-            let most = self.queue.windows.most();
-            let (pick, looks) = {
-                let view = self.view.lock().await;
-                let pick = view.pick(&mut self.claims.lock(), few, window, most);
-                (pick, view.looks)
-            };
-            let entry = match pick {
-                Pick::Entry(entry) => entry,
-                Pick::Few => return Ok(None),
-                Pick::Later => {
-                    losses += 1;
-                    self.pause(losses).await;
-                    self.look(looks).await?;
-                    continue;
+        while losses <= MAX_LOSSES && !self.queue.is_over() {
+            self.gate.enter().await;
+            let (pick, looks) = self.pick(few).await;
+            let Pick::Entry(entry) = pick else {
+                self.gate.leave(Claimed::Lost);
+                if pick == Pick::Few {
+                    return Ok(None);
                 }
+                losses += 1;
+                self.pause(losses).await;
+                self.look(looks).await?;
+                continue;
             };
-            let tried = self.queue.try_assign_in_lane(call, &entry).await;
-            match tried {
-                Ok(Tried::Met(met)) => {
+            let tried = self.queue.try_assign(call, Before::New, &entry).await;
+            self.gate.leave(match &tried {
+                Ok(Tried::Gone | Tried::Conflict) => Claimed::Lost,
+                _ => Claimed::Settled,
+            });
+            match tried? {
+                Tried::Met(met) => {
                     match *met {
                         Met::Assigned(_) => self.queue.windows.won(self.criteria),
                         _ => drop(self.claims.lock().remove(&entry.ticket)),
                     }
                     return Ok(Some(*met));
                 }
-                Ok(Tried::Gone) => {
+                Tried::Gone => {
                     self.queue.count_lost_match();
                     self.queue.windows.lost(self.criteria);
-                    self.look(looks).await?;
                 }
-                Ok(Tried::Conflict) => {
+                Tried::Conflict => {
                     losses += 1;
                     self.claims.lock().remove(&entry.ticket);
                     self.queue.windows.lost(self.criteria);
-                    self.view.lock().await.lost.insert(entry.ticket);
+                    self.view.lock().await.lose(entry.ticket);
                     self.pause(losses).await;
                 }
-                Err(error) => return Err(error),
             }
-            if losses > MAX_LOSSES || self.queue.is_over() {
-                return Ok(None);
-            }
+            // Others have most likely taken more agents of those that were read.
+            self.look(looks).await?;
         }
+        Ok(None)
+    }
+
+    async fn pick(&self, few: usize) -> (Pick, u32) {
+        let windows = &self.queue.windows;
+        let (window, most) = (windows.of(self.criteria), windows.most());
+        let view = self.view.lock().await;
+        let pick = view.pick(&mut self.claims.lock(), few, window, most);
+        (pick, view.looks)
     }
 
     /// Another look for all calls of the lane, unless one of them has looked since.

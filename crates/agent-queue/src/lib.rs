@@ -14,8 +14,8 @@
 //! | [`store`] | where it all lives: DynamoDB, and memory for tests |
 //! | [`queue`] | the queue itself: settings, and how a change is carried through |
 //! | [`roster`] | register, become available, leave, finish |
-//! | [`enqueue`] | into all queues that fit, and then the longest waiting call |
-//! | [`matcher`] | assigns a call, or makes it pending or cancelled |
+//! | [`enqueue`] | a waiting call for a free agent, or a place in all queues that fit |
+//! | [`matcher`] | a call is assigned to an agent, waits, or expires |
 //! | [`lane`] | the new calls of one criteria and one batch, side by side |
 //! | [`tell`] | assignments to the topic, expired calls to the dead-letter queue |
 //! | [`sweep`] | expired call leases, expired and missed calls, unpublished events |
@@ -39,12 +39,14 @@ pub mod intake;
 pub mod lane;
 mod lines;
 pub mod matcher;
+mod meet;
 pub mod name;
 pub mod profile;
 pub mod queue;
 pub mod roster;
 pub mod schema;
 pub mod seed;
+mod serve;
 pub mod store;
 pub mod sweep;
 pub mod tell;

@@ -1,16 +1,105 @@
-//! Every line of waiting calls, the longest waiting call first: for the sweep, and for many
-//! agents who were queued at once.
+//! The lines of waiting calls, one for each criteria: opening, closing, and serving all of them,
+//! the longest waiting call first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
 
+use backon::BackoffBuilder;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::call::Call;
 use crate::criteria::Criteria;
-use crate::matcher::{PARALLEL_READS, Served};
+use crate::meet::PARALLEL_READS;
 use crate::queue::{AgentQueue, QueueError};
+use crate::serve::Served;
+use crate::store::Line;
+use crate::time::Micros;
+
+/// The most lines at once. An agent who looks for a call reads the names of all of them.
+pub(crate) const MAX_LINES: usize = 1_000;
+
+/// For how long a process relies on a line that it opened.
+const RELIED_ON: Duration = Duration::from_secs(30 * 60);
+
+/// A line is closed that is empty and was not opened for this long: much longer than any process
+/// relies on it.
+const CLOSED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// When this process opened which line.
+#[derive(Debug, Default)]
+pub(crate) struct OpenLines(Mutex<HashMap<Criteria, Micros>>);
+
+impl OpenLines {
+    fn is_open(&self, criteria: &Criteria, now: Micros) -> bool {
+        let opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = opened.get(criteria);
+        opened.is_some_and(|opened| now.since(*opened) < RELIED_ON)
+    }
+
+    fn insert(&self, criteria: &Criteria, now: Micros) {
+        let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.retain(|_, at| now.since(*at) < RELIED_ON);
+        opened.insert(criteria.clone(), now);
+    }
+}
 
 impl AgentQueue {
+    /// A call may join this line from now on.
+    pub(crate) async fn open_line(&self, criteria: &Criteria) -> Result<(), QueueError> {
+        let now = self.clock.now();
+        if self.opened.is_open(criteria, now) {
+            return Ok(());
+        }
+        let lines = self.store.lines().await?;
+        if lines.len() >= MAX_LINES && lines.iter().all(|line| line.criteria != *criteria) {
+            return Err(QueueError::TooManyLines {
+                criteria: criteria.clone(),
+            });
+        }
+        let mut pauses = self.pauses().build();
+        loop {
+            let error = match self.store.open_line(criteria, now).await {
+                Ok(()) => break,
+                Err(error) => error,
+            };
+            match pauses.next() {
+                Some(pause) if error.is_transient() && !self.is_over() => {
+                    tokio::time::sleep(pause).await;
+                }
+                _ => return Err(error.into()),
+            }
+        }
+        self.opened.insert(criteria, now);
+        Ok(())
+    }
+
+    /// Closes the lines that no call joined for a day. The registry so stays as small as what is
+    /// asked for in a day.
+    pub(crate) async fn close_lines(&self) -> Result<(), QueueError> {
+        let now = self.clock.now();
+        for line in self.store.lines().await? {
+            let Some(seen) = line.seen else {
+                // A release that did not note it may be using it.
+                self.store.open_line(&line.criteria, now).await?;
+                continue;
+            };
+            if seen.plus(CLOSED_AFTER) <= now && self.is_empty(&line).await? {
+                self.store.close_line(&line).await?;
+            }
+            if self.is_over() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn is_empty(&self, line: &Line) -> Result<bool, QueueError> {
+        let first = self.store.waiting_calls(&line.criteria, 1).await?;
+        Ok(first.is_empty())
+    }
+
     /// Serves every line, always the longest waiting call of those that may still meet an agent.
     /// A line that fails is left, and the others go on.
     pub(crate) async fn serve_lines(&self) -> (Served, Vec<QueueError>) {
@@ -45,7 +134,7 @@ impl AgentQueue {
 
     /// The first call of each line.
     pub(crate) async fn first_of_lines(&self) -> Result<Vec<Call>, QueueError> {
-        let lines = self.store.waiting().await?;
+        let lines = self.store.lines().await?;
         self.first_of(lines.iter().map(|line| &line.criteria)).await
     }
 

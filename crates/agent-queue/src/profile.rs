@@ -4,29 +4,37 @@ use std::collections::BTreeSet;
 
 use crate::name::Value;
 
-/// An agent's values: several in the first dimension, one in each other.
+/// An agent's values: a set for each dimension, in the dimensions' order. The set of a
+/// single-valued dimension has one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Profile {
-    several: BTreeSet<Value>,
-    single: Vec<Value>,
-}
+pub struct Profile(Vec<BTreeSet<Value>>);
 
 impl Profile {
-    /// A profile of values that were checked ([`Dimensions::profile`](crate::dimension::Dimensions::profile)).
+    /// A profile of checked values ([`Dimensions::profile`](crate::dimension::Dimensions::profile)).
     #[must_use]
-    pub(crate) fn new(several: BTreeSet<Value>, single: Vec<Value>) -> Self {
-        Self { several, single }
+    pub(crate) fn new(values: Vec<BTreeSet<Value>>) -> Self {
+        Self(values)
     }
 
-    /// The values of the multi-valued dimension, in order.
+    /// The values in each dimension.
     #[must_use]
-    pub fn several(&self) -> &BTreeSet<Value> {
-        &self.several
+    pub fn values(&self) -> &[BTreeSet<Value>] {
+        &self.0
     }
 
-    /// The values of the other dimensions, in the dimensions' order.
-    #[must_use]
-    pub fn single(&self) -> &[Value] {
-        &self.single
+    /// Every combination of a value in each dimension, in order.
+    pub(crate) fn combinations(&self) -> Vec<Vec<&Value>> {
+        let mut combinations = vec![vec![]];
+        for values in &self.0 {
+            let longer = combinations.iter().flat_map(|shorter: &Vec<&Value>| {
+                values.iter().map(|value| {
+                    let mut longer = shorter.clone();
+                    longer.push(value);
+                    longer
+                })
+            });
+            combinations = longer.collect();
+        }
+        combinations
     }
 }

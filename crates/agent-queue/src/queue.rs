@@ -8,8 +8,10 @@ use backon::{ExponentialBuilder, Retryable};
 use tokio::time::{Instant, timeout_at};
 
 use crate::change::Change;
+use crate::criteria::Criteria;
 use crate::dimension::Dimensions;
 use crate::lane::Windows;
+use crate::lines::{MAX_LINES, OpenLines};
 use crate::store::{AgentStore, Committed, Order, Refusal, StoreError};
 use crate::time::Clock;
 
@@ -21,6 +23,7 @@ pub struct AgentQueue {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: Settings,
     pub(crate) windows: Arc<Windows>,
+    pub(crate) opened: Arc<OpenLines>,
     tally: Arc<Tally>,
     deadline: Option<Instant>,
 }
@@ -34,8 +37,12 @@ pub struct Settings {
     pub order: Order,
     /// How long a call waits for an agent.
     pub max_wait: Duration,
-    /// The call lease: how long a call may last before its agent is available again; `None`: no limit.
+    /// How long a call may last, from its assignment or its last extension, before its agent is
+    /// available again; `None`: without limit.
     pub call_lease: Option<Duration>,
+    /// How long an agent has to answer an assignment by extending it, before the call returns to
+    /// its line; `None`: an assignment needs no answer.
+    pub answer_within: Option<Duration>,
     /// How many entries of a queue a match reads at once.
     pub page: u16,
     /// Among how many of the first agents of a queue a call of a lane chooses at most, while
@@ -52,6 +59,7 @@ impl Default for Settings {
             order: Order::Fifo,
             max_wait: Duration::from_secs(5 * 60),
             call_lease: None,
+            answer_within: None,
             page: 5,
             contention_window: 8,
             patience: Patience::default(),
@@ -98,6 +106,15 @@ pub enum QueueError {
         /// How often it tried.
         tries: usize,
     },
+    /// Another line of waiting calls would be too many.
+    #[error(
+        "criteria {criteria}: calls wait for {MAX_LINES} different criteria already, the most a queue takes; \
+         check what the callers send as values, or wait until the sweep closes lines that were empty for a day"
+    )]
+    TooManyLines {
+        /// What the call asks for.
+        criteria: Criteria,
+    },
     /// The invocation is about to end.
     #[error("{operation}: the invocation's time is used up; repeat it")]
     OutOfTime {
@@ -113,6 +130,7 @@ impl QueueError {
         match self {
             Self::Store(error) => error.is_transient(),
             Self::Contended { .. } | Self::OutOfTime { .. } => true,
+            Self::TooManyLines { .. } => false,
         }
     }
 }
@@ -162,6 +180,7 @@ impl AgentQueue {
             store,
             clock,
             windows: Arc::new(Windows::up_to(settings.contention_window)),
+            opened: Arc::default(),
             settings,
             tally: Arc::default(),
             deadline: None,

@@ -1,5 +1,7 @@
 //! Who is there: register, become available, leave, finish, list.
 
+use backon::BackoffBuilder;
+
 use crate::agent::{Agent, AgentChange, AgentState, NotPossible, Rest, Ticket};
 use crate::change::{CallLease, Change};
 use crate::name::{AgentId, CallId};
@@ -104,6 +106,26 @@ impl AgentQueue {
         .await
     }
 
+    /// attendingCall → attendingCall, by the assignment's call and ticket. The new lease lasts for
+    /// a call's longest duration from now. The first extension answers the assignment.
+    ///
+    /// # Errors
+    /// [`QueueError`]; repeat it.
+    pub async fn extend(
+        &self,
+        id: &AgentId,
+        call: &CallId,
+        ticket: Ticket,
+    ) -> Result<Changed, QueueError> {
+        let now = self.clock.now();
+        let until = self.settings.call_lease.map(|lease| now.plus(lease));
+        self.change(id, "extend", |agent| {
+            let change = agent.extend(call, ticket, until)?;
+            Ok((change.clone(), Change::extend(change, agent)))
+        })
+        .await
+    }
+
     /// A page of agents, by id.
     ///
     /// # Errors
@@ -139,7 +161,9 @@ impl AgentQueue {
         operation: &'static str,
         plan: impl Fn(&Agent) -> Result<Plan, NotPossible>,
     ) -> Result<Changed, QueueError> {
-        for _ in 0..ROUNDS {
+        let mut pauses = self.pauses().build();
+        let (mut rounds, mut conflicts) = (0, 0);
+        while rounds < ROUNDS {
             let Some(agent) = self.store.agent(id).await? else {
                 return Ok(Changed::Unknown);
             };
@@ -147,8 +171,18 @@ impl AgentQueue {
                 Ok(plan) => plan,
                 Err(why) => return Ok(Changed::Refused { why, agent }),
             };
-            if let Outcome::Done = self.commit(operation, &change).await? {
-                return Ok(Changed::Done(arrow.applied_to(agent)));
+            match self.commit_unless_conflict(&change).await? {
+                Some(Outcome::Done) => return Ok(Changed::Done(arrow.applied_to(agent))),
+                Some(Outcome::Refused(_)) => rounds += 1,
+                // The next plan counts its joins elsewhere, so the first conflict costs no pause.
+                None => {
+                    conflicts += 1;
+                    let pause = pauses.next().filter(|_| !self.is_over());
+                    let pause = pause.ok_or_else(|| self.contended(operation))?;
+                    if conflicts > 1 {
+                        tokio::time::sleep(pause).await;
+                    }
+                }
             }
         }
         Err(contended(operation))
@@ -179,7 +213,7 @@ impl AgentQueue {
         Ok(available.into_iter().map(|(_, id)| id).collect())
     }
 
-    async fn all_agents(&self) -> Result<Vec<Agent>, QueueError> {
+    pub(crate) async fn all_agents(&self) -> Result<Vec<Agent>, QueueError> {
         const PAGE: u16 = 200;
         let mut agents = vec![];
         let mut after = None;

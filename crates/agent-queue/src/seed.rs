@@ -66,7 +66,7 @@ fn agent(number: usize) -> (String, Profile) {
     let language = |shift: usize| LANGUAGES[(number / 2 + shift) % LANGUAGES.len()];
     let languages = [language(0), language(1)].map(Value::from_stored);
     let gender = Value::from_stored(GENDERS[number % GENDERS.len()]);
-    let profile = Profile::new(BTreeSet::from(languages), vec![gender]);
+    let profile = Profile::new(vec![BTreeSet::from(languages), BTreeSet::from([gender])]);
     // The two lists have no common length, so a pair repeats after all pairs only.
     let first = FIRST_NAMES[number % FIRST_NAMES.len()];
     let last = LAST_NAMES[number % LAST_NAMES.len()];

@@ -54,7 +54,17 @@ pub trait AgentStore: Send + Sync {
     /// A call and its outcome.
     async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError>;
 
-    /// The number of pending calls by criteria; some criteria may have none.
+    /// Every open line of waiting calls; some may be empty. One read for each megabyte.
+    async fn lines(&self) -> Result<Vec<Line>, StoreError>;
+
+    /// Opens a line, or notes that it was used at this moment. A call may join only an open line:
+    /// an agent reads no other.
+    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<(), StoreError>;
+
+    /// Closes a line, unless it was used since it was read.
+    async fn close_line(&self, line: &Line) -> Result<(), StoreError>;
+
+    /// How many calls wait in each open line. It counts every waiting call.
     async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError>;
 
     /// The calls that waited longest for the same: at most `limit`.
@@ -160,6 +170,15 @@ impl QueueCounters {
             depth,
         }
     }
+}
+
+/// A line of calls that wait for the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// For what.
+    pub criteria: Criteria,
+    /// When it was last opened; `None`: by a release that did not note it.
+    pub seen: Option<Micros>,
 }
 
 /// How many calls wait for the same.

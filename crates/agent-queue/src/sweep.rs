@@ -6,14 +6,16 @@
 //! part stands alone: what fails in one is counted and reported, and the others go on. Publishing
 //! comes first, and no part takes more than its share of the time.
 
+mod entries;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::call::{News, Notice};
-use crate::change::{CallLease, Change};
+use crate::call::{Call, CallState, News, Notice};
+use crate::change::{CallLease, Change, Step};
 use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::tell::{Teller, Told};
 use crate::time::Micros;
@@ -24,6 +26,10 @@ use crate::time::Micros;
 pub struct SweepReport {
     /// Agents returned from calls that never ended.
     pub returned: u32,
+    /// Calls returned to their lines from agents who did not answer.
+    pub calls_returned: u32,
+    /// Entries of queued agents that were missing.
+    pub restored: u32,
     /// Pairs that had been left behind.
     pub assigned: u32,
     /// Calls that waited for too long.
@@ -95,10 +101,14 @@ impl AgentQueue {
         }
         sweep.publish_forgotten(self.share(3)).await;
         sweep.return_agents(self.share(3)).await;
+        sweep.restore_entries(self.share(3)).await;
         sweep.serve(self.share(2)).await;
         // The calls that expired just now.
         if sweep.report.expired > 0 {
             sweep.publish_forgotten(self.share(2)).await;
+        }
+        if let Err(error) = self.close_lines().await {
+            sweep.failed(error);
         }
         sweep.measure().await;
         let Sweep { report, errors, .. } = sweep;
@@ -190,7 +200,10 @@ impl Sweep<'_> {
                     return;
                 }
                 match queue.return_agent(lease, now).await {
-                    Ok(returned) => self.report.returned += u32::from(returned),
+                    Ok(Returned { agent, call }) => {
+                        self.report.returned += u32::from(agent);
+                        self.report.calls_returned += u32::from(call);
+                    }
                     Err(error) => self.failed(error),
                 }
             }
@@ -213,6 +226,14 @@ impl Sweep<'_> {
         let told = queue.tell_assignments(self.teller, &served.assignments);
         let told = told.await;
         self.told(told);
+    }
+
+    async fn restore_entries(&mut self, queue: AgentQueue) {
+        let restored = async { queue.restore_entries(&queue.all_agents().await?).await };
+        match restored.await {
+            Ok(restored) => self.report.restored += restored,
+            Err(error) => self.failed(error),
+        }
     }
 
     async fn measure(&mut self) {
@@ -238,23 +259,54 @@ impl Sweep<'_> {
 }
 
 impl AgentQueue {
-    /// Whether the lease's agent is available again.
-    async fn return_agent(&self, lease: &CallLease, now: Micros) -> Result<bool, QueueError> {
-        match self
-            .commit("return", &Change::take_back(lease, now))
-            .await?
-        {
+    /// Ends an expired lease. Each change depends on the lease as read, so that one that was
+    /// extended since ends nothing.
+    async fn return_agent(&self, lease: &CallLease, now: Micros) -> Result<Returned, QueueError> {
+        let call = match lease.answered {
+            true => None,
+            false => self.assigned_by(lease).await?,
+        };
+        let change = match &call {
+            Some(call) => {
+                self.open_line(&call.criteria).await?;
+                Change::return_call(lease, call, now)
+            }
+            None => Change::take_back(lease, now),
+        };
+        let refusals = match self.commit("return", &change).await? {
             Outcome::Done => {
                 tracing::warn!(agent = %lease.agent, call = %lease.call, "call lease expired");
-                Ok(true)
+                return Ok(Returned {
+                    agent: true,
+                    call: call.is_some(),
+                });
             }
-            // Finished meanwhile, and the lease with it: this deletes a missing item.
-            Outcome::Refused(_) => {
-                let end = Change::end_lease(lease);
-                self.commit("delete a lease", &end).await.map(|_| false)
-            }
+            Outcome::Refused(refusals) => refusals,
+        };
+        // The call was finished or extended meanwhile, which deletes the lease, too.
+        let of_agent = |step: usize| matches!(change.steps.get(step), Some(Step::Agent(_)));
+        if refusals.iter().any(|refusal| of_agent(refusal.step)) {
+            let end = Change::end_lease(lease);
+            self.commit("delete a lease", &end).await?;
         }
+        Ok(Returned::default())
     }
+
+    /// The call that a lease is about, if it is still assigned by the lease's ticket.
+    async fn assigned_by(&self, lease: &CallLease) -> Result<Option<Call>, QueueError> {
+        let record = self.store.call(&lease.call).await?;
+        Ok(record.and_then(|record| match record.state {
+            CallState::Assigned(made) if made.ticket == lease.ticket => Some(record.call),
+            _ => None,
+        }))
+    }
+}
+
+/// What an expired lease returned.
+#[derive(Clone, Copy, Debug, Default)]
+struct Returned {
+    agent: bool,
+    call: bool,
 }
 
 /// What no process publishes at once: expired calls, and assignments whose maker has had the time.

@@ -20,6 +20,6 @@ export class AgentDesk extends AgentFunction<'agent-desk'> {
       // Callers wait for the answer. An asynchronous command is not retried: its effect would come too late.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
-    this.allowNewCalls(props);
+    this.allowCalls(props);
   }
 }

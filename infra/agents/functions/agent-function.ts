@@ -62,9 +62,9 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
     this.allow(['sns:Publish'], [assignments.topicArn]);
   }
 
-  /** Lets the function take calls: it checks for pending calls before a new one, and reads a known one. */
-  protected allowNewCalls({ table }: AgentWiring): void {
-    this.allow(['dynamodb:ConditionCheckItem', 'dynamodb:GetItem'], [table.tableArn]);
+  /** Lets the function look a known call up. */
+  protected allowCalls({ table }: AgentWiring): void {
+    this.allow(['dynamodb:GetItem'], [table.tableArn]);
   }
 
   /** Lets the function send expired calls to the dead-letter queue. */
@@ -75,7 +75,7 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
 
 function sharedEnvironment(scope: Construct, wiring: AgentWiring): SharedEnvironment {
   const { agents, calls } = wiring.settings;
-  const { contentionWindow } = agents;
+  const { answerWithin, contentionWindow } = agents;
   return {
     AGENT_TABLE_NAME: wiring.table.tableName,
     ASSIGNMENT_TOPIC_ARN: wiring.assignments.topicArn,
@@ -89,6 +89,7 @@ function sharedEnvironment(scope: Construct, wiring: AgentWiring): SharedEnviron
     ),
     MAX_WAIT_SECONDS: String(calls.maxWait.toSeconds()),
     QUEUE_ORDER: agents.order,
+    ...(answerWithin && { ANSWER_WITHIN_SECONDS: String(answerWithin.toSeconds()) }),
     ...(agents.callLease && { CALL_LEASE_SECONDS: String(agents.callLease.toSeconds()) }),
     ...(contentionWindow !== undefined && { CONTENTION_WINDOW: String(contentionWindow) }),
   };

@@ -18,7 +18,7 @@ export class MatchCalls extends AgentFunction<'match-calls'> {
       // Only the intake queue invokes it, and that has retries of its own.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
-    this.allowNewCalls(props);
+    this.allowCalls(props);
     this.allowGivingUp(props);
     props.intake.feed(this);
   }

@@ -23,6 +23,8 @@ export class SweepAgents extends AgentFunction<'sweep-agents'> {
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     this.allowGivingUp(props);
+    // Only a call that may return to its line is looked up.
+    if (props.settings.agents.answerWithin) this.allowCalls(props);
     this.schedule = new FunctionSchedule(this, 'regularly', {
       target: this,
       every: props.settings.agents.sweepInterval,

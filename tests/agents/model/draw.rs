@@ -49,6 +49,7 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
         (weight(!machine.brought.is_empty(), 5), again(machine)),
         (weight(waits, 3), cancel(machine)),
         (weight(!machine.stays.is_empty(), 9), finish(machine)),
+        (weight(has(AgentStatus::AttendingCall), 7), extend(machine)),
         (weight(!machine.made.is_empty(), 20), tell(machine)),
         (
             3,
@@ -78,6 +79,7 @@ fn moment(machine: &Machine) -> BoxedStrategy<Micros> {
         30 => Just(0_u64),
         60 => 0..2_000_000_u64,
         3 => Just(5_000_000),
+        3 => prop_oneof![Just(25_000_000), Just(25_000_001)],
         3 => prop_oneof![Just(40_000_000), Just(40_000_001), 20_000_000..45_000_000_u64],
         2 => prop_oneof![Just(60_000_000), Just(59_999_999), 50_000_000..70_000_000_u64],
     ]
@@ -157,6 +159,7 @@ fn new_call(machine: &Machine) -> BoxedStrategy<Call> {
             criteria: criteria(&format!("{language}#{gender}")),
             arrived,
             sequence: 0,
+            unanswered: 0,
         })
         .boxed()
 }
@@ -246,7 +249,17 @@ fn finish(machine: &Machine) -> BoxedStrategy<Wish> {
     }
 }
 
-/// The process that made assignments publishes them, usually.
+/// The same calls as those that end.
+fn extend(machine: &Machine) -> BoxedStrategy<Wish> {
+    finish(machine)
+        .prop_map(|wish| match wish {
+            Wish::Finish(id, call, ticket) => Wish::Extend(id, call, ticket),
+            other => other,
+        })
+        .boxed()
+}
+
+/// Most assignments are published by the process that made them.
 fn tell(machine: &Machine) -> BoxedStrategy<Wish> {
     let made = machine.made.clone();
     prop_oneof![4 => Just(true), 1 => Just(false)]

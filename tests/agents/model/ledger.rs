@@ -43,7 +43,7 @@ impl Ledger {
             return Err("rejected, and yet something changed".to_owned());
         }
         for row in &answer.heard {
-            self.told.insert(text(row, "CallID").to_owned());
+            self.told.insert(news(row));
         }
         for met in answered(before, after)? {
             if !self.given.insert(text(met, "Ticket").to_owned()) {
@@ -100,14 +100,12 @@ impl Ledger {
         let calls = after.iter().filter(|((pk, _), _)| pk.starts_with("Call#"));
         let is_news = |row: &Row| ["assigned", "expired"].contains(&text(row, "CallStatus"));
         for (_, record) in calls.filter(|(_, row)| is_news(row)) {
-            let call = text(record, "CallID");
+            let call = news(record);
             let kept = after
                 .iter()
-                .any(|((pk, _), row)| pk.starts_with("Outbox#") && text(row, "CallID") == call);
-            if !kept && !self.told.contains(call) {
-                return Err(format!(
-                    "{call} was neither published nor kept in the outbox"
-                ));
+                .any(|((pk, _), row)| pk.starts_with("Outbox#") && news(row) == call);
+            if !kept && !self.told.contains(&call) {
+                return Err(format!("{call} was neither told nor kept to be told"));
             }
         }
         let known = before
@@ -120,7 +118,18 @@ impl Ledger {
     }
 }
 
-/// The calls that met their agents; each call that ended before is as it was.
+/// What a row says, of a call or to be told: the call, and the number of its assignment.
+fn news(row: &Row) -> String {
+    let assigned = text(row, "CallStatus") == "assigned";
+    let number = if assigned {
+        text(row, "Assignment")
+    } else {
+        ""
+    };
+    format!("{} {number}", text(row, "CallID"))
+}
+
+/// The calls that met their agents; each call that ended before is as it was, or was not answered.
 fn answered<'a>(before: &'a Rows, after: &'a Rows) -> Result<Vec<&'a Row>, String> {
     let mut met = vec![];
     let is_call = |(key, _): &(&Key, &Row)| key.0.starts_with("Call#");
@@ -130,7 +139,7 @@ fn answered<'a>(before: &'a Rows, after: &'a Rows) -> Result<Vec<&'a Row>, Strin
         if was == Some(record) {
             continue;
         }
-        if was.is_some() && !waited {
+        if was.is_some_and(|was| !waited && !is_returned(was, record)) {
             return Err(format!("{was:?} became {record:?}"));
         }
         if text(record, "CallStatus") == "assigned" {
@@ -138,4 +147,16 @@ fn answered<'a>(before: &'a Rows, after: &'a Rows) -> Result<Vec<&'a Row>, Strin
         }
     }
     Ok(met)
+}
+
+/// Whether an assignment was not answered: the call waits again, or has a later one already.
+fn is_returned(was: &Row, record: &Row) -> bool {
+    let number = |row| text(row, "Assignment").parse::<u32>().unwrap_or(0);
+    let assigned = text(was, "CallStatus") == "assigned";
+    assigned
+        && match text(record, "CallStatus") {
+            "waiting" | "expired" | "cancelled" => number(record) == number(was),
+            "assigned" => number(record) > number(was),
+            _ => false,
+        }
 }

@@ -37,6 +37,8 @@ pub enum Wish {
     Cancel(CallId),
     /// A call ends; the ticket is one of the reference's.
     Finish(AgentId, CallId, Ticket),
+    /// An agent answers, or goes on with a call; the ticket is one of the reference's.
+    Extend(AgentId, CallId, Ticket),
     /// The assignments of an earlier wish are published, successfully or not; the tickets
     /// are the reference's.
     Tell(Vec<Assignment>, bool),
@@ -67,6 +69,7 @@ impl Wish {
             Self::Match(_) => "match_call",
             Self::Cancel(_) => "cancel",
             Self::Finish(..) => "finish",
+            Self::Extend(..) => "extend",
             Self::Tell(..) => "tell",
             Self::Sweep(_) => "sweep",
             Self::DieEnqueuing(_) => "die enqueuing",

@@ -27,6 +27,9 @@ pub const MAX_WAIT: Duration = Duration::from_secs(60);
 /// How long a call may last.
 pub const LEASE: Duration = Duration::from_secs(40);
 
+/// How long an agent has to answer, where agents answer.
+pub const ANSWER: Duration = Duration::from_secs(25);
+
 /// After this long an assignment counts as forgotten by who made it.
 pub const GRACE: Duration = Duration::from_secs(5);
 
@@ -44,6 +47,8 @@ pub struct Line {
 pub struct Reference {
     /// Who comes first.
     pub order: Order,
+    /// Whether agents have to answer.
+    pub answers: bool,
     /// Everybody; tickets are numbers here.
     pub agents: BTreeMap<AgentId, Agent>,
     /// Every queue that was ever opened.
@@ -71,6 +76,7 @@ impl Reference {
     pub fn new(order: Order) -> Self {
         Self {
             order,
+            answers: answers(order),
             agents: BTreeMap::new(),
             queues: BTreeMap::new(),
             calls: BTreeMap::new(),
@@ -92,6 +98,7 @@ impl Reference {
             Wish::Match(call) => self.match_call(call, now),
             Wish::Cancel(id) => self.cancel(id, now),
             Wish::Finish(id, call, ticket) => self.finish(id, call, *ticket, now),
+            Wish::Extend(id, call, ticket) => self.extend(id, call, *ticket, now),
             Wish::Tell(assignments, heard) => self.tell(assignments, *heard),
             Wish::Sweep(heard) => self.sweep(*heard, now),
             Wish::DieEnqueuing(id) => self.die_enqueuing(id, now),
@@ -137,6 +144,12 @@ impl Reference {
         let answer = Answer::said("done").showing(page.map(|(_, agent)| rows::agent(agent)));
         (answer, Rule::LookAgents)
     }
+}
+
+/// Agents have to answer in every sequence of one order, and in none of the other.
+#[must_use]
+pub fn answers(order: Order) -> bool {
+    order == Order::Fifo
 }
 
 /// The queues of a profile.

@@ -35,7 +35,8 @@ rules! {
     AvailableUnknown: "available: no agent of this id";
 
     Enqueue: "enqueue: available -> queued, and no call is pending";
-    EnqueueServes: "enqueue: available -> queued -> attendingCall, a call was waiting";
+    EnqueueTakes: "enqueue: available -> attendingCall, a call was waiting";
+    EnqueueServes: "enqueue: available -> queued -> attendingCall, two calls and an agent were left behind";
     EnqueueServesOthers: "enqueue: a call was waiting, and another agent had waited for longer";
     EnqueueExpires: "enqueue: calls that fit had waited for too long";
     EnqueueAgain: "enqueue: rejected, queued already";
@@ -70,11 +71,17 @@ rules! {
     FinishForged: "finish: rejected, the call is the agent's and the ticket is not";
     FinishUnknown: "finish: no agent of this id";
 
+    ExtendAnswers: "extend: the agent answers, and has another lease";
+    ExtendAgain: "extend: the agent had answered, and has another lease";
+    ExtendRefused: "extend: refused, another call or another ticket";
+    ExtendUnknown: "extend: no agent has this id";
+
     Tell: "tell: told, and forgotten";
     TellFails: "tell: not told, and kept";
 
     Sweep: "sweep: nothing to do";
-    SweepReturns: "sweep: attendingCall -> available, the lease expired";
+    SweepReturns: "sweep: attendingCall -> available, the lease ran out";
+    SweepReturnsCalls: "sweep: attendingCall -> available and assigned -> waiting, no answer";
     SweepServes: "sweep: a pair left behind has met";
     SweepExpires: "sweep: waiting -> expired";
     SweepTells: "sweep: unpublished events are published";

@@ -19,7 +19,7 @@ use aws_sdk_dynamodb::Client;
 use uuid::Uuid;
 
 use super::operation::{Answer, Operation, Wish};
-use super::reference::{LEASE, MAX_WAIT, table};
+use super::reference::{ANSWER, LEASE, MAX_WAIT, answers, table};
 use crate::rows::{self, Row, Rows};
 use crate::world::Recorder;
 
@@ -66,6 +66,7 @@ impl Subject {
             order,
             max_wait: MAX_WAIT,
             call_lease: Some(LEASE),
+            answer_within: answers(order).then_some(ANSWER),
             page,
             ..Settings::default()
         };
@@ -100,6 +101,10 @@ impl Subject {
             Wish::Finish(id, call, ticket) => {
                 let ticket = self.real(*ticket);
                 changed(&queue.finish(id, call, ticket).await?)
+            }
+            Wish::Extend(id, call, ticket) => {
+                let ticket = self.real(*ticket);
+                changed(&queue.extend(id, call, ticket).await?)
             }
             Wish::Enqueue(id) => {
                 let enqueued = queue.enqueue(id).await?;
@@ -192,6 +197,7 @@ impl Subject {
         let swept = self.queue.sweep(&self.teller).await?;
         Ok(Answer::said("done")
             .counting("returned", swept.returned)
+            .counting("calls_returned", swept.calls_returned)
             .counting("assigned", swept.assigned)
             .counting("expired", swept.expired)
             .counting("published", swept.published)
@@ -214,6 +220,7 @@ impl Subject {
     }
 
     async fn die_waiting(&self, call: &Call) -> Result<Answer, Failure> {
+        self.store.open_line(&call.criteria, call.arrived).await?;
         self.store.commit(&Change::wait(call)).await?;
         Ok(Answer::said("died"))
     }

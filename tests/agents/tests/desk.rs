@@ -133,7 +133,7 @@ async fn a_call_s_commands(asked: Asked) {
     let enqueue = json!({"command": "enqueue", "agentId": "ana"});
     let answer = asked.ask(enqueue).await;
     let assignment = json!({
-        "callId": "c2", "criteria": "Spanish#*", "agentId": "ana", "agentName": "Ana Ruiz",
+        "callId": "c2", "assignment": 1, "criteria": "Spanish#*", "agentId": "ana", "agentName": "Ana Ruiz",
         "ticket": answer["agent"]["ticket"], "assignedAt": NOW, "leaseUntil": LEASE_END,
     });
     assert_eq!(answer["changed"], true);

@@ -86,6 +86,7 @@ impl Game {
                 criteria: criteria(&wanted),
                 arrived: NOW,
                 sequence: number as u128,
+                unanswered: 0,
             };
             lanes.entry(wanted).or_default().push(call);
         }

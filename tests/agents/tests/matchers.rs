@@ -123,6 +123,7 @@ impl Game {
                 criteria: criteria(&format!("{language}#{gender}")),
                 arrived: self.clock.now(),
                 sequence: 0,
+                unanswered: 0,
             };
             let first = self.queue.match_call(&call).await.unwrap().state;
             sleep(&mut rng).await;
@@ -165,6 +166,7 @@ impl Game {
                     criteria,
                     arrived,
                     sequence: 0,
+                    unanswered: 0,
                 };
                 game.queue.match_call(&call).await.map(drop)
             }));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agent_queue::call::CallState;
+use agent_queue::call::{Assignment, CallState};
 use agent_queue::name::CallId;
 use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::memory::MemoryStore;
@@ -74,6 +74,9 @@ pub const MAX_WAIT: Duration = Duration::from_secs(120);
 /// How long a call may last.
 pub const CALL_LEASE: Duration = Duration::from_secs(60);
 
+/// How long an agent has to answer, in the schedules in which agents answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+
 /// How long the faults last.
 const FAULTS_FOR: Duration = Duration::from_secs(180);
 
@@ -86,6 +89,8 @@ pub(crate) struct Stage {
     network: Arc<Network>,
     truth: Truth,
     order: Order,
+    /// Whether agents have to answer.
+    answers: bool,
 }
 
 enum Truth {
@@ -105,6 +110,7 @@ impl Stage {
             order: self.order,
             max_wait: MAX_WAIT,
             call_lease: Some(CALL_LEASE),
+            answer_within: self.answers.then_some(ANSWER_WITHIN),
             ..Settings::default()
         };
         let clock = TokioClock::starting_at(self.now().plus(skew));
@@ -159,6 +165,7 @@ pub fn play(seed: u64, store: Store) -> Played {
                 }
             },
             order: [Order::Fifo, Order::Lifo][rng.usize(0..2)],
+            answers: rng.bool(),
             rng: Mutex::new(rng),
         });
         let mut wrong = actors::perform(&stage, FAULTS_FOR).await;
@@ -221,7 +228,14 @@ async fn ended(stage: &Stage) -> Vec<String> {
                 if told.is_empty() {
                     wrong.push(format!("{id}: assigned, but not published"));
                 }
-                if told.iter().any(|other| other != assignment) {
+                if !told.is_empty() && !told.contains(assignment) {
+                    wrong.push(format!("{id}: told {told:?}, but not {assignment:?}"));
+                }
+                let outdated = |other: &Assignment| other.number < assignment.number;
+                if told
+                    .iter()
+                    .any(|other| other != assignment && !outdated(other))
+                {
                     wrong.push(format!("{id}: {assignment:?}, but told {told:?}"));
                 }
             }

@@ -78,8 +78,11 @@ pub enum AgentState {
     AttendingCall {
         /// Which.
         call: CallId,
-        /// When the agent is taken back from it; `None`: never.
+        /// When the lease expires; `None`: never.
         until: Option<Micros>,
+        /// Whether the agent has answered. If not, the call returns to its line when the lease
+        /// expires.
+        answered: bool,
     },
 }
 

@@ -6,8 +6,8 @@ use crate::name::Value;
 const AT: Micros = Micros(7);
 
 fn agent(state: AgentState) -> Agent {
-    let several = BTreeSet::from([Value::new("Spanish").unwrap()]);
-    let profile = Profile::new(several, vec![Value::new("M").unwrap()]);
+    let value = |text| BTreeSet::from([Value::new(text).unwrap()]);
+    let profile = Profile::new(vec![value("Spanish"), value("M")]);
     let id = AgentId::new("ana").unwrap();
     Agent {
         state,
@@ -27,6 +27,7 @@ fn states() -> [AgentState; 4] {
         AgentState::AttendingCall {
             call: CallId::new("c1").unwrap(),
             until: None,
+            answered: true,
         },
     ]
 }
@@ -38,7 +39,7 @@ type Arrow = fn(&Agent) -> Result<AgentChange, NotPossible>;
 #[test]
 fn only_the_table_s_arrows_exist() {
     use AgentStatus::{AttendingCall, Available, Offline, Queued};
-    let arrows: [(Arrow, [Option<AgentStatus>; 4]); 6] = [
+    let arrows: [(Arrow, [Option<AgentStatus>; 4]); 7] = [
         (
             |a| a.become_available(AT),
             [Some(Available), None, None, None],
@@ -58,6 +59,10 @@ fn only_the_table_s_arrows_exist() {
         (
             |a| a.finish(&CallId::new("c1").unwrap(), a.ticket, AT),
             [None, None, None, Some(Available)],
+        ),
+        (
+            |a| a.extend(&CallId::new("c1").unwrap(), a.ticket, Some(AT)),
+            [None, None, None, Some(AttendingCall)],
         ),
         (
             |a| a.with_profile("B".to_owned(), a.profile.clone()),
@@ -101,8 +106,44 @@ fn a_late_finish_never_frees_an_agent_who_is_in_a_new_call() {
     let state = AgentState::AttendingCall {
         call: other,
         until: None,
+        answered: true,
     };
     assert!(!change.is_met_by(&Agent { state, ..agent }));
+}
+
+/// Every arrow out of a call depends on the lease as it was read: the sweep, a finish and another
+/// profile that were decided before an extension change nothing after it.
+#[test]
+fn every_arrow_out_of_a_call_depends_on_the_lease_as_read() {
+    let call = CallId::new("c1").unwrap();
+    let leased = |until| {
+        agent(AgentState::AttendingCall {
+            call: call.clone(),
+            until,
+            answered: true,
+        })
+    };
+    let arrows: [Arrow; 3] = [
+        |a| a.finish(&CallId::new("c1").unwrap(), a.ticket, AT),
+        |a| a.extend(&CallId::new("c1").unwrap(), a.ticket, Some(AT)),
+        |a| a.with_profile("B".to_owned(), a.profile.clone()),
+    ];
+    for (before, after) in [
+        (None, Some(AT)),
+        (Some(AT), None),
+        (Some(AT), Some(Micros(8))),
+    ] {
+        for (number, arrow) in arrows.iter().enumerate() {
+            let read = leased(before);
+            let change = arrow(&read).unwrap();
+            assert!(change.is_met_by(&read), "arrow {number}");
+            let extended = Agent {
+                ticket: read.ticket,
+                ..leased(after)
+            };
+            assert!(!change.is_met_by(&extended), "arrow {number}");
+        }
+    }
 }
 
 #[test]

@@ -25,9 +25,6 @@ impl Step {
                 format!("{}#{}", entry.at, entry.agent),
             ),
             Self::Call(_, record) => call_key(&record.call.id),
-            Self::NobodyWaits(criteria) | Self::CountWaiting(criteria, _) => {
-                (schema::ALL_CRITERIA.to_owned(), waiting_partition(criteria))
-            }
             Self::Wait(call) | Self::Unwait(call) => {
                 (waiting_partition(&call.criteria), call.sort_key())
             }
@@ -57,6 +54,12 @@ pub fn call_key(call: &CallId) -> Key {
 #[must_use]
 pub fn waiting_partition(criteria: &Criteria) -> String {
     format!("{}{criteria}", schema::CRITERIA_PREFIX)
+}
+
+/// The key of a line of waiting calls in the registry of lines.
+#[must_use]
+pub fn line_key(criteria: &Criteria) -> Key {
+    (schema::ALL_CRITERIA.to_owned(), waiting_partition(criteria))
 }
 
 /// The key of one stripe of the joins.

@@ -3,7 +3,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::*;
+use crate::criteria::Criteria;
 use crate::dimension::{Dimensions, MAX_QUEUES, MAX_TRANSACTION};
+use crate::name::{AgentId, CallId};
 
 fn queued(languages: usize) -> (Agent, QueueEntry) {
     let names: Vec<_> = (0..languages).map(|n| format!("l{n}")).collect();
@@ -35,6 +37,7 @@ fn call() -> Call {
         criteria: Criteria::from_stored("l0#F"),
         arrived: Micros(3),
         sequence: 7,
+        unanswered: 0,
     }
 }
 
@@ -88,14 +91,36 @@ fn a_stripe_follows_from_the_id() {
     assert!(all.into_iter().eq(0..schema::STRIPES));
 }
 
+/// Two matches of different agents and calls must never conflict, so they share no item.
 #[test]
-fn a_match_in_a_lane_is_the_same_but_for_the_look_at_those_waiting() {
-    let (_, entry) = queued(3);
-    let (alone, _) = Change::assign(&call(), Before::New, &entry, Micros(4), None);
-    let (lane, _) = Change::assign_in_lane(&call(), &entry, Micros(4), None);
-    let mut steps = alone.steps;
-    steps.retain(|step| *step != Step::NobodyWaits(call().criteria));
-    assert_eq!(lane.steps, steps);
+fn two_matches_share_no_item() {
+    let (mut other, mut another) = (queued(3).1, call());
+    other.agent = AgentId::new("bob").unwrap();
+    another.id = CallId::new("c2").unwrap();
+    let until = Some(Micros(9));
+    for before in [Before::New, Before::Waiting] {
+        let (one, _) = Change::assign(&call(), before, &queued(3).1, Micros(4), until);
+        let (two, _) = Change::assign(&another, before, &other, Micros(4), until);
+        assert!(keys(&one).is_disjoint(&keys(&two)), "{one:?} {two:?}");
+    }
+}
+
+#[test]
+fn an_available_agent_attends_a_waiting_call_by_a_fresh_ticket_and_joins_no_queue() {
+    let (mut agent, _) = queued(3);
+    agent.state = AgentState::Available { since: Micros(1) };
+    let until = Some(Micros(9));
+    let (change, made) = Change::assign_available(&call(), &agent, Micros(4), until);
+    let entries = |step: &Step| matches!(step, Step::Join(_) | Step::Leave(_));
+    assert!(!change.steps.iter().any(entries));
+    let Some(Step::Agent(arrow)) = change.steps.first() else {
+        panic!("{change:?}");
+    };
+    assert!(arrow.is_met_by(&agent), "{arrow:?}");
+    let attending = arrow.applied_to(agent.clone());
+    assert_eq!(attending.ticket, made.ticket);
+    assert_ne!(attending.ticket, agent.ticket);
+    assert!(!arrow.is_met_by(&attending), "only once");
 }
 
 #[test]
@@ -117,11 +142,8 @@ fn keys_are_the_published_ones() {
         key(Step::Wait(call())),
         "C#l0#F / 1970-01-01T00:00:00.000003Z#000000000000000000000000000000000000007#c1"
     );
-    let criteria = Criteria::from_stored("*#F");
-    assert_eq!(
-        key(Step::CountWaiting(criteria, By::More)),
-        "AllCriteria / C#*#F"
-    );
+    let line = line_key(&Criteria::from_stored("*#F"));
+    assert_eq!(line, ("AllCriteria".to_owned(), "C#*#F".to_owned()));
     assert_eq!(agent_key(&AgentId::new("ana").unwrap()).1, "Agent#ana");
     assert_eq!(call_key(&CallId::new("c1").unwrap()).0, "Call#c1");
 }

@@ -89,6 +89,8 @@ pub struct AgentView {
     call_id: Option<CallId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_until: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer_by: Option<Micros>,
 }
 
 /// A queue's counters.
@@ -110,12 +112,11 @@ impl AgentView {
     /// The agent, with the dimensions' names.
     #[must_use]
     pub fn of(agent: &Agent, dimensions: &Dimensions) -> Self {
-        let mut single = agent.profile.single().iter();
-        let attributes = dimensions.all().iter().map(|dimension| {
-            let value = if dimension.multi_valued {
-                json!(agent.profile.several())
-            } else {
-                json!(single.next())
+        let values = std::iter::zip(dimensions.all(), agent.profile.values());
+        let attributes = values.map(|(dimension, values)| {
+            let value = match dimension.multi_valued {
+                true => json!(values),
+                false => json!(values.first()),
             };
             (dimension.name.clone(), value)
         });
@@ -123,8 +124,17 @@ impl AgentView {
             AgentState::Offline => (None, None, None, None),
             AgentState::Available { since } => (Some(*since), None, None, None),
             AgentState::Queued { since, at, .. } => (Some(*since), Some(*at), None, None),
-            AgentState::AttendingCall { call, until } => (None, None, Some(call.clone()), *until),
+            AgentState::AttendingCall { call, until, .. } => {
+                (None, None, Some(call.clone()), *until)
+            }
         };
+        let answered = !matches!(
+            agent.state,
+            AgentState::AttendingCall {
+                answered: false,
+                ..
+            }
+        );
         Self {
             agent_id: agent.id.clone(),
             name: agent.name.clone(),
@@ -135,6 +145,7 @@ impl AgentView {
             queued_at,
             call_id,
             lease_until,
+            answer_by: lease_until.filter(|_| !answered),
         }
     }
 }

@@ -30,6 +30,8 @@ pub enum Command {
     Leave(AgentId, Rest),
     /// The end of a call.
     Finish(AgentId, CallId, Ticket),
+    /// An agent answers, or goes on with a call.
+    Extend(AgentId, CallId, Ticket),
     /// A call asks for an agent.
     Match(CallId, Criteria),
     /// The outcome of a call.
@@ -43,7 +45,7 @@ pub enum Command {
 }
 
 /// Every command's name.
-const NAMES: &str = "register, seed, available, enqueue, queue-all-available, leave, finish, match, call, \
+const NAMES: &str = "register, seed, available, enqueue, queue-all-available, leave, finish, extend, match, call, \
                      cancel-call, queues, agents";
 
 /// The longest name of an agent, in characters.
@@ -109,7 +111,7 @@ struct Leave {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Finish {
+struct InCall {
     agent_id: AgentId,
     call_id: CallId,
     ticket: Ticket,
@@ -190,12 +192,12 @@ impl Command {
                 Ok(Self::Leave(agent_id, to))
             }
             "finish" => {
-                let Finish {
-                    agent_id,
-                    call_id,
-                    ticket,
-                } = parse("finish", fields)?;
-                Ok(Self::Finish(agent_id, call_id, ticket))
+                let (agent, call, ticket) = in_call("finish", fields)?;
+                Ok(Self::Finish(agent, call, ticket))
+            }
+            "extend" => {
+                let (agent, call, ticket) = in_call("extend", fields)?;
+                Ok(Self::Extend(agent, call, ticket))
             }
             "match" => match_call(fields, dimensions),
             "call" => one_call("call", fields).map(Self::Call),
@@ -235,6 +237,18 @@ fn seed(fields: Map<String, Json>) -> Result<Command, CommandError> {
 
 fn one_agent(command: &'static str, fields: Map<String, Json>) -> Result<AgentId, CommandError> {
     parse(command, fields).map(|OneAgent { agent_id }| agent_id)
+}
+
+fn in_call(
+    command: &'static str,
+    fields: Map<String, Json>,
+) -> Result<(AgentId, CallId, Ticket), CommandError> {
+    let InCall {
+        agent_id,
+        call_id,
+        ticket,
+    } = parse(command, fields)?;
+    Ok((agent_id, call_id, ticket))
 }
 
 fn one_call(command: &'static str, fields: Map<String, Json>) -> Result<CallId, CommandError> {

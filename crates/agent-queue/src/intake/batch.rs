@@ -4,9 +4,11 @@
 //! overtake it; the other groups go on
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>).
 //! What is left becomes visible again soon, not after the queue's visibility timeout: the calls
-//! of its group wait for it. Each group publishes its assignments when it has ended. A message
-//! that is not a call would fail every time: it goes to the dead-letter queue at once, with the
-//! reason.
+//! of its group wait for it. The assignments of a group are published when it has ended, together
+//! with those of groups that end at the same time ([`publishing`]). A message that is not a call
+//! would fail every time: it goes to the dead-letter queue at once, with the reason.
+
+mod publishing;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +17,7 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
+use self::publishing::Made;
 use super::{Message, read};
 use crate::call::{Assignment, Call, CallState};
 use crate::lane::Claims;
@@ -153,17 +156,30 @@ impl Intake {
             }
         }
         let claims = Claims::default();
-        let groups = groups
+        let (made, publishing) = self.publishing(deadline + PUBLISHING_ENDS);
+        let groups: Vec<_> = groups
             .iter()
-            .map(|group| self.group(group, deadline, &claims));
-        let mut report = BatchReport::default();
-        for group in join_all(groups).await {
+            .map(|group| self.group(group, deadline, &claims, made.clone()))
+            .collect();
+        drop(made);
+        let (groups, told) = tokio::join!(join_all(groups), publishing);
+        let mut report = BatchReport {
+            told,
+            ..BatchReport::default()
+        };
+        for group in groups {
             report.add(group);
         }
         report
     }
 
-    async fn group(&self, group: &[&Delivery], deadline: Instant, claims: &Claims) -> BatchReport {
+    async fn group(
+        &self,
+        group: &[&Delivery],
+        deadline: Instant,
+        claims: &Claims,
+        made: Made,
+    ) -> BatchReport {
         let queue = self.queue.until(deadline);
         let mut done = Group::default();
         let (mut begun, mut calls, mut read) = (vec![], vec![], 0);
@@ -199,20 +215,9 @@ impl Intake {
         } = done;
         report.failed = left.iter().map(|left| left.id.clone()).collect();
         report.assigned = u32::try_from(assignments.len()).unwrap_or(u32::MAX);
-        report.told = self.publish(&assignments, deadline).await;
+        made.publish(assignments);
         self.show_again(&left, deadline).await;
         report
-    }
-
-    async fn publish(&self, assignments: &[Assignment], deadline: Instant) -> Told {
-        let told = self.queue.tell_assignments(&*self.teller, assignments);
-        match timeout_at(deadline + PUBLISHING_ENDS, told).await {
-            Ok(Ok(told)) => return told,
-            // The assignments stand; a message that is redelivered could not publish them better.
-            Ok(Err(error)) => tracing::warn!(%error, "the sweep publishes the group's assignments"),
-            Err(error) => tracing::warn!(%error, "the sweep publishes the group's assignments"),
-        }
-        Told::default()
     }
 
     /// Otherwise the calls behind a failure would wait for the queue's visibility timeout.

@@ -1,16 +1,22 @@
 //! What a lane has read of its queue, and which agent a call claims.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::agent::Ticket;
 use crate::change::QueueEntry;
+
+/// For so long an agent counts as lost: about as long as the other transaction takes.
+const BUSY: Duration = Duration::from_millis(8);
 
 /// What one look brought.
 #[derive(Debug)]
 pub(super) struct View {
     entries: Vec<QueueEntry>,
-    /// Agents that another transaction was changing since.
-    pub(super) lost: HashSet<Ticket>,
+    /// Agents that another transaction was changing, and when.
+    lost: HashMap<Ticket, Instant>,
     /// How many looks there were before.
     pub(super) looks: u32,
 }
@@ -30,15 +36,20 @@ impl View {
     pub(super) fn new(entries: Vec<QueueEntry>) -> Self {
         Self {
             entries,
-            lost: HashSet::new(),
+            lost: HashMap::new(),
             looks: 0,
         }
     }
 
     pub(super) fn renew(&mut self, entries: Vec<QueueEntry>) {
         self.entries = entries;
-        self.lost.clear();
+        self.lost.retain(|_, lost| lost.elapsed() < BUSY);
         self.looks += 1;
+    }
+
+    /// Another transaction is changing this agent.
+    pub(super) fn lose(&mut self, ticket: Ticket) {
+        self.lost.insert(ticket, Instant::now());
     }
 
     /// One of the first `window` agents that are not lost, among the first `most` that this
@@ -59,7 +70,7 @@ impl View {
         }
         let open: Vec<_> = free()
             .take(most)
-            .filter(|entry| !self.lost.contains(&entry.ticket))
+            .filter(|entry| !self.lost.contains_key(&entry.ticket))
             .take(window)
             .collect();
         if open.is_empty() {
@@ -107,8 +118,9 @@ mod tests {
     fn a_call_passes_over_fewer_agents_than_the_window_lost_ones_included() {
         let entries = entries(20);
         let mut view = View::new(entries.clone());
-        view.lost
-            .extend(entries[..3].iter().map(|entry| entry.ticket));
+        for entry in &entries[..3] {
+            view.lose(entry.ticket);
+        }
         let mut chosen = HashSet::new();
         for _ in 0..500 {
             let Pick::Entry(entry) = view.pick(&mut HashSet::new(), 1, 8, 8) else {
@@ -117,8 +129,9 @@ mod tests {
             chosen.insert(entry.at.0);
         }
         assert_eq!(chosen, (3..8).collect());
-        view.lost
-            .extend(entries[3..8].iter().map(|entry| entry.ticket));
+        for entry in &entries[3..8] {
+            view.lose(entry.ticket);
+        }
         assert_eq!(view.pick(&mut HashSet::new(), 1, 8, 8), Pick::Later);
         // Agents that this batch claims do not wait any more.
         let mut claims: HashSet<_> = entries[..8].iter().map(|entry| entry.ticket).collect();

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::criteria::Criteria;
 
-/// A window for each criteria, of this process. It is 1 without contention, doubles with each
+/// A window for each criteria, of this process. It is 1 without contention, opens whole with a
 /// lost agent and shrinks by a half with each match.
 #[derive(Debug)]
 pub(crate) struct Windows {
@@ -36,9 +36,7 @@ impl Windows {
 
     /// Another transaction had the agent.
     pub(crate) fn lost(&self, criteria: &Criteria) {
-        let mut open = self.lock();
-        let window = open.entry(criteria.clone()).or_insert(1.0);
-        *window = (*window * 2.0).min(f64::from(self.most));
+        self.lock().insert(criteria.clone(), f64::from(self.most));
     }
 
     /// A call has its agent. A window of 1 is not kept.
@@ -62,10 +60,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_doubles_with_each_loss_and_shrinks_by_a_half_with_each_match() {
+    fn window_opens_with_a_loss_and_shrinks_by_a_half_with_each_match() {
         let (windows, criteria) = (Windows::up_to(8), Criteria::from_stored("Spanish#M"));
         let mut seen = vec![];
-        for _ in 0..4 {
+        for _ in 0..2 {
             windows.lost(&criteria);
             seen.push(windows.of(&criteria));
         }
@@ -73,8 +71,8 @@ mod tests {
             windows.won(&criteria);
             seen.push(windows.of(&criteria));
         }
-        assert_eq!(seen[..4], [2, 4, 8, 8]);
-        assert_eq!(seen[4..], [7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1]);
+        assert_eq!(seen[..2], [8, 8]);
+        assert_eq!(seen[2..], [7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1]);
         assert!(windows.lock().is_empty(), "a window of 1 is not kept");
         assert_eq!(windows.of(&Criteria::from_stored("*#M")), 1);
     }

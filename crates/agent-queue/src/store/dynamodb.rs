@@ -4,6 +4,7 @@
 mod adopt;
 mod error;
 mod item;
+mod line;
 mod read;
 mod transact;
 

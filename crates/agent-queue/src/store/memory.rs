@@ -10,7 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use super::{AgentPage, AgentStore, Committed, Order, QueueCounters, StoreError, WaitingCount};
+use super::{
+    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
+};
 use crate::agent::Agent;
 use crate::call::{Call, CallRecord, Notice};
 use crate::change::{CallLease, Change, QueueEntry};
@@ -35,7 +37,8 @@ struct State {
     entries: BTreeMap<(QueueName, Micros, AgentId), QueueEntry>,
     calls: BTreeMap<CallId, CallRecord>,
     waiting: BTreeMap<(Criteria, String), Call>,
-    waiting_counts: BTreeMap<Criteria, i64>,
+    /// Every open line, and when it was last opened.
+    lines: BTreeMap<Criteria, Micros>,
     leases: BTreeMap<(Micros, AgentId), CallLease>,
     notices: BTreeMap<String, Notice>,
     committed: HashSet<Uuid>,
@@ -46,6 +49,13 @@ impl State {
         let first = (queue.clone(), Micros(0), AgentId::from_stored(""));
         let last = (queue.clone(), Micros(u64::MAX), AgentId::from_stored(""));
         self.entries.range(first..last).map(|(_, entry)| entry)
+    }
+
+    fn waiting_for(&self, criteria: &Criteria) -> impl Iterator<Item = &Call> {
+        let range = self.waiting.range((criteria.clone(), String::new())..);
+        range
+            .take_while(move |((of, _), _)| of == criteria)
+            .map(|(_, call)| call)
     }
 }
 
@@ -114,12 +124,33 @@ impl AgentStore for MemoryStore {
         Ok(self.lock().calls.get(call).cloned())
     }
 
+    async fn lines(&self) -> Result<Vec<Line>, StoreError> {
+        let state = self.lock();
+        let lines = state.lines.iter().map(|(criteria, seen)| Line {
+            criteria: criteria.clone(),
+            seen: Some(*seen),
+        });
+        Ok(lines.collect())
+    }
+
+    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<(), StoreError> {
+        self.lock().lines.insert(criteria.clone(), at);
+        Ok(())
+    }
+
+    async fn close_line(&self, line: &Line) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        if state.lines.get(&line.criteria).copied() == line.seen {
+            state.lines.remove(&line.criteria);
+        }
+        Ok(())
+    }
+
     async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {
         let state = self.lock();
-        let counts = state.waiting_counts.iter();
-        let counts = counts.map(|(criteria, depth)| WaitingCount {
+        let counts = state.lines.keys().map(|criteria| WaitingCount {
             criteria: criteria.clone(),
-            depth: (*depth).try_into().unwrap_or(0),
+            depth: state.waiting_for(criteria).count() as u64,
         });
         Ok(counts.collect())
     }
@@ -130,12 +161,8 @@ impl AgentStore for MemoryStore {
         limit: u16,
     ) -> Result<Vec<Call>, StoreError> {
         let state = self.lock();
-        let range = state.waiting.range((criteria.clone(), String::new())..);
-        let calls = range.take_while(|((of, _), _)| of == criteria);
-        Ok(calls
-            .take(limit.into())
-            .map(|(_, call)| call.clone())
-            .collect())
+        let calls = state.waiting_for(criteria).take(limit.into());
+        Ok(calls.cloned().collect())
     }
 
     async fn leases(

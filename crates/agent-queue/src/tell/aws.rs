@@ -19,8 +19,10 @@ const MAX_BATCH: usize = 10;
 /// How many batches are under way at once.
 const PARALLEL: usize = 8;
 
-/// The attribute that subscribers deduplicate by.
+/// The attributes that subscribers deduplicate by: the call, and the number of its assignment.
 pub const CALL_ID: &str = "callId";
+/// The number.
+pub const ASSIGNMENT: &str = "assignment";
 
 /// The attribute that says why a message is in the dead-letter queue.
 pub const REASON: &str = "reason";
@@ -69,10 +71,16 @@ impl AwsTeller {
                 .string_value(assignment.call_id.as_str())
                 .build()
                 .map_err(|e| e.to_string())?;
+            let number = sns::MessageAttributeValue::builder()
+                .data_type("Number")
+                .string_value(assignment.number.to_string())
+                .build()
+                .map_err(|e| e.to_string())?;
             sns::PublishBatchRequestEntry::builder()
                 .id(index.to_string())
                 .message(message)
                 .message_attributes(CALL_ID, call)
+                .message_attributes(ASSIGNMENT, number)
                 .build()
                 .map_err(|e| e.to_string())
         });

@@ -45,6 +45,7 @@ impl AgentQueue {
                 ),
                 max_wait: env.seconds(var::MAX_WAIT_SECONDS, 1),
                 call_lease: env.optional_seconds(var::CALL_LEASE_SECONDS, 1),
+                answer_within: env.optional_seconds(var::ANSWER_WITHIN_SECONDS, 1),
                 contention_window: env
                     .optional_number(var::CONTENTION_WINDOW, 1)
                     .unwrap_or(Settings::default().contention_window),

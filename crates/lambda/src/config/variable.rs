@@ -64,7 +64,8 @@ variables! {
     DIMENSIONS: "What agents are chosen by, as JSON: [{\"name\", \"attribute\", \"multiValued\"}, …]",
     QUEUE_ORDER: "Who comes first: fifo or lifo",
     MAX_WAIT_SECONDS: "How long a call waits for an agent, in seconds",
-    CALL_LEASE_SECONDS: "The call lease: how long a call may last before its agent is available again, in seconds; left out: no limit",
+    ANSWER_WITHIN_SECONDS: "How long an agent has to answer before the call returns to its line, in seconds; left out: an assignment needs no answer",
+    CALL_LEASE_SECONDS: "How long a call may last after its assignment or its last extension before its agent is available again, in seconds; left out: without limit",
     CONTENTION_WINDOW: "Among how many of the first agents of a queue a call chooses at most, while transactions conflict; left out: 8",
     SEED_ENABLED: "Whether agent-desk makes up agents for trying the queue out: true or false",
 }

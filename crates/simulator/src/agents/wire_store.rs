@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use agent_queue::agent::Agent;
 use agent_queue::call::{Call, CallRecord, Notice};
-use agent_queue::change::{CallLease, Change, QueueEntry, Step};
+use agent_queue::change::{CallLease, Change, Key, QueueEntry, Step, line_key};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{
-    AgentPage, AgentStore, Committed, Order, QueueCounters, StoreError, WaitingCount,
+    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
 };
 use agent_queue::time::Micros;
 use async_trait::async_trait;
@@ -35,10 +35,18 @@ impl WireStore {
         T: Send + 'static,
         F: FnOnce(&MemoryStore) -> Option<Result<T, StoreError>> + Send + 'static,
     {
+        self.exchange(what, vec![], read).await
+    }
+
+    async fn exchange<T, F>(&self, what: &str, items: Vec<Key>, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&MemoryStore) -> Option<Result<T, StoreError>> + Send + 'static,
+    {
         let truth = self.truth.clone();
         let answer = self
             .network
-            .exchange(what.to_owned(), vec![], move || read(&truth))
+            .exchange(what.to_owned(), items, move || work(&truth))
             .await;
         match answer {
             Ok(Some(answer)) => answer,
@@ -109,6 +117,27 @@ impl AgentStore for WireStore {
         let id = call.clone();
         self.read("call", move |truth| truth.call(&id).now_or_never())
             .await
+    }
+
+    async fn lines(&self) -> Result<Vec<Line>, StoreError> {
+        self.read("lines", |truth| truth.lines().now_or_never())
+            .await
+    }
+
+    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<(), StoreError> {
+        let (items, criteria) = (vec![line_key(criteria)], criteria.clone());
+        self.exchange("open line", items, move |truth| {
+            truth.open_line(&criteria, at).now_or_never()
+        })
+        .await
+    }
+
+    async fn close_line(&self, line: &Line) -> Result<(), StoreError> {
+        let (items, line) = (vec![line_key(&line.criteria)], line.clone());
+        self.exchange("close line", items, move |truth| {
+            truth.close_line(&line).now_or_never()
+        })
+        .await
     }
 
     async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {

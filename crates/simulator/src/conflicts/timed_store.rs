@@ -10,7 +10,7 @@ use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{
-    AgentPage, AgentStore, Committed, Order, QueueCounters, StoreError, WaitingCount,
+    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
 };
 use agent_queue::time::Micros;
 use async_trait::async_trait;
@@ -87,6 +87,19 @@ impl AgentStore for TimedStore {
 
     async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError> {
         self.read("GetItem", self.truth.call(call)).await
+    }
+
+    async fn lines(&self) -> Result<Vec<Line>, StoreError> {
+        self.read("Query", self.truth.lines()).await
+    }
+
+    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<(), StoreError> {
+        let answer = self.truth.open_line(criteria, at);
+        self.read("UpdateItem", answer).await
+    }
+
+    async fn close_line(&self, line: &Line) -> Result<(), StoreError> {
+        self.read("DeleteItem", self.truth.close_line(line)).await
     }
 
     async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {

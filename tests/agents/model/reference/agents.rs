@@ -7,7 +7,7 @@ use agent_queue::name::{AgentId, CallId};
 use agent_queue::profile::Profile;
 use agent_queue::time::Micros;
 
-use super::{Answer, Reference, Rule, Served, queues_of};
+use super::{Answer, LEASE, Reference, Rule, Served, queues_of};
 use crate::rows;
 
 fn refused(agent: &Agent, rule: Rule) -> (Answer, Rule) {
@@ -92,12 +92,25 @@ impl Reference {
         Some(agent.clone())
     }
 
-    /// And then the longest waiting call that fits.
+    /// A waiting call that fits, unless a queued agent fits it; otherwise into every queue, and
+    /// then the longest waiting call that fits.
     pub(super) fn enqueue(&mut self, id: &AgentId, now: Micros) -> (Answer, Rule) {
         let Some(agent) = self.agents.get(id).cloned() else {
             let (answer, rule) = unknown(Rule::EnqueueUnknown);
             return (answer.counting("expired", 0_u64), rule);
         };
+        let mut before = 0;
+        if matches!(agent.state, AgentState::Available { .. }) {
+            let taken = self.take_waiting(&agent, now);
+            before = taken.expired;
+            if let Some(made) = taken.assignments.first() {
+                let answer = Answer::said("done")
+                    .showing(self.agents.get(id).map(rows::agent))
+                    .showing([rows::assigned(made)])
+                    .counting("expired", before);
+                return (answer, Rule::EnqueueTakes);
+            }
+        }
         let (said, shown) = match self.join(id, now) {
             Some(queued) => ("done", queued),
             None => ("refused", agent),
@@ -108,19 +121,20 @@ impl Reference {
             false => Served::default(),
         };
         let own = served.assignments.iter().any(|made| made.agent_id == *id);
+        let expired = before + served.expired;
         let rule = match (said, queued) {
             (_, false) => Rule::EnqueueRefused,
             ("refused", _) if served.assignments.is_empty() => Rule::EnqueueAgain,
             ("refused", _) => Rule::EnqueueAgainServes,
             _ if own => Rule::EnqueueServes,
             _ if !served.assignments.is_empty() => Rule::EnqueueServesOthers,
-            _ if served.expired > 0 => Rule::EnqueueExpires,
+            _ if expired > 0 => Rule::EnqueueExpires,
             _ => Rule::Enqueue,
         };
         let answer = Answer::said(said)
             .showing([rows::agent(&shown)])
             .showing(served.assignments.iter().map(rows::assigned))
-            .counting("expired", served.expired);
+            .counting("expired", expired);
         (answer, rule)
     }
 
@@ -198,6 +212,37 @@ impl Reference {
                 done(agent, Rule::Finish)
             }
             _ => refused(agent, Rule::FinishLate),
+        }
+    }
+}
+
+impl Reference {
+    /// attendingCall → attendingCall, by call and ticket, with another lease.
+    pub(super) fn extend(
+        &mut self,
+        id: &AgentId,
+        call: &CallId,
+        ticket: Ticket,
+        now: Micros,
+    ) -> (Answer, Rule) {
+        let Some(agent) = self.agents.get_mut(id) else {
+            return unknown(Rule::ExtendUnknown);
+        };
+        let has_ticket = agent.ticket == ticket;
+        match &mut agent.state {
+            AgentState::AttendingCall {
+                call: own,
+                until,
+                answered,
+            } if own == call && has_ticket => {
+                let rule = match answered {
+                    true => Rule::ExtendAgain,
+                    false => Rule::ExtendAnswers,
+                };
+                (*until, *answered) = (Some(now.plus(LEASE)), true);
+                done(agent, rule)
+            }
+            _ => refused(agent, Rule::ExtendRefused),
         }
     }
 }

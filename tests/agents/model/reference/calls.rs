@@ -10,7 +10,7 @@ use agent_queue::name::{AgentId, CallId};
 use agent_queue::store::Order;
 use agent_queue::time::Micros;
 
-use super::{Answer, LEASE, MAX_WAIT, Reference, Rule, Served};
+use super::{ANSWER, Answer, LEASE, MAX_WAIT, Reference, Rule, Served};
 use crate::rows;
 
 fn is_too_old(call: &Call, now: Micros) -> bool {
@@ -40,13 +40,15 @@ impl Reference {
     fn assign(&mut self, call: &Call, id: &AgentId, now: Micros) -> Option<Assignment> {
         self.part(id);
         let agent = self.agents.get_mut(id)?;
-        let until = now.plus(LEASE);
+        let until = now.plus(if self.answers { ANSWER } else { LEASE });
         agent.state = AgentState::AttendingCall {
             call: call.id.clone(),
             until: Some(until),
+            answered: !self.answers,
         };
         let made = Assignment {
             call_id: call.id.clone(),
+            number: call.unanswered + 1,
             criteria: call.criteria.clone(),
             agent_id: id.clone(),
             agent_name: agent.name.clone(),
@@ -54,7 +56,7 @@ impl Reference {
             assigned_at: now,
             lease_until: Some(until),
         };
-        self.end(call, CallState::Assigned(made.clone()));
+        self.end(call, CallState::Assigned(made.clone()), now);
         self.outbox.push(Notice {
             at: now,
             news: News::Assigned(made.clone()),
@@ -63,19 +65,16 @@ impl Reference {
     }
 
     /// A call has its answer, and waits no more.
-    fn end(&mut self, call: &Call, state: CallState) {
+    fn end(&mut self, call: &Call, state: CallState, now: Micros) {
         if let Some(line) = self.waiting.get_mut(&call.criteria) {
             line.retain(|(_, id)| *id != call.id);
         }
-        let record = CallRecord {
-            call: call.clone(),
-            state,
-        };
+        let record = CallRecord::ended(call.clone(), state, now);
         self.calls.insert(call.id.clone(), record);
     }
 
     fn expire(&mut self, call: &Call, now: Micros) {
-        self.end(call, CallState::Expired);
+        self.end(call, CallState::Expired, now);
         self.outbox.push(Notice {
             at: now,
             news: News::Expired(ExpiredCall {
@@ -86,15 +85,12 @@ impl Reference {
         });
     }
 
-    fn wait(&mut self, call: &Call) {
+    pub(super) fn wait(&mut self, call: &Call) {
         let line = self.waiting.entry(call.criteria.clone()).or_default();
         let place = (call.arrived, call.id.clone());
         let behind = line.partition_point(|other| *other < place);
         line.insert(behind, place);
-        let record = CallRecord {
-            call: call.clone(),
-            state: CallState::Waiting,
-        };
+        let record = CallRecord::waiting(call.clone());
         self.calls.insert(call.id.clone(), record);
     }
 
@@ -141,15 +137,42 @@ impl Reference {
         }
     }
 
+    /// The longest waiting call that fits an available agent, unless a queued agent fits it.
+    pub(super) fn take_waiting(&mut self, agent: &Agent, now: Micros) -> Served {
+        let mut served = Served::default();
+        while let Some(call) = self.longest_waiting(agent) {
+            if is_too_old(&call, now) {
+                self.expire(&call, now);
+                served.expired += 1;
+                continue;
+            }
+            if self.first(&call.criteria).is_none() {
+                let ticket = self.fresh_ticket();
+                if let Some(agent) = self.agents.get_mut(&agent.id) {
+                    agent.ticket = ticket;
+                }
+                served
+                    .assignments
+                    .extend(self.assign(&call, &agent.id, now));
+            }
+            break;
+        }
+        served
+    }
+
+    fn longest_waiting(&self, agent: &Agent) -> Option<Call> {
+        let fits = self.waiting.keys();
+        let fits = fits.filter(|criteria| criteria.fits_profile(&agent.profile));
+        let firsts = fits.filter_map(|criteria| self.first_waiting(criteria));
+        firsts.min_by_key(|call| (call.arrived, call.id.clone()))
+    }
+
     /// Serves the longest waiting call that fits an agent, and the next, until the agent has one
     /// or none is left.
     pub(super) fn serve_agent(&mut self, agent: &Agent, now: Micros) -> Served {
         let mut served = Served::default();
         loop {
-            let fits = self.waiting.keys();
-            let fits = fits.filter(|criteria| criteria.fits_profile(&agent.profile));
-            let firsts = fits.filter_map(|criteria| self.first_waiting(criteria));
-            let Some(call) = firsts.min_by_key(|call| (call.arrived, call.id.clone())) else {
+            let Some(call) = self.longest_waiting(agent) else {
                 return served;
             };
             if is_too_old(&call, now) {
@@ -211,6 +234,7 @@ impl Reference {
 
     fn match_new(&mut self, call: &Call, now: Micros) -> (Answer, Rule) {
         let behind = self.others_wait(&call.criteria);
+        self.waiting.entry(call.criteria.clone()).or_default();
         if !behind && let Some(agent) = self.first(&call.criteria) {
             let made = self.assign(call, &agent, now);
             let served = Served {
@@ -234,7 +258,9 @@ impl Reference {
         } else {
             Rule::MatchWaits
         };
-        (self.matched(&call.id, &served, true), rule)
+        let state = self.calls.get(&call.id).map(|record| &record.state);
+        let waits = state == Some(&CallState::Waiting);
+        (self.matched(&call.id, &served, waits), rule)
     }
 
     fn matched(&self, id: &CallId, served: &Served, queued: bool) -> Answer {
@@ -265,12 +291,13 @@ impl Reference {
                         .unwrap_or_else(|error| unreachable!("{error}")),
                     arrived: now,
                     sequence: 0,
+                    unanswered: 0,
                 };
-                self.end(&call, CallState::Cancelled);
+                self.end(&call, CallState::Cancelled, now);
                 Rule::CancelEarly
             }
             Some(record) if record.state == CallState::Waiting => {
-                self.end(&record.call, CallState::Cancelled);
+                self.end(&record.call, CallState::Cancelled, now);
                 Rule::Cancel
             }
             Some(_) => Rule::CancelKnown,

@@ -44,20 +44,35 @@ impl Reference {
         (answer, if heard { Rule::Tell } else { Rule::TellFails })
     }
 
-    /// attendingCall → available, where the lease expired before now.
-    fn take_back(&mut self, now: Micros) -> u64 {
-        let mut returned = 0;
+    /// attendingCall → available, where the lease ran out before now. The call of an agent who has
+    /// not answered returns to its line. The numbers of agents and calls.
+    fn take_back(&mut self, now: Micros) -> (u64, u64) {
+        let (mut returned, mut calls) = (0, vec![]);
         for agent in self.agents.values_mut() {
-            let until = match agent.state {
-                AgentState::AttendingCall { until, .. } => until,
-                _ => None,
+            let AgentState::AttendingCall {
+                call,
+                until: Some(until),
+                answered,
+            } = &agent.state
+            else {
+                continue;
             };
-            if until.is_some_and(|until| until < now) {
+            if *until < now {
+                if !answered {
+                    calls.push(call.clone());
+                }
                 agent.state = AgentState::Available { since: now };
                 returned += 1;
             }
         }
-        returned
+        for id in &calls {
+            if let Some(record) = self.calls.get(id) {
+                let mut call = record.call.clone();
+                call.unanswered += 1;
+                self.wait(&call);
+            }
+        }
+        (returned, calls.len() as u64)
     }
 
     /// Events left for the sweep: expired calls, and assignments after the grace; oldest
@@ -76,13 +91,14 @@ impl Reference {
         let mut told = Told::default();
         let first = self.forgotten(now);
         self.tell_all(&first, heard, &mut told);
-        let returned = self.take_back(now);
+        let (returned, calls_returned) = self.take_back(now);
         let all = self.serve_lines(now);
         self.tell_all(&notices(&all.assignments), heard, &mut told);
         let mut expired = self.forgotten(now);
         expired.retain(|notice| !first.contains(notice));
         self.tell_all(&expired, heard, &mut told);
         let rule = match () {
+            () if calls_returned > 0 => Rule::SweepReturnsCalls,
             () if returned > 0 => Rule::SweepReturns,
             () if !all.assignments.is_empty() => Rule::SweepServes,
             () if all.expired > 0 => Rule::SweepExpires,
@@ -92,6 +108,7 @@ impl Reference {
         };
         let mut answer = Answer::said("done")
             .counting("returned", returned)
+            .counting("calls_returned", calls_returned)
             .counting("assigned", all.assignments.len())
             .counting("expired", all.expired)
             .counting("published", told.published)

@@ -4,12 +4,12 @@ use agent_queue::agent::AgentStatus;
 use agent_queue::call::{Call, CallState};
 use agent_queue::change::Change;
 use agents::world::{World, pairs};
-use agents::{agent_id, done};
+use agents::{agent_id, done, wait};
 
 /// A call is written as pending, by a process that crashes before its read.
 async fn written(world: &World, id: &str, wanted: &str) -> Call {
     let call = world.call(id, wanted);
-    done(&*world.store, &Change::wait(&call)).await;
+    wait(&*world.store, &call).await;
     world.tick().await;
     call
 }

@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent_queue::agent::AgentStatus;
-use agent_queue::call::CallState;
+use agent_queue::call::{Call, CallState};
 use agent_queue::change::{Change, Step};
+use agent_queue::lane::Claims;
 use agent_queue::queue::{AgentQueue, Patience, QueueError};
 use agent_queue::roster::Changed;
 use agent_queue::store::{AgentStore, Committed, StoreError};
 use agents::watched::{Read, Watch, Watched};
 use agents::world::{World, pairs};
-use agents::{agent_id, call_id, done, profile, queue};
+use agents::{agent_id, call_id, criteria, done, profile, queue};
 use async_trait::async_trait;
 use futures::future::join_all;
 use uuid::Uuid;
@@ -68,7 +69,8 @@ pub(crate) async fn a_conflict_is_repeated_and_crashes_nobody(world: World) {
     );
     let counted = queue.counted();
     assert_eq!((counted.conflicts, counted.lost_matches), (7, 0));
-    assert_eq!(others.tokens.lock().unwrap().len(), 8);
+    // The call joined its line at the eighth try, and was assigned at the ninth.
+    assert_eq!(others.tokens.lock().unwrap().len(), 9);
 }
 
 pub(crate) async fn conflicts_without_end_are_an_error_to_repeat(world: World) {
@@ -78,8 +80,10 @@ pub(crate) async fn conflicts_without_end_are_an_error_to_repeat(world: World) {
     let tries = queue.settings().patience.repeats + 1;
     let conflicts = u32::try_from(tries).unwrap();
     others.conflicts.store(conflicts, Ordering::SeqCst);
-    let before = world.rows(&["c1"]).await;
     let call = world.call("c1", "Spanish#F");
+    let opened = world.store.open_line(&call.criteria, call.arrived).await;
+    opened.unwrap();
+    let before = world.rows(&["c1"]).await;
     let error = queue.match_call(&call).await.unwrap_err();
     assert!(matches!(error, QueueError::Contended { tries: t, .. } if t == tries));
     assert!(error.is_transient());
@@ -149,7 +153,8 @@ impl Watch for Log {
     }
 }
 
-/// Two calls of DynamoDB, and a handful of items, with sixty in the queue as with one.
+/// Two reads and a transaction of DynamoDB, and a handful of items, with sixty in the queue as
+/// with one.
 pub(crate) async fn a_match_reads_a_page_however_many_wait(world: World) {
     for n in 0..60 {
         world.queued(&format!("a{n:02}"), &["Spanish"], "F").await;
@@ -158,18 +163,30 @@ pub(crate) async fn a_match_reads_a_page_however_many_wait(world: World) {
     let watched = behind(&world, &log);
     let page = watched.settings().page;
     assert!(page <= 10, "{page}");
-    let matched = watched.match_call(&world.call("c1", "Spanish#F")).await;
-    assert_eq!(pairs(&matched.unwrap().assignments), "c1→a00");
-    let reads = std::mem::take(&mut *log.reads.lock().unwrap());
-    assert_eq!(reads, [Read::Peek(queue("Spanish#F"), page)]);
+    let lane = async |call: Call| {
+        let answers = watched.match_lane(&[call], &Claims::default()).await;
+        let matched = answers.into_iter().next().unwrap().unwrap();
+        let reads = std::mem::take(&mut *log.reads.lock().unwrap());
+        (pairs(&matched.assignments), reads)
+    };
+    let line = |wanted| Read::WaitingCalls(criteria(wanted), 1);
+    // A lane reads one entry for each call, and ten more.
+    let (made, reads) = lane(world.call("c1", "Spanish#F")).await;
+    assert_eq!(made, "c1→a00");
+    assert_eq!(
+        reads,
+        [Read::Peek(queue("Spanish#F"), 11), line("Spanish#F")]
+    );
     assert_eq!(log.commits.load(Ordering::SeqCst), 1);
 
-    // A wildcard reads the counters, and a page of each queue that fits.
-    let matched = watched.match_call(&world.call("c2", "*#F")).await;
-    assert_eq!(pairs(&matched.unwrap().assignments), "c2→a01");
-    let reads = std::mem::take(&mut *log.reads.lock().unwrap());
-    let expected = [Read::Other("queues"), Read::Peek(queue("Spanish#F"), page)];
-    assert_eq!(reads, expected);
+    // A wildcard reads the queues' names, and as much of each queue that fits.
+    let (made, reads) = lane(world.call("c2", "*#F")).await;
+    assert_eq!(made, "c2→a01");
+    let peek = Read::Peek(queue("Spanish#F"), 11);
+    assert_eq!(reads.len(), 3, "{reads:?}");
+    for read in [Read::Other("queues"), peek, line("*#F")] {
+        assert!(reads.contains(&read), "{reads:?}");
+    }
     assert_eq!(log.commits.load(Ordering::SeqCst), 2);
 }
 

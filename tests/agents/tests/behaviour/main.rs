@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod agents;
+mod answers;
 mod calls;
 mod crashes;
 mod defects;
@@ -13,6 +14,7 @@ mod walk_through;
 
 mod scenes {
     pub(crate) use super::agents::*;
+    pub(crate) use super::answers::*;
     pub(crate) use super::calls::*;
     pub(crate) use super::crashes::*;
     pub(crate) use super::defects::*;
@@ -68,6 +70,14 @@ on_every_store!(
     what_is_not_possible_is_refused_and_changes_nothing,
     everybody_available_is_queued_in_the_order_they_became_so,
     many_who_are_queued_at_once_keep_their_order,
+    an_unanswered_call_returns_to_its_place_and_is_assigned_again,
+    an_answered_call_stays_with_its_agent,
+    a_lease_is_extended_by_call_and_ticket_only,
+    a_call_without_a_lease_may_be_extended,
+    a_call_that_waited_too_long_before_its_answer_expires,
+    a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep,
+    an_outdated_place_in_the_line_assigns_nothing,
+    a_finished_call_is_kept_for_fifteen_days_and_a_waiting_one_without_limit,
     an_agent_comes_back_from_a_call_that_never_ends,
     a_finish_in_time_ends_the_lease,
     the_sweep_expires_calls_and_tells_the_dead_letters,
@@ -95,8 +105,11 @@ on_every_store!(
     a_place_that_outlived_its_call_s_wait_blocks_no_line,
     a_place_that_outlived_its_call_s_wait_blocks_no_sweep,
     a_waiting_call_without_an_item_of_its_own_is_served,
-    wrong_depths_keep_no_agent_from_a_call,
+    wrong_numbers_of_joins_keep_no_agent_from_a_call,
     an_agent_without_one_of_its_entries_is_matched,
+    a_sweep_gives_a_queued_agent_back_what_entries_are_missing,
+    an_agent_who_leaves_gets_no_entry_back,
+    a_thousand_lines_are_the_most_and_empty_ones_are_closed_after_a_day,
     a_look_serves_every_call_that_an_agent_fits,
     a_look_ends_at_its_deadline_and_keeps_what_it_did,
 );

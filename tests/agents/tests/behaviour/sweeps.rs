@@ -11,7 +11,7 @@ use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::time::{Clock, Micros};
 use agents::watched::{Watch, Watched};
 use agents::world::World;
-use agents::{call_id, criteria, done};
+use agents::{call_id, criteria, done, wait};
 use async_trait::async_trait;
 use tokio::time::Instant;
 
@@ -207,7 +207,7 @@ pub(crate) async fn a_failing_step_stops_no_other_step_of_the_sweep(world: World
     world.pass(2 * MINUTE).await;
     for (call, wanted) in [("bad-1", "English#F"), ("c1", "Spanish#F")] {
         let call = world.call(call, wanted);
-        done(&*world.store, &Change::wait(&call)).await;
+        wait(&*world.store, &call).await;
         world.tick().await;
     }
     for (agent, language) in [("eve", "English"), ("ana", "Spanish")] {
@@ -263,7 +263,7 @@ pub(crate) async fn a_page_that_cannot_be_published_holds_back_no_other(world: W
 pub(crate) async fn a_sweep_ends_at_its_deadline_and_says_so(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     let call = world.call("c1", "Spanish#F");
-    done(&*world.store, &Change::wait(&call)).await;
+    wait(&*world.store, &call).await;
     let queue = world.queue.until(Instant::now());
     let swept = queue.sweep(&*world.teller).await.unwrap();
     assert_eq!((swept.assigned, swept.complete), (0, false));

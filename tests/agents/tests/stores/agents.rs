@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_queue::agent::{Agent, AgentChange, AgentState, AgentStatus, Rest, Ticket};
+use agent_queue::agent::{Agent, AgentChange, AgentState, AgentStatus, InCall, Rest, Ticket};
 use agent_queue::change::{Change, Step};
 use agent_queue::store::{AgentStore, Committed, Refusal, There};
 use agents::*;
@@ -40,8 +40,14 @@ pub(crate) async fn an_agent_is_whole_in_every_state(store: Arc<dyn AgentStore>)
     let met = |until| AgentState::AttendingCall {
         call: call_id("c1"),
         until,
+        answered: true,
     };
-    let attending = [met(Some(at(90))), met(None)];
+    let unanswered = AgentState::AttendingCall {
+        call: call_id("c1"),
+        until: Some(at(91)),
+        answered: false,
+    };
+    let attending = [met(Some(at(90))), unanswered, met(None)];
     let rest = [
         AgentState::Available { since: at(9) },
         AgentState::Offline,
@@ -80,7 +86,10 @@ pub(crate) async fn an_arrow_needs_its_status_its_ticket_and_its_call(store: Arc
             ..leave.clone()
         },
         AgentChange {
-            in_call: Some(call_id("c1")),
+            in_call: Some(InCall {
+                call: call_id("c1"),
+                until: None,
+            }),
             ..leave.clone()
         },
     ];
@@ -99,16 +108,30 @@ pub(crate) async fn an_arrow_needs_its_status_its_ticket_and_its_call(store: Arc
     let in_call = AgentChange {
         to: AgentState::AttendingCall {
             call: call_id("c1"),
-            until: None,
+            until: Some(at(90)),
+            answered: true,
         },
         ..leave
     };
     done(store, &Change::agent(in_call.clone(), None)).await;
     let ana = in_call.applied_to(ana);
     let mut late = ana.finish(&call_id("c1"), ana.ticket, at(5)).unwrap();
-    late.in_call = Some(call_id("c0"));
-    let late = store.commit(&Change::agent(late, None)).await.unwrap();
-    assert_eq!(late, refused(Some(&ana)), "another call");
+    let own = late.in_call.take().unwrap();
+    let wrong = [
+        ("c0", own.until),
+        ("c1", None),
+        ("c1", Some(at(89))),
+        ("c1", Some(at(91))),
+    ];
+    for (call, until) in wrong {
+        late.in_call = Some(InCall {
+            call: call_id(call),
+            until,
+        });
+        let late = Change::agent(late.clone(), None);
+        let late = store.commit(&late).await.unwrap();
+        assert_eq!(late, refused(Some(&ana)), "{call} until {until:?}");
+    }
     let finish = ana.finish(&call_id("c1"), ana.ticket, at(5)).unwrap();
     done(store, &Change::of(vec![Step::Agent(finish.clone())])).await;
     assert_eq!(stored(store, &ana).await, finish.applied_to(ana));

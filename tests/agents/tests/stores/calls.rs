@@ -4,20 +4,22 @@ use std::sync::Arc;
 
 use agent_queue::agent::Ticket;
 use agent_queue::call::{Assignment, Call, CallRecord, CallState};
-use agent_queue::change::{Before, By, Change, Step};
-use agent_queue::store::{AgentStore, Committed, Refusal, There};
+use agent_queue::change::{Before, Change, Step};
+use agent_queue::store::{AgentStore, Committed, Line, Refusal, There};
 use agents::*;
 
 fn record(state: CallState) -> CallRecord {
-    CallRecord {
-        call: call("c1", "Spanish#*", 4),
-        state,
+    let call = call("c1", "Spanish#*", 4);
+    match state {
+        CallState::Waiting => CallRecord::waiting(call),
+        state => CallRecord::ended(call, state, at(5)),
     }
 }
 
 fn assigned(until: Option<u64>) -> CallState {
     CallState::Assigned(Assignment {
         call_id: call_id("c1"),
+        number: 1,
         criteria: criteria("Spanish#*"),
         agent_id: agent_id("ana"),
         agent_name: "Ana Ruiz".to_owned(),
@@ -113,43 +115,39 @@ pub(crate) async fn calls_wait_by_their_age_each_for_its_own_criteria(store: Arc
     }
 }
 
-pub(crate) async fn those_waiting_are_counted_exactly_and_never_shown_below_zero(
-    store: Arc<dyn AgentStore>,
-) {
-    let count = |wanted, by| Change::of(vec![Step::CountWaiting(criteria(wanted), by)]);
+pub(crate) async fn waiting_calls_are_counted_by_their_lines(store: Arc<dyn AgentStore>) {
     let depths = async || {
         let counts = store.waiting().await.unwrap();
         let plain = counts.iter().map(|is| (is.criteria.to_string(), is.depth));
-        plain.filter(|(_, depth)| *depth > 0).collect::<Vec<_>>()
+        plain.collect::<Vec<_>>()
     };
-    for (wanted, by) in [
-        ("Spanish#M", By::More),
-        ("*#M", By::More),
-        ("Spanish#M", By::More),
-        ("*#M", By::Less),
-    ] {
-        done(&*store, &count(wanted, by)).await;
+    let calls = [("a", "Spanish#M"), ("b", "*#M"), ("c", "Spanish#M")];
+    for (number, (id, wanted)) in (0..).zip(calls) {
+        wait(&*store, &call(id, wanted, number)).await;
     }
-    assert_eq!(depths().await, [("Spanish#M".to_owned(), 2)]);
-    // A count that was lost keeps no call from leaving.
-    for depth in [1, 0, 0] {
-        done(&*store, &count("Spanish#M", By::Less)).await;
-        let there = depths().await.first().map_or(0, |(_, depth)| *depth);
-        assert_eq!(there, depth);
-    }
+    let number = |wanted: &str, depth| (wanted.to_owned(), depth);
+    assert_eq!(depths().await, [number("*#M", 1), number("Spanish#M", 2)]);
+    done(&*store, &Change::cancel(&call("a", "Spanish#M", 0), at(9))).await;
+    done(&*store, &Change::cancel(&call("b", "*#M", 1), at(9))).await;
+    assert_eq!(depths().await, [number("*#M", 0), number("Spanish#M", 1)]);
 }
 
-pub(crate) async fn nobody_waits_is_what_the_count_says(store: Arc<dyn AgentStore>) {
-    let nobody = || Change::of(vec![Step::NobodyWaits(criteria("*#M"))]);
-    let count = |by| Change::of(vec![Step::CountWaiting(criteria("*#M"), by)]);
-    done(&*store, &nobody()).await;
-    done(&*store, &count(By::More)).await;
-    assert_eq!(store.commit(&nobody()).await.unwrap(), refused(None));
-    let others = Change::of(vec![Step::NobodyWaits(criteria("Spanish#M"))]);
-    done(&*store, &others).await;
+pub(crate) async fn a_line_is_closed_unless_it_was_opened_since(store: Arc<dyn AgentStore>) {
+    let wanted = criteria("*#M");
+    store.open_line(&wanted, at(1)).await.unwrap();
+    let read = store.lines().await.unwrap();
+    let line = Line {
+        criteria: wanted.clone(),
+        seen: Some(at(1)),
+    };
+    assert_eq!(read, [line.clone()]);
+    store.open_line(&wanted, at(2)).await.unwrap();
+    store.close_line(&line).await.unwrap();
+    let read = store.lines().await.unwrap();
+    assert_eq!((read.len(), read[0].seen), (1, Some(at(2))));
     for _ in 0..2 {
-        done(&*store, &count(By::Less)).await;
-        done(&*store, &nobody()).await;
+        store.close_line(&read[0]).await.unwrap();
+        assert_eq!(store.lines().await.unwrap(), []);
     }
 }
 
@@ -165,7 +163,7 @@ pub(crate) async fn calls_of_one_moment_wait_by_their_sequence(store: Arc<dyn Ag
             sequence,
             ..call(id, "Spanish#M", 5)
         };
-        done(&*store, &Change::wait(&call)).await;
+        wait(&*store, &call).await;
     }
     let waiting = store.waiting_calls(&criteria("Spanish#M"), 9).await;
     let ids: Vec<_> = waiting

@@ -42,12 +42,12 @@ pub(crate) async fn a_change_happens_once(store: Arc<dyn AgentStore>) {
 pub(crate) async fn a_change_that_was_refused_may_happen_later(store: Arc<dyn AgentStore>) {
     let c1 = call("c1", "Spanish#M", 4);
     let open = Step::OpenQueue(queue("Spanish#M"));
-    let later = Change::of(vec![Step::NobodyWaits(c1.criteria.clone()), open]);
-    done(&*store, &Change::wait(&c1)).await;
+    let mut later = Change::cancel(&c1, at(9));
+    later.steps.push(open);
     let refused = store.commit(&later).await.unwrap();
     assert!(matches!(refused, Committed::Refused(_)), "{refused:?}");
     assert_eq!(depths(&*store).await, []);
-    done(&*store, &Change::cancel(&c1)).await;
+    wait(&*store, &c1).await;
     done(&*store, &later).await;
     assert_eq!(depths(&*store).await, [(0, 0)]);
 }
@@ -64,6 +64,7 @@ pub(crate) async fn an_assignment_is_one_change(store: Arc<dyn AgentStore>) {
     let state = AgentState::AttendingCall {
         call: c1.id.clone(),
         until: Some(at(90)),
+        answered: true,
     };
     assert_eq!((there.state, there.ticket), (state, ana.ticket));
     assert_eq!(depths(store).await, [(2, 0), (3, 1)], "English, Spanish");
@@ -76,6 +77,7 @@ pub(crate) async fn an_assignment_is_one_change(store: Arc<dyn AgentStore>) {
         agent: ana.id,
         ticket: ana.ticket,
         call: c1.id.clone(),
+        answered: true,
     };
     assert_eq!(store.leases(None, at(91), 5).await.unwrap(), [lease]);
     let notice = Notice {
@@ -83,23 +85,21 @@ pub(crate) async fn an_assignment_is_one_change(store: Arc<dyn AgentStore>) {
         news: News::Assigned(made.clone()),
     };
     assert_eq!(store.notices(None, at(7), 5).await.unwrap(), [notice]);
-    let record = CallRecord {
-        call: c1.clone(),
-        state: CallState::Assigned(made),
-    };
+    let record = CallRecord::ended(c1.clone(), CallState::Assigned(made), at(6));
     assert_eq!(store.call(&c1.id).await.unwrap(), Some(record));
 }
 
 pub(crate) async fn a_wait_and_its_end_are_one_change_each(store: Arc<dyn AgentStore>) {
     let store = &*store;
-    let ends = [Change::cancel, |call: &_| {
-        Change::expire(call, Before::Waiting, at(50))
-    }];
+    let ends = [
+        |call: &_| Change::cancel(call, at(50)),
+        |call: &_| Change::expire(call, Before::Waiting, at(50)),
+    ];
     for (number, end) in (0..).zip(ends) {
         let one = call(&format!("c{number}"), "Spanish#*", number);
         let depth = async || store.waiting().await.unwrap()[0].depth;
         let first = async || store.waiting_calls(&one.criteria, 1).await.unwrap();
-        done(store, &Change::wait(&one)).await;
+        wait(store, &one).await;
         assert_eq!((depth().await, first().await), (1, vec![one.clone()]));
         let again = store.commit(&Change::wait(&one)).await.unwrap();
         assert!(matches!(again, Committed::Refused(_)), "{again:?}");
@@ -124,7 +124,7 @@ pub(crate) async fn the_largest_agent_is_matched_in_one_change(store: Arc<dyn Ag
     let ana = enqueue(store, left.applied_to(ana), 4).await;
 
     let c1 = call("c1", "l7#F", 5);
-    done(store, &Change::wait(&c1)).await;
+    wait(store, &c1).await;
     let entry = &entries(&ana)[0];
     let (assign, _) = Change::assign(&c1, Before::Waiting, entry, at(6), Some(at(90)));
     assert_eq!(assign.steps.len(), MAX_TRANSACTION);

@@ -14,6 +14,7 @@ fn lease(agent: &str, until: u64) -> CallLease {
         agent: agent_id(agent),
         ticket: Ticket::fresh(),
         call: call_id(&format!("call-of-{agent}")),
+        answered: until.is_multiple_of(2),
     }
 }
 
@@ -63,6 +64,7 @@ fn assigned(call: &str, at_micros: u64, until: Option<u64>) -> Notice {
     Notice {
         at: at(at_micros),
         news: News::Assigned(Assignment {
+            number: 1,
             call_id: call_id(call),
             criteria: criteria("Spanish#M"),
             agent_id: agent_id("ana"),

@@ -22,7 +22,7 @@ impl Scene {
         let ana = queued(&*store, agent("ana", &["Spanish", "English"], "M"), 3).await;
         let bob = available(&*store, agent("bob", &["French"], "F")).await;
         let waiting = call("waiting", "Spanish#M", 4);
-        done(&*store, &Change::wait(&waiting)).await;
+        wait(&*store, &waiting).await;
         Self {
             store,
             ana,
@@ -45,10 +45,7 @@ impl Scene {
     }
 
     fn record(&self) -> CallRecord {
-        CallRecord {
-            call: self.waiting.clone(),
-            state: CallState::Waiting,
-        }
+        CallRecord::waiting(self.waiting.clone())
     }
 
     /// One step of every kind that has a condition, in a place where it is not met.
@@ -57,10 +54,13 @@ impl Scene {
         let at_bob = |step| (step, Some(There::Agent(Box::new(bob.clone()))));
         let mut absent = entries(ana)[0].clone();
         absent.queue = queue("French#F");
-        let record = |call: &Call| CallRecord {
-            call: call.clone(),
-            state: CallState::Cancelled,
+        let record = |call: &Call| CallRecord::ended(call.clone(), CallState::Cancelled, at(6));
+        let unanswered = Call {
+            unanswered: 1,
+            ..self.waiting.clone()
         };
+        let assigned = Before::Assigned(ana.ticket);
+        let waits = || Some(There::Call(Box::new(self.record())));
         let mut outdated = bob.leave(Rest::Offline).unwrap();
         outdated.ticket = ana.ticket;
         let there = There::Call(Box::new(self.record()));
@@ -69,8 +69,9 @@ impl Scene {
             at_bob(Step::Agent(outdated)),
             (Step::Discard(absent), None),
             (Step::Call(Before::Waiting, record(&self.new)), None),
+            (Step::Call(Before::Waiting, record(&unanswered)), waits()),
+            (Step::Call(assigned, self.record()), waits()),
             (Step::Join(entries(ana)[0].clone()), None),
-            (Step::NobodyWaits(criteria("Spanish#M")), None),
             (Step::Call(Before::New, record(&self.waiting)), Some(there)),
         ]
     }

@@ -71,12 +71,16 @@ pub(super) async fn perform(stage: &Arc<Stage>, last: Duration) -> Vec<String> {
     wrong
 }
 
-/// The end of a call never changes.
+/// A call that came to its end keeps it, but for an assignment that no agent answered.
 async fn changed_answers(stage: &Stage, ended: &mut BTreeMap<CallId, CallState>) -> Vec<String> {
     let mut wrong = vec![];
     for (id, state) in outcomes(stage).await {
         match ended.get(&id) {
-            Some(before) if *before != state => {
+            Some(before) if *before == state => {}
+            Some(before) if may_follow(before, &state) => {
+                ended.insert(id, state);
+            }
+            Some(before) => {
                 wrong.push(format!("{id}: was {before:?} and became {state:?}"));
             }
             None if state != CallState::Waiting => {
@@ -86,6 +90,15 @@ async fn changed_answers(stage: &Stage, ended: &mut BTreeMap<CallId, CallState>)
         }
     }
     wrong
+}
+
+/// What an unanswered assignment may become.
+fn may_follow(before: &CallState, state: &CallState) -> bool {
+    match (before, state) {
+        (CallState::Assigned(before), CallState::Assigned(now)) => now.number > before.number,
+        (CallState::Assigned(_) | CallState::Waiting, _) => true,
+        _ => false,
+    }
 }
 
 /// An agent who comes, waits, talks, and goes; and now and then never hangs up.
@@ -140,6 +153,9 @@ async fn deed(stage: Arc<Stage>, id: AgentId) {
         }
         AgentState::AttendingCall { call, .. } if chance > 1 => {
             drop(queue.finish(&id, &call, agent.ticket).await);
+        }
+        AgentState::AttendingCall { call, .. } if chance == 1 => {
+            drop(queue.extend(&id, &call, agent.ticket).await);
         }
         AgentState::Queued { .. } | AgentState::AttendingCall { .. } => {}
     }

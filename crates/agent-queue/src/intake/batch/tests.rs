@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
+use super::publishing::JOINED;
 use super::*;
 use crate::agent::Agent;
 use crate::call::{Call, CallRecord, News, Notice};
@@ -13,7 +14,7 @@ use crate::name::{AgentId, CallId};
 use crate::queue::Settings;
 use crate::store::memory::MemoryStore;
 use crate::store::{
-    AgentPage, AgentStore, Committed, Order, QueueCounters, StoreError, WaitingCount,
+    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
 };
 use crate::time::TokioClock;
 
@@ -28,6 +29,8 @@ struct World {
     published: Mutex<Vec<(String, Instant)>>,
     /// How long publishing takes.
     publishing: Duration,
+    /// How many assignments each request published.
+    requests: Mutex<Vec<usize>>,
 }
 
 #[async_trait]
@@ -43,6 +46,7 @@ impl CallQueue for World {
 impl Teller for World {
     async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
         tokio::time::sleep(self.publishing).await;
+        self.requests.lock().unwrap().push(news.len());
         let now = Instant::now();
         let ids = news.iter().map(|news| (news.call_id().to_string(), now));
         self.published.lock().unwrap().extend(ids);
@@ -105,6 +109,15 @@ impl AgentStore for Partly {
     }
     async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError> {
         self.0.call(call).await
+    }
+    async fn lines(&self) -> Result<Vec<Line>, StoreError> {
+        self.0.lines().await
+    }
+    async fn open_line(&self, of: &Criteria, at: Micros) -> Result<(), StoreError> {
+        self.0.open_line(of, at).await
+    }
+    async fn close_line(&self, line: &Line) -> Result<(), StoreError> {
+        self.0.close_line(line).await
     }
     async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {
         self.0.waiting().await
@@ -253,6 +266,19 @@ async fn agents(queue: &AgentQueue, languages: &[&str]) {
     }
 }
 
+/// Groups that end at once are published by one request.
+#[tokio::test(start_paused = true)]
+async fn assignments_of_groups_that_end_together_are_published_together() {
+    let (intake, queue, world) = intake(World::default());
+    agents(&queue, &["A", "B", "C"]).await;
+    let batch = [delivery("a", "A"), delivery("b", "B"), delivery("c", "C")];
+    let began = Instant::now();
+    let report = intake.work(&batch, began + Duration::from_secs(10)).await;
+    assert_eq!((report.assigned, report.told.published), (3, 3));
+    assert_eq!(*world.requests.lock().unwrap(), [3]);
+    assert_eq!(Instant::now(), began, "nothing is waited for");
+}
+
 /// DynamoDB does not answer one group's change, and the topic answers slowly: the report is there
 /// in time, and the other group's assignment is published long before.
 #[tokio::test(start_paused = true)]
@@ -276,7 +302,7 @@ async fn a_group_that_hangs_delays_no_other_group_and_no_report() {
     let published = world.published.lock().unwrap();
     assert_eq!(
         published[..],
-        [("b1".to_owned(), began + Duration::from_secs(1))]
+        [("b1".to_owned(), began + JOINED + Duration::from_secs(1))]
     );
 }
 

@@ -13,6 +13,7 @@ use crate::change::{CallLease, Key, QueueEntry};
 use crate::dimension::Dimensions;
 use crate::profile::Profile;
 use crate::schema;
+use crate::time::Micros;
 
 /// An item, or a part of one, as the client has it.
 pub(super) type Item = HashMap<String, AttributeValue>;
@@ -20,6 +21,11 @@ pub(super) type Item = HashMap<String, AttributeValue>;
 /// A string attribute's value.
 pub(super) fn string(value: impl ToString) -> AttributeValue {
     AttributeValue::S(value.to_string())
+}
+
+/// A number attribute's value.
+pub(super) fn number(value: impl ToString) -> AttributeValue {
+    AttributeValue::N(value.to_string())
 }
 
 /// A string set attribute's value; sets are never empty here.
@@ -45,12 +51,23 @@ pub(super) fn state_attributes(state: &AgentState) -> Vec<(&'static str, Attribu
             (schema::QUEUED_AT, string(at)),
             (schema::QUEUES, strings(queues)),
         ],
-        AgentState::AttendingCall { call, until } => {
-            let until = until.map(|until| (schema::LEASE_UNTIL, string(until)));
-            let call = (schema::CALL_ID, string(call));
-            std::iter::once(call).chain(until).collect()
+        AgentState::AttendingCall {
+            call,
+            until,
+            answered,
+        } => {
+            let mut attributes = vec![(schema::CALL_ID, string(call))];
+            attributes.extend(until.map(|until| (schema::LEASE_UNTIL, string(until))));
+            attributes.extend(answer_by(*until, *answered));
+            attributes
         }
     }
+}
+
+/// When an agent who has not answered has to.
+fn answer_by(until: Option<Micros>, answered: bool) -> Option<(&'static str, AttributeValue)> {
+    let until = until.filter(|_| !answered)?;
+    Some((schema::ANSWER_BY, string(until)))
 }
 
 /// The attributes of a name and a profile.
@@ -59,12 +76,11 @@ pub(super) fn profile_attributes(
     profile: &Profile,
     dimensions: &Dimensions,
 ) -> Vec<(String, AttributeValue)> {
-    let mut single = profile.single().iter();
-    let values = dimensions.all().iter().filter_map(|dimension| {
-        let value = if dimension.multi_valued {
-            Some(strings(profile.several()))
-        } else {
-            single.next().map(string)
+    let values = std::iter::zip(dimensions.all(), profile.values());
+    let values = values.filter_map(|(dimension, values)| {
+        let value = match dimension.multi_valued {
+            true => Some(strings(values)),
+            false => values.first().map(string),
         };
         value.map(|value| (dimension.attribute.clone(), value))
     });
@@ -99,19 +115,25 @@ pub(super) fn entry_item(entry: &QueueEntry) -> Vec<(&'static str, AttributeValu
 
 /// A call.
 pub(super) fn call_item(call: &Call) -> Vec<(&'static str, AttributeValue)> {
-    vec![
+    let mut item = vec![
         (schema::CALL_ID, string(&call.id)),
         (schema::CRITERIA, string(&call.criteria)),
         (schema::ARRIVED_AT, string(call.arrived)),
         (schema::SEQUENCE, string(call.sequence)),
-    ]
+    ];
+    if call.unanswered > 0 {
+        item.push((schema::ASSIGNMENT, number(call.unanswered)));
+    }
+    item
 }
 
 /// A call and its outcome.
 pub(super) fn record_item(record: &CallRecord) -> Vec<(&'static str, AttributeValue)> {
     let mut item = call_item(&record.call);
     item.push((schema::CALL_STATUS, string(record.state.as_str())));
+    item.extend(record.ttl.map(|ttl| (schema::TTL, number(ttl))));
     if let CallState::Assigned(assignment) = &record.state {
+        item.retain(|(name, _)| *name != schema::ASSIGNMENT);
         item.extend(assigned_attributes(assignment));
     }
     item
@@ -125,18 +147,21 @@ fn assigned_attributes(assignment: &Assignment) -> Vec<(&'static str, AttributeV
         (schema::AGENT_NAME, string(&assignment.agent_name)),
         (schema::TICKET, string(assignment.ticket)),
         (schema::ASSIGNED_AT, string(assignment.assigned_at)),
+        (schema::ASSIGNMENT, number(assignment.number)),
     ];
     attributes.into_iter().chain(until).collect()
 }
 
 /// A lease on a call.
 pub(super) fn lease_item(lease: &CallLease) -> Vec<(&'static str, AttributeValue)> {
-    vec![
+    let attributes = [
         (schema::LEASE_UNTIL, string(lease.until)),
         (schema::AGENT_ID, string(&lease.agent)),
         (schema::TICKET, string(lease.ticket)),
         (schema::CALL_ID, string(&lease.call)),
-    ]
+    ];
+    let answer_by = answer_by(Some(lease.until), lease.answered);
+    attributes.into_iter().chain(answer_by).collect()
 }
 
 /// The outbox.

@@ -20,7 +20,7 @@ use crate::criteria::{Criteria, QueueName};
 use crate::name::{AgentId, CallId};
 use crate::schema;
 use crate::store::{
-    AgentPage, AgentStore, Committed, Order, QueueCounters, StoreError, WaitingCount,
+    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
 };
 use crate::time::Micros;
 
@@ -109,7 +109,7 @@ impl DynamoStore {
 
     /// How often each queue was joined, added up over the stripes.
     async fn joins(&self) -> Result<HashMap<String, u64>, StoreError> {
-        let stripes: Vec<_> = (0..schema::STRIPES)
+        let stripes: Vec<_> = (0..schema::JOIN_STRIPES)
             .map(|stripe| self.get(joins_key(stripe)))
             .collect();
         let items: Vec<_> = stream::iter(stripes)
@@ -161,7 +161,7 @@ impl DynamoStore {
     }
 
     /// Every item of a partition that has one for each queue or criteria there is.
-    async fn all(&self, partition: &str) -> Result<Vec<Item>, StoreError> {
+    pub(super) async fn all(&self, partition: &str) -> Result<Vec<Item>, StoreError> {
         let mut items = vec![];
         let mut start = None;
         loop {
@@ -181,7 +181,10 @@ const AT_ONCE: usize = 16;
 
 /// Reads each item. One that cannot be read is reported and left out, so that it never blocks
 /// those beside it.
-fn readable<T>(items: &[Item], read: impl Fn(Attributes<'_>) -> Result<T, StoreError>) -> Vec<T> {
+pub(super) fn readable<T>(
+    items: &[Item],
+    read: impl Fn(Attributes<'_>) -> Result<T, StoreError>,
+) -> Vec<T> {
     let read = |item| match read(Attributes::of(item, QUERY)) {
         Ok(value) => Some(value),
         Err(error) => {
@@ -254,16 +257,27 @@ impl AgentStore for DynamoStore {
         item.as_ref().map(read).transpose()
     }
 
+    async fn lines(&self) -> Result<Vec<Line>, StoreError> {
+        self.all_lines().await
+    }
+
+    async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<(), StoreError> {
+        self.note_line(criteria, at).await
+    }
+
+    async fn close_line(&self, line: &Line) -> Result<(), StoreError> {
+        self.delete_line(line).await
+    }
+
     async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {
-        let items = self.all(schema::ALL_CRITERIA).await?;
-        Ok(readable(&items, |attributes| {
-            let sort = attributes.sort_key()?;
-            let criteria = sort.strip_prefix(schema::CRITERIA_PREFIX);
-            Ok(WaitingCount {
-                criteria: Criteria::from_stored(criteria.unwrap_or(sort)),
-                depth: attributes.depth(schema::WAITING_DEPTH)?,
+        let lines = self.all_lines().await?.into_iter();
+        let counts: Vec<_> = lines
+            .map(|Line { criteria, .. }| async move {
+                let depth = self.count(&waiting_partition(&criteria)).await?;
+                Ok(WaitingCount { criteria, depth })
             })
-        }))
+            .collect();
+        stream::iter(counts).buffered(AT_ONCE).try_collect().await
     }
 
     async fn waiting_calls(

@@ -3,16 +3,16 @@
 
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure,
-    TransactWriteItem, Update,
+    AttributeValue, Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
 };
 
 use super::item::{
-    Item, agent_item, call_item, entry_item, key, lease_item, notice_item, profile_attributes,
-    record_item, state_attributes, string,
+    Item, agent_item, call_item, entry_item, key, lease_item, notice_item, number,
+    profile_attributes, record_item, state_attributes, string,
 };
-use crate::agent::{AgentChange, Ticket};
-use crate::change::{Before, By, Key, Step};
+use crate::agent::{AgentChange, InCall, Ticket};
+use crate::call::CallRecord;
+use crate::change::{Before, Key, Step};
 use crate::criteria::QueueName;
 use crate::dimension::Dimensions;
 use crate::schema;
@@ -43,10 +43,8 @@ impl Composer<'_> {
             Step::Leave(_) | Step::Unwait(_) | Step::Unlease(_) => self.delete(at),
             Step::Discard(entry) => self.discard(at, entry.ticket),
             Step::CountJoins(_, queues) => self.count_joins(at, queues),
-            Step::Call(before, record) => self.call(at, *before, owned(record_item(record))),
-            Step::NobodyWaits(_) => self.nobody_waits(at),
+            Step::Call(before, record) => self.call(at, *before, record),
             Step::Wait(call) => self.put(at, owned(call_item(call)), None),
-            Step::CountWaiting(_, by) => self.count_waiting(at, *by),
             Step::Lease(lease) => self.put(at, owned(lease_item(lease)), None),
             Step::Notice(notice) => self.put(at, owned(notice_item(notice)), None),
         }
@@ -63,7 +61,9 @@ impl Composer<'_> {
             .table_name(self.table)
             .set_item(Some(item))
             .set_condition_expression(condition.map(str::to_owned))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+            .set_return_values_on_condition_check_failure(
+                condition.map(|_| ReturnValuesOnConditionCheckFailure::AllOld),
+            );
         Ok(TransactWriteItem::builder().put(put.build()?).build())
     }
 
@@ -87,8 +87,9 @@ impl Composer<'_> {
         &self,
         at: Key,
         before: Before,
-        attributes: Vec<(String, AttributeValue)>,
+        record: &CallRecord,
     ) -> Result<TransactWriteItem, BuildError> {
+        let attributes = owned(record_item(record));
         let item: Item = key(at).into_iter().chain(attributes).collect();
         let put = Put::builder()
             .table_name(self.table)
@@ -96,10 +97,17 @@ impl Composer<'_> {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let put = match before {
             Before::New => put.condition_expression("attribute_not_exists(pk)"),
-            Before::Waiting => put
-                .condition_expression("#status = :waiting")
-                .expression_attribute_names("#status", schema::CALL_STATUS)
+            Before::Waiting if record.call.unanswered == 0 => put
+                .condition_expression("CallStatus = :waiting AND attribute_not_exists(Assignment)")
                 .expression_attribute_values(":waiting", string("waiting")),
+            Before::Waiting => put
+                .condition_expression("CallStatus = :waiting AND Assignment = :unanswered")
+                .expression_attribute_values(":waiting", string("waiting"))
+                .expression_attribute_values(":unanswered", number(record.call.unanswered)),
+            Before::Assigned(ticket) => put
+                .condition_expression("CallStatus = :assigned AND Ticket = :by")
+                .expression_attribute_values(":assigned", string("assigned"))
+                .expression_attribute_values(":by", string(ticket)),
         };
         Ok(TransactWriteItem::builder().put(put.build()?).build())
     }
@@ -113,9 +121,15 @@ impl Composer<'_> {
             .expression_attribute_values(":from", string(change.from))
             .expression_attribute_values(":ticket", string(change.ticket))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        if let Some(call) = &change.in_call {
+        if let Some(InCall { call, until }) = &change.in_call {
             condition.push_str(" AND CallID = :inCall");
             update = update.expression_attribute_values(":inCall", string(call));
+            if let Some(until) = until {
+                condition.push_str(" AND LeaseUntil = :until");
+                update = update.expression_attribute_values(":until", string(until));
+            } else {
+                condition.push_str(" AND attribute_not_exists(LeaseUntil)");
+            }
         }
         let mut becomes: Vec<(String, AttributeValue)> =
             vec![(schema::AGENT_STATUS.to_owned(), string(change.to.status()))];
@@ -129,6 +143,7 @@ impl Composer<'_> {
             schema::QUEUES,
             schema::CALL_ID,
             schema::LEASE_UNTIL,
+            schema::ANSWER_BY,
         ];
         let gone: Vec<_> = gone
             .into_iter()
@@ -184,38 +199,9 @@ impl Composer<'_> {
         }
         Ok(TransactWriteItem::builder().update(update.build()?).build())
     }
-
-    fn count_waiting(&self, at: Key, by: By) -> Result<TransactWriteItem, BuildError> {
-        let update = self
-            .counters(at, "ADD WaitingDepth :by")
-            .expression_attribute_values(":by", number(signed(by)));
-        Ok(TransactWriteItem::builder().update(update.build()?).build())
-    }
-
-    fn nobody_waits(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
-        let check = ConditionCheck::builder()
-            .table_name(self.table)
-            .set_key(Some(key(at)))
-            .condition_expression("attribute_not_exists(pk) OR WaitingDepth <= :zero")
-            .expression_attribute_values(":zero", number(0));
-        Ok(TransactWriteItem::builder()
-            .condition_check(check.build()?)
-            .build())
-    }
 }
 
 fn owned(attributes: Vec<(&str, AttributeValue)>) -> Vec<(String, AttributeValue)> {
     let own = |(name, value): (&str, _)| (name.to_owned(), value);
     attributes.into_iter().map(own).collect()
-}
-
-fn number(value: i64) -> AttributeValue {
-    AttributeValue::N(value.to_string())
-}
-
-fn signed(by: By) -> i64 {
-    match by {
-        By::More => 1,
-        By::Less => -1,
-    }
 }

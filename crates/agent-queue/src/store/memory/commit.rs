@@ -3,7 +3,7 @@
 use super::State;
 use crate::agent::{Agent, AgentChange};
 use crate::call::CallState;
-use crate::change::{Before, By, Change, Step};
+use crate::change::{Before, Change, Step};
 use crate::store::{Committed, Refusal, There};
 
 impl State {
@@ -54,20 +54,21 @@ impl State {
                 let there = self.calls.get(&record.call.id);
                 let met = match before {
                     Before::New => there.is_none(),
-                    Before::Waiting => there.is_some_and(|is| is.state == CallState::Waiting),
+                    Before::Waiting => there.is_some_and(|is| {
+                        is.state == CallState::Waiting
+                            && is.call.unanswered == record.call.unanswered
+                    }),
+                    Before::Assigned(ticket) => there.is_some_and(|is| {
+                        matches!(&is.state, CallState::Assigned(made) if made.ticket == *ticket)
+                    }),
                 };
                 (met, there.cloned().map(Box::new).map(There::Call))
-            }
-            Step::NobodyWaits(criteria) => {
-                let waiting = self.waiting_counts.get(criteria);
-                (waiting.is_none_or(|depth| *depth <= 0), None)
             }
             Step::OpenQueue(_)
             | Step::Leave(_)
             | Step::CountJoins(..)
             | Step::Wait(_)
             | Step::Unwait(_)
-            | Step::CountWaiting(..)
             | Step::Lease(_)
             | Step::Unlease(_)
             | Step::Notice(_) => (true, None),
@@ -99,7 +100,6 @@ impl State {
             Step::Call(_, record) => {
                 self.calls.insert(record.call.id.clone(), record.clone());
             }
-            Step::NobodyWaits(_) => {}
             Step::Wait(call) => {
                 let key = (call.criteria.clone(), call.sort_key());
                 self.waiting.insert(key, call.clone());
@@ -107,10 +107,6 @@ impl State {
             Step::Unwait(call) => {
                 let key = (call.criteria.clone(), call.sort_key());
                 self.waiting.remove(&key);
-            }
-            Step::CountWaiting(criteria, by) => {
-                let depth = self.waiting_counts.entry(criteria.clone()).or_default();
-                *depth = counted(*depth, *by);
             }
             Step::Lease(lease) => {
                 self.leases
@@ -130,12 +126,5 @@ impl State {
             self.agents
                 .insert(agent.id.clone(), change.applied_to(agent));
         }
-    }
-}
-
-fn counted(depth: i64, by: By) -> i64 {
-    match by {
-        By::More => depth + 1,
-        By::Less => depth - 1,
     }
 }

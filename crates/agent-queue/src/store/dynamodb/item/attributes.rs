@@ -10,7 +10,7 @@ use crate::agent::{Agent, AgentState, AgentStatus, Ticket};
 use crate::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, News, Notice};
 use crate::change::{CallLease, QueueEntry};
 use crate::criteria::{Criteria, QueueName};
-use crate::dimension::Dimensions;
+use crate::dimension::{Dimension, Dimensions};
 use crate::name::{AgentId, CallId, Value};
 use crate::profile::Profile;
 use crate::schema;
@@ -56,10 +56,13 @@ impl<'a> Attributes<'a> {
         self.read(attribute, Micros::parse)
     }
 
-    /// A moment that may be absent.
+    fn moment_if_there(&self, attribute: &str) -> Result<Option<Micros>, StoreError> {
+        let there = self.item.contains_key(attribute);
+        there.then(|| self.moment(attribute)).transpose()
+    }
+
     fn until(&self) -> Result<Option<Micros>, StoreError> {
-        let there = self.item.contains_key(schema::LEASE_UNTIL);
-        there.then(|| self.moment(schema::LEASE_UNTIL)).transpose()
+        self.moment_if_there(schema::LEASE_UNTIL)
     }
 
     fn list(&self, attribute: &str) -> Result<&'a [String], StoreError> {
@@ -78,9 +81,9 @@ impl<'a> Attributes<'a> {
             .ok_or_else(|| self.undecodable(attribute))
     }
 
-    /// A number of items. A table that was restored or edited may count less than none.
-    pub(in crate::store::dynamodb) fn depth(&self, attribute: &str) -> Result<u64, StoreError> {
-        Ok(self.whole(attribute)?.try_into().unwrap_or(0))
+    /// When a line was last opened.
+    pub(in crate::store::dynamodb) fn seen(&self) -> Result<Option<Micros>, StoreError> {
+        self.moment_if_there(schema::SEEN_AT)
     }
 
     /// The numbers of a stripe of the joins, by the queues' names.
@@ -94,6 +97,20 @@ impl<'a> Attributes<'a> {
 
     pub(in crate::store::dynamodb) fn sort_key(&self) -> Result<&'a str, StoreError> {
         self.read(schema::SK, Some)
+    }
+
+    /// How often a call was assigned so far.
+    fn assignments(&self) -> Result<Option<u32>, StoreError> {
+        let there = self.item.contains_key(schema::ASSIGNMENT);
+        let number = there.then(|| self.whole(schema::ASSIGNMENT)).transpose()?;
+        let number = number
+            .map(|number| u32::try_from(number).map_err(|_| self.undecodable(schema::ASSIGNMENT)));
+        number.transpose()
+    }
+
+    /// A lease of the release before needs no answer.
+    fn answered(&self) -> bool {
+        !self.item.contains_key(schema::ANSWER_BY)
     }
 
     fn ticket(&self) -> Result<Ticket, StoreError> {
@@ -123,23 +140,32 @@ impl<'a> Attributes<'a> {
         &self,
         dimensions: &Dimensions,
     ) -> Result<Agent, StoreError> {
-        let (mut several, mut single) = (BTreeSet::new(), Vec::new());
-        for dimension in dimensions.all() {
-            if dimension.multi_valued {
-                let values = self.list(&dimension.attribute)?;
-                several = values.iter().map(Value::from_stored).collect();
-            } else {
-                let value = |text| Some(Value::from_stored(text));
-                single.push(self.read(&dimension.attribute, value)?);
-            }
-        }
+        let values = dimensions
+            .all()
+            .iter()
+            .map(|dimension| self.values(dimension));
+        let values = values.collect::<Result<_, _>>()?;
         Ok(Agent {
             id: self.agent_id()?,
             name: self.read(schema::AGENT_NAME, |text| Some(text.to_owned()))?,
-            profile: Profile::new(several, single),
+            profile: Profile::new(values),
             ticket: self.ticket()?,
             state: self.agent_state()?,
         })
+    }
+
+    /// A text, or a set of texts where the dimension is multi-valued. A dimension may become
+    /// multi-valued while agents are registered, so one text is read as a set of one, too.
+    fn values(&self, dimension: &Dimension) -> Result<BTreeSet<Value>, StoreError> {
+        let attribute = &dimension.attribute;
+        if let Some(one) = self.text(attribute) {
+            return Ok(BTreeSet::from([Value::from_stored(one)]));
+        }
+        if !dimension.multi_valued {
+            return Err(self.undecodable(attribute));
+        }
+        let values = self.list(attribute)?;
+        Ok(values.iter().map(Value::from_stored).collect())
     }
 
     fn agent_state(&self) -> Result<AgentState, StoreError> {
@@ -156,6 +182,7 @@ impl<'a> Attributes<'a> {
             AgentStatus::AttendingCall => AgentState::AttendingCall {
                 call: self.call_id()?,
                 until: self.until()?,
+                answered: self.answered(),
             },
         })
     }
@@ -177,6 +204,7 @@ impl<'a> Attributes<'a> {
             criteria: self.criteria()?,
             arrived: self.moment(schema::ARRIVED_AT)?,
             sequence: self.read(schema::SEQUENCE, |digits| digits.parse().ok())?,
+            unanswered: self.assignments()?.unwrap_or(0),
         })
     }
 
@@ -188,13 +216,24 @@ impl<'a> Attributes<'a> {
             "expired" => CallState::Expired,
             _ => return Err(self.undecodable(schema::CALL_STATUS)),
         };
-        let call = self.call()?;
-        Ok(CallRecord { call, state })
+        let mut call = self.call()?;
+        if let CallState::Assigned(made) = &state {
+            call.unanswered = made.number.saturating_sub(1);
+        }
+        let ttl = self.item.contains_key(schema::TTL);
+        let ttl = ttl.then(|| self.whole(schema::TTL)).transpose()?;
+        Ok(CallRecord {
+            call,
+            state,
+            ttl: ttl.and_then(|ttl| ttl.try_into().ok()),
+        })
     }
 
     fn assignment(&self) -> Result<Assignment, StoreError> {
         Ok(Assignment {
             call_id: self.call_id()?,
+            // The release before had one for each call.
+            number: self.assignments()?.unwrap_or(1),
             criteria: self.criteria()?,
             agent_id: self.agent_id()?,
             agent_name: self.read(schema::AGENT_NAME, |text| Some(text.to_owned()))?,
@@ -210,6 +249,7 @@ impl<'a> Attributes<'a> {
             agent: self.agent_id()?,
             ticket: self.ticket()?,
             call: self.call_id()?,
+            answered: self.answered(),
         })
     }
 

@@ -1,0 +1,54 @@
+//! Publishes the assignments of groups that end at nearly the same time with one request.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, timeout_at};
+
+use super::Intake;
+use crate::call::Assignment;
+use crate::tell::Told;
+
+/// How long the first assignments wait for those of other groups. When every group has ended,
+/// nothing waits.
+pub(super) const JOINED: Duration = Duration::from_millis(5);
+
+/// A group's way to have its assignments published. The last one that is dropped ends the
+/// publishing.
+#[derive(Clone)]
+pub(super) struct Made(UnboundedSender<Vec<Assignment>>);
+
+impl Made {
+    /// Hands over what a group made.
+    pub(super) fn publish(self, assignments: Vec<Assignment>) {
+        if !assignments.is_empty() && self.0.send(assignments).is_err() {
+            tracing::warn!("the sweep publishes a group's assignments: the publishing has ended");
+        }
+    }
+}
+
+impl Intake {
+    /// Publishes until every group has ended, at most until `end`.
+    pub(super) fn publishing(&self, end: Instant) -> (Made, impl Future<Output = Told>) {
+        let (made, groups) = unbounded_channel();
+        (Made(made), self.publish(groups, end))
+    }
+
+    async fn publish(&self, mut groups: UnboundedReceiver<Vec<Assignment>>, end: Instant) -> Told {
+        let mut told = Told::default();
+        while let Some(mut assignments) = groups.recv().await {
+            let joined = Instant::now() + JOINED;
+            while let Ok(Some(more)) = timeout_at(joined, groups.recv()).await {
+                assignments.extend(more);
+            }
+            let publishing = self.queue.tell_assignments(&*self.teller, &assignments);
+            match timeout_at(end, publishing).await {
+                Ok(Ok(published)) => told += published,
+                // The assignments stand; a redelivered message could not publish them better.
+                Ok(Err(error)) => tracing::warn!(%error, "the sweep publishes the assignments"),
+                Err(error) => tracing::warn!(%error, "the sweep publishes the assignments"),
+            }
+        }
+        told
+    }
+}

@@ -1,0 +1,75 @@
+//! The registry of lines of waiting calls: plain writes, outside of every transaction.
+
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+
+use super::DynamoStore;
+use super::error::store_error;
+use super::item::{key, number, string};
+use super::read::readable;
+use crate::change::line_key;
+use crate::criteria::Criteria;
+use crate::schema;
+use crate::store::{Line, StoreError};
+use crate::time::Micros;
+
+const UPDATE: &str = "UpdateItem";
+const DELETE: &str = "DeleteItem";
+
+impl DynamoStore {
+    pub(super) async fn all_lines(&self) -> Result<Vec<Line>, StoreError> {
+        let items = self.all(schema::ALL_CRITERIA).await?;
+        Ok(readable(&items, |attributes| {
+            let sort = attributes.sort_key()?;
+            let criteria = sort.strip_prefix(schema::CRITERIA_PREFIX);
+            Ok(Line {
+                criteria: Criteria::from_stored(criteria.unwrap_or(sort)),
+                seen: attributes.seen()?,
+            })
+        }))
+    }
+
+    /// It adds nothing to `WaitingDepth`, because the release before passes over an item without.
+    pub(super) async fn note_line(
+        &self,
+        criteria: &Criteria,
+        at: Micros,
+    ) -> Result<(), StoreError> {
+        let request = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .set_key(Some(key(line_key(criteria))))
+            .update_expression("SET SeenAt = :at ADD WaitingDepth :zero")
+            .expression_attribute_values(":at", string(at))
+            .expression_attribute_values(":zero", number(0));
+        let sent = request.send().await;
+        sent.map(drop).map_err(|error| store_error(UPDATE, error))
+    }
+
+    pub(super) async fn delete_line(&self, line: &Line) -> Result<(), StoreError> {
+        let request = self
+            .client
+            .delete_item()
+            .table_name(&self.table)
+            .set_key(Some(key(line_key(&line.criteria))));
+        let request = match line.seen {
+            Some(seen) => request
+                .condition_expression("SeenAt = :seen")
+                .expression_attribute_values(":seen", string(seen)),
+            None => request.condition_expression("attribute_not_exists(SeenAt)"),
+        };
+        match request.send().await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let code = error
+                    .as_service_error()
+                    .and_then(ProvideErrorMetadata::code);
+                match code {
+                    // It was used since.
+                    Some("ConditionalCheckFailedException") => Ok(()),
+                    _ => Err(store_error(DELETE, error)),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Gives queued agents back what entries are missing: the table was edited by hand, or restored.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::agent::Agent;
+use crate::change::{Change, QueueEntry};
+use crate::queue::{AgentQueue, Outcome, QueueError};
+use crate::store::Order;
+
+impl AgentQueue {
+    /// How many entries it wrote. An agent who was queued or left since `agents` were read is not
+    /// touched: each change depends on the agent's stay.
+    pub(super) async fn restore_entries(&self, agents: &[Agent]) -> Result<u32, QueueError> {
+        let mut expected: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for agent in agents {
+            for entry in QueueEntry::all_of(agent) {
+                let queued = expected.entry(entry.queue.clone()).or_default();
+                queued.push((agent, entry));
+            }
+        }
+        let mut restored = 0;
+        for (queue, queued) in expected {
+            if self.is_over() {
+                break;
+            }
+            let entries = self.store.peek(&queue, Order::Fifo, u16::MAX).await?;
+            let there: BTreeSet<_> = entries.iter().map(|entry| entry.ticket.0).collect();
+            for (agent, entry) in queued {
+                if there.contains(&entry.ticket.0) {
+                    continue;
+                }
+                let id = &agent.id;
+                if let Outcome::Done = self.commit("rejoin", &Change::rejoin(agent, entry)).await? {
+                    tracing::error!(%queue, agent = %id, "a queued agent had no entry; it is written again");
+                    restored += 1;
+                }
+            }
+        }
+        Ok(restored)
+    }
+}

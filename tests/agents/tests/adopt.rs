@@ -1,0 +1,74 @@
+//! What a release with one partition for the outbox and one for the leases left there.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_queue::agent::AgentStatus;
+use agent_queue::call::News;
+use agent_queue::change::{Key, lease_key, notice_key};
+use agent_queue::dimension::Dimensions;
+use agent_queue::store::dynamodb::DynamoStore;
+use agent_queue::time::Micros;
+use agents::embedded;
+use agents::world::{Still, World};
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use simulator::dynamodb::AGENT_TABLE;
+
+/// Moves an item to the partition without a stripe, where that release has it.
+async fn back(client: &Client, (pk, sk): &Key) {
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let delete = client.delete_item().table_name(AGENT_TABLE);
+    let delete = delete.key("pk", text(pk)).key("sk", text(sk));
+    let deleted = delete
+        .return_values(aws_sdk_dynamodb::types::ReturnValue::AllOld)
+        .send()
+        .await
+        .unwrap();
+    let mut item = deleted.attributes.unwrap();
+    let whole = pk.split('#').next().unwrap();
+    item.insert("pk".to_owned(), text(whole));
+    let put = client.put_item().table_name(AGENT_TABLE);
+    put.set_item(Some(item)).send().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sweep_adopts_what_an_older_release_left_and_publishes_and_returns_it() {
+    let still = Still::hold();
+    let client = embedded().await.client;
+    let store = DynamoStore::new(client.clone(), AGENT_TABLE, Dimensions::default());
+    let world = World::on(Arc::new(store));
+    drop(still);
+    let world = world.with(|settings| settings.call_lease = Some(Duration::from_secs(60)));
+    let mut made = vec![];
+    for number in 0..60 {
+        let (agent, call) = (format!("a{number}"), format!("c{number}"));
+        world.queued(&agent, &["Spanish"], "F").await;
+        made.extend(world.ask(&call, "Spanish#F").await.assignments);
+    }
+    let end = Micros(u64::MAX);
+    for lease in world.store.leases(None, end, 100).await.unwrap() {
+        back(&client, &lease_key(&lease)).await;
+    }
+    for notice in world.store.notices(None, end, 100).await.unwrap() {
+        back(&client, &notice_key(&notice)).await;
+    }
+    assert_eq!(world.store.leases(None, end, 100).await.unwrap(), []);
+    world.pass(Duration::from_secs(10)).await;
+    assert_eq!(
+        world.sweep().await.published,
+        60,
+        "more than a transaction moves"
+    );
+    let heard = world.teller.heard();
+    assert!(
+        made.into_iter()
+            .all(|made| heard.contains(&News::Assigned(made)))
+    );
+    assert_eq!(world.store.leases(None, end, 100).await.unwrap().len(), 60);
+    assert_eq!(world.store.adopt().await.unwrap(), 0, "nothing is left");
+    world.pass(Duration::from_secs(61)).await;
+    assert_eq!(world.sweep().await.returned, 60);
+    assert_eq!(world.status("a7").await, AgentStatus::Available);
+}

@@ -1,0 +1,229 @@
+//! Leases that are extended, and assignments that no agent answers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use agent_queue::agent::{AgentState, AgentStatus, Ticket};
+use agent_queue::call::{Assignment, CallState, News};
+use agent_queue::change::{Change, Step};
+use agent_queue::roster::Changed;
+use agent_queue::store::{AgentStore, Committed, StoreError};
+use agents::watched::{Watch, Watched};
+use agents::world::{World, pairs};
+use agents::{agent_id, call_id};
+use async_trait::async_trait;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Agents have ten seconds to answer, and calls last for thirty.
+fn answering(world: World) -> World {
+    world.with(|settings| {
+        settings.answer_within = Some(10 * SECOND);
+        settings.call_lease = Some(30 * SECOND);
+    })
+}
+
+async fn extend(world: &World, id: &str, call: &str, ticket: Ticket) -> Changed {
+    let (id, call) = (agent_id(id), call_id(call));
+    let extended = world.queue.extend(&id, &call, ticket).await;
+    extended.unwrap()
+}
+
+async fn assignment(world: &World, call: &str) -> Assignment {
+    match world.state_of(call).await {
+        CallState::Assigned(made) => made,
+        other => panic!("{call} is {other:?}"),
+    }
+}
+
+pub(crate) async fn an_unanswered_call_returns_to_its_place_and_is_assigned_again(world: World) {
+    let world = answering(world);
+    world.queued("ana", &["Spanish"], "F").await;
+    let first = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    assert_eq!(first.number, 1);
+    world.ask("c2", "Spanish#F").await;
+    world.pass(9 * SECOND).await;
+    assert_eq!(world.sweep().await.returned, 0, "there is time left");
+    world.pass(2 * SECOND).await;
+    let swept = world.sweep().await;
+    assert_eq!((swept.returned, swept.calls_returned), (1, 1));
+    assert_eq!(world.status("ana").await, AgentStatus::Available);
+    assert_eq!(world.state_of("c1").await, CallState::Waiting);
+    // It keeps its place before the call that came later, and the first agent is late.
+    let late = world.finish("ana", "c1", first.ticket).await;
+    assert!(matches!(late, Changed::Refused { .. }), "{late:?}");
+    assert_eq!(
+        pairs(&world.queued("bea", &["Spanish"], "F").await),
+        "c1→bea"
+    );
+    let second = assignment(&world, "c1").await;
+    assert_eq!((second.number, second.agent_id.as_str()), (2, "bea"));
+    assert_ne!(second.ticket, first.ticket);
+    // A redelivered call gets the answer that it has.
+    let again = world.ask("c1", "Spanish#F").await;
+    assert_eq!(again.state, CallState::Assigned(second.clone()));
+    let heard = world.teller.heard();
+    assert!(heard.contains(&News::Assigned(first)), "{heard:?}");
+    assert!(
+        heard
+            .iter()
+            .all(|news| *news != News::Assigned(second.clone()))
+    );
+}
+
+pub(crate) async fn an_answered_call_stays_with_its_agent(world: World) {
+    let world = answering(world);
+    world.queued("ana", &["Spanish"], "F").await;
+    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    for round in 0..4 {
+        world.pass(9 * SECOND).await;
+        let extended = extend(&world, "ana", "c1", made.ticket).await;
+        let Changed::Done(agent) = extended else {
+            panic!("{extended:?}");
+        };
+        let until = world.call("now", "*#*").arrived.plus(30 * SECOND);
+        let state = AgentState::AttendingCall {
+            call: call_id("c1"),
+            until: Some(until),
+            answered: true,
+        };
+        assert_eq!(agent.state, state, "round {round}");
+        assert_eq!(world.agent("ana").await, agent);
+        assert_eq!(world.sweep().await.returned, 0);
+    }
+    // A call that no extension follows ends as before: its agent is free, and it stays assigned.
+    world.pass(31 * SECOND).await;
+    let swept = world.sweep().await;
+    assert_eq!((swept.returned, swept.calls_returned), (1, 0));
+    assert_eq!(world.status("ana").await, AgentStatus::Available);
+    assert_eq!(assignment(&world, "c1").await, made);
+    let late = extend(&world, "ana", "c1", made.ticket).await;
+    assert!(matches!(late, Changed::Refused { .. }), "{late:?}");
+}
+
+pub(crate) async fn a_lease_is_extended_by_call_and_ticket_only(world: World) {
+    let world = answering(world);
+    world.queued("ana", &["Spanish"], "F").await;
+    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    let rows = world.rows(&["c1"]).await;
+    for (call, ticket) in [("c2", made.ticket), ("c1", Ticket::fresh())] {
+        let refused = extend(&world, "ana", call, ticket).await;
+        assert!(matches!(refused, Changed::Refused { .. }), "{refused:?}");
+    }
+    let unknown = extend(&world, "unknown", "c1", made.ticket).await;
+    assert_eq!(unknown, Changed::Unknown);
+    assert_eq!(world.rows(&["c1"]).await, rows);
+}
+
+/// Without any lease there is nothing to extend, and an extension changes nothing.
+pub(crate) async fn a_call_without_a_lease_may_be_extended(world: World) {
+    world.queued("ana", &["Spanish"], "F").await;
+    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    let rows = world.rows(&["c1"]).await;
+    let extended = extend(&world, "ana", "c1", made.ticket).await;
+    assert!(matches!(extended, Changed::Done(_)), "{extended:?}");
+    assert_eq!(world.rows(&["c1"]).await, rows);
+}
+
+pub(crate) async fn a_call_that_waited_too_long_before_its_answer_expires(world: World) {
+    let world = answering(world).with(|settings| settings.max_wait = 5 * SECOND);
+    world.queued("ana", &["Spanish"], "F").await;
+    world.ask("c1", "Spanish#F").await;
+    world.pass(11 * SECOND).await;
+    let swept = world.sweep().await;
+    assert_eq!((swept.calls_returned, swept.expired), (1, 1));
+    assert_eq!(world.state_of("c1").await, CallState::Expired);
+}
+
+/// Extends a lease right before the first change that would end it.
+struct Overtaken {
+    world: Arc<World>,
+    made: Assignment,
+    done: AtomicBool,
+}
+
+#[async_trait]
+impl Watch for Overtaken {
+    async fn commit(
+        &self,
+        store: &dyn AgentStore,
+        change: &Change,
+    ) -> Result<Committed, StoreError> {
+        let ends = |step: &Step| matches!(step, Step::Unlease(_));
+        if change.steps.iter().any(ends) && !self.done.swap(true, Ordering::SeqCst) {
+            let call = self.made.call_id.as_str();
+            let extended = extend(&self.world, "ana", call, self.made.ticket).await;
+            assert!(matches!(extended, Changed::Done(_)), "{extended:?}");
+        }
+        store.commit(change).await
+    }
+}
+
+/// The sweep has read an expired lease, and the agent answers before its change.
+pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(world: World) {
+    let world = Arc::new(answering(world));
+    world.queued("ana", &["Spanish"], "F").await;
+    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    world.pass(11 * SECOND).await;
+    let watch = Overtaken {
+        world: world.clone(),
+        made: made.clone(),
+        done: AtomicBool::new(false),
+    };
+    let store = Watched::new(world.store.clone(), Arc::new(watch));
+    let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
+    let swept = queue.sweep(&*world.teller).await.unwrap();
+    assert_eq!((swept.returned, swept.calls_returned), (0, 0));
+    assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
+    assert_eq!(assignment(&world, "c1").await, made);
+    world.pass(29 * SECOND).await;
+    assert_eq!(world.sweep().await.returned, 0, "the new lease stands");
+    world.pass(2 * SECOND).await;
+    assert_eq!(world.sweep().await.returned, 1);
+}
+
+/// A process that read the line before the call was assigned and returned writes no assignment
+/// under a number that was used.
+pub(crate) async fn an_outdated_place_in_the_line_assigns_nothing(world: World) {
+    let world = answering(world);
+    world.ask("c1", "Spanish#F").await;
+    let outdated = world
+        .store
+        .waiting_calls(&agents::criteria("Spanish#F"), 1)
+        .await;
+    let outdated = outdated.unwrap().remove(0);
+    world.queued("ana", &["Spanish"], "F").await;
+    world.pass(11 * SECOND).await;
+    assert_eq!(world.sweep().await.calls_returned, 1);
+    let ana = world.agent("ana").await;
+    let now = world.call("now", "*#*").arrived;
+    let (change, _) = Change::assign_available(&outdated, &ana, now, None);
+    let committed = world.store.commit(&change).await.unwrap();
+    assert!(matches!(committed, Committed::Refused(_)), "{committed:?}");
+    assert_eq!(world.enqueue("ana").await.assignments[0].number, 2);
+}
+
+pub(crate) async fn a_finished_call_is_kept_for_fifteen_days_and_a_waiting_one_without_limit(
+    world: World,
+) {
+    world.queued("ana", &["Spanish"], "F").await;
+    for call in ["assigned", "cancelled", "expired", "waiting"] {
+        world.ask(call, "Spanish#F").await;
+    }
+    let now = world.call("now", "*#*").arrived;
+    world.queue.cancel(&call_id("cancelled")).await.unwrap();
+    let mut late = world.call("late", "Spanish#F");
+    late.arrived = late.arrived.minus(6_000 * SECOND);
+    world.queue.match_call(&late).await.unwrap();
+    for (call, kept) in [
+        ("assigned", true),
+        ("cancelled", true),
+        ("late", true),
+        ("waiting", false),
+    ] {
+        let record = world.queue.call(&call_id(call)).await.unwrap().unwrap();
+        let days = record.ttl.map(|ttl| (ttl + 60 - now.0 / 1_000_000) / 86_400);
+        assert_eq!(days, kept.then_some(15), "{call}");
+    }
+}

@@ -1,0 +1,343 @@
+//! Both releases at once on one table: the release before writes its items as it did, this one
+//! reads them, and calls and agents of either meet.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_queue::call::{Call, CallState};
+use agent_queue::criteria::QueueName;
+use agent_queue::dimension::Dimensions;
+use agent_queue::lane::Claims;
+use agent_queue::queue::{AgentQueue, Settings};
+use agent_queue::store::dynamodb::DynamoStore;
+use agent_queue::store::{AgentStore, Order};
+use agent_queue::time::{Clock, SystemClock};
+use agents::world::Recorder;
+use agents::{agent_id, call, call_id, embedded, profile, queue, rows, tally};
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
+use fastrand::Rng;
+use simulator::dynamodb::AGENT_TABLE;
+use uuid::Uuid;
+
+const AGENTS: usize = 48;
+const CALLS: usize = 60;
+const PROCESSES: usize = 4;
+const LEASE: Duration = Duration::from_secs(3_600);
+
+type Item = Vec<(&'static str, AttributeValue)>;
+
+fn text(value: impl ToString) -> AttributeValue {
+    AttributeValue::S(value.to_string())
+}
+
+fn put(pk: &str, sk: &str, item: Item, condition: Option<&str>) -> TransactWriteItem {
+    let mut put = Put::builder().table_name(AGENT_TABLE);
+    put = put.item("pk", text(pk)).item("sk", text(sk));
+    for (name, value) in item {
+        put = put.item(name, value);
+    }
+    let put = put.set_condition_expression(condition.map(str::to_owned));
+    TransactWriteItem::builder()
+        .put(put.build().unwrap())
+        .build()
+}
+
+fn delete(pk: &str, sk: &str) -> TransactWriteItem {
+    let delete = Delete::builder().table_name(AGENT_TABLE);
+    let delete = delete.key("pk", text(pk)).key("sk", text(sk));
+    TransactWriteItem::builder()
+        .delete(delete.build().unwrap())
+        .build()
+}
+
+fn add(pk: &str, sk: &str, attribute: &str, by: i64) -> TransactWriteItem {
+    let update = Update::builder()
+        .table_name(AGENT_TABLE)
+        .key("pk", text(pk))
+        .key("sk", text(sk))
+        .update_expression("ADD #n :by")
+        .expression_attribute_names("#n", attribute)
+        .expression_attribute_values(":by", AttributeValue::N(by.to_string()));
+    TransactWriteItem::builder()
+        .update(update.build().unwrap())
+        .build()
+}
+
+/// The release before: counters of waiting calls in its transactions, 16 stripes of joins, no
+/// numbers of assignments, no time to live.
+struct Before {
+    client: Client,
+    /// This release's way to read, which is also that release's.
+    store: Arc<dyn AgentStore>,
+}
+
+impl Before {
+    async fn transact(&self, actions: Vec<TransactWriteItem>) -> bool {
+        let request = self.client.transact_write_items();
+        request
+            .set_transact_items(Some(actions))
+            .send()
+            .await
+            .is_ok()
+    }
+
+    /// available → queued.
+    async fn enqueue(&self, id: &str, languages: &[&str], stripe: usize) {
+        let agent = self.store.agent(&agent_id(id)).await.unwrap().unwrap();
+        let (at, ticket) = (SystemClock.now(), Uuid::new_v4());
+        let queues: Vec<_> = languages.iter().map(|is| format!("Q#{is}#F")).collect();
+        let set = AttributeValue::Ss(queues.clone());
+        let mut actions = vec![];
+        for queue in &queues {
+            let entry = vec![
+                ("AgentID", text(id)),
+                ("AgentName", text(&agent.name)),
+                ("Ticket", text(ticket)),
+                ("QueuedAt", text(at)),
+                ("Queues", set.clone()),
+            ];
+            actions.push(put(queue, &format!("{at}#{id}"), entry, None));
+            let joins = format!("Joins#{}", (stripe + actions.len()) % 16);
+            actions.push(add(&joins, "Joins", queue, 1));
+        }
+        let update = Update::builder()
+            .table_name(AGENT_TABLE)
+            .key("pk", text("AllAgents"))
+            .key("sk", text(format!("Agent#{id}")))
+            .condition_expression("AgentStatus = :available AND Ticket = :old")
+            .update_expression(
+                "SET AgentStatus = :queued, Ticket = :t, QueuedAt = :at, Queues = :q",
+            )
+            .expression_attribute_values(":available", text("available"))
+            .expression_attribute_values(":old", text(agent.ticket))
+            .expression_attribute_values(":queued", text("queued"))
+            .expression_attribute_values(":t", text(ticket))
+            .expression_attribute_values(":at", text(at))
+            .expression_attribute_values(":q", set);
+        let update = update.build().unwrap();
+        actions.push(TransactWriteItem::builder().update(update).build());
+        assert!(self.transact(actions).await, "{id} is not queued");
+    }
+
+    fn call(id: &str, wanted: &str, arrived: impl ToString) -> Item {
+        vec![
+            ("CallID", text(id)),
+            ("Criteria", text(wanted)),
+            ("ArrivedAt", text(arrived)),
+            ("Sequence", text(7)),
+        ]
+    }
+
+    /// A new call is assigned, or waits.
+    async fn match_call(&self, id: &str, wanted: &str) {
+        let arrived = SystemClock.now().to_string();
+        while let Some(entry) = self.first(&queue(wanted)).await {
+            let mut record = Self::call(id, wanted, &arrived);
+            record.push(("CallStatus", text("assigned")));
+            let (now, until) = (SystemClock.now(), SystemClock.now().plus(LEASE));
+            let assigned = vec![
+                ("AgentID", text(&entry.agent)),
+                ("AgentName", text(&entry.agent_name)),
+                ("Ticket", text(entry.ticket)),
+                ("AssignedAt", text(now)),
+                ("LeaseUntil", text(until)),
+            ];
+            record.extend(assigned.clone());
+            let mut news = vec![
+                ("CallStatus", text("assigned")),
+                ("CallID", text(id)),
+                ("Criteria", text(wanted)),
+            ];
+            news.extend(assigned);
+            let lease = vec![
+                ("LeaseUntil", text(until)),
+                ("AgentID", text(&entry.agent)),
+                ("Ticket", text(entry.ticket)),
+                ("CallID", text(id)),
+            ];
+            let stripe = |id: &str| agent_queue::change::stripe_of(id);
+            let outbox = format!("Outbox#{}", stripe(id));
+            let leases = format!("Leases#{}", stripe(entry.agent.as_str()));
+            let mut actions = vec![
+                put(
+                    &format!("Call#{id}"),
+                    "Call",
+                    record,
+                    Some("attribute_not_exists(pk)"),
+                ),
+                put(&outbox, &format!("{now}#{id}"), news, None),
+                put(&leases, &format!("{until}#{}", entry.agent), lease, None),
+                Self::attend(
+                    &entry.agent.to_string(),
+                    &entry.ticket.to_string(),
+                    id,
+                    &until.to_string(),
+                ),
+            ];
+            for queue in &entry.queues {
+                actions.push(delete(
+                    queue.as_str(),
+                    &format!("{}#{}", entry.at, entry.agent),
+                ));
+            }
+            if self.transact(actions).await {
+                return;
+            }
+        }
+        let mut record = Self::call(id, wanted, &arrived);
+        let place = format!("{arrived}#{:039}#{id}", 7);
+        let line = format!("C#{wanted}");
+        let waiting = put(&line, &place, record.clone(), None);
+        record.push(("CallStatus", text("waiting")));
+        let record = put(
+            &format!("Call#{id}"),
+            "Call",
+            record,
+            Some("attribute_not_exists(pk)"),
+        );
+        let count = add("AllCriteria", &line, "WaitingDepth", 1);
+        assert!(
+            self.transact(vec![record, waiting, count]).await,
+            "{id} does not wait"
+        );
+    }
+
+    fn attend(agent: &str, ticket: &str, call: &str, until: &str) -> TransactWriteItem {
+        let update = Update::builder()
+            .table_name(AGENT_TABLE)
+            .key("pk", text("AllAgents"))
+            .key("sk", text(format!("Agent#{agent}")))
+            .condition_expression("AgentStatus = :queued AND Ticket = :ticket")
+            .update_expression(
+                "SET AgentStatus = :attending, CallID = :call, LeaseUntil = :until \
+                 REMOVE AvailableSince, QueuedAt, Queues",
+            )
+            .expression_attribute_values(":queued", text("queued"))
+            .expression_attribute_values(":ticket", text(ticket))
+            .expression_attribute_values(":attending", text("attendingCall"))
+            .expression_attribute_values(":call", text(call))
+            .expression_attribute_values(":until", text(until));
+        TransactWriteItem::builder()
+            .update(update.build().unwrap())
+            .build()
+    }
+
+    async fn first(&self, queue: &QueueName) -> Option<agent_queue::change::QueueEntry> {
+        let first = self.store.peek(queue, Order::Fifo, 1).await.unwrap();
+        first.into_iter().next()
+    }
+}
+
+fn languages(number: usize) -> Vec<&'static str> {
+    [&["English"][..], &["Spanish"], &["English", "Spanish"]][number % 3].to_vec()
+}
+
+fn wanted(number: usize) -> &'static str {
+    ["English#F", "Spanish#F"][number % 2]
+}
+
+fn this(store: &Arc<dyn AgentStore>) -> AgentQueue {
+    let settings = Settings {
+        call_lease: Some(LEASE),
+        ..Settings::default()
+    };
+    AgentQueue::new(store.clone(), Arc::new(SystemClock), settings)
+}
+
+async fn play(seed: u64) {
+    let client = embedded().await.client;
+    let store: Arc<dyn AgentStore> = Arc::new(DynamoStore::new(
+        client.clone(),
+        AGENT_TABLE,
+        Dimensions::default(),
+    ));
+    let queue = this(&store);
+    for number in 0..AGENTS {
+        let id = agent_id(&format!("a{number}"));
+        let profile = profile(&languages(number), "F");
+        queue.register(&id, "Ana", &profile).await.unwrap();
+        queue.become_available(&id).await.unwrap();
+    }
+    let processes = (0..PROCESSES).map(|process| {
+        let before = Before {
+            client: client.clone(),
+            store: store.clone(),
+        };
+        let (queue, mut rng) = (this(&store), Rng::with_seed(seed ^ process as u64));
+        tokio::spawn(async move {
+            let is_before = process % 2 == 0;
+            let own = |number: &usize| number % PROCESSES == process;
+            let mut agents = (0..AGENTS).filter(own).collect::<Vec<_>>();
+            let mut calls = (0..CALLS).filter(own).collect::<Vec<_>>();
+            while !agents.is_empty() || !calls.is_empty() {
+                let next = if rng.bool() { agents.pop() } else { None };
+                if let Some(number) = next {
+                    let id = format!("a{number}");
+                    if is_before {
+                        before.enqueue(&id, &languages(number), number).await;
+                    } else {
+                        queue.enqueue(&agent_id(&id)).await.unwrap();
+                    }
+                } else if let Some(number) = calls.pop() {
+                    let id = format!("c{number}");
+                    if is_before {
+                        before.match_call(&id, wanted(number)).await;
+                    } else {
+                        let new = call(&id, wanted(number), 0);
+                        let arrived = SystemClock.now();
+                        let call = Call { arrived, ..new };
+                        let answers = queue.match_lane(&[call], &Claims::default()).await;
+                        answers.into_iter().for_each(|answer| drop(answer.unwrap()));
+                    }
+                }
+            }
+        })
+    });
+    for process in processes.collect::<Vec<_>>() {
+        process.await.unwrap();
+    }
+    // Every process of the release before is gone, and some of its calls were not looked at again.
+    let teller = Recorder::default();
+    teller.fail_for(&[]);
+    queue.sweep(&teller).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(5_100)).await;
+    queue.sweep(&teller).await.unwrap();
+    check(&*store, &teller).await;
+}
+
+async fn check(store: &dyn AgentStore, teller: &Recorder) {
+    let calls: Vec<_> = (0..CALLS).map(|n| call_id(&format!("c{n}"))).collect();
+    tally::check(&rows::stored(store, &calls).await.unwrap()).unwrap();
+    let told: BTreeSet<_> = teller
+        .heard()
+        .iter()
+        .map(|news| news.call_id().clone())
+        .collect();
+    let (mut tickets, mut waiting) = (BTreeSet::new(), 0);
+    for id in &calls {
+        match store.call(id).await.unwrap().unwrap().state {
+            CallState::Assigned(made) => {
+                assert_eq!(made.number, 1, "{made:?}");
+                assert!(tickets.insert(made.ticket.to_string()), "{made:?}");
+                assert!(told.contains(id), "{id} was not published");
+            }
+            CallState::Waiting => waiting += 1,
+            other => panic!("{id} is {other:?}"),
+        }
+    }
+    assert_eq!(waiting, CALLS - AGENTS, "each agent has a call");
+    for queue in store.queues().await.unwrap() {
+        assert_eq!(queue.depth, 0, "{queue:?}");
+        assert!(queue.version >= 2, "both releases' joins count: {queue:?}");
+    }
+}
+
+#[tokio::test]
+async fn both_releases_work_on_one_table_at_once() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    play(seed).await;
+}
