@@ -9,6 +9,8 @@ Whatever else a statement may hold is refused.
 from __future__ import annotations
 
 import json
+import math
+import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +22,9 @@ Event = dict[str, Any]
 #: An expression: its value for an event.
 Expression = Callable[[Event], Any]
 
-_TOKEN = re.compile(r"\s*(?:(?P<string>'[^']*')|(?P<word>[A-Za-z_]\w*)|(?P<sign>[(){}:,>]))")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<string>'[^']*')|(?P<word>[A-Za-z_]\w*)|(?P<number>\d+)|(?P<sign>[(){}:,>+*/]))"
+)
 
 
 class UnknownStatement(RuntimeError):
@@ -64,11 +68,24 @@ class Rule:
         return columns
 
     def _comparison(self) -> Expression:
-        left = self._value()
+        left = self._sum()
         if not self._accept(">"):
             return left
-        right = self._value()
+        right = self._sum()
         return lambda event: left(event) > right(event)
+
+    def _sum(self) -> Expression:
+        left = self._product()
+        while self._accept("+"):
+            left = _arithmetic(operator.add, left, self._product())
+        return left
+
+    def _product(self) -> Expression:
+        left = self._value()
+        while (sign := self._peek()) in ("*", "/"):
+            self._take()
+            left = _arithmetic(operator.mul if sign == "*" else operator.truediv, left, self._value())
+        return left
 
     def _value(self) -> Expression:
         if self._accept("{"):
@@ -80,6 +97,8 @@ class Rule:
             literal = self._string()
             return lambda event: literal
         name = self._take()
+        if name.isdigit():
+            return lambda event: int(name)
         if name in ("true", "false"):
             return lambda event: name == "true"
         if self._accept("("):
@@ -117,6 +136,8 @@ class Rule:
             return lambda event: now_ms()
         if function == "concat":
             return lambda event: _concatenated([argument(event) for argument in arguments])
+        if function == "floor" and len(arguments) == 1:
+            return lambda event: _floored(arguments[0](event))
         raise UnknownStatement(f"the function {function}")
 
     def _peek(self) -> str | None:
@@ -163,6 +184,18 @@ def _tokens(statement: str) -> list[str]:
         tokens.append(token)
         position = match.end()
     return tokens
+
+
+def _arithmetic(of: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
+    def result(event: Event) -> Any:
+        values = left(event), right(event)
+        return UNDEFINED if UNDEFINED in values else of(*values)
+
+    return result
+
+
+def _floored(value: Any) -> Any:
+    return UNDEFINED if value is UNDEFINED else math.floor(value)
 
 
 def _concatenated(parts: list[Any]) -> Any:

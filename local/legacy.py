@@ -19,14 +19,19 @@ class LegacySystem:
     """What one legacy system can do and what it has done.
 
     It works on `capacity` devices at once, each for `service_seconds`; whoever comes on top is
-    told to come back later (503). `validated` holds, by device, when its first validation was
-    done (this machine's clock, ms).
+    told to come back later (503). `validated` holds, by device, the connection that was validated
+    last and when that was done (this machine's clock, ms). `outdated` counts calls about a
+    connection that a newer one of the device, as `newest` has it, had replaced when they began.
     """
 
     capacity: int
     service_seconds: float
     address: str = ""
-    validated: dict[str, int] = field(default_factory=dict)
+    validated: dict[str, tuple[int, int]] = field(default_factory=dict)
+    newest: dict[str, int] = field(default_factory=dict)
+    calls: int = 0
+    outdated: int = 0
+    overwritten: int = 0
     repeated: int = 0
     turned_away: int = 0
     _busy: int = 0
@@ -44,19 +49,28 @@ class LegacySystem:
                 self.turned_away += 1
                 return False
             self._busy += 1
+            device, connected = task["payload"]["clientId"], task["payload"]["connectedAt"]
+            self.calls += 1
+            self.outdated += connected < self.newest.get(device, connected)
         try:
             time.sleep(self.service_seconds)
-            self._note(task["payload"]["clientId"])
+            self._note(device, connected)
         finally:
             with self._lock:
                 self._busy -= 1
         return True
 
-    def _note(self, device: str) -> None:
+    def connect(self, device: str, moment: int) -> None:
+        """A device connected: from now on an earlier connection of it is outdated."""
         with self._lock:
-            if device in self.validated:
-                self.repeated += 1
-            self.validated.setdefault(device, now_ms())
+            self.newest[device] = moment
+
+    def _note(self, device: str, connected: int) -> None:
+        with self._lock:
+            last, _ = self.validated.get(device, (0, 0))
+            self.repeated += connected == last
+            self.overwritten += connected < last
+            self.validated[device] = (connected, now_ms())
 
 
 @contextmanager

@@ -20,6 +20,10 @@ export const TABLE = {
   ttl: 'ttl',
   /** What the index holds beside the keys: what selection and the sweep need, and no payload. */
   indexProjection: ['ttl', 'notBefore', 'leaseUntil', 'leaseToken', 'attempts'],
+  /** Which state of its key a task is (S). */
+  version: 'taskVersion',
+  /** The put that replaced an expired state (S). */
+  revived: 'revived',
   /** The key of the control item. */
   controlItem: '#processor',
   /** The values of {@link TABLE.indexPartitionKey}; each may carry a suffix `#n`, its shard. */
@@ -28,14 +32,23 @@ export const TABLE = {
 
 /** The environment variables each function reads. Folder = binary = construct id = key here. */
 export const ENVIRONMENT = {
-  'create-tasks': ['DEFAULT_TTL_SECONDS', 'MAX_TTL_SECONDS', 'SIMULATION_ENABLED', 'TASK_TABLE_NAME'],
+  'create-tasks': [
+    'DEFAULT_TTL_SECONDS',
+    'KEY_TTL_SECONDS',
+    'MAX_TTL_SECONDS',
+    'SIMULATION_ENABLED',
+    'TASK_ORDER',
+    'TASK_TABLE_NAME',
+  ],
   'ingest-tasks': [
     'DEADLINE_MARGIN_MS',
     'DEFAULT_TTL_SECONDS',
     'INGEST_DEAD_LETTER_QUEUE_URL',
     'INGEST_QUEUE_URL',
+    'KEY_TTL_SECONDS',
     'MAX_TTL_SECONDS',
     'SHED_QUEUE_URL',
+    'TASK_ORDER',
     'TASK_TABLE_NAME',
     'VISIBILITY_BASE_SECONDS',
     'VISIBILITY_MAX_SECONDS',
@@ -64,6 +77,7 @@ export const ENVIRONMENT = {
     'RETRY_BASE_MS',
     'RETRY_MAX_MS',
     'SUCCESS_RETENTION_SECONDS',
+    'TASK_ORDER',
     'TASK_RUNNER',
     'TASK_SLOTS',
     'TASK_TABLE_NAME',
@@ -94,6 +108,7 @@ export const OPTIONAL_ENVIRONMENT = [
   'RATE_PER_SECOND',
   'RATE_BURST',
   'SHED_QUEUE_URL',
+  'TASK_ORDER',
 ] as const;
 
 /** The metrics that the functions emit, for each queue: the dimension's value is the name of its table. */
@@ -116,6 +131,7 @@ export const METRICS = {
     'IdleBoundReached',
     'TasksCreated',
     'TasksDuplicate',
+    'TasksSuperseded',
     'CreateFailed',
     'WakeUpsPublished',
     'LeasesReturned',

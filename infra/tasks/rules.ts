@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import type { Problem } from '../lambda/problem';
 import { duration, integer, ms, seconds, text, wholeSeconds } from '../lambda/ranges';
 import { ingestProblems } from './ingest/rules';
-import type { QueueSettings } from './settings';
+import { keyTtl, type QueueSettings } from './settings';
 
 /** How often `sweep-tasks` looks for lost wake-ups and leases that ran out. */
 export const SWEEP_INTERVAL = Duration.minutes(1);
@@ -29,6 +29,7 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
     ...rateProblems(settings),
     ...breakerProblems(settings),
     ...taskProblems(settings),
+    ...keyProblems(settings),
     ...alarmProblems(settings),
     ...(settings.ingest === undefined ? [] : ingestProblems(settings.ingest, settings.alarms)),
   ];
@@ -127,6 +128,25 @@ function taskProblems({ tasks }: QueueSettings): Problem[] {
     });
   }
   return problems;
+}
+
+/** Where keys are used for certain, a message that names no expiry must not be rejected for the default one. */
+function keyProblems({ tasks, processing, ingest }: QueueSettings): Problem[] {
+  const user = ingest?.iotPresence
+    ? 'ingest.iotPresence'
+    : processing.order === 'oldest-key-first'
+      ? 'processing.order'
+      : undefined;
+  const longest = keyTtl(tasks);
+  if (user === undefined || ms(tasks.defaultTtl) <= ms(longest)) return [];
+  return [
+    {
+      setting: user,
+      rule: `a task with a key that names no expiry expires after defaultTtl (${text(tasks.defaultTtl)}), but settled tasks are kept for ${text(longest)} only: with them the order of the key would be forgotten, and a late older state would run after a newer one`,
+      remedy:
+        'raise tasks.successRetention and tasks.failureRetention to at least tasks.defaultTtl, or lower defaultTtl',
+    },
+  ];
 }
 
 function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): Problem[] {

@@ -59,6 +59,7 @@ pub fn new_task(id: &str, created: i64) -> NewTask {
         expires_at: NOW.floor_seconds().plus(Duration::from_secs(3600)),
         payload: Some(serde_json::json!({"n": created, "deep": [1, -2.5, null, "ü"]})),
         create_token: Uuid::new_v4(),
+        keyed: None,
     }
 }
 

@@ -18,6 +18,7 @@ from tests.guards.agents import AGENT_GUARDS
 from tests.guards.guard import Guard
 from tests.guards.guards import GUARDS
 from tests.guards.ingest import INGEST_GUARDS
+from tests.guards.keys import KEY_GUARDS
 
 _FAILED = re.compile(r"^\s+(?:FAIL|TIMEOUT|SIGABRT) \[.*?\] (?:\(.*?\) )?(\S+ \S+)", re.MULTILINE)
 
@@ -31,7 +32,7 @@ def main() -> int:
     arguments = parser.parse_args()
     chosen = [
         guard
-        for guard in GUARDS + AGENT_GUARDS + INGEST_GUARDS
+        for guard in GUARDS + AGENT_GUARDS + INGEST_GUARDS + KEY_GUARDS
         if not arguments.names or any(name in guard.name for name in arguments.names)
     ]
     unnoticed = [guard for guard in chosen if not check(guard, arguments.root, arguments.target)]

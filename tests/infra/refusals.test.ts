@@ -147,6 +147,22 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
     { processing: { breaker: { pauseAfter: millis(1_500) } } },
     'processing.breaker.pauseAfter',
   ],
+  [
+    'an order of keys that is forgotten before a task expires',
+    {
+      processing: { order: 'oldest-key-first' },
+      tasks: { defaultTtl: minutes(61), successRetention: minutes(60) },
+    },
+    'processing.order',
+  ],
+  [
+    'devices as keys, whose order is forgotten before a task expires',
+    {
+      ingest: { iotPresence: true },
+      tasks: { defaultTtl: minutes(61), failureRetention: minutes(60) },
+    },
+    'ingest.iotPresence',
+  ],
   ['negative busy returns', { tasks: { maxBusyReturns: -1 } }, 'tasks.maxBusyReturns'],
 ];
 
@@ -167,6 +183,13 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
   ["the stream's limits", { stream: { batchSize: 1, batchWindow: seconds(300), maxRecordAge: days(7) } }],
   ['nobody else writes, with a longest expiry', { tasks: { foreignWriters: false, maxTtl: minutes(60) } }],
   ['a breaker a second below the idle bound', { processing: { breaker: { pauseAfter: seconds(599) } } }],
+  [
+    'an order of keys that is remembered as long as a task lives',
+    {
+      processing: { order: 'oldest-key-first' },
+      tasks: { defaultTtl: minutes(60), successRetention: minutes(60) },
+    },
+  ],
   ['no breaker', { processing: { breaker: { enabled: false, pauseAfter: minutes(60) } } }],
   ['a rate in decimals', { processing: { ratePerSecond: 0.25 } }],
   ['a rate and the smallest burst', { processing: { ratePerSecond: 100, burst: 1 } }],

@@ -8,7 +8,7 @@ from local.iot_rule import Rule, UnknownStatement
 from local.waiting import now_ms
 
 PRESENCE = (
-    "SELECT concat(clientId, ':', sessionIdentifier, ':', versionNumber) AS taskId,"
+    "SELECT clientId AS key, floor(timestamp / 3600000) * 1000000 + versionNumber AS sequence,"
     " CASE timestamp > timestamp() WHEN true THEN timestamp() ELSE timestamp END AS taskCreated,"
     " {'clientId': clientId, 'ipAddress': ipAddress, 'connectedAt': timestamp} AS payload"
     " FROM '$aws/events/presence/connected/#'"
@@ -26,10 +26,21 @@ def test_a_connection_becomes_a_task() -> None:
         "versionNumber": 12,
     }
     assert rule.apply(event) == {
-        "taskId": "meter-7:a-session:12",
+        "key": "meter-7",
+        "sequence": 500_000_012,
         "taskCreated": 1_800_000_000,
         "payload": {"clientId": "meter-7", "ipAddress": "192.0.2.7", "connectedAt": 1_800_000_000},
     }
+
+
+def test_a_device_s_events_are_in_order_though_its_count_starts_again() -> None:
+    rule = Rule(PRESENCE)
+    hour = 3_600_000
+    # Times may be two minutes off; the count starts again after about an hour without the device.
+    events = [(hour + 5_000, 7), (hour + 1_000, 8), (hour + 9_000, 9), (2 * hour + 5_000, 0)]
+    made = [rule.apply({"clientId": "d", "timestamp": at, "versionNumber": n}) for at, n in events]
+    sequences = [task["sequence"] for task in made]
+    assert sequences == sorted(set(sequences))
 
 
 def test_a_time_ahead_of_the_rules_clock_is_replaced_by_it() -> None:

@@ -24,7 +24,7 @@ export interface TaskIngestProps {
  * Where producers put tasks at any rate: an SQS standard queue, and a dead-letter queue for what is no task and for
  * what could not be written in {@link ResolvedIngestSettings.maxReceiveCount} attempts.
  *
- * A message is one task or an array: `{"taskId"?, "payload"?, "ttlSeconds"?, "taskCreated"?}`.
+ * A message is one task or an array: `{"taskId"? or "key"? with "sequence"?, "payload"?, "ttlSeconds"?, "taskCreated"?}`.
  */
 export class TaskIngest extends Construct {
   /** Tasks that come in. Any service that may send to an SQS queue is a producer; see `docs/producers.md`. */

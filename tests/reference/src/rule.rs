@@ -29,6 +29,20 @@ rules! {
     Create: "create: no task -> PENDING";
     CreateRepeated: "create: our own create token stands there, so it was our put";
     CreateDuplicate: "create: refused, the id is another's";
+    CreateIsAKey: "create: refused, the id is a key";
+
+    KeyFirst: "key: no task -> PENDING";
+    KeyWaiting: "key: PENDING -> PENDING, the older state is superseded";
+    KeyExpired: "key: PENDING -> PENDING, the older state had expired, and is shed";
+    KeySettled: "key: SUCCESS or FAILURE -> PENDING";
+    KeyOvertakes: "key: TAKEN -> TAKEN, the newer state waits for the end of the run";
+    KeyOvertakesOvertaken: "key: TAKEN -> TAKEN, the state that waited for the end is superseded";
+    KeyRepeated: "key: our own create token stands there, so it was our put";
+    KeyDuplicate: "key: refused, this very state is there";
+    KeyOutdated: "key: refused, a newer state is there";
+    KeyNotAKey: "key: refused, a task without a key is there";
+    KeyOtherOrder: "key: refused, one of the two has a sequence and the other has none";
+
     Foreign: "another's conditional put: no task -> PENDING";
     ForeignDuplicate: "another's conditional put: refused, the id is there";
 
@@ -52,6 +66,8 @@ rules! {
     SettleSuccess: "settle: TAKEN -> SUCCESS by the lease's token";
     SettleFailure: "settle: TAKEN -> FAILURE by the lease's token";
     SettleRepeated: "settle: our token and our target stand there, so it was our settlement";
+    SettleOvertaken: "settle: TAKEN -> PENDING by the lease's token, a newer state came";
+    SettleOvertakenRepeated: "settle: our token and PENDING stand on a key, so its run was ended by us";
     SettleGone: "settle: lost, no such task";
     SettleNotTaken: "settle: lost, the task is not TAKEN";
     SettleOtherLease: "settle: lost, the lease is another's";
@@ -59,12 +75,15 @@ rules! {
     GiveBack: "give back: TAKEN -> PENDING by the lease's token, the attempt counts";
     GiveBackFree: "give back: TAKEN -> PENDING by the lease's token, the attempt does not count";
     GiveBackRepeated: "give back: our token and PENDING stand there, so it was our give-back";
+    GiveBackOvertaken: "give back: TAKEN -> PENDING by the lease's token, a newer state came";
     GiveBackGone: "give back: lost, no such task";
     GiveBackNotTaken: "give back: lost, the task is not TAKEN";
     GiveBackOtherLease: "give back: lost, the lease is another's";
 
     ReclaimReturn: "sweep: TAKEN -> PENDING, the lease ran out";
     ReclaimFail: "sweep: TAKEN -> FAILURE, the lease of the last attempt ran out and it ran alone";
+    ReclaimOvertaken: "sweep: TAKEN -> PENDING, the lease ran out and a newer state came";
+    ReclaimFailOvertaken: "sweep: no FAILURE, since a newer state came";
     ReclaimGone: "sweep: lost, no such task";
     ReclaimNotTaken: "sweep: lost, the task is not TAKEN";
     ReclaimOtherLease: "sweep: lost, the lease is another than was seen";

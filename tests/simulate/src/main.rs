@@ -9,6 +9,7 @@ mod arrivals;
 mod downstream;
 mod experiments;
 mod figures;
+mod keys;
 mod parallel;
 mod queue;
 
@@ -20,6 +21,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::experiments::{Loads, Outages, Poisoned};
+use crate::keys::Keys;
 
 /// `overload.json`.
 #[derive(Serialize)]
@@ -27,6 +29,7 @@ struct Overload {
     outage: Outages,
     poison: BTreeMap<String, BTreeMap<String, Poisoned>>,
     load: Loads,
+    keys: Keys,
 }
 
 #[allow(clippy::print_stdout, reason = "the figures are what is asked for")]
@@ -35,6 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         outage: experiments::outages(),
         poison: experiments::poisoned(),
         load: experiments::loads(),
+        keys: keys::ages(),
     };
     let json = serde_json::to_string_pretty(&overload)?;
     let folder = Path::new("target/simulate");

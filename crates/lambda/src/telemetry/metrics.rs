@@ -55,6 +55,7 @@ counters! {
     IDLE_BOUND_REACHED = "IdleBoundReached": "Turns that ended without a tail call because too many in a row settled nothing: an alarm.",
     TASKS_CREATED = "TasksCreated": "Tasks created.",
     TASKS_DUPLICATE = "TasksDuplicate": "Tasks that were there already.",
+    TASKS_SUPERSEDED = "TasksSuperseded": "States of keys that a newer one replaced before a run brought them to their end.",
     CREATE_FAILED = "CreateFailed": "Tasks that were not created.",
     WAKE_UPS_PUBLISHED = "WakeUpsPublished": "Notifications published, tail calls not included.",
     LEASES_RETURNED = "LeasesReturned": "Tasks whose lease ran out and that went back to PENDING.",
@@ -66,7 +67,7 @@ counters! {
     PENDING_TASKS_CAPPED = "PendingTasksCapped": "1 when there are more than `PendingTasks` says.",
     TAKEN_TASKS = "TakenTasks": "Leases that stand, run out or not.",
     OLDEST_PENDING_SECONDS = "OldestPendingSeconds": "Age of the oldest task that waits, in seconds: an alarm.",
-    SHED_TASKS = "ShedTasks": "Tasks that DynamoDB deleted while they were PENDING or TAKEN, or that had expired before they were written.",
+    SHED_TASKS = "ShedTasks": "Tasks that DynamoDB deleted while they were PENDING or TAKEN, that had expired before they were written, or that had expired when a newer state of their key was.",
     INGEST_REFUSED = "IngestRefused": "Tasks and messages of the ingest queue that are none: in its dead-letter queue.",
     INGEST_RETURNED = "IngestReturned": "Messages of the ingest queue that come again, because something of them could not be written.",
 }
@@ -162,6 +163,7 @@ impl Counted for TurnSummary {
             (RETRIED, self.retried.into()),
             (BUSY, self.busy.into()),
             (UNAVAILABLE, self.unavailable.into()),
+            (TASKS_SUPERSEDED, self.superseded.into()),
             (PROBES, self.probes.into()),
             (BREAKER_OPEN, self.breaker_open.into()),
             (LOST_RACES, self.lost_races.into()),
@@ -178,6 +180,7 @@ impl Counted for CreateReport {
         vec![
             (TASKS_CREATED, self.created.len() as u64),
             (TASKS_DUPLICATE, self.duplicates.len() as u64),
+            (TASKS_SUPERSEDED, self.superseded()),
             (CREATE_FAILED, self.failed.len() as u64),
         ]
     }
@@ -188,6 +191,7 @@ impl Counted for SweepReport {
         vec![
             (WAKE_UPS_PUBLISHED, self.woke.into()),
             (LEASES_RETURNED, self.returned.into()),
+            (TASKS_SUPERSEDED, self.superseded.into()),
             (LEASES_FAILED, self.failed.into()),
             (TASKS_ADOPTED, self.adopted.into()),
             (FAILED, self.quarantined.into()),
@@ -233,6 +237,7 @@ impl Counted for IngestReport {
         vec![
             (TASKS_CREATED, self.created),
             (TASKS_DUPLICATE, self.duplicates),
+            (TASKS_SUPERSEDED, self.superseded),
             (SHED_TASKS, self.shed.counted()),
             (INGEST_REFUSED, self.refused),
             (INGEST_RETURNED, self.returned.len() as u64),

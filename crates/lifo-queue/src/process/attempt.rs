@@ -10,12 +10,13 @@ use backon::Retryable;
 use futures::FutureExt;
 use tokio::sync::watch;
 
+use self::steps::{Ended, after};
 use super::ProcessSettings;
 use super::breaker::{SharedBreaker, Signal};
 use crate::backoff::Backoff;
 use crate::causes;
 use crate::runner::{MAX_RETRY_AFTER, Outcome, TaskRunner};
-use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest, Written};
+use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest};
 use crate::task::{GiveBack, Lease, LeaseToken, Settlement, TakenTask, TaskId};
 use crate::time::{Clock, Millis};
 
@@ -51,6 +52,8 @@ pub(super) struct Attempted {
     /// How old the task was at its start; `None` if it was not taken.
     pub(super) start_age: Option<Duration>,
     pub(super) end: End,
+    /// A newer state of the task's key came while it ran: it is PENDING.
+    pub(super) overtaken: bool,
     pub(super) downstream: Downstream,
 }
 
@@ -121,7 +124,7 @@ impl Attempts {
                 let probe_at = self.breaker.lock().run_ended(run, &task, signal, now);
                 self.settle_by(&taken, outcome, suspect, probe_at).await
             }
-            Ok(TakeOutcome::Lost) => Ok(End::LostRace),
+            Ok(TakeOutcome::Lost) => Ok(End::LostRace.into()),
             Ok(TakeOutcome::Unreadable { lease, reason }) => {
                 tracing::warn!(task_id = %task, reason, "unreadable task goes to FAILURE");
                 let settlement = Settlement::Failure { reason };
@@ -132,15 +135,16 @@ impl Attempts {
             Ok(TakeOutcome::Rejected { reason }) => self.quarantine(&task, &reason).await,
             Err(error) => Err(error),
         };
-        let end = end.unwrap_or_else(|error| {
+        let Ended { end, overtaken } = end.unwrap_or_else(|error| {
             let error = causes::chain(&error);
             tracing::error!(task_id = %task, error, "step given up; the sweep picks the task up");
-            End::StoreFailed
+            End::StoreFailed.into()
         });
         Attempted {
             task,
             start_age,
             end,
+            overtaken,
             downstream,
         }
     }
@@ -182,7 +186,7 @@ impl Attempts {
         outcome: Option<Outcome>,
         suspect: bool,
         probe_at: Option<Millis>,
-    ) -> Result<End, StoreError> {
+    ) -> Result<Ended, StoreError> {
         match self.verdict(taken, outcome, probe_at) {
             Verdict::Settle(settlement) => {
                 let end = match &settlement {
@@ -348,13 +352,6 @@ impl From<Option<&Outcome>> for Signal {
                 Self::Nothing
             }
         }
-    }
-}
-
-fn after(written: Written, end: End) -> End {
-    match written {
-        Written::Done => end,
-        Written::Lost => End::LostRace,
     }
 }
 

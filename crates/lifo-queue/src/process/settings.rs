@@ -5,7 +5,7 @@ use std::time::Duration;
 pub use super::breaker::BreakerSettings;
 pub use super::rate::RateLimit;
 use crate::backoff::Backoff;
-use crate::store::Candidate;
+use crate::store::{Candidate, Order};
 use crate::task::Retention;
 use crate::time::Millis;
 
@@ -47,6 +47,8 @@ pub struct ProcessSettings {
     /// No task outlives its creation by more than this, and nobody else writes tasks; `None`
     /// where that is not promised. What must have expired then costs no reads.
     pub expiry_bound: Option<Duration>,
+    /// From which end the queue runs (newest first).
+    pub order: Order,
     /// How long one notification holds others back (10 s).
     pub notification_marker: Duration,
     /// How long the queue pauses when the downstream refuses us, and at most when it is busy
@@ -71,11 +73,12 @@ impl ProcessSettings {
 
     /// Whether a task runs without neighbours (S4): it may have killed its process before. From
     /// the third start on, because most processes die of something else; from the last attempt
-    /// on in any case, because only a run alone proves whose fault it was.
+    /// on in any case, because only a run alone proves whose fault it was. A newer state of a key
+    /// starts with no attempts, so that it is alone at once.
     #[must_use]
     pub fn must_run_alone(&self, task: &Candidate) -> bool {
         let spared = self.max_attempts.saturating_sub(1).min(2);
-        task.lease_ran_out && task.attempts >= spared
+        task.lease_ran_out && (task.attempts >= spared || task.attempts == 0)
     }
 }
 

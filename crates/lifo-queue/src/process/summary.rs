@@ -25,6 +25,8 @@ pub struct TurnSummary {
     pub probes: u32,
     /// Whether the turn leaves the circuit breaker open.
     pub breaker_open: bool,
+    /// States of keys that a newer one replaced before a run brought them to their end.
+    pub superseded: u32,
     /// Given back because the time was up.
     pub cut_off: u32,
     /// Put to FAILURE because the item itself could not be taken or read.

@@ -61,8 +61,8 @@ impl Stream {
         self.unread.load(Ordering::Relaxed) == 0
     }
 
-    /// Writes a record of what changed, if the mapping's filter lets it through: inserted tasks
-    /// that are PENDING, and none of the queue's own items.
+    /// Writes a record of what changed, if the mapping's filter lets it through: new tasks,
+    /// and new states of keys, that are PENDING, and none of the queue's own items.
     pub(crate) fn record(
         &self,
         world: &World,
@@ -71,8 +71,13 @@ impl Stream {
         after: Option<&Record>,
     ) {
         let number = self.written.fetch_add(1, Ordering::Relaxed);
-        let pending = after.is_some_and(|record| record.status == TaskStatus::Pending);
-        if before.is_some() || !pending || id.as_str().starts_with(RESERVED_PREFIX) {
+        let Some(after) = after.filter(|record| record.status == TaskStatus::Pending) else {
+            return;
+        };
+        let is_new = before.is_none_or(|before| {
+            before.version != after.version && before.status != TaskStatus::Taken
+        });
+        if !is_new || id.as_str().starts_with(RESERVED_PREFIX) {
             return;
         }
         let now = world.now();

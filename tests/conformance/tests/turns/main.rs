@@ -7,6 +7,7 @@ mod breaker;
 mod defects;
 mod depths;
 mod ending;
+mod keys;
 mod leases;
 mod neighbours;
 mod order;

@@ -37,7 +37,7 @@ impl ReferenceQueue {
                 let five_years_ago = pass.now.0 / 1000 - 5 * 365 * 86_400;
                 !is_expired(task.ttl, pass.now) || at.0 < five_years_ago
             })
-            .map(|(id, task)| self.candidate(id, task))
+            .map(|(id, task)| Self::candidate(id, task))
             .collect();
         let all = self
             .tasks
@@ -52,18 +52,16 @@ impl ReferenceQueue {
         (Answer::Waiting(shown), rule)
     }
 
-    /// What the index says of a task. That the sweep returned it is told of PENDING tasks only:
-    /// of others nobody asks.
+    /// What the index says of a task. That a lease expired it says of PENDING tasks only.
     #[must_use]
-    pub fn candidate(&self, id: &TaskId, task: &Record) -> Candidate {
+    pub fn candidate(id: &TaskId, task: &Record) -> Candidate {
         Candidate {
             id: id.clone(),
             created: task.created,
             ttl: task.ttl,
             not_before: task.not_before,
             attempts: task.attempts,
-            lease_ran_out: task.status == TaskStatus::Pending
-                && (task.lease_ran_out || self.swept.contains(id)),
+            lease_ran_out: task.status == TaskStatus::Pending && task.lease_ran_out,
         }
     }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::{Turn, TurnEnd};
 use crate::control::Pause;
-use crate::store::Written;
 use crate::time::Millis;
 
 /// Distinct tasks in a row that must meet the same wall before the queue pauses: one task alone
@@ -82,7 +81,7 @@ impl Turn<'_> {
             true => tracing::error!(until_ms, reason, "queue paused"),
         }
         match self.processor.store.pause(pause).await {
-            Ok(Written::Done | Written::Lost) => TurnEnd::Paused,
+            Ok(_) => TurnEnd::Paused,
             Err(error) => TurnEnd::Failed(error),
         }
     }
