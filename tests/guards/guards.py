@@ -103,8 +103,8 @@ GUARDS: tuple[Guard, ...] = (
         (
             Change(
                 _UPDATE,
-                '"#status = :pending AND NOT (#notBefore > :now) AND {in_time}"',
-                '"#status = :pending AND {in_time}"',
+                '"#status = :pending AND NOT (#notBefore > :now) AND {in_time} ',
+                '"#status = :pending AND {in_time} ',
             ),
         ),
     ),

@@ -39,6 +39,18 @@ KEY_GUARDS: tuple[Guard, ...] = (
         "if std::mem::take(&mut self.overtaken) && self.version.is_none() {",
     ),
     _guard(
+        "take with the token of a lease that was ended (DynamoDB)",
+        f"{_CORE}/store/dynamodb/update.rs",
+        "AND NOT begins_with(#token, :token)",
+        "AND NOT begins_with(#updated, :token)",
+    ),
+    _guard(
+        "take with the token of a lease that was ended (memory)",
+        f"{_CORE}/store/memory.rs",
+        "|| record.lease_token == Some(lease.token) {",
+        "|| record.lease_token == Some(lease.token) && record.version.is_none() {",
+    ),
+    _guard(
         "let a newer state fail with the lease of the older one",
         f"{_CORE}/store/memory.rs",
         "record.alone && !record.overtaken,",

@@ -120,6 +120,7 @@ fn the_longest_expiry_may_be_left_out() {
             "MAX_TTL_SECONDS" => max.map(str::to_owned),
             "DEFAULT_TTL_SECONDS" | "KEY_TTL_SECONDS" => Some("3600".to_owned()),
             "SIMULATION_ENABLED" => Some("true".to_owned()),
+            "TASK_ORDER" => None,
             _ => Some("tasks".to_owned()),
         })
     };
@@ -227,7 +228,6 @@ fn shed_tasks_go_to_a_standard_queue_or_nowhere() {
 const INGEST: [(&str, &str); 10] = [
     ("TASK_TABLE_NAME", "tasks"),
     ("DEFAULT_TTL_SECONDS", "3600"),
-    ("KEY_TTL_SECONDS", "3600"),
     (
         "INGEST_QUEUE_URL",
         "https://sqs.eu-west-1.amazonaws.com/111122223333/ingest",
@@ -241,6 +241,7 @@ const INGEST: [(&str, &str); 10] = [
     ("VISIBILITY_BASE_SECONDS", "5"),
     ("VISIBILITY_MAX_SECONDS", "900"),
     ("MAX_TTL_SECONDS", "7200"),
+    ("KEY_TTL_SECONDS", "3600"),
 ];
 
 fn ingest(changes: &[(&str, &str)]) -> Result<IngestTasks, ConfigError> {

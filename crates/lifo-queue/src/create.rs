@@ -164,8 +164,8 @@ impl Creator {
         }
         let (first, again) = split_repeats(tasks);
         fates.extend(self.insert_all(first, PARALLEL).await);
-        // An id that stands twice in one request: the first one wins, so the others wait. Of a
-        // key the last one wins.
+        // Of tasks with one id the first is created, so the others follow it. Of states of one key
+        // the last wins.
         fates.extend(self.insert_all(again, 1).await);
         report(fates)
     }

@@ -222,7 +222,7 @@ impl Ingest {
         }
         let (mut first, again) = keys::chains(tasks);
         first.sort_by_key(|chain| chain.first().map(|(index, _)| Reverse(batch[*index].sent)));
-        // An id that stands twice in one batch: the first one wins, so the others wait.
+        // Of tasks with one id the first is written, so the others follow it.
         for (round, parallel) in [(first, self.settings.parallel), (again, 1)] {
             for (index, fate) in insert::all(&*self.store, round, parallel, until).await {
                 match fate {

@@ -49,7 +49,8 @@ pub trait TaskStore: Send + Sync {
     /// What the index showed of `ttl` decides how the deadline is kept: in seconds as it stands
     /// by now, in milliseconds as it was shown; if it is of another kind by now, the take is
     /// lost. A take of ours whose acknowledgement was lost is recognised by its token; the lease
-    /// then ends when that take said, not when this repetition says.
+    /// then ends when that take said, not when this repetition says. One that arrives after the
+    /// end of its own lease is lost: its holder might settle what has not run.
     async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError>;
 
     /// TAKEN → SUCCESS or FAILURE, by the lease's token. The token stays, so that a lost

@@ -55,11 +55,6 @@ export const UNREACHABLE: readonly {
     reason: 'the `insert` that it calls is that of sets, which has the name of the store’s',
   },
   {
-    function: 'ingest-tasks',
-    at: 'DynamoStore::update',
-    reason: 'the `take` that it calls is that of iterators, which has the name of the store’s',
-  },
-  {
     function: 'agent-desk',
     at: 'AwsTeller::expired',
     reason: 'it tells assignments only: the sweep alone tells of calls that waited too long',

@@ -42,9 +42,9 @@ pub enum Mutation {
     NoTailCallAfterRefusedRelease,
     /// Rule 6: a tail call that cannot be published is logged, and the invocation succeeds.
     TailCallErrorSwallowed,
-    /// Rule 1: a newer state of a settled key is written, and nobody requests a wake-up.
+    /// Rule 1: a newer state of a settled key is written without a wake-up request.
     NewerStateUnannounced,
-    /// Rule 1: a newer state of a key that waits moves in the index, and nobody requests a wake-up.
+    /// Rule 1: a newer state of a pending key moves in the index without a wake-up request.
     MoveUnannounced,
     /// Rule 1: a processor that lost its lease leaves quietly, though the run that it ended left
     /// the key PENDING.

@@ -37,7 +37,7 @@ rules! {
     KeySettled: "key: SUCCESS or FAILURE -> PENDING";
     KeyOvertakes: "key: TAKEN -> TAKEN, the newer state waits for the end of the run";
     KeyOvertakesOvertaken: "key: TAKEN -> TAKEN, the state that waited for the end is superseded";
-    KeyRepeated: "key: our own create token stands there, so it was our put";
+    KeyRepeated: "key: the item has our own create token, so it was our put";
     KeyDuplicate: "key: refused, this very state is there";
     KeyOutdated: "key: refused, a newer state is there";
     KeyNotAKey: "key: refused, a task without a key is there";
@@ -58,6 +58,7 @@ rules! {
     TakeRepeated: "take: our own token stands there, so it was our take";
     TakeGone: "take: lost, no such task";
     TakeNotPending: "take: lost, another was faster";
+    TakeSpent: "take: lost, the lease of this very call was ended";
     TakeTooEarly: "take: lost, its notBefore has not passed";
     TakeExpired: "take: lost, it expired";
     TakeTtlChanged: "take: lost, the deadline is of another kind than the index showed";

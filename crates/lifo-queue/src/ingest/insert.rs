@@ -45,7 +45,7 @@ pub(super) async fn all(
 }
 
 /// Writes the first task of the chain that can be written. The older ones behind it are
-/// superseded by it, even while its message is still to come again.
+/// superseded by it, even if its message has to be redelivered.
 async fn written(store: &dyn TaskStore, chain: Chain, until: Instant) -> Vec<(usize, Fate)> {
     let mut fates = Vec::with_capacity(chain.len());
     let mut newest: Option<Option<Version>> = None;

@@ -9,8 +9,8 @@ use crate::task::TaskId;
 /// states of a key, the newest first.
 pub(super) type Chain = Vec<Indexed>;
 
-/// The chains of a batch's tasks, and those whose id stood before: an id that stands twice is
-/// written one after the other.
+/// The chains of a batch's tasks: first the first one of each id, then those that are written
+/// after it.
 pub(super) fn chains(tasks: Vec<Indexed>) -> (Vec<Chain>, Vec<Chain>) {
     let mut chains: Vec<Chain> = Vec::with_capacity(tasks.len());
     let mut of_key: HashMap<(TaskId, String), usize> = HashMap::new();

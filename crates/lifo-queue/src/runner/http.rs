@@ -10,8 +10,8 @@
 //! newer, so an endpoint that keeps the greatest one it saw can ignore a late older state. Beside `Content-Type`, `User-Agent` and [authentication](Auth), each call
 //! carries
 //! - `Idempotency-Key`: the task's id, the same for every attempt; of a task with a key, key, colon
-//!   and version, another for every state. What is not a visible ASCII
-//!   character, and the percent sign, is percent-encoded as UTF-8, since a header holds nothing
+//!   and version, another for every state. Every character but
+//!   visible ASCII, and the percent sign, is percent-encoded as UTF-8, since a header holds nothing
 //!   else: `é 1` becomes `%C3%A9%201`.
 //! - `Freshq-Attempt`: which attempt this is, 1 for the first. No header of common use says this.
 //!

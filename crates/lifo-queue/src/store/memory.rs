@@ -182,7 +182,8 @@ impl TaskStore for MemoryStore {
             return Ok(TakeOutcome::Lost);
         };
         if !record.is_ours(TaskStatus::Taken, &lease) {
-            if !record.due(request.now) {
+            // A take that arrives after the end of its own lease.
+            if !record.due(request.now) || record.lease_token == Some(lease.token) {
                 return Ok(TakeOutcome::Lost);
             }
             // As on DynamoDB: a deadline in seconds is the item's own, one in milliseconds is

@@ -15,7 +15,7 @@ pub struct PageQuery {
     pub created_from: Option<Millis>,
     /// Where the previous page ended; `None` for the first.
     pub after: Option<Cursor>,
-    /// At most so many items are evaluated.
+    /// How many items are evaluated at most.
     pub limit: u16,
     /// For leaving out what has expired.
     pub now: Millis,

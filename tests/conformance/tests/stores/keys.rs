@@ -11,7 +11,7 @@ use lifo_queue::store::{
 use lifo_queue::task::{GiveBack, Keyed, NewTask, Place, Reclaim, Settlement, TakenTask, Version};
 use lifo_queue::time::Millis;
 
-/// The state of key `k` with this sequence, created so many milliseconds after [`NOW`].
+/// The state of key `k` with this sequence, which is also its creation in milliseconds after [`NOW`].
 fn state(sequence: u64) -> NewTask {
     let created = i64::try_from(sequence).unwrap();
     NewTask {
@@ -276,4 +276,21 @@ pub(crate) async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
     let page = store.pending_page(&oldest_first).await.unwrap();
     assert_eq!(page.candidates[1].created, Millis(NOW.0 + 5));
     assert_eq!(taken(&*store, 6).await.task.task_created, Millis(NOW.0 + 6));
+}
+
+/// Otherwise a repeated settlement of the first state would settle the second, which never ran.
+pub(crate) async fn a_take_that_arrives_after_the_end_of_its_lease_is_lost(
+    store: Arc<dyn QueueStore>,
+) {
+    put(&*store, &state(1)).await;
+    let request = wish(candidate("k"));
+    let TakeOutcome::Won(first) = store.take(&request).await.unwrap() else {
+        panic!()
+    };
+    put(&*store, &state(2)).await;
+    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
+    let late = store.take(&request).await.unwrap();
+    assert_eq!(late, TakeOutcome::Lost);
+    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
+    taken(&*store, 2).await;
 }

@@ -116,7 +116,7 @@ async fn oldest_first_works_through_many_pages_in_order() {
     assert!(started.is_sorted(), "{:?}", &started[..20]);
 }
 
-/// A newer state has no attempts, by which other tasks are told to run alone.
+/// Other tasks run alone by the number of their attempts; a newer state has none.
 #[tokio::test(start_paused = true)]
 async fn a_newer_state_of_a_key_that_lost_a_lease_runs_alone_at_once() {
     let world = World::new(|_| at_once());

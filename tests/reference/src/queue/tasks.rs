@@ -70,6 +70,9 @@ impl ReferenceQueue {
         if task.status != TaskStatus::Pending {
             return refused(Rule::TakeNotPending);
         }
+        if task.lease_token == Some(request.token) {
+            return refused(Rule::TakeSpent);
+        }
         if task.not_before.is_some_and(|at| at > request.now) {
             return refused(Rule::TakeTooEarly);
         }

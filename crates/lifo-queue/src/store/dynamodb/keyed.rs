@@ -261,7 +261,7 @@ impl DynamoStore {
 pub(super) struct OvertakenEnd {
     /// The newer state may not start before.
     pub(super) not_before: Option<Millis>,
-    /// What stands in `leaseToken` afterwards, if it changes.
+    /// The value of `leaseToken` afterwards, if it changes.
     pub(super) token: Option<TokenText>,
     /// The run brought its state to no end.
     pub(super) supersedes: bool,

@@ -70,7 +70,8 @@ impl DynamoStore {
                  #expires = {deadline}, #ttl = :takenTtl{alone}"
             ))
             .condition_expression(format!(
-                "#status = :pending AND NOT (#notBefore > :now) AND {in_time}"
+                "#status = :pending AND NOT (#notBefore > :now) AND {in_time} \
+                 AND NOT begins_with(#token, :token)"
             ))
             .return_values(ReturnValue::AllNew)
             .expression_attribute_names("#status", schema::TASK_STATUS)
