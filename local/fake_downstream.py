@@ -18,15 +18,20 @@ from local.waiting import now_ms
 class FakeDownstream:
     """The capacity of a downstream system, and what it has done.
 
-    It works on `capacity` devices at once, each for `service_seconds`, and answers 503 to others. `validated` has the
-    end of each device's first validation (this machine's clock, ms).
+    It works on `capacity` devices at once, each for `service_seconds`, and answers 503 to others. `validated` has each
+    device's last validated connection and the end of that validation (this machine's clock, ms). `newest` has each
+    device's newest connection. `outdated` counts calls that began after a newer connection of their device.
     """
 
     capacity: int
     service_seconds: float
     address: str = ""
     work: Callable[[float], object] = time.sleep
-    validated: dict[str, int] = field(default_factory=dict)
+    validated: dict[str, tuple[int, int]] = field(default_factory=dict)
+    newest: dict[str, int] = field(default_factory=dict)
+    calls: int = 0
+    outdated: int = 0
+    overwritten: int = 0
     repeated: int = 0
     turned_away: int = 0
     _busy: int = 0
@@ -44,19 +49,28 @@ class FakeDownstream:
                 self.turned_away += 1
                 return False
             self._busy += 1
+            device, connected = task["payload"]["clientId"], task["payload"]["connectedAt"]
+            self.calls += 1
+            self.outdated += connected < self.newest.get(device, connected)
         try:
             self.work(self.service_seconds)
-            self._note(task["payload"]["clientId"])
+            self._note(device, connected)
         finally:
             with self._lock:
                 self._busy -= 1
         return True
 
-    def _note(self, device: str) -> None:
+    def connect(self, device: str, moment: int) -> None:
+        """A device connected: from now on an earlier connection of it is outdated."""
         with self._lock:
-            if device in self.validated:
-                self.repeated += 1
-            self.validated.setdefault(device, now_ms())
+            self.newest[device] = moment
+
+    def _note(self, device: str, connected: int) -> None:
+        with self._lock:
+            last, _ = self.validated.get(device, (0, 0))
+            self.repeated += connected == last
+            self.overwritten += connected < last
+            self.validated[device] = (connected, now_ms())
 
 
 @contextmanager

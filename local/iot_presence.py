@@ -1,6 +1,6 @@
 """The messages that the deployed IoT rule sends to the ingest queue.
 
-The emulator's rules engine knows neither `concat` nor object literals nor case statements. So the message is built here,
+The emulator's rules engine knows neither `floor` nor object literals nor case statements. So the message is built here,
 as AWS documents the parts of the one statement that this project deploys, and a template with another statement is
 rejected.
 """
@@ -13,7 +13,8 @@ from local.assembly import Assembly
 
 #: The statement whose messages are built: https://docs.aws.amazon.com/iot/latest/developerguide/iot-sql-reference.html
 STATEMENT = (
-    "SELECT concat(clientId, ':', sessionIdentifier, ':', versionNumber) AS taskId,"
+    "SELECT clientId AS key,"
+    " floor(timestamp / 3600000) * 1000000 + versionNumber AS sequence,"
     " CASE timestamp > timestamp() WHEN true THEN timestamp() ELSE timestamp END AS taskCreated,"
     " {'clientId': clientId, 'ipAddress': ipAddress, 'connectedAt': timestamp,"
     " 'sessionIdentifier': sessionIdentifier, 'versionNumber': versionNumber,"
@@ -44,7 +45,8 @@ def message(event: dict[str, Any], now_ms: int) -> dict[str, Any]:
         "principalIdentifier": event.get("principalIdentifier"),
     }
     return {
-        "taskId": f"{event['clientId']}:{event['sessionIdentifier']}:{event['versionNumber']}",
+        "key": event["clientId"],
+        "sequence": event["timestamp"] // 3_600_000 * 1_000_000 + event["versionNumber"],
         "taskCreated": min(event["timestamp"], now_ms),
         # IoT leaves out what an event does not have.
         "payload": {name: value for name, value in payload.items() if value is not None},

@@ -24,36 +24,55 @@ _NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
 
 @dataclass(frozen=True)
 class Storm:
-    """`burst` devices connect within `burst_seconds`, then `steady` a second for `steady_seconds`."""
+    """`burst` devices connect within `burst_seconds`, then `steady` a second for `steady_seconds`.
+
+    Of the later ones every `reconnects`-th is a device of the burst that connects again, its last one first.
+    """
 
     burst: int
     burst_seconds: float
     steady: int
     steady_seconds: float
+    reconnects: int = 0
+
+    @property
+    def connections(self) -> int:
+        """How many connections there are."""
+        return self.burst + round(self.steady * self.steady_seconds)
 
     @property
     def devices(self) -> int:
         """How many devices connect."""
-        return self.burst + round(self.steady * self.steady_seconds)
+        return len({self.device(number)[0] for number in range(self.connections)})
+
+    def device(self, number: int) -> tuple[int, int]:
+        """The device of a connection, and how often it connected before."""
+        later = number - self.burst
+        if self.reconnects and later >= 0 and later % self.reconnects == 0:
+            again = later // self.reconnects
+            return self.burst - 1 - again % self.burst, again // self.burst + 1
+        return number, 0
 
     def moments(self) -> Iterator[float]:
         """When each device connects, in seconds from the beginning."""
         for number in range(self.burst):
             yield self.burst_seconds * number / self.burst
-        for number in range(self.devices - self.burst):
+        for number in range(self.connections - self.burst):
             yield self.burst_seconds + number / self.steady
 
     def blow(self, connected: Callable[[list[Event]], None], every: float = 0.1) -> dict[str, int]:
         """Let the devices connect, at their moments; `connected` gets those of each tenth of a second.
 
-        Returns when each device connected (this machine's clock, ms).
+        Returns when each device connected last (this machine's clock, ms).
         """
         began = time.monotonic()
         moments = list(self.moments())
         times: dict[str, int] = {}
-        while len(times) < len(moments):
-            due = [m for m in moments[len(times):] if m <= time.monotonic() - began]
-            events = [connection(len(times) + number) for number in range(len(due))]
+        blown = 0
+        while blown < len(moments):
+            due = [m for m in moments[blown:] if m <= time.monotonic() - began]
+            events = [connection(*self.device(blown + number)) for number in range(len(due))]
+            blown += len(due)
             times.update({event["clientId"]: event["timestamp"] for event in events})
             if events:
                 connected(events)
@@ -61,8 +80,8 @@ class Storm:
         return times
 
 
-def connection(number: int) -> Event:
-    """The lifecycle event of a device that connects now."""
+def connection(number: int, before: int = 0) -> Event:
+    """The lifecycle event of a device that connects now, and connected so often before."""
     return {
         "clientId": f"device-{number:05}",
         "timestamp": now_ms(),
@@ -70,7 +89,7 @@ def connection(number: int) -> Event:
         "sessionIdentifier": str(uuid.uuid4()),
         "principalIdentifier": uuid.uuid4().hex * 2,
         "ipAddress": f"{_NETWORKS[number // 254 % 3]}.{number % 254 + 1}",
-        "versionNumber": 0,
+        "versionNumber": before,
     }
 
 

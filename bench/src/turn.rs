@@ -109,6 +109,7 @@ async fn insert(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Error> {
         not_before: None,
         payload: Some(serde_json::json!({"device": format!("d-{n}"), "reading": [n, 2, 3]})),
         create_token: Uuid::new_v4(),
+        keyed: None,
     };
     store.insert(&task).await?;
     Ok(())
@@ -146,6 +147,7 @@ pub(crate) fn settings(slots: u16) -> ProcessSettings {
         default_ttl: Duration::from_secs(3600),
         expiry_bound: None,
         notification_marker: Duration::from_secs(10),
+        order: lifo_queue::store::Order::NewestFirst,
         pause: Duration::from_secs(300),
     }
 }

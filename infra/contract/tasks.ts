@@ -21,6 +21,10 @@ export const TABLE = {
   ttl: 'ttl',
   /** What the index holds beside the keys: what selection and the sweep need, and no payload. */
   indexProjection: ['ttl', 'notBefore', 'leaseUntil', 'leaseToken', 'attempts'],
+  /** Which state of its key a task is (S). */
+  version: 'taskVersion',
+  /** The put that replaced an expired state (S). */
+  revived: 'revived',
   /** The key of the control item. */
   controlItem: '#processor',
   /** The values of {@link TABLE.indexPartitionKey}; each may carry a suffix `#n`, its shard. */
@@ -29,14 +33,23 @@ export const TABLE = {
 
 /** The environment variables each function reads. Folder = binary = construct id = key here. */
 export const ENVIRONMENT = {
-  'create-tasks': ['DEFAULT_TTL_SECONDS', 'MAX_TTL_SECONDS', 'SIMULATION_ENABLED', 'TASK_TABLE_NAME'],
+  'create-tasks': [
+    'DEFAULT_TTL_SECONDS',
+    'KEY_TTL_SECONDS',
+    'MAX_TTL_SECONDS',
+    'SIMULATION_ENABLED',
+    'TASK_ORDER',
+    'TASK_TABLE_NAME',
+  ],
   'ingest-tasks': [
     'DEADLINE_MARGIN_MS',
     'DEFAULT_TTL_SECONDS',
     'INGEST_DEAD_LETTER_QUEUE_URL',
     'INGEST_QUEUE_URL',
+    'KEY_TTL_SECONDS',
     'MAX_TTL_SECONDS',
     'SHED_QUEUE_URL',
+    'TASK_ORDER',
     'TASK_TABLE_NAME',
     'VISIBILITY_BASE_SECONDS',
     'VISIBILITY_MAX_SECONDS',
@@ -68,6 +81,7 @@ export const ENVIRONMENT = {
     'RETRY_MAX_MS',
     'SUCCESS_RETENTION_SECONDS',
     'TARGET_LATENCY_MS',
+    'TASK_ORDER',
     'TASK_RUNNER',
     'TASK_SLOTS',
     'TASK_TABLE_NAME',
@@ -102,6 +116,7 @@ export const OPTIONAL_ENVIRONMENT = [
   'RATE_PER_SECOND',
   'RATE_BURST',
   'SHED_QUEUE_URL',
+  'TASK_ORDER',
 ] as const;
 
 /** The metrics that the functions emit, for each queue: the dimension's value is the name of its table. */

@@ -159,6 +159,10 @@ export class LifoQueue extends Construct {
         intake: this.ingest,
         shedTasksTo: props.shedTasksTo,
       });
+      // The rule's messages have keys: a release before keys would reject them, or lose the newer state of a running key.
+      const { createTasks, trigger, processTasks, sweepTasks, ingestTasks } = this;
+      const functions = [createTasks, trigger, processTasks, sweepTasks, ingestTasks];
+      this.ingest.iotPresence?.rule.node.addDependency(...functions.map((each) => each.function));
     }
     this.observability = new Observability(this, 'observability', {
       table: table.table,

@@ -3,7 +3,7 @@ import type { Problem } from '../lambda/problem';
 import { duration, integer, ms, seconds, text, wholeSeconds } from '../lambda/ranges';
 import { ingestProblems } from './ingest/rules';
 import { renamedProblems } from './renamed';
-import type { QueueSettings } from './settings';
+import { keyTtl, type QueueSettings } from './settings';
 
 /** How often `sweep-tasks` looks for lost wake-ups and leases that expired. */
 export const SWEEP_INTERVAL = Duration.minutes(1);
@@ -32,6 +32,7 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
     ...breakerProblems(settings),
     ...overloadProblems(settings),
     ...taskProblems(settings),
+    ...keyProblems(settings),
     ...alarmProblems(settings),
     ...(settings.ingest === undefined ? [] : ingestProblems(settings.ingest, settings.alarms)),
   ];
@@ -132,6 +133,25 @@ function taskProblems({ tasks }: QueueSettings): Problem[] {
   return problems;
 }
 
+/** Where keys are used for certain, a message that names no expiry must not be rejected for the default one. */
+function keyProblems({ tasks, processing, ingest }: QueueSettings): Problem[] {
+  const user = ingest?.iotPresence
+    ? 'ingest.iotPresence'
+    : processing.order === 'oldest-key-first'
+      ? 'processing.order'
+      : undefined;
+  const longest = keyTtl(tasks);
+  if (user === undefined || ms(tasks.defaultTtl) <= ms(longest)) return [];
+  return [
+    {
+      setting: user,
+      rule: `a task with a key that names no expiry expires after defaultTtl (${text(tasks.defaultTtl)}), but settled tasks are kept for ${text(longest)} only: with them the order of the key would be forgotten, and a late older state would run after a newer one`,
+      remedy:
+        'raise tasks.successRetention and tasks.failureRetention to at least tasks.defaultTtl, or lower defaultTtl',
+    },
+  ];
+}
+
 function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): Problem[] {
   const problems: Problem[] = [];
   if (ratePerSecond !== undefined && !(ratePerSecond >= LOWEST_RATE && ratePerSecond <= HIGHEST_RATE)) {
@@ -174,6 +194,13 @@ function overloadProblems({ tasks, processing }: QueueSettings): Problem[] {
     });
   }
   if (codel === undefined) return problems;
+  if (processing.order === 'oldest-key-first') {
+    problems.push({
+      setting: 'processing.codel',
+      rule: "under overload only new tasks would start, but the order 'oldest-key-first' starts the key that has waited longest",
+      remedy: "leave codel out, or choose the order 'newest-first'",
+    });
+  }
   if (ms(codel.interval) >= ms(turn)) {
     problems.push({
       setting: 'processing.codel.interval',

@@ -27,12 +27,14 @@ export interface TaskSettings {
    */
   readonly allowDirectWrites?: boolean;
   /**
-   * How long a task that succeeded is kept.
+   * How long a task that succeeded is kept. A task with a key may expire no later after its creation: with the
+   * settled task the order of its key is forgotten.
    * @default 1 day
    */
   readonly successRetention?: Duration;
   /**
-   * How long a task that failed is kept, for an operator to look at or to redrive.
+   * How long a task that failed is kept, for an operator to look at or to redrive. It bounds the expiry of tasks with
+   * a key as {@link successRetention} does.
    * @default 14 days
    */
   readonly failureRetention?: Duration;
@@ -103,8 +105,20 @@ export interface CodelSettings {
   readonly interval: Duration;
 }
 
+/** Which task is next: see {@link ProcessingSettings.order}. */
+export type TaskOrder = 'newest-first' | 'oldest-key-first';
+
 /** How `process-tasks` works. */
 export interface ProcessingSettings {
+  /**
+   * Which task is next. `'newest-first'`: the newest; a key moves to the moment of its newest state.
+   * `'oldest-key-first'`: the key that has waited longest, with its newest state. Under overload this keeps the last
+   * known state of all keys youngest; it suits presence, prices and refreshes, where every key matters equally. Tasks
+   * without a key then run in the order of arrival. Index reads then have no
+   * bound, whatever {@link TaskSettings.allowDirectWrites} says.
+   * @default 'newest-first'
+   */
+  readonly order?: TaskOrder;
   /**
    * How long a turn takes new tasks.
    * @default 60 seconds
@@ -338,6 +352,7 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
   return {
     tasks,
     processing: {
+      order: 'newest-first',
       taskTimeout: Duration.seconds(30),
       deadlineMargin: Duration.seconds(10),
       functionTimeout: Duration.minutes(2),
@@ -375,4 +390,11 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
     },
     ...(given.ingest && { ingest }),
   };
+}
+
+/** The longest expiry of a task with a key: as long as its order is remembered, by the settled task. */
+export function keyTtl({ successRetention, failureRetention }: QueueSettings['tasks']): Duration {
+  return successRetention.toMilliseconds() < failureRetention.toMilliseconds()
+    ? successRetention
+    : failureRetention;
 }

@@ -7,8 +7,8 @@ import type { TaskTable } from './task-table';
 export interface TaskStreamProps {
   /** Whose stream. */
   readonly table: TaskTable;
-  /** The pattern of the records that reach the function, as Lambda's event filtering understands it. */
-  readonly pattern: Record<string, unknown>;
+  /** Patterns of the records that reach the function, as Lambda's event filtering understands them: one must fit. */
+  readonly patterns: Record<string, unknown>[];
   /** The most records of one invocation. */
   readonly batchSize: number;
   /** How long Lambda gathers records before it invokes. */
@@ -49,7 +49,7 @@ export class TaskStream extends EventSourceMapping {
       bisectBatchOnError: true,
       reportBatchItemFailures: props.reportsFailures,
       onFailure: reader.failures.asDestination(),
-      filters: [FilterCriteria.filter(props.pattern)],
+      filters: props.patterns.map((pattern) => FilterCriteria.filter(pattern)),
     });
     // Lambda rejects a mapping whose function may not read the stream yet.
     if (reader.function.role !== undefined) this.node.addDependency(reader.function.role);

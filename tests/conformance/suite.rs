@@ -60,6 +60,7 @@ pub fn new_task(id: &str, created: i64) -> NewTask {
         not_before: None,
         payload: Some(serde_json::json!({"n": created, "deep": [1, -2.5, null, "ü"]})),
         create_token: Uuid::new_v4(),
+        keyed: None,
     }
 }
 

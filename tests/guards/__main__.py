@@ -20,8 +20,9 @@ from tests.guards.agents import AGENT_GUARDS
 from tests.guards.guard import Guard
 from tests.guards.guards import GUARDS
 from tests.guards.ingest import INGEST_GUARDS
+from tests.guards.keys import KEY_GUARDS
 
-ALL_GUARDS = GUARDS + AGENT_GUARDS + INGEST_GUARDS
+ALL_GUARDS = GUARDS + AGENT_GUARDS + INGEST_GUARDS + KEY_GUARDS
 _FAILED = re.compile(r"^\s+(?:FAIL|TIMEOUT|SIGABRT) \[.*?\] (?:\(.*?\) )?(\S+ \S+)", re.MULTILINE)
 
 

@@ -25,8 +25,8 @@ GUARDS: tuple[Guard, ...] = (
         (
             Change(
                 _UPDATE,
-                '.condition_expression("#status = :taken AND #token = :token")',
-                '.condition_expression("#status = :taken AND (#token = :token OR attribute_exists(#token))")',
+                '"#status = :taken AND #token = :token AND attribute_not_exists(#overtaken)",',
+                '"#status = :taken AND (#token = :token OR attribute_exists(#token)) AND attribute_not_exists(#overtaken)",',
             ),
         ),
     ),
@@ -62,8 +62,8 @@ GUARDS: tuple[Guard, ...] = (
         (
             Change(
                 _MEMORY,
-                "Some(record) if record.is_ours(TaskStatus::Taken, lease) => {",
-                "Some(record) if record.lease_token.is_some() => {",
+                "if record.is_ours(TaskStatus::Taken, lease) {",
+                "if record.lease_token.is_some() {",
             ),
         ),
     ),
@@ -103,8 +103,8 @@ GUARDS: tuple[Guard, ...] = (
         (
             Change(
                 _UPDATE,
-                '"#status = :pending AND NOT (#notBefore > :now) AND {in_time}"',
-                '"#status = :pending AND {in_time}"',
+                '"#status = :pending AND NOT (#notBefore > :now) AND {in_time} ',
+                '"#status = :pending AND {in_time} ',
             ),
         ),
     ),
@@ -113,8 +113,8 @@ GUARDS: tuple[Guard, ...] = (
         (
             Change(
                 _UPDATE,
-                '"#status = :taken AND #token = :token AND #until <= :now{alone}"',
-                '"#status = :taken AND #token = :token{alone}"',
+                'AND #until <= :now \\\n                 AND attribute_not_exists(#overtaken){alone}"',
+                'AND #until <> :now \\\n                 AND attribute_not_exists(#overtaken){alone}"',
             ),
         ),
     ),
@@ -133,8 +133,8 @@ GUARDS: tuple[Guard, ...] = (
         (
             Change(
                 _MEMORY,
-                "&& (record.alone || matches!(reclaim, Reclaim::Return { .. }))",
-                "",
+                "Reclaim::Fail { .. } => record.alone && !record.overtaken,",
+                "Reclaim::Fail { .. } => !record.overtaken,",
             ),
         ),
     ),
@@ -207,9 +207,9 @@ GUARDS: tuple[Guard, ...] = (
         "count busy as an attempt",
         (
             Change(
-                f"{_CORE}/process/attempt.rs",
-                "not_before,\n                attempt_counts: false,",
-                "not_before,\n                attempt_counts: true,",
+                f"{_CORE}/process/attempt/verdict.rs",
+                "attempt_counts: false,\n                lease_ran_out: false,\n                reason,\n            },\n            Why::Busy,",
+                "attempt_counts: true,\n                lease_ran_out: false,\n                reason,\n            },\n            Why::Busy,",
             ),
         ),
     ),

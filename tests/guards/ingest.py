@@ -50,8 +50,8 @@ INGEST_GUARDS: tuple[Guard, ...] = (
     _guard(
         "write the oldest messages first",
         _INGEST,
-        "first.sort_by_key(|(index, _)| Reverse(batch[*index].sent));",
-        "first.sort_by_key(|(index, _)| batch[*index].sent);",
+        "first.sort_by_key(|chain| chain.first().map(|(index, _)| Reverse(batch[*index].sent)));",
+        "first.sort_by_key(|chain| chain.first().map(|(index, _)| batch[*index].sent));",
     ),
     _guard(
         "wait for the dead-letter queue however long it takes",

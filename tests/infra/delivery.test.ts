@@ -95,9 +95,18 @@ describe("trigger's stream", () => {
     expect(mapping.Properties.FunctionResponseTypes).toBeUndefined();
   });
 
-  test('lets only new, pending tasks through', () => {
+  test('lets only new, pending tasks and new states of keys that do not run through', () => {
     const { Filters } = mapping.Properties.FilterCriteria;
-    expect(Filters).toHaveLength(1);
+    expect(Filters).toHaveLength(2);
+    expect(JSON.parse(Filters[1].Pattern)).toEqual({
+      eventName: ['MODIFY'],
+      dynamodb: {
+        NewImage: { taskStatus: { S: [{ prefix: 'PENDING' }] }, taskVersion: { S: [{ exists: true }] } },
+        OldImage: {
+          taskStatus: { S: [{ prefix: 'PENDING' }, { prefix: 'SUCCESS' }, { prefix: 'FAILURE' }] },
+        },
+      },
+    });
     expect(JSON.parse(Filters[0].Pattern)).toEqual({
       eventName: ['INSERT'],
       dynamodb: { NewImage: { taskStatus: { S: [{ prefix: 'PENDING' }] } } },

@@ -130,6 +130,7 @@ describe('the environment of process-tasks', () => {
       RETRY_BASE_MS: '1000',
       RETRY_MAX_MS: '300000',
       SUCCESS_RETENTION_SECONDS: '86400',
+      TASK_ORDER: 'newest-first',
       TASK_RUNNER: '{"kind":"simulated","capacity":3,"durationMs":15000}',
       TASK_SLOTS: '10',
       TASK_TIMEOUT_MS: '30000',

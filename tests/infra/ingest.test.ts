@@ -181,6 +181,8 @@ test('ingest-tasks has the defaults, knows its queues and is never retried as an
   expect(settings).toEqual({
     DEADLINE_MARGIN_MS: '5000',
     DEFAULT_TTL_SECONDS: '3600',
+    KEY_TTL_SECONDS: '86400',
+    TASK_ORDER: 'newest-first',
     VISIBILITY_BASE_SECONDS: '5',
     VISIBILITY_MAX_SECONDS: '900',
     WRITE_PARALLELISM: '32',

@@ -19,9 +19,8 @@ test('the rule is on every device that connects, with a slash in its name or not
   expect(payload.Sql).toBe(IOT_PRESENCE_SQL);
   expect(payload.AwsIotSqlVersion).toBe('2016-03-23');
   expect(payload.Sql).toMatch(/ FROM '\$aws\/events\/presence\/connected\/#'$/);
-  for (const field of ['taskId', 'taskCreated', 'payload']) expect(payload.Sql).toMatch(` AS ${field}`);
-  for (const part of ['clientId', 'sessionIdentifier', 'versionNumber'])
-    expect(payload.Sql).toMatch(new RegExp(`concat\\([^)]*\\b${part}\\b`));
+  for (const field of ['key', 'sequence', 'taskCreated', 'payload'])
+    expect(payload.Sql).toMatch(` AS ${field}`);
   expect(payload.RuleDisabled).toBeUndefined();
   expect(rule?.Properties.RuleName).toBeUndefined();
   expect(others).toEqual([]);
@@ -61,6 +60,12 @@ test('its role may send to these two queues and nothing else, for rules of this 
 test('the rule waits for the policy of its role', () => {
   const dependencies = rule?.DependsOn?.map((logicalId) => dev.readable({ Ref: logicalId }));
   expect(dependencies).toContain('ingest/iot-presence/role/DefaultPolicy');
+});
+
+test('the rule waits for the functions that know keys', () => {
+  const dependencies = rule?.DependsOn?.map((logicalId) => dev.readable({ Ref: logicalId }));
+  for (const name of ['ingest-tasks', 'create-tasks', 'trigger', 'process-tasks', 'sweep-tasks'])
+    expect(dependencies).toContain(`${name}/function`);
 });
 
 test('its failure queue has an alarm', () => {

@@ -31,14 +31,19 @@ const CONTROL_ITEM = {
   'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['#processor'] },
   Null: { 'dynamodb:LeadingKeys': 'false' },
 };
+const TASKS_ONLY = {
+  'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': ['#*'] },
+  Null: { 'dynamodb:LeadingKeys': 'false' },
+};
 const READ_STREAM = allow(
   ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],
   ['task-table/table.StreamArn'],
 );
 const WORK: Record<string, Statement[]> = {
-  'create-tasks': [allow(['dynamodb:PutItem'], [TABLE])],
+  'create-tasks': [allow(['dynamodb:PutItem'], [TABLE]), allow(['dynamodb:UpdateItem'], [TABLE], TASKS_ONLY)],
   'ingest-tasks': [
     allow(['dynamodb:PutItem'], [TABLE]),
+    allow(['dynamodb:UpdateItem'], [TABLE], TASKS_ONLY),
     allow(['sqs:SendMessage'], ['shed-tasks.Arn']),
     allow(
       ['sqs:ChangeMessageVisibility', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],

@@ -164,6 +164,27 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
     { tasks: { defaultTtl: seconds(2) }, ...codel(seconds(1), seconds(5)) },
     'processing.codel.target',
   ],
+  [
+    'an age and an order that contradict each other',
+    { processing: { order: 'oldest-key-first', codel: { target: seconds(1), interval: seconds(5) } } },
+    'processing.codel',
+  ],
+  [
+    'an order of keys that is forgotten before a task expires',
+    {
+      processing: { order: 'oldest-key-first' },
+      tasks: { defaultTtl: minutes(61), successRetention: minutes(60) },
+    },
+    'processing.order',
+  ],
+  [
+    'devices as keys, whose order is forgotten before a task expires',
+    {
+      ingest: { iotPresence: true },
+      tasks: { defaultTtl: minutes(61), failureRetention: minutes(60) },
+    },
+    'ingest.iotPresence',
+  ],
   ['negative busy returns', { tasks: { maxBusyReturns: -1 } }, 'tasks.maxBusyReturns'],
 ];
 
@@ -186,6 +207,13 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
   ['a breaker a second below the idle bound', { processing: { breaker: { pauseAfter: seconds(599) } } }],
   ['an interval of two targets', codel(seconds(1), seconds(2))],
   ['a latency below the task timeout', { processing: { targetLatency: millis(29_999) } }],
+  [
+    'an order of keys that is remembered as long as a task lives',
+    {
+      processing: { order: 'oldest-key-first' },
+      tasks: { defaultTtl: minutes(60), successRetention: minutes(60) },
+    },
+  ],
   ['no breaker', { processing: { breaker: { enabled: false, pauseAfter: minutes(60) } } }],
   ['a rate in decimals', { processing: { ratePerSecond: 0.25 } }],
   ['a rate and the smallest burst', { processing: { ratePerSecond: 100, burst: 1 } }],
@@ -205,7 +233,9 @@ test('a setting by its old name is rejected, and the message names the new one',
     /processing\.slots: the setting is now processing\.concurrency\. Remedy: write processing\.concurrency\./,
   );
   expect(settingsRefused(old)).toEqual(['processing.slots', 'tasks.foreignWriters']);
-  expect(() => StreamBatching.PUBLISHED).toThrow('StreamBatching.PUBLISHED is now StreamBatching.BATCHED_10S');
+  expect(() => StreamBatching.PUBLISHED).toThrow(
+    'StreamBatching.PUBLISHED is now StreamBatching.BATCHED_10S',
+  );
 });
 
 test('the message says every rule and every remedy at once', () => {

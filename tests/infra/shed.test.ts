@@ -23,9 +23,13 @@ function shedQueues(synthesized: Synthesized) {
 describe("count-shed's stream", () => {
   const mapping = dev.at('count-shed/stream');
 
-  test('lets only what TTL deleted undone through, and not what an operator cancelled', () => {
+  test('lets through what TTL deleted undone and expired states that were replaced, and not what an operator cancelled', () => {
     const { Filters } = mapping.Properties.FilterCriteria;
-    expect(Filters).toHaveLength(1);
+    expect(Filters).toHaveLength(2);
+    expect(JSON.parse(Filters[1].Pattern)).toEqual({
+      eventName: ['MODIFY'],
+      dynamodb: { NewImage: { revived: { S: [{ exists: true }] } } },
+    });
     expect(JSON.parse(Filters[0].Pattern)).toEqual({
       eventName: ['REMOVE'],
       userIdentity: { type: ['Service'], principalId: ['dynamodb.amazonaws.com'] },

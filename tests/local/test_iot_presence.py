@@ -29,7 +29,8 @@ def template(*statements: str) -> Assembly:
 
 def test_a_connection_becomes_a_task_without_the_fields_that_the_event_does_not_have() -> None:
     assert iot_presence.message(EVENT, NOW) == {
-        "taskId": "meter-7:a-session:12",
+        "key": "meter-7",
+        "sequence": 499_999_000_012,
         "taskCreated": NOW - 1_000,
         "payload": {
             "clientId": "meter-7",
@@ -39,6 +40,16 @@ def test_a_connection_becomes_a_task_without_the_fields_that_the_event_does_not_
             "versionNumber": 12,
         },
     }
+
+
+def test_events_of_a_device_are_in_order_though_its_count_starts_again() -> None:
+    hour = 3_600_000
+    # Times may be two minutes off; the count starts again after about an hour without the device.
+    events = [(hour + 5_000, 7), (hour + 1_000, 8), (hour + 9_000, 9), (2 * hour + 5_000, 0)]
+    made = [iot_presence.message(EVENT | {"timestamp": at, "versionNumber": n}, NOW) for at, n in events]
+    sequences = [task["sequence"] for task in made]
+
+    assert sequences == sorted(set(sequences))
 
 
 def test_a_time_ahead_of_the_rules_clock_is_replaced_by_it() -> None:
@@ -51,6 +62,6 @@ def test_a_time_ahead_of_the_rules_clock_is_replaced_by_it() -> None:
 def test_only_the_known_statement_is_accepted() -> None:
     iot_presence.check(template(iot_presence.STATEMENT))
 
-    for other in (template(), template(iot_presence.STATEMENT.replace("taskId", "id")), template("", "")):
+    for other in (template(), template(iot_presence.STATEMENT.replace("key", "id")), template("", "")):
         with pytest.raises(iot_presence.OtherStatement, match="local/iot_presence.py"):
             iot_presence.check(other)

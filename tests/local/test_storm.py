@@ -14,7 +14,7 @@ from local.waiting import now_ms, wait_until
 
 
 def task(device: str, created: int) -> dict[str, object]:
-    return {"taskId": device, "taskCreated": created, "payload": {"clientId": device}}
+    return {"taskId": device, "taskCreated": created, "payload": {"clientId": device, "connectedAt": created}}
 
 
 def test_every_device_connects_once_at_its_moment() -> None:
@@ -26,6 +26,26 @@ def test_every_device_connects_once_at_its_moment() -> None:
     assert stamps == sorted(stamps)
     assert 400 <= stamps[-1] - stamps[0] <= 1_500
     assert times == {event["clientId"]: event["timestamp"] for event in seen}
+
+
+def test_some_devices_connect_again() -> None:
+    storm = Storm(burst=3, burst_seconds=0.1, steady=40, steady_seconds=0.2, reconnects=2)
+    assert (storm.connections, storm.devices) == (11, 7)
+    assert [storm.device(number) for number in range(3, 11, 2)] == [(2, 1), (1, 1), (0, 1), (2, 2)]
+    seen: list[Event] = []
+    times = storm.blow(seen.extend, every=0.02)
+    assert (len(seen), len(times)) == (11, 7)
+    last = [event for event in seen if event["clientId"] == "device-00002"][-1]
+    assert (last["versionNumber"], last["timestamp"]) == (2, times["device-00002"])
+
+
+def test_an_outdated_connection_is_counted() -> None:
+    with fake_downstream(capacity=2, service_seconds=0) as legacy:
+        legacy.connect("d1", 2_000)
+        for connected in (2_000, 1_000):
+            task_ = {"payload": {"clientId": "d1", "connectedAt": connected}}
+            assert legacy.validate(task_)
+    assert (legacy.calls, legacy.outdated, legacy.overwritten, legacy.repeated) == (2, 1, 1, 0)
 
 
 def test_a_connection_is_like_those_that_aws_publishes() -> None:
@@ -66,7 +86,7 @@ def test_the_arrival_order_serves_the_oldest_first_and_drops_what_expired() -> N
 
 
 def test_the_figures_of_an_outcome() -> None:
-    outcome = Outcome("any", 10, [9.0, 1.0, 5.0, 5.1])
+    outcome = Outcome("any", 10, [9.0, 1.0, 5.0, 5.1], calls=5, outdated=1)
     assert (outcome.soon, outcome.shed) == (2, 6)
     assert (outcome.percentile(0.5), outcome.percentile(0.9)) == (5.0, 9.0)
 

@@ -68,7 +68,9 @@ class TaskProbes:
         brief = {"TASK_RUNNER": runner, "INDEX_LAG_MS": "200", "TURN_MS": "1500", "PAUSE_MS": "1"}
         return [
             Probe("create-tasks", "creates a task", self._create),
+            Probe("create-tasks", "writes the state of a key", self._create_state),
             Probe("ingest-tasks", "writes, sheds and rejects tasks", self._ingest),
+            Probe("ingest-tasks", "writes the state of a key", self._ingest_state),
             Probe(
                 "ingest-tasks",
                 "makes a failed message visible soon",
@@ -102,6 +104,16 @@ class TaskProbes:
     def _create(self) -> None:
         answer = self._queue.create([{}])
         demand(len(answer["created"]) == 1, answer)
+
+    def _create_state(self) -> None:
+        answer = self._queue.create([{"key": _fresh()}])
+        demand(len(answer["created"]) == 1, answer)
+
+    def _ingest_state(self) -> None:
+        key = _fresh()
+        answer = self._queue.invoke("ingest-tasks", {"Records": [_record({"key": key})]})
+        demand(answer["batchItemFailures"] == [], answer)
+        demand(self._queue.status(key) == "PENDING", f"{key} is not in the table")
 
     def _ingest(self) -> None:
         good, late = _fresh(), _fresh()

@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use lifo_queue::backoff::Backoff;
 use lifo_queue::create::{CreateSettings, LONGEST_TTL};
+use lifo_queue::store::Order;
 use lifo_queue::sweep::SweepSettings;
+use lifo_queue::task::Place;
 
 pub use self::agents::{AgentDesk, AgentQueue, MatchCalls};
 pub use self::count_shed::CountShed;
@@ -23,6 +25,11 @@ pub use self::ingest_tasks::{IngestTasks, REPORT_MARGIN};
 pub use self::process_tasks::ProcessTasks;
 pub use self::reader::{ConfigError, Problem, Reader};
 use self::variable as var;
+
+/// A value of `TASK_ORDER`: the newest task first.
+const NEWEST_FIRST: &str = "newest-first";
+/// A value of `TASK_ORDER`: the key that has waited longest first.
+const OLDEST_KEY_FIRST: &str = "oldest-key-first";
 
 /// The process's environment, as [`Reader`] wants it.
 #[must_use]
@@ -64,6 +71,11 @@ fn create(env: &mut Reader<'_>) -> CreateSettings {
         max_ttl: env
             .optional_seconds(var::MAX_TTL_SECONDS, 1)
             .unwrap_or(LONGEST_TTL),
+        key_ttl: env.seconds(var::KEY_TTL_SECONDS, 1),
+        place: match order(env) {
+            Order::NewestFirst => Place::Moves,
+            Order::OldestFirst => Place::Stays,
+        },
     };
     env.check(
         settings.default_ttl <= settings.max_ttl,
@@ -71,6 +83,19 @@ fn create(env: &mut Reader<'_>) -> CreateSettings {
         "is shorter than DEFAULT_TTL_SECONDS; raise it, or lower the default",
     );
     settings
+}
+
+/// From which end the queue runs.
+fn order(env: &mut Reader<'_>) -> Order {
+    match env.optional_text(var::TASK_ORDER).as_deref() {
+        None | Some(NEWEST_FIRST) => Order::NewestFirst,
+        Some(OLDEST_KEY_FIRST) => Order::OldestFirst,
+        Some(_) => {
+            let fault = "is neither newest-first nor oldest-key-first; set one of the two";
+            env.check(false, var::TASK_ORDER, fault);
+            Order::NewestFirst
+        }
+    }
 }
 
 /// The URL of a standard queue, if there is one

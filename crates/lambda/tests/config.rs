@@ -6,6 +6,7 @@ use std::time::Duration;
 use lambda::config::{ConfigError, CountShed, CreateTasks, IngestTasks, ProcessTasks, Trigger};
 use lifo_queue::create::LONGEST_TTL;
 use lifo_queue::runner::config::RunnerConfig;
+use lifo_queue::store::Order;
 
 const TOPIC: &str = "arn:aws:sns:eu-west-1:111122223333:topic";
 
@@ -117,8 +118,9 @@ fn the_longest_expiry_may_be_left_out() {
     let read = |max: Option<&str>| {
         CreateTasks::read(&|name| match name {
             "MAX_TTL_SECONDS" => max.map(str::to_owned),
-            "DEFAULT_TTL_SECONDS" => Some("3600".to_owned()),
+            "DEFAULT_TTL_SECONDS" | "KEY_TTL_SECONDS" => Some("3600".to_owned()),
             "SIMULATION_ENABLED" => Some("true".to_owned()),
+            "TASK_ORDER" => None,
             _ => Some("tasks".to_owned()),
         })
     };
@@ -223,7 +225,7 @@ fn shed_tasks_go_to_a_standard_queue_or_nowhere() {
     );
 }
 
-const INGEST: [(&str, &str); 9] = [
+const INGEST: [(&str, &str); 10] = [
     ("TASK_TABLE_NAME", "tasks"),
     ("DEFAULT_TTL_SECONDS", "3600"),
     (
@@ -239,6 +241,7 @@ const INGEST: [(&str, &str); 9] = [
     ("VISIBILITY_BASE_SECONDS", "5"),
     ("VISIBILITY_MAX_SECONDS", "900"),
     ("MAX_TTL_SECONDS", "7200"),
+    ("KEY_TTL_SECONDS", "3600"),
 ];
 
 fn ingest(changes: &[(&str, &str)]) -> Result<IngestTasks, ConfigError> {
@@ -287,4 +290,15 @@ fn an_ingest_that_could_not_work_is_refused_with_the_remedy() {
         let text = message(&ingest(&changes).unwrap_err());
         assert!(text.contains(part), "{part:?} is not in {text:?}");
     }
+}
+
+#[test]
+fn the_order_is_newest_first_unless_it_is_named() {
+    let order =
+        |changes: &[(&str, &str)]| process_tasks(changes).map(|config| config.settings.order);
+    assert_eq!(order(&[]).unwrap(), Order::NewestFirst);
+    let named = order(&[("TASK_ORDER", "oldest-key-first")]);
+    assert_eq!(named.unwrap(), Order::OldestFirst);
+    let error = order(&[("TASK_ORDER", "fifo")]).unwrap_err();
+    assert!(message(&error).contains("TASK_ORDER is neither newest-first nor oldest-key-first"));
 }

@@ -31,6 +31,7 @@ fn example(name: &str) -> String {
         "SIMULATION_ENABLED" => "false".to_owned(),
         "HEARTBEAT_MS" => "1".to_owned(),
         "DEADLINE_MARGIN_MS" => "5000".to_owned(),
+        "TASK_ORDER" => "oldest-key-first".to_owned(),
         name if name.ends_with("_QUEUE_URL") => format!("https://sqs.example.com/{name}"),
         name if name.ends_with("_ARN") => "arn:aws:sns:eu-west-1:111122223333:topic".to_owned(),
         _ => "10".to_owned(),
@@ -107,6 +108,8 @@ fn the_table_has_the_names_of_the_contract() {
         "indexSortKey": schema::TASK_CREATED,
         "ttl": schema::TTL,
         "indexProjection": schema::INDEX_PROJECTION,
+        "version": schema::TASK_VERSION,
+        "revived": schema::REVIVED,
         "controlItem": schema::CONTROL_ITEM,
         "statuses": statuses,
     });

@@ -10,13 +10,15 @@ use std::time::Duration;
 use futures::StreamExt;
 use serde::Serialize;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 pub use self::payload::{InvalidPayload, MAX_DEPTH, MAX_ITEM_BYTES, MAX_PAYLOAD_BYTES};
 pub use self::spec::InvalidTask;
+use self::spec::Origin;
 use crate::causes;
-use crate::store::{Inserted, QueueStore};
-use crate::task::{NewTask, TaskId, Ttl};
-use crate::time::{Clock, Millis};
+use crate::store::{Inserted, QueueStore, Replaced};
+use crate::task::{NewTask, Place, TaskId, Ttl};
+use crate::time::Clock;
 
 /// The most tasks of one event or message: what one invocation inserts within seconds, and whose
 /// report fits into an answer of Lambda's 6 MB
@@ -36,6 +38,11 @@ pub struct CreateSettings {
     pub default_ttl: Duration,
     /// The longest expiry a task may name.
     pub max_ttl: Duration,
+    /// The longest expiry of a task with a key: as long as settled tasks are kept, since with the
+    /// settled task the order of its key is forgotten.
+    pub key_ttl: Duration,
+    /// Where a key stands whose waiting state is replaced.
+    pub place: Place,
 }
 
 /// Creates tasks.
@@ -48,10 +55,14 @@ pub struct Creator {
 /// The answer: every description is in exactly one list, by its index in the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CreateReport {
-    /// Inserted as PENDING.
+    /// In the table by this request, as PENDING or, of a key that runs, as the state that
+    /// follows.
     pub created: Vec<CreatedTask>,
     /// A task with this id was there before, and is unchanged.
     pub duplicates: Vec<CreatedTask>,
+    /// A newer state of the key was there before: superseded on arrival.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outdated: Vec<CreatedTask>,
     /// Not inserted; the others were.
     pub failed: Vec<FailedTask>,
 }
@@ -64,6 +75,9 @@ pub struct CreatedTask {
     pub index: usize,
     /// Its id.
     pub task_id: TaskId,
+    /// A state of the key that waited was superseded by this one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub supersedes: bool,
 }
 
 /// A task that was not inserted.
@@ -85,9 +99,22 @@ pub struct FailedTask {
 /// A task and its place in the request.
 pub(crate) type Indexed = (usize, NewTask);
 
+impl CreateReport {
+    /// How many states of keys were superseded, by others of the request or on arrival.
+    #[must_use]
+    pub fn superseded(&self) -> u64 {
+        let replaced = self.created.iter().filter(|task| task.supersedes);
+        (replaced.count() + self.outdated.len()) as u64
+    }
+}
+
 enum Fate {
-    Created(TaskId),
+    Created {
+        id: TaskId,
+        supersedes: bool,
+    },
     Duplicate(TaskId),
+    Outdated(TaskId),
     Failed {
         id: Option<String>,
         error: String,
@@ -111,13 +138,20 @@ impl Creator {
     }
 
     /// Creates one task for each description
-    /// `{"taskId"?, "payload"?, "ttlSeconds"?, "taskCreated"?, "delaySeconds"?}`.
+    /// `{"taskId"? or "key"? with "sequence"?, "payload"?, "ttlSeconds"?, "taskCreated"?,
+    /// "delaySeconds"?}`.
     pub async fn create(&self, specs: &[Value]) -> CreateReport {
-        let now = self.clock.now();
+        let (now, request) = (self.clock.now(), Uuid::now_v7().to_string());
         let mut fates = Vec::with_capacity(specs.len());
         let mut tasks = Vec::with_capacity(specs.len());
         for (index, spec) in specs.iter().enumerate() {
-            match self.read(spec, now) {
+            let origin = Origin {
+                sent: now,
+                now,
+                request: &request,
+                place: index,
+            };
+            match self.read(spec, origin) {
                 Ok(task) => tasks.push((index, task)),
                 Err(error) => {
                     let fate = Fate::Failed {
@@ -131,14 +165,15 @@ impl Creator {
         }
         let (first, again) = split_repeats(tasks);
         fates.extend(self.insert_all(first, PARALLEL).await);
-        // A repeated id in one request: the first one wins, so the others wait.
+        // Of tasks with one id the first is created, so the others follow it. Of states of one key
+        // the last wins.
         fates.extend(self.insert_all(again, 1).await);
         report(fates)
     }
 
-    fn read(&self, spec: &Value, now: Millis) -> Result<NewTask, InvalidTask> {
-        let task = spec::parse(spec, &self.settings, now, TaskId::fresh)?;
-        if Ttl::Seconds(task.expires_at).is_expired(now) {
+    fn read(&self, spec: &Value, origin: Origin<'_>) -> Result<NewTask, InvalidTask> {
+        let task = spec::parse(spec, &self.settings, origin, TaskId::fresh)?;
+        if Ttl::Seconds(task.expires_at).is_expired(origin.now) {
             return Err(InvalidTask::Expired(task.expires_at));
         }
         Ok(task)
@@ -154,9 +189,17 @@ impl Creator {
 
     async fn insert_all(&self, tasks: Vec<Indexed>, parallel: usize) -> Vec<(usize, Fate)> {
         let inserts = tasks.into_iter().map(|(index, task)| async move {
+            let created = |id, supersedes| Fate::Created { id, supersedes };
             let fate = match self.store.insert(&task).await {
-                Ok(Inserted::Created) => Fate::Created(task.id),
+                Ok(Inserted::Created) => created(task.id, false),
+                Ok(Inserted::Replaced(what)) => created(task.id, what == Replaced::Waiting),
                 Ok(Inserted::Duplicate) => Fate::Duplicate(task.id),
+                Ok(Inserted::Outdated) => Fate::Outdated(task.id),
+                Ok(Inserted::Conflict(conflict)) => Fate::Failed {
+                    error: format!("{} {conflict}", task.id),
+                    id: Some(task.id.to_string()),
+                    retryable: false,
+                },
                 Err(error) => {
                     tracing::error!(
                         task_id = %task.id,
@@ -180,7 +223,7 @@ impl Creator {
 }
 
 /// Splits off every task whose id stood before it.
-pub(crate) fn split_repeats(tasks: Vec<Indexed>) -> (Vec<Indexed>, Vec<Indexed>) {
+fn split_repeats(tasks: Vec<Indexed>) -> (Vec<Indexed>, Vec<Indexed>) {
     let mut seen = HashSet::new();
     tasks
         .into_iter()
@@ -190,10 +233,16 @@ pub(crate) fn split_repeats(tasks: Vec<Indexed>) -> (Vec<Indexed>, Vec<Indexed>)
 fn report(mut fates: Vec<(usize, Fate)>) -> CreateReport {
     fates.sort_by_key(|(index, _)| *index);
     let mut report = CreateReport::default();
+    let listed = |index, task_id, supersedes| CreatedTask {
+        index,
+        task_id,
+        supersedes,
+    };
     for (index, fate) in fates {
         match fate {
-            Fate::Created(task_id) => report.created.push(CreatedTask { index, task_id }),
-            Fate::Duplicate(task_id) => report.duplicates.push(CreatedTask { index, task_id }),
+            Fate::Created { id, supersedes } => report.created.push(listed(index, id, supersedes)),
+            Fate::Duplicate(id) => report.duplicates.push(listed(index, id, false)),
+            Fate::Outdated(id) => report.outdated.push(listed(index, id, false)),
             Fate::Failed {
                 id,
                 error,
@@ -210,155 +259,4 @@ fn report(mut fates: Vec<(usize, Fate)>) -> CreateReport {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::memory::MemoryStore;
-    use crate::task::TaskStatus;
-    use crate::time::EpochSeconds;
-
-    const NOW: i64 = 1_800_000_000_001;
-
-    struct At(i64);
-
-    impl Clock for At {
-        fn now(&self) -> Millis {
-            Millis(self.0)
-        }
-    }
-
-    fn creator(store: &Arc<MemoryStore>) -> Creator {
-        let settings = CreateSettings {
-            default_ttl: Duration::from_secs(3600),
-            max_ttl: Duration::from_secs(7200),
-        };
-        Creator::new(store.clone(), Arc::new(At(NOW)), settings)
-    }
-
-    #[tokio::test]
-    async fn a_bad_task_fails_alone_and_names_its_field() {
-        let store = Arc::new(MemoryStore::new());
-        let specs = [
-            json!({"taskId": "good"}),
-            json!({"taskId": 7}),
-            json!({"taskId": "#processor"}),
-            json!({"taskId": "late", "ttlSeconds": 7201}),
-            json!({"ttl": 5}),
-            json!([]),
-            json!({"taskId": "odd", "payload": {"n": 1e300}}),
-            json!({}),
-            json!({"taskCreated": NOW / 1_000}),
-            json!({"taskCreated": NOW + 60_001}),
-            json!({"taskCreated": NOW - 3_601_000}),
-        ];
-        let report = creator(&store).create(&specs).await;
-        let created: Vec<_> = report.created.iter().map(|task| task.index).collect();
-        assert_eq!(created, [0, 7]);
-        let named = [
-            "taskId",
-            "taskId",
-            "ttlSeconds",
-            "ttl",
-            "object",
-            "payload.n",
-            "taskCreated is 1800000000; give milliseconds",
-            "taskCreated",
-            "expired at 1800000000 (epoch seconds), which is past: raise ttlSeconds",
-        ];
-        assert_eq!(report.failed.len(), named.len());
-        for (failed, field) in report.failed.iter().zip(named) {
-            assert!(
-                failed.error.contains(field),
-                "{}: {}",
-                failed.index,
-                failed.error
-            );
-        }
-        assert_eq!(report.failed[2].task_id.as_deref(), Some("late"));
-        assert_eq!(store.records().len(), 2);
-    }
-
-    #[tokio::test]
-    async fn creating_is_idempotent_and_the_first_of_a_request_wins() {
-        let store = Arc::new(MemoryStore::new());
-        let specs = [
-            json!({"taskId": "a", "payload": 1}),
-            json!({"taskId": "a", "payload": 2}),
-        ];
-        let first = creator(&store).create(&specs).await;
-        assert_eq!((first.created[0].index, first.duplicates[0].index), (0, 1));
-        let second = creator(&store).create(&specs).await;
-        assert_eq!((second.created.len(), second.duplicates.len()), (0, 2));
-        let record = store.record(&TaskId::from_stored("a")).unwrap();
-        assert_eq!(record.payload, Some(json!(1)));
-    }
-
-    #[tokio::test]
-    async fn a_task_has_the_age_its_producer_says_and_none_is_from_the_future() {
-        let store = Arc::new(MemoryStore::new());
-        let specs = [
-            json!({"taskId": "old", "taskCreated": NOW - 60_000, "ttlSeconds": 90}),
-            json!({"taskId": "ahead", "taskCreated": NOW + 60_000}),
-        ];
-        let report = creator(&store).create(&specs).await;
-        assert_eq!(report.created.len(), 2, "{report:?}");
-        let record = |id| store.record(&TaskId::from_stored(id)).unwrap();
-        assert_eq!(record("old").created, Millis(NOW - 60_000));
-        assert_eq!(
-            record("old").ttl,
-            Ttl::Seconds(EpochSeconds(1_800_000_001 + 30))
-        );
-        assert_eq!(record("ahead").created, Millis(NOW));
-    }
-
-    #[tokio::test]
-    async fn a_delayed_task_is_due_so_long_after_its_creation_and_before_it_expires() {
-        let store = Arc::new(MemoryStore::new());
-        let specs = [
-            json!({"taskId": "now", "delaySeconds": 0}),
-            json!({"taskId": "later", "delaySeconds": 3599}),
-            json!({"taskId": "aged", "taskCreated": NOW - 10_000, "ttlSeconds": 60, "delaySeconds": 30}),
-            json!({"delaySeconds": 3600}),
-            json!({"delaySeconds": 60, "ttlSeconds": 60}),
-            json!({"delaySeconds": -1}),
-            json!({"delaySeconds": 1.5}),
-            json!({"delaySeconds": "30"}),
-        ];
-        let report = creator(&store).create(&specs).await;
-        let due = |id| store.record(&TaskId::from_stored(id)).unwrap().not_before;
-        assert_eq!(due("now"), None);
-        assert_eq!(due("later"), Some(Millis(NOW + 3_599_000)));
-        assert_eq!(due("aged"), Some(Millis(NOW + 20_000)));
-        let errors: Vec<_> = report.failed.iter().map(|failed| &failed.error).collect();
-        assert_eq!(errors.len(), 5);
-        assert_eq!(
-            *errors[1],
-            "delaySeconds is 60; give a whole number of seconds from 0 to 59, because the task expires \
-             60 s after its creation: give a smaller delay, or raise ttlSeconds"
-        );
-        assert!(
-            errors
-                .iter()
-                .all(|error| error.starts_with("delaySeconds is "))
-        );
-    }
-
-    #[tokio::test]
-    async fn a_task_expires_in_epoch_seconds() {
-        let store = Arc::new(MemoryStore::new());
-        let specs = [
-            json!({"taskId": "default"}),
-            json!({"taskId": "short", "ttlSeconds": 10}),
-        ];
-        creator(&store).create(&specs).await;
-        let record = |id| store.record(&TaskId::from_stored(id)).unwrap();
-        assert_eq!(
-            record("default").ttl,
-            Ttl::Seconds(EpochSeconds(1_800_000_001 + 3_600))
-        );
-        assert_eq!(
-            record("short").ttl,
-            Ttl::Seconds(EpochSeconds(1_800_000_011))
-        );
-        assert_eq!(record("short").status, TaskStatus::Pending);
-    }
-}
+mod tests;

@@ -11,10 +11,12 @@
 //!   counted and sent to the shed queue, and never written;
 //! - SQS redelivers exactly the messages of which a part could not be written
 //!   (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>);
+//! - of several states of one key in a batch, the newest is written;
 //! - an invalid task would fail every time: it goes to the dead-letter queue at once, with the
 //!   reason, and delays no other task.
 
 mod insert;
+mod keys;
 mod message;
 mod queue;
 pub mod sqs;
@@ -31,7 +33,7 @@ use self::message::{Contents, Wrong};
 pub use self::queue::{DeadLetter, IngestQueue, Postponed};
 use crate::backoff::Backoff;
 use crate::causes;
-use crate::create::{CreateSettings, split_repeats};
+use crate::create::CreateSettings;
 use crate::shed::{ShedCounter, ShedReport, ShedTask};
 use crate::store::TaskStore;
 use crate::task::{TaskStatus, Ttl};
@@ -82,6 +84,9 @@ pub struct IngestReport {
     pub created: u64,
     /// Tasks that were there before, and are unchanged.
     pub duplicates: u64,
+    /// States of keys that a newer one replaced before they ran, in the table or within the
+    /// batch.
+    pub superseded: u64,
     /// Tasks that had expired before they were written.
     pub shed: ShedReport,
     /// Tasks and bodies that are none: in the dead-letter queue.
@@ -199,7 +204,7 @@ impl Ingest {
             let Contents {
                 tasks: found,
                 wrong,
-            } = message::read(delivery, &self.settings.create);
+            } = message::read(delivery, &self.settings.create, now);
             let mut expired = vec![];
             for task in found {
                 if Ttl::Seconds(task.expires_at).is_expired(now) {
@@ -215,14 +220,19 @@ impl Ingest {
                 left: false,
             });
         }
-        let (mut first, again) = split_repeats(tasks);
-        first.sort_by_key(|(index, _)| Reverse(batch[*index].sent));
-        // A repeated id in one batch: the first one wins, so the others wait.
+        let (mut first, again) = keys::chains(tasks);
+        first.sort_by_key(|chain| chain.first().map(|(index, _)| Reverse(batch[*index].sent)));
+        // Of tasks with one id the first is written, so the others follow it.
         for (round, parallel) in [(first, self.settings.parallel), (again, 1)] {
             for (index, fate) in insert::all(&*self.store, round, parallel, until).await {
                 match fate {
                     Fate::Created => report.created += 1,
+                    Fate::Superseding => {
+                        report.created += 1;
+                        report.superseded += 1;
+                    }
                     Fate::Duplicate => report.duplicates += 1,
+                    Fate::Outdated => report.superseded += 1,
                     Fate::Left => open[index].left = true,
                     Fate::Wrong(wrong) => open[index].wrong.push(wrong),
                 }

@@ -25,8 +25,8 @@ use crate::task::Task;
 /// Runs one task against the throughput-constrained system.
 ///
 /// A run may be repeated: after a crash, a time-out or [`Outcome::Retry`] the same task runs
-/// again with a higher [`Task::attempt`]. Use [`Task::task_id`] as the idempotency key of its
-/// effects. A run that panics or outlasts the task timeout costs this task one attempt and
+/// again with a higher [`Task::attempt`]. Use [`Task::idempotency_key`] as the idempotency key of
+/// its effects. A run that panics or outlasts the task timeout costs this task one attempt and
 /// others nothing; a run that blocks its thread delays the others, so move blocking work to
 /// `tokio::task::spawn_blocking`. When the function nears its deadline the run is dropped at
 /// its next await point.

@@ -7,7 +7,8 @@
 pub const TASK_ID: &str = "taskId";
 /// Status of the task (S), written through [`StatusKey`](crate::task::StatusKey).
 pub const TASK_STATUS: &str = "taskStatus";
-/// When the task was created (N, milliseconds since the epoch). Never changed afterwards.
+/// When the task was created (N, milliseconds since the epoch). Never changed afterwards, but by a
+/// newer state of a task with a key.
 pub const TASK_CREATED: &str = "taskCreated";
 /// When the task was last written (N, milliseconds).
 pub const TASK_UPDATED: &str = "taskUpdated";
@@ -34,6 +35,18 @@ pub const CREATE_TOKEN: &str = "createToken";
 pub const ALONE: &str = "alone";
 /// Why the last attempt did not succeed (S, truncated).
 pub const LAST_ERROR: &str = "lastError";
+/// Which state of its key the task is (S), a [`Version`](crate::task::Version). Only tasks with
+/// a key have it.
+pub const TASK_VERSION: &str = "taskVersion";
+/// When the state of a key was created (N, milliseconds), where the key keeps its place in the
+/// queue and `taskCreated` is that place.
+pub const STATE_CREATED: &str = "stateCreated";
+/// How many states of the key were replaced while they waited, in all (N).
+pub const SUPERSEDED: &str = "superseded";
+/// A newer state came while this one runs (BOOL); absent otherwise.
+pub const OVERTAKEN: &str = "overtaken";
+/// The put that replaced an expired state (S), until the next take.
+pub const REVIVED: &str = "revived";
 
 /// The index the queue is read from: `taskStatus` + `taskCreated`.
 pub const INDEX: &str = "task-status-created-index";

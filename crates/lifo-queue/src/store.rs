@@ -8,6 +8,7 @@
 pub mod dynamodb;
 pub mod memory;
 mod operator;
+mod page;
 
 use std::error::Error;
 
@@ -15,12 +16,13 @@ use async_trait::async_trait;
 
 use crate::control::{Acquired, Claim, Control, Pause, Release, Released, Renewal, Renewed};
 use crate::task::{
-    GiveBack, Lease, LeaseToken, NewTask, Reclaim, Retention, Settlement, StatusKey, TakenTask,
-    TaskId, Ttl,
+    GiveBack, Lease, LeaseToken, NewTask, Reclaim, Retention, Settlement, TakenTask, TaskId, Ttl,
 };
 use crate::time::{EpochSeconds, Millis};
 
 pub use self::operator::{Cancelled, OperatorStore, Redrive, Redriven};
+pub(crate) use self::page::parse_number;
+pub use self::page::{Candidate, Cursor, Order, Page, PageQuery, StandingLease, TakenPage};
 
 /// Everything the queue needs of a store.
 pub trait QueueStore: TaskStore + ControlStore + OperatorStore {}
@@ -32,6 +34,10 @@ impl<S: TaskStore + ControlStore + OperatorStore> QueueStore for S {}
 pub trait TaskStore: Send + Sync {
     /// – → PENDING, if no task has this id. A put of ours whose acknowledgement was lost is
     /// recognised by its create token and answered [`Inserted::Created`].
+    ///
+    /// A task with a key replaces an older state of it: payload, deadline and version. One that
+    /// waits starts with no attempts, but keeps its `notBefore` and the mark of an expired lease;
+    /// one that was settled is PENDING again; one that runs is PENDING when its run ends.
     async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError>;
 
     /// One page of the index. Expired tasks are left out if DynamoDB will delete them: those whose
@@ -43,11 +49,16 @@ pub trait TaskStore: Send + Sync {
     /// What the index showed of `ttl` decides how the deadline is kept: in seconds as it stands
     /// by now, in milliseconds as it was shown; if it is of another kind by now, the take is
     /// lost. A take of ours whose acknowledgement was lost is recognised by its token; the lease
-    /// then ends when that take said, not when this repetition says.
+    /// then ends when that take said, not when this repetition says. One that arrives after the
+    /// end of its own lease is lost: its holder might settle what has not run.
     async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError>;
 
     /// TAKEN → SUCCESS or FAILURE, by the lease's token. The token stays, so that a lost
     /// acknowledgement is recognised: our token *and* our target status.
+    ///
+    /// To PENDING instead, with no attempts, if a newer state of its key came while it ran
+    /// ([`Written::Overtaken`]); so do [`give_back`](Self::give_back) and
+    /// [`reclaim`](Self::reclaim).
     async fn settle(
         &self,
         lease: &Lease,
@@ -135,10 +146,46 @@ pub trait ControlStore: Send + Sync {
 /// The answer to an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
-    /// The task is there, and this put made it.
+    /// The task is there, and this put made it. A put that is recognised after its
+    /// acknowledgement was lost is answered so too, whatever it replaced.
     Created,
-    /// A task with this id was there before; it is unchanged.
+    /// The key's older state is replaced.
+    Replaced(Replaced),
+    /// A task with this id was there before, in this very state; it is unchanged.
     Duplicate,
+    /// A newer state of the key is there; it is unchanged.
+    Outdated,
+    /// The id is there and cannot be compared with; it is unchanged.
+    Conflict(Conflict),
+}
+
+/// What a newer state replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replaced {
+    /// A state that waited: it is superseded.
+    Waiting,
+    /// A state that waited and had expired: it is shed.
+    Expired,
+    /// A state that was settled.
+    Settled,
+    /// None: the older state runs, and the new one waits for the end of the run.
+    Running,
+}
+
+/// Why a task's id cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Conflict {
+    /// A key, and a task without one is there.
+    #[error("is the taskId of a task without a key; choose another key")]
+    NotAKey,
+    /// A task without a key, and a key is there.
+    #[error("is a key; choose another taskId, or give it as key")]
+    IsAKey,
+    /// One of the two states has a sequence and the other has none.
+    #[error(
+        "is ordered by sequence in one task and not in another; give a sequence always or never"
+    )]
+    OtherOrder,
 }
 
 /// The answer to a conditional write.
@@ -146,126 +193,11 @@ pub enum Inserted {
 pub enum Written {
     /// The item is now as asked, by this very call.
     Done,
+    /// The end of a run: by this very call the run is over, but a newer state of the key came
+    /// while it lasted, so the task is PENDING with that.
+    Overtaken,
     /// Another was faster: the item is in another state, and unchanged by this call.
     Lost,
-}
-
-/// What to read of the index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PageQuery {
-    /// Which partition.
-    pub status: StatusKey,
-    /// From which end.
-    pub order: Order,
-    /// Only tasks created at this moment or later; `None` for all. Older ones cost no reads.
-    pub created_from: Option<Millis>,
-    /// Where the previous page ended; `None` for the first.
-    pub after: Option<Cursor>,
-    /// The most items that are evaluated.
-    pub limit: u16,
-    /// For leaving out what has expired.
-    pub now: Millis,
-}
-
-impl PageQuery {
-    /// Rejects a cursor that lies outside the bound, in every store as DynamoDB does: a start
-    /// key must fulfil the condition on the sort key.
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
-        let (Some(cursor), Some(from)) = (&self.after, self.created_from) else {
-            return Ok(());
-        };
-        if cursor.created() >= from {
-            return Ok(());
-        }
-        let (created, from) = (&cursor.created, from.0);
-        let source = format!("the page starts at taskCreated {created}, below its bound of {from}");
-        Err(StoreError::Refused {
-            operation: "Query",
-            code: VALIDATION.to_owned(),
-            source: source.into(),
-        })
-    }
-}
-
-/// From which end the index is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// As the queue runs.
-    NewestFirst,
-    /// To measure the oldest.
-    OldestFirst,
-}
-
-/// Where a page of the index ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cursor {
-    /// `taskCreated` of the last item evaluated, exactly as DynamoDB spells it.
-    pub(crate) created: String,
-    /// Its id.
-    pub(crate) task: TaskId,
-}
-
-impl Cursor {
-    /// When the task it stands on was created, to the millisecond.
-    pub(crate) fn created(&self) -> Millis {
-        Millis(parse_number(&self.created).unwrap_or_default())
-    }
-}
-
-/// A DynamoDB number rounded down; a foreign writer may have left decimals or an exponent.
-pub(crate) fn parse_number(digits: &str) -> Option<i64> {
-    #[allow(
-        clippy::cast_possible_truncation,
-        reason = "saturates, which is what is wanted"
-    )]
-    digits
-        .parse()
-        .ok()
-        .or_else(|| digits.parse::<f64>().ok().map(|value| value.floor() as i64))
-}
-
-/// A page of the index, in the order that was asked for.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Page {
-    /// What the index says of each task.
-    pub candidates: Vec<Candidate>,
-    /// Where to go on; `None` at the index's end.
-    pub next: Option<Cursor>,
-}
-
-/// A task as the index shows it: enough to decide whether to take it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
-    /// Its identity.
-    pub id: TaskId,
-    /// When it was created.
-    pub created: Millis,
-    /// When it is shed.
-    pub ttl: Ttl,
-    /// It may not start before.
-    pub not_before: Option<Millis>,
-    /// Attempts that counted so far.
-    pub attempts: u32,
-    /// A lease of it expired, and no run settled it since: it may have killed its process.
-    pub lease_ran_out: bool,
-}
-
-/// A page of the index under TAKEN.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TakenPage {
-    /// The leases that stand.
-    pub leases: Vec<StandingLease>,
-    /// Where to go on; `None` at the index's end.
-    pub next: Option<Cursor>,
-}
-
-/// A lease as the index shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StandingLease {
-    /// The lease.
-    pub lease: Lease,
-    /// Attempts that count, this one included.
-    pub attempts: u32,
 }
 
 /// A wish to take one task.

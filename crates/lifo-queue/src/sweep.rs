@@ -76,6 +76,8 @@ pub struct SweepReport {
     pub returned: u32,
     /// Tasks whose last lease expired: FAILURE.
     pub failed: u32,
+    /// States of keys that a newer one replaced before a run brought them to their end.
+    pub superseded: u32,
     /// A due PENDING task was seen.
     pub due: bool,
     /// A processor was woken.

@@ -10,6 +10,8 @@
 //! | PENDING | FAILURE | [`TaskStore::quarantine`](crate::store::TaskStore::quarantine) |
 //! | FAILURE | PENDING | [`OperatorStore::redrive`](crate::store::OperatorStore::redrive) |
 //! | PENDING | – | [`OperatorStore::cancel`](crate::store::OperatorStore::cancel), or DynamoDB's time to live |
+//! | PENDING, SUCCESS, FAILURE | PENDING | [`TaskStore::insert`](crate::store::TaskStore::insert) of a newer [`Version`] of the key |
+//! | TAKEN | TAKEN, then PENDING | the same while the task runs: the end of the run makes it PENDING ([`Written::Overtaken`](crate::store::Written::Overtaken)) |
 //!
 //! Nothing else can be written down: [`Settlement`] has terminal targets only, and both it and
 //! [`GiveBack`] need a [`Lease`], which only a take hands out.
@@ -18,6 +20,7 @@ mod id;
 mod status;
 mod token;
 mod ttl;
+mod version;
 
 use std::fmt;
 use std::time::Duration;
@@ -30,6 +33,7 @@ pub use self::status::{StatusKey, TaskStatus, UnknownStatus};
 pub use self::token::TokenText;
 pub(crate) use self::ttl::TTL_REACH;
 pub use self::ttl::{MAX_TTL_SECONDS, Ttl};
+pub use self::version::{Keyed, Place, Version};
 use crate::time::{EpochSeconds, Millis};
 
 /// How much of an error is kept in `lastError`, in bytes.
@@ -68,9 +72,13 @@ pub struct Lease {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
-    /// Its identity, and the idempotency key of its effects.
+    /// Its identity, and the key of a task that has one.
     pub task_id: TaskId,
-    /// When it was created, in milliseconds.
+    /// Which state of its key this is; `None` for a task without a key. A greater version is
+    /// newer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// When it was created, in milliseconds. Of a task with a key: when this state was.
     pub task_created: Millis,
     /// The attempt this is: 1 for the first.
     pub attempt: u32,
@@ -81,6 +89,18 @@ pub struct Task {
     pub expires_at: EpochSeconds,
     /// The producer's payload; `null` when there is none.
     pub payload: serde_json::Value,
+}
+
+impl Task {
+    /// The idempotency key of the task's effects: the same at every attempt, another for every
+    /// state of a key.
+    #[must_use]
+    pub fn idempotency_key(&self) -> String {
+        match &self.version {
+            None => self.task_id.to_string(),
+            Some(version) => format!("{}:{version}", self.task_id),
+        }
+    }
 }
 
 /// A task and the lease on it.
@@ -183,6 +203,8 @@ pub struct NewTask {
     pub payload: Option<serde_json::Value>,
     /// Fresh for every put, so that a lost acknowledgement of it is recognised.
     pub create_token: Uuid,
+    /// What makes it the state of a key; `None` for a task that no other replaces.
+    pub keyed: Option<Keyed>,
 }
 
 /// How long settled tasks are kept.

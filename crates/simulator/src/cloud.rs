@@ -71,11 +71,11 @@ mod world;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lifo_queue::create::{CreateReport, CreateSettings, Creator};
+use lifo_queue::create::{CreateReport, CreateSettings, Creator, LONGEST_TTL};
 use lifo_queue::notify::{Notification, WakeReason};
-use lifo_queue::store::QueueStore;
 use lifo_queue::store::memory::Record;
-use lifo_queue::task::TaskId;
+use lifo_queue::store::{Order, QueueStore};
+use lifo_queue::task::{Place, TaskId};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
@@ -155,6 +155,11 @@ impl Cloud {
         let settings = CreateSettings {
             default_ttl: self.world.settings.process.default_ttl,
             max_ttl: Duration::from_secs(86_400),
+            key_ttl: LONGEST_TTL,
+            place: match self.world.settings.process.order {
+                Order::NewestFirst => Place::Moves,
+                Order::OldestFirst => Place::Stays,
+            },
         };
         let store = self.world.backend.store(&self.world, process);
         Creator::new(store, Arc::new(process.clock), settings)

@@ -83,6 +83,7 @@ mod tests {
     fn task(payload: Value) -> Task {
         Task {
             task_id: TaskId::from_stored("order-1"),
+            version: None,
             task_created: Millis(1_700_000_000_000),
             attempt: 1,
             total_attempts: 1,

@@ -71,18 +71,25 @@ export class CountShed extends RustFunction<'count-shed'> {
       // The TTL service's own deletions, of tasks that were not done. An operator's cancel carries no such identity;
       // what is past its retention has another status. In a global table only the region that deleted has it,
       // so that a task is counted once.
-      pattern: {
-        eventName: FilterRule.isEqual('REMOVE'),
-        userIdentity: {
-          type: FilterRule.isEqual('Service'),
-          principalId: FilterRule.isEqual('dynamodb.amazonaws.com'),
-        },
-        dynamodb: {
-          OldImage: {
-            [TABLE.indexPartitionKey]: { S: UNDONE.flatMap((status) => FilterRule.beginsWith(status)) },
+      patterns: [
+        {
+          eventName: FilterRule.isEqual('REMOVE'),
+          userIdentity: {
+            type: FilterRule.isEqual('Service'),
+            principalId: FilterRule.isEqual('dynamodb.amazonaws.com'),
+          },
+          dynamodb: {
+            OldImage: {
+              [TABLE.indexPartitionKey]: { S: UNDONE.flatMap((status) => FilterRule.beginsWith(status)) },
+            },
           },
         },
-      },
+        // A state of a key that had expired when a newer one replaced it.
+        {
+          eventName: FilterRule.isEqual('MODIFY'),
+          dynamodb: { NewImage: { [TABLE.revived]: { S: FilterRule.exists() } } },
+        },
+      ],
     });
   }
 }

@@ -2,8 +2,8 @@ import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
 import { FunctionSchedule } from '../../lambda/schedule';
-import type { QueueSettings } from '../settings';
-import type { TaskTable } from '../task-table';
+import { keyTtl, type QueueSettings } from '../settings';
+import { TASKS_ONLY, type TaskTable } from '../task-table';
 
 /** A load that `create-tasks` makes up at intervals. */
 export interface SimulatedLoad {
@@ -46,6 +46,8 @@ export class CreateTasks extends RustFunction<'create-tasks'> {
       environment: {
         TASK_TABLE_NAME: table.table.tableName,
         DEFAULT_TTL_SECONDS: settings.tasks.defaultTtl.toSeconds().toString(),
+        KEY_TTL_SECONDS: keyTtl(settings.tasks).toSeconds().toString(),
+        TASK_ORDER: settings.processing.order,
         SIMULATION_ENABLED: String(simulation !== undefined),
         ...(settings.tasks.maxTtl && { MAX_TTL_SECONDS: settings.tasks.maxTtl.toSeconds().toString() }),
       },
@@ -56,6 +58,8 @@ export class CreateTasks extends RustFunction<'create-tasks'> {
       async: { retryAttempts: 2, maxEventAge: Duration.hours(1) },
     });
     this.allow(['dynamodb:PutItem'], [table.table.tableArn]);
+    // A newer state of a key is an update of the older one.
+    this.allow(['dynamodb:UpdateItem'], [table.table.tableArn], TASKS_ONLY);
     if (simulation?.load !== undefined) {
       this.load = new FunctionSchedule(this, 'load', {
         target: this,

@@ -3,9 +3,9 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
 import type { TaskIngest } from '../ingest/task-ingest';
-import type { QueueSettings } from '../settings';
+import { keyTtl, type QueueSettings } from '../settings';
 import type { ResolvedIngestSettings } from '../settings/ingest';
-import type { TaskTable } from '../task-table';
+import { TASKS_ONLY, type TaskTable } from '../task-table';
 
 /** Props of {@link IngestTasks}. */
 export interface IngestTasksProps {
@@ -36,6 +36,8 @@ export class IngestTasks extends RustFunction<'ingest-tasks'> {
       environment: {
         TASK_TABLE_NAME: table.table.tableName,
         DEFAULT_TTL_SECONDS: settings.tasks.defaultTtl.toSeconds().toString(),
+        KEY_TTL_SECONDS: keyTtl(settings.tasks).toSeconds().toString(),
+        TASK_ORDER: settings.processing.order,
         ...(settings.tasks.maxTtl && { MAX_TTL_SECONDS: settings.tasks.maxTtl.toSeconds().toString() }),
         INGEST_QUEUE_URL: intake.queue.queueUrl,
         INGEST_DEAD_LETTER_QUEUE_URL: intake.deadLetters.queueUrl,
@@ -53,6 +55,8 @@ export class IngestTasks extends RustFunction<'ingest-tasks'> {
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     this.allow(['dynamodb:PutItem'], [table.table.tableArn]);
+    // A newer state of a key is an update of the older one.
+    this.allow(['dynamodb:UpdateItem'], [table.table.tableArn], TASKS_ONLY);
     if (shedTasksTo !== undefined) this.allowSendTo(shedTasksTo);
     intake.feed(this);
   }

@@ -85,6 +85,7 @@ function settingsEnvironment(settings: QueueSettings): SettingEnvironment {
     RETRY_BASE_MS: String(tasks.retryBase.toMilliseconds()),
     RETRY_MAX_MS: String(tasks.retryMax.toMilliseconds()),
     SUCCESS_RETENTION_SECONDS: String(tasks.successRetention.toSeconds()),
+    TASK_ORDER: processing.order,
     TASK_SLOTS: String(processing.concurrency),
     TASK_TIMEOUT_MS: String(processing.taskTimeout.toMilliseconds()),
     TURN_MS: String(processing.turn.toMilliseconds()),

@@ -8,6 +8,9 @@ import type { QueueSettings } from '../settings';
 import { TaskStream } from '../task-stream';
 import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
 
+/** The statuses of a key that does not run; a shard may follow. */
+const IDLE = [TABLE.statuses[0], TABLE.statuses[2], TABLE.statuses[3]];
+
 /** Props of {@link Trigger}. */
 export interface TriggerProps {
   readonly table: TaskTable;
@@ -45,16 +48,24 @@ export class Trigger extends RustFunction<'trigger'> {
     });
     this.allow(['dynamodb:UpdateItem'], [table.table.tableArn], CONTROL_ITEM_ONLY);
     this.allow(['sns:Publish'], [processTasksTopic.topic.topicArn]);
+    const pending = { [TABLE.indexPartitionKey]: { S: FilterRule.beginsWith(TABLE.statuses[0]) } };
     new TaskStream(this, 'stream', {
       table,
       ...settings.stream,
-      // Only new tasks that are due a processor: what the queue itself writes must not wake it.
-      pattern: {
-        eventName: FilterRule.isEqual('INSERT'),
-        dynamodb: {
-          NewImage: { [TABLE.indexPartitionKey]: { S: FilterRule.beginsWith(TABLE.statuses[0]) } },
+      // Only new tasks, and new states of keys, that are due a processor: what the queue itself writes must not
+      // wake it. The function compares the versions of a key, which a pattern cannot.
+      patterns: [
+        { eventName: FilterRule.isEqual('INSERT'), dynamodb: { NewImage: pending } },
+        {
+          eventName: FilterRule.isEqual('MODIFY'),
+          dynamodb: {
+            NewImage: { ...pending, [TABLE.version]: { S: FilterRule.exists() } },
+            OldImage: {
+              [TABLE.indexPartitionKey]: { S: IDLE.flatMap((status) => FilterRule.beginsWith(status)) },
+            },
+          },
         },
-      },
+      ],
     });
     triggerTopic.notify(this);
   }

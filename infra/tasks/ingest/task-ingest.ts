@@ -24,7 +24,8 @@ export interface TaskIngestProps {
  * The ingest queue for tasks at any rate: an SQS standard queue, and a dead-letter queue for invalid tasks and for
  * messages not written in {@link ResolvedIngestSettings.maxReceiveCount} attempts.
  *
- * A message is one task or an array: `{"taskId"?, "payload"?, "ttlSeconds"?, "taskCreated"?, "delaySeconds"?}`.
+ * A message is one task or an array:
+ * `{"taskId"? or "key"? with "sequence"?, "payload"?, "ttlSeconds"?, "taskCreated"?, "delaySeconds"?}`.
  */
 export class TaskIngest extends Construct {
   /** Tasks that come in. Any service that may send to an SQS queue is a producer; see `docs/how-to/producers.md`. */

@@ -32,6 +32,10 @@ export const TASK_METRICS = {
   ),
   TasksCreated: counter(CREATE, 'tasks created'),
   TasksDuplicate: counter(CREATE, 'tasks that existed already'),
+  TasksSuperseded: counter(
+    [...CREATE, ...PROCESS, ...SWEEP],
+    'states of keys that a newer one replaced before they ended, or that arrived after a newer one',
+  ),
   CreateFailed: counter(
     ['create-tasks'],
     'tasks that were not created; the answer to the caller has the reasons',

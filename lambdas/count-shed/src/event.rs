@@ -5,6 +5,7 @@
 
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
 use lambda::event::EventError;
+use lifo_queue::schema::REVIVED;
 use lifo_queue::shed::{NotShed, ShedTask};
 use serde_json::Value;
 
@@ -59,7 +60,8 @@ pub(crate) fn read(event: &Value) -> Result<Batch, EventError> {
         records: records.len(),
         ..Batch::default()
     };
-    for record in records.iter().filter(|record| is_deleted_by_ttl(record)) {
+    let sheds = |record: &&Value| is_deleted_by_ttl(record) || replaces_expired(record);
+    for record in records.iter().filter(sheds) {
         let change = &record["dynamodb"];
         let sequence_number = change["SequenceNumber"].as_str().map(str::to_owned);
         match ShedTask::from_image(&change["Keys"], &change["OldImage"]) {
@@ -92,6 +94,14 @@ fn is_deleted_by_ttl(record: &Value) -> bool {
     record["eventName"] == "REMOVE"
         && identity["type"] == "Service"
         && identity["principalId"] == "dynamodb.amazonaws.com"
+}
+
+/// Whether a newer state of a key replaced one that had expired: the put leaves its mark, which
+/// stays until the next take.
+fn replaces_expired(record: &Value) -> bool {
+    let mark = |image: &str| record["dynamodb"][image][REVIVED]["S"].as_str();
+    record["eventName"] == "MODIFY"
+        && mark("NewImage").is_some_and(|put| mark("OldImage") != Some(put))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //!
 //! | status | what it says |
 //! |---|---|
-//! | 200 | every task is in the table; the body is the report |
+//! | 200 | every task is in the table, or a newer state of its key; the body is the report |
 //! | 207 | some are, some failed; the body is the report |
 //! | 400 | nothing was created, and would not be the next time: the request or its tasks are wrong |
 //! | 405 | not POST |
@@ -78,7 +78,7 @@ pub(crate) fn read(event: &Value, simulation: bool) -> Result<Request, HttpError
 impl HttpAnswer {
     /// The answer to a request that was carried out.
     pub(crate) fn of(report: &CreateReport) -> Self {
-        let there = report.created.len() + report.duplicates.len();
+        let there = report.created.len() + report.duplicates.len() + report.outdated.len();
         let status = match report.failed.as_slice() {
             [] => 200,
             _ if there > 0 => 207,

@@ -96,9 +96,10 @@ fn body(reader: &mut impl BufRead) -> Vec<u8> {
     body
 }
 
-const COMPLETE: [(&str, &str); 3] = [
+const COMPLETE: [(&str, &str); 4] = [
     ("TASK_TABLE_NAME", "tasks"),
     ("DEFAULT_TTL_SECONDS", "3600"),
+    ("KEY_TTL_SECONDS", "3600"),
     ("SIMULATION_ENABLED", "false"),
 ];
 

@@ -4,7 +4,7 @@
 use aws_lambda_events::dynamodb::{Event, EventRecord};
 use lambda::event::{self, EventError};
 use lifo_queue::notify::WakeReason;
-use lifo_queue::schema::{RESERVED_PREFIX, TASK_ID, TASK_STATUS};
+use lifo_queue::schema::{RESERVED_PREFIX, TASK_ID, TASK_STATUS, TASK_VERSION};
 use lifo_queue::task::{StatusKey, TaskStatus};
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(crate) struct WakeUp {
     /// The event's id, the same whenever Lambda brings it again.
     pub(crate) id: String,
     pub(crate) reason: WakeReason,
-    /// Inserted tasks that are PENDING; 0 for a tail call.
+    /// New tasks, and new states of keys, that are PENDING; 0 for a tail call.
     pub(crate) tasks: usize,
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn read(event: Value) -> Result<Option<WakeUp>, EventError> {
             source,
         };
         let event: Event = serde_json::from_value(event).map_err(shape)?;
-        return Ok(inserts(&event.records));
+        return Ok(new_tasks(&event.records));
     }
     if event::is_from(&event, "aws:sns") {
         let id = event::sns_message_id(event)?;
@@ -46,7 +46,7 @@ pub(crate) fn read(event: Value) -> Result<Option<WakeUp>, EventError> {
 
 /// One wake-up for the whole batch, named after its first record: Lambda brings the same batch,
 /// with the same first record, until it succeeds or its retries are used up.
-fn inserts(records: &[EventRecord]) -> Option<WakeUp> {
+fn new_tasks(records: &[EventRecord]) -> Option<WakeUp> {
     let first = records.first()?;
     let tasks = records.iter().filter(|record| is_new_task(record)).count();
     (tasks > 0).then(|| WakeUp {
@@ -56,19 +56,35 @@ fn inserts(records: &[EventRecord]) -> Option<WakeUp> {
     })
 }
 
-/// The mapping's filter lets INSERTs through only, and is looked after here too: without it each
-/// write of a processor would wake another. The queue's own items are not tasks, and a task
-/// that is inserted in another status than PENDING needs no processor.
+/// A task that was inserted as PENDING, or a newer state of a key whose task is PENDING.
+/// The processor's own writes wake no other processor: they leave the version as it is. The
+/// queue's own items are not tasks. The mapping's filter is wider, since it cannot compare versions.
 fn is_new_task(record: &EventRecord) -> bool {
-    let text = |item: &serde_dynamo::Item, name: &str| match item.get(name) {
-        Some(serde_dynamo::AttributeValue::S(text)) => Some(text.clone()),
-        _ => None,
+    let (old, new) = (&record.change.old_image, &record.change.new_image);
+    let is_new = match record.event_name.as_str() {
+        "INSERT" => true,
+        "MODIFY" => {
+            text(new, TASK_VERSION).is_some()
+                && text(new, TASK_VERSION) != text(old, TASK_VERSION)
+                && status(old) != Some(TaskStatus::Taken)
+        }
+        _ => false,
     };
-    record.event_name == "INSERT"
+    is_new
         && text(&record.change.keys, TASK_ID).is_some_and(|id| !id.starts_with(RESERVED_PREFIX))
-        && text(&record.change.new_image, TASK_STATUS)
-            .and_then(|status| status.parse::<StatusKey>().ok())
-            .is_some_and(|key| key.status == TaskStatus::Pending)
+        && status(new) == Some(TaskStatus::Pending)
+}
+
+fn text<'a>(item: &'a serde_dynamo::Item, name: &str) -> Option<&'a str> {
+    match item.get(name) {
+        Some(serde_dynamo::AttributeValue::S(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn status(item: &serde_dynamo::Item) -> Option<TaskStatus> {
+    let key: StatusKey = text(item, TASK_STATUS)?.parse().ok()?;
+    Some(key.status)
 }
 
 #[cfg(test)]

@@ -143,6 +143,7 @@ impl World {
             default_ttl: Duration::from_secs(3_600),
             expiry_bound: None,
             notification_marker: Duration::from_secs(10),
+            order: lifo_queue::store::Order::NewestFirst,
             pause: Duration::from_secs(60),
         };
         let clock = Arc::new(SystemClock);

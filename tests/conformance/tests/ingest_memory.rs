@@ -91,6 +91,8 @@ async fn work(messages: usize, body: &str, writes: Duration) -> IngestReport {
         create: CreateSettings {
             default_ttl: Duration::from_secs(3_600),
             max_ttl: Duration::from_secs(7_200),
+            key_ttl: lifo_queue::create::LONGEST_TTL,
+            place: lifo_queue::task::Place::Moves,
         },
         parallel: 32,
         visibility: Backoff {

@@ -1,12 +1,14 @@
 //! What a seed decides.
 
+mod keys;
+
 use std::time::Duration;
 
 use fastrand::Rng;
 use lifo_queue::backoff::Backoff;
 use lifo_queue::process::{BreakerSettings, CodelSettings};
 use lifo_queue::store::memory::Record;
-use lifo_queue::task::{Task, TaskId, TaskStatus, Ttl};
+use lifo_queue::task::{Task, TaskId, Ttl};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 use simulator::cloud::{Cloud, CloudSettings, Deed, FaultKind, Rates};
@@ -67,7 +69,8 @@ impl Schedule {
             0 => schedule.stalling(rng),
             _ => schedule,
         };
-        schedule.with_outages(&mut Rng::with_seed(seed ^ 0x5eed_0002))
+        let schedule = schedule.with_outages(&mut Rng::with_seed(seed ^ 0x5eed_0002));
+        schedule.with_keys(&mut Rng::with_seed(seed ^ 0x5eed_0003))
     }
 
     /// With a circuit breaker in half of the schedules, and an outage in some.
@@ -145,24 +148,12 @@ impl Schedule {
 impl Burst {
     fn foreign_tasks(&self, in_millis: bool, now: Millis) -> Vec<(TaskId, Record)> {
         let ids = self.specs.iter().filter_map(|spec| spec["taskId"].as_str());
-        let record = |place: i64| Record {
-            status: TaskStatus::Pending,
-            created: Millis(now.0 + place),
-            ttl: match in_millis {
+        let record = |place: i64| {
+            let ttl = match in_millis {
                 true => Ttl::Milliseconds(now.plus(Duration::from_secs(1_800))),
                 false => Ttl::Missing,
-            },
-            expires_at: None,
-            attempts: 0,
-            total_attempts: 0,
-            lease_token: None,
-            lease_until: None,
-            not_before: None,
-            alone: false,
-            lease_ran_out: false,
-            last_error: None,
-            payload: None,
-            create_token: None,
+            };
+            Record::pending(Millis(now.0 + place), ttl)
         };
         let ids = ids.map(TaskId::from_stored);
         ids.zip(0..)

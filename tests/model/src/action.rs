@@ -18,6 +18,8 @@ pub enum Fate {
 pub enum Action {
     /// A writer inserts the next task.
     Insert,
+    /// A writer puts a newer state of the task's key.
+    Replace(TaskNumber),
     /// The index shows a task as the table has it.
     IndexCatchesUp(TaskNumber),
     /// The stream hands this many records to `trigger`.

@@ -42,6 +42,15 @@ pub enum Mutation {
     NoTailCallAfterRefusedRelease,
     /// Rule 6: a tail call that cannot be published is logged, and the invocation succeeds.
     TailCallErrorSwallowed,
+    /// Rule 1: a newer state of a settled key is written without a wake-up request.
+    NewerStateUnannounced,
+    /// Rule 1: a newer state of a pending key moves in the index without a wake-up request.
+    MoveUnannounced,
+    /// Rule 1: a processor that lost its lease leaves quietly, though the run that it ended left
+    /// the key PENDING.
+    OvertakenEndUnannounced,
+    /// Rule 4: a settle does not ask whether a newer state came during the run.
+    SettleOverNewerState,
     /// Rule 8: the sweep returns a task without asking for the lease that it has read.
     SweepWithoutCondition,
     /// Rule 8: the sweep returns tasks, but wakes no processor.

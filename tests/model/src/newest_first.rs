@@ -97,10 +97,16 @@ pub(crate) fn settle(
     let mine = matches!(current, Status::Taken { token, .. } if token == Owner::Attempt(slot));
     if mine || protocol.mutated(Mutation::SettleWithoutToken) {
         state.history.trespass |= !mine && current != status;
-        state.write(task, status);
-        let gives_back = status == Status::Pending;
-        processor.settled |= !gives_back;
-        processor.gave_back |= gives_back;
+        processor.settled |= status != Status::Pending;
+        if protocol.mutated(Mutation::SettleOverNewerState) {
+            let overtaken = std::mem::take(&mut state.tasks[task as usize].overtaken);
+            state.history.lost_state |= overtaken && status == Status::Done;
+        }
+        // What was settled waits all the same if a newer state came.
+        let left = state.end_run(task, status);
+        let gives_back = left == Status::Pending;
+        let quiet = protocol.mutated(Mutation::OvertakenEndUnannounced) && left != status;
+        processor.gave_back |= gives_back && !quiet;
         processor.gave_back_late |= gives_back && !is_owner(state, processor);
     }
     Next::Go(pass(protocol, false))

@@ -1,6 +1,7 @@
 //! What AWS does: deliver, repeat, lose, let leases expire, and show the index late.
 
 use crate::action::Action;
+use crate::mutation::Mutation;
 use crate::processor;
 use crate::protocol::{Protocol, spend};
 use crate::state::{Message, Owner, Source, State, Status, Step, TaskNumber};
@@ -15,6 +16,11 @@ pub fn actions(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
     }
     if next_insert(protocol, state).is_some() {
         actions.push(Action::Insert);
+    }
+    if state.budget.newer_states > 0 {
+        let keys = (0..protocol.tasks).zip(&state.tasks);
+        let there = keys.filter(|(_, task)| task.status != Status::Absent);
+        actions.extend(there.map(|(number, _)| Action::Replace(number)));
     }
     deliveries(state, actions);
     clock(protocol, state, actions);
@@ -89,6 +95,28 @@ fn next_insert(protocol: &Protocol, state: &State) -> Option<TaskNumber> {
 pub fn insert(protocol: &Protocol, state: &mut State) {
     if let Some(task) = next_insert(protocol, state) {
         state.write(task, Status::Pending);
+        state.stream += 1;
+    }
+}
+
+/// A writer puts a newer state of a key. One that runs becomes PENDING when its run ends. One that
+/// waits moves in the index, which shows it neither at its old nor at its new place for a while.
+pub fn replace(protocol: &Protocol, state: &mut State, number: TaskNumber) {
+    spend(&mut state.budget.newer_states);
+    let silent = match state.tasks[number as usize].status {
+        Status::Absent => return,
+        Status::Taken { .. } => {
+            state.tasks[number as usize].overtaken = true;
+            return;
+        }
+        Status::Pending => {
+            state.tasks[number as usize].shown = false;
+            Mutation::MoveUnannounced
+        }
+        Status::Done => Mutation::NewerStateUnannounced,
+    };
+    state.write(number, Status::Pending);
+    if !protocol.mutated(silent) {
         state.stream += 1;
     }
 }

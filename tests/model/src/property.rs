@@ -17,6 +17,8 @@ pub const ONE_WORKER: &str = "S1 one worker at a time runs a task under an unexp
 pub const NO_TRESPASS: &str = "S1 no process changes a task of another lease, or a settled one";
 /// S3, as far as the protocol goes.
 pub const NO_TASK_STRANDED: &str = "S3 no task stays TAKEN, unless its worker died";
+/// S3, for keys.
+pub const NO_STATE_LOST: &str = "S3 no newer state of a key is settled without a run";
 /// Rule 10.
 pub const NO_ENDLESS_IDLING: &str = "rule 10 turns that settle nothing end their tail calls";
 
@@ -55,6 +57,7 @@ pub fn properties() -> Vec<Property<Protocol>> {
                 .any(|t| matches!(t.status, Status::Taken { .. }));
             !(state.quiet() && taken) || state.history.stranded
         }),
+        Property::always(NO_STATE_LOST, |_, state: &State| !state.history.lost_state),
         Property::always(NO_ENDLESS_IDLING, |protocol: &Protocol, state: &State| {
             protocol
                 .idle_bound

@@ -148,6 +148,7 @@ impl Model for Protocol {
         let next = &mut state;
         match action {
             Action::Insert => platform::insert(self, next),
+            Action::Replace(task) => platform::replace(self, next, task),
             Action::IndexCatchesUp(task) => platform::index_catches_up(next, task),
             Action::DeliverBatch(records) => platform::deliver_batch(self, next, records),
             Action::DeliverTailCall => platform::deliver_tail_call(self, next),

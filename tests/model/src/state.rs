@@ -164,6 +164,8 @@ pub struct Budget {
     pub time_ups: u8,
     /// Start markers that expire.
     pub marker_ends: u8,
+    /// Newer states of keys that writers put.
+    pub newer_states: u8,
     /// Sweeps that come while something else is going on. When all is quiet, the sweep always comes.
     pub early_sweeps: u8,
 }
@@ -182,6 +184,8 @@ pub struct History {
     pub stranded: bool,
     /// A process changed a task of another lease, or a settled one.
     pub trespass: bool,
+    /// A newer state of a key was settled without a run.
+    pub lost_state: bool,
     /// Notifications that `trigger` published, where the protocol counts them.
     pub published: u8,
     /// Leases acquired, where the protocol counts them.
@@ -222,6 +226,7 @@ impl State {
             tasks: [Task {
                 status: Status::Absent,
                 shown: false,
+                overtaken: false,
             }; MOST_TASKS],
             control: Control::default(),
             stream: 0,
@@ -233,6 +238,15 @@ impl State {
             budget,
             history: History::default(),
         }
+    }
+
+    /// Ends the run of a task: as `status` says, or PENDING if a newer state came meanwhile. Says
+    /// what the task is then.
+    pub fn end_run(&mut self, task: TaskNumber, status: Status) -> Status {
+        let overtaken = std::mem::take(&mut self.tasks[task as usize].overtaken);
+        let status = if overtaken { Status::Pending } else { status };
+        self.write(task, status);
+        status
     }
 
     /// Changes a task in the table. The index follows later.

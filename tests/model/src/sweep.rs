@@ -57,7 +57,7 @@ pub fn give_back(protocol: &Protocol, state: &mut State) {
         return;
     }
     state.history.trespass |= !same && current != Status::Pending;
-    state.write(number, Status::Pending);
+    state.end_run(number, Status::Pending);
     if !protocol.mutated(Mutation::SweepNeverWakes) {
         waker::start(protocol, state, Source::Sweep);
     }

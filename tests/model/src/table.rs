@@ -43,6 +43,8 @@ pub struct Task {
     pub status: Status,
     /// Whether a query for PENDING on the index returns it.
     pub shown: bool,
+    /// A newer state of its key came while it is TAKEN.
+    pub overtaken: bool,
 }
 
 impl Task {

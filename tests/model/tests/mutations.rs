@@ -20,6 +20,7 @@ const NONE: Budget = Budget {
     give_backs: 0,
     time_ups: 0,
     marker_ends: 0,
+    newer_states: 0,
     early_sweeps: 0,
 };
 

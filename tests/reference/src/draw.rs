@@ -41,7 +41,8 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     // Rare where they would only be rejected, frequent where they lead on.
     let weight = |promising: usize, usual: u32| if promising > 0 { usual } else { 1 };
     Union::new_weighted(vec![
-        (weight(free, 9), tasks::insert(machine)),
+        (weight(free, 6), tasks::insert(machine)),
+        (12, tasks::state(machine)),
         (weight(free, 5), tasks::foreign(machine)),
         (4, pages::waiting(machine)),
         (2, pages::leases(machine)),

@@ -44,12 +44,14 @@ impl Ledger {
                 return Err(format!("{id} changed without an operation on it"));
             }
             arrow(operation, was, is)?;
+            newer(was, is).map_err(|wrong| format!("{id} {wrong}"))?;
             if let (Some(was), Some(is)) = (was, is)
                 && was.created != is.created
+                && !matches!(operation, Operation::Insert(task) if task.keyed.is_some())
             {
                 return Err(format!("{id} changed its age"));
             }
-            self.change(id, operation, is)?;
+            self.change(id, operation, was, is)?;
         }
         self.answers(operation, answer)?;
         self.counts(after)
@@ -60,8 +62,10 @@ impl Ledger {
         &mut self,
         id: &TaskId,
         operation: &Operation,
+        was: Option<&Record>,
         is: Option<&Record>,
     ) -> Result<(), String> {
+        let overtaken = was.is_some_and(|task| task.overtaken);
         match operation {
             Operation::Take(request) => {
                 if self.holders.insert(id.clone(), request.token).is_some() {
@@ -81,10 +85,16 @@ impl Ledger {
                     return Err(format!("the sweep left its token on {id}"));
                 }
             }
+            Operation::Insert(_) if is.is_some_and(|task| task.overtaken) => {}
             Operation::Insert(_) | Operation::Foreign(_) | Operation::Redrive { .. } => {
                 self.starts.remove(id);
             }
             _ => {}
+        }
+        // The newer state of a key starts with no attempts.
+        let left = is.is_some_and(|task| task.status == TaskStatus::Pending);
+        if left && overtaken {
+            self.starts.remove(id);
         }
         Ok(())
     }
@@ -121,14 +131,37 @@ impl Ledger {
     }
 }
 
+/// A key only ever gets newer, and stays a key. Its payload changes with its version alone.
+fn newer(was: Option<&Record>, is: Option<&Record>) -> Result<(), &'static str> {
+    let (Some(was), Some(is)) = (was, is) else {
+        return Ok(());
+    };
+    match (&was.version, &is.version) {
+        (None, None) => Ok(()),
+        (Some(old), Some(new)) if new < old => Err("got older"),
+        (Some(old), Some(new)) if new == old && was.payload != is.payload => {
+            Err("changed and kept its version")
+        }
+        (Some(_), Some(_)) => Ok(()),
+        _ => Err("became or ceased to be a key"),
+    }
+}
+
 /// Every change of state is a row of the table, by its operation; settled tasks stay settled but
 /// by a redrive.
 fn arrow(operation: &Operation, was: Option<&Record>, is: Option<&Record>) -> Result<(), String> {
     use TaskStatus::{Failure, Pending, Success, Taken};
     let (from, to) = (was.map(|task| task.status), is.map(|task| task.status));
     let legal = match operation {
+        Operation::Insert(task) if task.keyed.is_some() => match from {
+            Some(Taken) => to == Some(Taken),
+            None | Some(Pending | Success | Failure) => to == Some(Pending),
+        },
         Operation::Insert(_) | Operation::Foreign(_) => (from, to) == (None, Some(Pending)),
         Operation::Take(_) => (from, to) == (Some(Pending), Some(Taken)),
+        Operation::Settle { .. } if was.is_some_and(|task| task.overtaken) => {
+            (from, to) == (Some(Taken), Some(Pending))
+        }
         Operation::Settle { .. } => from == Some(Taken) && matches!(to, Some(Success | Failure)),
         Operation::GiveBack { .. } => (from, to) == (Some(Taken), Some(Pending)),
         Operation::Reclaim { .. } => from == Some(Taken) && matches!(to, Some(Pending | Failure)),

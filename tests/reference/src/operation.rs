@@ -108,22 +108,7 @@ impl ForeignTask {
     /// The task as it is stored.
     #[must_use]
     pub fn record(&self) -> Record {
-        Record {
-            status: TaskStatus::Pending,
-            created: self.created,
-            ttl: self.ttl,
-            expires_at: None,
-            attempts: 0,
-            total_attempts: 0,
-            lease_token: None,
-            lease_until: None,
-            not_before: None,
-            alone: false,
-            lease_ran_out: false,
-            last_error: None,
-            payload: None,
-            create_token: None,
-        }
+        Record::pending(self.created, self.ttl)
     }
 }
 
@@ -169,7 +154,7 @@ impl Answer {
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self {
-            Self::Inserted(answer) => *answer == Inserted::Duplicate,
+            Self::Inserted(answer) => !matches!(answer, Inserted::Created | Inserted::Replaced(_)),
             Self::Taken(answer) => !matches!(answer, TakeOutcome::Won(_)),
             Self::Written(answer) => *answer == Written::Lost,
             Self::Redriven(answer) => *answer != Redriven::Done,

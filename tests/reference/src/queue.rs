@@ -1,12 +1,13 @@
 //! The reference queue: rows, one control item, and the rules as they are written down.
 
 mod control;
+mod keys;
 mod leases;
 mod operator;
 mod pages;
 mod tasks;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use lifo_queue::control::Control;
 use lifo_queue::store::Written;
@@ -24,8 +25,6 @@ pub struct ReferenceQueue {
     pub tasks: BTreeMap<TaskId, Record>,
     /// The control item.
     pub control: Control,
-    /// The tasks whose last lease was taken away by the sweep.
-    swept: BTreeSet<TaskId>,
 }
 
 impl ReferenceQueue {
@@ -80,6 +79,11 @@ fn done(rule: Rule) -> (Answer, Rule) {
 /// "A transition that finds another state is `Lost`."
 fn lost(rule: Rule) -> (Answer, Rule) {
     (Answer::Written(Written::Lost), rule)
+}
+
+/// It is over, but a newer state of the key waits.
+fn overtaken(rule: Rule) -> (Answer, Rule) {
+    (Answer::Written(Written::Overtaken), rule)
 }
 
 /// Whether this lease's token stands on the task in this state.

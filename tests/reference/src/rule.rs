@@ -29,6 +29,20 @@ rules! {
     Create: "create: no task -> PENDING";
     CreateRepeated: "create: the item has our own create token, so it was our put";
     CreateDuplicate: "create: rejected, the id is another's";
+    CreateIsAKey: "create: rejected, the id is a key";
+
+    KeyFirst: "key: no task -> PENDING";
+    KeyWaiting: "key: PENDING -> PENDING, the older state is superseded";
+    KeyExpired: "key: PENDING -> PENDING, the older state had expired, and is shed";
+    KeySettled: "key: SUCCESS or FAILURE -> PENDING";
+    KeyOvertakes: "key: TAKEN -> TAKEN, the newer state waits for the end of the run";
+    KeyOvertakesOvertaken: "key: TAKEN -> TAKEN, the state that waited for the end is superseded";
+    KeyRepeated: "key: the item has our own create token, so it was our put";
+    KeyDuplicate: "key: rejected, this very state is there";
+    KeyOutdated: "key: rejected, a newer state is there";
+    KeyNotAKey: "key: rejected, a task without a key is there";
+    KeyOtherOrder: "key: rejected, one of the two has a sequence and the other has none";
+
     Foreign: "another's conditional put: no task -> PENDING";
     ForeignDuplicate: "another's conditional put: rejected, the id is there";
 
@@ -44,6 +58,7 @@ rules! {
     TakeRepeated: "take: the item has our own token, so it was our take";
     TakeGone: "take: lost, no such task";
     TakeNotPending: "take: lost, another was faster";
+    TakeSpent: "take: lost, the lease of this very call was ended";
     TakeTooEarly: "take: lost, its notBefore has not passed";
     TakeExpired: "take: lost, it expired";
     TakeTtlChanged: "take: lost, the deadline is of another kind than the index showed";
@@ -52,6 +67,8 @@ rules! {
     SettleSuccess: "settle: TAKEN -> SUCCESS by the lease's token";
     SettleFailure: "settle: TAKEN -> FAILURE by the lease's token";
     SettleRepeated: "settle: the item has our token and our target, so it was our settlement";
+    SettleOvertaken: "settle: TAKEN -> PENDING by the lease's token, a newer state was written";
+    SettleOvertakenRepeated: "settle: the item is a key with our token and PENDING, so our write ended the run";
     SettleGone: "settle: lost, no such task";
     SettleNotTaken: "settle: lost, the task is not TAKEN";
     SettleOtherLease: "settle: lost, the lease is another's";
@@ -59,12 +76,15 @@ rules! {
     GiveBack: "return: TAKEN -> PENDING by the lease's token, the attempt counts";
     GiveBackFree: "return: TAKEN -> PENDING by the lease's token, the attempt does not count";
     GiveBackRepeated: "return: the item has our token and PENDING, so it was our return";
+    GiveBackOvertaken: "return: TAKEN -> PENDING by the lease's token, a newer state was written";
     GiveBackGone: "return: lost, no such task";
     GiveBackNotTaken: "return: lost, the task is not TAKEN";
     GiveBackOtherLease: "return: lost, the lease is another's";
 
     ReclaimReturn: "sweep: TAKEN -> PENDING, the lease expired";
     ReclaimFail: "sweep: TAKEN -> FAILURE, the lease of the last attempt expired and it ran alone";
+    ReclaimOvertaken: "sweep: TAKEN -> PENDING, the lease expired and a newer state was written";
+    ReclaimFailOvertaken: "sweep: no FAILURE, since a newer state was written";
     ReclaimGone: "sweep: lost, no such task";
     ReclaimNotTaken: "sweep: lost, the task is not TAKEN";
     ReclaimOtherLease: "sweep: lost, the lease is another than was seen";

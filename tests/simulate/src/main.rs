@@ -9,6 +9,7 @@ mod arrivals;
 mod downstream;
 mod experiments;
 mod figures;
+mod keys;
 mod parallel;
 mod plots;
 mod queue;
@@ -21,6 +22,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::experiments::{Halved, Loads, Outages, Poisoned};
+use crate::keys::Keys;
 
 /// `overload.json`.
 #[derive(Serialize)]
@@ -30,6 +32,7 @@ struct Overload {
     load: Loads,
     /// A downstream that loses half of its capacity, without and with a target latency.
     halved: BTreeMap<String, Halved>,
+    keys: Keys,
 }
 
 #[allow(clippy::print_stdout, reason = "the figures are what is asked for")]
@@ -39,6 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         poison: experiments::poisoned(),
         load: experiments::loads(),
         halved: experiments::halved(),
+        keys: keys::ages(),
     };
     let json = serde_json::to_value(&overload)?;
     let text = serde_json::to_string_pretty(&json)?;

@@ -53,21 +53,12 @@ impl World {
     /// A task created `age` seconds ago.
     fn put(&self, id: &str, status: TaskStatus, age: u64) {
         let created = self.clock.now().minus(Duration::from_secs(age));
+        let ttl = Ttl::Seconds(created.ceil_seconds().plus(24 * HOUR));
         let record = Record {
             status,
-            created,
-            ttl: Ttl::Seconds(created.ceil_seconds().plus(24 * HOUR)),
-            expires_at: None,
             attempts: 3,
             total_attempts: 3,
-            lease_token: None,
-            lease_until: None,
-            not_before: None,
-            alone: false,
-            lease_ran_out: false,
-            last_error: None,
-            payload: None,
-            create_token: None,
+            ..Record::pending(created, ttl)
         };
         self.store.put(TaskId::from_stored(id), record);
     }

@@ -78,6 +78,7 @@ fn settings(env: &mut Reader<'_>) -> ProcessSettings {
         },
         default_ttl: env.seconds(var::DEFAULT_TTL_SECONDS, 1),
         expiry_bound: env.optional_seconds(var::EXPIRY_BOUND_SECONDS, 1),
+        order: super::order(env),
         notification_marker: env.millis(var::NOTIFICATION_MARKER_MS, 0),
         pause: env.millis(var::PAUSE_MS, 1),
     }

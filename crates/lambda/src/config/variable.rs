@@ -24,6 +24,8 @@ variables! {
     TRIGGER_TOPIC_ARN: "The ARN of the topic that tail calls go to (output TriggerTopicArn)",
     DEFAULT_TTL_SECONDS: "The expiry of a task that names none, in seconds from its creation",
     MAX_TTL_SECONDS: "The longest expiry a task may name, in seconds",
+    KEY_TTL_SECONDS: "The longest expiry of a task with a key, in seconds: how long settled tasks are kept",
+    TASK_ORDER: "newest-first, or oldest-key-first: the key that has waited longest; default: newest-first",
     EXPIRY_BOUND_SECONDS: "The longest expiry of any task in the table, in seconds from its creation, if every writer keeps to it",
     SIMULATION_ENABLED: "Whether create-tasks makes tasks of its own for trying the queue out: true or false",
     NOTIFICATION_MARKER_MS: "How long one notification holds others back, in milliseconds",

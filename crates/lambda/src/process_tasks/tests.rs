@@ -84,6 +84,7 @@ fn every_slot_may_block_and_the_heartbeat_goes_on() {
     let threads_for = |slots: &'static str| {
         threads(&ProcessTasks::read(&|name| {
             Some(match name {
+                "TASK_ORDER" => "newest-first".to_owned(),
                 "TASK_SLOTS" => slots.to_owned(),
                 "TASK_RUNNER" => r#"{"kind": "custom"}"#.to_owned(),
                 "PROCESSOR_LEASE_MS" => "20".to_owned(),

@@ -56,6 +56,7 @@ counters! {
     IDLE_BOUND_REACHED = "IdleBoundReached": "Turns that ended without a tail call because too many in a row settled nothing: an alarm.",
     TASKS_CREATED = "TasksCreated": "Tasks created.",
     TASKS_DUPLICATE = "TasksDuplicate": "Tasks that were there already.",
+    TASKS_SUPERSEDED = "TasksSuperseded": "States of keys that a newer one replaced before a run brought them to their end.",
     CREATE_FAILED = "CreateFailed": "Tasks that were not created.",
     WAKE_UPS_PUBLISHED = "WakeUpsPublished": "Notifications published, tail calls not included.",
     LEASES_RETURNED = "LeasesReturned": "Tasks whose lease expired and that went back to PENDING.",
@@ -67,7 +68,7 @@ counters! {
     PENDING_TASKS_CAPPED = "PendingTasksCapped": "1 when there are more than `PendingTasks` says.",
     TAKEN_TASKS = "TakenTasks": "Live and expired leases.",
     OLDEST_PENDING_SECONDS = "OldestPendingSeconds": "Age of the oldest task that waits, in seconds: an alarm.",
-    SHED_TASKS = "ShedTasks": "Tasks that DynamoDB deleted while they were PENDING or TAKEN, or that had expired before they were written.",
+    SHED_TASKS = "ShedTasks": "Tasks that DynamoDB deleted while they were PENDING or TAKEN, that had expired before they were written, or that had expired when a newer state of their key replaced them.",
     INGEST_REFUSED = "IngestRefused": "Invalid tasks and messages of the ingest queue: in its dead-letter queue.",
     INGEST_RETURNED = "IngestReturned": "Messages of the ingest queue to be redelivered, because a part of them could not be written.",
 }
@@ -164,6 +165,7 @@ impl Counted for TurnSummary {
             (RETRIED, self.retried.into()),
             (BUSY, self.busy.into()),
             (UNAVAILABLE, self.unavailable.into()),
+            (TASKS_SUPERSEDED, self.superseded.into()),
             (PROBES, self.probes.into()),
             (BREAKER_OPEN, self.breaker_open.into()),
             (OVERLOADED_SECONDS, self.overloaded_ms.div_ceil(1_000)),
@@ -181,6 +183,7 @@ impl Counted for CreateReport {
         vec![
             (TASKS_CREATED, self.created.len() as u64),
             (TASKS_DUPLICATE, self.duplicates.len() as u64),
+            (TASKS_SUPERSEDED, self.superseded()),
             (CREATE_FAILED, self.failed.len() as u64),
         ]
     }
@@ -191,6 +194,7 @@ impl Counted for SweepReport {
         vec![
             (WAKE_UPS_PUBLISHED, self.woke.into()),
             (LEASES_RETURNED, self.returned.into()),
+            (TASKS_SUPERSEDED, self.superseded.into()),
             (LEASES_FAILED, self.failed.into()),
             (TASKS_ADOPTED, self.adopted.into()),
             (FAILED, self.quarantined.into()),
@@ -236,6 +240,7 @@ impl Counted for IngestReport {
         vec![
             (TASKS_CREATED, self.created),
             (TASKS_DUPLICATE, self.duplicates),
+            (TASKS_SUPERSEDED, self.superseded),
             (SHED_TASKS, self.shed.counted()),
             (INGEST_REFUSED, self.refused),
             (INGEST_RETURNED, self.returned.len() as u64),

@@ -7,11 +7,13 @@ use uuid::Uuid;
 
 use super::CreateSettings;
 use super::payload::{self, InvalidPayload};
-use crate::task::{InvalidTaskId, NewTask, TaskId};
+use crate::task::{InvalidTaskId, Keyed, NewTask, TaskId, Version};
 use crate::time::{EpochSeconds, Millis};
 
-const FIELDS: [&str; 5] = [
+const FIELDS: [&str; 7] = [
     "taskId",
+    "key",
+    "sequence",
     "payload",
     "ttlSeconds",
     "taskCreated",
@@ -31,14 +33,42 @@ const FIRST_MILLIS: i64 = 100_000_000_000;
 pub enum InvalidTask {
     /// Not a JSON object.
     #[error(
-        "the task is {0}, not an object; write {{\"taskId\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}"
+        "the task is {0}, not an object; write {{\"taskId\"? or \"key\"? with \"sequence\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}"
     )]
     NotAnObject(&'static str),
     /// A field that does not exist, perhaps misspelt.
     #[error(
-        "field {0:?} is unknown; a task has taskId, payload, ttlSeconds, taskCreated and delaySeconds"
+        "field {0:?} is unknown; a task has taskId or key, sequence, payload, ttlSeconds, taskCreated and delaySeconds"
     )]
     UnknownField(String),
+    /// Both `taskId` and `key`.
+    #[error("the task has both taskId and key; the key is the task's id, so leave taskId out")]
+    IdAndKey,
+    /// `key` is no string.
+    #[error("key is {0}, not a string; quote it")]
+    KeyType(&'static str),
+    /// `key` cannot be a key.
+    #[error("key {0}")]
+    Key(#[source] InvalidTaskId),
+    /// `sequence` is no whole number.
+    #[error("sequence is {given}; give a whole number that is not negative")]
+    Sequence {
+        /// What was given.
+        given: String,
+    },
+    /// `sequence` without `key`.
+    #[error("the task has a sequence and no key; a sequence orders the states of a key")]
+    SequenceWithoutKey,
+    /// The state of a key would outlive the memory of its order.
+    #[error(
+        "the task expires after {given} s; a task with a key at most after {max} s, for as long as settled tasks are kept: give a smaller ttlSeconds, or raise tasks.successRetention and tasks.failureRetention"
+    )]
+    KeyTtl {
+        /// Its expiry in seconds.
+        given: u64,
+        /// The longest that a task with a key may have.
+        max: u64,
+    },
     /// `taskId` is no string.
     #[error("taskId is {0}, not a string; quote it, or leave it out for a UUIDv7")]
     IdType(&'static str),
@@ -83,15 +113,28 @@ pub enum InvalidTask {
     Payload(#[from] InvalidPayload),
 }
 
+/// Where a description comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin<'a> {
+    /// The default of `taskCreated`.
+    pub(crate) sent: Millis,
+    /// When it is written.
+    pub(crate) now: Millis,
+    /// The message or the request.
+    pub(crate) request: &'a str,
+    /// The description's place in it, from 0. Of two states of a key the later one is newer.
+    pub(crate) place: usize,
+}
+
 /// Checks one description and makes a task of it.
 ///
 /// What the description leaves out comes from its transport: a task without `taskCreated` was
-/// created when it was `sent`, one without `taskId` gets `default_id`. Whether it has expired is
-/// the caller's to look at.
+/// created when it was sent, one without `taskId` and `key` gets `default_id`. Whether it has
+/// expired is the caller's to look at.
 pub(crate) fn parse(
     spec: &Value,
     settings: &CreateSettings,
-    sent: Millis,
+    origin: Origin<'_>,
     default_id: impl FnOnce() -> TaskId,
 ) -> Result<NewTask, InvalidTask> {
     let Value::Object(fields) = spec else {
@@ -102,21 +145,70 @@ pub(crate) fn parse(
     }
     let payload = fields.get("payload");
     payload.map_or(Ok(()), payload::check)?;
-    let created = created(fields, sent)?;
+    let created = created(fields, origin.sent)?;
     let ttl = ttl(fields, settings)?;
+    let (id, keyed) = match key(fields)? {
+        None => (id(fields, default_id)?, None),
+        Some(key) => (key, Some(keyed(fields, settings, origin, created)?)),
+    };
+    let (given, max) = (ttl.as_secs(), settings.key_ttl.as_secs());
+    if keyed.is_some() && given > max {
+        return Err(InvalidTask::KeyTtl { given, max });
+    }
     Ok(NewTask {
-        id: id(fields, default_id)?,
+        id,
         created,
         expires_at: created.ceil_seconds().plus(ttl),
         not_before: delay(fields, ttl)?.map(|delay| created.plus(delay)),
         payload: payload.cloned(),
         create_token: Uuid::new_v4(),
+        keyed,
     })
 }
 
-/// The producer's id, if it gave one that is a string.
+/// The key, if there is one; a sequence needs one.
+fn key(fields: &Map<String, Value>) -> Result<Option<TaskId>, InvalidTask> {
+    match fields.get("key") {
+        None if fields.contains_key("sequence") => Err(InvalidTask::SequenceWithoutKey),
+        None => Ok(None),
+        Some(_) if fields.contains_key("taskId") => Err(InvalidTask::IdAndKey),
+        Some(Value::String(key)) => TaskId::new(key.as_str())
+            .map(Some)
+            .map_err(InvalidTask::Key),
+        Some(other) => Err(InvalidTask::KeyType(kind(other))),
+    }
+}
+
+fn keyed(
+    fields: &Map<String, Value>,
+    settings: &CreateSettings,
+    origin: Origin<'_>,
+    created: Millis,
+) -> Result<Keyed, InvalidTask> {
+    let version = match fields.get("sequence") {
+        None => {
+            let Origin { request, place, .. } = origin;
+            Version::by_time(created, &format!("{request}#{place:05}"))
+        }
+        Some(given) => match given.as_u64() {
+            Some(sequence) => Version::by_sequence(sequence),
+            None => {
+                let given = given.to_string();
+                return Err(InvalidTask::Sequence { given });
+            }
+        },
+    };
+    Ok(Keyed {
+        version,
+        place: settings.place,
+        written: origin.now,
+    })
+}
+
+/// The producer's id or key, if it gave one that is a string.
 pub(super) fn given_id(spec: &Value) -> Option<&str> {
-    spec.get("taskId").and_then(Value::as_str)
+    let id = spec.get("taskId").or_else(|| spec.get("key"));
+    id.and_then(Value::as_str)
 }
 
 fn id(

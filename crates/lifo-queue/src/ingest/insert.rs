@@ -6,39 +6,62 @@ use backon::{ExponentialBuilder, Retryable};
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
+use super::keys::Chain;
 use super::message::Wrong;
 use crate::causes;
-use crate::create::Indexed;
-use crate::store::{Inserted, StoreError, TaskStore};
-use crate::task::NewTask;
+use crate::store::{Inserted, Replaced, StoreError, TaskStore};
+use crate::task::{NewTask, Version};
 
 /// The outcome of a task.
 pub(super) enum Fate {
     /// It is in the table, by this write.
     Created,
+    /// It is in the table, and a state of its key that waited is superseded.
+    Superseding,
     /// It was there before.
     Duplicate,
+    /// A newer state of its key was there before.
+    Outdated,
     /// It is not written, or perhaps it is: its message is redelivered.
     Left,
     /// DynamoDB rejects the item itself, and would every time.
     Wrong(Wrong<'static>),
 }
 
-/// Writes tasks, `parallel` at a time in their order, until `until`; what throttling or a lost
-/// answer leaves open is tried again until then. Each answer comes with its task's index.
+/// Writes tasks, `parallel` chains at a time in their order, until `until`; what throttling or a
+/// lost answer leaves open is tried again until then. Each answer comes with its task's index.
 pub(super) async fn all(
     store: &dyn TaskStore,
-    tasks: Vec<Indexed>,
+    chains: Vec<Chain>,
     parallel: usize,
     until: Instant,
 ) -> Vec<(usize, Fate)> {
-    let writes = tasks
-        .into_iter()
-        .map(|(index, task)| async move { (index, one(store, task, until).await) });
-    futures::stream::iter(writes)
+    let writes = chains.into_iter().map(|chain| written(store, chain, until));
+    let fates: Vec<_> = futures::stream::iter(writes)
         .buffer_unordered(parallel)
         .collect()
-        .await
+        .await;
+    fates.into_iter().flatten().collect()
+}
+
+/// Writes the first task of the chain that can be written. The older ones behind it are
+/// superseded by it, even if its message has to be redelivered.
+async fn written(store: &dyn TaskStore, chain: Chain, until: Instant) -> Vec<(usize, Fate)> {
+    let mut fates = Vec::with_capacity(chain.len());
+    let mut newest: Option<Option<Version>> = None;
+    for (index, task) in chain {
+        let version = task.keyed.as_ref().map(|keyed| keyed.version.clone());
+        let fate = match &newest {
+            Some(newest) if *newest == version => Fate::Duplicate,
+            Some(_) => Fate::Outdated,
+            None => one(store, task, until).await,
+        };
+        if newest.is_none() && !matches!(fate, Fate::Wrong(_)) {
+            newest = Some(version);
+        }
+        fates.push((index, fate));
+    }
+    fates
 }
 
 async fn one(store: &dyn TaskStore, task: NewTask, until: Instant) -> Fate {
@@ -49,9 +72,12 @@ async fn one(store: &dyn TaskStore, task: NewTask, until: Instant) -> Fate {
     let insert = || store.insert(&task);
     let insert = insert.retry(patience()).when(StoreError::is_transient);
     match timeout_at(until, insert).await {
-        Ok(Ok(Inserted::Created)) => Fate::Created,
+        Ok(Ok(Inserted::Replaced(Replaced::Waiting))) => Fate::Superseding,
+        Ok(Ok(Inserted::Created | Inserted::Replaced(_))) => Fate::Created,
         Ok(Ok(Inserted::Duplicate)) => Fate::Duplicate,
-        Ok(Err(error)) if error.is_validation() => Fate::Wrong(refused(&task, &error)),
+        Ok(Ok(Inserted::Outdated)) => Fate::Outdated,
+        Ok(Ok(Inserted::Conflict(conflict))) => Fate::Wrong(wrong(&task, &conflict)),
+        Ok(Err(error)) if error.is_validation() => Fate::Wrong(wrong(&task, &error)),
         Ok(Err(error)) => {
             let error = causes::chain(&error);
             tracing::error!(task_id = %task.id, error, "task not written; its message is redelivered");
@@ -71,21 +97,33 @@ fn patience() -> ExponentialBuilder {
         .with_jitter()
 }
 
-fn refused(task: &NewTask, error: &StoreError) -> Wrong<'static> {
-    // As its producer could have described it, so that it can be sent again.
+/// A task that would be rejected every time, as its producer could have described it, so that it
+/// can be sent again.
+fn wrong(task: &NewTask, error: &(dyn std::error::Error + 'static)) -> Wrong<'static> {
     let delay = task
         .not_before
         .map_or(0, |at| at.since(task.created).as_secs());
-    let described = serde_json::json!({
-        "taskId": task.id,
+    let mut described = serde_json::json!({
         "taskCreated": task.created,
         "ttlSeconds": task.expires_at.0 - task.created.ceil_seconds().0,
         "delaySeconds": delay,
         "payload": task.payload,
     });
+    let name = match &task.keyed {
+        None => "taskId",
+        Some(_) => "key",
+    };
+    described[name] = serde_json::json!(task.id);
+    if let Some(sequence) = task
+        .keyed
+        .as_ref()
+        .and_then(|keyed| keyed.version.sequence())
+    {
+        described["sequence"] = sequence.into();
+    }
     Wrong {
         element: None,
         text: described.to_string().into(),
-        reason: format!("taskId {}: {}", task.id, causes::chain(error)),
+        reason: format!("{name} {}: {}", task.id, causes::chain(error)),
     }
 }

@@ -6,9 +6,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{DeadLetter, Delivery};
-use crate::create::spec::{self, InvalidTask};
+use crate::create::spec::{self, InvalidTask, Origin};
 use crate::create::{CreateSettings, MAX_TASKS};
 use crate::task::{NewTask, TaskId};
+use crate::time::Millis;
 
 /// The most bytes of a reason in the dead-letter queue: it fits beside any body but the largest, and
 /// an operator reads.
@@ -50,12 +51,22 @@ enum NoTask {
 }
 
 /// Reads a message's tasks. What is wrong is wrong by itself, and leaves the others alone.
-pub(super) fn read<'a>(delivery: &'a Delivery, settings: &CreateSettings) -> Contents<'a> {
+pub(super) fn read<'a>(
+    delivery: &'a Delivery,
+    settings: &CreateSettings,
+    now: Millis,
+) -> Contents<'a> {
     let body = delivery.body.as_str();
+    let origin = |place| Origin {
+        sent: delivery.sent,
+        now,
+        request: &delivery.id,
+        place,
+    };
     let mut contents = Contents::default();
     if !body.trim_ascii_start().starts_with('[') {
         let id = || TaskId::from_stored(delivery.id.as_str());
-        contents.add(task(body, delivery, settings, id), None, body);
+        contents.add(task(body, settings, origin(0), id), None, body);
         return contents;
     }
     match serde_json::from_str::<Vec<&RawValue>>(body) {
@@ -66,7 +77,7 @@ pub(super) fn read<'a>(delivery: &'a Delivery, settings: &CreateSettings) -> Con
         Ok(elements) => {
             for (index, element) in elements.into_iter().enumerate() {
                 let id = || TaskId::from_stored(format!("{}#{index}", delivery.id));
-                let read = task(element.get(), delivery, settings, id);
+                let read = task(element.get(), settings, origin(index), id);
                 contents.add(read, Some(index), element.get());
             }
         }
@@ -76,8 +87,8 @@ pub(super) fn read<'a>(delivery: &'a Delivery, settings: &CreateSettings) -> Con
 
 fn task(
     text: &str,
-    delivery: &Delivery,
     settings: &CreateSettings,
+    origin: Origin<'_>,
     id: impl FnOnce() -> TaskId,
 ) -> Result<NewTask, NoTask> {
     let spec: Value = serde_json::from_str(text).map_err(NoTask::NoJson)?;
@@ -85,7 +96,7 @@ fn task(
     if spec.get("TopicArn").is_some() && spec.get("Message").is_some() {
         return Err(NoTask::Envelope);
     }
-    Ok(spec::parse(&spec, settings, delivery.sent, id)?)
+    Ok(spec::parse(&spec, settings, origin, id)?)
 }
 
 impl<'a> Contents<'a> {

@@ -12,12 +12,13 @@ use backon::Retryable;
 use futures::FutureExt;
 use tokio::sync::watch;
 
+use self::steps::{Ended, after};
 use self::verdict::Verdict;
 use super::ProcessSettings;
 use super::breaker::{RunNumber, SharedBreaker, Signal, Spared};
 use crate::causes;
 use crate::runner::{Outcome, TaskRunner};
-use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest, Written};
+use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest};
 use crate::task::{Lease, LeaseToken, Settlement, TakenTask, TaskId};
 use crate::time::{Clock, Millis};
 
@@ -45,6 +46,8 @@ pub(super) struct Attempted {
     /// Its run, if there was one.
     pub(super) run: Option<Run>,
     pub(super) end: End,
+    /// A newer state of the task's key came while it ran: it is PENDING.
+    pub(super) overtaken: bool,
     pub(super) downstream: Downstream,
 }
 
@@ -123,10 +126,11 @@ impl Attempts {
                 });
                 let spared = self.breaker.lock().run_ended(number, &task, signal, ended);
                 let end = self.settle_by(&taken, outcome, suspect, spared).await;
-                run_log::write(&taken.task, answer, end.as_ref().ok(), started, ended);
+                let result = end.as_ref().ok().map(|ended| &ended.end);
+                run_log::write(&taken.task, answer, result, started, ended);
                 end
             }
-            Ok(TakeOutcome::Lost) => Ok(End::LostRace),
+            Ok(TakeOutcome::Lost) => Ok(End::LostRace.into()),
             Ok(TakeOutcome::Unreadable { lease, reason }) => {
                 tracing::warn!(task_id = %task, reason, "unreadable task goes to FAILURE");
                 let settlement = Settlement::Failure { reason };
@@ -137,16 +141,17 @@ impl Attempts {
             Ok(TakeOutcome::Rejected { reason }) => self.quarantine(&task, &reason).await,
             Err(error) => Err(error),
         };
-        let end = end.unwrap_or_else(|error| {
+        let Ended { end, overtaken } = end.unwrap_or_else(|error| {
             let error = causes::chain(&error);
             tracing::error!(task_id = %task, error, "step failed after all retries; the sweep returns the task");
-            End::StoreFailed
+            End::StoreFailed.into()
         });
         Attempted {
             task,
             start_age,
             run,
             end,
+            overtaken,
             downstream,
         }
     }
@@ -188,7 +193,7 @@ impl Attempts {
         outcome: Option<Outcome>,
         suspect: bool,
         spared: Option<Spared>,
-    ) -> Result<End, StoreError> {
+    ) -> Result<Ended, StoreError> {
         match self.verdict(taken, outcome, spared) {
             Verdict::Settle(settlement) => {
                 let end = match &settlement {
@@ -260,13 +265,6 @@ impl From<Option<&Outcome>> for Signal {
                 Self::Nothing
             }
         }
-    }
-}
-
-fn after(written: Written, end: End) -> End {
-    match written {
-        Written::Done => end,
-        Written::Lost => End::LostRace,
     }
 }
 

@@ -12,6 +12,7 @@ use crate::time::{Clock, Millis};
 pub(super) struct Reads {
     store: Arc<dyn QueueStore>,
     clock: Arc<dyn Clock>,
+    order: Order,
     /// Tasks created before this are not asked for.
     pub(super) created_from: Option<Millis>,
     ahead: Option<Ahead>,
@@ -36,10 +37,11 @@ pub(super) struct Read {
 }
 
 impl Reads {
-    pub(super) fn new(store: Arc<dyn QueueStore>, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(store: Arc<dyn QueueStore>, clock: Arc<dyn Clock>, order: Order) -> Self {
         Self {
             store,
             clock,
+            order,
             created_from: None,
             ahead: None,
             queries: 0,
@@ -54,7 +56,7 @@ impl Reads {
         self.queries += 1;
         let query = PageQuery {
             status: TaskStatus::Pending.into(),
-            order: Order::NewestFirst,
+            order: self.order,
             created_from: self.bound(&wanted),
             after: wanted.after.clone(),
             limit: wanted.limit,

@@ -1,4 +1,5 @@
-//! Which task is next: the newest eligible one of an index page at most 100 ms old (S5).
+//! Which task is next: the newest eligible one of an index page at most 100 ms old (S5), or the
+//! oldest, as [`ProcessSettings::order`](super::ProcessSettings::order) says.
 //!
 //! A *pass* reads the newest page (the head) and, when nothing on it is eligible, goes on page
 //! by page to the index's end, so that tasks in backoff never hide older ones. Whenever the page
@@ -8,7 +9,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use crate::store::{Candidate, Cursor, Page};
+use crate::store::{Candidate, Cursor, Order, Page};
 use crate::task::TaskId;
 use crate::time::Millis;
 
@@ -74,7 +75,8 @@ pub(super) struct Selector {
     deep: Option<Held>,
     /// Where the pass goes on beyond the head; `None` until it left the head.
     resume: Option<Cursor>,
-    /// How far up the pass has looked: everything from here down to `resume` was seen. By time
+    order: Order,
+    /// Where the pass began: everything from here on to `resume` was seen. By time
     /// alone, because DynamoDB promises no order among equal sort keys.
     top: Option<Millis>,
     pass: Pass,
@@ -89,13 +91,14 @@ pub(super) struct Selector {
 }
 
 impl Selector {
-    /// A selector for a processor with this many slots.
-    pub(super) fn new(slots: u16) -> Self {
+    /// A selector for a processor with this many slots, of pages in this order.
+    pub(super) fn new(slots: u16, order: Order) -> Self {
         let smallest_page = slots.clamp(1, MAX_HEAD);
         Self {
             head: None,
             deep: None,
             resume: None,
+            order,
             top: None,
             pass: Pass::default(),
             skip: HashMap::new(),
@@ -207,7 +210,10 @@ impl Selector {
         let end = head.next.as_ref().map(Cursor::created);
         let reaches = match (end, self.top) {
             (None, _) => true,
-            (Some(end), Some(top)) => end <= top,
+            (Some(end), Some(top)) => match self.order {
+                Order::NewestFirst => end <= top,
+                Order::OldestFirst => end >= top,
+            },
             (Some(_), None) => false,
         };
         if !reaches {

@@ -6,7 +6,7 @@ pub use super::breaker::BreakerSettings;
 use super::codel::CodelSettings;
 pub use super::rate::RateLimit;
 use crate::backoff::Backoff;
-use crate::store::Candidate;
+use crate::store::{Candidate, Order};
 use crate::task::Retention;
 use crate::time::Millis;
 
@@ -53,6 +53,8 @@ pub struct ProcessSettings {
     /// Every task expires at most this long after its creation; `None`
     /// where that is not promised. Expired tasks then cost no reads.
     pub expiry_bound: Option<Duration>,
+    /// From which end the queue runs (newest first).
+    pub order: Order,
     /// How long one notification holds others back (10 s).
     pub notification_marker: Duration,
     /// How long the queue pauses when the downstream rejects us, and at most when it is busy
@@ -77,11 +79,12 @@ impl ProcessSettings {
 
     /// Whether a task runs without neighbours (S4): it may have killed its process before. From
     /// the third start on, because most processes die of something else; from the last attempt
-    /// on in any case, because only a run alone proves whose fault it was.
+    /// on in any case, because only a run alone proves whose fault it was. A newer state of a key
+    /// starts with no attempts, so that it is alone at once.
     #[must_use]
     pub fn must_run_alone(&self, task: &Candidate) -> bool {
         let spared = self.max_attempts.saturating_sub(1).min(2);
-        task.lease_ran_out && task.attempts >= spared
+        task.lease_ran_out && (task.attempts >= spared || task.attempts == 0)
     }
 }
 

@@ -25,6 +25,8 @@ pub struct TurnSummary {
     pub probes: u32,
     /// Whether the turn leaves the circuit breaker open.
     pub breaker_open: bool,
+    /// States of keys that a newer one replaced before their run succeeded or failed.
+    pub superseded: u32,
     /// How long the queue was overloaded and only new tasks started, in milliseconds.
     pub overloaded_ms: u64,
     /// Returned because the time was up.

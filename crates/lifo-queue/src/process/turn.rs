@@ -123,8 +123,12 @@ impl<'a> Turn<'a> {
             rate: Rate::start(settings.rate, control.rate_full_at, clock),
             busy_pauses: control.busy_pauses,
             heartbeat: Heartbeat::start(beat, lease_until, control),
-            selector: Selector::new(settings.slots),
-            reads: Reads::new(processor.store.clone(), processor.clock.clone()),
+            selector: Selector::new(settings.slots, settings.order),
+            reads: Reads::new(
+                processor.store.clone(),
+                processor.clock.clone(),
+                settings.order,
+            ),
             slots,
             attempts: Arc::new(Attempts {
                 store: processor.store.clone(),

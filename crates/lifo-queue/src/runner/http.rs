@@ -6,9 +6,11 @@
 //! {"taskId": "…", "taskCreated": 1700000000000, "attempt": 1, "expiresAt": 1700003600, "payload": …}
 //! ```
 //! `taskCreated` in milliseconds, `expiresAt` in seconds since the epoch; `payload` is `null` if
-//! the task has none. Beside `Content-Type`, `User-Agent` and [authentication](Auth), each call
-//! carries
-//! - `Idempotency-Key`: the task's id, the same for every attempt. All but visible ASCII
+//! the task has none. A task with a key has its `version` too: a greater one, compared as text, is
+//! newer. An endpoint that keeps the greatest version it received can ignore a late older state.
+//! Beside `Content-Type`, `User-Agent` and [authentication](Auth), each call carries
+//! - `Idempotency-Key`: the task's id, the same for every attempt. For a task with a key: the key,
+//!   a colon and the version, which differs for each state. All but visible ASCII
 //!   characters, and the percent sign, are percent-encoded as UTF-8, since a header holds nothing
 //!   else: `é 1` becomes `%C3%A9%201`.
 //! - `Freshq-Attempt`: which attempt this is, 1 for the first. No header of common use says this.
@@ -64,7 +66,7 @@ use super::reason::chain;
 use super::{Outcome, TaskRunner};
 use crate::task::Task;
 
-/// The header that carries the task's id.
+/// The header that carries the task's idempotency key.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The header that carries the number of the attempt.
 pub const ATTEMPT: &str = "freshq-attempt";
@@ -145,7 +147,7 @@ impl HttpRunner {
     }
 
     fn request(&self, task: &Task, body: &[u8]) -> Result<Request<SdkBody>, Outcome> {
-        let key = utf8_percent_encode(task.task_id.as_str(), ENCODED).to_string();
+        let key = utf8_percent_encode(&task.idempotency_key(), ENCODED).to_string();
         Request::post(self.url.uri().clone())
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::USER_AGENT, USER_AGENT)

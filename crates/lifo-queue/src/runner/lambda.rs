@@ -6,7 +6,8 @@
 //! {"taskId": "…", "taskCreated": 1700000000000, "attempt": 1, "expiresAt": 1700003600, "payload": …}
 //! ```
 //! `taskCreated` in milliseconds, `expiresAt` in seconds since the epoch; `payload` is `null` if
-//! the task has none. The same task may run again: use `taskId` as the idempotency key.
+//! the task has none. The same task may run again: use `taskId` as the idempotency key. A task with
+//! a key has its `version` too: use both together. A greater version, compared as text, is newer.
 //!
 //! ## The reply
 //!

@@ -9,6 +9,7 @@ use crate::time::{EpochSeconds, Millis};
 pub(super) fn task(id: &str) -> Task {
     Task {
         task_id: TaskId::from_stored(id),
+        version: None,
         task_created: Millis(1_700_000_000_123),
         attempt: 2,
         total_attempts: 3,

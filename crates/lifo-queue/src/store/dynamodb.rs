@@ -8,6 +8,7 @@ mod control;
 mod error;
 mod index;
 mod item;
+mod keyed;
 mod operator;
 mod update;
 
@@ -19,15 +20,17 @@ use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
 use self::error::store_error;
 use self::item::{Item, number, string};
+use self::keyed::OvertakenEnd;
 use self::update::LastError;
 use super::{
-    Inserted, Page, PageQuery, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
+    Conflict, Inserted, Page, PageQuery, StoreError, TakeOutcome, TakeRequest, TakenPage,
+    TaskStore, Written,
 };
 use crate::causes;
 use crate::schema;
 use crate::task::{
     GiveBack, Lease, MAX_TTL_SECONDS, NewTask, Reclaim, Retention, Settlement, StatusKey,
-    TakenTask, TaskId, TaskStatus, Ttl,
+    TakenTask, TaskId, TaskStatus, TokenText, Ttl,
 };
 use crate::time::{EpochSeconds, Millis};
 
@@ -64,19 +67,30 @@ impl DynamoStore {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     }
 
-    /// Sends a change by the holder of a task's lease.
-    async fn written(
+    /// Ends a run: sends a change by the holder of the task's lease, or returns the task if a
+    /// newer state of its key came meanwhile.
+    async fn end_run(
         &self,
         update: impl Fn(LastError<'_>) -> UpdateItemFluentBuilder,
         reason: LastError<'_>,
         target: TaskStatus,
-        lease: &Lease,
+        overtaken: OvertakenEnd,
+        (lease, now): (&Lease, Millis),
     ) -> Result<Written, StoreError> {
-        Ok(match send_fitting(update, reason, &lease.task).await? {
-            Updated::Done(_) => Written::Done,
+        let there = match send_fitting(update, reason, &lease.task).await? {
+            Updated::Done(_) => return Ok(Written::Done),
+            Updated::Refused(there) => there,
+        };
+        let is_ours = |status| item::is_ours(&there, status, lease.token);
+        if is_ours(TaskStatus::Taken) && item::is_overtaken(&there) {
+            return self.end_overtaken(lease, &overtaken, reason, now).await;
+        }
+        Ok(match item::version(&there) {
             // A lost acknowledgement: our token and our target.
-            Updated::Refused(item) if item::is_ours(&item, target, lease.token) => Written::Done,
-            Updated::Refused(_) => Written::Lost,
+            _ if is_ours(target) => Written::Done,
+            // A lost acknowledgement too: a newer state made the task PENDING since.
+            Some(_) if is_ours(TaskStatus::Pending) => Written::Overtaken,
+            _ => Written::Lost,
         })
     }
 
@@ -101,6 +115,11 @@ impl DynamoStore {
                 if there.item().is_some_and(|item| item::is_created_by(item, task.create_token)) =>
             {
                 Ok(Inserted::Created)
+            }
+            Some(aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(there))
+                if there.item().is_some_and(|item| item::version(item).is_some()) =>
+            {
+                Ok(Inserted::Conflict(Conflict::IsAKey))
             }
             Some(_) => Ok(Inserted::Duplicate),
         }
@@ -142,12 +161,10 @@ async fn send_fitting(
 #[async_trait]
 impl TaskStore for DynamoStore {
     async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError> {
-        let item = item::new_item(task).map_err(|error| StoreError::Refused {
-            operation: "PutItem",
-            code: "Serialization".to_owned(),
-            source: Box::new(error),
-        })?;
-        self.insert_item(task, item).await
+        match &task.keyed {
+            Some(keyed) => self.insert_keyed(task, keyed).await,
+            None => self.insert_item(task, item::new_item(task)?).await,
+        }
     }
 
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError> {
@@ -202,7 +219,9 @@ impl TaskStore for DynamoStore {
         };
         let update =
             |reason: LastError<'_>| self.settle_update(lease, settlement, reason, retention, now);
-        self.written(update, reason, settlement.status(), lease)
+        let overtaken = OvertakenEnd::default();
+        let target = settlement.status();
+        self.end_run(update, reason, target, overtaken, (lease, now))
             .await
     }
 
@@ -214,7 +233,18 @@ impl TaskStore for DynamoStore {
     ) -> Result<Written, StoreError> {
         let update = |reason: LastError<'_>| self.give_back_update(lease, give_back, reason, now);
         let reason = LastError::Is(&give_back.reason);
-        self.written(update, reason, TaskStatus::Pending, lease)
+        let marked = TokenText {
+            token: Some(lease.token),
+            lease_ran_out: true,
+        };
+        let overtaken = OvertakenEnd {
+            not_before: Some(give_back.not_before),
+            token: give_back.lease_ran_out.then_some(marked),
+            supersedes: true,
+            expired: false,
+        };
+        let target = TaskStatus::Pending;
+        self.end_run(update, reason, target, overtaken, (lease, now))
             .await
     }
 
@@ -234,10 +264,22 @@ impl TaskStore for DynamoStore {
             }
             (answer, _) => answer,
         };
-        Ok(match answer? {
-            Updated::Done(_) => Written::Done,
-            Updated::Refused(_) => Written::Lost,
-        })
+        match (answer?, reclaim) {
+            (Updated::Done(_), _) => Ok(Written::Done),
+            (Updated::Refused(there), Reclaim::Return { not_before })
+                if item::is_ours(&there, TaskStatus::Taken, lease.token)
+                    && item::is_overtaken(&there) =>
+            {
+                let end = OvertakenEnd {
+                    not_before: Some(*not_before),
+                    token: Some(TokenText::SUSPECT),
+                    supersedes: true,
+                    expired: true,
+                };
+                self.end_overtaken(lease, &end, reason, now).await
+            }
+            (Updated::Refused(_), _) => Ok(Written::Lost),
+        }
     }
 
     async fn quarantine(

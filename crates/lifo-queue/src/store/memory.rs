@@ -3,6 +3,7 @@
 
 mod control;
 mod index;
+mod keyed;
 mod operator;
 mod record;
 
@@ -13,8 +14,8 @@ use async_trait::async_trait;
 
 pub use self::record::Record;
 use super::{
-    Candidate, Inserted, Page, PageQuery, StandingLease, StoreError, TakeOutcome, TakeRequest,
-    TakenPage, TaskStore, Written,
+    Candidate, Conflict, Inserted, Page, PageQuery, StandingLease, StoreError, TakeOutcome,
+    TakeRequest, TakenPage, TaskStore, Written,
 };
 use crate::control::Control;
 use crate::task::{
@@ -73,22 +74,29 @@ impl MemoryStore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn transition(
+    /// Ends a run: to `target`, or to PENDING if a newer state of its key came meanwhile.
+    fn end_run(
         &self,
         lease: &Lease,
         target: TaskStatus,
-        change: impl FnOnce(&mut Record),
+        change: impl FnOnce(&mut Record, bool),
     ) -> Written {
         let mut state = self.lock();
-        match state.tasks.get_mut(&lease.task) {
-            Some(record) if record.is_ours(TaskStatus::Taken, lease) => {
-                change(record);
-                record.status = target;
-                record.lease_until = None;
-                record.expires_at = None;
-                Written::Done
-            }
-            Some(record) if record.is_ours(target, lease) => Written::Done,
+        let Some(record) = state.tasks.get_mut(&lease.task) else {
+            return Written::Lost;
+        };
+        if record.is_ours(TaskStatus::Taken, lease) {
+            let overtaken = record.overtaken;
+            change(record, overtaken);
+            record.leave(target);
+            return match overtaken {
+                true => Written::Overtaken,
+                false => Written::Done,
+            };
+        }
+        match record.version {
+            _ if record.is_ours(target, lease) => Written::Done,
+            Some(_) if record.is_ours(TaskStatus::Pending, lease) => Written::Overtaken,
             _ => Written::Lost,
         }
     }
@@ -97,30 +105,22 @@ impl MemoryStore {
 #[async_trait]
 impl TaskStore for MemoryStore {
     async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError> {
+        if let Some(keyed) = &task.keyed {
+            return Ok(self.insert_keyed(task, keyed));
+        }
         let mut state = self.lock();
         if let Some(there) = state.tasks.get(&task.id) {
-            let ours = there.create_token == Some(task.create_token);
-            return Ok(if ours {
-                Inserted::Created
-            } else {
-                Inserted::Duplicate
+            return Ok(match there.version {
+                _ if there.create_token == Some(task.create_token) => Inserted::Created,
+                Some(_) => Inserted::Conflict(Conflict::IsAKey),
+                None => Inserted::Duplicate,
             });
         }
         let record = Record {
-            status: TaskStatus::Pending,
-            created: task.created,
-            ttl: Ttl::Seconds(task.expires_at),
-            expires_at: None,
-            attempts: 0,
-            total_attempts: 0,
-            lease_token: None,
-            lease_until: None,
             not_before: task.not_before,
-            alone: false,
-            lease_ran_out: false,
-            last_error: None,
             payload: task.payload.clone(),
             create_token: Some(task.create_token),
+            ..Record::pending(task.created, Ttl::Seconds(task.expires_at))
         };
         state.tasks.insert(task.id.clone(), record);
         Ok(Inserted::Created)
@@ -183,7 +183,8 @@ impl TaskStore for MemoryStore {
             return Ok(TakeOutcome::Lost);
         };
         if !record.is_ours(TaskStatus::Taken, &lease) {
-            if !record.due(request.now) {
+            // A take that arrives after the end of its own lease.
+            if !record.due(request.now) || record.lease_token == Some(lease.token) {
                 return Ok(TakeOutcome::Lost);
             }
             // As on DynamoDB: a deadline in seconds is the item's own, one in milliseconds is
@@ -200,6 +201,7 @@ impl TaskStore for MemoryStore {
             record.lease_token = Some(lease.token);
             record.lease_until = Some(lease.until);
             record.not_before = None;
+            record.revived = None;
             record.alone = request.alone;
             record.lease_ran_out = false;
             record.expires_at = Some(deadline);
@@ -209,7 +211,8 @@ impl TaskStore for MemoryStore {
         lease.until = record.lease_until.unwrap_or(lease.until);
         let task = Task {
             task_id: lease.task.clone(),
-            task_created: record.created,
+            version: record.version.clone(),
+            task_created: record.state_created.unwrap_or(record.created),
             attempt: record.attempts,
             total_attempts: record.total_attempts,
             expires_at: record.expires_at.unwrap_or(request.default_deadline),
@@ -225,13 +228,17 @@ impl TaskStore for MemoryStore {
         retention: &Retention,
         now: Millis,
     ) -> Result<Written, StoreError> {
-        Ok(self.transition(lease, settlement.status(), |record| {
-            record.ttl = Ttl::Seconds(now.ceil_seconds().plus(retention.after(settlement)));
-            record.not_before = None;
+        let change = |record: &mut Record, overtaken: bool| {
+            if !overtaken {
+                let keep_until = now.ceil_seconds().plus(retention.after(settlement));
+                record.expires_at = Some(keep_until);
+                record.not_before = None;
+            }
             if let Settlement::Failure { reason } = settlement {
                 record.last_error = Some(truncate_error(reason).to_owned());
             }
-        }))
+        };
+        Ok(self.end_run(lease, settlement.status(), change))
     }
 
     async fn give_back(
@@ -240,17 +247,16 @@ impl TaskStore for MemoryStore {
         give_back: &GiveBack,
         _now: Millis,
     ) -> Result<Written, StoreError> {
-        Ok(self.transition(lease, TaskStatus::Pending, |record| {
-            record.not_before = Some(give_back.not_before);
+        let change = |record: &mut Record, overtaken: bool| {
+            record.wait_until(give_back.not_before);
             record.lease_ran_out = give_back.lease_ran_out;
             record.last_error = Some(truncate_error(&give_back.reason).to_owned());
-            if let Some(at) = record.expires_at {
-                record.ttl = Ttl::Seconds(at);
-            }
+            record.superseded += u32::from(overtaken);
             if !give_back.attempt_counts {
                 record.attempts = record.attempts.saturating_sub(1);
             }
-        }))
+        };
+        Ok(self.end_run(lease, TaskStatus::Pending, change))
     }
 
     async fn reclaim(
@@ -262,7 +268,10 @@ impl TaskStore for MemoryStore {
         let ran_out = |record: &Record| {
             record.is_ours(TaskStatus::Taken, lease)
                 && record.lease_until.is_some_and(|until| until <= now)
-                && (record.alone || matches!(reclaim, Reclaim::Return { .. }))
+                && match reclaim {
+                    Reclaim::Return { .. } => true,
+                    Reclaim::Fail { .. } => record.alone && !record.overtaken,
+                }
         };
         let mut state = self.lock();
         let record = state
@@ -272,19 +281,20 @@ impl TaskStore for MemoryStore {
         let Some(record) = record else {
             return Ok(Written::Lost);
         };
-        record.status = reclaim.status();
+        let overtaken = record.overtaken;
         record.last_error = Some(reclaim.reason().to_owned());
         record.lease_token = None;
-        record.lease_until = None;
-        let deadline = record.expires_at.take();
+        record.lease_ran_out = true;
+        record.superseded += u32::from(overtaken);
         match reclaim {
-            Reclaim::Return { not_before } => {
-                record.not_before = Some(*not_before);
-                record.ttl = deadline.map_or(record.ttl, Ttl::Seconds);
-            }
-            Reclaim::Fail { keep_until } => record.ttl = Ttl::Seconds(*keep_until),
+            Reclaim::Return { not_before } => record.wait_until(*not_before),
+            Reclaim::Fail { keep_until } => record.expires_at = Some(*keep_until),
         }
-        Ok(Written::Done)
+        record.leave(reclaim.status());
+        Ok(match overtaken {
+            true => Written::Overtaken,
+            false => Written::Done,
+        })
     }
 
     async fn quarantine(

@@ -65,7 +65,7 @@ impl Sweeper {
         };
         let done = written.map(|written| match written {
             Written::Done => done,
-            Written::Lost => Done::Nothing,
+            Written::Overtaken | Written::Lost => Done::Nothing,
         });
         (task.id.clone(), done)
     }

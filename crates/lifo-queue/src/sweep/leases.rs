@@ -6,6 +6,14 @@ use crate::store::{Order, PageQuery, StandingLease, StoreError, Written};
 use crate::task::{Reclaim, TaskId, TaskStatus};
 use crate::time::Millis;
 
+/// A lease that the sweep ended.
+struct Reclaimed {
+    /// The task's status now.
+    status: TaskStatus,
+    /// With a newer state of its key.
+    overtaken: bool,
+}
+
 impl Sweeper {
     /// Returns or fails tasks whose lease expired.
     pub(super) async fn sweep_taken(&self, report: &mut SweepReport) -> Result<(), StoreError> {
@@ -30,9 +38,10 @@ impl Sweeper {
             for held in page.leases.iter().filter(ran_out) {
                 changes.push(self.reclaim(held, now));
             }
-            for status in self.make(changes, report).await {
-                report.returned += u32::from(status == Some(TaskStatus::Pending));
-                report.failed += u32::from(status == Some(TaskStatus::Failure));
+            for end in self.make(changes, report).await.into_iter().flatten() {
+                report.returned += u32::from(end.status == TaskStatus::Pending);
+                report.failed += u32::from(end.status == TaskStatus::Failure);
+                report.superseded += u32::from(end.overtaken);
             }
             after = page.next;
             if after.is_none() {
@@ -43,12 +52,12 @@ impl Sweeper {
         Ok(())
     }
 
-    /// The task, and the status that it has now if it was reclaimed.
+    /// The task, and how its lease ended if it was reclaimed.
     async fn reclaim(
         &self,
         held: &StandingLease,
         now: Millis,
-    ) -> (TaskId, Result<Option<TaskStatus>, StoreError>) {
+    ) -> (TaskId, Result<Option<Reclaimed>, StoreError>) {
         let task = held.lease.task.clone();
         (task, self.fail_or_return(held, now).await)
     }
@@ -59,7 +68,7 @@ impl Sweeper {
         &self,
         held: &StandingLease,
         now: Millis,
-    ) -> Result<Option<TaskStatus>, StoreError> {
+    ) -> Result<Option<Reclaimed>, StoreError> {
         if held.attempts >= self.settings.max_attempts {
             let keep_until = now.ceil_seconds().plus(self.settings.failure_retention);
             let failed = self.apply(held, &Reclaim::Fail { keep_until }, now).await?;
@@ -76,12 +85,15 @@ impl Sweeper {
         held: &StandingLease,
         reclaim: &Reclaim,
         now: Millis,
-    ) -> Result<Option<TaskStatus>, StoreError> {
-        if self.store.reclaim(&held.lease, reclaim, now).await? == Written::Lost {
-            return Ok(None);
-        }
-        let (attempts, status) = (held.attempts, reclaim.status().name());
-        tracing::warn!(task_id = %held.lease.task, attempts, status, "lease expired");
-        Ok(Some(reclaim.status()))
+    ) -> Result<Option<Reclaimed>, StoreError> {
+        let overtaken = match self.store.reclaim(&held.lease, reclaim, now).await? {
+            Written::Lost => return Ok(None),
+            Written::Done => false,
+            Written::Overtaken => true,
+        };
+        let status = reclaim.status();
+        let attempts = held.attempts;
+        tracing::warn!(task_id = %held.lease.task, attempts, %status, overtaken, "lease expired");
+        Ok(Some(Reclaimed { status, overtaken }))
     }
 }

@@ -23,6 +23,14 @@ pub struct TokenText {
     pub lease_ran_out: bool,
 }
 
+impl TokenText {
+    /// After a lease of the task expired: no lease, and the mark.
+    pub(crate) const SUSPECT: Self = Self {
+        token: None,
+        lease_ran_out: true,
+    };
+}
+
 impl From<&str> for TokenText {
     fn from(text: &str) -> Self {
         let mut parts = text.split(SEPARATOR);

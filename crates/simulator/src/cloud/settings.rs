@@ -133,6 +133,7 @@ fn process_settings() -> ProcessSettings {
         default_ttl: 60 * minute,
         expiry_bound: None,
         notification_marker: Duration::from_secs(10),
+        order: lifo_queue::store::Order::NewestFirst,
         pause: 5 * minute,
     }
 }

@@ -23,13 +23,17 @@ const POLL: Duration = Duration::from_millis(250);
 /// The wait before a failed batch is tried again; it doubles.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// Writes a record of what changed, if the mapping's filter lets it through: inserted tasks
-/// that are PENDING, and none of the queue's own items.
+/// Writes a record of what changed, if the mapping's filter lets it through: new tasks
+/// and new states of keys that are PENDING, and none of the queue's own items.
 pub(crate) fn record(world: &World, id: &TaskId, before: Option<&Record>, after: Option<&Record>) {
     let stream = &world.stream;
     let number = stream.written.fetch_add(1, Ordering::Relaxed);
-    let pending = after.is_some_and(|record| record.status == TaskStatus::Pending);
-    if before.is_some() || !pending || id.as_str().starts_with(RESERVED_PREFIX) {
+    let Some(after) = after.filter(|record| record.status == TaskStatus::Pending) else {
+        return;
+    };
+    let is_new = before
+        .is_none_or(|before| before.version != after.version && before.status != TaskStatus::Taken);
+    if !is_new || id.as_str().starts_with(RESERVED_PREFIX) {
         return;
     }
     let now = world.now();

@@ -72,6 +72,26 @@ fn only_what_the_ttl_service_removed_is_shed() {
 }
 
 #[test]
+fn an_expired_state_that_a_newer_one_replaced_is_shed_once() {
+    let replaced = |old: Value, new: Value| {
+        tasks_after(|record| {
+            record["eventName"] = json!("MODIFY");
+            record["userIdentity"] = json!(null);
+            let mut image = record["dynamodb"]["OldImage"].clone();
+            record["dynamodb"]["OldImage"]["revived"] = old;
+            image["revived"] = new;
+            record["dynamodb"]["NewImage"] = image;
+        })
+    };
+    let put = |name: &str| json!({"S": name});
+    assert_eq!(replaced(Value::Null, put("put-1")), 1);
+    assert_eq!(replaced(put("put-1"), put("put-2")), 1);
+    // Replaced again before the next take: the mark stands, and says nothing new.
+    assert_eq!(replaced(put("put-1"), put("put-1")), 0);
+    assert_eq!(replaced(put("put-1"), Value::Null), 0);
+}
+
+#[test]
 fn only_what_waited_or_ran_is_shed() {
     let status = |text: &'static str| {
         move |record: &mut Value| record["dynamodb"]["OldImage"]["taskStatus"] = json!({"S": text})

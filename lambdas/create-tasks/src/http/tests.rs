@@ -90,6 +90,7 @@ fn report(created: usize, failed: &[bool]) -> CreateReport {
     let task = |index| CreatedTask {
         index,
         task_id: TaskId::fresh(),
+        supersedes: false,
     };
     let fault = |(index, retryable): (usize, &bool)| FailedTask {
         index,
@@ -100,6 +101,7 @@ fn report(created: usize, failed: &[bool]) -> CreateReport {
     CreateReport {
         created: (0..created).map(task).collect(),
         duplicates: vec![],
+        outdated: vec![],
         failed: failed.iter().enumerate().map(fault).collect(),
     }
 }

@@ -73,6 +73,34 @@ fn only_inserted_pending_tasks_wake() {
     assert_eq!(tasks_after(no_image), 0);
 }
 
+/// A record of a key whose state changed from one version and status to another.
+fn of_key(old: (&str, &str), new: (&str, &str)) -> usize {
+    let set = |image: &mut Value, (version, status): (&str, &str)| {
+        image["taskVersion"] = json!({"S": version});
+        image["taskStatus"] = json!({"S": status});
+    };
+    tasks_after(|record| {
+        record["eventName"] = json!("MODIFY");
+        let mut before = record["dynamodb"]["NewImage"].clone();
+        set(&mut before, old);
+        record["dynamodb"]["OldImage"] = before;
+        set(&mut record["dynamodb"]["NewImage"], new);
+    })
+}
+
+#[test]
+fn a_newer_state_of_a_key_wakes_unless_the_key_runs() {
+    for before in ["PENDING", "SUCCESS", "FAILURE"] {
+        assert_eq!(of_key(("s1", before), ("s2", "PENDING")), 1, "{before}");
+    }
+    // The state waits for the end of the run, whose processor makes it PENDING and looks again.
+    assert_eq!(of_key(("s1", "TAKEN"), ("s2", "TAKEN")), 0);
+    assert_eq!(of_key(("s2", "TAKEN"), ("s2", "PENDING")), 0);
+    // A redrive, an adoption and the queue's other writes leave the version.
+    assert_eq!(of_key(("s2", "FAILURE"), ("s2", "PENDING")), 0);
+    assert_eq!(of_key(("s2", "PENDING"), ("s2", "PENDING")), 0);
+}
+
 #[test]
 fn a_notification_is_a_tail_call() {
     let wake_up = read(tail_call()).unwrap().unwrap();

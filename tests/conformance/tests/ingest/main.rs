@@ -3,5 +3,6 @@
 
 mod behaviour;
 mod dynamodb;
+mod keys;
 mod response;
 mod world;

@@ -20,6 +20,8 @@ pub(crate) const SETTINGS: IngestSettings = IngestSettings {
     create: CreateSettings {
         default_ttl: Duration::from_secs(3_600),
         max_ttl: Duration::from_secs(7_200),
+        key_ttl: lifo_queue::create::LONGEST_TTL,
+        place: lifo_queue::task::Place::Moves,
     },
     parallel: 8,
     visibility: Backoff {

@@ -2,12 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod control;
+mod keys;
 mod leases;
 mod operator;
 mod tasks;
 
 mod checks {
     pub(crate) use super::control::*;
+    pub(crate) use super::keys::*;
     pub(crate) use super::leases::*;
     pub(crate) use super::operator::*;
     pub(crate) use super::tasks::*;
@@ -59,4 +61,16 @@ on_every_store!(
     the_bound_remembers_the_oldest_redriven_task,
     only_a_waiting_task_is_cancelled,
     a_pause_is_ended_by_resume,
+    the_latest_state_wins_in_whatever_order_states_come,
+    of_many_states_put_at_once_the_newest_stays,
+    a_state_that_comes_during_a_run_waits_for_its_end,
+    a_lost_acknowledgement_of_an_overtaken_end_is_recognised,
+    an_overtaken_state_that_is_returned_is_superseded,
+    an_overtaken_lease_that_ran_out_leaves_the_newer_state,
+    a_newer_state_keeps_the_backoff_and_the_mark,
+    a_failed_state_is_replaced,
+    a_state_that_expired_is_shed_and_not_superseded,
+    a_key_and_a_task_without_one_keep_apart,
+    a_key_may_keep_its_place,
+    a_take_that_arrives_after_the_end_of_its_lease_is_lost,
 );

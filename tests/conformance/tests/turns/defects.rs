@@ -28,6 +28,8 @@ impl World {
         let settings = CreateSettings {
             default_ttl: Duration::from_secs(3_600),
             max_ttl: Duration::from_secs(86_400),
+            key_ttl: lifo_queue::create::LONGEST_TTL,
+            place: lifo_queue::task::Place::Moves,
         };
         let creator = Creator::new(self.store.clone(), self.clock.clone(), settings);
         let report = creator.create(tasks.as_array().unwrap()).await;

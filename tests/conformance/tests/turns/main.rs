@@ -8,6 +8,7 @@ mod codel;
 mod defects;
 mod depths;
 mod ending;
+mod keys;
 mod latency;
 mod leases;
 mod neighbours;

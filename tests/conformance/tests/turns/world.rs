@@ -41,6 +41,7 @@ pub(crate) const SETTINGS: ProcessSettings = ProcessSettings {
     default_ttl: Duration::from_secs(3600),
     expiry_bound: None,
     notification_marker: Duration::from_secs(10),
+    order: lifo_queue::store::Order::NewestFirst,
     pause: Duration::from_secs(300),
 };
 

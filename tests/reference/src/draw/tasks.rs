@@ -1,7 +1,7 @@
 //! Creating, taking, putting away.
 
 use lifo_queue::store::{Candidate, TakeRequest};
-use lifo_queue::task::{LeaseToken, NewTask, TaskId, TaskStatus, Ttl};
+use lifo_queue::task::{Keyed, LeaseToken, NewTask, Place, TaskId, TaskStatus, Ttl, Version};
 use lifo_queue::time::{EpochSeconds, Millis};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{IDS, LEASE, LIFE, around, id, ids, moment, reason};
 use crate::machine::Machine;
 use crate::operation::{ForeignTask, Operation};
+use crate::queue::ReferenceQueue;
 
 /// How far ahead a running task's `ttl` is moved, in seconds.
 const TAKEN_TTL: i64 = 86_400;
@@ -59,6 +60,7 @@ pub(super) fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
             not_before,
             payload,
             create_token: token,
+            keyed: None,
         })
     });
     if machine.inserts.is_empty() {
@@ -66,6 +68,58 @@ pub(super) fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
     }
     let again = select(machine.inserts.clone()).prop_map(Operation::Insert);
     prop_oneof![5 => fresh, 1 => again].boxed()
+}
+
+/// A state of a key: mostly newer than the one that is there, sometimes older or the same.
+pub(super) fn state(machine: &Machine) -> BoxedStrategy<Operation> {
+    let token = Uuid::from_u128(machine.steps);
+    let keys = ids(machine, |task| task.version.is_some());
+    let preferred = prop_oneof![
+        4 => id(machine, keys),
+        3 => id(machine, free(machine)),
+        1 => id(machine, Vec::new()),
+    ];
+    let order = (0..3_u64, 0..10_u8);
+    let parts = (
+        preferred,
+        around(machine, -5..1),
+        deadline(machine),
+        payload(),
+        order,
+        any::<bool>(),
+        moment(machine),
+        proptest::option::weighted(0.2, around(machine, 0..10_000)),
+    );
+    let queue = machine.queue.clone();
+    parts
+        .prop_map(
+            move |(id, created, deadline, payload, (step, odd), moves, written, not_before)| {
+                let there = queue.tasks.get(&id).and_then(|task| task.version.as_ref());
+                let by_time = odd == 0;
+                let version = match there.and_then(Version::sequence) {
+                    _ if by_time => Version::by_time(created, "m#00000"),
+                    None => Version::by_sequence(10 + step),
+                    // Older, the same, newer.
+                    Some(old) if odd <= 3 => Version::by_sequence(old.saturating_sub(1) + step),
+                    Some(old) => Version::by_sequence(old + 1 + step),
+                };
+                let place = if moves { Place::Moves } else { Place::Stays };
+                Operation::Insert(NewTask {
+                    id,
+                    created,
+                    expires_at: deadline.floor_seconds(),
+                    not_before,
+                    payload,
+                    create_token: token,
+                    keyed: Some(Keyed {
+                        version,
+                        place,
+                        written,
+                    }),
+                })
+            },
+        )
+        .boxed()
 }
 
 /// A deadline of a direct writer.
@@ -100,7 +154,10 @@ fn candidate(machine: &Machine) -> BoxedStrategy<Candidate> {
     let ttl = prop_oneof![6 => Just(None), 1 => foreign_ttl(machine).prop_map(Some)];
     (id(machine, waiting), ttl)
         .prop_map(move |(id, stale)| {
-            let shown = queue.tasks.get(&id).map(|task| queue.candidate(&id, task));
+            let shown = queue
+                .tasks
+                .get(&id)
+                .map(|task| ReferenceQueue::candidate(&id, task));
             let mut candidate = shown.unwrap_or(Candidate {
                 id,
                 created: Millis(0),

@@ -4,7 +4,7 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::task::{GiveBack, Lease, Reclaim, Settlement, TaskStatus, Ttl};
 use lifo_queue::time::Millis;
 
-use super::{ReferenceQueue, done, kept, lost, seconds_after, stands};
+use super::{ReferenceQueue, done, kept, lost, overtaken, seconds_after, stands};
 use crate::operation::{Answer, RETENTION};
 use crate::rule::Rule;
 
@@ -13,6 +13,29 @@ fn leave_taken(task: &mut Record, status: TaskStatus) {
     task.status = status;
     task.lease_until = None;
     task.expires_at = None;
+}
+
+/// The run is over, and the newer state of the key waits: with its own deadline and no attempts.
+fn leave_overtaken(task: &mut Record) {
+    task.ttl = task.expires_at.map_or(task.ttl, Ttl::Seconds);
+    leave_taken(task, TaskStatus::Pending);
+    task.overtaken = false;
+    task.attempts = 0;
+    task.total_attempts = 0;
+}
+
+/// A task that overtook its run keeps its own delay, if it has one.
+fn wait_until(task: &mut Record, at: Millis) {
+    task.not_before = match task.not_before {
+        Some(delay) if task.overtaken => Some(delay),
+        _ => Some(at),
+    };
+}
+
+/// Whether this lease's run was ended and a newer state of the key waits: its token stands on a
+/// waiting key, and whatever ended the run was its holder's.
+fn ended_overtaken(task: &Record, lease: &Lease) -> bool {
+    task.version.is_some() && stands(task, TaskStatus::Pending, lease)
 }
 
 impl ReferenceQueue {
@@ -37,17 +60,24 @@ impl ReferenceQueue {
         if stands(task, target, lease) {
             return done(Rule::SettleRepeated);
         }
+        if ended_overtaken(task, lease) {
+            return overtaken(Rule::SettleOvertakenRepeated);
+        }
         if task.status != TaskStatus::Taken {
             return lost(Rule::SettleNotTaken);
         }
         if task.lease_token != Some(lease.token) {
             return lost(Rule::SettleOtherLease);
         }
-        leave_taken(task, target);
-        task.ttl = Ttl::Seconds(seconds_after(now, retention.as_secs()));
         if let Settlement::Failure { reason } = settlement {
             task.last_error = Some(kept(reason));
         }
+        if task.overtaken {
+            leave_overtaken(task);
+            return overtaken(Rule::SettleOvertaken);
+        }
+        leave_taken(task, target);
+        task.ttl = Ttl::Seconds(seconds_after(now, retention.as_secs()));
         done(rule)
     }
 
@@ -66,11 +96,16 @@ impl ReferenceQueue {
         if task.lease_token != Some(lease.token) {
             return lost(Rule::GiveBackOtherLease);
         }
-        task.ttl = task.expires_at.map_or(task.ttl, Ttl::Seconds);
-        leave_taken(task, TaskStatus::Pending);
-        task.not_before = Some(give_back.not_before);
+        wait_until(task, give_back.not_before);
         task.last_error = Some(kept(&give_back.reason));
         task.lease_ran_out = give_back.lease_ran_out;
+        if task.overtaken {
+            leave_overtaken(task);
+            task.superseded += 1;
+            return overtaken(Rule::GiveBackOvertaken);
+        }
+        task.ttl = task.expires_at.map_or(task.ttl, Ttl::Seconds);
+        leave_taken(task, TaskStatus::Pending);
         if give_back.attempt_counts {
             return done(Rule::GiveBack);
         }
@@ -100,6 +135,13 @@ impl ReferenceQueue {
             return lost(Rule::ReclaimTooEarly);
         }
         let rule = match reclaim {
+            Reclaim::Return { not_before } if task.overtaken => {
+                wait_until(task, *not_before);
+                leave_overtaken(task);
+                task.superseded += 1;
+                Rule::ReclaimOvertaken
+            }
+            Reclaim::Fail { .. } if task.overtaken => return lost(Rule::ReclaimFailOvertaken),
             Reclaim::Return { not_before } => {
                 task.ttl = task.expires_at.map_or(task.ttl, Ttl::Seconds);
                 leave_taken(task, TaskStatus::Pending);
@@ -114,8 +156,11 @@ impl ReferenceQueue {
             }
         };
         task.lease_token = None;
+        task.lease_ran_out = true;
         task.last_error = Some(reclaim.reason().to_owned());
-        self.swept.insert(lease.task.clone());
-        done(rule)
+        match rule {
+            Rule::ReclaimOvertaken => overtaken(rule),
+            rule => done(rule),
+        }
     }
 }

@@ -25,9 +25,9 @@ impl ReferenceQueue {
         task.attempts = 0;
         task.total_attempts = 0;
         task.lease_token = None;
+        task.lease_ran_out = false;
         task.not_before = None;
         task.alone = false;
-        self.swept.remove(&redrive.task);
         let mut bound = RedrivenTasks {
             oldest: task.created,
             until: redrive.expires_at,
@@ -50,7 +50,6 @@ impl ReferenceQueue {
             None => (Cancelled::NotFound, Rule::CancelGone),
             Some(TaskStatus::Pending) => {
                 self.tasks.remove(id);
-                self.swept.remove(id);
                 (Cancelled::Done, Rule::Cancel)
             }
             Some(status) => (Cancelled::Is(status), Rule::CancelNotPending),

@@ -37,7 +37,7 @@ impl ReferenceQueue {
                 let five_years_ago = pass.now.0 / 1000 - 5 * 365 * 86_400;
                 !is_expired(task.ttl, pass.now) || at.0 < five_years_ago
             })
-            .map(|(id, task)| self.candidate(id, task))
+            .map(|(id, task)| Self::candidate(id, task))
             .collect();
         let all = self
             .tasks
@@ -55,15 +55,14 @@ impl ReferenceQueue {
     /// The index entry of a task. Whether the sweep returned it is part of PENDING entries only:
     /// no caller needs it of others.
     #[must_use]
-    pub fn candidate(&self, id: &TaskId, task: &Record) -> Candidate {
+    pub fn candidate(id: &TaskId, task: &Record) -> Candidate {
         Candidate {
             id: id.clone(),
             created: task.created,
             ttl: task.ttl,
             not_before: task.not_before,
             attempts: task.attempts,
-            lease_ran_out: task.status == TaskStatus::Pending
-                && (task.lease_ran_out || self.swept.contains(id)),
+            lease_ran_out: task.status == TaskStatus::Pending && task.lease_ran_out,
         }
     }
 

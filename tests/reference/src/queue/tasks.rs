@@ -1,7 +1,7 @@
 //! Rows of the table: create, take, quarantine; and what a foreign writer leaves.
 
 use lifo_queue::store::memory::Record;
-use lifo_queue::store::{Inserted, TakeOutcome, TakeRequest};
+use lifo_queue::store::{Conflict, Inserted, TakeOutcome, TakeRequest};
 use lifo_queue::task::{Lease, NewTask, TakenTask, Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::EpochSeconds;
 
@@ -12,6 +12,9 @@ use crate::rule::Rule;
 impl ReferenceQueue {
     /// – → PENDING, create: no such `taskId`, or our own create token.
     pub(super) fn insert(&mut self, task: &NewTask) -> (Answer, Rule) {
+        if let Some(keyed) = &task.keyed {
+            return self.state(task, keyed);
+        }
         match self.tasks.get(&task.id) {
             None => {
                 let bare = ForeignTask {
@@ -31,6 +34,10 @@ impl ReferenceQueue {
             Some(there) if there.create_token == Some(task.create_token) => {
                 (Answer::Inserted(Inserted::Created), Rule::CreateRepeated)
             }
+            Some(there) if there.version.is_some() => (
+                Answer::Inserted(Inserted::Conflict(Conflict::IsAKey)),
+                Rule::CreateIsAKey,
+            ),
             Some(_) => (Answer::Inserted(Inserted::Duplicate), Rule::CreateDuplicate),
         }
     }
@@ -64,6 +71,9 @@ impl ReferenceQueue {
         if task.status != TaskStatus::Pending {
             return refused(Rule::TakeNotPending);
         }
+        if task.lease_token == Some(request.token) {
+            return refused(Rule::TakeSpent);
+        }
         if task.not_before.is_some_and(|at| at > request.now) {
             return refused(Rule::TakeTooEarly);
         }
@@ -86,9 +96,9 @@ impl ReferenceQueue {
         task.not_before = None;
         task.alone = request.alone;
         task.lease_ran_out = false;
+        task.revived = None;
         task.expires_at = Some(deadline);
         task.ttl = Ttl::Seconds(request.taken_ttl);
-        self.swept.remove(&request.candidate.id);
         (won(task, request), rule)
     }
 
@@ -144,7 +154,9 @@ fn won(task: &Record, request: &TakeRequest) -> Answer {
     Answer::Taken(TakeOutcome::Won(Box::new(TakenTask {
         task: Task {
             task_id: id.clone(),
-            task_created: task.created,
+            version: task.version.clone(),
+            // Where the key has a place of its own, the state's own moment.
+            task_created: task.state_created.unwrap_or(task.created),
             attempt: task.attempts,
             total_attempts: task.total_attempts,
             expires_at: task.expires_at.unwrap_or_default(),

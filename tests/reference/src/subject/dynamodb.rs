@@ -8,7 +8,7 @@ use lifo_queue::schema;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Inserted, QueueStore};
-use lifo_queue::task::{LeaseToken, StatusKey, TaskId, TaskStatus, Ttl};
+use lifo_queue::task::{LeaseToken, StatusKey, TaskId, TaskStatus, Ttl, Version};
 use lifo_queue::time::{EpochSeconds, Millis};
 use simulator::dynamodb::create_task_table;
 use uuid::Uuid;
@@ -125,6 +125,14 @@ fn id(item: &mut Item, attribute: &str) -> Result<Option<Uuid>, Failure> {
     Ok(text.map(|text| Uuid::parse_str(&text)).transpose()?)
 }
 
+fn flag(item: &mut Item, attribute: &str) -> Result<bool, Failure> {
+    match item.remove(attribute) {
+        None => Ok(false),
+        Some(AttributeValue::Bool(true)) => Ok(true),
+        Some(other) => Err(format!("{attribute} is {other:?}").into()),
+    }
+}
+
 fn ttl(item: &mut Item) -> Result<Ttl, Failure> {
     if let Some(AttributeValue::S(_)) = item.get(schema::TTL) {
         item.remove(schema::TTL);
@@ -139,11 +147,7 @@ fn record(mut item: Item) -> Result<Record, Failure> {
     let item = &mut item;
     let status = required(text(item, schema::TASK_STATUS)?, schema::TASK_STATUS)?;
     let created = required(integer(item, schema::TASK_CREATED)?, schema::TASK_CREATED)?;
-    let alone = match item.remove(schema::ALONE) {
-        None => false,
-        Some(AttributeValue::Bool(true)) => true,
-        Some(other) => return Err(format!("{} is {other:?}", schema::ALONE).into()),
-    };
+    let alone = flag(item, schema::ALONE)?;
     let payload = item.remove(schema::PAYLOAD);
     let stored = text(item, schema::LEASE_TOKEN)?.unwrap_or_default();
     let (token, lease_ran_out) = match stored.strip_suffix("#suspect") {
@@ -169,6 +173,11 @@ fn record(mut item: Item) -> Result<Record, Failure> {
             .map(serde_dynamo::from_attribute_value)
             .transpose()?,
         create_token: id(item, schema::CREATE_TOKEN)?,
+        version: text(item, schema::TASK_VERSION)?.map(Version::from_stored),
+        state_created: integer(item, schema::STATE_CREATED)?.map(Millis),
+        superseded: count(item, schema::SUPERSEDED)?,
+        overtaken: flag(item, schema::OVERTAKEN)?,
+        revived: id(item, schema::REVIVED)?,
     };
     integer(item, schema::TASK_UPDATED)?;
     match item.keys().next() {

@@ -12,6 +12,8 @@ fn settings() -> CreateSettings {
     CreateSettings {
         default_ttl: Duration::from_secs(3_600),
         max_ttl: Duration::from_secs(7_200),
+        key_ttl: crate::create::LONGEST_TTL,
+        place: crate::task::Place::Moves,
     }
 }
 
@@ -28,7 +30,7 @@ fn delivery(body: &str) -> Delivery {
 #[test]
 fn one_task_has_its_messages_id_and_its_time() {
     let contents = delivery(r#" {"payload": {"n": 1}}"#);
-    let contents = read(&contents, &settings());
+    let contents = read(&contents, &settings(), crate::time::Millis(0));
     assert_eq!(contents.wrong, []);
     let [task] = &contents.tasks[..] else {
         panic!("{contents:?}")
@@ -42,7 +44,7 @@ fn one_task_has_its_messages_id_and_its_time() {
 fn a_producers_own_id_and_time_come_first() {
     let body = r#"{"taskId": "d17", "taskCreated": 1799999990000, "ttlSeconds": 60}"#;
     let contents = delivery(body);
-    let contents = read(&contents, &settings());
+    let contents = read(&contents, &settings(), crate::time::Millis(0));
     let task = &contents.tasks[0];
     assert_eq!(task.id.as_str(), "d17");
     assert_eq!(task.created, Millis(1_799_999_990_000));
@@ -52,7 +54,7 @@ fn a_producers_own_id_and_time_come_first() {
 #[test]
 fn tasks_of_an_array_are_numbered_by_their_place_also_beside_wrong_ones() {
     let message = delivery(r#"[{}, 7, {"taskId": "own"}, {"ttlSeconds": 0}, {}]"#);
-    let contents = read(&message, &settings());
+    let contents = read(&message, &settings(), crate::time::Millis(0));
     let ids: Vec<_> = contents.tasks.iter().map(|task| task.id.as_str()).collect();
     assert_eq!(ids, ["m1#0", "own", "m1#4"]);
     let letter = dead_letter(&message, &contents.wrong);
@@ -73,14 +75,14 @@ fn tasks_of_an_array_are_numbered_by_their_place_also_beside_wrong_ones() {
 #[test]
 fn an_empty_array_holds_no_task_and_nothing_wrong() {
     let contents = delivery("[]");
-    let contents = read(&contents, &settings());
+    let contents = read(&contents, &settings(), crate::time::Millis(0));
     assert_eq!((contents.tasks.len(), contents.wrong.len()), (0, 0));
 }
 
 /// The letter of a body that is wrong as a whole.
 fn refused(body: &str) -> DeadLetter {
     let message = delivery(body);
-    let contents = read(&message, &settings());
+    let contents = read(&message, &settings(), crate::time::Millis(0));
     assert!(contents.tasks.is_empty(), "{contents:?}");
     let letter = dead_letter(&message, &contents.wrong);
     assert_eq!(letter.body, body);
@@ -116,12 +118,12 @@ fn a_notification_in_its_envelope_is_told_what_to_switch_on() {
 #[test]
 fn a_reason_fits_an_attribute() {
     let message = delivery(&format!("[{}]", vec![r#"{"é": 1}"#; 400].join(",")));
-    let contents = read(&message, &settings());
+    let contents = read(&message, &settings(), crate::time::Millis(0));
     let letter = dead_letter(&message, &contents.wrong);
     assert!(letter.reason.len() <= MAX_REASON_BYTES);
     assert!(letter.reason.ends_with('…'));
     let message = delivery("{\"a\\nb\": 1}");
-    let contents = read(&message, &settings());
+    let contents = read(&message, &settings(), crate::time::Millis(0));
     let letter = dead_letter(&message, &contents.wrong);
     assert!(!letter.reason.contains('\n'), "{}", letter.reason);
 }
@@ -149,7 +151,7 @@ proptest! {
     #[test]
     fn every_element_is_a_task_or_is_kept_with_a_reason(body in bodies()) {
         let message = delivery(&body);
-        let contents = read(&message, &settings());
+        let contents = read(&message, &settings(), crate::time::Millis(0));
         // Not as values: a number that is none, such as 1e999, is one element's fault.
         let elements = serde_json::from_str::<Vec<&RawValue>>(&body).map_or(1, |e| e.len());
         prop_assert_eq!(contents.tasks.len() + contents.wrong.len(), elements);
@@ -162,7 +164,7 @@ proptest! {
             prop_assert!(!letter.reason.is_empty() && letter.reason.len() <= MAX_REASON_BYTES);
             // It can be read again, and is as wrong as before.
             let again = delivery(&letter.body);
-            let again = read(&again, &settings());
+            let again = read(&again, &settings(), crate::time::Millis(0));
             prop_assert_eq!(again.wrong.len(), contents.wrong.len());
             prop_assert_eq!(again.tasks.len(), 0);
         }
@@ -172,7 +174,7 @@ proptest! {
     fn a_message_that_comes_twice_has_the_same_ids(body in bodies()) {
         let ids = |receives| {
             let message = Delivery { receives, ..delivery(&body) };
-            let contents = read(&message, &settings());
+            let contents = read(&message, &settings(), crate::time::Millis(0));
             contents.tasks.into_iter().map(|task| task.id).collect::<Vec<_>>()
         };
         prop_assert_eq!(ids(1), ids(2));

@@ -4,9 +4,34 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder, Retryable};
 
-use super::{Attempts, End, Why, after};
+use super::{Attempts, End, Why};
 use crate::store::{StoreError, Written};
 use crate::task::{GiveBack, Lease, Settlement, TaskId};
+
+/// How an attempt ended, and whether the task is PENDING with a newer state of its key.
+pub(super) struct Ended {
+    pub(super) end: End,
+    pub(super) overtaken: bool,
+}
+
+impl From<End> for Ended {
+    fn from(end: End) -> Self {
+        let overtaken = false;
+        Self { end, overtaken }
+    }
+}
+
+/// What a write of the attempt's end came to.
+pub(super) fn after(written: Written, end: End) -> Ended {
+    match written {
+        Written::Done => end.into(),
+        Written::Overtaken => Ended {
+            end,
+            overtaken: true,
+        },
+        Written::Lost => End::LostRace.into(),
+    }
+}
 
 impl Attempts {
     pub(super) async fn settle(
@@ -36,7 +61,7 @@ impl Attempts {
         &self,
         lease: &Lease,
         suspect: bool,
-    ) -> Result<End, StoreError> {
+    ) -> Result<Ended, StoreError> {
         let back = GiveBack {
             not_before: self.clock.now(),
             attempt_counts: false,
@@ -50,7 +75,11 @@ impl Attempts {
         Ok(after(self.give_back(lease, &back).await?, end))
     }
 
-    pub(super) async fn quarantine(&self, task: &TaskId, reason: &str) -> Result<End, StoreError> {
+    pub(super) async fn quarantine(
+        &self,
+        task: &TaskId,
+        reason: &str,
+    ) -> Result<Ended, StoreError> {
         tracing::warn!(task_id = %task, reason, "task that cannot be taken goes to FAILURE");
         let retention = self.settings.retention.failure;
         let keep_until = self.clock.now().ceil_seconds().plus(retention);

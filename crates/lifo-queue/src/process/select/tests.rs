@@ -51,7 +51,7 @@ fn taken(step: &Step) -> i64 {
 
 #[test]
 fn a_newer_task_is_preferred_as_soon_as_the_page_is_old() {
-    let mut selector = Selector::new(2);
+    let mut selector = Selector::new(2, Order::NewestFirst);
     let old = [task(9, None), task(8, None), task(7, None)];
     assert_eq!(taken(&answer(&mut selector, &old, Millis(100))), 9);
     let new = [task(10, None), task(8, None), task(7, None)];
@@ -66,7 +66,7 @@ fn tasks_in_backoff_do_not_hide_an_older_one() {
         .map(|n| task(1_000 + n, Some(99_999)))
         .collect();
     index.push(task(5, None));
-    let mut selector = Selector::new(10);
+    let mut selector = Selector::new(10, Order::NewestFirst);
     assert_eq!(taken(&answer(&mut selector, &index, Millis(2_000))), 5);
     let Step::Exhausted(pass) = answer(&mut selector, &index[..500], Millis(2_001)) else {
         panic!("the pass is not over");
@@ -80,7 +80,7 @@ fn a_pass_goes_on_where_it_was_however_slow_the_index_is() {
         .rev()
         .map(|n| task(1_000 + n, Some(99_999)))
         .collect();
-    let mut selector = Selector::new(10);
+    let mut selector = Selector::new(10, Order::NewestFirst);
     let (mut now, mut reads) = (Millis(10_000), Vec::new());
     let pass = loop {
         match selector.next(now, any) {
@@ -107,7 +107,7 @@ fn a_pass_goes_on_where_it_was_however_slow_the_index_is() {
 #[test]
 fn more_new_tasks_than_a_head_shows_are_not_skipped() {
     let backlog: Vec<_> = (1..=300).rev().map(|n| task(n, Some(99_999))).collect();
-    let mut selector = Selector::new(10);
+    let mut selector = Selector::new(10, Order::NewestFirst);
     // The pass gets below the head ...
     let Step::Read(head) = selector.next(Millis(1_000), any) else {
         panic!("no head wanted")
@@ -143,7 +143,7 @@ fn expired_and_skipped_tasks_are_left_alone() {
     let mut expired = task(9, None);
     expired.ttl = Ttl::Milliseconds(Millis(50));
     let index = [expired, task(8, None), task(7, None), task(6, None)];
-    let mut selector = Selector::new(10);
+    let mut selector = Selector::new(10, Order::NewestFirst);
     selector.leave_alone(index[1].id.clone(), Millis(i64::MAX));
     selector.leave_alone(index[2].id.clone(), Millis(300));
     assert_eq!(taken(&answer(&mut selector, &index, Millis(100))), 6);
@@ -156,7 +156,7 @@ fn expired_and_skipped_tasks_are_left_alone() {
 #[test]
 fn pages_grow_with_use_and_shrink_without() {
     let index: Vec<_> = (1..=1_000).rev().map(|n| task(n, None)).collect();
-    let mut selector = Selector::new(10);
+    let mut selector = Selector::new(10, Order::NewestFirst);
     let mut sizes = Vec::new();
     for turn in 0..8 {
         let now = Millis(1_000 + turn * 200);
@@ -175,7 +175,7 @@ fn pages_grow_with_use_and_shrink_without() {
 #[test]
 fn the_head_is_read_ahead_only_while_it_is_used_up() {
     let mut index: Vec<_> = (1..=500).rev().map(|n| task(n, None)).collect();
-    let mut selector = Selector::new(10);
+    let mut selector = Selector::new(10, Order::NewestFirst);
     let mut asked = Vec::new();
     for taken in 1..=250 {
         let now = Millis(1_000 + taken);
@@ -200,7 +200,7 @@ fn the_head_is_read_ahead_only_while_it_is_used_up() {
 
     // One task at a time, from a downstream that takes its time.
     for slots in [1, 10] {
-        let mut slow = Selector::new(slots);
+        let mut slow = Selector::new(slots, Order::NewestFirst);
         for round in 0..20 {
             answer(&mut slow, &index, Millis(1_000 + round * 500));
             assert_eq!(slow.read_ahead(), None);
@@ -210,7 +210,7 @@ fn the_head_is_read_ahead_only_while_it_is_used_up() {
 
 #[test]
 fn a_pass_remembers_that_something_was_taken() {
-    let mut selector = Selector::new(10);
+    let mut selector = Selector::new(10, Order::NewestFirst);
     assert_eq!(
         taken(&answer(&mut selector, &[task(9, None)], Millis(100))),
         9
@@ -228,7 +228,7 @@ fn a_pass_remembers_that_something_was_taken() {
 
 #[test]
 fn a_task_that_may_not_start_is_passed_over_and_shown_again() {
-    let mut selector = Selector::new(10);
+    let mut selector = Selector::new(10, Order::NewestFirst);
     let index = [task(9, None), task(8, None)];
     let not_9 = |task: &Candidate| task.created.0 != 9;
     let wanted = Wanted {
@@ -255,7 +255,7 @@ fn a_task_that_may_not_start_is_passed_over_and_shown_again() {
 
 #[test]
 fn a_picked_task_comes_before_newer_ones_and_the_head_is_read_again_after_it() {
-    let mut selector = Selector::new(10);
+    let mut selector = Selector::new(10, Order::NewestFirst);
     let index: Vec<_> = (1..=50).rev().map(|n| task(n, None)).collect();
     let head = selector.largest_head();
     selector.accept(head.clone(), page(&index, &head), Millis(100), Millis(100));
@@ -269,7 +269,7 @@ fn a_picked_task_comes_before_newer_ones_and_the_head_is_read_again_after_it() {
 
 #[test]
 fn who_is_left_alone_is_so_in_later_passes_too() {
-    let mut selector = Selector::new(10);
+    let mut selector = Selector::new(10, Order::NewestFirst);
     let index = [task(9, None)];
     selector.leave_alone(index[0].id.clone(), Millis(500));
     for now in [100, 300] {

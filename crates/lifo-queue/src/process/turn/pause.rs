@@ -7,7 +7,6 @@ use std::time::Duration;
 use super::{Turn, TurnEnd};
 use crate::control::Pause;
 use crate::process::breaker::RunNumber;
-use crate::store::Written;
 use crate::task::TaskId;
 use crate::time::Millis;
 
@@ -119,7 +118,7 @@ impl Turn<'_> {
             true => tracing::error!(until_ms, reason, "queue paused"),
         }
         match self.processor.store.pause(pause).await {
-            Ok(Written::Done | Written::Lost) => TurnEnd::Paused,
+            Ok(_) => TurnEnd::Paused,
             Err(error) => TurnEnd::Failed(error),
         }
     }

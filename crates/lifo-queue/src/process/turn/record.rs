@@ -27,6 +27,12 @@ impl Turn<'_> {
             let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
             self.summary.oldest_start_ms = self.summary.oldest_start_ms.max(age);
         }
+        if attempted.overtaken {
+            // The task is PENDING, as after a return: another processor may have missed it.
+            self.gave_back = true;
+            let unfinished = matches!(attempted.end, End::GivenBack { .. });
+            self.summary.superseded += u32::from(unfinished);
+        }
         match attempted.end {
             End::Succeeded => self.summary.succeeded += 1,
             End::Failed => self.summary.failed += 1,

@@ -9,7 +9,7 @@ use crate::control::{Control, OpenBreaker, ProcessorLease, RedrivenTasks};
 use crate::schema;
 use crate::store::{Candidate, Cursor, StandingLease, StoreError, parse_number};
 use crate::task::{
-    Lease, LeaseToken, NewTask, StatusKey, Task, TaskId, TaskStatus, TokenText, Ttl,
+    Lease, LeaseToken, NewTask, StatusKey, Task, TaskId, TaskStatus, TokenText, Ttl, Version,
 };
 use crate::time::{EpochSeconds, Millis};
 
@@ -57,8 +57,29 @@ pub(super) fn is_created_by(item: &Item, create_token: Uuid) -> bool {
     text(item, schema::CREATE_TOKEN) == Some(create_token.to_string().as_str())
 }
 
+/// Which state of its key the item is; `None` for a task without a key.
+pub(super) fn version(item: &Item) -> Option<Version> {
+    text(item, schema::TASK_VERSION).map(Version::from_stored)
+}
+
+/// Whether a newer state came while the one that runs was taken.
+pub(super) fn is_overtaken(item: &Item) -> bool {
+    item.contains_key(schema::OVERTAKEN)
+}
+
+/// A new task's payload.
+pub(super) fn payload(task: &NewTask) -> Result<Option<AttributeValue>, StoreError> {
+    let payload = task.payload.as_ref();
+    let payload = payload.map(serde_dynamo::to_attribute_value).transpose();
+    payload.map_err(|error: serde_dynamo::Error| StoreError::Refused {
+        operation: "PutItem",
+        code: "Serialization".to_owned(),
+        source: Box::new(error),
+    })
+}
+
 /// A new task's item.
-pub(super) fn new_item(task: &NewTask) -> Result<Item, serde_dynamo::Error> {
+pub(super) fn new_item(task: &NewTask) -> Result<Item, StoreError> {
     let mut item = Item::from([
         (schema::TASK_ID.to_owned(), string(&task.id)),
         (
@@ -75,17 +96,14 @@ pub(super) fn new_item(task: &NewTask) -> Result<Item, serde_dynamo::Error> {
     if let Some(at) = task.not_before {
         item.insert(schema::NOT_BEFORE.to_owned(), number(at.0));
     }
-    if let Some(payload) = &task.payload {
-        item.insert(
-            schema::PAYLOAD.to_owned(),
-            serde_dynamo::to_attribute_value(payload)?,
-        );
+    if let Some(payload) = payload(task)? {
+        item.insert(schema::PAYLOAD.to_owned(), payload);
     }
     Ok(item)
 }
 
 /// The value of `ttl`.
-fn ttl(item: &Item) -> Ttl {
+pub(super) fn ttl(item: &Item) -> Ttl {
     match (item.contains_key(schema::TTL), integer(item, schema::TTL)) {
         (false, _) => Ttl::Missing,
         (true, Some(number)) => Ttl::from_number(number),
@@ -109,7 +127,8 @@ pub(super) fn candidate(item: &Item) -> Result<Candidate, StoreError> {
         ttl: ttl(item),
         not_before: integer(item, schema::NOT_BEFORE).map(Millis),
         attempts: count(item, schema::ATTEMPTS).unwrap_or(0),
-        // The sweep deletes the token; a later return leaves a mark behind the new one.
+        // The sweep leaves the mark in place of the token, a later return behind the new one.
+        // Earlier releases deleted the token and left no mark.
         lease_ran_out: token_text(item).lease_ran_out
             || count(item, schema::ATTEMPTS).is_some_and(|attempts| attempts > 0)
                 && !item.contains_key(schema::LEASE_TOKEN),
@@ -193,7 +212,9 @@ pub(super) fn taken_task(item: &Item, lease: &Lease) -> Result<Task, String> {
     };
     Ok(Task {
         task_id: lease.task.clone(),
-        task_created: integer(item, schema::TASK_CREATED)
+        version: version(item),
+        task_created: integer(item, schema::STATE_CREATED)
+            .or_else(|| integer(item, schema::TASK_CREATED))
             .map(Millis)
             .ok_or_else(|| unreadable(schema::TASK_CREATED))?,
         attempt: count(item, schema::ATTEMPTS).ok_or_else(|| unreadable(schema::ATTEMPTS))?,

@@ -24,7 +24,7 @@ pub(super) enum LastError<'a> {
 
 impl LastError<'_> {
     /// What it adds to the assignments and to the removals of an expression.
-    fn terms(self) -> (&'static str, &'static str) {
+    pub(super) fn terms(self) -> (&'static str, &'static str) {
         match self {
             Self::Unchanged => ("", ""),
             Self::Is(_) => (", #error = :error", ""),
@@ -58,8 +58,8 @@ impl DynamoStore {
             Ttl::Malformed => return None,
         };
         let alone = match request.alone {
-            true => ", #alone = :alone REMOVE #notBefore",
-            false => " REMOVE #notBefore, #alone",
+            true => ", #alone = :alone REMOVE #notBefore, #revived",
+            false => " REMOVE #notBefore, #revived, #alone",
         };
         let mut update = self
             .update(request.candidate.id.as_str())
@@ -70,7 +70,8 @@ impl DynamoStore {
                  #expires = {deadline}, #ttl = :takenTtl{alone}"
             ))
             .condition_expression(format!(
-                "#status = :pending AND NOT (#notBefore > :now) AND {in_time}"
+                "#status = :pending AND NOT (#notBefore > :now) AND {in_time} \
+                 AND NOT begins_with(#token, :token)"
             ))
             .return_values(ReturnValue::AllNew)
             .expression_attribute_names("#status", schema::TASK_STATUS)
@@ -82,6 +83,7 @@ impl DynamoStore {
             .expression_attribute_names("#expires", schema::EXPIRES_AT)
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
+            .expression_attribute_names("#revived", schema::REVIVED)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":taken", string(StatusKey::from(TaskStatus::Taken)))
             .expression_attribute_values(":now", number(request.now.0))
@@ -109,10 +111,13 @@ impl DynamoStore {
         Some(update)
     }
 
-    /// An update by the holder of a task's lease.
+    /// An update by the holder of a task's lease, unless a newer state of its key came meanwhile.
     pub(super) fn held(&self, lease: &Lease) -> UpdateItemFluentBuilder {
         self.update(lease.task.as_str())
-            .condition_expression("#status = :taken AND #token = :token")
+            .condition_expression(
+                "#status = :taken AND #token = :token AND attribute_not_exists(#overtaken)",
+            )
+            .expression_attribute_names("#overtaken", schema::OVERTAKEN)
             .expression_attribute_names("#status", schema::TASK_STATUS)
             .expression_attribute_names("#updated", schema::TASK_UPDATED)
             .expression_attribute_names("#token", schema::LEASE_TOKEN)
@@ -215,15 +220,17 @@ impl DynamoStore {
         let mut update = self
             .held(lease)
             .update_expression(format!(
-                "SET #status = :target, #updated = :now, {change}{set_error} \
-                 REMOVE #token, #until, #expires{remove_error}"
+                "SET #status = :target, #updated = :now, #token = :suspect, {change}{set_error} \
+                 REMOVE #until, #expires{remove_error}"
             ))
             .condition_expression(format!(
-                "#status = :taken AND #token = :token AND #until <= :now{alone}"
+                "#status = :taken AND #token = :token AND #until <= :now \
+                 AND attribute_not_exists(#overtaken){alone}"
             ))
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_values(":target", string(StatusKey::from(reclaim.status())))
             .expression_attribute_values(":now", number(now.0))
+            .expression_attribute_values(":suspect", string(TokenText::SUSPECT))
             .expression_attribute_values(":value", number(value));
         if let Some(name) = name {
             update = update.expression_attribute_names("#notBefore", name);
@@ -248,7 +255,7 @@ impl DynamoStore {
             )
             .condition_expression(
                 "#status = :taken AND #token = :token AND #until <= :now \
-                 AND attribute_not_exists(#ttl)",
+                 AND attribute_not_exists(#overtaken) AND attribute_not_exists(#ttl)",
             )
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_names("#notBefore", schema::NOT_BEFORE)

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::task::{Lease, LeaseToken, TaskStatus, Ttl};
+use crate::task::{Lease, LeaseToken, TaskStatus, Ttl, Version};
 use crate::time::{EpochSeconds, Millis};
 
 /// A task as it is stored.
@@ -28,19 +28,76 @@ pub struct Record {
     pub not_before: Option<Millis>,
     /// The last take ran it without neighbours.
     pub alone: bool,
-    /// The mark that a return keeps of a lease that expired before.
+    /// A lease of it expired, and no run settled it since.
     pub lease_ran_out: bool,
     /// Why the last attempt did not succeed.
     pub last_error: Option<String>,
     /// Its payload.
     pub payload: Option<serde_json::Value>,
-    /// The put that made it.
+    /// The put that made it, or its present state.
     pub create_token: Option<Uuid>,
+    /// Which state of its key it is.
+    pub version: Option<Version>,
+    /// When that state was created, where the key keeps its place.
+    pub state_created: Option<Millis>,
+    /// How many states of the key were replaced while they waited.
+    pub superseded: u32,
+    /// A newer state came while this one runs.
+    pub overtaken: bool,
+    /// The put that replaced an expired state.
+    pub revived: Option<Uuid>,
 }
 
 impl Record {
+    /// A task that waits and has nothing but what a foreign writer gives.
+    #[must_use]
+    pub fn pending(created: Millis, ttl: Ttl) -> Self {
+        Self {
+            status: TaskStatus::Pending,
+            created,
+            ttl,
+            expires_at: None,
+            attempts: 0,
+            total_attempts: 0,
+            lease_token: None,
+            lease_until: None,
+            not_before: None,
+            alone: false,
+            lease_ran_out: false,
+            last_error: None,
+            payload: None,
+            create_token: None,
+            version: None,
+            state_created: None,
+            superseded: 0,
+            overtaken: false,
+            revived: None,
+        }
+    }
+
     pub(super) fn is_ours(&self, status: TaskStatus, lease: &Lease) -> bool {
         self.status == status && self.lease_token == Some(lease.token)
+    }
+
+    /// The run is over: PENDING with the newer state if there is one, else as `target` says.
+    pub(super) fn leave(&mut self, target: TaskStatus) {
+        self.status = target;
+        self.lease_until = None;
+        if let Some(at) = self.expires_at.take() {
+            self.ttl = Ttl::Seconds(at);
+        }
+        if std::mem::take(&mut self.overtaken) {
+            self.status = TaskStatus::Pending;
+            self.attempts = 0;
+            self.total_attempts = 0;
+        }
+    }
+
+    /// The task may not start before this. A newer state that has a delay keeps its own.
+    pub(super) fn wait_until(&mut self, at: Millis) {
+        if !self.overtaken || self.not_before.is_none() {
+            self.not_before = Some(at);
+        }
     }
 
     pub(super) fn due(&self, now: Millis) -> bool {

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use lifo_queue::control::{Control, OpenBreaker, ProcessorLease, RedrivenTasks};
 use lifo_queue::schema;
 use lifo_queue::store::memory::Record;
-use lifo_queue::task::{StatusKey, TaskId, TokenText, Ttl};
+use lifo_queue::task::{StatusKey, TaskId, TokenText, Ttl, Version};
 use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -51,6 +51,11 @@ pub(super) fn decode(item: &Value) -> Option<Record> {
         last_error: text(item, schema::LAST_ERROR).map(str::to_owned),
         payload: None,
         create_token: uuid(item, schema::CREATE_TOKEN),
+        version: text(item, schema::TASK_VERSION).map(Version::from_stored),
+        state_created: number(item, schema::STATE_CREATED).map(Millis),
+        superseded: count(item, schema::SUPERSEDED),
+        overtaken: item[schema::OVERTAKEN]["BOOL"].as_bool().unwrap_or(false),
+        revived: uuid(item, schema::REVIVED),
     })
 }
 
@@ -97,6 +102,16 @@ pub(super) fn encode(id: &TaskId, record: &Record) -> Value {
         schema::CREATE_TOKEN,
         "S",
         record.create_token.map(|token| token.to_string()),
+    );
+    set(
+        schema::TASK_VERSION,
+        "S",
+        record.version.as_ref().map(Version::to_string),
+    );
+    set(
+        schema::REVIVED,
+        "S",
+        record.revived.map(|token| token.to_string()),
     );
     if record.alone {
         item.insert(schema::ALONE.to_owned(), json!({"BOOL": true}));

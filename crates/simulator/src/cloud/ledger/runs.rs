@@ -53,11 +53,16 @@ impl Ledger {
         let history = self.histories.entry(id.clone()).or_default();
         history.starts += 1;
         let (starts, done) = (history.starts, history.done);
+        let older = task.version < history.newest_run;
+        history.newest_run.clone_from(&task.version);
         if starts > most {
             self.violation(now, format!("S4: {id} starts for the {starts}th time"));
         }
         if done.is_some_and(|token| !self.is_excused(token)) {
             self.violation(now, format!("S2: {id} runs again though it was done"));
+        }
+        if older {
+            self.violation(now, format!("a state of {id} runs after a newer one"));
         }
         let alone = truth.is_some_and(|record| record.alone);
         let neighbours = self.runs.iter().filter(|run| run.process == process.id);

@@ -1,7 +1,7 @@
 //! Tasks: each change is one that the state machine allows, by one who may make it.
 
 use lifo_queue::store::memory::Record;
-use lifo_queue::task::{LeaseToken, TaskId, TaskStatus, Ttl};
+use lifo_queue::task::{LeaseToken, TaskId, TaskStatus, Ttl, Version};
 use lifo_queue::time::Millis;
 
 use super::trace::What;
@@ -22,8 +22,21 @@ pub(super) struct History {
     pub(super) busy: Option<LeaseToken>,
     /// When it last changed.
     pub(super) changed: Millis,
+    /// The newest state of its key that ran.
+    pub(super) newest_run: Option<Version>,
     /// How it ended.
     end: Option<&'static str>,
+}
+
+/// What is wrong with a change that is not a newer state, or with the newer state.
+fn no_newer_state(before: &Record, after: &Record) -> Option<&'static str> {
+    match (&before.version, &after.version) {
+        (Some(old), Some(new)) if new < old => Some("a key got older"),
+        (Some(old), Some(new)) if new > old => None,
+        (None, Some(_)) | (Some(_), None) => Some("a task became a key, or a key a task"),
+        _ if before.created != after.created => Some("taskCreated changed"),
+        _ => None,
+    }
 }
 
 /// A take that took effect.
@@ -71,10 +84,23 @@ impl Ledger {
         let (Some(before), Some(after)) = (before, after) else {
             return self.came_or_went(now, process, id, before, after);
         };
-        if before.created != after.created {
-            return Some("taskCreated changed");
+        if let Some(wrong) = no_newer_state(before, after) {
+            return Some(wrong);
+        }
+        let newer = before.version != after.version;
+        if (newer || before.overtaken) && after.status == Pending {
+            // A state of its own, with attempts of its own.
+            self.begin_anew(now, id);
         }
         match (before.status, after.status) {
+            (Taken, Taken) | (Pending | Success | Failure, Pending) if newer => {
+                (process.function != Function::CreateTasks).then_some("replaced by a stranger")
+            }
+            (Taken, Success | Failure) if before.overtaken => Some("S3: a newer state is lost"),
+            (Taken, Pending) if before.overtaken && process.function != Function::SweepTasks => {
+                self.not_its_own(process, before)
+                    .then_some("S1: ended by another")
+            }
             (Pending, Taken) => self.taken(now, process, id, before, after),
             (Taken, Success | Failure) | (Taken, Pending)
                 if process.function == Function::SweepTasks =>
@@ -113,17 +139,21 @@ impl Ledger {
             }
             (Pending, Pending) => None,
             (Failure, Pending) if process.function == Function::Operator => {
-                self.histories.insert(
-                    id.clone(),
-                    History {
-                        changed: now,
-                        ..History::default()
-                    },
-                );
+                self.begin_anew(now, id);
                 None
             }
             _ => Some("no such transition"),
         }
+    }
+
+    /// Nothing is known of the task any more but which states of its key ran.
+    fn begin_anew(&mut self, now: Millis, id: &TaskId) {
+        let history = self.histories.entry(id.clone()).or_default();
+        *history = History {
+            changed: now,
+            newest_run: history.newest_run.take(),
+            ..History::default()
+        };
     }
 
     fn came_or_went(

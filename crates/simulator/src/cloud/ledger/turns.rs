@@ -6,7 +6,7 @@ use std::time::Duration;
 use lifo_queue::control::Control;
 use lifo_queue::notify::Notification;
 use lifo_queue::process::MAX_PAGE_AGE;
-use lifo_queue::store::{Candidate, Page, TakeRequest};
+use lifo_queue::store::{Candidate, Order, Page, TakeRequest};
 use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
 use uuid::Uuid;
@@ -119,6 +119,7 @@ impl Ledger {
         let newer = newer.map(|(age, task)| (by_its_clock.minus(age), task));
         // Who was not due yet when the page came was rightly passed over.
         let newer = newer.filter(|(came, task)| task.not_before.is_none_or(|from| from <= *came));
+        let order = self.settings.process.order;
         let newer = newer.map(|(_, task)| task).find(|task| {
             let due = !task.ttl.is_expired(by_its_clock);
             let left_alone = seen
@@ -126,7 +127,11 @@ impl Ledger {
                 .get(&task.id)
                 .is_some_and(|at| now.since(*at) <= LEFT_ALONE);
             let running = self.runs.iter().any(|run| run.task == task.id);
-            due && task.created > taken.created && !left_alone && !running && !alone(task)
+            let comes_first = match order {
+                Order::NewestFirst => task.created > taken.created,
+                Order::OldestFirst => task.created < taken.created,
+            };
+            due && comes_first && !left_alone && !running && !alone(task)
         });
         let (id, shown) = (&taken.id, shown.is_some());
         let newer = newer.filter(|_| !alone(taken)).map(|task| task.id.clone());
@@ -144,7 +149,10 @@ impl Ledger {
         if let Some(newer) = newer
             && !self.may_probe(process)
         {
-            self.violation(now, format!("S5: {id} is taken before the newer {newer}"));
+            self.violation(
+                now,
+                format!("S5: {id} is taken before {newer}, which comes first"),
+            );
         }
     }
 

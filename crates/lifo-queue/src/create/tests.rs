@@ -1,0 +1,196 @@
+use super::*;
+use crate::store::memory::MemoryStore;
+use crate::task::TaskStatus;
+use crate::time::{EpochSeconds, Millis};
+
+const NOW: i64 = 1_800_000_000_001;
+
+struct At(i64);
+
+impl Clock for At {
+    fn now(&self) -> Millis {
+        Millis(self.0)
+    }
+}
+
+fn creator(store: &Arc<MemoryStore>) -> Creator {
+    let settings = CreateSettings {
+        default_ttl: Duration::from_secs(3600),
+        max_ttl: Duration::from_secs(7200),
+        key_ttl: Duration::from_secs(4000),
+        place: Place::Moves,
+    };
+    Creator::new(store.clone(), Arc::new(At(NOW)), settings)
+}
+
+#[tokio::test]
+async fn a_bad_task_fails_alone_and_names_its_field() {
+    let store = Arc::new(MemoryStore::new());
+    let specs = [
+        json!({"taskId": "good"}),
+        json!({"taskId": 7}),
+        json!({"taskId": "#processor"}),
+        json!({"taskId": "late", "ttlSeconds": 7201}),
+        json!({"ttl": 5}),
+        json!([]),
+        json!({"taskId": "odd", "payload": {"n": 1e300}}),
+        json!({}),
+        json!({"taskCreated": NOW / 1_000}),
+        json!({"taskCreated": NOW + 60_001}),
+        json!({"taskCreated": NOW - 3_601_000}),
+    ];
+    let report = creator(&store).create(&specs).await;
+    let created: Vec<_> = report.created.iter().map(|task| task.index).collect();
+    assert_eq!(created, [0, 7]);
+    let named = [
+        "taskId",
+        "taskId",
+        "ttlSeconds",
+        "ttl",
+        "object",
+        "payload.n",
+        "taskCreated is 1800000000; give milliseconds",
+        "taskCreated",
+        "expired at 1800000000 (epoch seconds), which is past: raise ttlSeconds",
+    ];
+    assert_eq!(report.failed.len(), named.len());
+    for (failed, field) in report.failed.iter().zip(named) {
+        assert!(
+            failed.error.contains(field),
+            "{}: {}",
+            failed.index,
+            failed.error
+        );
+    }
+    assert_eq!(report.failed[2].task_id.as_deref(), Some("late"));
+    assert_eq!(store.records().len(), 2);
+}
+
+#[tokio::test]
+async fn creating_is_idempotent_and_the_first_of_a_request_wins() {
+    let store = Arc::new(MemoryStore::new());
+    let specs = [
+        json!({"taskId": "a", "payload": 1}),
+        json!({"taskId": "a", "payload": 2}),
+    ];
+    let first = creator(&store).create(&specs).await;
+    assert_eq!((first.created[0].index, first.duplicates[0].index), (0, 1));
+    let second = creator(&store).create(&specs).await;
+    assert_eq!((second.created.len(), second.duplicates.len()), (0, 2));
+    let record = store.record(&TaskId::from_stored("a")).unwrap();
+    assert_eq!(record.payload, Some(json!(1)));
+}
+
+#[tokio::test]
+async fn a_task_has_the_age_its_producer_says_and_none_is_from_the_future() {
+    let store = Arc::new(MemoryStore::new());
+    let specs = [
+        json!({"taskId": "old", "taskCreated": NOW - 60_000, "ttlSeconds": 90}),
+        json!({"taskId": "ahead", "taskCreated": NOW + 60_000}),
+    ];
+    let report = creator(&store).create(&specs).await;
+    assert_eq!(report.created.len(), 2, "{report:?}");
+    let record = |id| store.record(&TaskId::from_stored(id)).unwrap();
+    assert_eq!(record("old").created, Millis(NOW - 60_000));
+    assert_eq!(
+        record("old").ttl,
+        Ttl::Seconds(EpochSeconds(1_800_000_001 + 30))
+    );
+    assert_eq!(record("ahead").created, Millis(NOW));
+}
+
+#[tokio::test]
+async fn a_delayed_task_is_due_so_long_after_its_creation_and_before_it_expires() {
+    let store = Arc::new(MemoryStore::new());
+    let specs = [
+        json!({"taskId": "now", "delaySeconds": 0}),
+        json!({"taskId": "later", "delaySeconds": 3599}),
+        json!({"taskId": "aged", "taskCreated": NOW - 10_000, "ttlSeconds": 60, "delaySeconds": 30}),
+        json!({"delaySeconds": 3600}),
+        json!({"delaySeconds": 60, "ttlSeconds": 60}),
+        json!({"delaySeconds": -1}),
+        json!({"delaySeconds": 1.5}),
+        json!({"delaySeconds": "30"}),
+    ];
+    let report = creator(&store).create(&specs).await;
+    let due = |id| store.record(&TaskId::from_stored(id)).unwrap().not_before;
+    assert_eq!(due("now"), None);
+    assert_eq!(due("later"), Some(Millis(NOW + 3_599_000)));
+    assert_eq!(due("aged"), Some(Millis(NOW + 20_000)));
+    let errors: Vec<_> = report.failed.iter().map(|failed| &failed.error).collect();
+    assert_eq!(errors.len(), 5);
+    assert_eq!(
+        *errors[1],
+        "delaySeconds is 60; give a whole number of seconds from 0 to 59, because the task expires \
+         60 s after its creation: give a smaller delay, or raise ttlSeconds"
+    );
+    assert!(
+        errors
+            .iter()
+            .all(|error| error.starts_with("delaySeconds is "))
+    );
+}
+
+#[tokio::test]
+async fn a_task_expires_in_epoch_seconds() {
+    let store = Arc::new(MemoryStore::new());
+    let specs = [
+        json!({"taskId": "default"}),
+        json!({"taskId": "short", "ttlSeconds": 10}),
+    ];
+    creator(&store).create(&specs).await;
+    let record = |id| store.record(&TaskId::from_stored(id)).unwrap();
+    assert_eq!(
+        record("default").ttl,
+        Ttl::Seconds(EpochSeconds(1_800_000_001 + 3_600))
+    );
+    assert_eq!(
+        record("short").ttl,
+        Ttl::Seconds(EpochSeconds(1_800_000_011))
+    );
+    assert_eq!(record("short").status, TaskStatus::Pending);
+}
+
+#[tokio::test]
+async fn the_last_state_of_a_key_wins_and_what_is_wrong_with_a_key_is_named() {
+    let store = Arc::new(MemoryStore::new());
+    let specs = [
+        json!({"key": "k", "payload": 1}),
+        json!({"key": "k", "payload": 2}),
+        json!({"key": "n", "sequence": 5}),
+        json!({"key": "n", "sequence": 4}),
+        json!({"key": "n", "sequence": 5}),
+        json!({"taskId": "n"}),
+        json!({"key": "n"}),
+        json!({"key": "x", "taskId": "x"}),
+        json!({"sequence": 1}),
+        json!({"key": "x", "sequence": -1}),
+        json!({"key": 7}),
+        json!({"key": "#x"}),
+        json!({"key": "x", "ttlSeconds": 4001}),
+    ];
+    let report = creator(&store).create(&specs).await;
+    let indexes = |tasks: &[CreatedTask]| tasks.iter().map(|task| task.index).collect::<Vec<_>>();
+    assert_eq!(indexes(&report.created), [0, 1, 2]);
+    assert_eq!(indexes(&report.outdated), [3]);
+    assert_eq!(indexes(&report.duplicates), [4]);
+    assert!(report.created[1].supersedes && !report.created[0].supersedes);
+    assert_eq!(report.superseded(), 2);
+    let record = store.record(&TaskId::from_stored("k")).unwrap();
+    assert_eq!((record.payload, record.superseded), (Some(json!(2)), 1));
+    let named = [
+        "n is a key; choose another taskId",
+        "give a sequence always or never",
+        "both taskId and key",
+        "a sequence and no key",
+        "sequence is -1",
+        "key is a number",
+        "key begins with '#'",
+        "at most after 4000 s",
+    ];
+    assert_eq!(report.failed.len(), named.len(), "{:?}", report.failed);
+    for (failed, words) in report.failed.iter().zip(named) {
+        assert!(failed.error.contains(words), "{}", failed.error);
+        assert!(!failed.retryable);
+    }
+}

@@ -1,0 +1,350 @@
+//! States of keys on DynamoDB: a newer one replaces an older one by one conditional update, which
+//! depends on the status that the older one is in.
+
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
+
+use super::item::{self, Item, number, string};
+use super::update::LastError;
+use super::{DynamoStore, Updated, send, send_fitting};
+use crate::schema;
+use crate::store::{Conflict, Inserted, Replaced, StoreError, Written};
+use crate::task::{
+    Keyed, Lease, NewTask, Place, StatusKey, TaskStatus, TokenText, Ttl, truncate_error,
+};
+use crate::time::Millis;
+
+/// How often a put is tried that meets the key in another status than the time before.
+const CONTENDERS: u32 = 20;
+
+/// What a state meets under its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// Nothing, or an older state that waits.
+    NothingOrWaiting,
+    /// An older state that waited and has expired.
+    Expired,
+    /// An older state that was settled.
+    Settled,
+    /// An older state that runs.
+    Running,
+    /// An older state that runs, and another one that waits for the end of the run.
+    RunningOvertaken,
+}
+
+impl Found {
+    /// The condition under which this is there, and older.
+    fn condition(self) -> String {
+        const OLDER: &str = "#version < :version AND begins_with(#version, :kind)";
+        let found = match self {
+            Self::NothingOrWaiting => {
+                return format!(
+                    "attribute_not_exists(#id) OR (#status = :pending AND NOT (#ttl <= :seconds) AND {OLDER})"
+                );
+            }
+            Self::Expired => "#status = :pending AND #ttl <= :seconds",
+            Self::Settled => "#status IN (:success, :failure)",
+            Self::Running => "#status = :taken AND attribute_not_exists(#overtaken)",
+            Self::RunningOvertaken => "#status = :taken AND attribute_exists(#overtaken)",
+        };
+        format!("{found} AND {OLDER}")
+    }
+
+    /// Whether the state that is replaced waited, so that it counts as superseded.
+    fn supersedes(self) -> bool {
+        matches!(self, Self::NothingOrWaiting | Self::RunningOvertaken)
+    }
+
+    /// Whether a key that keeps its place has one.
+    fn has_place(self) -> bool {
+        !matches!(self, Self::Settled | Self::Running)
+    }
+
+    fn answer(self, before: &Item) -> Inserted {
+        Inserted::Replaced(match self {
+            Self::NothingOrWaiting if item::version(before).is_none() => return Inserted::Created,
+            Self::NothingOrWaiting | Self::RunningOvertaken => Replaced::Waiting,
+            Self::Expired => Replaced::Expired,
+            Self::Settled => Replaced::Settled,
+            Self::Running => Replaced::Running,
+        })
+    }
+
+    /// What is there; or the answer, where it is not older.
+    fn sort(there: &Item, task: &NewTask, keyed: &Keyed) -> Result<Self, Inserted> {
+        if there.is_empty() {
+            return Ok(Self::NothingOrWaiting);
+        }
+        if item::is_created_by(there, task.create_token) {
+            return Err(Inserted::Created);
+        }
+        let Some(version) = item::version(there) else {
+            return Err(Inserted::Conflict(Conflict::NotAKey));
+        };
+        if !version.is_comparable(&keyed.version) {
+            return Err(Inserted::Conflict(Conflict::OtherOrder));
+        }
+        if version == keyed.version {
+            return Err(Inserted::Duplicate);
+        }
+        if version > keyed.version {
+            return Err(Inserted::Outdated);
+        }
+        match item::status(there) {
+            Ok(TaskStatus::Pending) => Ok(match item::ttl(there) {
+                Ttl::Seconds(at) if at <= keyed.written.floor_seconds() => Self::Expired,
+                _ => Self::NothingOrWaiting,
+            }),
+            Ok(TaskStatus::Taken) if item::is_overtaken(there) => Ok(Self::RunningOvertaken),
+            Ok(TaskStatus::Taken) => Ok(Self::Running),
+            Ok(TaskStatus::Success | TaskStatus::Failure) => Ok(Self::Settled),
+            // A status that is none of ours is not ours to change.
+            Err(_) => Err(Inserted::Conflict(Conflict::NotAKey)),
+        }
+    }
+}
+
+impl DynamoStore {
+    /// Puts the state of a key: first as if nothing were there or an older state waited, the
+    /// usual cases; then by the item that fails the condition.
+    pub(super) async fn insert_keyed(
+        &self,
+        task: &NewTask,
+        keyed: &Keyed,
+    ) -> Result<Inserted, StoreError> {
+        let payload = item::payload(task)?;
+        let mut found = Found::NothingOrWaiting;
+        for _ in 0..CONTENDERS {
+            let update = self.state_update(task, keyed, payload.clone(), found);
+            let there = match send(update).await? {
+                Updated::Done(before) => return Ok(found.answer(&before)),
+                Updated::Refused(there) => there,
+            };
+            found = match Found::sort(&there, task, keyed) {
+                Ok(found) => found,
+                Err(answer) => return Ok(answer),
+            };
+        }
+        Err(StoreError::Throttled {
+            operation: "UpdateItem",
+            source: format!("the key's status changed {CONTENDERS} times during the put").into(),
+        })
+    }
+
+    fn state_update(
+        &self,
+        task: &NewTask,
+        keyed: &Keyed,
+        payload: Option<AttributeValue>,
+        found: Found,
+    ) -> UpdateItemFluentBuilder {
+        let (mut set, mut remove) = (STATE.to_vec(), vec!["#error"]);
+        match payload {
+            Some(_) => set.push("#payload = :payload"),
+            None => remove.push("#payload"),
+        }
+        match keyed.place {
+            Place::Moves => {
+                set.push("#created = :created");
+                remove.push("#stateCreated");
+            }
+            Place::Stays => {
+                set.push("#stateCreated = :created");
+                set.push(match found.has_place() {
+                    true => "#created = if_not_exists(#created, :created)",
+                    false => "#created = :created",
+                });
+            }
+        }
+        set.extend(match found {
+            Found::Running => &["#expires = :ttl", "#overtaken = :yes"][..],
+            Found::RunningOvertaken => &["#expires = :ttl"],
+            _ => &WAITING,
+        });
+        if task.not_before.is_some() {
+            set.push("#notBefore = :notBefore");
+        }
+        if found.supersedes() {
+            // The first state of a key replaces none.
+            set.push("#superseded = if_not_exists(#superseded, :none) + :one");
+        }
+        if found == Found::Expired {
+            set.push("#revived = :createToken");
+        }
+        let change = format!("SET {} REMOVE {}", set.join(", "), remove.join(", "));
+        let update = self
+            .update(task.id.as_str())
+            .return_values(ReturnValue::AllOld);
+        let mut values = vec![
+            (":version", string(&keyed.version)),
+            (":kind", string(keyed.version.kind())),
+            (":createToken", string(task.create_token)),
+            (":written", number(keyed.written.0)),
+            (":seconds", number(keyed.written.floor_seconds().0)),
+            (":created", number(task.created.0)),
+            (":ttl", number(task.expires_at.0)),
+            (":none", number(-1)),
+        ];
+        values.extend(payload.map(|payload| (":payload", payload)));
+        values.extend(task.not_before.map(|at| (":notBefore", number(at.0))));
+        with_used(update, &change, &found.condition(), values)
+    }
+
+    /// TAKEN → PENDING at the end of a run that was overtaken.
+    pub(super) fn overtaken_update(
+        &self,
+        lease: &Lease,
+        end: &OvertakenEnd,
+        reason: LastError<'_>,
+        now: Millis,
+    ) -> UpdateItemFluentBuilder {
+        let mut set = vec![
+            "#status = :pending",
+            "#updated = :written",
+            "#ttl = if_not_exists(#expires, #ttl)",
+            "#attempts = :zero",
+            "#total = :zero",
+        ];
+        let mut values = vec![(":written", number(now.0)), (":token", string(lease.token))];
+        if let Some(at) = end.not_before {
+            // The newer state may have a delay of its own.
+            set.push("#notBefore = if_not_exists(#notBefore, :notBefore)");
+            values.push((":notBefore", number(at.0)));
+        }
+        if let Some(token) = end.token {
+            set.push("#token = :newToken");
+            values.push((":newToken", string(token)));
+        }
+        if end.supersedes {
+            set.push("#superseded = if_not_exists(#superseded, :zero) + :one");
+        }
+        let (set_error, remove_error) = reason.terms();
+        let change = format!(
+            "SET {}{set_error} REMOVE #until, #expires, #overtaken{remove_error}",
+            set.join(", ")
+        );
+        let expired = match end.expired {
+            true => " AND #until <= :written",
+            false => "",
+        };
+        let condition = format!(
+            "#status = :taken AND #token = :token AND attribute_exists(#overtaken){expired}"
+        );
+        if let LastError::Is(reason) = reason {
+            values.push((":error", string(truncate_error(reason))));
+        }
+        let update = self.update(lease.task.as_str());
+        with_used(update, &change, &condition, values)
+    }
+
+    /// Ends a run that was overtaken.
+    pub(super) async fn end_overtaken(
+        &self,
+        lease: &Lease,
+        end: &OvertakenEnd,
+        reason: LastError<'_>,
+        now: Millis,
+    ) -> Result<Written, StoreError> {
+        let update = |reason: LastError<'_>| self.overtaken_update(lease, end, reason, now);
+        Ok(match send_fitting(update, reason, &lease.task).await? {
+            Updated::Done(_) => Written::Overtaken,
+            // A lost acknowledgement; the sweep leaves no token to recognise its own by.
+            Updated::Refused(item)
+                if !end.expired && item::is_ours(&item, TaskStatus::Pending, lease.token) =>
+            {
+                Written::Overtaken
+            }
+            Updated::Refused(_) => Written::Lost,
+        })
+    }
+}
+
+/// How a run ends that was overtaken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OvertakenEnd {
+    /// The newer state may not start before, if it has no delay of its own.
+    pub(super) not_before: Option<Millis>,
+    /// The value of `leaseToken` afterwards, if it changes.
+    pub(super) token: Option<TokenText>,
+    /// The run brought its state to no end.
+    pub(super) supersedes: bool,
+    /// Only once the lease has expired.
+    pub(super) expired: bool,
+}
+
+/// What every put of a state sets.
+const STATE: [&str; 3] = [
+    "#version = :version",
+    "#createToken = :createToken",
+    "#updated = :written",
+];
+
+/// What a put sets of a state that waits.
+const WAITING: [&str; 4] = [
+    "#status = :pending",
+    "#ttl = :ttl",
+    "#attempts = :zero",
+    "#total = :zero",
+];
+
+/// The attributes by their placeholders.
+const NAMES: [(&str, &str); 18] = [
+    ("#id", schema::TASK_ID),
+    ("#status", schema::TASK_STATUS),
+    ("#version", schema::TASK_VERSION),
+    ("#createToken", schema::CREATE_TOKEN),
+    ("#created", schema::TASK_CREATED),
+    ("#stateCreated", schema::STATE_CREATED),
+    ("#updated", schema::TASK_UPDATED),
+    ("#ttl", schema::TTL),
+    ("#expires", schema::EXPIRES_AT),
+    ("#payload", schema::PAYLOAD),
+    ("#attempts", schema::ATTEMPTS),
+    ("#total", schema::TOTAL_ATTEMPTS),
+    ("#superseded", schema::SUPERSEDED),
+    ("#overtaken", schema::OVERTAKEN),
+    ("#revived", schema::REVIVED),
+    ("#until", schema::LEASE_UNTIL),
+    ("#notBefore", schema::NOT_BEFORE),
+    ("#token", schema::LEASE_TOKEN),
+];
+
+/// Adds the change, its condition, and the names and values that they use: DynamoDB rejects a
+/// request with others.
+fn with_used(
+    update: UpdateItemFluentBuilder,
+    change: &str,
+    condition: &str,
+    mut values: Vec<(&'static str, AttributeValue)>,
+) -> UpdateItemFluentBuilder {
+    let status = |status: TaskStatus| string(StatusKey::from(status));
+    values.extend([
+        (":pending", status(TaskStatus::Pending)),
+        (":taken", status(TaskStatus::Taken)),
+        (":success", status(TaskStatus::Success)),
+        (":failure", status(TaskStatus::Failure)),
+        (":zero", number(0)),
+        (":one", number(1)),
+        (":yes", AttributeValue::Bool(true)),
+    ]);
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '#' | ':');
+    let is_used = |placeholder: &str| {
+        let mut texts = [change, condition].into_iter();
+        texts.any(|text| text.split(|c| !is_word(c)).any(|word| word == placeholder))
+    };
+    let mut update = update
+        .update_expression(change)
+        .condition_expression(condition);
+    let error = [("#error", schema::LAST_ERROR)];
+    for (placeholder, name) in NAMES.into_iter().chain(error) {
+        if is_used(placeholder) {
+            update = update.expression_attribute_names(placeholder, name);
+        }
+    }
+    for (placeholder, value) in values {
+        if is_used(placeholder) {
+            update = update.expression_attribute_values(placeholder, value);
+        }
+    }
+    update
+}

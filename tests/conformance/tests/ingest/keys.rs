@@ -1,0 +1,91 @@
+//! Batches with keys.
+
+use std::sync::Arc;
+
+use lifo_queue::ingest::Delivery;
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::task::TaskId;
+use serde_json::json;
+
+use super::world::{Queues, ingest, message, work};
+
+fn payload(store: &MemoryStore, id: &str) -> Option<serde_json::Value> {
+    store.record(&TaskId::from_stored(id)).unwrap().payload
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_batch_only_the_newest_state_of_a_key_is_written() {
+    let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    let ingest = ingest(store.clone(), &queues);
+    let state = |sequence: u64| json!({"key": "k", "sequence": sequence, "payload": sequence});
+    let batch = [
+        message("m1", json!([state(7), state(9), state(9)])),
+        message("m2", state(8)),
+        message("m3", json!({"taskId": "other"})),
+    ];
+    let report = work(&ingest, &batch).await;
+    assert_eq!(
+        (report.created, report.superseded, report.duplicates),
+        (2, 2, 1)
+    );
+    assert_eq!(report.returned, Vec::<String>::new());
+    assert_eq!(payload(&store, "k"), Some(json!(9)));
+    // It was written once, so it replaced none in the table.
+    let record = store.record(&TaskId::from_stored("k")).unwrap();
+    assert_eq!(record.superseded, 0);
+    let late = work(&ingest, &[message("m4", state(8))]).await;
+    assert_eq!((late.created, late.superseded), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_sequence_the_later_message_wins_and_a_redelivered_one_is_a_duplicate() {
+    let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    let ingest = ingest(store.clone(), &queues);
+    let sent = |id: &str, seconds: i64| {
+        let mut message = message(id, json!({"key": "k", "payload": id}));
+        message.sent.0 += 1_000 * seconds;
+        message
+    };
+    let newer = sent("newer", 5);
+    work(&ingest, &[newer.clone(), sent("older", 2)]).await;
+    assert_eq!(payload(&store, "k"), Some(json!("newer")));
+    let again = Delivery {
+        receives: 2,
+        ..newer
+    };
+    let report = work(&ingest, &[again, sent("older", 2)]).await;
+    assert_eq!(
+        (report.created, report.duplicates, report.superseded),
+        (0, 1, 1)
+    );
+    assert_eq!(payload(&store, "k"), Some(json!("newer")));
+}
+
+/// What can never be written must not take the valid older state with it.
+#[tokio::test(start_paused = true)]
+async fn a_newest_state_that_is_rejected_leaves_the_older_one() {
+    let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    let ingest = ingest(store.clone(), &queues);
+    let by_sequence = json!({"key": "k", "sequence": 1, "payload": 1});
+    work(&ingest, &[message("m1", by_sequence)]).await;
+    let batch = [
+        message("m2", json!({"key": "k", "payload": "by time"})),
+        message("m3", json!({"key": "k", "sequence": 2, "payload": 2})),
+        message("m4", json!({"key": "k", "sequence": 3, "ttlSeconds": 0})),
+        message("m5", json!({"key": "k", "taskId": "k"})),
+    ];
+    let report = work(&ingest, &batch).await;
+    assert_eq!(
+        (report.created, report.superseded, report.refused),
+        (1, 1, 3)
+    );
+    assert_eq!(payload(&store, "k"), Some(json!(2)));
+    let letters = queues.letters.lock().unwrap();
+    assert!(
+        letters["m2"][0]
+            .reason
+            .contains("give a sequence always or never")
+    );
+    assert!(letters["m4"][0].reason.contains("ttlSeconds"));
+    assert!(letters["m5"][0].reason.contains("both taskId and key"));
+}

@@ -1,0 +1,296 @@
+//! Keys: the latest state wins, and one state runs at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use conformance::*;
+use futures::future::join_all;
+use lifo_queue::store::{
+    Candidate, Conflict, Inserted, Order, PageQuery, QueueStore, Replaced, TakeOutcome, Written,
+};
+use lifo_queue::task::{GiveBack, Keyed, NewTask, Place, Reclaim, Settlement, TakenTask, Version};
+use lifo_queue::time::Millis;
+
+/// The state of key `k` with this sequence, which is also its creation in milliseconds after [`NOW`].
+fn state(sequence: u64) -> NewTask {
+    let created = i64::try_from(sequence).unwrap();
+    NewTask {
+        keyed: Some(Keyed {
+            version: Version::by_sequence(sequence),
+            place: Place::Moves,
+            written: NOW,
+        }),
+        ..new_task("k", created)
+    }
+}
+
+async fn put(store: &dyn QueueStore, state: &NewTask) -> Inserted {
+    store.insert(state).await.unwrap()
+}
+
+async fn waiting(store: &dyn QueueStore) -> Vec<Candidate> {
+    store
+        .pending_page(&first_page(10))
+        .await
+        .unwrap()
+        .candidates
+}
+
+/// The one state that waits, taken; it has to be this one.
+async fn taken(store: &dyn QueueStore, sequence: u64) -> TakenTask {
+    let taken = take(store, "k").await;
+    assert_eq!(taken.task.version, Some(Version::by_sequence(sequence)));
+    assert_eq!(taken.task.payload["n"], sequence);
+    assert_eq!((taken.task.attempt, taken.task.total_attempts), (1, 1));
+    taken
+}
+
+async fn settle(store: &dyn QueueStore, taken: &TakenTask) -> Written {
+    let settled = store.settle(&taken.lease, &Settlement::Success, &RETENTION, NOW);
+    settled.await.unwrap()
+}
+
+fn back(attempt_counts: bool, lease_ran_out: bool) -> GiveBack {
+    GiveBack {
+        not_before: NOW.plus(Duration::from_millis(500)),
+        attempt_counts,
+        lease_ran_out,
+        reason: "busy".into(),
+    }
+}
+
+pub(crate) async fn the_latest_state_wins_in_whatever_order_states_come(
+    store: Arc<dyn QueueStore>,
+) {
+    assert_eq!(put(&*store, &state(5)).await, Inserted::Created);
+    assert_eq!(put(&*store, &state(3)).await, Inserted::Outdated);
+    let replaced = put(&*store, &state(9)).await;
+    assert_eq!(replaced, Inserted::Replaced(Replaced::Waiting));
+    assert_eq!(put(&*store, &state(7)).await, Inserted::Outdated);
+    assert_eq!(put(&*store, &state(9)).await, Inserted::Duplicate);
+    let waits = waiting(&*store).await;
+    // It moved to the moment of its newest state.
+    let places: Vec<_> = waits.iter().map(|task| task.created).collect();
+    assert_eq!(places, [Millis(NOW.0 + 9)]);
+    let done = taken(&*store, 9).await;
+    assert_eq!(settle(&*store, &done).await, Written::Done);
+    assert_eq!(put(&*store, &state(9)).await, Inserted::Duplicate);
+    assert_eq!(put(&*store, &state(8)).await, Inserted::Outdated);
+    let again = put(&*store, &state(10)).await;
+    assert_eq!(again, Inserted::Replaced(Replaced::Settled));
+    taken(&*store, 10).await;
+}
+
+pub(crate) async fn of_many_states_put_at_once_the_newest_stays(store: Arc<dyn QueueStore>) {
+    let states: Vec<_> = (1..=24).map(state).collect();
+    let puts = join_all(states.iter().map(|state| put(&*store, state))).await;
+    assert_eq!(
+        puts.iter().filter(|put| **put == Inserted::Created).count(),
+        1
+    );
+    taken(&*store, 24).await;
+}
+
+pub(crate) async fn a_state_that_comes_during_a_run_waits_for_its_end(store: Arc<dyn QueueStore>) {
+    put(&*store, &state(1)).await;
+    let first = taken(&*store, 1).await;
+    let second = put(&*store, &state(2)).await;
+    assert_eq!(second, Inserted::Replaced(Replaced::Running));
+    let third = put(&*store, &state(3)).await;
+    assert_eq!(third, Inserted::Replaced(Replaced::Waiting));
+    assert_eq!(put(&*store, &state(1)).await, Inserted::Outdated);
+    // One run at a time.
+    assert!(waiting(&*store).await.is_empty());
+    assert_eq!(
+        store.take(&wish(candidate("k"))).await.unwrap(),
+        TakeOutcome::Lost
+    );
+    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
+    let waits = waiting(&*store).await;
+    assert_eq!((waits[0].attempts, waits[0].not_before), (0, None));
+    assert_eq!(waits[0].created, Millis(NOW.0 + 3));
+    let last = taken(&*store, 3).await;
+    assert_eq!(settle(&*store, &last).await, Written::Done);
+}
+
+pub(crate) async fn a_lost_acknowledgement_of_an_overtaken_end_is_recognised(
+    store: Arc<dyn QueueStore>,
+) {
+    put(&*store, &state(1)).await;
+    let first = taken(&*store, 1).await;
+    put(&*store, &state(2)).await;
+    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
+    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
+    // Also if the state that waits was replaced since.
+    put(&*store, &state(3)).await;
+    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
+    let third = taken(&*store, 3).await;
+    assert_eq!(settle(&*store, &first).await, Written::Lost);
+    // And if a newer state came after the settlement that was not acknowledged.
+    assert_eq!(settle(&*store, &third).await, Written::Done);
+    put(&*store, &state(4)).await;
+    assert_eq!(settle(&*store, &third).await, Written::Overtaken);
+    taken(&*store, 4).await;
+}
+
+pub(crate) async fn an_overtaken_state_that_is_returned_is_superseded(store: Arc<dyn QueueStore>) {
+    put(&*store, &state(1)).await;
+    let first = taken(&*store, 1).await;
+    put(&*store, &state(2)).await;
+    let returned = back(false, true);
+    let given = store.give_back(&first.lease, &returned, NOW);
+    assert_eq!(given.await.unwrap(), Written::Overtaken);
+    let waits = &waiting(&*store).await[0];
+    // The downstream asked for the wait, and the mark is the process's: neither is the state's.
+    assert_eq!(waits.not_before, Some(NOW.plus(Duration::from_millis(500))));
+    assert_eq!((waits.attempts, waits.lease_ran_out), (0, true));
+}
+
+pub(crate) async fn an_overtaken_lease_that_ran_out_leaves_the_newer_state(
+    store: Arc<dyn QueueStore>,
+) {
+    put(&*store, &state(1)).await;
+    let mut request = wish(candidate("k"));
+    request.alone = true;
+    let TakeOutcome::Won(first) = store.take(&request).await.unwrap() else {
+        panic!()
+    };
+    put(&*store, &state(2)).await;
+    let until = first.lease.until;
+    let fail = Reclaim::Fail {
+        keep_until: NOW.floor_seconds(),
+    };
+    let failed = store.reclaim(&first.lease, &fail, until).await.unwrap();
+    assert_eq!(failed, Written::Lost, "the newer state did not fail");
+    let back = Reclaim::Return { not_before: NOW };
+    let early = until.minus(Duration::from_millis(1));
+    let reclaimed = store.reclaim(&first.lease, &back, early).await.unwrap();
+    assert_eq!(reclaimed, Written::Lost);
+    let reclaimed = store.reclaim(&first.lease, &back, until).await.unwrap();
+    assert_eq!(reclaimed, Written::Overtaken);
+    assert_eq!(
+        settle(&*store, &first).await,
+        Written::Lost,
+        "a late worker"
+    );
+    let waits = &waiting(&*store).await[0];
+    assert_eq!((waits.attempts, waits.lease_ran_out), (0, true));
+    taken(&*store, 2).await;
+}
+
+pub(crate) async fn a_newer_state_keeps_the_backoff_and_the_mark(store: Arc<dyn QueueStore>) {
+    put(&*store, &state(1)).await;
+    let first = taken(&*store, 1).await;
+    let retried = back(true, true);
+    let given = store.give_back(&first.lease, &retried, NOW);
+    assert_eq!(given.await.unwrap(), Written::Done);
+    put(&*store, &state(2)).await;
+    let waits = &waiting(&*store).await[0];
+    assert_eq!(waits.not_before, Some(NOW.plus(Duration::from_millis(500))));
+    assert_eq!((waits.attempts, waits.lease_ran_out), (0, true));
+
+    let mut request = wish(candidate("k"));
+    request.now = NOW.plus(Duration::from_secs(1));
+    let TakeOutcome::Won(second) = store.take(&request).await.unwrap() else {
+        panic!()
+    };
+    let back = Reclaim::Return { not_before: NOW };
+    let until = second.lease.until;
+    store.reclaim(&second.lease, &back, until).await.unwrap();
+    put(&*store, &state(3)).await;
+    let waits = &waiting(&*store).await[0];
+    assert_eq!((waits.attempts, waits.lease_ran_out), (0, true));
+}
+
+pub(crate) async fn a_failed_state_is_replaced(store: Arc<dyn QueueStore>) {
+    put(&*store, &state(1)).await;
+    let first = taken(&*store, 1).await;
+    let failure = Settlement::Failure {
+        reason: "no".into(),
+    };
+    let settled = store.settle(&first.lease, &failure, &RETENTION, NOW);
+    assert_eq!(settled.await.unwrap(), Written::Done);
+    let replaced = put(&*store, &state(2)).await;
+    assert_eq!(replaced, Inserted::Replaced(Replaced::Settled));
+    taken(&*store, 2).await;
+}
+
+pub(crate) async fn a_state_that_expired_is_shed_and_not_superseded(store: Arc<dyn QueueStore>) {
+    let mut first = state(1);
+    first.expires_at = NOW.floor_seconds();
+    put(&*store, &first).await;
+    assert!(waiting(&*store).await.is_empty());
+    let replaced = put(&*store, &state(2)).await;
+    assert_eq!(replaced, Inserted::Replaced(Replaced::Expired));
+    assert_eq!(waiting(&*store).await.len(), 1);
+}
+
+pub(crate) async fn a_key_and_a_task_without_one_keep_apart(store: Arc<dyn QueueStore>) {
+    insert(&*store, &["plain"]).await;
+    let key = NewTask {
+        id: new_task("plain", 0).id,
+        ..state(1)
+    };
+    let refused = put(&*store, &key).await;
+    assert_eq!(refused, Inserted::Conflict(Conflict::NotAKey));
+    put(&*store, &state(1)).await;
+    let refused = put(&*store, &new_task("k", 2)).await;
+    assert_eq!(refused, Inserted::Conflict(Conflict::IsAKey));
+    let mut by_time = state(2);
+    by_time.keyed.as_mut().unwrap().version = Version::by_time(NOW, "m");
+    let refused = put(&*store, &by_time).await;
+    assert_eq!(refused, Inserted::Conflict(Conflict::OtherOrder));
+}
+
+pub(crate) async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
+    let staying = |sequence| {
+        let mut state = state(sequence);
+        state.keyed.as_mut().unwrap().place = Place::Stays;
+        state
+    };
+    put(&*store, &staying(1)).await;
+    store.insert(&new_task("between", 2)).await.unwrap();
+    put(&*store, &staying(3)).await;
+    let oldest_first = PageQuery {
+        order: Order::OldestFirst,
+        ..first_page(10)
+    };
+    let page = store.pending_page(&oldest_first).await.unwrap();
+    let ids: Vec<_> = page
+        .candidates
+        .iter()
+        .map(|task| task.id.as_str())
+        .collect();
+    assert_eq!(ids, ["k", "between"]);
+    assert_eq!(page.candidates[0].created, Millis(NOW.0 + 1));
+    let first = taken(&*store, 3).await;
+    assert_eq!(
+        first.task.task_created,
+        Millis(NOW.0 + 3),
+        "the state's own moment"
+    );
+    // It waits again since the first state that came during the run.
+    put(&*store, &staying(5)).await;
+    put(&*store, &staying(6)).await;
+    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
+    let page = store.pending_page(&oldest_first).await.unwrap();
+    assert_eq!(page.candidates[1].created, Millis(NOW.0 + 5));
+    assert_eq!(taken(&*store, 6).await.task.task_created, Millis(NOW.0 + 6));
+}
+
+/// Otherwise a repeated settlement of the first state would settle the second, which never ran.
+pub(crate) async fn a_take_that_arrives_after_the_end_of_its_lease_is_lost(
+    store: Arc<dyn QueueStore>,
+) {
+    put(&*store, &state(1)).await;
+    let request = wish(candidate("k"));
+    let TakeOutcome::Won(first) = store.take(&request).await.unwrap() else {
+        panic!()
+    };
+    put(&*store, &state(2)).await;
+    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
+    let late = store.take(&request).await.unwrap();
+    assert_eq!(late, TakeOutcome::Lost);
+    assert_eq!(settle(&*store, &first).await, Written::Overtaken);
+    taken(&*store, 2).await;
+}

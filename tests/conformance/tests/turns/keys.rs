@@ -1,0 +1,130 @@
+//! Turns with keys.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use conformance::{NOW, new_task};
+use lifo_queue::runner::Outcome;
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::store::{Order, TaskStore};
+use lifo_queue::task::{Keyed, NewTask, Place, Task, TaskStatus, Version};
+use tokio::time::sleep;
+
+use super::world::{World, at_once};
+
+fn state(key: &str, sequence: u64, place: Place) -> NewTask {
+    NewTask {
+        keyed: Some(Keyed {
+            version: Version::by_sequence(sequence),
+            place,
+            written: NOW,
+        }),
+        ..new_task(key, i64::try_from(sequence).unwrap())
+    }
+}
+
+async fn put(store: &MemoryStore, key: &str, sequence: u64) {
+    store
+        .insert(&state(key, sequence, Place::Moves))
+        .await
+        .unwrap();
+}
+
+/// A world whose runs take a second and are remembered by version.
+fn remembering(outcome: impl Fn(&Task) -> Outcome + Send + Sync + 'static) -> (World, Ran) {
+    let ran = Ran::default();
+    let remembers = ran.clone();
+    let world = World::new(move |task| {
+        remembers.lock().unwrap().push(task.idempotency_key());
+        (Duration::from_secs(1), outcome(task))
+    });
+    (world, ran)
+}
+
+type Ran = Arc<Mutex<Vec<String>>>;
+
+fn key(key: &str, sequence: u64) -> String {
+    format!("{key}:s{sequence:020}")
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_the_states_that_come_during_a_run_the_last_runs_next() {
+    let (world, ran) = remembering(|_| Outcome::Success);
+    put(&world.store, "k", 1).await;
+    let producer = async {
+        for sequence in 2..=4 {
+            sleep(Duration::from_millis(200)).await;
+            put(&world.store, "k", sequence).await;
+        }
+    };
+    let (summary, ()) = tokio::join!(world.turn(), producer);
+    assert_eq!(*ran.lock().unwrap(), [key("k", 1), key("k", 4)]);
+    assert_eq!((summary.succeeded, summary.lost_races), (2, 0));
+    let record = world.record("k");
+    assert_eq!((record.status, record.superseded), (TaskStatus::Success, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_that_is_overtaken_and_retried_is_superseded() {
+    let (world, ran) =
+        remembering(
+            |task| match task.version.as_ref().and_then(Version::sequence) {
+                Some(1) => Outcome::Retry {
+                    reason: "broken".into(),
+                },
+                _ => Outcome::Success,
+            },
+        );
+    put(&world.store, "k", 1).await;
+    let producer = async {
+        sleep(Duration::from_millis(500)).await;
+        put(&world.store, "k", 2).await;
+    };
+    let (summary, ()) = tokio::join!(world.turn(), producer);
+    assert_eq!(*ran.lock().unwrap(), [key("k", 1), key("k", 2)]);
+    assert_eq!(
+        (summary.retried, summary.superseded, summary.succeeded),
+        (1, 1, 1)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_key_that_has_waited_longest_runs_first_with_its_newest_state() {
+    let mut world = World::new(|_| at_once());
+    world.settings.order = Order::OldestFirst;
+    world.settings.slots = 1;
+    for (key, sequence) in [("a", 1), ("b", 2), ("c", 3), ("a", 4), ("b", 5), ("a", 6)] {
+        let state = state(key, sequence, Place::Stays);
+        world.store.insert(&state).await.unwrap();
+    }
+    let summary = world.turn().await;
+    assert_eq!(world.started(), ["a", "b", "c"]);
+    assert_eq!(summary.succeeded, 3);
+    let version = world.record("a").version.unwrap();
+    assert_eq!(version, Version::by_sequence(6));
+}
+
+/// More keys than a page of the index: a pass from the oldest end passes over none.
+#[tokio::test(start_paused = true)]
+async fn oldest_first_works_through_many_pages_in_order() {
+    let mut world = World::new(|_| at_once()).with_tasks(1_500).await;
+    world.settings.order = Order::OldestFirst;
+    world.settings.slots = 1;
+    let summary = world.turn().await;
+    assert_eq!(summary.succeeded, 1_500);
+    let started = world.started();
+    assert!(started.is_sorted(), "{:?}", &started[..20]);
+}
+
+/// Other tasks run alone by the number of their attempts; a newer state has none.
+#[tokio::test(start_paused = true)]
+async fn a_newer_state_of_a_key_that_lost_a_lease_runs_alone_at_once() {
+    let world = World::new(|_| at_once());
+    let mut suspect = lifo_queue::store::Candidate {
+        lease_ran_out: true,
+        ..conformance::candidate("k")
+    };
+    assert!(world.settings.must_run_alone(&suspect));
+    suspect.attempts = 1;
+    assert!(!world.settings.must_run_alone(&suspect));
+}

@@ -1,0 +1,131 @@
+"""Keys on the deployed template: the latest state wins, and one state of a key runs at a time."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from expectations import number, wait_for, wait_until_idle
+
+from local.queue import DeployedQueue
+from local.waiting import wait_until
+
+RUN_SECONDS = 1.0
+
+
+@dataclass
+class Downstream:
+    """Remembers each call, how many of one key were under way at once, and their idempotency keys."""
+
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    idempotency: list[str] = field(default_factory=list)
+    most_at_once: int = 0
+    _running: dict[str, int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def call(self, task: dict[str, Any], idempotency: str) -> None:
+        """One call."""
+        key = task["taskId"]
+        with self._lock:
+            self.calls.append(task)
+            self.idempotency.append(idempotency)
+            self._running[key] = self._running.get(key, 0) + 1
+            self.most_at_once = max(self.most_at_once, self._running[key])
+        time.sleep(RUN_SECONDS)
+        with self._lock:
+            self._running[key] -= 1
+
+    def states(self, key: str) -> list[int]:
+        """The states of a key that ran, in their order."""
+        with self._lock:
+            return [task["payload"]["n"] for task in self.calls if task["taskId"] == key]
+
+
+@contextmanager
+def serving(downstream: Downstream) -> Iterator[str]:
+    """The address of the downstream on this machine, for as long as the block runs."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            task = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            downstream.call(task, self.headers["Idempotency-Key"])
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing: the test's own output is what matters."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/tasks"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def state(key: str, n: int) -> dict[str, Any]:
+    """The n-th state of a key."""
+    return {"key": key, "sequence": n, "payload": {"n": n}}
+
+
+def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None:
+    wait_until_idle(queue)
+    downstream = Downstream()
+    key = f"device-{uuid.uuid4()}"
+    with serving(downstream) as url:
+        queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
+        assert len(queue.create([state(key, 1)])["created"]) == 1
+        wait_until(lambda: downstream.states(key) == [1], 30, "the first state's run")
+        # During the run: of these the last one follows, once the run is over.
+        for n in (2, 5, 3, 4):
+            queue.create([state(key, n)])
+        wait_for(queue, [key])
+        assert downstream.states(key) == [1, 5]
+        assert downstream.most_at_once == 1
+        item = queue.item(key)
+        assert item is not None and number(item, "superseded") == 1
+
+        # Older and equal states change nothing, also after SUCCESS.
+        answer = queue.create([state(key, 4), state(key, 5)])
+        assert [task["index"] for task in answer["outdated"]] == [0]
+        assert [task["index"] for task in answer["duplicates"]] == [1]
+
+        # A newer one wakes a queue at rest: no sweep is needed.
+        wait_until_idle(queue)
+        began = time.monotonic()
+        queue.create([state(key, 6)])
+        wait_until(lambda: downstream.states(key)[-1:] == [6], 30, "the newest state's run")
+        seconds = time.monotonic() - began
+        wait_for(queue, [key])
+        wait_until_idle(queue)
+    assert downstream.states(key) == [1, 5, 6]
+    assert len(set(downstream.idempotency)) == 3, "an idempotency key for each state"
+    versions = [task["version"] for task in downstream.calls]
+    assert versions == sorted(versions)
+    assert seconds < 20
+    print(f"three of six states ran, in order; a newer state of a key at rest ran after {seconds:.1f} s")
+
+
+def test_a_key_and_a_task_without_one_cannot_share_an_id(queue: DeployedQueue) -> None:
+    plain, key = f"plain-{uuid.uuid4()}", f"key-{uuid.uuid4()}"
+    queue.create([{"taskId": plain}, {"key": key}])
+    failed = queue.create([{"key": plain}, {"taskId": key}, {"key": key, "sequence": 1}])["failed"]
+    errors = {failure["index"]: failure["error"] for failure in failed}
+    assert "task without a key" in errors[0]
+    assert "is a key" in errors[1]
+    assert "always or never" in errors[2]
+    assert not any(failure["retryable"] for failure in failed)
+    wait_for(queue, [plain, key])

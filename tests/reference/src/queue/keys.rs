@@ -1,0 +1,94 @@
+//! Rows of the table that are a key's: a newer state replaces an older one.
+
+use lifo_queue::store::memory::Record;
+use lifo_queue::store::{Conflict, Inserted, Replaced};
+use lifo_queue::task::{Keyed, NewTask, Place, TaskStatus, Ttl};
+
+use super::{ReferenceQueue, is_expired};
+use crate::operation::Answer;
+use crate::rule::Rule;
+
+impl ReferenceQueue {
+    /// A state of a key: the first, or one that replaces an older one. A newer one, an equal
+    /// one, a task without a key and one that is ordered otherwise stay as they are.
+    pub(super) fn state(&mut self, task: &NewTask, keyed: &Keyed) -> (Answer, Rule) {
+        let (answer, rule) = match self.tasks.get_mut(&task.id) {
+            None => {
+                let ttl = Ttl::Seconds(task.expires_at);
+                let mut record = Record::pending(task.created, ttl);
+                write(&mut record, task, keyed);
+                self.tasks.insert(task.id.clone(), record);
+                (Inserted::Created, Rule::KeyFirst)
+            }
+            Some(there) => match refusal(there, task, keyed) {
+                Some(refused) => refused,
+                None => replace(there, task, keyed),
+            },
+        };
+        (Answer::Inserted(answer), rule)
+    }
+}
+
+fn refusal(there: &Record, task: &NewTask, keyed: &Keyed) -> Option<(Inserted, Rule)> {
+    let (old, new) = match (&there.version, keyed.version.as_str()) {
+        _ if there.create_token == Some(task.create_token) => {
+            return Some((Inserted::Created, Rule::KeyRepeated));
+        }
+        (None, _) => return Some((Inserted::Conflict(Conflict::NotAKey), Rule::KeyNotAKey)),
+        (Some(old), new) => (old.as_str(), new),
+    };
+    // The first letter says what the order is by.
+    if old.chars().next() != new.chars().next() {
+        return Some((
+            Inserted::Conflict(Conflict::OtherOrder),
+            Rule::KeyOtherOrder,
+        ));
+    }
+    match old.cmp(new) {
+        std::cmp::Ordering::Less => None,
+        std::cmp::Ordering::Equal => Some((Inserted::Duplicate, Rule::KeyDuplicate)),
+        std::cmp::Ordering::Greater => Some((Inserted::Outdated, Rule::KeyOutdated)),
+    }
+}
+
+fn replace(there: &mut Record, task: &NewTask, keyed: &Keyed) -> (Inserted, Rule) {
+    let (what, rule) = match there.status {
+        TaskStatus::Taken if there.overtaken => (Replaced::Waiting, Rule::KeyOvertakesOvertaken),
+        TaskStatus::Taken => (Replaced::Running, Rule::KeyOvertakes),
+        TaskStatus::Success | TaskStatus::Failure => (Replaced::Settled, Rule::KeySettled),
+        TaskStatus::Pending if is_expired(there.ttl, keyed.written) => {
+            (Replaced::Expired, Rule::KeyExpired)
+        }
+        TaskStatus::Pending => (Replaced::Waiting, Rule::KeyWaiting),
+    };
+    match what {
+        Replaced::Waiting => there.superseded += 1,
+        Replaced::Expired => there.revived = Some(task.create_token),
+        Replaced::Settled | Replaced::Running => {}
+    }
+    // A key that keeps its place has one while a state of it waits.
+    let has_place = matches!(what, Replaced::Waiting | Replaced::Expired);
+    if keyed.place == Place::Moves || !has_place {
+        there.created = task.created;
+    }
+    write(there, task, keyed);
+    if there.status == TaskStatus::Taken {
+        there.overtaken = true;
+        there.expires_at = Some(task.expires_at);
+    } else {
+        there.status = TaskStatus::Pending;
+        there.ttl = Ttl::Seconds(task.expires_at);
+        there.attempts = 0;
+        there.total_attempts = 0;
+    }
+    (Inserted::Replaced(what), rule)
+}
+
+fn write(record: &mut Record, task: &NewTask, keyed: &Keyed) {
+    record.version = Some(keyed.version.clone());
+    record.create_token = Some(task.create_token);
+    record.not_before = task.not_before.or(record.not_before);
+    record.payload.clone_from(&task.payload);
+    record.last_error = None;
+    record.state_created = (keyed.place == Place::Stays).then_some(task.created);
+}

@@ -1,0 +1,262 @@
+//! Keys under overload: how old is the last known state of each, and how often does an older
+//! state overwrite a newer one?
+//!
+//! The states of a hundred keys, the frequent ones much more often than the others, arrive at ten
+//! times the downstream's capacity, and each expires after ten seconds.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use fastrand::Rng;
+use lifo_queue::process::ProcessSettings;
+use lifo_queue::store::Order;
+use lifo_queue::time::Millis;
+use serde::Serialize;
+use serde_json::json;
+use simulator::cloud::{self, BEGIN, CloudSettings, Deed};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::arrivals::{Arrivals, TICK};
+use crate::downstream::{CAPACITY, SERVICE, capacity_per_second};
+use crate::figures::rounded;
+use crate::parallel;
+use crate::queue::settings;
+
+const KEYS: usize = 100;
+const LOAD: f64 = 10.0;
+const LASTING: Duration = Duration::from_secs(180);
+/// Ages are measured from here on.
+const WARM: Duration = Duration::from_secs(60);
+const EXPIRY: Duration = Duration::from_secs(10);
+const SEED: u64 = 1;
+
+/// Figures by discipline.
+pub(crate) type Keys = BTreeMap<String, Ages>;
+
+/// The last known states of all keys, over time.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Ages {
+    /// The age of the last known state, on average over keys and time.
+    mean_age_seconds: f64,
+    /// Runs that overwrote a newer state.
+    overwrites_newer: usize,
+    /// Runs in all.
+    runs: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Discipline {
+    /// The oldest state first, outside the queue.
+    ArrivalOrder,
+    /// The real core; with keys or without.
+    Core { order: Order, keyed: bool },
+}
+
+/// Every discipline.
+pub(crate) fn ages() -> Keys {
+    let core = |order, keyed| Discipline::Core { order, keyed };
+    let disciplines = vec![
+        ("arrival_order", Discipline::ArrivalOrder),
+        ("newest_first", core(Order::NewestFirst, false)),
+        ("latest_wins", core(Order::NewestFirst, true)),
+        ("oldest_key_first", core(Order::OldestFirst, true)),
+    ];
+    let figures = parallel::map(disciplines, |(name, discipline)| {
+        let known = match discipline {
+            Discipline::ArrivalOrder => in_arrival_order(),
+            Discipline::Core { order, keyed } => by_the_core(order, keyed),
+        };
+        (name.to_owned(), known.ages())
+    });
+    figures.into_iter().collect()
+}
+
+/// The keys whose states arrive in each tick. Zipf's law: the n-th key is 1/n as frequent as the
+/// first.
+fn arrivals() -> Vec<Vec<usize>> {
+    let mut rng = Rng::with_seed(SEED ^ 0x0ae5_0001);
+    #[allow(clippy::cast_precision_loss, reason = "a hundred")]
+    let weights: Vec<f64> = (1..=KEYS).map(|rank| 1.0 / rank as f64).collect();
+    let total: f64 = weights.iter().sum();
+    let mut key = || {
+        let mut drawn = rng.f64() * total;
+        let hit = |weight: &f64| {
+            drawn -= weight;
+            drawn < 0.0
+        };
+        weights.iter().position(hit).unwrap_or(KEYS - 1)
+    };
+    let pattern = Arrivals::Poisson {
+        per_second: LOAD * capacity_per_second(),
+        lasting: LASTING,
+    };
+    let batches = pattern.batches(SEED).into_iter();
+    batches
+        .map(|batch| batch.iter().map(|_| key()).collect())
+        .collect()
+}
+
+/// The newest state of each key that the downstream received.
+#[derive(Clone, Default)]
+struct Known(Arc<Mutex<Told>>);
+
+#[derive(Default)]
+struct Told {
+    /// When each run ended, and which key's state of which moment it wrote.
+    writes: Vec<(Millis, usize, Millis)>,
+}
+
+impl Known {
+    fn write(&self, ended: Millis, key: usize, created: Millis) {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.writes.push((ended, key, created));
+    }
+
+    fn ages(&self) -> Ages {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.writes.sort_unstable();
+        let (from, to) = (BEGIN.plus(WARM), BEGIN.plus(LASTING));
+        // Every key was known when the simulation began.
+        let mut known = [(BEGIN, BEGIN); KEYS];
+        let (mut area, mut overwrites_newer) = (0.0, 0);
+        let mut grow = |(since, created): (Millis, Millis), until: Millis| {
+            let (since, until) = (since.max(from), until.min(to));
+            let (first, last) = (since.since(created), until.since(created));
+            if until > since {
+                let mean = f64::midpoint(first.as_secs_f64(), last.as_secs_f64());
+                area += mean * until.since(since).as_secs_f64();
+            }
+        };
+        for (ended, key, created) in &told.writes {
+            grow(known[*key], *ended);
+            overwrites_newer += usize::from(*created < known[*key].1);
+            known[*key] = (*ended, *created);
+        }
+        for last in known {
+            grow(last, to);
+        }
+        #[allow(clippy::cast_precision_loss, reason = "a hundred")]
+        let keys = KEYS as f64;
+        Ages {
+            mean_age_seconds: rounded(area / keys / to.since(from).as_secs_f64()),
+            overwrites_newer,
+            runs: told.writes.len(),
+        }
+    }
+}
+
+/// The real core on the virtual clock.
+fn by_the_core(order: Order, keyed: bool) -> Known {
+    let known = Known::default();
+    cloud::play(SEED, async |builder| {
+        let begin = Instant::now();
+        let told = known.clone();
+        let settings = CloudSettings {
+            process: ProcessSettings {
+                order,
+                ..settings()
+            },
+            ..CloudSettings::default()
+        };
+        let cloud = builder
+            .settings(settings)
+            .script(move |task| {
+                let ended = BEGIN.plus(begin.elapsed() + SERVICE);
+                let key = task.payload["key"].as_u64().unwrap_or_default();
+                told.write(ended, usize::try_from(key).unwrap_or(0), task.task_created);
+                (SERVICE, Deed::Succeed)
+            })
+            .start();
+        for batch in arrivals() {
+            let end = Instant::now() + TICK;
+            let now = cloud.now();
+            let spec = |key: &usize| {
+                let mut spec = json!({
+                    "taskCreated": now.0,
+                    "ttlSeconds": EXPIRY.as_secs(),
+                    "payload": {"key": key},
+                });
+                if keyed {
+                    spec["key"] = json!(format!("device-{key}"));
+                }
+                spec
+            };
+            let specs: Vec<_> = batch.iter().map(spec).collect();
+            if !specs.is_empty() {
+                let report = cloud.invoke_create(&specs).await;
+                let failed = report.map(|report| report.failed);
+                assert_eq!(failed, Some(Vec::new()), "states were not created");
+            }
+            sleep_until(end).await;
+        }
+        let report = cloud.finish();
+        let broken: Vec<_> = report
+            .violations
+            .iter()
+            // The experiment ends before its tasks do.
+            .filter(|text| !text.ends_with("never ends"))
+            .collect();
+        assert!(broken.is_empty(), "{broken:#?}");
+    });
+    known
+}
+
+/// Workers that take the oldest state, one for each run that the downstream has room for.
+#[allow(
+    clippy::expect_used,
+    reason = "without a runtime there is no simulation"
+)]
+fn in_arrival_order() -> Known {
+    let known = Known::default();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let begin = Instant::now();
+        let waiting = Arc::new(Mutex::new(VecDeque::new()));
+        let mut workers = JoinSet::new();
+        for _ in 0..CAPACITY {
+            workers.spawn(oldest_first(begin, waiting.clone(), known.clone()));
+        }
+        for batch in arrivals() {
+            let end = Instant::now() + TICK;
+            let now = BEGIN.plus(begin.elapsed());
+            let states = batch.into_iter().map(|key| (now, key));
+            waiting
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .extend(states);
+            sleep_until(end).await;
+        }
+    });
+    known
+}
+
+async fn oldest_first(
+    begin: Instant,
+    waiting: Arc<Mutex<VecDeque<(Millis, usize)>>>,
+    known: Known,
+) {
+    let now = || BEGIN.plus(begin.elapsed());
+    loop {
+        let oldest = {
+            let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let expired = |(created, _): &(Millis, usize)| created.plus(EXPIRY) <= now();
+            while waiting.front().is_some_and(expired) {
+                waiting.pop_front();
+            }
+            waiting.pop_front()
+        };
+        match oldest {
+            Some((created, key)) => {
+                sleep(SERVICE).await;
+                known.write(now(), key, created);
+            }
+            None => sleep(Duration::from_millis(10)).await,
+        }
+    }
+}
