@@ -223,7 +223,9 @@ pub(crate) async fn a_finished_call_is_kept_for_fifteen_days_and_a_waiting_one_w
         ("waiting", false),
     ] {
         let record = world.queue.call(&call_id(call)).await.unwrap().unwrap();
-        let days = record.ttl.map(|ttl| (ttl + 60 - now.0 / 1_000_000) / 86_400);
+        let days = record
+            .ttl
+            .map(|ttl| (ttl + 60 - now.0 / 1_000_000) / 86_400);
         assert_eq!(days, kept.then_some(15), "{call}");
     }
 }
