@@ -205,7 +205,9 @@ test('a setting by its old name is rejected, and the message names the new one',
     /processing\.slots: the setting is now processing\.concurrency\. Remedy: write processing\.concurrency\./,
   );
   expect(settingsRefused(old)).toEqual(['processing.slots', 'tasks.foreignWriters']);
-  expect(() => StreamBatching.PUBLISHED).toThrow('StreamBatching.PUBLISHED is now StreamBatching.BATCHED_10S');
+  expect(() => StreamBatching.PUBLISHED).toThrow(
+    'StreamBatching.PUBLISHED is now StreamBatching.BATCHED_10S',
+  );
 });
 
 test('the message says every rule and every remedy at once', () => {
