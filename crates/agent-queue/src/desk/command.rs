@@ -158,6 +158,7 @@ impl Command {
             Self::QueueAllAvailable => ("queue-all-available", None, None),
             Self::Leave(agent, _) => ("leave", Some(agent), None),
             Self::Finish(agent, call, _) => ("finish", Some(agent), Some(call)),
+            Self::Extend(agent, call, _) => ("extend", Some(agent), Some(call)),
             Self::Match(call, _) => ("match", None, Some(call)),
             Self::Call(call) => ("call", None, Some(call)),
             Self::CancelCall(call) => ("cancel-call", None, Some(call)),
