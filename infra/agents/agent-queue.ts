@@ -10,12 +10,12 @@ import { refuse } from '../lambda/problem';
 import { SecureTopic } from '../lambda/queue-topic';
 import type { LogSettings } from '../lambda/rust-function';
 import { AgentTable } from './agent-table';
-import { AgentObservability } from './alarms/agent-alarms';
 import { CallIntake } from './call-intake';
 import { AgentDesk } from './functions/agent-desk';
 import type { AgentWiring } from './functions/agent-function';
 import { MatchCalls } from './functions/match-calls';
 import { SweepAgents } from './functions/sweep-agents';
+import { AgentObservability } from './observability';
 import { agentSettingsProblems } from './rules';
 import { type PartialAgentQueueSettings, resolveAgentSettings } from './settings';
 

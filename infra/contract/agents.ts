@@ -1,4 +1,4 @@
-import { AGENT_METRICS } from '../agents/telemetry/metrics';
+import { AGENT_METRICS } from './agent-metrics';
 
 /** What all three functions of the agents' queue read. */
 const SHARED = [

@@ -1,5 +1,5 @@
-import { TASK_METRICS } from '../tasks/telemetry/metrics';
 import type { AGENT_QUEUE } from './agents';
+import { TASK_METRICS } from './task-metrics';
 
 /**
  * The names that Rust and TypeScript must agree on, in one place for TypeScript. Rust's are in

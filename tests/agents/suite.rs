@@ -163,7 +163,7 @@ pub async fn done(store: &dyn AgentStore, change: &Change) {
 /// A call joins its line, and no process looks.
 ///
 /// # Panics
-/// If the store refuses.
+/// If the store rejects.
 pub async fn wait(store: &dyn AgentStore, call: &Call) {
     let opened = store.open_line(&call.criteria, NOW).await;
     opened.expect("an answer");

@@ -1,13 +1,13 @@
 import { QueryString } from 'aws-cdk-lib/aws-logs';
 import { AGENT_LINES } from '../../infra/agents/telemetry/log-lines';
-import { AGENT_METRICS } from '../../infra/agents/telemetry/metrics';
 import { AGENT_QUERIES } from '../../infra/agents/telemetry/queries';
+import { AGENT_METRICS } from '../../infra/contract/agent-metrics';
+import type { DeclaredMetric } from '../../infra/contract/declared-metric';
+import { TASK_METRICS } from '../../infra/contract/task-metrics';
 import { METRICS } from '../../infra/contract/tasks';
-import type { DeclaredMetric } from '../../infra/lambda/telemetry/declared-metric';
 import { EVERY_LINE, type LogLine } from '../../infra/lambda/telemetry/log-line';
 import type { SavedQuery } from '../../infra/lambda/telemetry/saved-queries';
 import { TASK_LINES } from '../../infra/tasks/telemetry/log-lines';
-import { TASK_METRICS } from '../../infra/tasks/telemetry/metrics';
 import { TASK_QUERIES } from '../../infra/tasks/telemetry/queries';
 import { markdownTable } from '../infra/generated';
 import { Synthesized } from '../infra/synthesis';

@@ -8,6 +8,7 @@ _CORE = "crates/agent-queue/src"
 _TRANSACT = f"{_CORE}/store/dynamodb/transact.rs"
 _AGENT = f"{_CORE}/agent.rs"
 _CHANGE = f"{_CORE}/change.rs"
+_ASSIGN = f"{_CORE}/change/assign.rs"
 _ENQUEUE = f"{_CORE}/enqueue.rs"
 _MATCHER = f"{_CORE}/matcher.rs"
 _BATCH = f"{_CORE}/intake/batch.rs"
@@ -75,7 +76,7 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     ),
     _guard(
         "assign and keep no notice",
-        _CHANGE,
+        _ASSIGN,
         """        steps.push(Step::Notice(Notice {
             at,
             news: News::Assigned(assignment.clone()),

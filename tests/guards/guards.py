@@ -11,6 +11,13 @@ from tests.guards.guard import Change, Guard
 _CORE = "crates/lifo-queue/src"
 _DYNAMODB = f"{_CORE}/store/dynamodb.rs"
 _STEPS = f"{_CORE}/process/attempt/steps.rs"
+_VERDICT = f"{_CORE}/process/attempt/verdict.rs"
+#: What a task is returned with; braces twice for `str.format`.
+_RETURNED = """                attempt_counts: {counts},
+                lease_ran_out: false,
+                reason,
+            }},
+            Why::{why},"""
 _UPDATE = f"{_CORE}/store/dynamodb/update.rs"
 _DYNAMODB_CONTROL = f"{_CORE}/store/dynamodb/control.rs"
 _MEMORY = f"{_CORE}/store/memory.rs"
@@ -207,9 +214,9 @@ GUARDS: tuple[Guard, ...] = (
         "count busy as an attempt",
         (
             Change(
-                f"{_CORE}/process/attempt/verdict.rs",
-                "attempt_counts: false,\n                lease_ran_out: false,\n                reason,\n            },\n            Why::Busy,",
-                "attempt_counts: true,\n                lease_ran_out: false,\n                reason,\n            },\n            Why::Busy,",
+                _VERDICT,
+                _RETURNED.format(counts="false", why="Busy"),
+                _RETURNED.format(counts="true", why="Busy"),
             ),
         ),
     ),
@@ -227,7 +234,7 @@ GUARDS: tuple[Guard, ...] = (
         "go on after the lease was lost",
         (
             Change(
-                f"{_CORE}/process/turn.rs",
+                f"{_CORE}/process/turn/gate.rs",
                 "LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),",
                 "LeaseState::Others => {}",
             ),
@@ -358,7 +365,7 @@ GUARDS: tuple[Guard, ...] = (
         "let a downstream switch the backoff off",
         (
             Change(
-                f"{_CORE}/process/attempt.rs",
+                _VERDICT,
                 "asked.min(MAX_RETRY_AFTER).max(jitter)",
                 "asked.min(MAX_RETRY_AFTER)",
             ),
@@ -378,9 +385,9 @@ GUARDS: tuple[Guard, ...] = (
         "count an attempt although the circuit breaker is open",
         (
             Change(
-                f"{_CORE}/process/attempt.rs",
-                "not_before: probe_at,\n                attempt_counts: false,",
-                "not_before: probe_at,\n                attempt_counts: true,",
+                _VERDICT,
+                _RETURNED.format(counts="false", why="Unavailable"),
+                _RETURNED.format(counts="true", why="Unavailable"),
             ),
         ),
     ),

@@ -1,12 +1,12 @@
 import { App, Stack } from 'aws-cdk-lib';
-import { AGENT_METRICS } from '../../infra/agents/telemetry/metrics';
+import { AGENT_METRICS } from '../../infra/contract/agent-metrics';
+import { TASK_METRICS } from '../../infra/contract/task-metrics';
 import { ENVIRONMENTS } from '../../infra/environments/list';
 import { chooseEnvironments } from '../../infra/environments/rules';
 import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { LifoQueue } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
-import { TASK_METRICS } from '../../infra/tasks/telemetry/metrics';
 import { environment, newApp, Synthesized } from './synthesis';
 
 const DASHBOARD = 'AWS::CloudWatch::Dashboard';

@@ -194,7 +194,7 @@ impl Change {
         Self::of(vec![Step::Agent(agent.stay()), Step::Join(entry)])
     }
 
-    /// A place in a line that outlived its call's wait is given up.
+    /// The obsolete entry of a call that is not pending any more is deleted.
     #[must_use]
     pub fn forget(call: &Call) -> Self {
         Self::of(vec![Step::Unwait(call.clone())])

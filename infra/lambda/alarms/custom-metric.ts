@@ -1,10 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
 import { Metric, type MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
-import { AGENT_METRICS } from '../../agents/telemetry/metrics';
+import { AGENT_METRICS } from '../../contract/agent-metrics';
 import type { AgentMetricName } from '../../contract/agents';
+import { TASK_METRICS } from '../../contract/task-metrics';
 import { METRICS, type MetricName } from '../../contract/tasks';
-import { TASK_METRICS } from '../../tasks/telemetry/metrics';
 
 const DECLARED = { ...TASK_METRICS, ...AGENT_METRICS };
 

@@ -1,15 +1,26 @@
+import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { type MetricName, TABLE } from '../../contract/tasks';
 import { emitted } from '../../lambda/alarms/custom-metric';
 import type { RustFunction } from '../../lambda/rust-function';
 import { costGraphs, limitGraphs } from '../../lambda/telemetry/platform-graphs';
 import { alarmGraph, type DashboardSection, graph, queryGraph } from '../../lambda/telemetry/queue-dashboard';
-import type { Observability } from '../alarms/task-alarms';
+import type { ProgressAlarms } from '../alarms/progress';
 import { TASK_QUERIES } from './queries';
+
+/** The alarms whose metrics the dashboard shows. */
+interface ShownAlarms {
+  readonly progress: ProgressAlarms;
+  readonly failing: Alarm;
+  readonly errors: readonly Alarm[];
+  readonly streamDelays: readonly Alarm[];
+  readonly failures: readonly Alarm[];
+  readonly ingest: readonly Alarm[];
+}
 
 /** The sections of a task queue's dashboard, most urgent first: a metric with an alarm is the alarm's own. */
 export function taskSections(
-  alarms: Pick<Observability, 'progress' | 'failing' | 'errors' | 'streamDelays' | 'failures' | 'ingest'>,
+  alarms: ShownAlarms,
   table: Table,
   functions: Readonly<Record<string, RustFunction>>,
 ): DashboardSection[] {

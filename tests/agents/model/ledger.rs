@@ -105,7 +105,9 @@ impl Ledger {
                 .iter()
                 .any(|((pk, _), row)| pk.starts_with("Outbox#") && news(row) == call);
             if !kept && !self.told.contains(&call) {
-                return Err(format!("{call} was neither told nor kept to be told"));
+                return Err(format!(
+                    "{call} was neither published nor kept in the outbox"
+                ));
             }
         }
         let known = before
@@ -118,7 +120,7 @@ impl Ledger {
     }
 }
 
-/// What a row says, of a call or to be told: the call, and the number of its assignment.
+/// The call and the number of its assignment, from a row of a call or of the outbox.
 fn news(row: &Row) -> String {
     let assigned = text(row, "CallStatus") == "assigned";
     let number = if assigned {

@@ -73,14 +73,14 @@ rules! {
 
     ExtendAnswers: "extend: the agent answers, and has another lease";
     ExtendAgain: "extend: the agent had answered, and has another lease";
-    ExtendRefused: "extend: refused, another call or another ticket";
+    ExtendRefused: "extend: rejected, another call or another ticket";
     ExtendUnknown: "extend: no agent has this id";
 
     Tell: "tell: told, and forgotten";
     TellFails: "tell: not told, and kept";
 
     Sweep: "sweep: nothing to do";
-    SweepReturns: "sweep: attendingCall -> available, the lease ran out";
+    SweepReturns: "sweep: attendingCall -> available, the lease expired";
     SweepReturnsCalls: "sweep: attendingCall -> available and assigned -> waiting, no answer";
     SweepServes: "sweep: a pair left behind has met";
     SweepExpires: "sweep: waiting -> expired";

@@ -95,8 +95,7 @@ pub(super) enum Start {
 pub(super) enum Spared {
     /// The breaker is open: at the next probe.
     UntilProbe(Millis),
-    /// The breaker is closed, but several tasks were without an answer, this one more than once:
-    /// after its backoff.
+    /// The breaker is closed, but this and other tasks had no answer before: after its backoff.
     Backoff,
 }
 
@@ -252,8 +251,7 @@ impl Breaker {
         RunNumber(self.next_run)
     }
 
-    /// A run ended with this signal; whether the attempt is spared, if the downstream was
-    /// unavailable.
+    /// A run ended with this signal; whether its attempt is spared if that is not an answer.
     pub(super) fn run_ended(
         &mut self,
         run: RunNumber,
@@ -262,7 +260,9 @@ impl Breaker {
         now: Millis,
     ) -> Option<Spared> {
         self.runs.remove(&run);
-        let again = self.unanswered.contains(task) && self.unanswered.len() >= FEWEST_TO_SPARE;
+        let again = self.threshold.is_some()
+            && self.unanswered.len() >= FEWEST_TO_SPARE
+            && self.unanswered.contains(task);
         let earlier_runs = self.runs.first().is_some_and(|first| *first < run);
         match signal {
             Signal::Answered if self.doubtful_since.is_some_and(|first| run < first) => {}

@@ -44,7 +44,7 @@ impl Reference {
         (answer, if heard { Rule::Tell } else { Rule::TellFails })
     }
 
-    /// attendingCall → available, where the lease ran out before now. The call of an agent who has
+    /// attendingCall → available, where the lease expired before now. The call of an agent who has
     /// not answered returns to its line. The numbers of agents and calls.
     fn take_back(&mut self, now: Micros) -> (u64, u64) {
         let (mut returned, mut calls) = (0, vec![]);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Attempts, Why};
 use crate::backoff::Backoff;
-use crate::process::breaker::Spared;
+use crate::process::breaker::{LONGEST_PROBE, Spared};
 use crate::runner::{MAX_RETRY_AFTER, Outcome};
 use crate::task::{GiveBack, Settlement, TakenTask};
 use crate::time::Millis;
@@ -37,7 +37,9 @@ impl Attempts {
             Some(Outcome::Unavailable { reason }) => match spared {
                 Some(Spared::UntilProbe(at)) => self.unavailable(taken, reason, at),
                 Some(Spared::Backoff) => {
+                    // No longer than a probe would wait: each run may find the downstream available.
                     let wait = self.settings.backoff.draw(taken.task.total_attempts);
+                    let wait = wait.min(LONGEST_PROBE);
                     self.unavailable(taken, reason, self.clock.now().plus(wait))
                 }
                 None => self.retry(taken, reason, Why::Retry),

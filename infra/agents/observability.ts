@@ -3,18 +3,18 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { errorAlarms } from '../../lambda/alarms/errors';
-import { failureAlarms } from '../../lambda/alarms/platform';
-import { QueueDashboard } from '../../lambda/telemetry/queue-dashboard';
-import { SavedQueries } from '../../lambda/telemetry/saved-queries';
-import type { CallIntake } from '../call-intake';
-import type { AgentDesk } from '../functions/agent-desk';
-import type { MatchCalls } from '../functions/match-calls';
-import type { SweepAgents } from '../functions/sweep-agents';
-import type { AgentQueueSettings } from '../settings';
-import { agentSections } from '../telemetry/dashboard';
-import { AGENT_QUERIES } from '../telemetry/queries';
-import { agentSweepAlarms, callAlarms } from './matching';
+import { errorAlarms } from '../lambda/alarms/errors';
+import { failureAlarms } from '../lambda/alarms/platform';
+import { QueueDashboard } from '../lambda/telemetry/queue-dashboard';
+import { SavedQueries } from '../lambda/telemetry/saved-queries';
+import { agentSweepAlarms, callAlarms } from './alarms/matching';
+import type { CallIntake } from './call-intake';
+import type { AgentDesk } from './functions/agent-desk';
+import type { MatchCalls } from './functions/match-calls';
+import type { SweepAgents } from './functions/sweep-agents';
+import type { AgentQueueSettings } from './settings';
+import { agentSections } from './telemetry/dashboard';
+import { AGENT_QUERIES } from './telemetry/queries';
 
 /** Props of {@link AgentObservability}. */
 export interface AgentObservabilityProps {

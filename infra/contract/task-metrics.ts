@@ -1,4 +1,4 @@
-import { counter, type DeclaredMetric, gauge } from '../../lambda/telemetry/declared-metric';
+import { counter, type DeclaredMetric, gauge } from './declared-metric';
 
 const CREATE = ['create-tasks', 'ingest-tasks'];
 const PROCESS = ['process-tasks'];

@@ -3,19 +3,19 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { type ErrorAlarm, errorAlarms } from '../../lambda/alarms/errors';
-import { failureAlarms, recursionAlarms, streamDelayAlarms } from '../../lambda/alarms/platform';
-import type { FailureQueue } from '../../lambda/failure-queue';
-import type { RustFunction } from '../../lambda/rust-function';
-import { QueueDashboard } from '../../lambda/telemetry/queue-dashboard';
-import { SavedQueries } from '../../lambda/telemetry/saved-queries';
-import type { TaskIngest } from '../ingest/task-ingest';
-import type { QueueSettings } from '../settings';
-import { taskSections } from '../telemetry/dashboard';
-import { TASK_QUERIES } from '../telemetry/queries';
-import { failingAlarm } from './failing';
-import { ingestAlarms } from './ingest';
-import { type ProgressAlarms, progressAlarms } from './progress';
+import { type ErrorAlarm, errorAlarms } from '../lambda/alarms/errors';
+import { failureAlarms, recursionAlarms, streamDelayAlarms } from '../lambda/alarms/platform';
+import type { FailureQueue } from '../lambda/failure-queue';
+import type { RustFunction } from '../lambda/rust-function';
+import { QueueDashboard } from '../lambda/telemetry/queue-dashboard';
+import { SavedQueries } from '../lambda/telemetry/saved-queries';
+import { failingAlarm } from './alarms/failing';
+import { ingestAlarms } from './alarms/ingest';
+import { type ProgressAlarms, progressAlarms } from './alarms/progress';
+import type { TaskIngest } from './ingest/task-ingest';
+import type { QueueSettings } from './settings';
+import { taskSections } from './telemetry/dashboard';
+import { TASK_QUERIES } from './telemetry/queries';
 
 /** Props of {@link Observability}. */
 export interface ObservabilityProps {

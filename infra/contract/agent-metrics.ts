@@ -1,4 +1,4 @@
-import { counter, type DeclaredMetric, gauge } from '../../lambda/telemetry/declared-metric';
+import { counter, type DeclaredMetric, gauge } from './declared-metric';
 
 const ALL = ['agent-desk', 'match-calls', 'sweep-agents'];
 const SWEEP = ['sweep-agents'];
