@@ -90,7 +90,7 @@ impl Ledger {
         let newer = before.version != after.version;
         if (newer || before.overtaken) && after.status == Pending {
             // A state of its own, with attempts of its own.
-            self.begin_anew(now, id);
+            self.forget_runs(now, id);
         }
         match (before.status, after.status) {
             (Taken, Taken) | (Pending | Success | Failure, Pending) if newer => {
@@ -139,7 +139,7 @@ impl Ledger {
             }
             (Pending, Pending) => None,
             (Failure, Pending) if process.function == Function::Operator => {
-                self.begin_anew(now, id);
+                self.forget_runs(now, id);
                 None
             }
             _ => Some("no such transition"),
@@ -147,7 +147,7 @@ impl Ledger {
     }
 
     /// Nothing is known of the task any more but which states of its key ran.
-    fn begin_anew(&mut self, now: Millis, id: &TaskId) {
+    fn forget_runs(&mut self, now: Millis, id: &TaskId) {
         let history = self.histories.entry(id.clone()).or_default();
         *history = History {
             changed: now,
@@ -164,6 +164,10 @@ impl Ledger {
         before: Option<&Record>,
         after: Option<&Record>,
     ) -> Option<&'static str> {
+        if before.is_none() {
+            // A key begins again once its settled state is deleted.
+            self.forget_runs(now, id);
+        }
         let history = self.histories.entry(id.clone()).or_default();
         match (before, after) {
             (None, Some(after)) if after.status == TaskStatus::Pending => None,
