@@ -184,6 +184,7 @@ fn log(summary: &TurnSummary) {
         unavailable = summary.unavailable,
         probes = summary.probes,
         breaker_open = summary.breaker_open,
+        superseded = summary.superseded,
         overloaded_ms = summary.overloaded_ms,
         cut_off = summary.cut_off,
         quarantined = summary.quarantined,

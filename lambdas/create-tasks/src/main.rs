@@ -72,6 +72,7 @@ impl Creates {
         tracing::info!(
             created = report.created.len(),
             duplicates = report.duplicates.len(),
+            superseded = report.superseded(),
             failed = report.failed.len(),
             "create"
         );

@@ -69,6 +69,7 @@ impl Handler for Ingests {
             messages = batch.len(),
             created = report.created,
             duplicates = report.duplicates,
+            superseded = report.superseded,
             shed = report.shed.counted(),
             refused = report.refused,
             returned = report.returned.len(),

@@ -52,6 +52,7 @@ impl Handler for Sweep {
             pages = report.pages,
             returned = report.returned,
             failed = report.failed,
+            superseded = report.superseded,
             due = report.due,
             woke = report.woke,
             adopted = report.adopted,
