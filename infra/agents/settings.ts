@@ -55,7 +55,7 @@ export interface AgentSettings {
    */
   readonly answerWithin?: Duration;
   /**
-   * How often `sweep-agents` looks for calls that waited too long, leases that ran out and assignments that were
+   * How often `sweep-agents` looks for calls that waited too long, leases that expired and assignments that were
    * not published: whole minutes.
    * @default 1 minute
    */
