@@ -75,7 +75,7 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     ),
     _guard(
         "assign and keep no notice",
-        _CHANGE,
+        f"{_CORE}/change/assign.rs",
         """        steps.push(Step::Notice(Notice {
             at,
             news: News::Assigned(assignment.clone()),
