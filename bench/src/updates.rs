@@ -71,6 +71,6 @@ async fn take_and_settle(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Erro
         .await?
     {
         Written::Done => Ok(()),
-        Written::Lost => Err("a task was not settled".into()),
+        Written::Overtaken | Written::Lost => Err("a task was not settled".into()),
     }
 }

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use lifo_queue::task::TaskId;
 
 use super::*;
 
