@@ -278,6 +278,39 @@ pub(crate) async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
     assert_eq!(taken(&*store, 6).await.task.task_created, Millis(NOW.0 + 6));
 }
 
+pub(crate) async fn a_state_starts_after_its_own_delay(store: Arc<dyn QueueStore>) {
+    let after = |seconds| Some(NOW.plus(Duration::from_secs(seconds)));
+    let delayed = |sequence, seconds| NewTask {
+        not_before: after(seconds),
+        ..state(sequence)
+    };
+    put(&*store, &delayed(1, 10)).await;
+    assert_eq!(waiting(&*store).await[0].not_before, after(10));
+    put(&*store, &state(2)).await;
+    assert_eq!(waiting(&*store).await[0].not_before, after(10));
+    put(&*store, &delayed(3, 5)).await;
+    assert_eq!(waiting(&*store).await[0].not_before, after(5));
+
+    let mut request = wish(candidate("k"));
+    request.now = NOW.plus(Duration::from_secs(6));
+    let TakeOutcome::Won(third) = store.take(&request).await.unwrap() else {
+        panic!()
+    };
+    put(&*store, &delayed(4, 20)).await;
+    let given = store.give_back(&third.lease, &back(false, false), NOW);
+    assert_eq!(given.await.unwrap(), Written::Overtaken);
+    assert_eq!(waiting(&*store).await[0].not_before, after(20));
+
+    request.now = NOW.plus(Duration::from_secs(21));
+    request.token = wish(candidate("k")).token;
+    let TakeOutcome::Won(fourth) = store.take(&request).await.unwrap() else {
+        panic!()
+    };
+    put(&*store, &delayed(5, 30)).await;
+    assert_eq!(settle(&*store, &fourth).await, Written::Overtaken);
+    assert_eq!(waiting(&*store).await[0].not_before, after(30));
+}
+
 /// Otherwise a repeated settlement of the first state would settle the second, which never ran.
 pub(crate) async fn a_take_that_arrives_after_the_end_of_its_lease_is_lost(
     store: Arc<dyn QueueStore>,

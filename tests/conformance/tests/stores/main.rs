@@ -72,5 +72,6 @@ on_every_store!(
     a_state_that_expired_is_shed_and_not_superseded,
     a_key_and_a_task_without_one_keep_apart,
     a_key_may_keep_its_place,
+    a_state_starts_after_its_own_delay,
     a_take_that_arrives_after_the_end_of_its_lease_is_lost,
 );
