@@ -297,7 +297,8 @@ pub(crate) async fn a_state_starts_after_its_own_delay(store: Arc<dyn QueueStore
         panic!()
     };
     put(&*store, &delayed(4, 20)).await;
-    let given = store.give_back(&third.lease, &back(false, false), NOW);
+    let returned = back(false, false);
+    let given = store.give_back(&third.lease, &returned, NOW);
     assert_eq!(given.await.unwrap(), Written::Overtaken);
     assert_eq!(waiting(&*store).await[0].not_before, after(20));
 
