@@ -126,8 +126,8 @@ class Demonstration:
         self._console.print(
             f"[bold]{STORM.devices} devices connect[/bold]: {STORM.burst} within"
             f" {STORM.burst_seconds:g} s, then {STORM.steady} a second for"
-            f" {STORM.steady_seconds:g} s, {STORM.connections - STORM.devices} of them again. The legacy system validates {CAPACITY} at once,"
-            f" {self._newest.rate:g} a second."
+            f" {STORM.steady_seconds:g} s. {STORM.connections - STORM.devices} connections are of devices that connect"
+            f" again. The legacy system validates {CAPACITY} at once, {self._newest.rate:g} a second."
         )
         self._console.print(
             "  The emulator cannot evaluate the statement of the deployed IoT rule.",
