@@ -91,7 +91,8 @@ fn every_variable_but_the_optional_ones_is_required() {
 #[test]
 fn the_table_and_the_metrics_have_the_names_of_the_contract() {
     let contract = contract();
-    let table = json!({"partitionKey": schema::PK, "sortKey": schema::SK});
+    let table =
+        json!({"partitionKey": schema::PK, "sortKey": schema::SK, "timeToLive": schema::TTL});
     assert_eq!(contract["table"], table);
     assert_eq!(contract["metrics"], json!(metrics::agents::AGENT_NAMES));
     assert_eq!(contract["reservedAttributes"], json!(schema::RESERVED));
@@ -127,9 +128,9 @@ fn what_is_wrong_is_named_with_its_remedy() {
     );
     let text = with("CALL_DEAD_LETTER_QUEUE_URL", "https://sqs/dead");
     assert!(text.contains("name the FIFO dead-letter queue"), "{text}");
-    let text = with("DIMENSIONS", r#"[{"name": "a", "attribute": "A"}]"#);
+    let text = with("DIMENSIONS", r#"[{"name": "a", "attribute": "Ticket"}]"#);
     assert!(
-        text.contains("multiValued must be true for the first dimension"),
+        text.contains("letters and digits, each used once, and none of the table's own"),
         "{text}"
     );
 }
