@@ -140,7 +140,7 @@ pub(crate) async fn a_line_is_closed_unless_it_was_opened_since(store: Arc<dyn A
         criteria: wanted.clone(),
         seen: Some(at(1)),
     };
-    assert_eq!(read, [line.clone()]);
+    assert_eq!(read, std::slice::from_ref(&line));
     store.open_line(&wanted, at(2)).await.unwrap();
     store.close_line(&line).await.unwrap();
     let read = store.lines().await.unwrap();
