@@ -30,6 +30,8 @@ AGENT_PK: str = _AGENT_QUEUE["table"]["partitionKey"]
 AGENT_SK: str = _AGENT_QUEUE["table"]["sortKey"]
 #: The outputs that the agents' stack promises.
 AGENT_OUTPUTS: list[str] = _AGENT_QUEUE["outputs"]
+#: The outputs of a part that can be switched off, by that part.
+AGENT_OPTIONAL_OUTPUTS: dict[str, list[str]] = _AGENT_QUEUE["optionalOutputs"]
 #: The agents' queue's functions.
 AGENT_FUNCTIONS: list[str] = list(_AGENT_QUEUE["environment"])
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from local.agents import DeployedAgents
 from local.assembly import Assembly
-from local.contract import AGENT_OUTPUTS, AGENT_PK, AGENT_SK
+from local.contract import AGENT_OPTIONAL_OUTPUTS, AGENT_OUTPUTS, AGENT_PK, AGENT_SK
 
 
 def test_the_outputs_are_the_promised_ones(agents: DeployedAgents) -> None:
-    assert set(agents.outputs) == set(AGENT_OUTPUTS)
+    assert set(agents.outputs) == {*AGENT_OUTPUTS, *AGENT_OPTIONAL_OUTPUTS["dashboard"]}
     assert all(agents.outputs.values())
 
 

@@ -82,8 +82,8 @@ def test_a_device_that_connects_becomes_a_task_once(queue: DeployedQueue, templa
     # IoT may publish an event twice.
     send(queue, task)
     send(queue, task)
-    wait_for(queue, [task["taskId"]])
-    created = item(queue, task["taskId"])
+    wait_for(queue, [task["key"]])
+    created = item(queue, task["key"])
     assert number(created, "taskCreated") == event["timestamp"]
     payload = created["payload"]["M"]
     assert payload["clientId"] == {"S": event["clientId"]}
