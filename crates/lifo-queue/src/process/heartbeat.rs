@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 use uuid::Uuid;
 
 use super::breaker::SharedBreaker;
@@ -62,7 +63,7 @@ impl Heartbeat {
     pub(super) fn start(beat: Beat, until: Millis, control: Control) -> Self {
         let (tell, held) = watch::channel(Held::Until(until, control));
         let sender = tell.clone();
-        let beats = tokio::spawn(async move { beat.run(&sender).await });
+        let beats = tokio::spawn(async move { beat.run(&sender).await }.in_current_span());
         Self { tell, held, beats }
     }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 use uuid::Uuid;
 
 use self::alone::Gap;
@@ -230,7 +231,7 @@ impl<'a> Turn<'a> {
         // Until it ended nothing else in this turn may try it.
         self.selector.leave_alone(task.id.clone(), Millis::MAX);
         self.running
-            .spawn(self.attempts.clone().attempt(task, alone));
+            .spawn(self.attempts.clone().attempt(task, alone).in_current_span());
         if let Some(wanted) = self.selector.read_ahead() {
             self.bound_reads(now);
             self.reads.start(wanted, now);
