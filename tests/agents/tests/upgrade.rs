@@ -23,7 +23,8 @@ use simulator::dynamodb::AGENT_TABLE;
 use uuid::Uuid;
 
 const AGENTS: usize = 48;
-const CALLS: usize = 60;
+/// Half of the calls are for each language. 32 agents speak it, so that each agent gets a call.
+const CALLS: usize = 66;
 const PROCESSES: usize = 4;
 const LEASE: Duration = Duration::from_secs(3_600);
 
