@@ -34,6 +34,11 @@ const FEWEST_TASKS: usize = 10;
 /// answer: the downstream may be available for moments only.
 const RUNS_PER_TASK: usize = 4;
 
+/// [`FEWEST_TASKS`] tasks that run repeatedly open the breaker too, after this many times as many
+/// runs without an answer as there would be of distinct tasks. They may be newer than all others,
+/// so that no other task starts.
+const REPEATED_RUNS: usize = 2;
+
 /// This many distinct tasks without an answer are hardly all at fault themselves: before the breaker
 /// opens, each of them loses one attempt and no more.
 const FEWEST_TO_SPARE: usize = 3;
@@ -308,6 +313,14 @@ impl Breaker {
         });
     }
 
+    /// Whether the runs without an answer open it, where `most` distinct tasks do.
+    fn opens_at(&self, most: usize) -> bool {
+        let (tasks, runs) = (self.unanswered.len(), self.unanswered_runs);
+        tasks >= most
+            || (tasks >= FEWEST_TASKS && runs >= REPEATED_RUNS * most)
+            || runs >= RUNS_PER_TASK * most
+    }
+
     fn close(&mut self) {
         self.discounted.extend(self.unanswered.drain());
         self.unanswered_runs = 0;
@@ -325,10 +338,7 @@ impl Breaker {
                 self.doubtful_since.get_or_insert(run);
                 self.unanswered.insert(task.clone());
             }
-            let opens = |most: usize| {
-                self.unanswered.len() >= most || self.unanswered_runs >= RUNS_PER_TASK * most
-            };
-            if self.threshold.is_some_and(opens) {
+            if self.threshold.is_some_and(|most| self.opens_at(most)) {
                 self.open(now);
             }
             return;

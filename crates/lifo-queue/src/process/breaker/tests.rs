@@ -69,6 +69,20 @@ fn more_tasks_than_run_at_once_open_it() {
 }
 
 #[test]
+fn ten_tasks_that_run_repeatedly_open_it_after_twice_as_many_runs() {
+    let (mut ten, mut nine) = (breaker(10), breaker(10));
+    for count in 0..23 {
+        run(&mut ten, count % 10, Signal::Unavailable, 0);
+        run(&mut nine, count % 9, Signal::Unavailable, 0);
+    }
+    assert_eq!(ten.state(), None);
+    run(&mut ten, 0, Signal::Unavailable, 0);
+    assert!(ten.state().is_some());
+    run(&mut nine, 0, Signal::Unavailable, 0);
+    assert_eq!(nine.state(), None, "fewer tasks may be at fault themselves");
+}
+
+#[test]
 fn doubtful_tasks_and_running_ones_are_together_no_more_than_open_it() {
     let mut breaker = breaker(8);
     assert_eq!(breaker.start(8, Millis(0)), Start::Any);
