@@ -26,7 +26,7 @@ export function makeTargets(): Set<string> {
 export function freshqVerbs(): Map<string, string> {
   const [, body = ''] =
     /enum Verb \{\n([\s\S]*?)\n\}/.exec(read('crates', 'freshq', 'src', 'arguments.rs')) ?? [];
-  const verbs = body.matchAll(/\/\/\/ (.+)\n\s+(\w+)\(/g);
+  const verbs = body.matchAll(/\/\/\/ (.+)\n(?:\s+#\[.+\]\n)?\s+(\w+)\(/g);
   return new Map([...verbs].map(([, says = '', name = '']) => [name.toLowerCase(), says]));
 }
 

@@ -48,7 +48,7 @@ def command() -> str:
 
 @pytest.fixture
 def freshq(queue: DeployedQueue, command: str) -> Iterator[Run]:
-    """Run a verb on the deployed queue, as in a script; no pause outlasts the test."""
+    """Run a verb on the deployed queue, as in a script; no pause or open breaker outlasts the test."""
     environment = local_environment(queue.endpoint)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -67,6 +67,7 @@ def freshq(queue: DeployedQueue, command: str) -> Iterator[Run]:
 
     yield run
     run("resume")
+    run("breaker", "close")
 
 
 def expect(run: Run, code: int, *arguments: str) -> str:
@@ -169,6 +170,26 @@ def test_a_cancelled_task_never_runs(queue: DeployedQueue, freshq: Run, history:
     assert "it is SUCCESS" in expect(freshq, 1, "cancel", wanted[0])
 
 
+def test_only_probes_start_while_an_operator_holds_the_breaker_open(queue: DeployedQueue, freshq: Run) -> None:
+    wait_until_idle(queue)
+    assert "held open until" in expect(freshq, 0, "breaker", "open", "--for", "10m", "--reason", "a new release")
+    ids = create(queue, 12)
+
+    def succeeded() -> list[str]:
+        return [task for task in ids if queue.status(task) == "SUCCESS"]
+
+    wait_until(lambda: len(succeeded()) >= 2, 20, "two probes")
+    shown = status(freshq)
+    assert shown["breaker"]["reason"] == "a new release" and shown["breaker"]["heldUntil"]
+    assert shown["taken"]["count"] <= 1
+    assert len(succeeded()) < len(ids)
+
+    assert expect(freshq, 0, "breaker", "close").startswith("the circuit breaker is closed: ")
+    wait_for(queue, ids)
+    wait_until_idle(queue)
+    assert status(freshq)["breaker"] is None
+
+
 def test_what_is_wrong_is_said_in_one_line(freshq: Run) -> None:
     missing = freshq("status", "--env", "nowhere")
     assert (missing.returncode, missing.stdout) == (2, "")
@@ -182,6 +203,10 @@ def test_make_has_the_same_verbs(queue: DeployedQueue, freshq: Run) -> None:
     paused = make("pause", "FOR=5m", "REASON=it's \"quoted\"", environment=environment)
     assert paused.returncode == 0, paused.stderr
     assert status(freshq)["paused"]["reason"] == "it's \"quoted\""
+    opened = make("breaker", "DO=open", "FOR=5m", "REASON=it's \"quoted\"", environment=environment)
+    assert opened.returncode == 0, opened.stderr
+    assert status(freshq)["breaker"]["reason"] == "it's \"quoted\""
+    assert "is closed" in make("breaker", "DO=close", environment=environment).stdout
     (task,) = create(queue, 1)
     cancelled = make("cancel", f"TASK={task} nobody", environment=environment)
     assert cancelled.returncode == 2, "make's own code for a command that failed"

@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::queue::QueueArguments;
 use crate::report::Format;
-use crate::verbs::{Cancel, Pause, Redrive, Resume, Status, VerbOnQueue, Wake};
+use crate::verbs::{Cancel, Close, Open, Pause, Redrive, Resume, Status, VerbOnQueue, Wake};
 
 /// Operates a newest-first task queue.
 ///
@@ -21,18 +21,30 @@ pub(crate) struct Arguments {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Show pending, running and failed tasks, the processor, and whether the queue is paused
+    /// Show pending, running and failed tasks, the processor, a pause and the circuit breaker
     Status(On<Status>),
     /// Pause the queue; running tasks finish
     Pause(On<Pause>),
     /// End a pause, and wake the queue
     Resume(On<Resume>),
+    /// Open the circuit breaker for a while, or close it and wake the queue
+    #[command(subcommand)]
+    Breaker(BreakerVerb),
     /// Retry failed tasks: attempts from 0, a new expiry, their old place in age
     Redrive(On<Redrive>),
     /// Delete pending tasks
     Cancel(On<Cancel>),
     /// Wake a processor, unless one is active or the queue is paused
     Wake(On<Wake>),
+}
+
+/// What can be done with the circuit breaker.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BreakerVerb {
+    /// Open it for a while: only probes start
+    Open(On<Open>),
+    /// Close it, and wake the queue
+    Close(On<Close>),
 }
 
 /// A verb's own arguments, and those that all verbs have.
@@ -61,6 +73,8 @@ impl Verb {
             Self::Status(on) => on.parts(),
             Self::Pause(on) => on.parts(),
             Self::Resume(on) => on.parts(),
+            Self::Breaker(BreakerVerb::Open(on)) => on.parts(),
+            Self::Breaker(BreakerVerb::Close(on)) => on.parts(),
             Self::Redrive(on) => on.parts(),
             Self::Cancel(on) => on.parts(),
             Self::Wake(on) => on.parts(),

@@ -1,5 +1,6 @@
 //! What can be done: one verb, one file.
 
+mod breaker;
 mod cancel;
 mod pause;
 mod redrive;
@@ -11,6 +12,7 @@ mod wake;
 use async_trait::async_trait;
 use lifo_queue::task::TaskId;
 
+pub(crate) use self::breaker::{Close, Open};
 pub(crate) use self::cancel::Cancel;
 pub(crate) use self::pause::Pause;
 pub(crate) use self::redrive::Redrive;

@@ -1,4 +1,4 @@
-//! What operators do: look, pause, resume, redrive, cancel, wake.
+//! What operators do: look, pause, resume, redrive, cancel, wake, and command the circuit breaker.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt, stream};
 use uuid::Uuid;
 
-use crate::control::{Control, Pause};
+use crate::control::{BreakerHold, Control, Pause};
 use crate::depth::{self, Depth};
 use crate::notify::WakeReason;
 use crate::store::{
@@ -115,6 +115,28 @@ impl Operator {
     /// [`OperateError`].
     pub async fn resume(&self) -> Result<Wake, OperateError> {
         self.store.resume().await?;
+        Ok(self.wake().await?)
+    }
+
+    /// Opens the circuit breaker for that time: only probes start, and no answer closes it before.
+    /// Afterwards the next answer closes it. Replaces an earlier hold.
+    ///
+    /// # Errors
+    /// [`StoreError`]: it may be held open or not.
+    pub async fn open_breaker(&self, time: Duration, reason: &str) -> Result<(), StoreError> {
+        let hold = BreakerHold {
+            until: self.clock.now().plus(time),
+            reason: reason.to_owned(),
+        };
+        self.store.hold_breaker(&hold).await
+    }
+
+    /// Closes the circuit breaker, whether an operator or a processor opened it, and wakes.
+    ///
+    /// # Errors
+    /// [`OperateError`].
+    pub async fn close_breaker(&self) -> Result<Wake, OperateError> {
+        self.store.close_breaker().await?;
         Ok(self.wake().await?)
     }
 

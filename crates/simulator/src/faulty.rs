@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewal, Renewed};
+use lifo_queue::control::{
+    Acquired, BreakerHold, Claim, Control, Pause, Release, Released, Renewal, Renewed,
+};
 use lifo_queue::store::{
     Cancelled, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore, Redrive,
     Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
@@ -235,5 +237,14 @@ impl OperatorStore for FaultyStore {
 
     async fn resume(&self) -> Result<(), StoreError> {
         self.step("resume", self.inner.resume()).await
+    }
+
+    async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
+        self.step("hold_breaker", self.inner.hold_breaker(hold))
+            .await
+    }
+
+    async fn close_breaker(&self) -> Result<(), StoreError> {
+        self.step("close_breaker", self.inner.close_breaker()).await
     }
 }

@@ -100,6 +100,28 @@ fn a_pause_has_a_time_and_a_reason() {
 }
 
 #[test]
+fn the_breaker_opens_for_a_time_with_a_reason() {
+    let line = "breaker open --env dev --for 30m --reason release";
+    let Verb::Breaker(BreakerVerb::Open(on)) = verb(line) else {
+        panic!("not a command to the breaker")
+    };
+    assert_eq!(on.verb.time, Duration::from_secs(1_800));
+    assert_eq!(on.verb.reason, "release");
+    assert!(parse("breaker close --env dev").is_ok());
+    for line in [
+        "breaker open --env dev --for 1h",
+        "breaker open --env dev --reason x",
+    ] {
+        assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
+    }
+    assert_eq!(
+        refused("breaker close --env dev --for 1h"),
+        ErrorKind::UnknownArgument
+    );
+    assert_eq!(refused("breaker --env dev"), ErrorKind::UnknownArgument);
+}
+
+#[test]
 fn redrive_takes_ids_or_all() {
     let redrive = |line: &str| match verb(line) {
         Verb::Redrive(on) => on.verb,

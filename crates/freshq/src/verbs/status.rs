@@ -2,19 +2,19 @@
 
 use async_trait::async_trait;
 use clap::Args;
-use lifo_queue::control::ProcessorLease;
+use lifo_queue::control::{Control, ProcessorLease};
 use lifo_queue::operate;
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
-use super::{VerbOnQueue, pause};
+use super::{VerbOnQueue, breaker, pause};
 use crate::confirm::Prompt;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::{Exit, Report, two_columns};
 use crate::time_format::{exact, relative, rough};
 
-/// Shows pending, running and failed tasks, the processor, and whether the queue is paused.
+/// Shows pending, running and failed tasks, the processor, a pause and the circuit breaker.
 #[derive(Debug, Args)]
 pub(crate) struct Status {}
 
@@ -81,14 +81,19 @@ impl StatusReport {
     }
 
     fn breaker(&self) -> String {
-        match self.status.control.breaker {
-            None => "closed".to_owned(),
-            Some(open) => format!(
+        let operate::Status { control, now, .. } = &self.status;
+        let open = control.breaker.map(|open| {
+            format!(
                 "open since {}, {}; failed probes: {}",
                 exact(open.since),
-                relative(open.since, self.status.now),
+                relative(open.since, *now),
                 open.probes
-            ),
+            )
+        });
+        let parts = [open, breaker::held(control, *now)];
+        match parts.into_iter().flatten().collect::<Vec<_>>() {
+            parts if parts.is_empty() => "closed".to_owned(),
+            parts => parts.join("; "),
         }
     }
 
@@ -195,10 +200,7 @@ impl Report for StatusReport {
             "notifiedUntil": control.notified_until.map(exact),
             "idleTurns": control.idle_turns,
             "busyPauses": control.busy_pauses,
-            "breaker": control.breaker.map(|open| json!({
-                "since": exact(open.since),
-                "failedProbes": open.probes,
-            })),
+            "breaker": breaker_json(control, now),
             "overloadedSince": control.overloaded_since.map(exact),
             "rateFullAt": control.rate_full_at.map(exact),
             "redriven": control.redriven.map(|redriven| json!({
@@ -207,6 +209,19 @@ impl Report for StatusReport {
             })),
         })
     }
+}
+
+/// The circuit breaker, if it is open.
+fn breaker_json(control: &Control, now: Millis) -> Option<Value> {
+    let held = control.held_breaker(now);
+    (control.breaker.is_some() || held.is_some()).then(|| {
+        json!({
+            "since": control.breaker.map(|open| exact(open.since)),
+            "failedProbes": control.breaker.map(|open| open.probes),
+            "heldUntil": held.map(|hold| exact(hold.until)),
+            "reason": held.map(|hold| &hold.reason),
+        })
+    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
+use crate::control::BreakerHold;
 use crate::task::{TaskId, TaskStatus};
 use crate::time::{EpochSeconds, Millis};
 
@@ -21,6 +22,14 @@ pub trait OperatorStore: Send + Sync {
     /// Ends any pause. Clears rule 9's mark too: the pause may have dropped its notification, so
     /// it must not block the next wake-up. The caller wakes the queue.
     async fn resume(&self) -> Result<(), StoreError>;
+
+    /// Opens the circuit breaker, or keeps it open, until the time of the hold. Replaces an earlier
+    /// hold. A processor obeys with its next renewal.
+    async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError>;
+
+    /// Closes the circuit breaker, whether an operator or a processor opened it. A processor obeys
+    /// with its next renewal. The caller wakes the queue.
+    async fn close_breaker(&self) -> Result<(), StoreError>;
 }
 
 /// A wish to run a failed task again.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewal, Renewed};
+use lifo_queue::control::{
+    Acquired, BreakerHold, Claim, Control, Pause, Release, Released, Renewal, Renewed,
+};
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{
     Cancelled, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore, Redrive,
@@ -289,6 +291,21 @@ impl OperatorStore for ProcessStore {
     async fn resume(&self) -> Result<(), StoreError> {
         self.call("resume", Subject::control(), |store| {
             Box::pin(async move { store.resume().await })
+        })
+        .await
+    }
+
+    async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
+        let hold = hold.clone();
+        self.call("hold_breaker", Subject::control(), move |store| {
+            Box::pin(async move { store.hold_breaker(&hold).await })
+        })
+        .await
+    }
+
+    async fn close_breaker(&self) -> Result<(), StoreError> {
+        self.call("close_breaker", Subject::control(), |store| {
+            Box::pin(async move { store.close_breaker().await })
         })
         .await
     }

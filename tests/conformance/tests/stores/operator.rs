@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use conformance::*;
 use futures::future::join_all;
-use lifo_queue::control::{Acquired, Pause};
+use lifo_queue::control::{
+    Acquired, BreakerByHand, BreakerHold, IdleTurns, OpenBreaker, Pause, Renewed,
+};
 use lifo_queue::store::{Cancelled, QueueStore, Redrive, Redriven, TakeOutcome, Written};
 use lifo_queue::task::{Settlement, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
@@ -148,4 +150,52 @@ pub(crate) async fn a_pause_is_ended_by_resume(store: Arc<dyn QueueStore>) {
     assert_eq!(left, (None, None, 0));
     let answer = store.acquire(&claim("m1", NOW), NOW).await.unwrap();
     assert!(matches!(answer, Acquired::Ours(_)));
+}
+
+pub(crate) async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<dyn QueueStore>) {
+    let by_hand = async || store.control().await.unwrap().breaker_by_hand;
+    let hold = |seconds, reason: &str| BreakerHold {
+        until: NOW.plus(Duration::from_secs(seconds)),
+        reason: reason.to_owned(),
+    };
+    assert_eq!(by_hand().await, BreakerByHand::default());
+    for (commands, hold) in [(1, hold(60, "release")), (2, hold(30, "shorter"))] {
+        store.hold_breaker(&hold).await.unwrap();
+        let hold = Some(hold);
+        assert_eq!(by_hand().await, BreakerByHand { commands, hold });
+    }
+    // What processors write leaves the hold alone, and the hold what they wrote.
+    let first = claim("m1", NOW);
+    store.acquire(&first, NOW).await.unwrap();
+    let open = Some(OpenBreaker {
+        since: NOW,
+        probes: 3,
+    });
+    let mut left = release(first.owner, None, IdleTurns::Add);
+    left.breaker = open;
+    store.release(&left).await.unwrap();
+    store.hold_breaker(&hold(90, "longer")).await.unwrap();
+    let control = store.control().await.unwrap();
+    assert_eq!(control.breaker, open);
+    assert_eq!(control.breaker_by_hand.hold, Some(hold(90, "longer")));
+    let second = claim("m2", NOW);
+    let acquired = store.acquire(&second, NOW).await.unwrap();
+    assert_eq!(acquired, Acquired::Ours(control));
+
+    store.close_breaker().await.unwrap();
+    let control = store.control().await.unwrap();
+    let closed = BreakerByHand {
+        commands: 4,
+        hold: None,
+    };
+    assert_eq!((control.breaker, &control.breaker_by_hand), (None, &closed));
+    assert_eq!(
+        control.live_lease(NOW).map(|lease| lease.owner),
+        Some(second.owner)
+    );
+    // The holder of the lease hears of it with its next renewal.
+    let mut renewal = renewal(second.owner, NOW.plus(Duration::from_secs(5)));
+    renewal.breaker = open;
+    let renewed = store.renew(&renewal).await.unwrap();
+    assert!(matches!(renewed, Renewed::Ours(control) if control.breaker_by_hand == closed));
 }

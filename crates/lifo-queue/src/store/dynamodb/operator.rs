@@ -7,10 +7,10 @@ use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
 use super::item::{self, Item, number, string};
 use super::{DynamoStore, Updated, send, store_error};
-use crate::control::RedrivenTasks;
+use crate::control::{BreakerHold, RedrivenTasks};
 use crate::schema;
 use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
-use crate::task::{StatusKey, TaskId, TaskStatus};
+use crate::task::{StatusKey, TaskId, TaskStatus, truncate_error};
 use crate::time::{EpochSeconds, Millis};
 
 /// Redrives that may widen the bound at once before one of them has to be repeated.
@@ -72,6 +72,23 @@ impl OperatorStore for DynamoStore {
             .expression_attribute_names("#notifiedBy", schema::NOTIFIED_BY);
         send(update).await.map(drop)
     }
+
+    // Both count a repetition by the client as a second command, which changes nothing else.
+    async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
+        let update = self
+            .command_breaker("SET #heldUntil = :until, #reason = :reason")
+            .expression_attribute_values(":until", number(hold.until.0))
+            .expression_attribute_values(":reason", string(truncate_error(&hold.reason)));
+        send(update).await.map(drop)
+    }
+
+    async fn close_breaker(&self) -> Result<(), StoreError> {
+        let update = self
+            .command_breaker("REMOVE #since, #probes, #heldUntil, #reason")
+            .expression_attribute_names("#since", schema::BREAKER_SINCE)
+            .expression_attribute_names("#probes", schema::BREAKER_PROBES);
+        send(update).await.map(drop)
+    }
 }
 
 impl DynamoStore {
@@ -87,6 +104,15 @@ impl DynamoStore {
             .await
             .map_err(|error| store_error("GetItem", error))?;
         Ok(output.item.unwrap_or_default())
+    }
+
+    fn command_breaker(&self, change: &str) -> UpdateItemFluentBuilder {
+        self.update_control()
+            .update_expression(format!("{change} ADD #commands :one"))
+            .expression_attribute_names("#heldUntil", schema::BREAKER_HELD_UNTIL)
+            .expression_attribute_names("#reason", schema::BREAKER_REASON)
+            .expression_attribute_names("#commands", schema::BREAKER_COMMANDS)
+            .expression_attribute_values(":one", number(1))
     }
 
     fn redrive_update(&self, redrive: &Redrive, now: Millis) -> UpdateItemFluentBuilder {

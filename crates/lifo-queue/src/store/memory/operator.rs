@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 
 use super::MemoryStore;
-use crate::control::RedrivenTasks;
+use crate::control::{BreakerHold, RedrivenTasks};
 use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
-use crate::task::{TaskId, TaskStatus, Ttl};
+use crate::task::{TaskId, TaskStatus, Ttl, truncate_error};
 use crate::time::Millis;
 
 #[async_trait]
@@ -54,6 +54,24 @@ impl OperatorStore for MemoryStore {
         control.busy_pauses = 0;
         control.notified_until = None;
         control.notified_by = None;
+        Ok(())
+    }
+
+    async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
+        let by_hand = &mut self.lock().control.breaker_by_hand;
+        by_hand.commands += 1;
+        by_hand.hold = Some(BreakerHold {
+            until: hold.until,
+            reason: truncate_error(&hold.reason).to_owned(),
+        });
+        Ok(())
+    }
+
+    async fn close_breaker(&self) -> Result<(), StoreError> {
+        let control = &mut self.lock().control;
+        control.breaker = None;
+        control.breaker_by_hand.commands += 1;
+        control.breaker_by_hand.hold = None;
         Ok(())
     }
 }
