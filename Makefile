@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 # A verb's variables count on the command line alone: in many environments ENV and NAME mean something else.
 SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED
-OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT BASE HEAD BASE_NAME \
+OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD BASE_NAME \
   HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER
 $(foreach o,$(OPTIONS),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)
@@ -179,6 +179,14 @@ build-freshq:
 	@test -x $(FRESHQ) || echo "building freshq; the first time this takes some minutes" >&2
 	@$(FRESHQ_BUILD) >&2
 	@$(if $(filter $@,$(MAKECMDGOALS)),echo "$(FRESHQ)")
+
+.PHONY: install-cli
+PREFIX := $(or $(PREFIX),$(HOME)/.local)
+install-cli: build-freshq ## install freshq and its manual pages under PREFIX, ~/.local by default [PREFIX]
+	@mkdir -p "$(PREFIX)/bin"
+	@install -m 755 $(FRESHQ) "$(PREFIX)/bin/freshq"
+	@"$(PREFIX)/bin/freshq" man "$(PREFIX)/share/man/man1"
+	@echo "installed $(PREFIX)/bin/freshq; freshq completions bash prints the completions of a shell"
 
 .PHONY: status
 status: build-freshq ## show pending, running and failed tasks, the processor, a pause and the circuit breaker [ENV NAME LOCAL]

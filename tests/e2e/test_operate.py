@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -190,9 +191,39 @@ def test_only_probes_start_while_an_operator_holds_the_breaker_open(queue: Deplo
     assert status(freshq)["breaker"] is None
 
 
+def test_tasks_of_a_file_are_created_once_and_listed_shown_exported_and_purged(
+    queue: DeployedQueue, freshq: Run, tmp_path: Path
+) -> None:
+    wait_until_idle(queue)
+    expect(freshq, 0, "pause", "--for", "10m", "--reason", "to look at pending tasks")
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text("".join(json.dumps({"payload": {"line": line}}) + "\n" for line in range(1, 31)))
+    assert expect(freshq, 0, "create", "--file", str(tasks)) == "created: 30\n"
+    assert expect(freshq, 0, "create", "--file", str(tasks)) == "created: 0; there before, and unchanged: 30\n"
+
+    listed = json.loads(expect(freshq, 0, "list", "--limit", "12", "--output", "json"))
+    rest = json.loads(expect(freshq, 0, "list", "--limit", "50", "--after", listed["after"], "--output", "json"))
+    ids = [task["taskId"] for task in listed["tasks"] + rest["tasks"]]
+    assert len(listed["tasks"]) == 12 and len(ids) == len(set(ids)) == 30 and rest["after"] is None
+    ages = [task["ageMs"] for task in listed["tasks"]]
+    assert ages == sorted(ages)
+
+    shown = expect(freshq, 0, "show", ids[0])
+    assert '"line": ' in shown and "expires unless it started" in shown
+    lines = [json.loads(line) for line in expect(freshq, 0, "export", "--status", "pending").splitlines()]
+    assert sorted(line["payload"]["line"] for line in lines) == list(range(1, 31))
+
+    assert freshq("purge").returncode == 2, "there is no terminal to ask at"
+    assert "nothing was deleted" in expect(freshq, 4, "purge", "--confirm", "another-table")
+    purged = expect(freshq, 0, "purge", "--confirm", queue.outputs["QueueTableName"])
+    assert "freshq resume ends the pause" in purged
+    assert status(freshq)["pending"] == {"count": 0, "exact": True}
+    assert [queue.status(task) for task in ids] == [None] * 30
+
+
 def test_what_is_wrong_is_said_in_one_line(freshq: Run) -> None:
     missing = freshq("status", "--env", "nowhere")
-    assert (missing.returncode, missing.stdout) == (2, "")
+    assert (missing.returncode, missing.stdout) == (3, "")
     assert "there is no stack LifoQueue-nowhere in us-east-1 (is it deployed" in missing.stderr
     assert len(missing.stderr.splitlines()) == 1
 

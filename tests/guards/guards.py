@@ -410,6 +410,16 @@ GUARDS: tuple[Guard, ...] = (
         (Change(_BREAKER, "Signal::Answered => self.answered(now),", "Signal::Answered => self.unanswered.clear(),"),),
     ),
     Guard(
+        "purge a task that runs",
+        (
+            Change(
+                f"{_CORE}/store/dynamodb/operator.rs",
+                "#status IN (:pending, :success, :failure)",
+                "attribute_exists(#status) OR #status IN (:pending, :success, :failure)",
+            ),
+        ),
+    ),
+    Guard(
         "close a circuit breaker that an operator holds open",
         (
             Change(

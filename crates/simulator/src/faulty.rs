@@ -12,6 +12,7 @@ use lifo_queue::store::{
 };
 use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
+use serde_json::{Map, Value};
 
 /// What befalls one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,6 +230,14 @@ impl ControlStore for FaultyStore {
 impl OperatorStore for FaultyStore {
     async fn redrive(&self, redrive: &Redrive, now: Millis) -> Result<Redriven, StoreError> {
         self.step("redrive", self.inner.redrive(redrive, now)).await
+    }
+
+    async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError> {
+        self.step("attributes", self.inner.attributes(task)).await
+    }
+
+    async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+        self.step("purge", self.inner.purge(task)).await
     }
 
     async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {

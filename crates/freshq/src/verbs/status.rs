@@ -3,15 +3,16 @@
 use async_trait::async_trait;
 use clap::Args;
 use lifo_queue::control::{Control, ProcessorLease};
-use lifo_queue::operate;
+use lifo_queue::operate::{self, Keys};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
 use super::{VerbOnQueue, breaker, pause};
 use crate::confirm::Prompt;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::{Exit, Report, two_columns};
+use crate::report::{Report, two_columns};
 use crate::time_format::{exact, relative, rough};
 
 /// Shows pending, running and failed tasks, the processor, a pause and the circuit breaker.
@@ -63,6 +64,22 @@ impl StatusReport {
                 let age = rough(self.status.now.since(created));
                 format!("{age}, created {}", exact(created))
             }
+        }
+    }
+
+    fn superseded(&self) -> String {
+        let Keys {
+            tasks,
+            superseded,
+            exact,
+        } = self.status.keys;
+        let beyond = match exact {
+            true => "",
+            false => ", of the newest pending tasks; the others were not read",
+        };
+        match tasks {
+            0 => format!("no pending keys{beyond}"),
+            _ => format!("{superseded} of {tasks} pending keys{beyond}"),
         }
     }
 
@@ -160,6 +177,7 @@ impl Report for StatusReport {
             ("oldest PENDING", self.oldest()),
             ("TAKEN", taken.to_string()),
             ("FAILURE", failed.to_string()),
+            ("superseded states", self.superseded()),
             ("wake-ups requested", control.requested.to_string()),
             ("last notification", self.notification()),
             ("idle turns in a row", control.idle_turns.to_string()),
@@ -196,6 +214,11 @@ impl Report for StatusReport {
             })),
             "taken": status.taken,
             "failed": status.failed,
+            "superseded": {
+                "states": status.keys.superseded,
+                "pendingKeys": status.keys.tasks,
+                "exact": status.keys.exact,
+            },
             "wakeUpsRequested": control.requested,
             "notifiedUntil": control.notified_until.map(exact),
             "idleTurns": control.idle_turns,

@@ -1,6 +1,7 @@
 //! What operators do to tasks and to the queue.
 
 use async_trait::async_trait;
+use serde_json::{Map, Value};
 
 use super::StoreError;
 use crate::control::BreakerHold;
@@ -15,6 +16,13 @@ pub trait OperatorStore: Send + Sync {
     /// and so its place in age. The control item remembers that age *before* the task is
     /// PENDING, so that no processor's bound on the sort key hides it. Who calls this wakes.
     async fn redrive(&self, redrive: &Redrive, now: Millis) -> Result<Redriven, StoreError>;
+
+    /// All attributes of a task by their names in the table, strongly consistent; `None` if there
+    /// is no such task.
+    async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError>;
+
+    /// PENDING, SUCCESS or FAILURE → gone. Never a TAKEN task.
+    async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError>;
 
     /// PENDING → gone.
     async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError>;

@@ -15,6 +15,7 @@ use lifo_queue::store::{
 };
 use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
+use serde_json::{Map, Value};
 
 use super::fault::lock;
 use super::memory_wire;
@@ -276,6 +277,22 @@ impl OperatorStore for ProcessStore {
         let subject = Subject::task_and_control(&redrive.task);
         self.call("redrive", subject, move |store| {
             Box::pin(async move { store.redrive(&redrive, now).await })
+        })
+        .await
+    }
+
+    async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError> {
+        let task = task.clone();
+        self.call("attributes", Subject::task(&task), move |store| {
+            Box::pin(async move { store.attributes(&task).await })
+        })
+        .await
+    }
+
+    async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+        let task = task.clone();
+        self.call("purge", Subject::task(&task), move |store| {
+            Box::pin(async move { store.purge(&task).await })
         })
         .await
     }

@@ -62,6 +62,8 @@ on_every_store!(
     only_a_waiting_task_is_cancelled,
     a_pause_is_ended_by_resume,
     an_operator_holds_the_breaker_open_and_closes_it,
+    a_purge_deletes_all_but_taken_tasks,
+    the_attributes_of_a_task_are_those_of_the_table,
     the_latest_state_wins_in_whatever_order_states_come,
     of_many_states_put_at_once_the_newest_stays,
     a_state_that_comes_during_a_run_waits_for_its_end,

@@ -8,9 +8,11 @@ use futures::future::join_all;
 use lifo_queue::control::{
     Acquired, BreakerByHand, BreakerHold, IdleTurns, OpenBreaker, Pause, Renewed,
 };
+use lifo_queue::schema;
 use lifo_queue::store::{Cancelled, QueueStore, Redrive, Redriven, TakeOutcome, Written};
 use lifo_queue::task::{Settlement, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
+use serde_json::json;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -198,4 +200,44 @@ pub(crate) async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<
     renewal.breaker = open;
     let renewed = store.renew(&renewal).await.unwrap();
     assert!(matches!(renewed, Renewed::Ours(control) if control.breaker_by_hand == closed));
+}
+
+pub(crate) async fn a_purge_deletes_all_but_taken_tasks(store: Arc<dyn QueueStore>) {
+    let purge = async |id: &str| store.purge(&TaskId::from_stored(id)).await.unwrap();
+    for id in ["pending", "taken", "success", "failure"] {
+        store.insert(&new_task(id, 0)).await.unwrap();
+    }
+    fail(&*store, "failure").await;
+    let lease = take(&*store, "success").await.lease;
+    let settled = store.settle(&lease, &Settlement::Success, &RETENTION, NOW);
+    assert_eq!(settled.await.unwrap(), Written::Done);
+    take(&*store, "taken").await;
+    assert_eq!(purge("taken").await, Cancelled::Is(TaskStatus::Taken));
+    for id in ["pending", "success", "failure"] {
+        assert_eq!(purge(id).await, Cancelled::Done, "{id}");
+        assert_eq!(purge(id).await, Cancelled::NotFound, "{id}");
+    }
+}
+
+pub(crate) async fn the_attributes_of_a_task_are_those_of_the_table(store: Arc<dyn QueueStore>) {
+    let id = TaskId::from_stored("a");
+    assert_eq!(store.attributes(&id).await.unwrap(), None);
+    store.insert(&new_task("a", 0)).await.unwrap();
+    fail(&*store, "a").await;
+    let attributes = store.attributes(&id).await.unwrap().unwrap();
+    let expected = [
+        (schema::TASK_ID, json!("a")),
+        (schema::TASK_STATUS, json!("FAILURE")),
+        (schema::TASK_CREATED, json!(NOW.0)),
+        (schema::ATTEMPTS, json!(1)),
+        (schema::LAST_ERROR, json!("broken")),
+    ];
+    for (name, value) in expected {
+        assert_eq!(
+            attributes.get(name),
+            Some(&value),
+            "{name} in {attributes:?}"
+        );
+    }
+    assert!(attributes.contains_key(schema::TTL));
 }

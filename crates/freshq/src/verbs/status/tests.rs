@@ -25,6 +25,11 @@ fn report(control: Control) -> StatusReport {
             oldest_pending: Some(at(-3_723)),
             taken: exactly(10),
             failed: exactly(3),
+            keys: Keys {
+                tasks: 12,
+                superseded: 37,
+                exact: false,
+            },
         },
     }
 }
@@ -74,6 +79,7 @@ PENDING               at least 10000
 oldest PENDING        1h 2m 3s, created 2027-01-15T06:57:57.000Z
 TAKEN                 10
 FAILURE               3
+superseded states     37 of 12 pending keys, of the newest pending tasks; the others were not read
 wake-ups requested    42
 last notification     holds others back until 2027-01-15T08:00:09.000Z, in 9s
 idle turns in a row   2
@@ -148,6 +154,7 @@ fn programs_get_exact_figures() {
         "oldestPending": { "created": "2027-01-15T06:57:57.000Z", "ageMs": 3_723_000 },
         "taken": { "count": 10, "exact": true },
         "failed": { "count": 3, "exact": true },
+        "superseded": { "states": 37, "pendingKeys": 12, "exact": false },
         "wakeUpsRequested": 42,
         "notifiedUntil": "2027-01-15T08:00:09.000Z",
         "idleTurns": 2,

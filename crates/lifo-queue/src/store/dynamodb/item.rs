@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::control::{
@@ -227,6 +228,20 @@ pub(super) fn taken_task(item: &Item, lease: &Lease) -> Result<Task, String> {
             .ok_or_else(|| unreadable(schema::EXPIRES_AT))?,
         payload,
     })
+}
+
+/// Every attribute as JSON; of one that has no JSON form, such as binary, the type.
+pub(super) fn attributes(item: Item) -> Map<String, Value> {
+    let json = |value: AttributeValue| {
+        let kind = format!("{value:?}");
+        serde_dynamo::from_attribute_value(value).unwrap_or_else(|_| {
+            let kind = kind.split('(').next().unwrap_or_default();
+            Value::String(format!("(an attribute of type {kind})"))
+        })
+    };
+    item.into_iter()
+        .map(|(name, value)| (name, json(value)))
+        .collect()
 }
 
 /// The control item; everything it lacks is zero.

@@ -2,8 +2,10 @@
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
+use aws_sdk_dynamodb::operation::delete_item::builders::DeleteItemFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use serde_json::{Map, Value};
 
 use super::item::{self, Item, number, string};
 use super::{DynamoStore, Updated, send, store_error};
@@ -37,26 +39,21 @@ impl OperatorStore for DynamoStore {
         }
     }
 
-    async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+    async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError> {
+        let item = self.item(task.as_str()).await?;
+        Ok((!item.is_empty()).then(|| item::attributes(item)))
+    }
+
+    async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
         let delete = self
-            .client
-            .delete_item()
-            .table_name(&self.table)
-            .key(schema::TASK_ID, string(task))
-            .condition_expression("#status = :pending")
-            .expression_attribute_names("#status", schema::TASK_STATUS)
-            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let Err(error) = delete.send().await else {
-            return Ok(Cancelled::Done);
-        };
-        match error.as_service_error() {
-            Some(DeleteItemError::ConditionalCheckFailedException(there)) => match there.item() {
-                Some(item) if !item.is_empty() => Ok(Cancelled::Is(item::status(item)?)),
-                _ => Ok(Cancelled::NotFound),
-            },
-            _ => Err(store_error("DeleteItem", error)),
-        }
+            .delete(task, "#status IN (:pending, :success, :failure)")
+            .expression_attribute_values(":success", string(StatusKey::from(TaskStatus::Success)))
+            .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)));
+        deleted(delete).await
+    }
+
+    async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+        deleted(self.delete(task, "#status = :pending")).await
     }
 
     async fn resume(&self) -> Result<(), StoreError> {
@@ -104,6 +101,17 @@ impl DynamoStore {
             .await
             .map_err(|error| store_error("GetItem", error))?;
         Ok(output.item.unwrap_or_default())
+    }
+
+    fn delete(&self, task: &TaskId, condition: &str) -> DeleteItemFluentBuilder {
+        self.client
+            .delete_item()
+            .table_name(&self.table)
+            .key(schema::TASK_ID, string(task))
+            .condition_expression(condition)
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     }
 
     fn command_breaker(&self, change: &str) -> UpdateItemFluentBuilder {
@@ -193,5 +201,19 @@ impl DynamoStore {
                 .expression_attribute_values(":oldestThere", number(there.oldest.0))
                 .expression_attribute_values(":untilThere", number(there.until.0)),
         }
+    }
+}
+
+/// The answer to a conditional deletion.
+async fn deleted(delete: DeleteItemFluentBuilder) -> Result<Cancelled, StoreError> {
+    let Err(error) = delete.send().await else {
+        return Ok(Cancelled::Done);
+    };
+    match error.as_service_error() {
+        Some(DeleteItemError::ConditionalCheckFailedException(there)) => match there.item() {
+            Some(item) if !item.is_empty() => Ok(Cancelled::Is(item::status(item)?)),
+            _ => Ok(Cancelled::NotFound),
+        },
+        _ => Err(store_error("DeleteItem", error)),
     }
 }

@@ -1,12 +1,27 @@
 //! The operators' transitions in memory.
 
 use async_trait::async_trait;
+use serde_json::{Map, Value};
 
 use super::MemoryStore;
 use crate::control::{BreakerHold, RedrivenTasks};
 use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
 use crate::task::{TaskId, TaskStatus, Ttl, truncate_error};
 use crate::time::Millis;
+
+impl MemoryStore {
+    fn delete_if(&self, task: &TaskId, may: impl Fn(TaskStatus) -> bool) -> Cancelled {
+        let mut state = self.lock();
+        match state.tasks.get(task).map(|record| record.status) {
+            None => Cancelled::NotFound,
+            Some(status) if !may(status) => Cancelled::Is(status),
+            Some(_) => {
+                state.tasks.remove(task);
+                Cancelled::Done
+            }
+        }
+    }
+}
 
 #[async_trait]
 impl OperatorStore for MemoryStore {
@@ -35,16 +50,17 @@ impl OperatorStore for MemoryStore {
         Ok(Redriven::Done)
     }
 
+    async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError> {
+        let record = self.record(task);
+        Ok(record.map(|record| record.attributes(task)))
+    }
+
+    async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+        Ok(self.delete_if(task, |status| status != TaskStatus::Taken))
+    }
+
     async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
-        let mut state = self.lock();
-        match state.tasks.get(task).map(|record| record.status) {
-            None => Ok(Cancelled::NotFound),
-            Some(TaskStatus::Pending) => {
-                state.tasks.remove(task);
-                Ok(Cancelled::Done)
-            }
-            Some(status) => Ok(Cancelled::Is(status)),
-        }
+        Ok(self.delete_if(task, |status| status == TaskStatus::Pending))
     }
 
     async fn resume(&self) -> Result<(), StoreError> {
