@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 # A verb's variables count on the command line alone: in many environments ENV and NAME mean something else.
 SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED
-OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT FOR REASON TASK TTL N SHARD ASSEMBLY OUT BASE HEAD BASE_NAME \
+OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD BASE_NAME \
   HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER
 $(foreach o,$(OPTIONS),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)
@@ -180,8 +180,16 @@ build-freshq:
 	@$(FRESHQ_BUILD) >&2
 	@$(if $(filter $@,$(MAKECMDGOALS)),echo "$(FRESHQ)")
 
+.PHONY: install-cli
+PREFIX := $(or $(PREFIX),$(HOME)/.local)
+install-cli: build-freshq ## install freshq and its manual pages under PREFIX, ~/.local by default [PREFIX]
+	@mkdir -p "$(PREFIX)/bin"
+	@install -m 755 $(FRESHQ) "$(PREFIX)/bin/freshq"
+	@"$(PREFIX)/bin/freshq" man "$(PREFIX)/share/man/man1"
+	@echo "installed $(PREFIX)/bin/freshq; freshq completions bash prints the completions of a shell"
+
 .PHONY: status
-status: build-freshq ## show pending, running and failed tasks, the processor and a pause [ENV NAME LOCAL]
+status: build-freshq ## show pending, running and failed tasks, the processor, a pause and the circuit breaker [ENV NAME LOCAL]
 	@$(OPERATE)
 
 .PHONY: pause
@@ -191,6 +199,10 @@ pause: build-freshq ## let no task start; running tasks finish: FOR=30m REASON="
 .PHONY: resume
 resume: build-freshq ## end a pause and wake the queue [ENV NAME LOCAL]
 	@$(OPERATE)
+
+.PHONY: breaker
+breaker: build-freshq ## open the circuit breaker for a while, or close it: DO=open FOR=30m REASON="why" or DO=close [ENV NAME LOCAL DO= FOR REASON]
+	@$(AWS) $(FRESHQ) $@ "$$DO" --env $(SUFFIX) $${FOR:+--for "$$FOR"} $${REASON:+--reason "$$REASON"}
 
 .PHONY: redrive
 redrive: build-freshq ## run failed tasks again: TASK="<id> …" or ALL=1 (YES=1 skips the question), TTL=1h [ENV NAME LOCAL TASK ALL YES TTL]

@@ -26,7 +26,7 @@ export function makeTargets(): Set<string> {
 export function freshqVerbs(): Map<string, string> {
   const [, body = ''] =
     /enum Verb \{\n([\s\S]*?)\n\}/.exec(read('crates', 'freshq', 'src', 'arguments.rs')) ?? [];
-  const verbs = body.matchAll(/\/\/\/ (.+)\n\s+(\w+)\(/g);
+  const verbs = body.matchAll(/\/\/\/ (.+)\n(?:\s+#\[.+\]\n)?\s+(\w+)\(/g);
   return new Map([...verbs].map(([, says = '', name = '']) => [name.toLowerCase(), says]));
 }
 
@@ -47,18 +47,20 @@ stacks), \`QUEUE\` (\`lifo-queue\` or \`agent-queue\`), \`LOCAL=1\` (the local A
 
 ## freshq
 
-The operators' command. \`make build-freshq\` builds it and prints its path. \`make status\` and the other operator commands run
-it.
+The operators' command. \`make install-cli\` installs it. \`make status\` and the other operator commands run it too.
 
 ${markdownTable(['command', 'what it does'], rows(freshqVerbs(), 'freshq'))}
 
-\`--env NAME\` selects the queue of the stack \`LifoQueue-NAME\`. \`--table NAME --process-tasks-topic ARN\` selects a queue in a
-stack of your own. \`--output json\` prints JSON for scripts. \`freshq help VERB\` lists the other options.
+\`--env NAME\` selects the queue of the stack \`LifoQueue-NAME\`, \`--stack NAME\` that of any stack with the outputs of the construct.
+\`--table NAME --process-tasks-topic ARN\` selects a queue without CloudFormation. \`--region\`, \`--profile\` and \`--endpoint-url\` are those of
+the AWS CLI. \`--output json\` prints JSON for scripts. \`freshq help VERB\` lists the other options.
 
 | exit code | meaning |
 |---|---|
 | 0 | done |
 | 1 | not everything was done; the answer says why |
-| 2 | an error |
+| 2 | the command line or the configuration is wrong; nothing was done |
+| 3 | AWS, a file or the terminal failed; some of it may be done |
+| 4 | the operator declined; nothing was done |
 `;
 }

@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ def command() -> str:
 
 @pytest.fixture
 def freshq(queue: DeployedQueue, command: str) -> Iterator[Run]:
-    """Run a verb on the deployed queue, as in a script; no pause outlasts the test."""
+    """Run a verb on the deployed queue, as in a script; no pause or open breaker outlasts the test."""
     environment = local_environment(queue.endpoint)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -67,6 +68,7 @@ def freshq(queue: DeployedQueue, command: str) -> Iterator[Run]:
 
     yield run
     run("resume")
+    run("breaker", "close")
 
 
 def expect(run: Run, code: int, *arguments: str) -> str:
@@ -169,9 +171,59 @@ def test_a_cancelled_task_never_runs(queue: DeployedQueue, freshq: Run, history:
     assert "it is SUCCESS" in expect(freshq, 1, "cancel", wanted[0])
 
 
+def test_only_probes_start_while_an_operator_holds_the_breaker_open(queue: DeployedQueue, freshq: Run) -> None:
+    wait_until_idle(queue)
+    assert "held open until" in expect(freshq, 0, "breaker", "open", "--for", "10m", "--reason", "a new release")
+    ids = create(queue, 12)
+
+    def succeeded() -> list[str]:
+        return [task for task in ids if queue.status(task) == "SUCCESS"]
+
+    wait_until(lambda: len(succeeded()) >= 2, 20, "two probes")
+    shown = status(freshq)
+    assert shown["breaker"]["reason"] == "a new release" and shown["breaker"]["heldUntil"]
+    assert shown["taken"]["count"] <= 1
+    assert len(succeeded()) < len(ids)
+
+    assert expect(freshq, 0, "breaker", "close").startswith("the circuit breaker is closed: ")
+    wait_for(queue, ids)
+    wait_until_idle(queue)
+    assert status(freshq)["breaker"] is None
+
+
+def test_tasks_of_a_file_are_created_once_and_listed_shown_exported_and_purged(
+    queue: DeployedQueue, freshq: Run, tmp_path: Path
+) -> None:
+    wait_until_idle(queue)
+    expect(freshq, 0, "pause", "--for", "10m", "--reason", "to look at pending tasks")
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text("".join(json.dumps({"payload": {"line": line}}) + "\n" for line in range(1, 31)))
+    assert expect(freshq, 0, "create", "--file", str(tasks)) == "created: 30\n"
+    assert expect(freshq, 0, "create", "--file", str(tasks)) == "created: 0; there before, and unchanged: 30\n"
+
+    listed = json.loads(expect(freshq, 0, "list", "--limit", "12", "--output", "json"))
+    rest = json.loads(expect(freshq, 0, "list", "--limit", "50", "--after", listed["after"], "--output", "json"))
+    ids = [task["taskId"] for task in listed["tasks"] + rest["tasks"]]
+    assert len(listed["tasks"]) == 12 and len(ids) == len(set(ids)) == 30 and rest["after"] is None
+    ages = [task["ageMs"] for task in listed["tasks"]]
+    assert ages == sorted(ages)
+
+    shown = expect(freshq, 0, "show", ids[0])
+    assert '"line": ' in shown and "expires unless it started" in shown
+    lines = [json.loads(line) for line in expect(freshq, 0, "export", "--status", "pending").splitlines()]
+    assert sorted(line["payload"]["line"] for line in lines) == list(range(1, 31))
+
+    assert freshq("purge").returncode == 2, "there is no terminal to ask at"
+    assert "nothing was deleted" in expect(freshq, 4, "purge", "--confirm", "another-table")
+    purged = expect(freshq, 0, "purge", "--confirm", queue.outputs["QueueTableName"])
+    assert "freshq resume ends the pause" in purged
+    assert status(freshq)["pending"] == {"count": 0, "exact": True}
+    assert [queue.status(task) for task in ids] == [None] * 30
+
+
 def test_what_is_wrong_is_said_in_one_line(freshq: Run) -> None:
     missing = freshq("status", "--env", "nowhere")
-    assert (missing.returncode, missing.stdout) == (2, "")
+    assert (missing.returncode, missing.stdout) == (3, "")
     assert "there is no stack LifoQueue-nowhere in us-east-1 (is it deployed" in missing.stderr
     assert len(missing.stderr.splitlines()) == 1
 
@@ -182,6 +234,10 @@ def test_make_has_the_same_verbs(queue: DeployedQueue, freshq: Run) -> None:
     paused = make("pause", "FOR=5m", "REASON=it's \"quoted\"", environment=environment)
     assert paused.returncode == 0, paused.stderr
     assert status(freshq)["paused"]["reason"] == "it's \"quoted\""
+    opened = make("breaker", "DO=open", "FOR=5m", "REASON=it's \"quoted\"", environment=environment)
+    assert opened.returncode == 0, opened.stderr
+    assert status(freshq)["breaker"]["reason"] == "it's \"quoted\""
+    assert "is closed" in make("breaker", "DO=close", environment=environment).stdout
     (task,) = create(queue, 1)
     cancelled = make("cancel", f"TASK={task} nobody", environment=environment)
     assert cancelled.returncode == 2, "make's own code for a command that failed"

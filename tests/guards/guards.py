@@ -407,6 +407,36 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         "keep the circuit breaker open after an answer",
-        (Change(_BREAKER, "Signal::Answered => self.close(),", "Signal::Answered => self.unanswered.clear(),"),),
+        (Change(_BREAKER, "Signal::Answered => self.answered(now),", "Signal::Answered => self.unanswered.clear(),"),),
+    ),
+    Guard(
+        "purge a task that runs",
+        (
+            Change(
+                f"{_CORE}/store/dynamodb/operator.rs",
+                "#status IN (:pending, :success, :failure)",
+                "attribute_exists(#status) OR #status IN (:pending, :success, :failure)",
+            ),
+        ),
+    ),
+    Guard(
+        "close a circuit breaker that an operator holds open",
+        (
+            Change(
+                f"{_CORE}/process/breaker/hand.rs",
+                "self.closed = false;\n            self.open_at(now);",
+                "self.closed = false;",
+            ),
+        ),
+    ),
+    Guard(
+        "ignore an operator that closes the circuit breaker",
+        (
+            Change(
+                f"{_CORE}/process/breaker/hand.rs",
+                "if !self.is_held(now) {",
+                "if !self.is_held(now) && self.hand.commands == u64::MAX {",
+            ),
+        ),
     ),
 )

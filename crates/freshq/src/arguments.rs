@@ -2,15 +2,22 @@
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::aws::AwsArguments;
 use crate::queue::QueueArguments;
 use crate::report::Format;
-use crate::verbs::{Cancel, Pause, Redrive, Resume, Status, VerbOnQueue, Wake};
+use crate::shell::{Completions, Man};
+use crate::verbs::{
+    Cancel, Close, Create, Export, List, Open, Pause, Purge, Redrive, Resume, Show, Status,
+    VerbOnQueue, Wake,
+};
 
 /// Operates a newest-first task queue.
 ///
-/// Region and credentials come from where the AWS CLI takes them: AWS_PROFILE, AWS_REGION, keys
-/// in the environment, a single sign-on. Exit code 0: done; 1: something that was asked for was
-/// not done, and the answer says why; 2: an error.
+/// Region and credentials come from where the AWS CLI takes them: --region and --profile,
+/// AWS_REGION and AWS_PROFILE, keys in the environment, a single sign-on.
+///
+/// Exit codes. 0: done. 1: not all was done, and the answer says why. 2: the command line or the
+/// configuration is wrong. 3: AWS, a file or the terminal failed. 4: the operator declined.
 #[derive(Debug, Parser)]
 #[command(name = "freshq", version, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -21,18 +28,44 @@ pub(crate) struct Arguments {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Show pending, running and failed tasks, the processor, and whether the queue is paused
+    /// Show pending, running and failed tasks, the processor, a pause and the circuit breaker
     Status(On<Status>),
+    /// List tasks of a status, newest first
+    List(On<List>),
+    /// Show a task: attributes, payload, last error, timeline
+    Show(On<Show>),
+    /// Create tasks from arguments, from a file of JSON lines, or simulated ones
+    Create(On<Create>),
     /// Pause the queue; running tasks finish
     Pause(On<Pause>),
     /// End a pause, and wake the queue
     Resume(On<Resume>),
+    /// Open the circuit breaker for a while, or close it and wake the queue
+    #[command(subcommand)]
+    Breaker(BreakerVerb),
     /// Retry failed tasks: attempts from 0, a new expiry, their old place in age
     Redrive(On<Redrive>),
     /// Delete pending tasks
     Cancel(On<Cancel>),
     /// Wake a processor, unless one is active or the queue is paused
     Wake(On<Wake>),
+    /// Print tasks as JSON lines
+    Export(On<Export>),
+    /// Delete all pending and settled tasks, after a pause
+    Purge(On<Purge>),
+    /// Print the completions of a shell
+    Completions(Completions),
+    /// Write the manual pages
+    Man(Man),
+}
+
+/// What can be done with the circuit breaker.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BreakerVerb {
+    /// Open it for a while: only probes start
+    Open(On<Open>),
+    /// Close it, and wake the queue
+    Close(On<Close>),
 }
 
 /// A verb's own arguments, and those that all verbs have.
@@ -49,23 +82,43 @@ pub(crate) struct On<V: Args> {
 pub(crate) struct Common {
     #[command(flatten)]
     pub(crate) queue: QueueArguments,
+    #[command(flatten)]
+    pub(crate) aws: AwsArguments,
     /// How the answer is printed
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Common options")]
     pub(crate) output: Format,
 }
 
 impl Verb {
-    /// The verb, and what all verbs have.
-    pub(crate) fn parts(&self) -> (&dyn VerbOnQueue, &Common) {
-        match self {
+    /// What to do.
+    pub(crate) fn job(&self) -> Job<'_> {
+        let (verb, common) = match self {
+            Self::Completions(completions) => return Job::Completions(completions),
+            Self::Man(man) => return Job::Man(man),
             Self::Status(on) => on.parts(),
+            Self::List(on) => on.parts(),
+            Self::Show(on) => on.parts(),
+            Self::Create(on) => on.parts(),
+            Self::Export(on) => on.parts(),
+            Self::Purge(on) => on.parts(),
             Self::Pause(on) => on.parts(),
             Self::Resume(on) => on.parts(),
+            Self::Breaker(BreakerVerb::Open(on)) => on.parts(),
+            Self::Breaker(BreakerVerb::Close(on)) => on.parts(),
             Self::Redrive(on) => on.parts(),
             Self::Cancel(on) => on.parts(),
             Self::Wake(on) => on.parts(),
-        }
+        };
+        Job::Queue(verb, common)
     }
+}
+
+/// What a command line asks for.
+pub(crate) enum Job<'a> {
+    /// A verb on a queue, and what all such verbs have.
+    Queue(&'a dyn VerbOnQueue, &'a Common),
+    Completions(&'a Completions),
+    Man(&'a Man),
 }
 
 impl<V: Args + VerbOnQueue> On<V> {

@@ -4,15 +4,30 @@ use std::time::Duration;
 
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, SdkConfig};
+use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use clap::Args;
+
+/// Where AWS is, as the AWS CLI names it.
+#[derive(Debug, Default, Args)]
+pub(crate) struct AwsArguments {
+    /// The region; AWS_REGION and the profile's region otherwise
+    #[arg(long, value_name = "REGION", help_heading = "Common options")]
+    pub(crate) region: Option<String>,
+    /// The profile of the AWS configuration; AWS_PROFILE otherwise
+    #[arg(long, value_name = "NAME", help_heading = "Common options")]
+    pub(crate) profile: Option<String>,
+    /// The address of AWS, for example of a local one; AWS_ENDPOINT_URL otherwise
+    #[arg(long, value_name = "URL", help_heading = "Common options")]
+    pub(crate) endpoint_url: Option<String>,
+}
 
 /// The configuration as the AWS CLI would find it: environment, profile, single sign-on or a
 /// `credential_process`, and `AWS_ENDPOINT_URL`
 /// (<https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html>). A person
 /// waits and may be far away, so the timeouts are longer than a function's.
-pub(crate) async fn sdk_config() -> SdkConfig {
+pub(crate) async fn sdk_config(arguments: &AwsArguments) -> SdkConfig {
     let https = Builder::new()
         .tls_provider(Provider::Rustls(CryptoMode::Ring))
         .build_https();
@@ -21,11 +36,19 @@ pub(crate) async fn sdk_config() -> SdkConfig {
         .operation_attempt_timeout(Duration::from_secs(10))
         .operation_timeout(Duration::from_secs(30))
         .build();
-    aws_config::defaults(BehaviorVersion::latest())
+    let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(https)
         .timeout_config(timeouts)
         // Every write of the queue recognises an earlier try of its own.
-        .retry_config(RetryConfig::standard().with_max_attempts(4))
-        .load()
-        .await
+        .retry_config(RetryConfig::standard().with_max_attempts(4));
+    if let Some(region) = &arguments.region {
+        loader = loader.region(Region::new(region.clone()));
+    }
+    if let Some(profile) = &arguments.profile {
+        loader = loader.profile_name(profile);
+    }
+    if let Some(url) = &arguments.endpoint_url {
+        loader = loader.endpoint_url(url);
+    }
+    loader.load().await
 }

@@ -10,26 +10,34 @@ pub(crate) trait Prompt {
     ///
     /// # Errors
     /// [`Failure::NoTerminal`]: there is no terminal.
-    fn confirms(&mut self, question: &str) -> Result<bool, Failure>;
+    fn confirms(&mut self, question: &str) -> Result<bool, Failure> {
+        Ok(is_yes(&self.answer(&format!("{question} [y/N] "))?))
+    }
+
+    /// Asks, and returns the line that was typed.
+    ///
+    /// # Errors
+    /// [`Failure::NoTerminal`]: there is no terminal.
+    fn answer(&mut self, question: &str) -> Result<String, Failure>;
 }
 
 /// The terminal this command runs in.
 pub(crate) struct Terminal;
 
 impl Prompt for Terminal {
-    fn confirms(&mut self, question: &str) -> Result<bool, Failure> {
+    fn answer(&mut self, question: &str) -> Result<String, Failure> {
         if !io::stdin().is_terminal() {
             return Err(Failure::NoTerminal);
         }
         // On standard error, so that standard output carries the report alone.
         let mut screen = io::stderr();
-        write!(screen, "{question} [y/N] ").map_err(Failure::Terminal)?;
+        write!(screen, "{question}").map_err(Failure::Terminal)?;
         screen.flush().map_err(Failure::Terminal)?;
         let mut answer = String::new();
         io::stdin()
             .read_line(&mut answer)
             .map_err(Failure::Terminal)?;
-        Ok(is_yes(&answer))
+        Ok(answer)
     }
 }
 

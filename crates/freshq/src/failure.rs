@@ -9,14 +9,16 @@ use lifo_queue::operate::OperateError;
 use lifo_queue::store::{Source, StoreError};
 use lifo_queue::wake::WakeError;
 
+use crate::exit::Exit;
+
 /// Why the command could not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// Neither the environment nor the profile names a region.
-    #[error("no AWS region: set AWS_REGION, or a region in your profile")]
+    #[error("no AWS region: give --region, set AWS_REGION, or a region in your profile")]
     NoRegion,
     /// The command line names none, though its parser asks for one.
-    #[error("no queue: name it by --env, or by --table and --process-tasks-topic")]
+    #[error("no queue: name it by --env, by --stack, or by --table and --process-tasks-topic")]
     NoQueue,
     /// There is no such stack here.
     #[error("there is no stack {stack} in {region}")]
@@ -42,6 +44,18 @@ pub(crate) enum Failure {
     /// The queue's own words.
     #[error(transparent)]
     Operate(#[from] OperateError),
+    /// A task was not created, or its fate is not known.
+    #[error("{function} did not answer with a report; tasks may be created or not")]
+    Create { function: String, source: Source },
+    /// The queue was named by its table, so its function is not known.
+    #[error("the function create-tasks is not known: name the queue by --env or --stack")]
+    NoCreateTasks,
+    /// A line of a file, an argument.
+    #[error("{place}: {fault}")]
+    Input { place: String, fault: String },
+    /// A file could not be read or written.
+    #[error("{path} could not be read or written")]
+    File { path: String, source: io::Error },
     /// A question, and no terminal.
     #[error("this asks before it begins, and there is no terminal to ask at: say --yes")]
     NoTerminal,
@@ -64,8 +78,8 @@ const REMEDIES: [(&str, &str); 7] = [
     ("SignatureDoesNotMatch", SIGN_IN),
     (
         "AccessDenied",
-        "it takes cloudformation:DescribeStacks, sns:Publish on the topic, and dynamodb:GetItem, Query, \
-         UpdateItem and DeleteItem on the table and its index",
+        "it takes the permissions in docs/how-to/operate.md: cloudformation:DescribeStacks, sns:Publish on the topic, \
+         lambda:InvokeFunction on create-tasks, and dynamodb:GetItem, Query, UpdateItem and DeleteItem on the table and its index",
     ),
     (
         "AuthorizationError",
@@ -78,6 +92,18 @@ const REMEDIES: [(&str, &str); 7] = [
 ];
 
 impl Failure {
+    /// How the command ends.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::NoRegion
+            | Self::NoQueue
+            | Self::NoTerminal
+            | Self::NoCreateTasks
+            | Self::Input { .. } => Exit::Usage,
+            _ => Exit::Failed,
+        }
+    }
+
     /// The error with its causes and, where one is known, its remedy.
     pub(crate) fn line(&self) -> String {
         // What AWS and its client say may have line breaks.

@@ -9,8 +9,11 @@
 //! | `queue` | which queue, and the hand on it |
 //! | `stack` | a deployed stack's outputs |
 //! | `aws` | what every client shares: region, credentials, one HTTPS client |
+//! | `create_tasks` | the function create-tasks of a deployed queue |
+//! | `shell` | shell completions and manual pages |
 //! | `verbs` | what can be done |
-//! | `report` | tables, JSON, exit codes |
+//! | `report` | tables, JSON |
+//! | `exit` | exit codes |
 //! | `time_format` | times, for people and for programs |
 //! | `confirm` | the operator's confirmation, at the terminal |
 //! | `failure` | what went wrong, and what to do about it |
@@ -18,35 +21,46 @@
 mod arguments;
 mod aws;
 mod confirm;
+mod create_tasks;
+mod exit;
 mod failure;
 mod queue;
 mod report;
+mod shell;
 mod stack;
 mod time_format;
 mod verbs;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Job};
 use crate::confirm::Terminal;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::Exit;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let exit = run(&Arguments::parse()).await.unwrap_or_else(|failure| {
         eprintln!("freshq: {}", failure.line());
-        Exit::Failed
+        failure.exit()
     });
     exit.into()
 }
 
 async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let (verb, on) = arguments.verb.parts();
-    let queue = Queue::connect(&on.queue).await?;
-    let report = verb.run(&queue, &mut Terminal).await?;
-    report::print(&*report, on.output)
+    match arguments.verb.job() {
+        Job::Queue(verb, on) => {
+            let queue = Queue::connect(&on.queue, &on.aws).await?;
+            let report = verb.run(&queue, &mut Terminal).await?;
+            report::print(&*report, on.output)
+        }
+        Job::Completions(completions) => {
+            completions.print(&mut Arguments::command());
+            Ok(Exit::Done)
+        }
+        Job::Man(man) => man.write(Arguments::command()).map(|()| Exit::Done),
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_config::SdkConfig;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use lifo_queue::notify::Notifier;
@@ -13,7 +14,8 @@ use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::{Clock, SystemClock};
 use lifo_queue::wake::Waker;
 
-use crate::aws;
+use crate::aws::{self, AwsArguments};
+use crate::create_tasks::{CreateFunction, CreateTasks};
 use crate::failure::Failure;
 use crate::stack::{self, Place};
 
@@ -21,18 +23,27 @@ use crate::stack::{self, Place};
 /// own default. Where a stack says otherwise nothing breaks, since the mark is an optimisation.
 const NOTIFICATION_MARKER: Duration = Duration::from_secs(10);
 
-/// Which queue: by its environment, or by its table and topic.
+/// Which queue: by its environment, its stack, or its table and topic.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub(crate) struct QueueArguments {
     /// The queue of the stack LifoQueue-<ENV>, found by the stack's outputs
     #[arg(
         long,
-        conflicts_with_all = ["table", "process_tasks_topic"],
+        conflicts_with_all = ["stack", "table", "process_tasks_topic"],
         value_parser = NonEmptyStringValueParser::new(),
         help_heading = "Which queue"
     )]
     pub(crate) env: Option<String>,
+    /// The queue of this stack, found by the stack's outputs
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with_all = ["table", "process_tasks_topic"],
+        value_parser = NonEmptyStringValueParser::new(),
+        help_heading = "Which queue"
+    )]
+    pub(crate) stack: Option<String>,
     /// The queue in this table; CloudFormation is not asked
     #[arg(
         long,
@@ -53,6 +64,27 @@ pub(crate) struct QueueArguments {
     pub(crate) process_tasks_topic: Option<String>,
 }
 
+impl QueueArguments {
+    /// Where the queue is.
+    async fn place(&self, aws: &SdkConfig) -> Result<Place, Failure> {
+        let stack = self.stack.clone();
+        match (
+            stack.or_else(|| self.env.as_deref().map(stack::name_of)),
+            &self.table,
+            &self.process_tasks_topic,
+        ) {
+            (Some(stack), ..) => stack::find(stack, aws).await,
+            (None, Some(table), Some(topic)) => Ok(Place {
+                name: table.clone(),
+                table: table.clone(),
+                process_tasks_topic: topic.clone(),
+                create_tasks: None,
+            }),
+            _ => Err(Failure::NoQueue),
+        }
+    }
+}
+
 /// A queue to be operated.
 pub(crate) struct Queue {
     /// What an operator calls it: its stack, or its table.
@@ -60,6 +92,10 @@ pub(crate) struct Queue {
     pub(crate) operator: Operator,
     pub(crate) store: Arc<dyn QueueStore>,
     pub(crate) clock: Arc<dyn Clock>,
+    /// The name of its table.
+    pub(crate) table: String,
+    /// Creates tasks, where the queue was found by its stack.
+    pub(crate) creates: Option<Arc<dyn CreateTasks>>,
 }
 
 impl Queue {
@@ -67,34 +103,26 @@ impl Queue {
     ///
     /// # Errors
     /// [`Failure`]: no region, or no such stack.
-    pub(crate) async fn connect(arguments: &QueueArguments) -> Result<Self, Failure> {
-        let aws = aws::sdk_config().await;
+    pub(crate) async fn connect(
+        arguments: &QueueArguments,
+        aws: &AwsArguments,
+    ) -> Result<Self, Failure> {
+        let aws = aws::sdk_config(aws).await;
         if aws.region().is_none() {
             return Err(Failure::NoRegion);
         }
-        let place = match (
-            &arguments.env,
-            &arguments.table,
-            &arguments.process_tasks_topic,
-        ) {
-            (Some(env), ..) => stack::find(env, &aws).await?,
-            (None, Some(table), Some(topic)) => Place {
-                name: table.clone(),
-                table: table.clone(),
-                process_tasks_topic: topic.clone(),
-            },
-            _ => return Err(Failure::NoQueue),
-        };
-        let store = DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), place.table);
+        let place = arguments.place(&aws).await?;
+        let store = DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), place.table.clone());
         let sns = aws_sdk_sns::Client::new(&aws);
         let notifier = SnsNotifier::new(sns, place.process_tasks_topic, None);
         let clock = Arc::new(SystemClock);
-        Ok(Self::new(
-            place.name,
-            Arc::new(store),
-            Arc::new(notifier),
-            clock,
-        ))
+        let queue = Self::new(place.name, Arc::new(store), Arc::new(notifier), clock);
+        let function = |name| -> Arc<dyn CreateTasks> { Arc::new(CreateFunction::new(&aws, name)) };
+        Ok(Self {
+            table: place.table,
+            creates: place.create_tasks.map(function),
+            ..queue
+        })
     }
 
     /// A queue on any store.
@@ -106,7 +134,9 @@ impl Queue {
     ) -> Self {
         let waker = Waker::new(store.clone(), notifier, clock.clone(), NOTIFICATION_MARKER);
         Self {
+            table: name.clone(),
             name,
+            creates: None,
             operator: Operator::new(store.clone(), waker, clock.clone()),
             store,
             clock,

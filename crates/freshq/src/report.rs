@@ -1,12 +1,12 @@
 //! What a verb did, as it is printed: for people or for programs.
 
 use std::io::{self, ErrorKind, Write};
-use std::process::ExitCode;
 
 use clap::ValueEnum;
 use comfy_table::{Table, presets};
 use serde_json::Value;
 
+use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// How a report is printed.
@@ -26,26 +26,9 @@ pub(crate) trait Report: std::fmt::Debug {
     fn text(&self) -> String;
     /// For programs: an object.
     fn json(&self) -> Value;
-}
-
-/// How the command ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Exit {
-    /// 0: all that was asked for is done.
-    Done,
-    /// 1: some of it was not done, because of how things stand.
-    NotAll,
-    /// 2: an error.
-    Failed,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        ExitCode::from(match exit {
-            Exit::Done => 0,
-            Exit::NotAll => 1,
-            Exit::Failed => 2,
-        })
+    /// Whether standard output already carries something else, so that this goes to standard error.
+    fn is_note(&self) -> bool {
+        false
     }
 }
 
@@ -58,7 +41,11 @@ pub(crate) fn print(report: &dyn Report, format: Format) -> Result<Exit, Failure
         Format::Table => report.text(),
         Format::Json => format!("{:#}", report.json()),
     };
-    match writeln!(io::stdout(), "{text}") {
+    let printed = match report.is_note() {
+        true => writeln!(io::stderr(), "{text}"),
+        false => writeln!(io::stdout(), "{text}"),
+    };
+    match printed {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Terminal(error)),
         Ok(()) | Err(_) => Ok(report.exit()),
     }
@@ -68,10 +55,18 @@ pub(crate) fn print(report: &dyn Report, format: Format) -> Result<Exit, Failure
 pub(crate) fn two_columns<L: Into<String>, R: Into<String>>(
     rows: impl IntoIterator<Item = (L, R)>,
 ) -> String {
+    columns(
+        rows.into_iter()
+            .map(|(left, right)| [left.into(), right.into()]),
+    )
+}
+
+/// Rows of cells, one below the other, each on one line.
+pub(crate) fn columns<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = Table::new();
     *table.style_mut() = presets::NOTHING;
-    for (left, right) in rows {
-        table.add_row([on_one_line(left.into()), on_one_line(right.into())]);
+    for row in rows {
+        table.add_row(row.map(on_one_line));
     }
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));

@@ -12,6 +12,7 @@ const PREFIX: &str = "LifoQueue-";
 
 const QUEUE_TABLE_NAME: &str = "QueueTableName";
 const PROCESS_TASKS_TOPIC_ARN: &str = "ProcessTasksTopicArn";
+const CREATE_TASKS_FUNCTION_NAME: &str = "CreateTasksFunctionName";
 
 /// Where a queue is.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,15 +21,21 @@ pub(crate) struct Place {
     pub(crate) name: String,
     pub(crate) table: String,
     pub(crate) process_tasks_topic: String,
+    /// The function that creates tasks; not known without a stack.
+    pub(crate) create_tasks: Option<String>,
 }
 
-/// The place of an environment's queue, by its stack's outputs
+/// The name of an environment's stack.
+pub(crate) fn name_of(env: &str) -> String {
+    format!("{PREFIX}{env}")
+}
+
+/// The place of a stack's queue, by the stack's outputs
 /// (<https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html>).
 ///
 /// # Errors
 /// [`Failure`]: no such stack here, no answer, or a stack that is none of ours.
-pub(crate) async fn find(env: &str, aws: &SdkConfig) -> Result<Place, Failure> {
-    let stack = format!("{PREFIX}{env}");
+pub(crate) async fn find(stack: String, aws: &SdkConfig) -> Result<Place, Failure> {
     let region = aws.region().map(ToString::to_string).unwrap_or_default();
     let described = Client::new(aws)
         .describe_stacks()
@@ -76,6 +83,7 @@ fn place(stack: String, outputs: &[Output]) -> Result<Place, Failure> {
     Ok(Place {
         table: value(QUEUE_TABLE_NAME)?,
         process_tasks_topic: value(PROCESS_TASKS_TOPIC_ARN)?,
+        create_tasks: Some(value(CREATE_TASKS_FUNCTION_NAME)?),
         name: stack,
     })
 }
@@ -94,7 +102,7 @@ mod tests {
     #[test]
     fn a_queue_is_where_its_stacks_outputs_say() {
         let outputs = [
-            output("TriggerTopicArn", "arn:1"),
+            output(CREATE_TASKS_FUNCTION_NAME, "create"),
             output(QUEUE_TABLE_NAME, "table"),
             output(PROCESS_TASKS_TOPIC_ARN, "arn:2"),
         ];
@@ -102,6 +110,7 @@ mod tests {
             name: "LifoQueue-dev".to_owned(),
             table: "table".to_owned(),
             process_tasks_topic: "arn:2".to_owned(),
+            create_tasks: Some("create".to_owned()),
         };
         assert_eq!(
             place("LifoQueue-dev".to_owned(), &outputs).unwrap(),
@@ -122,7 +131,11 @@ mod tests {
         let contract = include_str!("../../../tests/contract.json");
         let contract: serde_json::Value = serde_json::from_str(contract).unwrap();
         let promised = contract["outputs"].as_array().unwrap();
-        for output in [QUEUE_TABLE_NAME, PROCESS_TASKS_TOPIC_ARN] {
+        for output in [
+            QUEUE_TABLE_NAME,
+            PROCESS_TASKS_TOPIC_ARN,
+            CREATE_TASKS_FUNCTION_NAME,
+        ] {
             assert!(promised.contains(&output.into()), "{output}");
         }
     }

@@ -1,9 +1,15 @@
 //! What can be done: one verb, one file.
 
+mod breaker;
 mod cancel;
+mod create;
+mod export;
+mod list;
 mod pause;
+mod purge;
 mod redrive;
 mod resume;
+mod show;
 mod status;
 mod task_outcomes;
 mod wake;
@@ -11,10 +17,16 @@ mod wake;
 use async_trait::async_trait;
 use lifo_queue::task::TaskId;
 
+pub(crate) use self::breaker::{Close, Open};
 pub(crate) use self::cancel::Cancel;
+pub(crate) use self::create::Create;
+pub(crate) use self::export::Export;
+pub(crate) use self::list::List;
 pub(crate) use self::pause::Pause;
+pub(crate) use self::purge::Purge;
 pub(crate) use self::redrive::Redrive;
 pub(crate) use self::resume::Resume;
+pub(crate) use self::show::Show;
 pub(crate) use self::status::Status;
 pub(crate) use self::wake::Wake;
 use crate::confirm::Prompt;

@@ -32,8 +32,28 @@ pub struct Control {
     pub redriven: Option<RedrivenTasks>,
     /// The circuit breaker, while it is open.
     pub breaker: Option<OpenBreaker>,
+    /// What operators commanded the circuit breaker to do.
+    pub breaker_by_hand: BreakerByHand,
     /// Since when the queue has been overloaded, as the processor last wrote it.
     pub overloaded_since: Option<Millis>,
+}
+
+/// What operators commanded the circuit breaker to do, whatever processors wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BreakerByHand {
+    /// Commands so far. A processor that finds another count obeys the last command.
+    pub commands: u64,
+    /// The last command, if it was to open: until when no answer closes the breaker, and why.
+    pub hold: Option<BreakerHold>,
+}
+
+/// A circuit breaker that an operator holds open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BreakerHold {
+    /// No answer closes it before.
+    pub until: Millis,
+    /// Why, for operators.
+    pub reason: String,
 }
 
 /// An open circuit breaker, as it was when the processor last renewed or released its lease.
@@ -77,6 +97,13 @@ impl Control {
     #[must_use]
     pub fn is_paused(&self, now: Millis) -> bool {
         self.paused_until.is_some_and(|until| until > now)
+    }
+
+    /// The hold of an operator on the circuit breaker, if its time is not over.
+    #[must_use]
+    pub fn held_breaker(&self, now: Millis) -> Option<&BreakerHold> {
+        let hold = self.breaker_by_hand.hold.as_ref();
+        hold.filter(|hold| hold.until > now)
     }
 
     /// Whether an event other than `event` is about to notify.
@@ -138,6 +165,7 @@ pub struct Claim {
 
 /// The answer to a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one value a turn, moved once")]
 pub enum Acquired {
     /// The lease is ours; the item as it was just before, but for the lease itself.
     Ours(Control),

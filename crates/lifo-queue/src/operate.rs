@@ -1,4 +1,7 @@
-//! What operators do: look, pause, resume, redrive, cancel, wake.
+//! What operators do: look, pause, resume, redrive, cancel, wake, and command the circuit breaker.
+
+mod bulk;
+mod find;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,9 +9,12 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt, stream};
 use uuid::Uuid;
 
-use crate::control::{Control, Pause};
+pub use self::bulk::PurgeReport;
+pub use self::find::{Find, Found, FoundTask};
+use crate::control::{BreakerHold, Control, Pause};
 use crate::depth::{self, Depth};
 use crate::notify::WakeReason;
+use crate::schema;
 use crate::store::{
     Cancelled, Candidate, Order, PageQuery, QueueStore, Redrive, Redriven, StoreError, Written,
 };
@@ -18,6 +24,9 @@ use crate::wake::{Wake, WakeError, Waker};
 
 /// Redrives under way at once when all failed tasks are redriven.
 const REDRIVES_AT_ONCE: usize = 16;
+
+/// Pending tasks that are read for the count of superseded states.
+const KEYS_READ: usize = 100;
 
 /// Items of the index evaluated in one read.
 const PAGE: u16 = 1_000;
@@ -44,6 +53,19 @@ pub struct Status {
     pub taken: Depth,
     /// What failed and may be redriven.
     pub failed: Depth,
+    /// The pending keys, and how many of their states were superseded.
+    pub keys: Keys,
+}
+
+/// Keys among the newest pending tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keys {
+    /// Tasks with a key.
+    pub tasks: u32,
+    /// States of these keys that newer ones replaced while they waited, in all.
+    pub superseded: u64,
+    /// Whether every pending task was read.
+    pub exact: bool,
 }
 
 /// The outcome of the failed tasks.
@@ -79,7 +101,7 @@ impl Operator {
         }
     }
 
-    /// Looks; reads at most some twenty pages of the index a number.
+    /// Looks; reads at most some twenty pages of the index a number, and a hundred items.
     ///
     /// # Errors
     /// [`StoreError`]: the table could not be read.
@@ -92,7 +114,33 @@ impl Operator {
             oldest_pending: depth::oldest(store, None, now).await?,
             taken: depth::measure(store, TaskStatus::Taken, None, now).await?,
             failed: depth::measure(store, TaskStatus::Failure, None, now).await?,
+            keys: self.keys().await?,
         })
+    }
+
+    /// Reads the newest pending tasks, because the index does not show what was superseded.
+    async fn keys(&self) -> Result<Keys, StoreError> {
+        let found = self
+            .find(&Find {
+                status: TaskStatus::Pending,
+                created_from: None,
+                after: None,
+                error: None,
+                limit: KEYS_READ,
+                max_items: KEYS_READ,
+            })
+            .await?;
+        let keyed = |task: &&FoundTask| task.text(schema::TASK_VERSION).is_some();
+        let mut keys = Keys {
+            exact: found.next.is_none(),
+            ..Keys::default()
+        };
+        for task in found.tasks.iter().filter(keyed) {
+            keys.tasks += 1;
+            let superseded = task.number(schema::SUPERSEDED).unwrap_or(0);
+            keys.superseded += u64::try_from(superseded).unwrap_or(0);
+        }
+        Ok(keys)
     }
 
     /// No task starts before the time is over; running tasks finish. A longer pause
@@ -115,6 +163,28 @@ impl Operator {
     /// [`OperateError`].
     pub async fn resume(&self) -> Result<Wake, OperateError> {
         self.store.resume().await?;
+        Ok(self.wake().await?)
+    }
+
+    /// Opens the circuit breaker for that time: only probes start, and no answer closes it before.
+    /// Afterwards the next answer closes it. Replaces an earlier hold.
+    ///
+    /// # Errors
+    /// [`StoreError`]: it may be held open or not.
+    pub async fn open_breaker(&self, time: Duration, reason: &str) -> Result<(), StoreError> {
+        let hold = BreakerHold {
+            until: self.clock.now().plus(time),
+            reason: reason.to_owned(),
+        };
+        self.store.hold_breaker(&hold).await
+    }
+
+    /// Closes the circuit breaker, whether an operator or a processor opened it, and wakes.
+    ///
+    /// # Errors
+    /// [`OperateError`].
+    pub async fn close_breaker(&self) -> Result<Wake, OperateError> {
+        self.store.close_breaker().await?;
         Ok(self.wake().await?)
     }
 

@@ -84,6 +84,12 @@ pub const NOTIFIED_BY: &str = "notifiedBy";
 pub const BREAKER_SINCE: &str = "breakerSince";
 /// Control item: probes that failed since the circuit breaker opened (N).
 pub const BREAKER_PROBES: &str = "breakerProbes";
+/// Control item: an operator holds the circuit breaker open until (N, milliseconds).
+pub const BREAKER_HELD_UNTIL: &str = "breakerHeldUntil";
+/// Control item: why an operator holds the circuit breaker open (S).
+pub const BREAKER_REASON: &str = "breakerReason";
+/// Control item: how often operators opened or closed the circuit breaker (N), only ever added to.
+pub const BREAKER_COMMANDS: &str = "breakerCommands";
 /// Control item: since when the queue has been overloaded (N, milliseconds); absent while it is
 /// not.
 pub const OVERLOADED_SINCE: &str = "overloadedSince";

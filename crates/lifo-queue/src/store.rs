@@ -22,7 +22,9 @@ use crate::time::{EpochSeconds, Millis};
 
 pub use self::operator::{Cancelled, OperatorStore, Redrive, Redriven};
 pub(crate) use self::page::parse_number;
-pub use self::page::{Candidate, Cursor, Order, Page, PageQuery, StandingLease, TakenPage};
+pub use self::page::{
+    Candidate, Cursor, InvalidCursor, Order, Page, PageQuery, StandingLease, TakenPage,
+};
 
 /// Everything the queue needs of a store.
 pub trait QueueStore: TaskStore + ControlStore + OperatorStore {}

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewal, Renewed};
+use lifo_queue::control::{
+    Acquired, BreakerHold, Claim, Control, Pause, Release, Released, Renewal, Renewed,
+};
 use lifo_queue::store::{
     Cancelled, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore, Redrive,
     Redriven, StoreError, TakeOutcome, TakeRequest, TakenPage, TaskStore, Written,
 };
 use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
+use serde_json::{Map, Value};
 
 /// What befalls one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,11 +232,28 @@ impl OperatorStore for FaultyStore {
         self.step("redrive", self.inner.redrive(redrive, now)).await
     }
 
+    async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError> {
+        self.step("attributes", self.inner.attributes(task)).await
+    }
+
+    async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+        self.step("purge", self.inner.purge(task)).await
+    }
+
     async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
         self.step("cancel", self.inner.cancel(task)).await
     }
 
     async fn resume(&self) -> Result<(), StoreError> {
         self.step("resume", self.inner.resume()).await
+    }
+
+    async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
+        self.step("hold_breaker", self.inner.hold_breaker(hold))
+            .await
+    }
+
+    async fn close_breaker(&self) -> Result<(), StoreError> {
+        self.step("close_breaker", self.inner.close_breaker()).await
     }
 }

@@ -62,6 +62,8 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
         (5, control::release(machine)),
         (3, operator::pause(machine)),
         (2, Just(Operation::Resume).boxed()),
+        (2, operator::hold_breaker(machine)),
+        (2, Just(Operation::CloseBreaker).boxed()),
     ])
     .boxed()
 }

@@ -1,6 +1,8 @@
 //! What is asked of a queue, and what it answers.
 
-use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewal, Renewed};
+use lifo_queue::control::{
+    Acquired, BreakerHold, Claim, Control, Pause, Release, Released, Renewal, Renewed,
+};
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{
     Cancelled, Candidate, Inserted, Order, Redrive, Redriven, StandingLease, TakeOutcome,
@@ -85,6 +87,10 @@ pub enum Operation {
     Pause(Pause),
     /// The end of a pause.
     Resume,
+    /// An operator opens the circuit breaker, or keeps it open.
+    HoldBreaker(BreakerHold),
+    /// An operator closes the circuit breaker.
+    CloseBreaker,
 }
 
 /// How long settled tasks are kept, in every sequence.
@@ -192,6 +198,8 @@ impl Operation {
             Self::Release(_) => "release",
             Self::Pause(_) => "pause",
             Self::Resume => "resume",
+            Self::HoldBreaker(_) => "hold_breaker",
+            Self::CloseBreaker => "close_breaker",
         }
     }
 

@@ -67,6 +67,8 @@ impl ReferenceQueue {
             Operation::Release(release) => self.release(release),
             Operation::Pause(pause) => self.pause(pause),
             Operation::Resume => self.resume(),
+            Operation::HoldBreaker(hold) => self.hold_breaker(hold),
+            Operation::CloseBreaker => self.close_breaker(),
         }
     }
 }

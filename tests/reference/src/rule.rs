@@ -136,4 +136,6 @@ rules! {
     PauseBusy: "pause: no task starts, because the downstream is busy";
     PauseShorter: "pause: lost, a longer one stands";
     Resume: "resume: the pause is over";
+    HoldBreaker: "hold_breaker: the last hold counts, and processors' breakers stay";
+    CloseBreaker: "close_breaker: no breaker and no hold is left";
 }

@@ -124,6 +124,14 @@ async fn perform_control(store: &dyn QueueStore, operation: &Operation) -> Resul
             store.resume().await?;
             Answer::Nothing
         }
+        Operation::HoldBreaker(hold) => {
+            store.hold_breaker(hold).await?;
+            Answer::Nothing
+        }
+        Operation::CloseBreaker => {
+            store.close_breaker().await?;
+            Answer::Nothing
+        }
         task => return Err(format!("{} is not about the control item", task.name()).into()),
     })
 }

@@ -36,7 +36,9 @@ fn the_definition_holds_together() {
 fn a_queue_is_named_by_its_environment_or_by_table_and_topic() {
     let on = |line: &str| {
         let verb = verb(line);
-        let (_, common) = verb.parts();
+        let Job::Queue(_, common) = verb.job() else {
+            panic!("not a verb on a queue")
+        };
         (
             common.queue.env.clone(),
             common.queue.table.clone(),
@@ -100,6 +102,28 @@ fn a_pause_has_a_time_and_a_reason() {
 }
 
 #[test]
+fn the_breaker_opens_for_a_time_with_a_reason() {
+    let line = "breaker open --env dev --for 30m --reason release";
+    let Verb::Breaker(BreakerVerb::Open(on)) = verb(line) else {
+        panic!("not a command to the breaker")
+    };
+    assert_eq!(on.verb.time, Duration::from_secs(1_800));
+    assert_eq!(on.verb.reason, "release");
+    assert!(parse("breaker close --env dev").is_ok());
+    for line in [
+        "breaker open --env dev --for 1h",
+        "breaker open --env dev --reason x",
+    ] {
+        assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
+    }
+    assert_eq!(
+        refused("breaker close --env dev --for 1h"),
+        ErrorKind::UnknownArgument
+    );
+    assert_eq!(refused("breaker --env dev"), ErrorKind::UnknownArgument);
+}
+
+#[test]
 fn redrive_takes_ids_or_all() {
     let redrive = |line: &str| match verb(line) {
         Verb::Redrive(on) => on.verb,
@@ -148,11 +172,74 @@ fn cancel_takes_ids_and_never_the_queues_own_items() {
 
 #[test]
 fn no_verb_and_unknown_verbs_are_usage_errors() {
-    assert_eq!(refused("purge --env dev"), ErrorKind::InvalidSubcommand);
+    assert_eq!(refused("drain --env dev"), ErrorKind::InvalidSubcommand);
     let none = parse("").unwrap_err();
     assert_eq!(none.exit_code(), 2);
     assert_eq!(
         none.kind(),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
+}
+
+/// The help of a command and of those below it.
+fn help_of(command: &mut clap::Command, path: &str, all: &mut Vec<(String, String)>) {
+    all.push((path.to_owned(), command.render_long_help().to_string()));
+    for verb in command.get_subcommands_mut() {
+        let name = format!("{path}-{}", verb.get_name());
+        help_of(verb, &name, all);
+    }
+}
+
+#[test]
+fn the_help_of_each_verb_is_as_it_was_read_last() {
+    let mut command = Arguments::command();
+    command.build();
+    let mut all = Vec::new();
+    help_of(&mut command, "freshq", &mut all);
+    all.retain(|(path, _)| !path.contains("-help"));
+    assert_eq!(
+        all.len(),
+        17,
+        "{:?}",
+        all.iter().map(|(path, _)| path).collect::<Vec<_>>()
+    );
+    for (path, help) in all {
+        insta::assert_snapshot!(path, help);
+    }
+}
+
+#[test]
+fn create_takes_one_source_of_tasks() {
+    for line in ["create --env dev", "create --env dev --ttl 1h"] {
+        assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
+    }
+    for line in [
+        "create --env dev --payload 1 --file a",
+        "create --env dev --simulate 3 --file a",
+        "create --env dev --id a --key b",
+        "create --env dev --file a --ttl 1h",
+    ] {
+        assert_eq!(refused(line), ErrorKind::ArgumentConflict, "{line}");
+    }
+    for line in [
+        "--payload {}",
+        "--id a",
+        "--key a --sequence 1",
+        "--file -",
+        "--simulate 3",
+    ] {
+        assert!(parse(&format!("create --env dev {line}")).is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn redrive_by_error_is_neither_all_nor_some() {
+    assert!(parse("redrive --error 502 --dry-run --env dev").is_ok());
+    for line in [
+        "redrive a --error 502 --env dev",
+        "redrive --all --error 502 --env dev",
+        "redrive a --dry-run --env dev",
+    ] {
+        assert_eq!(refused(line), ErrorKind::ArgumentConflict, "{line}");
+    }
 }

@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 
 use super::VerbOnQueue;
 use crate::confirm::Prompt;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::{Exit, Report};
+use crate::report::Report;
 use crate::time_format::{exact, parse_duration, rough};
 
 /// Pauses the queue for a while; running tasks finish. A longer pause is kept.

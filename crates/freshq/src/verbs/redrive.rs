@@ -4,27 +4,36 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use lifo_queue::depth;
-use lifo_queue::operate::{OperateError, RedriveReport};
+use lifo_queue::operate::{Find, OperateError, RedriveReport};
 use lifo_queue::store::Redriven;
 use lifo_queue::task::{TaskId, TaskStatus};
 use serde_json::{Value, json};
 
+use super::list::read_cost;
 use super::task_outcomes::{Outcome, TaskOutcomes};
 use super::{VerbOnQueue, task_id, wake};
 use crate::confirm::Prompt;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::{Exit, Report};
+use crate::report::Report;
 use crate::time_format;
+
+/// Tasks found at once in a dry run.
+const BATCH: usize = 1_000;
+
+/// Ids that a dry run prints.
+const SHOWN: usize = 20;
 
 /// Runs failed tasks again: attempts from 0, a new deadline, their old place in age.
 #[derive(Debug, Args)]
 pub(crate) struct Redrive {
     /// The tasks to run again
     #[arg(
-        required_unless_present = "all",
-        conflicts_with = "all",
+        required_unless_present_any = ["all", "error"],
+        conflicts_with_all = ["all", "error"],
         value_name = "TASK_ID",
         value_parser = task_id
     )]
@@ -32,7 +41,13 @@ pub(crate) struct Redrive {
     /// Every task that is FAILURE
     #[arg(long)]
     pub(crate) all: bool,
-    /// Do not ask before --all
+    /// Every task that is FAILURE and has this text in its last error; reads each failed task
+    #[arg(long, value_name = "TEXT", conflicts_with = "all", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) error: Option<String>,
+    /// Only says which tasks --all or --error would redrive
+    #[arg(long, conflicts_with = "tasks")]
+    pub(crate) dry_run: bool,
+    /// Do not ask before --all and --error
     #[arg(long, conflicts_with = "tasks")]
     pub(crate) yes: bool,
     /// How far ahead the new deadline is
@@ -47,9 +62,10 @@ impl VerbOnQueue for Redrive {
         queue: &Queue,
         prompt: &mut dyn Prompt,
     ) -> Result<Box<dyn Report>, Failure> {
-        match self.all {
-            true => self.redrive_all(queue, prompt).await,
-            false => Ok(Box::new(self.redrive_each(queue).await)),
+        match (self.all || self.error.is_some(), self.dry_run) {
+            (false, _) => Ok(Box::new(self.redrive_each(queue).await)),
+            (true, true) => Ok(Box::new(self.try_out(queue).await?)),
+            (true, false) => self.redrive_all(queue, prompt).await,
         }
     }
 }
@@ -86,8 +102,12 @@ impl Redrive {
             if failed.count == 0 && failed.exact {
                 return Ok(Box::new(All(RedriveReport::default())));
             }
+            let which = match &self.error {
+                None => String::new(),
+                Some(text) => format!(", those with {text:?} in the last error,"),
+            };
             let question = format!(
-                "Run {failed} failed tasks of {} again, with a new deadline {} ahead?",
+                "Run {failed} failed tasks of {}{which} again, with a new deadline {} ahead?",
                 queue.name,
                 time_format::rough(self.ttl),
             );
@@ -95,8 +115,35 @@ impl Redrive {
                 return Ok(Box::new(Declined));
             }
         }
-        let report = queue.operator.redrive_all(self.ttl).await?;
+        let report = match &self.error {
+            None => queue.operator.redrive_all(self.ttl).await?,
+            Some(text) => queue.operator.redrive_by_error(text, self.ttl).await?,
+        };
         Ok(Box::new(All(report)))
+    }
+
+    /// Which tasks would be redriven.
+    async fn try_out(&self, queue: &Queue) -> Result<DryRun, Failure> {
+        let mut find = Find {
+            status: TaskStatus::Failure,
+            created_from: None,
+            after: None,
+            error: self.error.clone(),
+            limit: BATCH,
+            max_items: BATCH,
+        };
+        let mut run = DryRun::default();
+        loop {
+            let found = queue.operator.find(&find).await?;
+            run.pages += found.pages;
+            run.read += found.items;
+            run.tasks
+                .extend(found.tasks.into_iter().map(|task| task.id));
+            find.after = found.next;
+            if find.after.is_none() {
+                return Ok(run);
+            }
+        }
     }
 }
 
@@ -133,13 +180,47 @@ impl Report for All {
     }
 }
 
+/// What a redrive would do.
+#[derive(Debug, Default)]
+struct DryRun {
+    tasks: Vec<TaskId>,
+    read: usize,
+    pages: u32,
+}
+
+impl Report for DryRun {
+    fn exit(&self) -> Exit {
+        Exit::Done
+    }
+
+    fn text(&self) -> String {
+        let Self { tasks, read, pages } = self;
+        let ids = tasks.iter().take(SHOWN).map(|task| format!("\n{task}"));
+        let more = match tasks.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!("\nand {more} more"),
+        };
+        format!(
+            "tasks to redrive: {}; {}{}{more}",
+            tasks.len(),
+            read_cost(*read, *pages),
+            ids.collect::<String>()
+        )
+    }
+
+    fn json(&self) -> Value {
+        let Self { tasks, read, pages } = self;
+        json!({ "wouldRedrive": tasks, "read": { "tasks": read, "pages": pages } })
+    }
+}
+
 /// Asked, and answered no.
 #[derive(Debug)]
 struct Declined;
 
 impl Report for Declined {
     fn exit(&self) -> Exit {
-        Exit::NotAll
+        Exit::Declined
     }
 
     fn text(&self) -> String {

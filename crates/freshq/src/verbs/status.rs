@@ -2,19 +2,20 @@
 
 use async_trait::async_trait;
 use clap::Args;
-use lifo_queue::control::ProcessorLease;
-use lifo_queue::operate;
+use lifo_queue::control::{Control, ProcessorLease};
+use lifo_queue::operate::{self, Keys};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
-use super::{VerbOnQueue, pause};
+use super::{VerbOnQueue, breaker, pause};
 use crate::confirm::Prompt;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::{Exit, Report, two_columns};
+use crate::report::{Report, two_columns};
 use crate::time_format::{exact, relative, rough};
 
-/// Shows pending, running and failed tasks, the processor, and whether the queue is paused.
+/// Shows pending, running and failed tasks, the processor, a pause and the circuit breaker.
 #[derive(Debug, Args)]
 pub(crate) struct Status {}
 
@@ -66,6 +67,22 @@ impl StatusReport {
         }
     }
 
+    fn superseded(&self) -> String {
+        let Keys {
+            tasks,
+            superseded,
+            exact,
+        } = self.status.keys;
+        let beyond = match exact {
+            true => "",
+            false => ", of the newest pending tasks; the others were not read",
+        };
+        match tasks {
+            0 => format!("no pending keys{beyond}"),
+            _ => format!("{superseded} of {tasks} pending keys{beyond}"),
+        }
+    }
+
     fn notification(&self) -> String {
         let operate::Status { control, now, .. } = &self.status;
         match control.notified_until.filter(|until| until > now) {
@@ -81,14 +98,19 @@ impl StatusReport {
     }
 
     fn breaker(&self) -> String {
-        match self.status.control.breaker {
-            None => "closed".to_owned(),
-            Some(open) => format!(
+        let operate::Status { control, now, .. } = &self.status;
+        let open = control.breaker.map(|open| {
+            format!(
                 "open since {}, {}; failed probes: {}",
                 exact(open.since),
-                relative(open.since, self.status.now),
+                relative(open.since, *now),
                 open.probes
-            ),
+            )
+        });
+        let parts = [open, breaker::held(control, *now)];
+        match parts.into_iter().flatten().collect::<Vec<_>>() {
+            parts if parts.is_empty() => "closed".to_owned(),
+            parts => parts.join("; "),
         }
     }
 
@@ -155,6 +177,7 @@ impl Report for StatusReport {
             ("oldest PENDING", self.oldest()),
             ("TAKEN", taken.to_string()),
             ("FAILURE", failed.to_string()),
+            ("superseded states", self.superseded()),
             ("wake-ups requested", control.requested.to_string()),
             ("last notification", self.notification()),
             ("idle turns in a row", control.idle_turns.to_string()),
@@ -191,14 +214,16 @@ impl Report for StatusReport {
             })),
             "taken": status.taken,
             "failed": status.failed,
+            "superseded": {
+                "states": status.keys.superseded,
+                "pendingKeys": status.keys.tasks,
+                "exact": status.keys.exact,
+            },
             "wakeUpsRequested": control.requested,
             "notifiedUntil": control.notified_until.map(exact),
             "idleTurns": control.idle_turns,
             "busyPauses": control.busy_pauses,
-            "breaker": control.breaker.map(|open| json!({
-                "since": exact(open.since),
-                "failedProbes": open.probes,
-            })),
+            "breaker": breaker_json(control, now),
             "overloadedSince": control.overloaded_since.map(exact),
             "rateFullAt": control.rate_full_at.map(exact),
             "redriven": control.redriven.map(|redriven| json!({
@@ -207,6 +232,19 @@ impl Report for StatusReport {
             })),
         })
     }
+}
+
+/// The circuit breaker, if it is open.
+fn breaker_json(control: &Control, now: Millis) -> Option<Value> {
+    let held = control.held_breaker(now);
+    (control.breaker.is_some() || held.is_some()).then(|| {
+        json!({
+            "since": control.breaker.map(|open| exact(open.since)),
+            "failedProbes": control.breaker.map(|open| open.probes),
+            "heldUntil": held.map(|hold| exact(hold.until)),
+            "reason": held.map(|hold| &hold.reason),
+        })
+    })
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use lifo_queue::task::{TaskId, TaskStatus};
 use serde_json::{Value, json};
 
+use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::report::{Exit, Report, two_columns};
+use crate::report::{Report, two_columns};
 
 /// The outcome of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! The verbs on the in-memory store, on tokio's paused clock; and one on an embedded DynamoDB.
 
+mod creating;
+mod finding;
 mod many;
 mod queue;
 mod tasks;
@@ -14,7 +16,8 @@ use lifo_queue::time::{Clock, Millis, TokioClock};
 use simulator::topics::Topics;
 
 use super::*;
-use crate::report::Exit;
+use crate::create_tasks::CreateTasks;
+use crate::exit::Exit;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -22,14 +25,15 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// The operator of the tests, and the prompts so far.
 #[derive(Default)]
 struct Answering {
-    answer: Option<bool>,
+    answer: Option<String>,
     asked: Vec<String>,
 }
 
 impl Prompt for Answering {
-    fn confirms(&mut self, question: &str) -> Result<bool, Failure> {
+    fn answer(&mut self, question: &str) -> Result<String, Failure> {
         self.asked.push(question.to_owned());
-        self.answer.ok_or(Failure::NoTerminal)
+        let answer = self.answer.as_ref().ok_or(Failure::NoTerminal)?;
+        Ok(format!("{answer}\n"))
     }
 }
 
@@ -38,6 +42,7 @@ struct World {
     topics: Arc<Topics>,
     clock: Arc<TokioClock>,
     prompt: Answering,
+    creates: Option<Arc<dyn CreateTasks>>,
 }
 
 impl World {
@@ -47,6 +52,7 @@ impl World {
             topics: Arc::default(),
             clock: Arc::new(TokioClock::starting_at(NOW)),
             prompt: Answering::default(),
+            creates: None,
         }
     }
 
@@ -83,7 +89,8 @@ impl World {
         verb: &impl VerbOnQueue,
     ) -> Result<Box<dyn Report>, Failure> {
         let (topics, clock) = (self.topics.clone(), self.clock.clone());
-        let queue = Queue::new("LifoQueue-dev".to_owned(), store, topics, clock);
+        let mut queue = Queue::new("LifoQueue-dev".to_owned(), store, topics, clock);
+        queue.creates = self.creates.clone();
         verb.run(&queue, &mut self.prompt).await
     }
 

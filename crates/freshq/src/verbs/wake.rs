@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::VerbOnQueue;
 use crate::confirm::Prompt;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
-use crate::report::{Exit, Report};
+use crate::report::Report;
 
 /// Wakes a processor, unless one is active or the queue is paused.
 #[derive(Debug, Args)]

@@ -96,7 +96,11 @@ impl Services {
         let topic = "arn:aws:sns:us-east-1:000000000000:process";
         let outputs = match table.as_str() {
             "" => String::new(),
-            table => member("QueueTableName", table) + &member("ProcessTasksTopicArn", topic),
+            table => {
+                member("QueueTableName", table)
+                    + &member("ProcessTasksTopicArn", topic)
+                    + &member("CreateTasksFunctionName", "create-tasks")
+            }
         };
         let body = format!(
             "<DescribeStacksResponse><DescribeStacksResult><Stacks><member>\

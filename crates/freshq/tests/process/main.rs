@@ -80,10 +80,10 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-fn failed(output: &Output) -> String {
+fn failed(output: &Output, expected: i32) -> String {
     assert_eq!(
         (code(output), stdout(output).as_str()),
-        (2, ""),
+        (expected, ""),
         "{}",
         stderr(output)
     );
@@ -141,30 +141,71 @@ async fn a_queue_is_found_by_its_environment_paused_and_resumed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_wrong_is_one_line_with_a_remedy_and_exit_code_2() {
+async fn what_goes_wrong_is_one_line_with_a_remedy_and_an_exit_code() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
     let mut run = Run {
         dynamodb: &dynamodb,
         aws: &aws,
         credentials: true,
     };
-    let line = failed(&run.freshq("status --env staging"));
+    let line = failed(&run.freshq("status --env staging"), 3);
     assert!(
         line.contains("there is no stack LifoQueue-staging in us-east-1 (is it deployed"),
         "{line}"
     );
     aws.deploy("LifoQueue-dev", "no-such-table");
-    let line = failed(&run.freshq("status --env dev"));
+    let line = failed(&run.freshq("status --env dev"), 3);
     assert!(line.contains("ResourceNotFoundException"), "{line}");
     assert!(line.contains("is it the table's right name"), "{line}");
     aws.deploy("LifoQueue-dev", "");
-    let line = failed(&run.freshq("status --env dev"));
+    let line = failed(&run.freshq("status --env dev"), 3);
     assert!(line.contains("no output QueueTableName"), "{line}");
     aws.deploy("LifoQueue-dev", TABLE);
     put_failed(&dynamodb.client).await;
-    let line = failed(&run.freshq("redrive --all --env dev"));
+    let line = failed(&run.freshq("redrive --all --env dev"), 2);
     assert!(line.contains("say --yes"), "{line}");
     run.credentials = false;
-    let line = failed(&run.freshq("status --env dev"));
+    let line = failed(&run.freshq("status --env dev"), 3);
     assert!(line.contains("aws sso login"), "{line}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_is_listed_shown_and_exported_and_its_stack_is_named_directly() {
+    let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
+    aws.deploy("MyQueue", TABLE);
+    put_failed(&dynamodb.client).await;
+    let mut run = Run {
+        dynamodb: &dynamodb,
+        aws: &aws,
+        credentials: true,
+    };
+    let listed = run.freshq("list --status failure --stack MyQueue --output json");
+    let listed: Value = serde_json::from_str(&stdout(&listed)).unwrap();
+    assert_eq!(listed["tasks"][0]["taskId"], "a", "{listed}");
+    assert_eq!(listed["after"], Value::Null);
+    let shown = run.freshq("show a --stack MyQueue");
+    assert!(
+        stdout(&shown).contains("taskStatus   FAILURE"),
+        "{}",
+        stdout(&shown)
+    );
+    assert_eq!(code(&run.freshq("show b --stack MyQueue")), 1);
+    let exported = run.freshq("export --stack MyQueue");
+    let line: Value = serde_json::from_str(&stdout(&exported)).unwrap();
+    assert_eq!(line["taskId"], "a");
+    assert!(stderr(&exported).starts_with("tasks exported: 1; tasks read: 1"));
+    let declined = run.freshq("purge --confirm tasks-of-another --stack MyQueue");
+    assert_eq!(code(&declined), 4);
+    let purged = run.freshq(&format!("purge --confirm {TABLE} --stack MyQueue"));
+    assert!(
+        stdout(&purged).starts_with("deleted: 1\n"),
+        "{}",
+        stdout(&purged)
+    );
+    // The region of the command line is used before that of the environment.
+    let elsewhere = run.freshq("status --region eu-west-1 --stack Missing");
+    assert!(failed(&elsewhere, 3).contains("there is no stack Missing in eu-west-1"));
+    run.credentials = false;
+    let completions = run.freshq("completions bash");
+    assert!(stdout(&completions).contains("_freshq()"));
 }

@@ -12,10 +12,14 @@
 //! control item keeps the state over turns and processors as an
 //! [`OpenBreaker`].
 
+mod hand;
+mod shared;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use self::hand::Hand;
+pub(super) use self::shared::SharedBreaker;
 use crate::control::OpenBreaker;
 use crate::task::TaskId;
 use crate::time::Millis;
@@ -69,21 +73,6 @@ pub(super) enum Signal {
     Nothing,
 }
 
-/// The breaker of a turn: its loop, its attempts and its heartbeat share it.
-#[derive(Clone, Debug)]
-pub(super) struct SharedBreaker(Arc<Mutex<Breaker>>);
-
-impl SharedBreaker {
-    pub(super) fn new(breaker: Breaker) -> Self {
-        Self(Arc::new(Mutex::new(breaker)))
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, Breaker> {
-        // Nothing panics while the lock is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Whether one more task may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
@@ -125,6 +114,7 @@ pub(super) struct Breaker {
     open: Option<Open>,
     /// It closed, and the loop does not know yet.
     closed: bool,
+    hand: Hand,
 }
 
 #[derive(Debug)]
@@ -169,6 +159,7 @@ impl Breaker {
             next_run: 0,
             open,
             closed: false,
+            hand: Hand::default(),
         }
     }
 
@@ -271,7 +262,7 @@ impl Breaker {
         let earlier_runs = self.runs.first().is_some_and(|first| *first < run);
         match signal {
             Signal::Answered if self.doubtful_since.is_some_and(|first| run < first) => {}
-            Signal::Answered => self.close(),
+            Signal::Answered => self.answered(now),
             Signal::Busy if earlier_runs && self.open.is_none() => {}
             Signal::Unavailable | Signal::Busy => {
                 self.unavailable(run, task, now);
@@ -299,7 +290,13 @@ impl Breaker {
 
     /// Opens it, for example because the downstream has been busy for long.
     pub(super) fn open(&mut self, now: Millis) {
-        if self.threshold.is_none() || self.open.is_some() {
+        if self.threshold.is_some() {
+            self.open_at(now);
+        }
+    }
+
+    fn open_at(&mut self, now: Millis) {
+        if self.open.is_some() {
             return;
         }
         let tried = self.unanswered.drain().map(|task| (task, now));

@@ -96,6 +96,13 @@ impl Heartbeat {
         }
     }
 
+    /// Lets the breaker obey the operators' commands that the control item brought.
+    pub(super) fn command(&self, breaker: &SharedBreaker, now: Millis) {
+        if let Held::Until(_, control) = &*self.held.borrow() {
+            breaker.lock().obey(control, now);
+        }
+    }
+
     /// Takes in the control item as another call brought it.
     pub(super) fn learn(&self, control: Control) {
         self.tell.send_modify(|held| {
@@ -105,14 +112,9 @@ impl Heartbeat {
         });
     }
 
-    /// Returns when the lease was seen to be another's.
-    pub(super) async fn lost(&mut self) {
-        if self
-            .held
-            .wait_for(|held| *held == Held::Lost)
-            .await
-            .is_err()
-        {
+    /// Returns when a beat has brought something new: the control item, or the loss of the lease.
+    pub(super) async fn changed(&mut self) {
+        if self.held.changed().await.is_err() {
             // The beats ended without a loss, which only `stop` makes them do.
             std::future::pending::<()>().await;
         }

@@ -100,7 +100,8 @@ impl<'a> Turn<'a> {
         let now = processor.clock.now();
         let hard_stop = settings.hard_stop(now, deadline);
         let (cut_off, cut) = watch::channel(false);
-        let breaker = Breaker::new(settings.breaker, settings.slots, control.breaker, now);
+        let mut breaker = Breaker::new(settings.breaker, settings.slots, control.breaker, now);
+        breaker.know(&control, now);
         let breaker = SharedBreaker::new(breaker);
         let codel = Codel::new(settings.codel, control.overloaded_since, now);
         let beat = Beat {
@@ -276,7 +277,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Waits until a task ends, the lease is lost or the moment has come.
+    /// Waits until a task ends, the control item is read again or the moment has come.
     async fn wait(&mut self, until: Millis) {
         let last_start = self.gap.end().max(Some(self.stop_taking));
         let pause = last_start
@@ -285,7 +286,7 @@ impl<'a> Turn<'a> {
         tokio::select! {
             biased;
             Some(ended) = self.running.join_next() => self.record(ended),
-            () = self.heartbeat.lost() => {}
+            () = self.heartbeat.changed() => {}
             () = tokio::time::sleep(pause) => {}
         }
     }

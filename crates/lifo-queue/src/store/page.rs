@@ -1,5 +1,8 @@
 //! What the index shows, page by page.
 
+use std::fmt;
+use std::str::FromStr;
+
 use super::{StoreError, VALIDATION};
 use crate::task::{Lease, StatusKey, TaskId, Ttl};
 use crate::time::Millis;
@@ -60,9 +63,43 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// The place of a task in the index; the task need not exist.
+    #[must_use]
+    pub fn at(created: Millis, task: TaskId) -> Self {
+        let created = created.0.to_string();
+        Self { created, task }
+    }
+
     /// When the task it stands on was created, to the millisecond.
     pub(crate) fn created(&self) -> Millis {
         Millis(parse_number(&self.created).unwrap_or_default())
+    }
+}
+
+/// `<taskCreated>:<taskId>`, for people to hand back.
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.created, self.task)
+    }
+}
+
+/// A text that is not a place in the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is not <taskCreated>:<taskId>, as an earlier answer printed it")]
+pub struct InvalidCursor;
+
+impl FromStr for Cursor {
+    type Err = InvalidCursor;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
+        let (created, task) = text.split_once(':').ok_or(InvalidCursor)?;
+        if parse_number(created).is_none() || task.is_empty() {
+            return Err(InvalidCursor);
+        }
+        Ok(Self {
+            created: created.to_owned(),
+            task: TaskId::from_stored(task),
+        })
     }
 }
 

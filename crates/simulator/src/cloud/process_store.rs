@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use lifo_queue::control::{Acquired, Claim, Control, Pause, Release, Released, Renewal, Renewed};
+use lifo_queue::control::{
+    Acquired, BreakerHold, Claim, Control, Pause, Release, Released, Renewal, Renewed,
+};
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{
     Cancelled, ControlStore, Inserted, OperatorStore, Page, PageQuery, QueueStore, Redrive,
@@ -13,6 +15,7 @@ use lifo_queue::store::{
 };
 use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement, TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
+use serde_json::{Map, Value};
 
 use super::fault::lock;
 use super::memory_wire;
@@ -278,6 +281,22 @@ impl OperatorStore for ProcessStore {
         .await
     }
 
+    async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError> {
+        let task = task.clone();
+        self.call("attributes", Subject::task(&task), move |store| {
+            Box::pin(async move { store.attributes(&task).await })
+        })
+        .await
+    }
+
+    async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+        let task = task.clone();
+        self.call("purge", Subject::task(&task), move |store| {
+            Box::pin(async move { store.purge(&task).await })
+        })
+        .await
+    }
+
     async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
         let task = task.clone();
         self.call("cancel", Subject::task(&task), move |store| {
@@ -289,6 +308,21 @@ impl OperatorStore for ProcessStore {
     async fn resume(&self) -> Result<(), StoreError> {
         self.call("resume", Subject::control(), |store| {
             Box::pin(async move { store.resume().await })
+        })
+        .await
+    }
+
+    async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
+        let hold = hold.clone();
+        self.call("hold_breaker", Subject::control(), move |store| {
+            Box::pin(async move { store.hold_breaker(&hold).await })
+        })
+        .await
+    }
+
+    async fn close_breaker(&self) -> Result<(), StoreError> {
+        self.call("close_breaker", Subject::control(), |store| {
+            Box::pin(async move { store.close_breaker().await })
         })
         .await
     }

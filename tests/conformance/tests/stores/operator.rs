@@ -5,10 +5,14 @@ use std::time::Duration;
 
 use conformance::*;
 use futures::future::join_all;
-use lifo_queue::control::{Acquired, Pause};
+use lifo_queue::control::{
+    Acquired, BreakerByHand, BreakerHold, IdleTurns, OpenBreaker, Pause, Renewed,
+};
+use lifo_queue::schema;
 use lifo_queue::store::{Cancelled, QueueStore, Redrive, Redriven, TakeOutcome, Written};
 use lifo_queue::task::{Settlement, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
+use serde_json::json;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -148,4 +152,92 @@ pub(crate) async fn a_pause_is_ended_by_resume(store: Arc<dyn QueueStore>) {
     assert_eq!(left, (None, None, 0));
     let answer = store.acquire(&claim("m1", NOW), NOW).await.unwrap();
     assert!(matches!(answer, Acquired::Ours(_)));
+}
+
+pub(crate) async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<dyn QueueStore>) {
+    let by_hand = async || store.control().await.unwrap().breaker_by_hand;
+    let hold = |seconds, reason: &str| BreakerHold {
+        until: NOW.plus(Duration::from_secs(seconds)),
+        reason: reason.to_owned(),
+    };
+    assert_eq!(by_hand().await, BreakerByHand::default());
+    for (commands, hold) in [(1, hold(60, "release")), (2, hold(30, "shorter"))] {
+        store.hold_breaker(&hold).await.unwrap();
+        let hold = Some(hold);
+        assert_eq!(by_hand().await, BreakerByHand { commands, hold });
+    }
+    // What processors write leaves the hold alone, and the hold what they wrote.
+    let first = claim("m1", NOW);
+    store.acquire(&first, NOW).await.unwrap();
+    let open = Some(OpenBreaker {
+        since: NOW,
+        probes: 3,
+    });
+    let mut left = release(first.owner, None, IdleTurns::Add);
+    left.breaker = open;
+    store.release(&left).await.unwrap();
+    store.hold_breaker(&hold(90, "longer")).await.unwrap();
+    let control = store.control().await.unwrap();
+    assert_eq!(control.breaker, open);
+    assert_eq!(control.breaker_by_hand.hold, Some(hold(90, "longer")));
+    let second = claim("m2", NOW);
+    let acquired = store.acquire(&second, NOW).await.unwrap();
+    assert_eq!(acquired, Acquired::Ours(control));
+
+    store.close_breaker().await.unwrap();
+    let control = store.control().await.unwrap();
+    let closed = BreakerByHand {
+        commands: 4,
+        hold: None,
+    };
+    assert_eq!((control.breaker, &control.breaker_by_hand), (None, &closed));
+    assert_eq!(
+        control.live_lease(NOW).map(|lease| lease.owner),
+        Some(second.owner)
+    );
+    // The holder of the lease hears of it with its next renewal.
+    let mut renewal = renewal(second.owner, NOW.plus(Duration::from_secs(5)));
+    renewal.breaker = open;
+    let renewed = store.renew(&renewal).await.unwrap();
+    assert!(matches!(renewed, Renewed::Ours(control) if control.breaker_by_hand == closed));
+}
+
+pub(crate) async fn a_purge_deletes_all_but_taken_tasks(store: Arc<dyn QueueStore>) {
+    let purge = async |id: &str| store.purge(&TaskId::from_stored(id)).await.unwrap();
+    for id in ["pending", "taken", "success", "failure"] {
+        store.insert(&new_task(id, 0)).await.unwrap();
+    }
+    fail(&*store, "failure").await;
+    let lease = take(&*store, "success").await.lease;
+    let settled = store.settle(&lease, &Settlement::Success, &RETENTION, NOW);
+    assert_eq!(settled.await.unwrap(), Written::Done);
+    take(&*store, "taken").await;
+    assert_eq!(purge("taken").await, Cancelled::Is(TaskStatus::Taken));
+    for id in ["pending", "success", "failure"] {
+        assert_eq!(purge(id).await, Cancelled::Done, "{id}");
+        assert_eq!(purge(id).await, Cancelled::NotFound, "{id}");
+    }
+}
+
+pub(crate) async fn the_attributes_of_a_task_are_those_of_the_table(store: Arc<dyn QueueStore>) {
+    let id = TaskId::from_stored("a");
+    assert_eq!(store.attributes(&id).await.unwrap(), None);
+    store.insert(&new_task("a", 0)).await.unwrap();
+    fail(&*store, "a").await;
+    let attributes = store.attributes(&id).await.unwrap().unwrap();
+    let expected = [
+        (schema::TASK_ID, json!("a")),
+        (schema::TASK_STATUS, json!("FAILURE")),
+        (schema::TASK_CREATED, json!(NOW.0)),
+        (schema::ATTEMPTS, json!(1)),
+        (schema::LAST_ERROR, json!("broken")),
+    ];
+    for (name, value) in expected {
+        assert_eq!(
+            attributes.get(name),
+            Some(&value),
+            "{name} in {attributes:?}"
+        );
+    }
+    assert!(attributes.contains_key(schema::TTL));
 }

@@ -4,6 +4,7 @@
 
 mod alone;
 mod breaker;
+mod breaker_by_hand;
 mod codel;
 mod defects;
 mod depths;

@@ -23,7 +23,7 @@ fn refused() -> Outcome {
 }
 
 impl World {
-    fn operator(&self) -> Operator {
+    pub(crate) fn operator(&self) -> Operator {
         Operator::new(self.store.clone(), self.waker(), self.clock.clone())
     }
 

@@ -1,6 +1,6 @@
 //! What operators do.
 
-use lifo_queue::control::Pause;
+use lifo_queue::control::{BreakerHold, Pause};
 use lifo_queue::store::Redrive;
 use lifo_queue::task::TaskStatus;
 use proptest::prelude::*;
@@ -43,5 +43,12 @@ pub(super) fn pause(machine: &Machine) -> BoxedStrategy<Operation> {
                 busy,
             })
         })
+        .boxed()
+}
+
+/// A hold of the circuit breaker, longer or shorter than the one that stands.
+pub(super) fn hold_breaker(machine: &Machine) -> BoxedStrategy<Operation> {
+    (around(machine, 1_000..20_000), reason())
+        .prop_map(|(until, reason)| Operation::HoldBreaker(BreakerHold { until, reason }))
         .boxed()
 }

@@ -1,11 +1,11 @@
-//! Rows of the table that are an operator's: redrive, cancel, resume.
+//! Rows of the table that are an operator's: redrive, cancel, resume, the circuit breaker.
 
-use lifo_queue::control::RedrivenTasks;
+use lifo_queue::control::{BreakerByHand, BreakerHold, RedrivenTasks};
 use lifo_queue::store::{Cancelled, Redrive, Redriven};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Millis;
 
-use super::ReferenceQueue;
+use super::{ReferenceQueue, kept};
 use crate::operation::Answer;
 use crate::rule::Rule;
 
@@ -66,5 +66,27 @@ impl ReferenceQueue {
         self.control.notified_until = None;
         self.control.notified_by = None;
         (Answer::Nothing, Rule::Resume)
+    }
+
+    /// The last hold counts, and the state that processors wrote stays.
+    pub(super) fn hold_breaker(&mut self, hold: &BreakerHold) -> (Answer, Rule) {
+        self.control.breaker_by_hand = BreakerByHand {
+            commands: self.control.breaker_by_hand.commands + 1,
+            hold: Some(BreakerHold {
+                until: hold.until,
+                reason: kept(&hold.reason),
+            }),
+        };
+        (Answer::Nothing, Rule::HoldBreaker)
+    }
+
+    /// Neither a hold is left nor what processors wrote.
+    pub(super) fn close_breaker(&mut self) -> (Answer, Rule) {
+        self.control.breaker = None;
+        self.control.breaker_by_hand = BreakerByHand {
+            commands: self.control.breaker_by_hand.commands + 1,
+            hold: None,
+        };
+        (Answer::Nothing, Rule::CloseBreaker)
     }
 }

@@ -1,4 +1,4 @@
-use lifo_queue::control::{Control, OpenBreaker, RedrivenTasks};
+use lifo_queue::control::{BreakerByHand, BreakerHold, Control, OpenBreaker, RedrivenTasks};
 use lifo_queue::depth::Depth;
 use lifo_queue::time::EpochSeconds;
 use uuid::Uuid;
@@ -25,6 +25,11 @@ fn report(control: Control) -> StatusReport {
             oldest_pending: Some(at(-3_723)),
             taken: exactly(10),
             failed: exactly(3),
+            keys: Keys {
+                tasks: 12,
+                superseded: 37,
+                exact: false,
+            },
         },
     }
 }
@@ -52,6 +57,13 @@ fn busy() -> Control {
             since: at(-90),
             probes: 24,
         }),
+        breaker_by_hand: BreakerByHand {
+            commands: 1,
+            hold: Some(BreakerHold {
+                until: at(300),
+                reason: "a new release".to_owned(),
+            }),
+        },
         overloaded_since: Some(at(-10)),
     }
 }
@@ -67,11 +79,12 @@ PENDING               at least 10000
 oldest PENDING        1h 2m 3s, created 2027-01-15T06:57:57.000Z
 TAKEN                 10
 FAILURE               3
+superseded states     37 of 12 pending keys, of the newest pending tasks; the others were not read
 wake-ups requested    42
 last notification     holds others back until 2027-01-15T08:00:09.000Z, in 9s
 idle turns in a row   2
 busy pauses in a row  1
-circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24
+circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24; held open until 2027-01-15T08:05:00.000Z, 5m still: a new release
 overloaded            since 2027-01-15T07:59:50.000Z, 10s ago; only new tasks start
 rate limit's bucket   full again at 2027-01-15T08:00:04.000Z, in 4s
 redriven tasks        oldest created 2027-01-15T06:00:00.000Z, last deadline 2027-01-15T09:00:00.000Z";
@@ -91,6 +104,13 @@ fn what_is_over_is_not_shown_as_if_it_stood() {
         pause_reason: Some("maintenance".to_owned()),
         notified_until: Some(NOW),
         rate_full_at: Some(NOW),
+        breaker_by_hand: BreakerByHand {
+            commands: 2,
+            hold: Some(BreakerHold {
+                until: NOW,
+                reason: "a new release".to_owned(),
+            }),
+        },
         redriven: Some(RedrivenTasks {
             oldest: at(-7_200),
             until: EpochSeconds(1_800_000_000),
@@ -105,6 +125,7 @@ fn what_is_over_is_not_shown_as_if_it_stood() {
         "processor             gone without release, its lease expired 2027-01-15T07:59:55.000Z, 5s ago (00000000-0000-0000-0000-000000000007)",
         "oldest PENDING        -",
         "last notification     none",
+        "circuit breaker       closed",
         "rate limit's bucket   full",
         "redriven tasks        none that may wait",
     ] {
@@ -133,11 +154,13 @@ fn programs_get_exact_figures() {
         "oldestPending": { "created": "2027-01-15T06:57:57.000Z", "ageMs": 3_723_000 },
         "taken": { "count": 10, "exact": true },
         "failed": { "count": 3, "exact": true },
+        "superseded": { "states": 37, "pendingKeys": 12, "exact": false },
         "wakeUpsRequested": 42,
         "notifiedUntil": "2027-01-15T08:00:09.000Z",
         "idleTurns": 2,
         "busyPauses": 1,
-        "breaker": { "since": "2027-01-15T07:58:30.000Z", "failedProbes": 24 },
+        "breaker": { "since": "2027-01-15T07:58:30.000Z", "failedProbes": 24,
+            "heldUntil": "2027-01-15T08:05:00.000Z", "reason": "a new release" },
         "overloadedSince": "2027-01-15T07:59:50.000Z",
         "rateFullAt": "2027-01-15T08:00:04.000Z",
         "redriven": {

@@ -62,12 +62,14 @@ async fn all_failed_tasks_of_all_pages_are_redriven_and_one_notification_is_sent
     let clock = Arc::new(SystemClock);
     let queue = Queue::new("tasks".to_owned(), Arc::new(store), topics.clone(), clock);
     let mut prompt = Answering {
-        answer: Some(true),
+        answer: Some("yes".to_owned()),
         ..Answering::default()
     };
     let all = Redrive {
         tasks: Vec::new(),
         all: true,
+        error: None,
+        dry_run: false,
         yes: false,
         ttl: HOUR,
     };
@@ -76,7 +78,7 @@ async fn all_failed_tasks_of_all_pages_are_redriven_and_one_notification_is_sent
         report.json(),
         json!({ "redriven": FAILED, "lost": 0, "wake": "published" })
     );
-    let question = "Run 1100 failed tasks of tasks again, with a new deadline 1h ahead?";
+    let question = "Run 1100 failed tasks of tasks again, with a new deadline 1h ahead? [y/N] ";
     assert_eq!(prompt.asked, [question]);
     let status = Status {}.run(&queue, &mut prompt).await.unwrap().json();
     let count = |count: i64| json!({ "count": count, "exact": true });

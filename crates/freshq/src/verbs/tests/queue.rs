@@ -134,3 +134,44 @@ async fn a_wake_up_says_what_became_of_it() {
     assert_eq!(world.topics.process_tasks().len(), 1);
     assert_eq!(world.store.control().await.unwrap().requested, 4);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_breaker_is_held_open_until_its_time_or_until_it_is_closed() {
+    let mut world = World::start();
+    let open = |time, reason: &str| Open {
+        time,
+        reason: reason.to_owned(),
+    };
+    let line = "the circuit breaker is held open until 2027-01-15T09:00:00.000Z, 1h still: release";
+    world.expect(&open(HOUR, "release"), line, Exit::Done).await;
+    let status = world.run(&Status {}).await.unwrap().json();
+    let held = json!({
+        "since": null, "failedProbes": null,
+        "heldUntil": "2027-01-15T09:00:00.000Z", "reason": "release",
+    });
+    assert_eq!(status["breaker"], held);
+    // Another command replaces the earlier one, also by a shorter time.
+    let line = "the circuit breaker is held open until 2027-01-15T08:30:00.000Z, 30m still: other";
+    world
+        .expect(&open(HOUR / 2, "other"), line, Exit::Done)
+        .await;
+    let line = "the circuit breaker is closed: a processor was notified";
+    world.expect(&Close {}, line, Exit::Done).await;
+    assert_eq!(world.topics.process_tasks().len(), 1);
+    let status = world.run(&Status {}).await.unwrap().json();
+    assert_eq!(status["breaker"], json!(null));
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_the_breaker_of_a_paused_queue_says_that_the_pause_stands() {
+    let mut world = World::start();
+    world.run(&pause(HOUR)).await.unwrap();
+    let report = world.run(&Close {}).await.unwrap();
+    let text = "the circuit breaker is closed: no processor was woken, because the queue is paused\n\
+                freshq resume ends the pause";
+    assert_eq!(
+        (report.text().as_str(), report.exit()),
+        (text, Exit::NotAll)
+    );
+    assert_eq!(report.json(), json!({ "closed": true, "wake": "paused" }));
+}

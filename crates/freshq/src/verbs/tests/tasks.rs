@@ -13,6 +13,8 @@ fn redrive(tasks: &[&str]) -> Redrive {
     Redrive {
         tasks: ids(tasks),
         all: tasks.is_empty(),
+        error: None,
+        dry_run: false,
         yes: false,
         ttl: 2 * HOUR,
     }
@@ -109,15 +111,16 @@ async fn redriving_all_asks_first() {
     }
     let failure = world.run(&redrive(&[])).await.unwrap_err();
     assert!(matches!(failure, Failure::NoTerminal), "{failure:?}");
-    world.prompt.answer = Some(false);
+    world.prompt.answer = Some("no".to_owned());
     world
-        .expect(&redrive(&[]), "nothing was redriven", Exit::NotAll)
+        .expect(&redrive(&[]), "nothing was redriven", Exit::Declined)
         .await;
     assert_eq!(world.status("a"), Some(TaskStatus::Failure));
-    world.prompt.answer = Some(true);
+    world.prompt.answer = Some("yes".to_owned());
     let line = "redriven: 3; a processor was notified";
     world.expect(&redrive(&[]), line, Exit::Done).await;
-    let question = "Run 3 failed tasks of LifoQueue-dev again, with a new deadline 2h ahead?";
+    let question =
+        "Run 3 failed tasks of LifoQueue-dev again, with a new deadline 2h ahead? [y/N] ";
     assert_eq!(world.prompt.asked, [question; 3]);
     assert_eq!(world.topics.process_tasks().len(), 1);
 }

@@ -44,6 +44,7 @@ impl Turn<'_> {
         if self.alone || (kept && !self.running.is_empty()) {
             return Gate::Wait(Millis::MAX);
         }
+        self.heartbeat.command(&self.breaker, now);
         let (start, is_open) = {
             let breaker = self.breaker.lock();
             (

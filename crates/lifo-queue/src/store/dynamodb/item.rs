@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::control::{Control, OpenBreaker, ProcessorLease, RedrivenTasks};
+use crate::control::{
+    BreakerByHand, BreakerHold, Control, OpenBreaker, ProcessorLease, RedrivenTasks,
+};
 use crate::schema;
 use crate::store::{Candidate, Cursor, StandingLease, StoreError, parse_number};
 use crate::task::{
@@ -227,10 +230,24 @@ pub(super) fn taken_task(item: &Item, lease: &Lease) -> Result<Task, String> {
     })
 }
 
+/// Every attribute as JSON; of one that has no JSON form, such as binary, the type.
+pub(super) fn attributes(item: Item) -> Map<String, Value> {
+    let json = |value: AttributeValue| {
+        let kind = format!("{value:?}");
+        serde_dynamo::from_attribute_value(value).unwrap_or_else(|_| {
+            let kind = kind.split('(').next().unwrap_or_default();
+            Value::String(format!("(an attribute of type {kind})"))
+        })
+    };
+    item.into_iter()
+        .map(|(name, value)| (name, json(value)))
+        .collect()
+}
+
 /// The control item; everything it lacks is zero.
 pub(super) fn control(item: &Item) -> Control {
     Control {
-        requested: requested(item),
+        requested: counter(item, schema::REQUESTED),
         lease: processor_lease(item),
         paused_until: integer(item, schema::PAUSED_UNTIL).map(Millis),
         pause_reason: text(item, schema::PAUSE_REASON).map(str::to_owned),
@@ -241,6 +258,7 @@ pub(super) fn control(item: &Item) -> Control {
         rate_full_at: integer(item, schema::RATE_FULL_AT).map(Millis),
         redriven: redriven(item),
         breaker: breaker(item),
+        breaker_by_hand: breaker_by_hand(item),
         overloaded_since: integer(item, schema::OVERLOADED_SINCE).map(Millis),
     }
 }
@@ -253,6 +271,20 @@ fn breaker(item: &Item) -> Option<OpenBreaker> {
     })
 }
 
+/// What operators commanded the circuit breaker to do.
+fn breaker_by_hand(item: &Item) -> BreakerByHand {
+    let until = integer(item, schema::BREAKER_HELD_UNTIL).map(Millis);
+    BreakerByHand {
+        commands: counter(item, schema::BREAKER_COMMANDS),
+        hold: until.map(|until| BreakerHold {
+            until,
+            reason: text(item, schema::BREAKER_REASON)
+                .unwrap_or_default()
+                .to_owned(),
+        }),
+    }
+}
+
 /// What the control item remembers of redriven tasks.
 pub(super) fn redriven(item: &Item) -> Option<RedrivenTasks> {
     Some(RedrivenTasks {
@@ -261,9 +293,9 @@ pub(super) fn redriven(item: &Item) -> Option<RedrivenTasks> {
     })
 }
 
-/// How many wake-ups were requested.
-fn requested(item: &Item) -> u64 {
-    integer(item, schema::REQUESTED)
+/// A count that only grows; zero where it is missing.
+fn counter(item: &Item, attribute: &str) -> u64 {
+    integer(item, attribute)
         .and_then(|value| u64::try_from(value).ok())
         .unwrap_or(0)
 }

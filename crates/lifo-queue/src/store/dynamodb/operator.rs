@@ -2,15 +2,17 @@
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
+use aws_sdk_dynamodb::operation::delete_item::builders::DeleteItemFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use serde_json::{Map, Value};
 
 use super::item::{self, Item, number, string};
 use super::{DynamoStore, Updated, send, store_error};
-use crate::control::RedrivenTasks;
+use crate::control::{BreakerHold, RedrivenTasks};
 use crate::schema;
 use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
-use crate::task::{StatusKey, TaskId, TaskStatus};
+use crate::task::{StatusKey, TaskId, TaskStatus, truncate_error};
 use crate::time::{EpochSeconds, Millis};
 
 /// Redrives that may widen the bound at once before one of them has to be repeated.
@@ -37,26 +39,21 @@ impl OperatorStore for DynamoStore {
         }
     }
 
-    async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+    async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError> {
+        let item = self.item(task.as_str()).await?;
+        Ok((!item.is_empty()).then(|| item::attributes(item)))
+    }
+
+    async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
         let delete = self
-            .client
-            .delete_item()
-            .table_name(&self.table)
-            .key(schema::TASK_ID, string(task))
-            .condition_expression("#status = :pending")
-            .expression_attribute_names("#status", schema::TASK_STATUS)
-            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let Err(error) = delete.send().await else {
-            return Ok(Cancelled::Done);
-        };
-        match error.as_service_error() {
-            Some(DeleteItemError::ConditionalCheckFailedException(there)) => match there.item() {
-                Some(item) if !item.is_empty() => Ok(Cancelled::Is(item::status(item)?)),
-                _ => Ok(Cancelled::NotFound),
-            },
-            _ => Err(store_error("DeleteItem", error)),
-        }
+            .delete(task, "#status IN (:pending, :success, :failure)")
+            .expression_attribute_values(":success", string(StatusKey::from(TaskStatus::Success)))
+            .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)));
+        deleted(delete).await
+    }
+
+    async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+        deleted(self.delete(task, "#status = :pending")).await
     }
 
     async fn resume(&self) -> Result<(), StoreError> {
@@ -70,6 +67,23 @@ impl OperatorStore for DynamoStore {
             .expression_attribute_names("#busyPauses", schema::BUSY_PAUSES)
             .expression_attribute_names("#notifiedUntil", schema::NOTIFIED_UNTIL)
             .expression_attribute_names("#notifiedBy", schema::NOTIFIED_BY);
+        send(update).await.map(drop)
+    }
+
+    // Both count a repetition by the client as a second command, which changes nothing else.
+    async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
+        let update = self
+            .command_breaker("SET #heldUntil = :until, #reason = :reason")
+            .expression_attribute_values(":until", number(hold.until.0))
+            .expression_attribute_values(":reason", string(truncate_error(&hold.reason)));
+        send(update).await.map(drop)
+    }
+
+    async fn close_breaker(&self) -> Result<(), StoreError> {
+        let update = self
+            .command_breaker("REMOVE #since, #probes, #heldUntil, #reason")
+            .expression_attribute_names("#since", schema::BREAKER_SINCE)
+            .expression_attribute_names("#probes", schema::BREAKER_PROBES);
         send(update).await.map(drop)
     }
 }
@@ -87,6 +101,26 @@ impl DynamoStore {
             .await
             .map_err(|error| store_error("GetItem", error))?;
         Ok(output.item.unwrap_or_default())
+    }
+
+    fn delete(&self, task: &TaskId, condition: &str) -> DeleteItemFluentBuilder {
+        self.client
+            .delete_item()
+            .table_name(&self.table)
+            .key(schema::TASK_ID, string(task))
+            .condition_expression(condition)
+            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    }
+
+    fn command_breaker(&self, change: &str) -> UpdateItemFluentBuilder {
+        self.update_control()
+            .update_expression(format!("{change} ADD #commands :one"))
+            .expression_attribute_names("#heldUntil", schema::BREAKER_HELD_UNTIL)
+            .expression_attribute_names("#reason", schema::BREAKER_REASON)
+            .expression_attribute_names("#commands", schema::BREAKER_COMMANDS)
+            .expression_attribute_values(":one", number(1))
     }
 
     fn redrive_update(&self, redrive: &Redrive, now: Millis) -> UpdateItemFluentBuilder {
@@ -167,5 +201,19 @@ impl DynamoStore {
                 .expression_attribute_values(":oldestThere", number(there.oldest.0))
                 .expression_attribute_values(":untilThere", number(there.until.0)),
         }
+    }
+}
+
+/// The answer to a conditional deletion.
+async fn deleted(delete: DeleteItemFluentBuilder) -> Result<Cancelled, StoreError> {
+    let Err(error) = delete.send().await else {
+        return Ok(Cancelled::Done);
+    };
+    match error.as_service_error() {
+        Some(DeleteItemError::ConditionalCheckFailedException(there)) => match there.item() {
+            Some(item) if !item.is_empty() => Ok(Cancelled::Is(item::status(item)?)),
+            _ => Ok(Cancelled::NotFound),
+        },
+        _ => Err(store_error("DeleteItem", error)),
     }
 }

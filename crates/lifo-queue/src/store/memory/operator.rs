@@ -1,12 +1,27 @@
 //! The operators' transitions in memory.
 
 use async_trait::async_trait;
+use serde_json::{Map, Value};
 
 use super::MemoryStore;
-use crate::control::RedrivenTasks;
+use crate::control::{BreakerHold, RedrivenTasks};
 use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
-use crate::task::{TaskId, TaskStatus, Ttl};
+use crate::task::{TaskId, TaskStatus, Ttl, truncate_error};
 use crate::time::Millis;
+
+impl MemoryStore {
+    fn delete_if(&self, task: &TaskId, may: impl Fn(TaskStatus) -> bool) -> Cancelled {
+        let mut state = self.lock();
+        match state.tasks.get(task).map(|record| record.status) {
+            None => Cancelled::NotFound,
+            Some(status) if !may(status) => Cancelled::Is(status),
+            Some(_) => {
+                state.tasks.remove(task);
+                Cancelled::Done
+            }
+        }
+    }
+}
 
 #[async_trait]
 impl OperatorStore for MemoryStore {
@@ -35,16 +50,17 @@ impl OperatorStore for MemoryStore {
         Ok(Redriven::Done)
     }
 
+    async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError> {
+        let record = self.record(task);
+        Ok(record.map(|record| record.attributes(task)))
+    }
+
+    async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
+        Ok(self.delete_if(task, |status| status != TaskStatus::Taken))
+    }
+
     async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
-        let mut state = self.lock();
-        match state.tasks.get(task).map(|record| record.status) {
-            None => Ok(Cancelled::NotFound),
-            Some(TaskStatus::Pending) => {
-                state.tasks.remove(task);
-                Ok(Cancelled::Done)
-            }
-            Some(status) => Ok(Cancelled::Is(status)),
-        }
+        Ok(self.delete_if(task, |status| status == TaskStatus::Pending))
     }
 
     async fn resume(&self) -> Result<(), StoreError> {
@@ -54,6 +70,24 @@ impl OperatorStore for MemoryStore {
         control.busy_pauses = 0;
         control.notified_until = None;
         control.notified_by = None;
+        Ok(())
+    }
+
+    async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
+        let by_hand = &mut self.lock().control.breaker_by_hand;
+        by_hand.commands += 1;
+        by_hand.hold = Some(BreakerHold {
+            until: hold.until,
+            reason: truncate_error(&hold.reason).to_owned(),
+        });
+        Ok(())
+    }
+
+    async fn close_breaker(&self) -> Result<(), StoreError> {
+        let control = &mut self.lock().control;
+        control.breaker = None;
+        control.breaker_by_hand.commands += 1;
+        control.breaker_by_hand.hold = None;
         Ok(())
     }
 }

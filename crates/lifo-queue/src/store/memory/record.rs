@@ -1,8 +1,10 @@
 //! A task in memory.
 
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::task::{Lease, LeaseToken, TaskStatus, Ttl, Version};
+use crate::schema;
+use crate::task::{Lease, LeaseToken, TaskId, TaskStatus, TokenText, Ttl, Version};
 use crate::time::{EpochSeconds, Millis};
 
 /// A task as it is stored.
@@ -104,5 +106,49 @@ impl Record {
         self.status == TaskStatus::Pending
             && self.not_before.is_none_or(|at| at <= now)
             && !self.ttl.is_expired(now)
+    }
+
+    /// The attributes that the table would have.
+    pub(super) fn attributes(&self, task: &TaskId) -> Map<String, Value> {
+        let ttl = match self.ttl {
+            Ttl::Seconds(at) => json!(at.0),
+            Ttl::Milliseconds(at) => json!(at.0),
+            _ => Value::Null,
+        };
+        let token = TokenText {
+            token: self.lease_token,
+            lease_ran_out: self.lease_ran_out,
+        };
+        let all = [
+            (schema::TASK_ID, json!(task)),
+            (schema::TASK_STATUS, json!(self.status)),
+            (schema::TASK_CREATED, json!(self.created.0)),
+            (schema::TTL, ttl),
+            (schema::EXPIRES_AT, json!(self.expires_at.map(|at| at.0))),
+            (schema::ATTEMPTS, json!(self.attempts)),
+            (schema::TOTAL_ATTEMPTS, json!(self.total_attempts)),
+            (schema::LEASE_TOKEN, json!(token.to_string())),
+            (schema::LEASE_UNTIL, json!(self.lease_until.map(|at| at.0))),
+            (schema::NOT_BEFORE, json!(self.not_before.map(|at| at.0))),
+            (schema::ALONE, json!(self.alone.then_some(true))),
+            (schema::LAST_ERROR, json!(self.last_error)),
+            (schema::PAYLOAD, json!(self.payload)),
+            (
+                schema::TASK_VERSION,
+                json!(self.version.as_ref().map(ToString::to_string)),
+            ),
+            (
+                schema::STATE_CREATED,
+                json!(self.state_created.map(|at| at.0)),
+            ),
+            (
+                schema::SUPERSEDED,
+                json!((self.superseded > 0).then_some(self.superseded)),
+            ),
+        ];
+        all.into_iter()
+            .filter(|(_, value)| !value.is_null() && *value != json!(""))
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
     }
 }

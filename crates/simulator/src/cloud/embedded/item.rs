@@ -1,7 +1,7 @@
 //! Items as DynamoDB's JSON has them, to records and back.
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use lifo_queue::control::{Control, OpenBreaker, ProcessorLease, RedrivenTasks};
+use lifo_queue::control::{BreakerByHand, Control, OpenBreaker, ProcessorLease, RedrivenTasks};
 use lifo_queue::schema;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{StatusKey, TaskId, TokenText, Ttl, Version};
@@ -172,6 +172,8 @@ pub(super) fn control(item: &Value) -> Control {
         rate_full_at: number(item, schema::RATE_FULL_AT).map(Millis),
         redriven: redriven(),
         breaker: breaker(),
+        // No simulated operator commands it.
+        breaker_by_hand: BreakerByHand::default(),
         overloaded_since: number(item, schema::OVERLOADED_SINCE).map(Millis),
     }
 }

@@ -1,0 +1,71 @@
+//! The function create-tasks of a deployed queue.
+
+use async_trait::async_trait;
+use aws_config::SdkConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_sdk_lambda::Client;
+use aws_sdk_lambda::primitives::Blob;
+use serde_json::Value;
+use std::time::Duration;
+
+use crate::failure::Failure;
+
+/// The longest time that an invocation takes: the function's own timeout, and a margin.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// Creates tasks by the event of create-tasks.
+#[async_trait]
+pub(crate) trait CreateTasks: Send + Sync {
+    /// Sends one event; the answer is the report of create-tasks. May be repeated if every task
+    /// of the event has an id.
+    ///
+    /// # Errors
+    /// [`Failure::Create`]: no report; tasks may be created or not.
+    async fn send(&self, event: &Value) -> Result<Value, Failure>;
+}
+
+/// The deployed function.
+pub(crate) struct CreateFunction {
+    client: Client,
+    name: String,
+}
+
+impl CreateFunction {
+    pub(crate) fn new(aws: &SdkConfig, name: String) -> Self {
+        // The function answers only after it has created every task.
+        let timeouts = TimeoutConfig::builder()
+            .operation_attempt_timeout(LONGEST)
+            .operation_timeout(LONGEST * 2)
+            .build();
+        let config = aws_sdk_lambda::config::Builder::from(aws).timeout_config(timeouts);
+        let client = Client::from_conf(config.build());
+        Self { client, name }
+    }
+
+    fn failed(&self, source: impl Into<lifo_queue::store::Source>) -> Failure {
+        Failure::Create {
+            function: self.name.clone(),
+            source: source.into(),
+        }
+    }
+}
+
+#[async_trait]
+impl CreateTasks for CreateFunction {
+    async fn send(&self, event: &Value) -> Result<Value, Failure> {
+        let invoke = self.client.invoke().function_name(&self.name);
+        let payload = Blob::new(event.to_string());
+        let answer = invoke.payload(payload).send().await;
+        let answer = answer.map_err(|error| self.failed(Box::new(error)))?;
+        let payload = answer.payload().map(Blob::as_ref).unwrap_or_default();
+        let report: Value =
+            serde_json::from_slice(payload).map_err(|error| self.failed(Box::new(error)))?;
+        match answer.function_error() {
+            None => Ok(report),
+            Some(kind) => {
+                let message = report["errorMessage"].as_str().unwrap_or(kind).to_owned();
+                Err(self.failed(message))
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `freshq breaker`: opens and closes the circuit breaker by hand.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use lifo_queue::control::Control;
+use lifo_queue::time::Millis;
+use lifo_queue::wake::Wake;
+use serde_json::{Value, json};
+
+use super::{VerbOnQueue, wake};
+use crate::confirm::Prompt;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::Report;
+use crate::time_format::{exact, parse_duration, rough};
+
+/// Opens the circuit breaker for a while: only probes start, one at a time. No answer closes it
+/// before that time; afterwards the next answer does. Replaces an earlier time and reason.
+#[derive(Debug, Args)]
+pub(crate) struct Open {
+    /// How long no answer closes it, for example 30m
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) time: Duration,
+    /// Why, for other operators
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) reason: String,
+}
+
+/// Closes the circuit breaker, whether an operator or a processor opened it, and wakes the queue.
+#[derive(Debug, Args)]
+pub(crate) struct Close {}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for Open {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+        queue.operator.open_breaker(self.time, &self.reason).await?;
+        // Reads the stored hold back: operators and processors act on it.
+        let control = queue.store.control().await?;
+        let now = queue.clock.now();
+        Ok(Box::new(Opened { now, control }))
+    }
+}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for Close {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+        let wake = queue.operator.close_breaker().await?;
+        Ok(Box::new(Closed { wake }))
+    }
+}
+
+/// Whether the circuit breaker is open as asked.
+#[derive(Debug)]
+struct Opened {
+    now: Millis,
+    control: Control,
+}
+
+impl Report for Opened {
+    fn exit(&self) -> Exit {
+        match self.control.held_breaker(self.now) {
+            Some(_) => Exit::Done,
+            None => Exit::NotAll,
+        }
+    }
+
+    fn text(&self) -> String {
+        match held(&self.control, self.now) {
+            Some(held) => format!(
+                "the circuit breaker is {held}\nonly probes start, one at a time; freshq breaker close ends it"
+            ),
+            None => "not open: another operator closed it at the same time".to_owned(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let held = self.control.held_breaker(self.now);
+        json!({
+            "open": held.is_some(),
+            "heldUntil": held.map(|hold| exact(hold.until)),
+            "reason": held.map(|hold| &hold.reason),
+        })
+    }
+}
+
+/// The circuit breaker is closed; and the outcome of the wake-up.
+#[derive(Debug)]
+struct Closed {
+    wake: Wake,
+}
+
+impl Report for Closed {
+    fn exit(&self) -> Exit {
+        match self.wake {
+            Wake::Paused => Exit::NotAll,
+            _ => Exit::Done,
+        }
+    }
+
+    fn text(&self) -> String {
+        let text = format!("the circuit breaker is closed: {}", wake::text(self.wake));
+        match self.wake {
+            Wake::Paused => format!("{text}\nfreshq resume ends the pause"),
+            _ => text,
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({ "closed": true, "wake": wake::name(self.wake) })
+    }
+}
+
+/// The hold of an operator, for people: until when, how long still, and why.
+pub(super) fn held(control: &Control, now: Millis) -> Option<String> {
+    let hold = control.held_breaker(now)?;
+    let still = rough(hold.until.since(now));
+    let (until, reason) = (exact(hold.until), &hold.reason);
+    Some(format!("held open until {until}, {still} still: {reason}"))
+}

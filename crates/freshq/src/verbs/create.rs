@@ -1,0 +1,237 @@
+//! `freshq create`: creates tasks by the function create-tasks.
+
+mod input;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use self::input::Line;
+use super::VerbOnQueue;
+use crate::confirm::Prompt;
+use crate::create_tasks::CreateTasks;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::Report;
+use crate::time_format::parse_duration;
+
+/// The most tasks of one event.
+const MOST_TASKS: usize = 500;
+
+/// The most bytes of one event, well below the 6 MB that Lambda takes.
+const MOST_BYTES: usize = 1_000_000;
+
+/// Failed tasks whose errors are printed.
+const SHOWN: usize = 10;
+
+/// Creates tasks by the function create-tasks: one task from the arguments, those of a file of JSON
+/// lines, or simulated ones. A task of a file without taskId or key gets an id from the file's hash
+/// and its line, so that a repetition creates only what is missing.
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// The payload of one task, any JSON
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["file", "simulate"], required_unless_present_any = ["file", "simulate", "id", "key"])]
+    pub(crate) payload: Option<String>,
+    /// The id of the task; a fresh one otherwise
+    #[arg(long, value_name = "TASK_ID", conflicts_with_all = ["file", "simulate", "key"])]
+    pub(crate) id: Option<String>,
+    /// The key of the task: it replaces an older state
+    #[arg(long, conflicts_with_all = ["file", "simulate"])]
+    pub(crate) key: Option<String>,
+    /// The order of the states of the key
+    #[arg(long, requires = "key")]
+    pub(crate) sequence: Option<u64>,
+    /// How long until the task expires, in whole seconds, for example 2h
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["file", "simulate"])]
+    pub(crate) ttl: Option<Duration>,
+    /// The earliest start, from now
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["file", "simulate"])]
+    pub(crate) delay: Option<Duration>,
+    /// A file with one task a line, as create-tasks takes it; - for standard input
+    #[arg(long, value_name = "PATH", conflicts_with = "simulate")]
+    pub(crate) file: Option<PathBuf>,
+    /// As many tasks with a small payload; not in production
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) simulate: Option<u32>,
+}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for Create {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+        let creates = queue.creates.as_deref().ok_or(Failure::NoCreateTasks)?;
+        let mut report = Created::default();
+        match (&self.file, self.simulate) {
+            (Some(path), _) => send_lines(creates, input::read(path)?, &mut report).await,
+            (None, Some(count)) => simulate(creates, count as usize, &mut report).await,
+            (None, None) => send_lines(creates, vec![self.task()?], &mut report).await,
+        }
+        Ok(Box::new(report))
+    }
+}
+
+impl Create {
+    /// The task of the arguments.
+    fn task(&self) -> Result<Line, Failure> {
+        let payload = self.payload.as_deref().map(serde_json::from_str::<Value>);
+        let payload = payload.transpose().map_err(|error| Failure::Input {
+            place: "--payload".to_owned(),
+            fault: format!("{error}; give JSON, for example '{{\"a\": 1}}'"),
+        })?;
+        let mut task = json!({});
+        let mut give = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                task[name] = value;
+            }
+        };
+        give("payload", payload);
+        give("taskId", self.id.clone().map(Value::String));
+        give("key", self.key.clone().map(Value::String));
+        give("sequence", self.sequence.map(Value::from));
+        give("ttlSeconds", self.ttl.map(|time| time.as_secs().into()));
+        give("delaySeconds", self.delay.map(|time| time.as_secs().into()));
+        if task.get("taskId").is_none() && task.get("key").is_none() {
+            // A repetition by the client must not create a second task.
+            task["taskId"] = uuid::Uuid::now_v7().to_string().into();
+        }
+        Ok(Line { number: 1, task })
+    }
+}
+
+/// A bar on the terminal, if standard error is one.
+fn bar(tasks: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} tasks, {per_sec}, {eta} left");
+    let bar = ProgressBar::new(tasks as u64);
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+async fn send_lines(creates: &dyn CreateTasks, lines: Vec<Line>, report: &mut Created) {
+    let bar = bar(lines.len());
+    for batch in input::batches(lines, MOST_TASKS, MOST_BYTES) {
+        let tasks: Vec<&Value> = batch.iter().map(|line| &line.task).collect();
+        match creates.send(&json!({ "tasks": tasks })).await {
+            Ok(answer) => report.add(&answer, |index| batch.get(index).map(|line| line.number)),
+            Err(failure) => {
+                report.stopped = Some(failure.line());
+                break;
+            }
+        }
+        bar.inc(batch.len() as u64);
+    }
+    bar.finish_and_clear();
+}
+
+async fn simulate(creates: &dyn CreateTasks, count: usize, report: &mut Created) {
+    let bar = bar(count);
+    let mut left = count;
+    while left > 0 {
+        let batch = left.min(MOST_TASKS);
+        match creates
+            .send(&json!({ "simulate": { "count": batch } }))
+            .await
+        {
+            Ok(answer) => report.add(&answer, |index| Some(count - left + index + 1)),
+            Err(failure) => {
+                report.stopped = Some(failure.line());
+                break;
+            }
+        }
+        left -= batch;
+        bar.inc(batch as u64);
+    }
+    bar.finish_and_clear();
+}
+
+/// What create-tasks reported, all events together.
+#[derive(Debug, Default)]
+struct Created {
+    created: usize,
+    duplicates: usize,
+    outdated: usize,
+    /// The id of the first task that was created.
+    first: Option<String>,
+    /// The lines of failed tasks, and why.
+    failed: Vec<(usize, String)>,
+    /// Why no further event was sent.
+    stopped: Option<String>,
+}
+
+impl Created {
+    fn add(&mut self, answer: &Value, line: impl Fn(usize) -> Option<usize>) {
+        let list = |name: &str| answer[name].as_array().cloned().unwrap_or_default();
+        let created = list("created");
+        let first = created.first().and_then(|task| task["taskId"].as_str());
+        self.first = self.first.take().or(first.map(str::to_owned));
+        self.created += created.len();
+        self.duplicates += list("duplicates").len();
+        self.outdated += list("outdated").len();
+        self.failed.extend(list("failed").iter().map(|task| {
+            let index = task["index"]
+                .as_u64()
+                .and_then(|index| usize::try_from(index).ok());
+            let error = task["error"]
+                .as_str()
+                .unwrap_or("no reason given")
+                .to_owned();
+            (index.and_then(&line).unwrap_or(0), error)
+        }));
+    }
+}
+
+impl Report for Created {
+    fn exit(&self) -> Exit {
+        match (&self.stopped, self.failed.is_empty()) {
+            (Some(_), _) => Exit::Failed,
+            (None, false) => Exit::NotAll,
+            (None, true) => Exit::Done,
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut lines = vec![format!("created: {}", self.created)];
+        if let (1, Some(id)) = (self.created, &self.first) {
+            lines[0] += &format!(" ({id})");
+        }
+        for (count, says) in [
+            (self.duplicates, "there before, and unchanged"),
+            (self.outdated, "older than the state of their key"),
+            (self.failed.len(), "not created"),
+        ] {
+            if count > 0 {
+                lines[0] += &format!("; {says}: {count}");
+            }
+        }
+        let errors = self.failed.iter().take(SHOWN);
+        lines.extend(errors.map(|(line, error)| format!("line {line}: {error}")));
+        if self.failed.len() > SHOWN {
+            lines.push(format!("and {} more", self.failed.len() - SHOWN));
+        }
+        if let Some(why) = &self.stopped {
+            lines.push(format!("stopped: {why}"));
+            lines.push("repeat the command: it goes on where it stopped".to_owned());
+        }
+        lines.join("\n")
+    }
+
+    fn json(&self) -> Value {
+        let failed = self
+            .failed
+            .iter()
+            .map(|(line, error)| json!({ "line": line, "error": error }));
+        json!({
+            "created": self.created,
+            "firstTaskId": self.first,
+            "duplicates": self.duplicates,
+            "outdated": self.outdated,
+            "failed": failed.collect::<Vec<_>>(),
+            "stopped": self.stopped,
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! Tasks of a file of JSON lines.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::failure::Failure;
+
+/// Characters of the hash in an id: enough to tell files apart.
+const HASH_LENGTH: usize = 16;
+
+/// A task and its line, from 1.
+#[derive(Debug, PartialEq)]
+pub(super) struct Line {
+    pub(super) number: usize,
+    pub(super) task: Value,
+}
+
+/// The tasks of a file, or of standard input for `-`.
+pub(super) fn read(path: &Path) -> Result<Vec<Line>, Failure> {
+    let is_stdin = path.as_os_str() == "-";
+    let text = match is_stdin {
+        true => {
+            let mut text = String::new();
+            let read = io::stdin().read_to_string(&mut text);
+            read.map(|_| text)
+        }
+        false => fs::read_to_string(path),
+    };
+    let name = match is_stdin {
+        true => "standard input".to_owned(),
+        false => path.display().to_string(),
+    };
+    let text = text.map_err(|source| Failure::File {
+        path: name.clone(),
+        source,
+    })?;
+    parse(&name, &text)
+}
+
+/// The tasks of a text: one a line, empty lines left out. No task is sent if one line is malformed.
+fn parse(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
+    let hash = format!("{:x}", Sha256::digest(text.as_bytes()));
+    let hash = &hash[..HASH_LENGTH];
+    let lines = text.lines().zip(1..);
+    lines
+        .filter(|(line, _)| !line.trim().is_empty())
+        .map(|(line, number)| {
+            let invalid = |fault: String| Failure::Input {
+                place: format!("{name}, line {number}"),
+                fault: format!("{fault}; write one task a line, for example {{\"payload\": 1}}"),
+            };
+            let mut task: Value =
+                serde_json::from_str(line).map_err(|error| invalid(error.to_string()))?;
+            let Some(fields) = task.as_object_mut() else {
+                return Err(invalid("it is not an object".to_owned()));
+            };
+            if !fields.contains_key("taskId") && !fields.contains_key("key") {
+                fields.insert("taskId".to_owned(), json!(format!("{hash}-{number}")));
+            }
+            Ok(Line { number, task })
+        })
+        .collect()
+}
+
+/// The lines in events of at most `tasks` tasks and, except for one large task, `bytes` bytes.
+pub(super) fn batches(lines: Vec<Line>, tasks: usize, bytes: usize) -> Vec<Vec<Line>> {
+    let mut batches: Vec<Vec<Line>> = Vec::new();
+    let mut size = 0;
+    for line in lines {
+        let length = line.task.to_string().len() + 1;
+        match batches.last_mut() {
+            Some(batch) if batch.len() < tasks && size + length <= bytes => {
+                size += length;
+                batch.push(line);
+            }
+            _ => {
+                size = length;
+                batches.push(vec![line]);
+            }
+        }
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_without_an_id_gets_one_from_the_file_and_its_number() {
+        let text = "{\"payload\": 1}\n\n{\"taskId\": \"a\"}\n{\"key\": \"k\"}\n";
+        let lines = parse("tasks.jsonl", text).unwrap();
+        let ids: Vec<_> = lines
+            .iter()
+            .map(|line| line.task["taskId"].clone())
+            .collect();
+        let first = ids[0].as_str().unwrap();
+        assert!(
+            first.ends_with("-1") && first.len() == HASH_LENGTH + 2,
+            "{first}"
+        );
+        assert_eq!(ids[1..], [json!("a"), Value::Null]);
+        assert_eq!(
+            lines.iter().map(|line| line.number).collect::<Vec<_>>(),
+            [1, 3, 4]
+        );
+        assert_eq!(
+            parse("tasks.jsonl", text).unwrap(),
+            lines,
+            "a repetition gives the same ids"
+        );
+        let other = parse("tasks.jsonl", "{\"payload\": 2}").unwrap();
+        assert_ne!(other[0].task["taskId"], ids[0]);
+    }
+
+    #[test]
+    fn a_malformed_line_is_named() {
+        for (text, fault) in [
+            ("{}\n{", "line 2: EOF"),
+            ("[]", "line 1: it is not an object"),
+        ] {
+            let failure = parse("tasks.jsonl", text).unwrap_err().line();
+            assert!(
+                failure.starts_with("tasks.jsonl, ") && failure.contains(fault),
+                "{failure}"
+            );
+        }
+    }
+
+    #[test]
+    fn events_are_bounded_by_tasks_and_bytes() {
+        let line = |number| Line {
+            number,
+            task: json!("x".repeat(8)),
+        };
+        let sizes = |tasks, bytes| -> Vec<usize> {
+            let batches = batches((1..=7).map(line).collect(), tasks, bytes);
+            batches.iter().map(Vec::len).collect()
+        };
+        assert_eq!(sizes(3, 1_000), [3, 3, 1]);
+        assert_eq!(sizes(100, 25), [2, 2, 2, 1]);
+        assert_eq!(sizes(100, 1), [1; 7], "a large task goes alone");
+    }
+}

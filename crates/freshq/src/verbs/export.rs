@@ -1,0 +1,89 @@
+//! `freshq export`: tasks as JSON lines.
+
+use std::io::{self, BufWriter, Write};
+
+use async_trait::async_trait;
+use clap::Args;
+use lifo_queue::operate::Find;
+use serde_json::{Value, json};
+
+use super::VerbOnQueue;
+use super::list::{Filter, StatusName, read_cost};
+use crate::confirm::Prompt;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::Report;
+
+/// Tasks read before their lines are written.
+const BATCH: usize = 1_000;
+
+/// Prints tasks as JSON lines with all attributes, newest first. Reads every task of the status,
+/// one read unit for each 4 KB; expired tasks are left out.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The status; several are exported one after the other
+    #[arg(long, value_enum, default_values_t = [StatusName::Pending, StatusName::Taken, StatusName::Success, StatusName::Failure])]
+    pub(crate) status: Vec<StatusName>,
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for Export {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+        let mut report = Exported::default();
+        let mut output = BufWriter::new(io::stdout().lock());
+        for status in &self.status {
+            let now = queue.clock.now();
+            let mut find = Find {
+                limit: BATCH,
+                max_items: BATCH,
+                ..self.filter.find((*status).into(), None, now)
+            };
+            loop {
+                let found = queue.operator.find(&find).await?;
+                report.pages += found.pages;
+                report.read += found.items;
+                report.tasks += found.tasks.len();
+                for task in found.tasks {
+                    let line = Value::Object(task.attributes);
+                    writeln!(output, "{line}").map_err(Failure::Terminal)?;
+                }
+                find.after = found.next;
+                if find.after.is_none() {
+                    break;
+                }
+            }
+        }
+        output.flush().map_err(Failure::Terminal)?;
+        Ok(Box::new(report))
+    }
+}
+
+/// What was exported.
+#[derive(Debug, Default)]
+struct Exported {
+    tasks: usize,
+    read: usize,
+    pages: u32,
+}
+
+impl Report for Exported {
+    fn exit(&self) -> Exit {
+        Exit::Done
+    }
+
+    fn text(&self) -> String {
+        let Self { tasks, read, pages } = self;
+        format!("tasks exported: {tasks}; {}", read_cost(*read, *pages))
+    }
+
+    fn json(&self) -> Value {
+        json!({ "exported": self.tasks, "read": { "tasks": self.read, "pages": self.pages } })
+    }
+
+    fn is_note(&self) -> bool {
+        true
+    }
+}

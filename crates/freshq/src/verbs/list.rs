@@ -1,0 +1,208 @@
+//! `freshq list`: tasks of a status, newest first.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use clap::{Args, ValueEnum};
+use lifo_queue::operate::{Find, Found, FoundTask};
+use lifo_queue::schema;
+use lifo_queue::store::Cursor;
+use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::time::Millis;
+use serde_json::{Value, json};
+
+use super::VerbOnQueue;
+use crate::confirm::Prompt;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::{Report, columns};
+use crate::time_format::{exact, parse_duration, relative, rough};
+
+/// Characters of an error in a table.
+const ERROR_WIDTH: usize = 60;
+
+/// Lists tasks of a status, newest first. Reads each task, so it costs one read unit for each
+/// 4 KB of a task, and prints how much it read.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// The status
+    #[arg(long, value_enum, default_value_t = StatusName::Pending)]
+    pub(crate) status: StatusName,
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+    /// The most tasks to list
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) limit: u32,
+    /// The most tasks to read; what is left can be listed with --after
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_reads: u32,
+    /// Goes on behind this place, which an earlier list printed
+    #[arg(long, value_name = "PLACE", conflicts_with = "older_than")]
+    pub(crate) after: Option<Cursor>,
+}
+
+/// Which tasks of a status.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Filter {
+    /// Only tasks with this text in their last error
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) error: Option<String>,
+    /// Only tasks created longer ago, for example 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) older_than: Option<Duration>,
+    /// Only tasks created since, for example 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) newer_than: Option<Duration>,
+}
+
+/// A status on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatusName {
+    Pending,
+    Taken,
+    Success,
+    Failure,
+}
+
+impl From<StatusName> for TaskStatus {
+    fn from(name: StatusName) -> Self {
+        match name {
+            StatusName::Pending => Self::Pending,
+            StatusName::Taken => Self::Taken,
+            StatusName::Success => Self::Success,
+            StatusName::Failure => Self::Failure,
+        }
+    }
+}
+
+impl Filter {
+    /// What to look for, from `after` or from the newest on.
+    pub(super) fn find(&self, status: TaskStatus, after: Option<Cursor>, now: Millis) -> Find {
+        let oldest = |time| Cursor::at(now.minus(time), TaskId::from_stored("~"));
+        Find {
+            status,
+            created_from: self.newer_than.map(|time| now.minus(time)),
+            after: after.or(self.older_than.map(oldest)),
+            error: self.error.clone(),
+            limit: usize::MAX,
+            max_items: usize::MAX,
+        }
+    }
+
+    /// Whether it lets nothing through: the newest tasks are older than the oldest.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!((self.older_than, self.newer_than), (Some(older), Some(newer)) if older >= newer)
+    }
+}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for List {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+        if self.filter.is_empty() {
+            return Err(Failure::Input {
+                place: "--older-than".to_owned(),
+                fault: "it must be shorter than --newer-than".to_owned(),
+            });
+        }
+        let now = queue.clock.now();
+        let find = Find {
+            limit: self.limit as usize,
+            max_items: self.max_reads as usize,
+            ..self
+                .filter
+                .find(self.status.into(), self.after.clone(), now)
+        };
+        let found = queue.operator.find(&find).await?;
+        Ok(Box::new(Listed { now, found }))
+    }
+}
+
+/// The tasks that were found.
+#[derive(Debug)]
+struct Listed {
+    now: Millis,
+    found: Found,
+}
+
+impl Listed {
+    fn row(&self, task: &FoundTask) -> [String; 5] {
+        let error = task.text(schema::LAST_ERROR).unwrap_or_default();
+        let attempts = task.number(schema::ATTEMPTS).unwrap_or(0);
+        [
+            task.id.to_string(),
+            rough(self.now.since(task.created)),
+            attempts.to_string(),
+            self.next(task),
+            shortened(error),
+        ]
+    }
+
+    /// What happens to the task next.
+    fn next(&self, task: &FoundTask) -> String {
+        let moment = |attribute| task.number(attribute).map(Millis);
+        match task.text(schema::TASK_STATUS) {
+            Some("PENDING") => match moment(schema::NOT_BEFORE).filter(|at| *at > self.now) {
+                Some(at) => format!("may start {}", relative(at, self.now)),
+                None => "due".to_owned(),
+            },
+            Some("TAKEN") => match moment(schema::LEASE_UNTIL) {
+                Some(at) if at > self.now => format!("lease ends {}", relative(at, self.now)),
+                _ => "lease expired".to_owned(),
+            },
+            _ => "settled".to_owned(),
+        }
+    }
+}
+
+/// How much was read: each task costs a read unit for each 4 KB.
+pub(super) fn read_cost(tasks: usize, pages: u32) -> String {
+    format!("tasks read: {tasks}; pages of the index: {pages}")
+}
+
+fn shortened(error: &str) -> String {
+    match error.char_indices().nth(ERROR_WIDTH) {
+        None => error.to_owned(),
+        Some((end, _)) => format!("{}…", &error[..end]),
+    }
+}
+
+impl Report for Listed {
+    fn exit(&self) -> Exit {
+        Exit::Done
+    }
+
+    fn text(&self) -> String {
+        let head = ["TASK", "AGE", "ATTEMPTS", "NEXT", "LAST ERROR"].map(str::to_owned);
+        let rows = self.found.tasks.iter().map(|task| self.row(task));
+        let mut text = match self.found.tasks.len() {
+            0 => "no task found".to_owned(),
+            _ => columns(std::iter::once(head).chain(rows)),
+        };
+        text += &format!("\n{}", read_cost(self.found.items, self.found.pages));
+        if let Some(next) = &self.found.next {
+            text += &format!("; not all were read: go on with --after {next}");
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        let tasks = self.found.tasks.iter().map(|task| {
+            json!({
+                "taskId": task.id,
+                "status": task.text(schema::TASK_STATUS),
+                "created": exact(task.created),
+                "ageMs": self.now.since(task.created).as_millis(),
+                "attempts": task.number(schema::ATTEMPTS).unwrap_or(0),
+                "notBefore": task.number(schema::NOT_BEFORE).map(|at| exact(Millis(at))),
+                "leaseUntil": task.number(schema::LEASE_UNTIL).map(|at| exact(Millis(at))),
+                "lastError": task.text(schema::LAST_ERROR),
+            })
+        });
+        json!({
+            "tasks": tasks.collect::<Vec<_>>(),
+            "read": { "tasks": self.found.items, "pages": self.found.pages },
+            "after": self.found.next.as_ref().map(ToString::to_string),
+        })
+    }
+}

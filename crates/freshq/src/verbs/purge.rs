@@ -1,0 +1,132 @@
+//! `freshq purge`: deletes the pending and the settled tasks.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use clap::Args;
+use indicatif::ProgressBar;
+use lifo_queue::control::Control;
+use lifo_queue::depth;
+use lifo_queue::operate::PurgeReport;
+use lifo_queue::task::TaskStatus;
+use lifo_queue::time::Millis;
+use serde_json::{Value, json};
+
+use super::{VerbOnQueue, pause};
+use crate::confirm::Prompt;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::Report;
+
+/// How long the queue is paused, unless a longer pause stands: long enough to look at the outcome.
+const PAUSE: Duration = Duration::from_secs(3_600);
+
+/// Deletes every pending and settled task, never a running one or the queue's own items. Pauses the
+/// queue first for an hour and leaves it paused. Asks for the name of the table.
+#[derive(Debug, Args)]
+pub(crate) struct Purge {
+    /// The name of the table, in place of the question
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) confirm: Option<String>,
+}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for Purge {
+    async fn run(
+        &self,
+        queue: &Queue,
+        prompt: &mut dyn Prompt,
+    ) -> Result<Box<dyn Report>, Failure> {
+        let name = match &self.confirm {
+            Some(name) => name.clone(),
+            None => prompt.answer(&self.question(queue).await?)?,
+        };
+        if name.trim() != queue.table {
+            return Ok(Box::new(Declined(queue.table.clone())));
+        }
+        queue.operator.pause(PAUSE, "freshq purge").await?;
+        let progress = ProgressBar::new_spinner();
+        let purged = queue.operator.purge(|report| {
+            progress.set_message(format!("{} tasks deleted", report.deleted));
+            progress.tick();
+        });
+        let purged = purged.await;
+        progress.finish_and_clear();
+        Ok(Box::new(Purged {
+            report: purged?,
+            now: queue.clock.now(),
+            control: queue.store.control().await?,
+        }))
+    }
+}
+
+impl Purge {
+    async fn question(&self, queue: &Queue) -> Result<String, Failure> {
+        let now = queue.clock.now();
+        let depth = async |status| depth::measure(&*queue.store, status, None, now).await;
+        let pending = depth(TaskStatus::Pending).await?;
+        let success = depth(TaskStatus::Success).await?;
+        let failure = depth(TaskStatus::Failure).await?;
+        Ok(format!(
+            "This deletes {pending} PENDING, {success} SUCCESS and {failure} FAILURE tasks of {}.\n\
+             Type the name of its table, {}, to go on: ",
+            queue.name, queue.table
+        ))
+    }
+}
+
+/// What was deleted.
+#[derive(Debug)]
+struct Purged {
+    report: PurgeReport,
+    now: Millis,
+    control: Control,
+}
+
+impl Report for Purged {
+    fn exit(&self) -> Exit {
+        match self.report.left {
+            0 => Exit::Done,
+            _ => Exit::NotAll,
+        }
+    }
+
+    fn text(&self) -> String {
+        let PurgeReport { deleted, left } = self.report;
+        let mut text = format!("deleted: {deleted}");
+        if left > 0 {
+            text += &format!("; taken meanwhile, or gone: {left}");
+        }
+        if let Some(stands) = pause::stands(&self.control, self.now) {
+            text += &format!("\nthe queue is paused {stands}; freshq resume ends the pause");
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        let PurgeReport { deleted, left } = self.report;
+        json!({ "deleted": deleted, "left": left })
+    }
+}
+
+/// Another name was given.
+#[derive(Debug)]
+struct Declined(String);
+
+impl Report for Declined {
+    fn exit(&self) -> Exit {
+        Exit::Declined
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "nothing was deleted: that is not the name of the table, {}",
+            self.0
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({ "deleted": 0, "declined": true })
+    }
+}

@@ -1,0 +1,152 @@
+//! `freshq show`: one task with everything that the table has of it.
+
+use async_trait::async_trait;
+use clap::Args;
+use lifo_queue::schema;
+use lifo_queue::task::TaskId;
+use lifo_queue::time::Millis;
+use serde_json::{Map, Value, json};
+
+use super::{VerbOnQueue, task_id};
+use crate::confirm::Prompt;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::{Report, columns, two_columns};
+use crate::time_format::{exact, relative};
+
+/// Shows a task: its attributes, payload, last error, and what happened to it and will.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The task
+    #[arg(value_name = "TASK_ID", value_parser = task_id)]
+    pub(crate) task: TaskId,
+}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for Show {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+        let attributes = queue.operator.show(&self.task).await?;
+        Ok(match attributes {
+            None => Box::new(NotFound(self.task.clone())),
+            Some(attributes) => Box::new(Shown {
+                now: queue.clock.now(),
+                attributes,
+            }),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Shown {
+    now: Millis,
+    attributes: Map<String, Value>,
+}
+
+/// Moments of a task, with what they mean.
+const MOMENTS: [(&str, &str); 5] = [
+    (schema::TASK_CREATED, "created"),
+    (schema::STATE_CREATED, "this state of its key created"),
+    (schema::TASK_UPDATED, "last written"),
+    (schema::NOT_BEFORE, "may start"),
+    (schema::LEASE_UNTIL, "lease ends"),
+];
+
+impl Shown {
+    fn moment(&self, attribute: &str) -> Option<Millis> {
+        self.attributes.get(attribute)?.as_i64().map(Millis)
+    }
+
+    /// What happened and will, earliest first.
+    fn timeline(&self) -> Vec<(Millis, String)> {
+        let moments = MOMENTS
+            .into_iter()
+            .filter_map(|(attribute, says)| Some((self.moment(attribute)?, says.to_owned())));
+        let status = self.attributes.get(schema::TASK_STATUS);
+        let ends = match status.and_then(Value::as_str) {
+            Some("PENDING") => "expires unless it started",
+            Some("TAKEN") => "expires unless it succeeds",
+            _ => "deleted by DynamoDB, usually within days",
+        };
+        // While a task is TAKEN, its expiry is moved out of the reach of DynamoDB.
+        let end = self.moment(schema::EXPIRES_AT).or(self.moment(schema::TTL));
+        let end = end.map(|seconds| (Millis(seconds.0.saturating_mul(1_000)), ends.to_owned()));
+        let mut timeline: Vec<_> = moments.chain(end).collect();
+        timeline.sort();
+        timeline
+    }
+
+    fn attribute(&self, name: &str, value: &Value) -> (String, String) {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let moment = MOMENTS.iter().any(|(attribute, _)| *attribute == name);
+        match value.as_i64().filter(|_| moment) {
+            Some(at) => (name.to_owned(), format!("{text} ({})", exact(Millis(at)))),
+            None => (name.to_owned(), text),
+        }
+    }
+}
+
+impl Report for Shown {
+    fn exit(&self) -> Exit {
+        Exit::Done
+    }
+
+    fn text(&self) -> String {
+        let first = [schema::TASK_ID, schema::TASK_STATUS];
+        let rest = self
+            .attributes
+            .iter()
+            .filter(|(name, _)| !first.contains(&name.as_str()) && *name != schema::PAYLOAD);
+        let first = first
+            .into_iter()
+            .filter_map(|name| self.attributes.get_key_value(name));
+        let rows = first
+            .chain(rest)
+            .map(|(name, value)| self.attribute(name, value));
+        let timeline = self
+            .timeline()
+            .into_iter()
+            .map(|(at, says)| [exact(at), relative(at, self.now), says]);
+        let payload = match self.attributes.get(schema::PAYLOAD) {
+            None => "no payload".to_owned(),
+            Some(payload) => format!("payload\n{payload:#}"),
+        };
+        format!(
+            "{}\n\n{payload}\n\ntimeline\n{}",
+            two_columns(rows),
+            columns(timeline)
+        )
+    }
+
+    fn json(&self) -> Value {
+        let timeline = self
+            .timeline()
+            .into_iter()
+            .map(|(at, says)| json!({ "at": exact(at), "what": says }));
+        json!({ "task": self.attributes, "timeline": timeline.collect::<Vec<_>>() })
+    }
+}
+
+/// No task has this id.
+#[derive(Debug)]
+struct NotFound(TaskId);
+
+impl Report for NotFound {
+    fn exit(&self) -> Exit {
+        Exit::NotAll
+    }
+
+    fn text(&self) -> String {
+        let task = &self.0;
+        format!(
+            "task {task} does not exist: it was never created, or it was cancelled, purged or deleted after its expiry"
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({ "task": null })
+    }
+}

@@ -1,0 +1,157 @@
+//! create, by a function that a test writes.
+
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Remembers the events, and answers as create-tasks does.
+#[derive(Default)]
+struct Function {
+    events: Mutex<Vec<Value>>,
+    /// It fails from this event on.
+    fails_at: Option<usize>,
+}
+
+#[async_trait]
+impl CreateTasks for Function {
+    async fn send(&self, event: &Value) -> Result<Value, Failure> {
+        let mut events = self.events.lock().unwrap();
+        if self.fails_at.is_some_and(|at| events.len() >= at) {
+            return Err(Failure::Create {
+                function: "create-tasks".to_owned(),
+                source: "Rate exceeded".into(),
+            });
+        }
+        events.push(event.clone());
+        let count = event["simulate"]["count"].as_u64().unwrap_or(0);
+        let tasks = event["tasks"].as_array().cloned().unwrap_or_default();
+        let simulated = (0..count).map(|n| json!({ "index": n, "taskId": format!("fresh-{n}") }));
+        let (bad, good): (Vec<_>, Vec<_>) = tasks
+            .into_iter()
+            .enumerate()
+            .partition(|(_, task)| task["ttlSeconds"] == json!(-1));
+        let good = good
+            .into_iter()
+            .map(|(index, task)| json!({ "index": index, "taskId": task["taskId"] }));
+        let bad = bad
+            .into_iter()
+            .map(|(index, _)| json!({ "index": index, "error": "field ttlSeconds is -1" }));
+        Ok(json!({
+            "created": good.chain(simulated).collect::<Vec<_>>(),
+            "duplicates": [],
+            "failed": bad.collect::<Vec<_>>(),
+        }))
+    }
+}
+
+fn create() -> Create {
+    Create {
+        payload: None,
+        id: None,
+        key: None,
+        sequence: None,
+        ttl: None,
+        delay: None,
+        file: None,
+        simulate: None,
+    }
+}
+
+fn world(fails_at: Option<usize>) -> (World, Arc<Function>) {
+    let function = Arc::new(Function {
+        fails_at,
+        ..Function::default()
+    });
+    let mut world = World::start();
+    world.creates = Some(function.clone());
+    (world, function)
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_task_is_created_from_the_arguments() {
+    let (mut world, function) = world(None);
+    let one = Create {
+        payload: Some("{\"a\": 1}".to_owned()),
+        id: Some("order-1".to_owned()),
+        ttl: Some(HOUR),
+        delay: Some(Duration::from_secs(60)),
+        ..create()
+    };
+    world.expect(&one, "created: 1 (order-1)", Exit::Done).await;
+    let task = json!({ "payload": { "a": 1 }, "taskId": "order-1", "ttlSeconds": 3_600, "delaySeconds": 60 });
+    assert_eq!(
+        *function.events.lock().unwrap(),
+        [json!({ "tasks": [task] })]
+    );
+    let malformed = Create {
+        payload: Some("{a}".to_owned()),
+        ..create()
+    };
+    let failure = world.run(&malformed).await.unwrap_err();
+    assert!(
+        failure.line().starts_with("--payload: "),
+        "{}",
+        failure.line()
+    );
+    assert_eq!(failure.exit(), Exit::Usage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_is_sent_in_batches_and_a_failed_task_is_named_by_its_line() {
+    let (mut world, function) = world(None);
+    let file = std::env::temp_dir().join(format!("freshq-{}.jsonl", uuid::Uuid::new_v4()));
+    let lines: Vec<_> = (1..=1_200)
+        .map(|n| match n {
+            700 => "{\"ttlSeconds\": -1}".to_owned(),
+            n => format!("{{\"payload\": {n}}}"),
+        })
+        .collect();
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    let from_file = Create {
+        file: Some(file.clone()),
+        ..create()
+    };
+    let report = world.run(&from_file).await.unwrap();
+    let text = "created: 1199; not created: 1\nline 700: field ttlSeconds is -1";
+    assert_eq!(
+        (report.text().as_str(), report.exit()),
+        (text, Exit::NotAll)
+    );
+    let first = std::mem::take(&mut *function.events.lock().unwrap());
+    assert_eq!(first.len(), 3);
+    world.run(&from_file).await.unwrap();
+    assert_eq!(
+        *function.events.lock().unwrap(),
+        first,
+        "a repetition sends the same ids"
+    );
+    std::fs::remove_file(&file).unwrap();
+    let failure = world.run(&from_file).await.unwrap_err();
+    assert_eq!(failure.exit(), Exit::Failed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn simulated_tasks_are_counted_and_a_failure_says_what_stands() {
+    let (mut world, _) = world(Some(2));
+    let simulate = |count| Create {
+        simulate: Some(count),
+        ..create()
+    };
+    world
+        .expect(&simulate(700), "created: 700", Exit::Done)
+        .await;
+    let report = world.run(&simulate(10)).await.unwrap();
+    assert_eq!(report.exit(), Exit::Failed);
+    assert!(
+        report
+            .text()
+            .contains("stopped: create-tasks did not answer"),
+        "{}",
+        report.text()
+    );
+    world.creates = None;
+    let failure = world.run(&simulate(1)).await.unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage);
+}

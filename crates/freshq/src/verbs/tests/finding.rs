@@ -1,0 +1,199 @@
+//! list, show, purge, and redrive by error.
+
+use lifo_queue::store::{ControlStore, Cursor};
+use serde_json::{Value, json};
+
+use super::super::list::{Filter, StatusName};
+use super::*;
+
+fn list(status: StatusName) -> List {
+    List {
+        status,
+        filter: Filter::default(),
+        limit: 20,
+        max_reads: 1_000,
+        after: None,
+    }
+}
+
+impl World {
+    /// A task that failed `age` seconds after its creation.
+    fn put_failed(&self, id: &str, age: u64, error: &str) {
+        self.put(id, TaskStatus::Failure, age);
+        let mut record = self.task(id).unwrap();
+        record.last_error = Some(error.to_owned());
+        record.payload = Some(json!({ "order": 1 }));
+        self.store.put(TaskId::from_stored(id), record);
+    }
+
+    async fn listed(&mut self, list: &List) -> (Vec<String>, Value) {
+        let json = self.run(list).await.unwrap().json();
+        let tasks = json["tasks"].as_array().unwrap().iter();
+        let ids = tasks.map(|task| task["taskId"].as_str().unwrap().to_owned());
+        (ids.collect(), json)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_are_listed_newest_first_and_page_by_page() {
+    let mut world = World::start();
+    for n in 0..7 {
+        world.put(&format!("t{n}"), TaskStatus::Pending, 60 * n);
+    }
+    world.put("other", TaskStatus::Success, 10);
+    let mut list = List {
+        limit: 3,
+        ..list(StatusName::Pending)
+    };
+    let mut pages = Vec::new();
+    loop {
+        let (ids, json) = world.listed(&list).await;
+        pages.push(ids.join(" "));
+        match json["after"].as_str() {
+            None => break,
+            Some(after) => list.after = Some(after.parse().unwrap()),
+        }
+    }
+    assert_eq!(pages, ["t0 t1 t2", "t3 t4 t5", "t6"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_is_filtered_by_age_and_error_and_its_reads_are_bounded() {
+    let mut world = World::start();
+    for n in 0..10 {
+        let error = if n % 2 == 0 { "HTTP 502" } else { "HTTP 400" };
+        world.put_failed(&format!("t{n}"), 60 * n, error);
+    }
+    let filtered = |filter| List {
+        filter,
+        ..list(StatusName::Failure)
+    };
+    let minutes = |n: u64| Some(Duration::from_secs(60 * n));
+    let (ids, _) = world
+        .listed(&filtered(Filter {
+            error: Some("502".to_owned()),
+            older_than: minutes(3),
+            newer_than: minutes(6),
+        }))
+        .await;
+    assert_eq!(ids, ["t4", "t6"]);
+    // Three tasks are read, and one of them matches.
+    let bounded = List {
+        max_reads: 3,
+        ..filtered(Filter {
+            error: Some("400".to_owned()),
+            ..Filter::default()
+        })
+    };
+    let (ids, json) = world.listed(&bounded).await;
+    assert_eq!(ids, ["t1"]);
+    assert_eq!(json["read"], json!({ "tasks": 3, "pages": 1 }));
+    let after: Cursor = json["after"].as_str().unwrap().parse().unwrap();
+    assert!(after.to_string().ends_with(":t2"));
+    let crossed = filtered(Filter {
+        older_than: minutes(6),
+        newer_than: minutes(3),
+        error: None,
+    });
+    let failure = world.run(&crossed).await.unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_and_a_task_are_printed_as_they_were_read_last() {
+    let mut world = World::start();
+    world.put_failed(
+        "order-1",
+        3_723,
+        "HTTP 400: the order is unknown to the system behind, which says more",
+    );
+    world.put("order-2", TaskStatus::Failure, 60);
+    let listed = world.run(&list(StatusName::Failure)).await.unwrap();
+    insta::assert_snapshot!("list", listed.text());
+    let show = |id| Show {
+        task: TaskId::from_stored(id),
+    };
+    let shown = world.run(&show("order-1")).await.unwrap();
+    insta::assert_snapshot!("show", shown.text());
+    insta::assert_snapshot!("show-json", format!("{:#}", shown.json()));
+    let missing = world.run(&show("absent")).await.unwrap();
+    insta::assert_snapshot!("show-absent", missing.text());
+    assert_eq!(missing.exit(), Exit::NotAll);
+    let status = world.run(&Status {}).await.unwrap();
+    insta::assert_snapshot!("status", status.text());
+}
+
+#[tokio::test(start_paused = true)]
+async fn redrive_by_error_takes_the_matching_tasks_and_a_dry_run_none() {
+    let mut world = World::start();
+    world.put_failed("a", 10, "HTTP 502 from the gateway");
+    world.put_failed("b", 20, "HTTP 400");
+    world.put_failed("c", 30, "HTTP 502");
+    let mut redrive = Redrive {
+        tasks: Vec::new(),
+        all: false,
+        error: Some("502".to_owned()),
+        dry_run: true,
+        yes: true,
+        ttl: HOUR,
+    };
+    let dry = world.run(&redrive).await.unwrap();
+    assert_eq!(
+        dry.text(),
+        "tasks to redrive: 2; tasks read: 3; pages of the index: 1\na\nc"
+    );
+    assert_eq!(world.status("a"), Some(TaskStatus::Failure));
+    redrive.dry_run = false;
+    world
+        .expect(
+            &redrive,
+            "redriven: 2; a processor was notified",
+            Exit::Done,
+        )
+        .await;
+    let states = ["a", "b", "c"].map(|id| world.status(id).unwrap());
+    let (pending, failure) = (TaskStatus::Pending, TaskStatus::Failure);
+    assert_eq!(states, [pending, failure, pending]);
+    redrive.yes = false;
+    let _no_terminal = world.run(&redrive).await.unwrap_err();
+    assert!(world.prompt.asked[0].contains("those with \"502\" in the last error"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_purge_asks_for_the_table_pauses_and_leaves_running_tasks() {
+    let mut world = World::start();
+    for (id, status) in [
+        ("p", TaskStatus::Pending),
+        ("t", TaskStatus::Taken),
+        ("s", TaskStatus::Success),
+        ("f", TaskStatus::Failure),
+    ] {
+        world.put(id, status, 60);
+    }
+    let purge = |confirm: Option<&str>| Purge {
+        confirm: confirm.map(str::to_owned),
+    };
+    let wrong = "nothing was deleted: that is not the name of the table, LifoQueue-dev";
+    world
+        .expect(&purge(Some("tasks")), wrong, Exit::Declined)
+        .await;
+    world.prompt.answer = Some("yes".to_owned());
+    world.expect(&purge(None), wrong, Exit::Declined).await;
+    assert!(world.prompt.asked[0].starts_with(
+        "This deletes 1 PENDING, 1 SUCCESS and 1 FAILURE tasks of LifoQueue-dev.\nType the name"
+    ));
+    assert_eq!(world.store.control().await.unwrap().paused_until, None);
+    assert_eq!(world.store.records().len(), 4);
+    world.prompt.answer = Some("LifoQueue-dev".to_owned());
+    world.expect(&purge(None), "deleted: 3", Exit::Done).await;
+    let left: Vec<_> = world
+        .store
+        .records()
+        .into_iter()
+        .map(|(id, _)| id)
+        .collect();
+    assert_eq!(left, [TaskId::from_stored("t")]);
+    let control = world.store.control().await.unwrap();
+    assert_eq!(control.pause_reason.as_deref(), Some("freshq purge"));
+    assert!(control.is_paused(world.clock.now()));
+}

@@ -1,0 +1,157 @@
+//! The circuit breaker in the hands of an operator: held open for a time, or closed.
+
+use std::time::Duration;
+
+use conformance::NOW;
+use lifo_queue::control::OpenBreaker;
+use lifo_queue::process::{BreakerSettings, Exit};
+use lifo_queue::runner::Outcome;
+use lifo_queue::store::ControlStore;
+use lifo_queue::task::{Task, TaskStatus};
+use lifo_queue::time::Clock;
+use lifo_queue::wake::Wake;
+
+use super::world::*;
+
+const BREAKER: BreakerSettings = BreakerSettings {
+    pause_after: Duration::from_secs(150),
+    max_returns: 500,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn world(script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static) -> World {
+    let mut world = World::new(script);
+    world.settings.breaker = Some(BREAKER);
+    world
+}
+
+fn healthy(_: &Task) -> (Duration, Outcome) {
+    (SECOND, Outcome::Success)
+}
+
+fn down(_: &Task) -> (Duration, Outcome) {
+    let reason = "HTTP 502".to_owned();
+    (Duration::from_millis(5), Outcome::Unavailable { reason })
+}
+
+async fn open(world: &World, time: Duration) {
+    let operator = world.operator();
+    operator.open_breaker(time, "release").await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_probes_start_while_it_is_held_open_and_the_next_answer_closes_it() {
+    let world = world(healthy).with_tasks(100).await;
+    open(&world, 20 * SECOND).await;
+    let until = async {
+        tokio::time::sleep(20 * SECOND).await;
+        let control = world.store.control().await.unwrap();
+        (world.started().len(), control.breaker)
+    };
+    let (summary, (started, breaker)) = tokio::join!(world.turn(), until);
+    // Each probe takes a second and is answered; the next one follows a second later.
+    assert!((8..=11).contains(&started), "{started} probes: {summary:?}");
+    assert!(breaker.is_some());
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 100));
+    assert!(!summary.breaker_open);
+    // The rest ran in ten slots at once.
+    assert!(world.clock.now() < NOW.plus(40 * SECOND), "{summary:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_running_turn_obeys_within_a_heartbeat_and_no_task_loses_an_attempt() {
+    let world = world(healthy).with_tasks(600).await;
+    let operate = async {
+        tokio::time::sleep(10 * SECOND).await;
+        open(&world, Duration::from_secs(3_600)).await;
+        // A heartbeat of 5 s, then the running tasks end.
+        tokio::time::sleep(7 * SECOND).await;
+        let before = world.started().len();
+        tokio::time::sleep(20 * SECOND).await;
+        let probes = world.started().len() - before;
+        let closed = world.operator().close_breaker().await.unwrap();
+        tokio::time::sleep(6 * SECOND).await;
+        let before = world.started().len();
+        tokio::time::sleep(4 * SECOND).await;
+        (probes, closed, world.started().len() - before)
+    };
+    let (summary, (probes, closed, after)) = tokio::join!(world.turn(), operate);
+    assert!((8..=11).contains(&probes), "{probes} probes in 20 s");
+    assert_eq!(closed, Wake::AlreadyAwake);
+    assert!(after >= 30, "{after} starts in 4 s of ten slots");
+    assert_eq!(
+        world.count(TaskStatus::Pending),
+        600 - summary.succeeded as usize
+    );
+    assert_eq!(world.store.control().await.unwrap().breaker, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_one_that_a_processor_opened_starts_every_slot_at_once() {
+    let world = world(down).with_tasks(100).await;
+    let operate = async {
+        tokio::time::sleep(30 * SECOND).await;
+        let before = world.started().len();
+        world.operator().close_breaker().await.unwrap();
+        tokio::time::sleep(6 * SECOND).await;
+        world.started().len() - before
+    };
+    let (summary, starts) = tokio::join!(world.turn(), operate);
+    // Ten slots, and as many suspects as open it; before, one probe each four seconds.
+    assert!(starts >= 10, "{starts} starts after the close: {summary:?}");
+    assert!(
+        summary.breaker_open,
+        "the downstream is down, so it opened again"
+    );
+    assert_eq!(world.count(TaskStatus::Failure), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hold_protects_the_attempts_of_tasks_too_few_to_open_it() {
+    let world = world(down).with_tasks(2).await;
+    open(&world, Duration::from_secs(3_600)).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.failed), (Exit::TimeUp, 0));
+    assert_eq!(world.count(TaskStatus::Pending), 2);
+    let attempts = world
+        .store
+        .records()
+        .into_iter()
+        .map(|(_, task)| task.attempts);
+    assert_eq!(attempts.max(), Some(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hold_works_where_the_settings_switch_the_breaker_off() {
+    let world = World::new(healthy).with_tasks(50).await;
+    assert_eq!(world.settings.breaker, None);
+    open(&world, 10 * SECOND).await;
+    let early = tokio::time::timeout(9 * SECOND, world.turn()).await;
+    assert!(early.is_err());
+    assert!(world.started().len() <= 6, "{:?}", world.started());
+    tokio::time::sleep(30 * SECOND).await;
+    let summary = world.turn().await;
+    assert!(!summary.breaker_open, "{summary:?}");
+    assert_eq!(world.count(TaskStatus::Pending), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_ends_as_an_operator_closes_leaves_at_most_one_probe_to_the_next() {
+    let world = world(healthy).with_tasks(20).await;
+    let operator = world.operator();
+    operator.close_breaker().await.unwrap();
+    // The turn before had not heard of it, and released its own state.
+    let open = OpenBreaker {
+        since: NOW,
+        probes: 3,
+    };
+    world.leave(Some(open), None).await;
+    let first = async {
+        tokio::time::sleep(SECOND / 2).await;
+        world.started().len()
+    };
+    let (summary, started) = tokio::join!(world.turn(), first);
+    assert_eq!(started, 1);
+    assert_eq!((summary.probes, summary.succeeded), (1, 20));
+}
