@@ -6,11 +6,12 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-# A verb's variables count on the command line alone: in many environments ENV and NAME mean something else.
+# A verb's variables count on the command line alone: in many environments ENV and NAME mean something else. E2E is ours,
+# and counts from the environment too.
 SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED
 OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD BASE_NAME \
   HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER
-$(foreach o,$(OPTIONS),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
+$(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)
 # These belong to the tools, and count from everywhere.
 FOR_TOOLS := PYTHON AWS_% CARGO_% FRESHQ_% PROPTEST_% RUST%

@@ -57,6 +57,13 @@ def test_variables_of_the_environment_are_ignored() -> None:
     assert re.search(r"freshq status --env dev$", finished.stdout, re.MULTILINE)
 
 
+def test_the_switch_for_the_end_to_end_tests_counts_from_the_environment_too() -> None:
+    for finished in (make("--dry-run", "flaky", "E2E=1"), make("--dry-run", "flaky", E2E="1")):
+        assert finished.returncode == 0, finished.stderr
+        assert "-m tests.flaky 20" in finished.stdout
+        assert "--stress-count" not in finished.stdout
+
+
 def test_variables_of_the_command_line_are_used_and_those_of_the_tools_pass() -> None:
     finished = make("--dry-run", "pause", "ENV=staging", "NAME=alice", "FOR=5m", "AWS_REGION=eu-central-1")
 
