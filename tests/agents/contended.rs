@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use agent_queue::agent::AgentStatus;
 use agent_queue::call::{Assignment, CallState};
-use agent_queue::change::{Before, Change, Key, QueueEntry, Step, agent_key};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::name::CallId;
 use agent_queue::store::{AgentStore, Committed, Order, StoreError};
 use agent_queue::time::Micros;
+use agent_queue::transaction::{Before, Change, Key, QueueEntry, Step, agent_key};
 use async_trait::async_trait;
 use fastrand::Rng;
 use tokio::task::Id;

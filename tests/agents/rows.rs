@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use agent_queue::agent::{Agent, AgentState};
-use agent_queue::call::{Assignment, Call, CallRecord, CallState, News, Notice};
-use agent_queue::change::{
-    CallLease, Key, QueueEntry, agent_key, call_key, lease_key, notice_key, waiting_partition,
-};
+use agent_queue::call::{Assignment, Call, CallRecord, CallState, OutboxEntry, OutboxEvent};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::dimension::Dimensions;
 use agent_queue::name::CallId;
 use agent_queue::store::{AgentStore, Order, QueueCounters, StoreError};
 use agent_queue::time::Micros;
+use agent_queue::transaction::{
+    CallLease, Key, QueueEntry, agent_key, call_key, lease_key, notice_key, waiting_partition,
+};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 
@@ -52,8 +52,8 @@ pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, St
     for one in store.leases(None, FOR_EVER, ALL).await? {
         rows.insert(lease_key(&one), lease(&one));
     }
-    for one in store.notices(None, FOR_EVER, ALL).await? {
-        rows.insert(notice_key(&one), notice(&one));
+    for one in store.outbox_entries(None, FOR_EVER, ALL).await? {
+        rows.insert(notice_key(&one), entry(&one));
     }
     for id in calls {
         if let Some(one) = store.call(id).await? {
@@ -304,10 +304,10 @@ pub fn lease(lease: &CallLease) -> Row {
 
 /// The outbox.
 #[must_use]
-pub fn notice(notice: &Notice) -> Row {
-    let (status, mut row) = match &notice.news {
-        News::Assigned(assignment) => ("assigned", assigned(assignment)),
-        News::Expired(call) => (
+pub fn entry(entry: &OutboxEntry) -> Row {
+    let (status, mut row) = match &entry.event {
+        OutboxEvent::Assigned(assignment) => ("assigned", assigned(assignment)),
+        OutboxEvent::Expired(call) => (
             "expired",
             texts([
                 ("CallID", call.call_id.to_string()),

@@ -29,7 +29,6 @@ use std::time::Duration;
 
 use agent_queue::agent::Agent;
 use agent_queue::call::Call;
-use agent_queue::change::{Change, QueueEntry};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::dimension::Dimensions;
 use agent_queue::name::{AgentId, CallId};
@@ -38,6 +37,7 @@ use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{AgentStore, Committed};
 use agent_queue::time::Micros;
+use agent_queue::transaction::{Change, QueueEntry};
 use serde_json::{Value as Json, json};
 use simulator::dynamodb::{AGENT_TABLE, EmbeddedDynamo};
 

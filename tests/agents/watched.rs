@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use agent_queue::agent::Agent;
-use agent_queue::call::{Call, CallRecord, Notice};
-use agent_queue::change::{CallLease, Change, QueueEntry};
+use agent_queue::call::{Call, CallRecord, OutboxEntry};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::store::{
     AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
 };
 use agent_queue::time::Micros;
+use agent_queue::transaction::{CallLease, Change, QueueEntry};
 use async_trait::async_trait;
 
 /// What is read.
@@ -137,19 +137,19 @@ impl<W: Watch> AgentStore for Watched<W> {
         self.read(Read::Other("leases"), answer).await
     }
 
-    async fn notices(
+    async fn outbox_entries(
         &self,
-        after: Option<&Notice>,
+        after: Option<&OutboxEntry>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<Notice>, StoreError> {
-        let answer = self.store.notices(after, until, limit);
-        self.read(Read::Other("notices"), answer).await
+    ) -> Result<Vec<OutboxEntry>, StoreError> {
+        let answer = self.store.outbox_entries(after, until, limit);
+        self.read(Read::Other("outbox"), answer).await
     }
 
-    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
-        let answer = self.store.told(notices);
-        self.read(Read::Other("told"), answer).await
+    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
+        let answer = self.store.delete_published(outbox);
+        self.read(Read::Other("published"), answer).await
     }
 
     async fn adopt(&self) -> Result<u32, StoreError> {

@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agent_queue::agent::{Agent, AgentState, AgentStatus, Ticket};
-use agent_queue::call::{Assignment, Call, CallState, News};
+use agent_queue::agent_lifecycle::Changed;
+use agent_queue::call::{Assignment, Call, CallState, OutboxEvent};
 use agent_queue::enqueue::Enqueued;
 use agent_queue::matcher::Matched;
 use agent_queue::name::CallId;
+use agent_queue::publish::{PublishError, Publisher};
 use agent_queue::queue::{AgentQueue, Settings};
-use agent_queue::roster::Changed;
 use agent_queue::store::AgentStore;
 use agent_queue::sweep::SweepReport;
-use agent_queue::tell::{TellError, Teller};
 use agent_queue::time::{Clock, TokioClock};
 use async_trait::async_trait;
 
@@ -23,7 +23,7 @@ use crate::{NOW, agent_id, call_id, criteria, profile, rows};
 /// Records published events, and fails for chosen calls.
 #[derive(Default)]
 pub struct Recorder {
-    news: Mutex<Vec<News>>,
+    events: Mutex<Vec<OutboxEvent>>,
     deaf_to: Mutex<Option<BTreeSet<CallId>>>,
 }
 
@@ -39,27 +39,27 @@ impl Recorder {
     }
 
     /// The events published since the last call.
-    pub fn heard(&self) -> Vec<News> {
-        std::mem::take(&mut *lock(&self.news))
+    pub fn heard(&self) -> Vec<OutboxEvent> {
+        std::mem::take(&mut *lock(&self.event))
     }
 }
 
 #[async_trait]
-impl Teller for Recorder {
-    async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
+impl Publisher for Recorder {
+    async fn publish(&self, events: &[OutboxEvent]) -> Vec<Result<(), PublishError>> {
         let deaf_to = lock(&self.deaf_to).clone();
-        let one = |news: &News| {
-            let call = news.call_id();
+        let one = |event: &OutboxEvent| {
+            let call = event.call_id();
             if deaf_to.as_ref().is_none_or(|calls| calls.contains(call)) {
-                return Err(TellError {
+                return Err(PublishError {
                     call: call.to_string(),
                     reason: "deaf".to_owned(),
                 });
             }
-            lock(&self.news).push(news.clone());
+            lock(&self.event).push(events.clone());
             Ok(())
         };
-        news.iter().map(one).collect()
+        events.iter().map(one).collect()
     }
 }
 
@@ -90,7 +90,7 @@ pub struct World {
     /// The clock, which begins at [`NOW`].
     pub clock: Arc<TokioClock>,
     /// The recording publisher.
-    pub teller: Arc<Recorder>,
+    pub publisher: Arc<Recorder>,
     /// The queue.
     pub queue: Arc<AgentQueue>,
     _still: Still,
@@ -101,14 +101,14 @@ impl World {
     #[must_use]
     pub fn on(store: Arc<dyn AgentStore>) -> Self {
         let clock = Arc::new(TokioClock::starting_at(NOW));
-        let teller = Arc::new(Recorder::default());
-        teller.fail_for(&[]);
+        let publisher = Arc::new(Recorder::default());
+        publisher.fail_for(&[]);
         let settings = Settings::default();
         Self {
             queue: Arc::new(AgentQueue::new(store.clone(), clock.clone(), settings)),
             store,
             clock,
-            teller,
+            publisher,
             _still: Still::hold(),
         }
     }
@@ -270,7 +270,7 @@ impl World {
     /// # Panics
     /// If it fails.
     pub async fn sweep(&self) -> SweepReport {
-        self.queue.sweep(&*self.teller).await.expect("an answer")
+        self.queue.sweep(&*self.publisher).await.expect("an answer")
     }
 
     /// Everything stored, but only these calls.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agent_queue::agent::Ticket;
-use agent_queue::change::{Change, QueueEntry, Step};
 use agent_queue::criteria::QueueName;
 use agent_queue::dimension::{Dimensions, MAX_TRANSACTION};
 use agent_queue::name::AgentId;
@@ -13,6 +12,7 @@ use agent_queue::queue::Settings;
 use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::store::{AgentStore, Committed, Order};
 use agent_queue::time::{Clock, SystemClock};
+use agent_queue::transaction::{Change, QueueEntry, Step};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use serde_json::json;

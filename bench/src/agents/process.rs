@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agent_queue::call::{Assignment, News};
+use agent_queue::agent_lifecycle::Changed;
+use agent_queue::call::{Assignment, OutboxEvent};
 use agent_queue::intake::{CallQueue, DeadLetters, Delivery, Intake};
 use agent_queue::name::{AgentId, CallId};
+use agent_queue::publish::{PublishError, Publisher};
 use agent_queue::queue::AgentQueue;
-use agent_queue::roster::Changed;
-use agent_queue::tell::{TellError, Teller};
 use agent_queue::time::Clock;
 use async_trait::async_trait;
 use serde_json::json;
@@ -43,11 +43,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[async_trait]
-impl Teller for Published {
-    async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
+impl Publisher for Published {
+    async fn publish(&self, events: &[OutboxEvent]) -> Vec<Result<(), PublishError>> {
         let now = Instant::now();
-        for news in news {
-            if let News::Assigned(assignment) = news {
+        for event in events {
+            if let OutboxEvent::Assigned(assignment) = events {
                 let begun = lock(&self.begun).remove(&assignment.call_id);
                 let took = begun.map_or(Duration::ZERO, |begun| now - begun);
                 lock(&self.made).push((now, took));
@@ -57,14 +57,14 @@ impl Teller for Published {
                 }
             }
         }
-        news.iter().map(|_| Ok(())).collect()
+        events.iter().map(|_| Ok(())).collect()
     }
 }
 
 #[async_trait]
 impl DeadLetters for Published {
-    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), TellError> {
-        Err(TellError {
+    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), PublishError> {
+        Err(PublishError {
             call: letter.deduplication.clone(),
             reason: reason.to_owned(),
         })

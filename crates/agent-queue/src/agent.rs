@@ -69,7 +69,7 @@ pub struct Agent {
 /// Where an agent goes who leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Rest {
+pub enum IdleStatus {
     /// Stays at work.
     #[default]
     Available,
@@ -136,7 +136,7 @@ impl AgentChange {
 
 /// An arrow that does not exist; the text says what to do first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotPossible {
+pub enum InvalidTransition {
     /// Out of a state that has no such arrow.
     #[error("the agent is {status}; {remedy}")]
     Status {
@@ -168,8 +168,12 @@ impl Agent {
     /// Another name and profile.
     ///
     /// # Errors
-    /// [`NotPossible`] while queued: the entries in the queues would tell of another agent.
-    pub fn with_profile(&self, name: String, profile: Profile) -> Result<AgentChange, NotPossible> {
+    /// [`InvalidTransition`] while queued: the entries in the queues would tell of another agent.
+    pub fn with_profile(
+        &self,
+        name: String,
+        profile: Profile,
+    ) -> Result<AgentChange, InvalidTransition> {
         let fresh_ticket = match self.state {
             AgentState::Queued { .. } => {
                 return Err(self.not_possible("let it leave the queues before its profile changes"));
@@ -186,8 +190,8 @@ impl Agent {
     /// offline → available.
     ///
     /// # Errors
-    /// [`NotPossible`] out of any other state.
-    pub fn become_available(&self, at: Micros) -> Result<AgentChange, NotPossible> {
+    /// [`InvalidTransition`] out of any other state.
+    pub fn become_available(&self, at: Micros) -> Result<AgentChange, InvalidTransition> {
         match self.state {
             AgentState::Offline => Ok(self.to(AgentState::Available { since: at })),
             AgentState::AttendingCall { .. } => Err(self.not_possible("finish the call first")),
@@ -198,8 +202,12 @@ impl Agent {
     /// available → queued, in every queue that fits.
     ///
     /// # Errors
-    /// [`NotPossible`] out of any other state.
-    pub fn enqueue(&self, at: Micros, dimensions: &Dimensions) -> Result<AgentChange, NotPossible> {
+    /// [`InvalidTransition`] out of any other state.
+    pub fn enqueue(
+        &self,
+        at: Micros,
+        dimensions: &Dimensions,
+    ) -> Result<AgentChange, InvalidTransition> {
         let since = match self.state {
             AgentState::Available { since } => since,
             AgentState::Offline => return Err(self.not_possible("make it available first")),
@@ -217,13 +225,13 @@ impl Agent {
     /// queued → available or offline, or available → offline.
     ///
     /// # Errors
-    /// [`NotPossible`] out of any other state.
-    pub fn leave(&self, rest: Rest) -> Result<AgentChange, NotPossible> {
+    /// [`InvalidTransition`] out of any other state.
+    pub fn leave(&self, rest: IdleStatus) -> Result<AgentChange, InvalidTransition> {
         match (&self.state, rest) {
-            (AgentState::Queued { .. } | AgentState::Available { .. }, Rest::Offline) => {
+            (AgentState::Queued { .. } | AgentState::Available { .. }, IdleStatus::Offline) => {
                 Ok(self.to(AgentState::Offline))
             }
-            (AgentState::Queued { since, .. }, Rest::Available) => {
+            (AgentState::Queued { since, .. }, IdleStatus::Available) => {
                 Ok(self.to(AgentState::Available { since: *since }))
             }
             (AgentState::AttendingCall { .. }, _) => {
@@ -236,34 +244,34 @@ impl Agent {
     /// attendingCall → available.
     ///
     /// # Errors
-    /// [`NotPossible`] when the agent is not in this call with this ticket: a late finish never
+    /// [`InvalidTransition`] when the agent is not in this call with this ticket: a late finish never
     /// frees an agent who is in a new call.
     pub fn finish(
         &self,
         call: &CallId,
         ticket: Ticket,
         at: Micros,
-    ) -> Result<AgentChange, NotPossible> {
+    ) -> Result<AgentChange, InvalidTransition> {
         match &self.state {
             AgentState::AttendingCall { call: current, .. }
                 if current == call && self.ticket == ticket =>
             {
                 Ok(self.to(AgentState::Available { since: at }))
             }
-            _ => Err(NotPossible::OtherCall),
+            _ => Err(InvalidTransition::OtherCall),
         }
     }
 
     /// attendingCall → attendingCall, with a lease until this moment. The agent has answered.
     ///
     /// # Errors
-    /// [`NotPossible`] when the agent is not in this call with this ticket.
+    /// [`InvalidTransition`] when the agent is not in this call with this ticket.
     pub fn extend(
         &self,
         call: &CallId,
         ticket: Ticket,
         until: Option<Micros>,
-    ) -> Result<AgentChange, NotPossible> {
+    ) -> Result<AgentChange, InvalidTransition> {
         match &self.state {
             AgentState::AttendingCall { call: current, .. }
                 if current == call && self.ticket == ticket =>
@@ -274,7 +282,7 @@ impl Agent {
                     answered: true,
                 }))
             }
-            _ => Err(NotPossible::OtherCall),
+            _ => Err(InvalidTransition::OtherCall),
         }
     }
 
@@ -306,8 +314,8 @@ impl Agent {
         }
     }
 
-    fn not_possible(&self, remedy: &'static str) -> NotPossible {
-        NotPossible::Status {
+    fn not_possible(&self, remedy: &'static str) -> InvalidTransition {
+        InvalidTransition::Status {
             status: self.state.status(),
             remedy,
         }

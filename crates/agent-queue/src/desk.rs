@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use crate::agent_lifecycle::Changed;
 use crate::call::{Assignment, Call};
 use crate::matcher::Cancel;
 use crate::name::AgentId;
+use crate::publish::{Published, Publisher};
 use crate::queue::{AgentQueue, QueueError};
-use crate::roster::Changed;
 use crate::seed::{self, SeedError};
-use crate::tell::{Teller, Told};
 use crate::time::Clock;
 
 pub use self::answer::{AgentView, Answer, QueueView, WaitingView};
@@ -23,7 +23,7 @@ pub use self::command::{Command, CommandError};
 #[derive(Clone)]
 pub struct Desk {
     queue: Arc<AgentQueue>,
-    teller: Arc<dyn Teller>,
+    publisher: Arc<dyn Publisher>,
     clock: Arc<dyn Clock>,
     seed_enabled: bool,
 }
@@ -42,7 +42,7 @@ pub struct DeskReport {
     /// Agents queued.
     pub agents_queued: u32,
     /// The published events.
-    pub told: Told,
+    pub published: Published,
 }
 
 /// Why a command was not carried out.
@@ -61,13 +61,13 @@ impl Desk {
     #[must_use]
     pub fn new(
         queue: Arc<AgentQueue>,
-        teller: Arc<dyn Teller>,
+        publisher: Arc<dyn Publisher>,
         clock: Arc<dyn Clock>,
         seed_enabled: bool,
     ) -> Self {
         Self {
             queue,
-            teller,
+            publisher,
             clock,
             seed_enabled,
         }
@@ -103,7 +103,7 @@ impl Desk {
                 let all = self.queue.enqueue_all_available().await?;
                 report.agents_queued = u32::try_from(all.queued).unwrap_or(u32::MAX);
                 report.expired = all.expired;
-                self.tell(&all.assignments, &mut report).await;
+                self.publish(&all.assignments, &mut report).await;
                 Answer::AllQueued {
                     queued: all.queued,
                     assignments: all.assignments,
@@ -158,7 +158,7 @@ impl Desk {
         let matched = self.queue.match_call(call).await?;
         report.calls_queued = matched.queued.into();
         report.expired = matched.expired;
-        self.tell(&matched.assignments, report).await;
+        self.publish(&matched.assignments, report).await;
         Ok(Answer::call(call.id.clone(), Some(matched.state)))
     }
 
@@ -166,7 +166,7 @@ impl Desk {
         let enqueued = self.queue.enqueue(id).await?;
         report.agents_queued = matches!(enqueued.changed, Changed::Done(_)).into();
         report.expired = enqueued.expired;
-        self.tell(&enqueued.assignments, report).await;
+        self.publish(&enqueued.assignments, report).await;
         let ours = |made: &&Assignment| made.agent_id == *id;
         let assignment = enqueued.assignments.iter().find(ours).cloned();
         let mut changed = enqueued.changed;
@@ -194,16 +194,16 @@ impl Desk {
     }
 
     /// The sweep publishes what fails here.
-    async fn tell(&self, assignments: &[Assignment], report: &mut DeskReport) {
+    async fn publish(&self, assignments: &[Assignment], report: &mut DeskReport) {
         report.assigned = u32::try_from(assignments.len()).unwrap_or(u32::MAX);
-        let told = self
+        let published = self
             .queue
-            .tell_assignments(&*self.teller, assignments)
+            .publish_assignments(&*self.publisher, assignments)
             .await;
-        match told {
-            Ok(told) => report.told = told,
+        match published {
+            Ok(published) => report.published = published,
             // The assignments stand, and their tickets must reach the caller.
-            Err(error) => tracing::warn!(%error, "told again by the sweep"),
+            Err(error) => tracing::warn!(%error, "published again by the sweep"),
         }
     }
 

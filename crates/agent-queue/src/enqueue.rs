@@ -12,22 +12,22 @@ use backon::BackoffBuilder;
 use futures::{StreamExt, stream};
 
 use crate::agent::{Agent, AgentState};
+use crate::agent_lifecycle::Changed;
 use crate::call::{Assignment, Call};
-use crate::change::{Before, Change};
-use crate::meet::{Met, Tried};
+use crate::meet::{MatchOutcome, Tried};
 use crate::name::{AgentId, CallId};
 use crate::queue::{AgentQueue, QueueError};
-use crate::roster::Changed;
 use crate::serve::Served;
 use crate::store::Line;
 use crate::time::Micros;
+use crate::transaction::{Before, Change};
 
 /// How a wish to be queued ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enqueued {
     /// The result for the agent itself.
     pub changed: Changed,
-    /// The assignments made thereupon, to tell: this agent's, and others' that were due.
+    /// The assignments made by it, to publish: this agent's, and others' that were due.
     pub assignments: Vec<Assignment>,
     /// How many calls were found to have waited for too long.
     pub expired: u32,
@@ -38,7 +38,7 @@ pub struct Enqueued {
 pub struct AllEnqueued {
     /// Agents.
     pub queued: usize,
-    /// The assignments made thereupon, to tell.
+    /// The assignments made by it, to publish.
     pub assignments: Vec<Assignment>,
     /// How many calls were found to have waited for too long.
     pub expired: u32,
@@ -112,14 +112,14 @@ impl AgentQueue {
             let change = Change::assign_available(&call, &agent, now, term);
             match self.try_change(change).await? {
                 Tried::Met(met) => match *met {
-                    Met::Assigned(assignment) => {
+                    MatchOutcome::Assigned(assignment) => {
                         let attending = self.attending(agent, &assignment);
                         served.assignments.push(assignment);
                         return Ok(Some(attending));
                     }
-                    Met::Known(_) => self.pass_over(&call, &mut ended).await?,
-                    Met::NoRecord => self.restore(&call).await?,
-                    Met::NoAgent => return Ok(None),
+                    MatchOutcome::Known(_) => self.pass_over(&call, &mut ended).await?,
+                    MatchOutcome::NoRecord => self.restore(&call).await?,
+                    MatchOutcome::NoAgent => return Ok(None),
                 },
                 // The agent was changed, or another process is serving this call.
                 Tried::Gone | Tried::Conflict => match pauses.next() {
@@ -212,16 +212,16 @@ impl AgentQueue {
             return self.expire_first(&call, served, ended).await;
         }
         match self.meet(&call, Before::Waiting).await? {
-            Met::Assigned(assignment) => {
+            MatchOutcome::Assigned(assignment) => {
                 let ours = assignment.agent_id == agent.id;
                 served.assignments.push(assignment);
                 return Ok(!ours);
             }
             // Another process was faster with this call.
-            Met::Known(_) => self.pass_over(&call, ended).await?,
-            Met::NoRecord => self.restore(&call).await?,
+            MatchOutcome::Known(_) => self.pass_over(&call, ended).await?,
+            MatchOutcome::NoRecord => self.restore(&call).await?,
             // Another process was faster with our agent.
-            Met::NoAgent => return Ok(false),
+            MatchOutcome::NoAgent => return Ok(false),
         }
         Ok(true)
     }

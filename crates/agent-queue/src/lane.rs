@@ -24,11 +24,11 @@ use self::view::{Pick, View};
 pub(crate) use self::window::Windows;
 use crate::agent::Ticket;
 use crate::call::Call;
-use crate::change::Before;
 use crate::criteria::Criteria;
 use crate::matcher::{Matched, answered};
-use crate::meet::{Met, Tried};
+use crate::meet::{MatchOutcome, Tried};
 use crate::queue::{AgentQueue, QueueError};
+use crate::transaction::Before;
 
 /// Agents that a look reads beyond one for each call. With fewer, calls go one after the other.
 pub(crate) const SPARE: usize = 10;
@@ -112,8 +112,8 @@ impl AgentQueue {
                 Some(met) => met,
             };
             let answer = match met {
-                Ok(Some(Met::Assigned(assignment))) => Ok(answered(assignment)),
-                Ok(Some(Met::Known(record))) => self.known(record).await,
+                Ok(Some(MatchOutcome::Assigned(assignment))) => Ok(answered(assignment)),
+                Ok(Some(MatchOutcome::Known(record))) => self.known(record).await,
                 Ok(_) => self.wait(call).await,
                 Err(error) => Err(error),
             };
@@ -152,9 +152,9 @@ impl AgentQueue {
             return self.wait(call).await;
         }
         match self.meet(call, Before::New).await? {
-            Met::Assigned(assignment) => Ok(answered(assignment)),
-            Met::Known(record) => self.known(record).await,
-            Met::NoAgent | Met::NoRecord => self.wait(call).await,
+            MatchOutcome::Assigned(assignment) => Ok(answered(assignment)),
+            MatchOutcome::Known(record) => self.known(record).await,
+            MatchOutcome::NoAgent | MatchOutcome::NoRecord => self.wait(call).await,
         }
     }
 
@@ -178,7 +178,7 @@ fn page(calls: usize) -> u16 {
 
 impl Lane<'_> {
     /// One call, until it has an agent or is known. `None`: fewer agents than `few` are left.
-    async fn claim(&self, call: &Call, few: usize) -> Result<Option<Met>, QueueError> {
+    async fn claim(&self, call: &Call, few: usize) -> Result<Option<MatchOutcome>, QueueError> {
         let mut losses = 0;
         while losses <= MAX_LOSSES && !self.queue.is_over() {
             self.gate.enter().await;
@@ -201,7 +201,7 @@ impl Lane<'_> {
             match tried? {
                 Tried::Met(met) => {
                     match *met {
-                        Met::Assigned(_) => self.queue.windows.won(self.criteria),
+                        MatchOutcome::Assigned(_) => self.queue.windows.won(self.criteria),
                         _ => drop(self.claims.lock().remove(&entry.ticket)),
                     }
                     return Ok(Some(*met));

@@ -10,14 +10,14 @@
 //! | [`dimension`], [`profile`], [`criteria`], [`name`] | what agents are chosen by |
 //! | [`agent`] | an agent, its states and what may follow what |
 //! | [`call`] | a call, its outcome and its assignment |
-//! | [`change`] | every change as one transaction, with its conditions |
+//! | [`transaction`] | every change as one transaction, with its conditions |
 //! | [`store`] | where it all lives: DynamoDB, and memory for tests |
 //! | [`queue`] | the queue itself: settings, and how a change is carried through |
-//! | [`roster`] | register, become available, leave, finish |
+//! | [`agent_lifecycle`] | register, become available, leave, finish |
 //! | [`enqueue`] | a waiting call for a free agent, or a place in all queues that fit |
 //! | [`matcher`] | a call is assigned to an agent, waits, or expires |
 //! | [`lane`] | the new calls of one criteria and one batch, side by side |
-//! | [`tell`] | assignments to the topic, expired calls to the dead-letter queue |
+//! | [`publish`] | assignments to the topic, expired calls to the dead-letter queue |
 //! | [`sweep`] | expired call leases, expired and missed calls, unpublished events |
 //! | [`intake`] | a message of the call queue |
 //! | [`desk`] | the commands of `agent-desk`, and their answers |
@@ -29,8 +29,8 @@
 //! reads no environment.
 
 pub mod agent;
+pub mod agent_lifecycle;
 pub mod call;
-pub mod change;
 pub mod criteria;
 pub mod desk;
 pub mod dimension;
@@ -42,12 +42,12 @@ pub mod matcher;
 mod meet;
 pub mod name;
 pub mod profile;
+pub mod publish;
 pub mod queue;
-pub mod roster;
 pub mod schema;
 pub mod seed;
 mod serve;
 pub mod store;
 pub mod sweep;
-pub mod tell;
 pub mod time;
+pub mod transaction;

@@ -5,17 +5,17 @@
 //! process at a time, are looked at before they join a line ([`lane`](crate::lane)).
 
 use crate::call::{Assignment, Call, CallRecord, CallState};
-use crate::change::{Before, Change};
 use crate::meet::call_there;
 use crate::name::CallId;
 use crate::queue::{AgentQueue, Outcome, QueueError};
+use crate::transaction::{Before, Change};
 
 /// The outcome of a call, and the events to publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matched {
     /// The call's state.
     pub state: CallState,
-    /// The assignments made, to tell: this call's, and those of calls that waited for longer.
+    /// The assignments made, to publish: this call's, and those of calls that waited for longer.
     pub assignments: Vec<Assignment>,
     /// Whether the call is new and waits.
     pub queued: bool,

@@ -7,14 +7,14 @@ use backon::BackoffBuilder;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::call::{Assignment, Call, CallRecord, CallState};
-use crate::change::{Before, Change, QueueEntry, Step, Term};
 use crate::criteria::{Criteria, QueueName};
 use crate::queue::{AgentQueue, Outcome, QueueError, Settings};
 use crate::store::{Order, Refusal, There};
 use crate::time::Micros;
+use crate::transaction::{Before, Change, QueueEntry, Step, Term};
 
 /// How one call and the queues met.
-pub(crate) enum Met {
+pub(crate) enum MatchOutcome {
     Assigned(Assignment),
     /// The call is in this state already.
     Known(CallRecord),
@@ -26,7 +26,7 @@ pub(crate) enum Met {
 
 /// How one try with one agent ended.
 pub(crate) enum Tried {
-    Met(Box<Met>),
+    MatchOutcome(Box<MatchOutcome>),
     /// The agent is gone.
     Gone,
     /// Another transaction was in the way.
@@ -44,14 +44,18 @@ impl AgentQueue {
     /// An entry whose agent is not queued by its ticket was outdated when it was read. If it is
     /// still there at the next look, it outlived its stay (the table was edited, or restored) and
     /// is deleted: otherwise a page of such entries would hide every agent behind it.
-    pub(crate) async fn meet(&self, call: &Call, before: Before) -> Result<Met, QueueError> {
+    pub(crate) async fn meet(
+        &self,
+        call: &Call,
+        before: Before,
+    ) -> Result<MatchOutcome, QueueError> {
         let mut pauses = self.pauses().build();
         let mut outdated: Vec<QueueEntry> = vec![];
         loop {
             let page = self.settings.page;
             let entries = self.first_entries(&call.criteria, page).await?;
             if entries.is_empty() {
-                return Ok(Met::NoAgent);
+                return Ok(MatchOutcome::NoAgent);
             }
             let (outlived, entries): (Vec<_>, Vec<_>) = entries
                 .into_iter()
@@ -107,14 +111,18 @@ impl AgentQueue {
     ) -> Result<Tried, QueueError> {
         let refusals = match self.commit_unless_conflict(&change).await? {
             None => return Ok(Tried::Conflict),
-            Some(Outcome::Done) => return Ok(Tried::Met(Box::new(Met::Assigned(assignment)))),
+            Some(Outcome::Done) => {
+                return Ok(Tried::Met(Box::new(MatchOutcome::Assigned(assignment))));
+            }
             Some(Outcome::Refused(refusals)) => refusals,
         };
         if let Some(record) = call_there(&refusals) {
             return Ok(Tried::Met(Box::new(match record.state {
                 // By this very change, whose answer was lost for longer than its token is good.
-                CallState::Assigned(made) if made == assignment => Met::Assigned(assignment),
-                _ => Met::Known(record),
+                CallState::Assigned(made) if made == assignment => {
+                    MatchOutcome::Assigned(assignment)
+                }
+                _ => MatchOutcome::Known(record),
             })));
         }
         let refused = |what: fn(&Step) -> bool| {
@@ -122,7 +130,7 @@ impl AgentQueue {
             steps.any(what)
         };
         Ok(if refused(|step| matches!(step, Step::Call(..))) {
-            Tried::Met(Box::new(Met::NoRecord))
+            Tried::Met(Box::new(MatchOutcome::NoRecord))
         } else {
             Tried::Gone
         })

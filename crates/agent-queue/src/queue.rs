@@ -7,15 +7,15 @@ use std::time::Duration;
 use backon::{ExponentialBuilder, Retryable};
 use tokio::time::{Instant, timeout_at};
 
-use crate::change::Change;
 use crate::criteria::Criteria;
 use crate::dimension::Dimensions;
 use crate::lane::Windows;
 use crate::lines::{MAX_LINES, OpenLines};
 use crate::store::{AgentStore, Committed, Order, Refusal, StoreError};
 use crate::time::Clock;
+use crate::transaction::Change;
 
-/// The filtered queue, on any store. Its operations are in [`roster`](crate::roster),
+/// The filtered queue, on any store. Its operations are in [`agent_lifecycle`](crate::agent_lifecycle),
 /// [`enqueue`](crate::enqueue), [`matcher`](crate::matcher) and [`sweep`](crate::sweep).
 #[derive(Clone)]
 pub struct AgentQueue {

@@ -1,11 +1,11 @@
 //! The calls that wait for the same, served in their order.
 
 use crate::call::{Assignment, Call};
-use crate::change::{Before, Change};
 use crate::criteria::Criteria;
-use crate::meet::{Met, call_there};
+use crate::meet::{MatchOutcome, call_there};
 use crate::name::CallId;
 use crate::queue::{AgentQueue, Outcome, QueueError};
+use crate::transaction::{Before, Change};
 
 /// The assignments of one look at those waiting.
 #[derive(Debug, Default)]
@@ -69,10 +69,10 @@ impl AgentQueue {
             return self.expire_first(call, served, ended).await;
         }
         match self.meet(call, Before::Waiting).await? {
-            Met::Assigned(assignment) => served.assignments.push(assignment),
-            Met::Known(_) => self.pass_over(call, ended).await?,
-            Met::NoRecord => self.restore(call).await?,
-            Met::NoAgent => return Ok(false),
+            MatchOutcome::Assigned(assignment) => served.assignments.push(assignment),
+            MatchOutcome::Known(_) => self.pass_over(call, ended).await?,
+            MatchOutcome::NoRecord => self.restore(call).await?,
+            MatchOutcome::NoAgent => return Ok(false),
         }
         Ok(true)
     }

@@ -14,11 +14,11 @@ use std::error::Error;
 use async_trait::async_trait;
 
 use crate::agent::Agent;
-use crate::call::{Call, CallRecord, Notice};
-use crate::change::{CallLease, Change, QueueEntry};
+use crate::call::{Call, CallRecord, OutboxEntry};
 use crate::criteria::{Criteria, QueueName};
 use crate::name::{AgentId, CallId};
 use crate::time::Micros;
+use crate::transaction::{CallLease, Change, QueueEntry};
 
 /// Everything the queue needs of a store.
 #[async_trait]
@@ -81,15 +81,15 @@ pub trait AgentStore: Send + Sync {
 
     /// The outbox: what was written before `until` and is not published yet, oldest first, behind
     /// `after`; at most `limit`.
-    async fn notices(
+    async fn outbox_entries(
         &self,
-        after: Option<&Notice>,
+        after: Option<&OutboxEntry>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<Notice>, StoreError>;
+    ) -> Result<Vec<OutboxEntry>, StoreError>;
 
     /// Deletes published events. One may stay nevertheless, and be published again.
-    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError>;
+    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError>;
 
     /// Moves items that another release wrote elsewhere to where this release reads them. How
     /// many it moved; the next call goes on with the rest.

@@ -14,11 +14,11 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::call::{Call, CallState, News, Notice};
-use crate::change::{CallLease, Change, Step};
+use crate::call::{Call, CallState, OutboxEntry, OutboxEvent};
+use crate::publish::{Published, Publisher};
 use crate::queue::{AgentQueue, Outcome, QueueError};
-use crate::tell::{Teller, Told};
 use crate::time::Micros;
+use crate::transaction::{CallLease, Change, Step};
 
 /// What one sweep did and found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -73,7 +73,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// A sweep under way.
 struct Sweep<'a> {
     queue: AgentQueue,
-    teller: &'a dyn Teller,
+    publisher: &'a dyn Publisher,
     report: SweepReport,
     errors: Vec<QueueError>,
     /// The outbox entries that this sweep has tried to publish.
@@ -85,10 +85,10 @@ impl AgentQueue {
     ///
     /// # Errors
     /// [`SweepError`] with the report: what was done stays done, and the next sweep goes on.
-    pub async fn sweep(&self, teller: &dyn Teller) -> Result<SweepReport, SweepError> {
+    pub async fn sweep(&self, publisher: &dyn Publisher) -> Result<SweepReport, SweepError> {
         let mut sweep = Sweep {
             queue: self.clone(),
-            teller,
+            publisher,
             report: SweepReport {
                 complete: true,
                 ..SweepReport::default()
@@ -142,12 +142,12 @@ impl Sweep<'_> {
         self.errors.push(error);
     }
 
-    fn told(&mut self, told: Result<Told, QueueError>) {
-        match told {
-            Ok(told) => {
-                self.report.published += told.published;
-                self.report.dead_lettered += told.dead_lettered;
-                self.report.untold += told.failed;
+    fn delete_published(&mut self, published: Result<Published, QueueError>) {
+        match published {
+            Ok(published) => {
+                self.report.published += published.published;
+                self.report.dead_lettered += published.dead_lettered;
+                self.report.untold += published.failed;
             }
             Err(error) => self.failed(error),
         }
@@ -158,25 +158,28 @@ impl Sweep<'_> {
         let now = queue.clock.now();
         // Up to and with this very moment.
         let until = Micros(now.0.saturating_add(1));
-        let mut after: Option<Notice> = None;
+        let mut after: Option<OutboxEntry> = None;
         loop {
             if queue.is_over() {
                 self.report.complete = false;
                 return;
             }
-            let page = queue.store.notices(after.as_ref(), until, PAGE).await;
-            let notices = match page {
-                Ok(notices) => notices,
+            let page = queue
+                .store
+                .outbox_entries(after.as_ref(), until, PAGE)
+                .await;
+            let outbox = match page {
+                Ok(outbox) => outbox,
                 Err(error) => return self.failed(error.into()),
             };
-            let last = notices.len() < usize::from(PAGE);
-            after = notices.last().cloned();
-            let due: Vec<_> = notices
+            let last = outbox.len() < usize::from(PAGE);
+            after = outbox.last().cloned();
+            let due: Vec<_> = outbox
                 .into_iter()
-                .filter(|notice| is_forgotten(notice, now) && self.tried.insert(notice.sort_key()))
+                .filter(|entry| is_forgotten(entry, now) && self.tried.insert(entry.sort_key()))
                 .collect();
-            let told = queue.tell(self.teller, &due).await;
-            self.told(told);
+            let published = queue.publish(self.publisher, &due).await;
+            self.delete_published(published);
             if last {
                 return;
             }
@@ -223,9 +226,9 @@ impl Sweep<'_> {
         self.report.complete &= !served.cut_short;
         self.report.expired += served.expired;
         self.report.assigned += u32::try_from(served.assignments.len()).unwrap_or(u32::MAX);
-        let told = queue.tell_assignments(self.teller, &served.assignments);
-        let told = told.await;
-        self.told(told);
+        let published = queue.publish_assignments(self.publisher, &served.assignments);
+        let published = published.await;
+        self.delete_published(published);
     }
 
     async fn restore_entries(&mut self, queue: AgentQueue) {
@@ -310,9 +313,9 @@ struct Returned {
 }
 
 /// What no process publishes at once: expired calls, and assignments whose maker has had the time.
-fn is_forgotten(notice: &Notice, now: Micros) -> bool {
-    match notice.news {
-        News::Expired(_) => true,
-        News::Assigned(_) => notice.at.plus(GRACE) <= now,
+fn is_forgotten(entry: &OutboxEntry, now: Micros) -> bool {
+    match entry.event {
+        OutboxEvent::Expired(_) => true,
+        OutboxEvent::Assigned(_) => entry.at.plus(GRACE) <= now,
     }
 }

@@ -1,10 +1,10 @@
-//! What the functions of an agents' queue share: the queue on its table, and its teller.
+//! What the functions of an agents' queue share: the queue on its table, and its publisher.
 
 use std::sync::Arc;
 
+use agent_queue::publish::aws::AwsPublisher;
 use agent_queue::queue::AgentQueue;
 use agent_queue::store::dynamodb::DynamoStore;
-use agent_queue::tell::aws::AwsTeller;
 use agent_queue::time::SystemClock;
 
 use crate::aws;
@@ -17,7 +17,7 @@ pub struct Agents {
     /// The queue.
     pub queue: Arc<AgentQueue>,
     /// Tells assignments and expired calls.
-    pub teller: Arc<AwsTeller>,
+    pub publisher: Arc<AwsPublisher>,
     /// The client of the queues.
     pub sqs: aws_sdk_sqs::Client,
     /// The function's metrics.
@@ -46,7 +46,7 @@ pub async fn start(config: config::AgentQueue) -> Result<Agents, Failure> {
     );
     Ok(Agents {
         queue: Arc::new(queue),
-        teller: Arc::new(AwsTeller::new(
+        publisher: Arc::new(AwsPublisher::new(
             sns,
             sqs.clone(),
             assignment_topic,

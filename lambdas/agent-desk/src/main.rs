@@ -32,11 +32,16 @@ async fn start() -> Result<Serves, Failure> {
     } = AgentDesk::read(&config::environment)?;
     let Agents {
         queue,
-        teller,
+        publisher,
         metrics,
         ..
     } = agents::start(queue).await?;
-    let desk = Desk::new(queue.clone(), teller, Arc::new(SystemClock), seed_enabled);
+    let desk = Desk::new(
+        queue.clone(),
+        publisher,
+        Arc::new(SystemClock),
+        seed_enabled,
+    );
     Ok(Serves {
         desk,
         queue,
@@ -68,9 +73,9 @@ impl Handler for Serves {
             cancelled = report.cancelled,
             expired = report.expired,
             agents_queued = report.agents_queued,
-            published = report.told.published,
-            dead_lettered = report.told.dead_lettered,
-            unpublished = report.told.failed,
+            published = report.published.published,
+            dead_lettered = report.published.dead_lettered,
+            unpublished = report.published.failed,
             "command"
         );
         self.metrics.emit(&report);

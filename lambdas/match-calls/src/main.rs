@@ -28,11 +28,11 @@ async fn start() -> Result<Matches, Failure> {
     let MatchCalls { queue, call_queue } = MatchCalls::read(&config::environment)?;
     let Agents {
         queue,
-        teller,
+        publisher,
         sqs,
         metrics,
     } = agents::start(queue).await?;
-    let mut intake = Intake::new(queue.clone(), teller.clone(), teller);
+    let mut intake = Intake::new(queue.clone(), publisher.clone(), publisher);
     if let Some(url) = call_queue {
         intake = intake.showing_again(Arc::new(SqsCallQueue::new(sqs, url)));
     }
@@ -56,9 +56,9 @@ impl Handler for Matches {
             queued = report.queued,
             expired = report.expired,
             rejected = report.refused,
-            published = report.told.published,
-            dead_lettered = report.told.dead_lettered,
-            unpublished = report.told.failed,
+            published = report.published.published,
+            dead_lettered = report.published.dead_lettered,
+            unpublished = report.published.failed,
             returned = report.failed.len(),
             "calls"
         );

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_queue::publish::aws::AwsPublisher;
 use agent_queue::queue::AgentQueue;
 use agent_queue::sweep::SweepReport;
-use agent_queue::tell::aws::AwsTeller;
 use lambda::agents::{self, Agents};
 use lambda::config;
 use lambda::telemetry::metrics::Metrics;
@@ -22,7 +22,7 @@ fn main() -> Result<(), lambda::Error> {
 
 struct Sweeps {
     queue: Arc<AgentQueue>,
-    teller: Arc<AwsTeller>,
+    publisher: Arc<AwsPublisher>,
     metrics: Metrics,
 }
 
@@ -30,13 +30,13 @@ async fn start() -> Result<Sweeps, Failure> {
     let config = config::AgentQueue::read(&config::environment)?;
     let Agents {
         queue,
-        teller,
+        publisher,
         metrics,
         ..
     } = agents::start(config).await?;
     Ok(Sweeps {
         queue,
-        teller,
+        publisher,
         metrics,
     })
 }
@@ -47,7 +47,7 @@ impl Handler for Sweeps {
     /// Whatever the event: a sweep needs none, be it the schedule's or an operator's.
     async fn handle(&self, _event: Value, context: Context) -> Result<SweepReport, Failure> {
         let queue = self.queue.until(sqs::deadline(&context, MARGIN));
-        let swept = queue.sweep(&*self.teller).await;
+        let swept = queue.sweep(&*self.publisher).await;
         // What the other steps found is measured, and the failure is reported.
         let report = swept.as_ref().unwrap_or_else(|error| &error.report);
         tracing::info!(

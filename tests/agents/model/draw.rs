@@ -1,7 +1,7 @@
 //! Which wishes are drawn. Most are what a well-behaved desk would ask for in this state; the
 //! others are late, repeated, forged, or those of a crashed process.
 
-use agent_queue::agent::{AgentState, AgentStatus, Rest, Ticket};
+use agent_queue::agent::{AgentState, AgentStatus, IdleStatus, Ticket};
 use agent_queue::call::{Call, CallState};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::time::Micros;
@@ -50,7 +50,7 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
         (weight(waits, 3), cancel(machine)),
         (weight(!machine.stays.is_empty(), 9), finish(machine)),
         (weight(has(AgentStatus::AttendingCall), 7), extend(machine)),
-        (weight(!machine.made.is_empty(), 20), tell(machine)),
+        (weight(!machine.made.is_empty(), 20), publish(machine)),
         (
             3,
             prop_oneof![3 => Just(true), 1 => Just(false)]
@@ -138,7 +138,7 @@ fn register(machine: &Machine) -> BoxedStrategy<Wish> {
 }
 
 fn leave(machine: &Machine) -> BoxedStrategy<Wish> {
-    let rest = prop_oneof![Just(Rest::Available), Just(Rest::Offline)];
+    let rest = prop_oneof![Just(IdleStatus::Available), Just(IdleStatus::Offline)];
     let agent = prop_oneof![
         3 => agent(machine, AgentStatus::Queued),
         1 => agent(machine, AgentStatus::Available),
@@ -260,7 +260,7 @@ fn extend(machine: &Machine) -> BoxedStrategy<Wish> {
 }
 
 /// Most assignments are published by the process that made them.
-fn tell(machine: &Machine) -> BoxedStrategy<Wish> {
+fn publish(machine: &Machine) -> BoxedStrategy<Wish> {
     let made = machine.made.clone();
     prop_oneof![4 => Just(true), 1 => Just(false)]
         .prop_map(move |heard| Wish::Tell(made.clone(), heard))

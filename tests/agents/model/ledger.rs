@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use agent_queue::change::Key;
 use agent_queue::store::Order;
 use agent_queue::time::Micros;
+use agent_queue::transaction::Key;
 
 use super::operation::Answer;
 use crate::rows::{Row, Rows};
@@ -19,7 +19,7 @@ pub struct Ledger {
     /// The stays that ended in a call.
     given: BTreeSet<String>,
     /// The published events.
-    told: BTreeSet<String>,
+    published: BTreeSet<String>,
 }
 
 impl Ledger {
@@ -29,7 +29,7 @@ impl Ledger {
         Self {
             order,
             given: BTreeSet::new(),
-            told: BTreeSet::new(),
+            published: BTreeSet::new(),
         }
     }
 
@@ -43,7 +43,7 @@ impl Ledger {
             return Err("rejected, and yet something changed".to_owned());
         }
         for row in &answer.heard {
-            self.told.insert(news(row));
+            self.published.insert(events(row));
         }
         for met in answered(before, after)? {
             if !self.given.insert(text(met, "Ticket").to_owned()) {
@@ -100,11 +100,11 @@ impl Ledger {
         let calls = after.iter().filter(|((pk, _), _)| pk.starts_with("Call#"));
         let is_news = |row: &Row| ["assigned", "expired"].contains(&text(row, "CallStatus"));
         for (_, record) in calls.filter(|(_, row)| is_news(row)) {
-            let call = news(record);
+            let call = events(record);
             let kept = after
                 .iter()
-                .any(|((pk, _), row)| pk.starts_with("Outbox#") && news(row) == call);
-            if !kept && !self.told.contains(&call) {
+                .any(|((pk, _), row)| pk.starts_with("Outbox#") && events(row) == call);
+            if !kept && !self.published.contains(&call) {
                 return Err(format!(
                     "{call} was neither published nor kept in the outbox"
                 ));
@@ -121,7 +121,7 @@ impl Ledger {
 }
 
 /// The call and the number of its assignment, from a row of a call or of the outbox.
-fn news(row: &Row) -> String {
+fn events(row: &Row) -> String {
     let assigned = text(row, "CallStatus") == "assigned";
     let number = if assigned {
         text(row, "Assignment")

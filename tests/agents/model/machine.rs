@@ -82,9 +82,9 @@ impl Machine {
         if !told_by_itself {
             self.made = self.reference.outbox[before..]
                 .iter()
-                .filter_map(|notice| match &notice.news {
-                    agent_queue::call::News::Assigned(made) => Some(made.clone()),
-                    agent_queue::call::News::Expired(_) => None,
+                .filter_map(|entry| match &entry.event {
+                    agent_queue::call::OutboxEvent::Assigned(made) => Some(made.clone()),
+                    agent_queue::call::OutboxEvent::Expired(_) => None,
                 })
                 .collect();
         }

@@ -1,6 +1,6 @@
 //! What is asked of a queue, and what it answers.
 
-use agent_queue::agent::{Rest, Ticket};
+use agent_queue::agent::{IdleStatus, Ticket};
 use agent_queue::call::{Assignment, Call};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::profile::Profile;
@@ -30,7 +30,7 @@ pub enum Wish {
     /// The same for everybody.
     EnqueueAll,
     /// Out of the queues, or off work.
-    Leave(AgentId, Rest),
+    Leave(AgentId, IdleStatus),
     /// A call asks for an agent, perhaps again.
     Match(Call),
     /// A call is cancelled.
@@ -42,7 +42,7 @@ pub enum Wish {
     /// The assignments of an earlier wish are published, successfully or not; the tickets
     /// are the reference's.
     Tell(Vec<Assignment>, bool),
-    /// A sweep, whose teller is heard or not.
+    /// A sweep, whose publisher is heard or not.
     Sweep(bool),
     /// An agent is queued by a process that crashes before its read.
     DieEnqueuing(AgentId),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agent_queue::agent::{Agent, Ticket};
-use agent_queue::call::{Assignment, CallRecord, Notice};
+use agent_queue::call::{Assignment, CallRecord, OutboxEntry};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::dimension::Dimensions;
 use agent_queue::name::{AgentId, CallId};
@@ -58,7 +58,7 @@ pub struct Reference {
     /// The pending calls of the same criteria, oldest first.
     pub waiting: BTreeMap<Criteria, Vec<(Micros, CallId)>>,
     /// The outbox.
-    pub outbox: Vec<Notice>,
+    pub outbox: Vec<OutboxEntry>,
     /// How many tickets were given out.
     tickets: u128,
 }
@@ -99,7 +99,7 @@ impl Reference {
             Wish::Cancel(id) => self.cancel(id, now),
             Wish::Finish(id, call, ticket) => self.finish(id, call, *ticket, now),
             Wish::Extend(id, call, ticket) => self.extend(id, call, *ticket, now),
-            Wish::Tell(assignments, heard) => self.tell(assignments, *heard),
+            Wish::Tell(assignments, heard) => self.publish(assignments, *heard),
             Wish::Sweep(heard) => self.sweep(*heard, now),
             Wish::DieEnqueuing(id) => self.die_enqueuing(id, now),
             Wish::DieWaiting(call) => self.die_waiting(call),

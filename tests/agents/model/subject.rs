@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agent_queue::agent::{Agent, Ticket};
-use agent_queue::call::{Assignment, Call, CallState, Notice};
-use agent_queue::change::Change;
+use agent_queue::agent_lifecycle::Changed;
+use agent_queue::call::{Assignment, Call, CallState, OutboxEntry};
 use agent_queue::name::CallId;
 use agent_queue::queue::{AgentQueue, Settings};
-use agent_queue::roster::Changed;
 use agent_queue::store::{AgentStore, Order};
 use agent_queue::time::{Clock, Micros};
+use agent_queue::transaction::Change;
 use aws_sdk_dynamodb::Client;
 use uuid::Uuid;
 
@@ -50,7 +50,7 @@ pub struct Subject {
     seen: Seen,
     clock: Arc<SetClock>,
     queue: AgentQueue,
-    teller: Recorder,
+    publisher: Recorder,
     /// Every call that was brought.
     calls: Vec<CallId>,
     /// The reference's tickets, by the real ones' text.
@@ -70,13 +70,13 @@ impl Subject {
             page,
             ..Settings::default()
         };
-        let teller = Recorder::default();
+        let publisher = Recorder::default();
         Self {
             queue: AgentQueue::new(store.clone(), clock.clone(), settings),
             store,
             seen,
             clock,
-            teller,
+            publisher,
             calls: vec![],
             numbers: BTreeMap::new(),
         }
@@ -127,7 +127,7 @@ impl Subject {
                     .counting("expired", matched.expired)
             }
             Wish::Cancel(id) => state(&queue.cancel(id).await?.state()),
-            Wish::Tell(assignments, heard) => self.tell(assignments, *heard).await?,
+            Wish::Tell(assignments, heard) => self.publish(assignments, *heard).await?,
             Wish::Sweep(heard) => self.sweep(*heard).await?,
             Wish::DieEnqueuing(id) => {
                 let agent = self.store.agent(id).await?;
@@ -137,12 +137,12 @@ impl Subject {
             look => self.look(look).await?,
         };
         answer.heard = self
-            .teller
+            .publisher
             .heard()
             .into_iter()
-            .map(|news| {
+            .map(|event| {
                 let at = operation.now;
-                rows::notice(&Notice { at, news })
+                rows::entry(&OutboxEntry { at, event })
             })
             .collect();
         Ok(answer)
@@ -173,28 +173,30 @@ impl Subject {
 
     fn hear(&self, heard: bool) {
         match heard {
-            true => self.teller.fail_for(&[]),
-            false => self.teller.fail(),
+            true => self.publisher.fail_for(&[]),
+            false => self.publisher.fail(),
         }
     }
 
-    async fn tell(&self, assignments: &[Assignment], heard: bool) -> Result<Answer, Failure> {
+    async fn publish(&self, assignments: &[Assignment], heard: bool) -> Result<Answer, Failure> {
         self.hear(heard);
         let real = |made: &Assignment| Assignment {
             ticket: self.real(made.ticket),
             ..made.clone()
         };
         let assignments: Vec<_> = assignments.iter().map(real).collect();
-        let told = self.queue.tell_assignments(&self.teller, &assignments);
-        let told = told.await?;
+        let published = self
+            .queue
+            .publish_assignments(&self.publisher, &assignments);
+        let published = published.await?;
         Ok(Answer::said("done")
-            .counting("published", told.published)
-            .counting("failed", told.failed))
+            .counting("published", published.published)
+            .counting("failed", published.failed))
     }
 
     async fn sweep(&self, heard: bool) -> Result<Answer, Failure> {
         self.hear(heard);
-        let swept = self.queue.sweep(&self.teller).await?;
+        let swept = self.queue.sweep(&self.publisher).await?;
         Ok(Answer::said("done")
             .counting("returned", swept.returned)
             .counting("calls_returned", swept.calls_returned)

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_queue::agent::AgentStatus;
-use agent_queue::call::News;
-use agent_queue::change::{Key, lease_key, notice_key};
+use agent_queue::call::OutboxEvent;
 use agent_queue::dimension::Dimensions;
 use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::time::Micros;
+use agent_queue::transaction::{Key, lease_key, notice_key};
 use agents::embedded;
 use agents::world::{Still, World};
 use aws_sdk_dynamodb::Client;
@@ -51,8 +51,8 @@ async fn a_sweep_adopts_what_an_older_release_left_and_publishes_and_returns_it(
     for lease in world.store.leases(None, end, 100).await.unwrap() {
         back(&client, &lease_key(&lease)).await;
     }
-    for notice in world.store.notices(None, end, 100).await.unwrap() {
-        back(&client, &notice_key(&notice)).await;
+    for entry in world.store.outbox_entries(None, end, 100).await.unwrap() {
+        back(&client, &notice_key(&entry)).await;
     }
     assert_eq!(world.store.leases(None, end, 100).await.unwrap(), []);
     world.pass(Duration::from_secs(10)).await;
@@ -61,10 +61,10 @@ async fn a_sweep_adopts_what_an_older_release_left_and_publishes_and_returns_it(
         60,
         "more than a transaction moves"
     );
-    let heard = world.teller.heard();
+    let heard = world.publisher.heard();
     assert!(
         made.into_iter()
-            .all(|made| heard.contains(&News::Assigned(made)))
+            .all(|made| heard.contains(&OutboxEvent::Assigned(made)))
     );
     assert_eq!(world.store.leases(None, end, 100).await.unwrap().len(), 60);
     assert_eq!(world.store.adopt().await.unwrap(), 0, "nothing is left");

@@ -20,7 +20,7 @@ impl Asked {
         let world = world.with(|settings| settings.call_lease = Some(Duration::from_secs(600)));
         let desk = Desk::new(
             world.queue.clone(),
-            world.teller.clone(),
+            world.publisher.clone(),
             world.clock.clone(),
             true,
         );

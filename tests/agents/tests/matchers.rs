@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_queue::agent::{AgentState, Rest};
-use agent_queue::call::{Call, CallState, News};
+use agent_queue::agent::{AgentState, IdleStatus};
+use agent_queue::call::{Call, CallState, OutboxEvent};
 use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{AgentStore, Order};
@@ -96,7 +96,7 @@ impl Game {
             }
             sleep(&mut rng).await;
             if rng.u8(0..6) == 0 {
-                self.queue.leave(&id, Rest::Available).await.unwrap();
+                self.queue.leave(&id, IdleStatus::Available).await.unwrap();
             }
             let agent = self.store.agent(&id).await.unwrap().unwrap();
             if let AgentState::AttendingCall { call, .. } = agent.state {
@@ -177,10 +177,10 @@ impl Game {
     }
 
     async fn sweeper(self: Arc<Self>) {
-        let teller = Recorder;
+        let publisher = Recorder;
         for _ in 0..4 {
             tokio::time::sleep(Duration::from_millis(150)).await;
-            self.queue.sweep(&teller).await.unwrap();
+            self.queue.sweep(&publisher).await.unwrap();
         }
     }
 
@@ -237,15 +237,18 @@ impl Game {
 struct Recorder;
 
 #[async_trait::async_trait]
-impl agent_queue::tell::Teller for Recorder {
-    async fn tell(&self, news: &[News]) -> Vec<Result<(), agent_queue::tell::TellError>> {
-        let failed = |news: &News| {
-            Err(agent_queue::tell::TellError {
-                call: news.call_id().to_string(),
+impl agent_queue::publish::Publisher for Recorder {
+    async fn publish(
+        &self,
+        events: &[OutboxEvent],
+    ) -> Vec<Result<(), agent_queue::publish::PublishError>> {
+        let failed = |event: &OutboxEvent| {
+            Err(agent_queue::publish::PublishError {
+                call: event.call_id().to_string(),
                 reason: "no subscriber".to_owned(),
             })
         };
-        news.iter().map(failed).collect()
+        events.iter().map(failed).collect()
     }
 }
 
@@ -262,14 +265,18 @@ fn play(seed: u64, scene: impl AsyncFn(&Arc<Game>, u64)) -> Seen {
         scene(&game, seed).await;
         let seen = game.watch.seen();
         game.check(&seen).await;
-        let news = game
+        let events = game
             .store
-            .notices(None, Micros(u64::MAX), 1_000)
+            .outbox_entries(None, Micros(u64::MAX), 1_000)
             .await
             .unwrap();
-        let told: BTreeSet<_> = news.iter().map(|notice| notice.news.call_id()).collect();
+        let published: BTreeSet<_> = events.iter().map(|entry| entry.event.call_id()).collect();
         let assigned = seen.assignments.iter();
-        assert!(assigned.clone().all(|made| told.contains(&made.call_id)));
+        assert!(
+            assigned
+                .clone()
+                .all(|made| published.contains(&made.call_id))
+        );
         seen
     })
 }

@@ -147,19 +147,19 @@ impl Before {
                 ("LeaseUntil", text(until)),
             ];
             record.extend(assigned.clone());
-            let mut news = vec![
+            let mut events = vec![
                 ("CallStatus", text("assigned")),
                 ("CallID", text(id)),
                 ("Criteria", text(wanted)),
             ];
-            news.extend(assigned);
+            events.extend(assigned);
             let lease = vec![
                 ("LeaseUntil", text(until)),
                 ("AgentID", text(&entry.agent)),
                 ("Ticket", text(entry.ticket)),
                 ("CallID", text(id)),
             ];
-            let stripe = |id: &str| agent_queue::change::stripe_of(id);
+            let stripe = |id: &str| agent_queue::transaction::stripe_of(id);
             let outbox = format!("Outbox#{}", stripe(id));
             let leases = format!("Leases#{}", stripe(entry.agent.as_str()));
             let mut actions = vec![
@@ -169,7 +169,7 @@ impl Before {
                     record,
                     Some("attribute_not_exists(pk)"),
                 ),
-                put(&outbox, &format!("{now}#{id}"), news, None),
+                put(&outbox, &format!("{now}#{id}"), events, None),
                 put(&leases, &format!("{until}#{}", entry.agent), lease, None),
                 Self::attend(
                     &entry.agent.to_string(),
@@ -226,7 +226,7 @@ impl Before {
             .build()
     }
 
-    async fn first(&self, queue: &QueueName) -> Option<agent_queue::change::QueueEntry> {
+    async fn first(&self, queue: &QueueName) -> Option<agent_queue::transaction::QueueEntry> {
         let first = self.store.peek(queue, Order::Fifo, 1).await.unwrap();
         first.into_iter().next()
     }
@@ -301,21 +301,21 @@ async fn play(seed: u64) {
         process.await.unwrap();
     }
     // Every process of the release before is gone, and some of its calls were not looked at again.
-    let teller = Recorder::default();
-    teller.fail_for(&[]);
-    queue.sweep(&teller).await.unwrap();
+    let publisher = Recorder::default();
+    publisher.fail_for(&[]);
+    queue.sweep(&publisher).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5_100)).await;
-    queue.sweep(&teller).await.unwrap();
-    check(&*store, &teller).await;
+    queue.sweep(&publisher).await.unwrap();
+    check(&*store, &publisher).await;
 }
 
-async fn check(store: &dyn AgentStore, teller: &Recorder) {
+async fn check(store: &dyn AgentStore, publisher: &Recorder) {
     let calls: Vec<_> = (0..CALLS).map(|n| call_id(&format!("c{n}"))).collect();
     tally::check(&rows::stored(store, &calls).await.unwrap()).unwrap();
-    let told: BTreeSet<_> = teller
+    let published: BTreeSet<_> = publisher
         .heard()
         .iter()
-        .map(|news| news.call_id().clone())
+        .map(|event| event.call_id().clone())
         .collect();
     let (mut tickets, mut waiting) = (BTreeSet::new(), 0);
     for id in &calls {
@@ -323,7 +323,7 @@ async fn check(store: &dyn AgentStore, teller: &Recorder) {
             CallState::Assigned(made) => {
                 assert_eq!(made.number, 1, "{made:?}");
                 assert!(tickets.insert(made.ticket.to_string()), "{made:?}");
-                assert!(told.contains(id), "{id} was not published");
+                assert!(published.contains(id), "{id} was not published");
             }
             CallState::Waiting => waiting += 1,
             other => panic!("{id} is {other:?}"),

@@ -3,7 +3,7 @@
 //! come to its end.
 
 mod actors;
-mod teller;
+mod publisher;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ use simulator::agents::embedded::Embedded;
 use simulator::agents::network::{Fault, Network};
 use simulator::agents::wire_store::WireStore;
 
-use self::teller::World;
+use self::publisher::World;
 use crate::suite::Store;
 
 /// What one seed came to.
@@ -224,19 +224,21 @@ async fn ended(stage: &Stage) -> Vec<String> {
             Some(CallState::Waiting) => wrong.push(format!("{id}: still waiting")),
             Some(CallState::Cancelled) => {}
             Some(CallState::Assigned(assignment)) => {
-                let told = stage.world.published(id);
-                if told.is_empty() {
+                let published = stage.world.published(id);
+                if published.is_empty() {
                     wrong.push(format!("{id}: assigned, but not published"));
                 }
-                if !told.is_empty() && !told.contains(assignment) {
-                    wrong.push(format!("{id}: told {told:?}, but not {assignment:?}"));
+                if !published.is_empty() && !published.contains(assignment) {
+                    wrong.push(format!(
+                        "{id}: published {published:?}, but not {assignment:?}"
+                    ));
                 }
                 let outdated = |other: &Assignment| other.number < assignment.number;
-                if told
+                if published
                     .iter()
                     .any(|other| other != assignment && !outdated(other))
                 {
-                    wrong.push(format!("{id}: {assignment:?}, but told {told:?}"));
+                    wrong.push(format!("{id}: {assignment:?}, but published {published:?}"));
                 }
             }
             Some(CallState::Expired) if stage.world.buried(id) == 0 => {
@@ -247,7 +249,7 @@ async fn ended(stage: &Stage) -> Vec<String> {
     }
     let left = stage
         .store()
-        .notices(None, Micros(u64::MAX / 2), 1_000)
+        .outbox_entries(None, Micros(u64::MAX / 2), 1_000)
         .await;
     let left = left.expect("read");
     if !left.is_empty() {

@@ -33,7 +33,7 @@ fn states() -> [AgentState; 4] {
 }
 
 /// An arrow, by its name, as a function of the agent.
-type Arrow = fn(&Agent) -> Result<AgentChange, NotPossible>;
+type Arrow = fn(&Agent) -> Result<AgentChange, InvalidTransition>;
 
 /// The whole table of the module's documentation: which arrow leads where from each state.
 #[test]
@@ -49,11 +49,11 @@ fn only_the_table_s_arrows_exist() {
             [None, Some(Queued), None, None],
         ),
         (
-            |a| a.leave(Rest::Available),
+            |a| a.leave(IdleStatus::Available),
             [None, None, Some(Available), None],
         ),
         (
-            |a| a.leave(Rest::Offline),
+            |a| a.leave(IdleStatus::Offline),
             [None, Some(Offline), Some(Offline), None],
         ),
         (
@@ -96,11 +96,11 @@ fn a_late_finish_never_frees_an_agent_who_is_in_a_new_call() {
     let other = CallId::new("c2").unwrap();
     assert_eq!(
         agent.finish(&other, agent.ticket, AT),
-        Err(NotPossible::OtherCall)
+        Err(InvalidTransition::OtherCall)
     );
     let call = CallId::new("c1").unwrap();
     let late = agent.finish(&call, Ticket::fresh(), AT);
-    assert_eq!(late, Err(NotPossible::OtherCall));
+    assert_eq!(late, Err(InvalidTransition::OtherCall));
     // And one that was right when it was decided upon, but is not any more when it is written.
     let change = agent.finish(&call, agent.ticket, AT).unwrap();
     let state = AgentState::AttendingCall {
@@ -164,7 +164,7 @@ fn a_stay_and_a_profile_have_tickets_of_their_own_but_a_call_keeps_its() {
 #[test]
 fn what_is_not_possible_says_what_to_do() {
     let attending = agent(states()[3].clone());
-    let refused = attending.leave(Rest::Offline).unwrap_err();
+    let refused = attending.leave(IdleStatus::Offline).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "the agent is attendingCall; finish the call first"

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 
-use crate::agent::{Rest, Ticket};
+use crate::agent::{IdleStatus, Ticket};
 use crate::criteria::Criteria;
 use crate::dimension::{AttributeError, Dimensions};
 use crate::name::{AgentId, CallId};
@@ -27,7 +27,7 @@ pub enum Command {
     /// The same, for everybody.
     QueueAllAvailable,
     /// Out of the queues, or off work.
-    Leave(AgentId, Rest),
+    Leave(AgentId, IdleStatus),
     /// The end of a call.
     Finish(AgentId, CallId, Ticket),
     /// An agent answers, or goes on with a call.
@@ -106,7 +106,7 @@ struct OneAgent {
 struct Leave {
     agent_id: AgentId,
     #[serde(default)]
-    to: Rest,
+    to: IdleStatus,
 }
 
 #[derive(Deserialize)]

@@ -22,8 +22,8 @@ use super::{Message, read};
 use crate::call::{Assignment, Call, CallState};
 use crate::lane::Claims;
 use crate::matcher::Matched;
+use crate::publish::{PublishError, Published, Publisher};
 use crate::queue::AgentQueue;
-use crate::tell::{TellError, Teller, Told};
 use crate::time::Micros;
 
 /// A message of a batch.
@@ -61,7 +61,7 @@ pub trait CallQueue: Send + Sync {
 #[async_trait]
 pub trait DeadLetters: Send + Sync {
     /// Keeps a message, with the reason.
-    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), TellError>;
+    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), PublishError>;
 }
 
 /// What a batch did.
@@ -78,13 +78,13 @@ pub struct BatchReport {
     /// Messages that are not calls.
     pub refused: u32,
     /// What was published.
-    pub told: Told,
+    pub published: Published,
 }
 
 /// Works through batches of the call queue.
 pub struct Intake {
     queue: Arc<AgentQueue>,
-    teller: Arc<dyn Teller>,
+    publisher: Arc<dyn Publisher>,
     dead_letters: Arc<dyn DeadLetters>,
     calls: Option<Arc<dyn CallQueue>>,
 }
@@ -123,12 +123,12 @@ impl Intake {
     #[must_use]
     pub fn new(
         queue: Arc<AgentQueue>,
-        teller: Arc<dyn Teller>,
+        publisher: Arc<dyn Publisher>,
         dead_letters: Arc<dyn DeadLetters>,
     ) -> Self {
         Self {
             queue,
-            teller,
+            publisher,
             dead_letters,
             calls: None,
         }
@@ -162,9 +162,9 @@ impl Intake {
             .map(|group| self.group(group, deadline, &claims, made.clone()))
             .collect();
         drop(made);
-        let (groups, told) = tokio::join!(join_all(groups), publishing);
+        let (groups, published) = tokio::join!(join_all(groups), publishing);
         let mut report = BatchReport {
-            told,
+            published,
             ..BatchReport::default()
         };
         for group in groups {
@@ -302,7 +302,7 @@ impl BatchReport {
         self.queued += group.queued;
         self.expired += group.expired;
         self.refused += group.refused;
-        self.told += group.told;
+        self.published += group.published;
     }
 }
 

@@ -40,7 +40,10 @@ impl SqsCallQueue {
         let entries = entries.collect::<Result<Vec<_>, _>>()?;
         let request = self.client.change_message_visibility_batch();
         let request = request.queue_url(&self.url).set_entries(Some(entries));
-        let answer = request.send().await.map_err(|e| crate::tell::causes(&e))?;
+        let answer = request
+            .send()
+            .await
+            .map_err(|e| crate::publish::causes(&e))?;
         match answer.failed().first() {
             None => Ok(()),
             Some(failed) => Err(format!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::agent::Ticket;
-use crate::change::QueueEntry;
+use crate::transaction::QueueEntry;
 
 /// For so long an agent counts as lost: about as long as the other transaction takes.
 const BUSY: Duration = Duration::from_millis(8);

@@ -17,9 +17,9 @@ use self::error::store_error;
 use self::item::{Attributes, key};
 use self::transact::Composer;
 use super::{Committed, Refusal, StoreError, There};
-use crate::call::Notice;
-use crate::change::{Change, Step, notice_key};
+use crate::call::OutboxEntry;
 use crate::dimension::Dimensions;
+use crate::transaction::{Change, Step, notice_key};
 
 /// The store on one DynamoDB table.
 #[derive(Clone, Debug)]
@@ -149,10 +149,10 @@ impl DynamoStore {
         })
     }
 
-    async fn forget(&self, notices: &[Notice]) -> Result<(), StoreError> {
-        for notices in notices.chunks(MAX_BATCH) {
-            let deletes = notices.iter().map(|notice| {
-                let at = key(notice_key(notice));
+    async fn forget(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
+        for outbox in outbox.chunks(MAX_BATCH) {
+            let deletes = outbox.iter().map(|entry| {
+                let at = key(notice_key(entry));
                 let delete = DeleteRequest::builder().set_key(Some(at)).build();
                 delete.map(|delete| WriteRequest::builder().delete_request(delete).build())
             });
@@ -172,7 +172,7 @@ impl DynamoStore {
             if let Some(left) = left.get(&self.table).filter(|left| !left.is_empty()) {
                 tracing::warn!(
                     left = left.len(),
-                    "told, but not forgotten: told again later"
+                    "published, but not forgotten: published again later"
                 );
             }
         }

@@ -14,11 +14,11 @@ use super::{
     AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
 };
 use crate::agent::Agent;
-use crate::call::{Call, CallRecord, Notice};
-use crate::change::{CallLease, Change, QueueEntry};
+use crate::call::{Call, CallRecord, OutboxEntry};
 use crate::criteria::{Criteria, QueueName};
 use crate::name::{AgentId, CallId};
 use crate::time::Micros;
+use crate::transaction::{CallLease, Change, QueueEntry};
 
 /// The store in memory.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ struct State {
     /// Every open line, and when it was last opened.
     lines: BTreeMap<Criteria, Micros>,
     leases: BTreeMap<(Micros, AgentId), CallLease>,
-    notices: BTreeMap<String, Notice>,
+    outbox: BTreeMap<String, OutboxEntry>,
     committed: HashSet<Uuid>,
 }
 
@@ -181,26 +181,26 @@ impl AgentStore for MemoryStore {
             .collect())
     }
 
-    async fn notices(
+    async fn outbox_entries(
         &self,
-        after: Option<&Notice>,
+        after: Option<&OutboxEntry>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<Notice>, StoreError> {
+    ) -> Result<Vec<OutboxEntry>, StoreError> {
         let state = self.lock();
-        let range = state.notices.range(..until.to_string());
-        let after = after.map(Notice::sort_key);
+        let range = state.outbox.range(..until.to_string());
+        let after = after.map(OutboxEntry::sort_key);
         Ok(range
             .skip_while(|(key, _)| after.as_ref().is_some_and(|after| *key <= after))
             .take(limit.into())
-            .map(|(_, notice)| notice.clone())
+            .map(|(_, entry)| entry.clone())
             .collect())
     }
 
-    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
+    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
         let mut state = self.lock();
-        for notice in notices {
-            state.notices.remove(&notice.sort_key());
+        for entry in outbox {
+            state.outbox.remove(&entry.sort_key());
         }
         Ok(())
     }

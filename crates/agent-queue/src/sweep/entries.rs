@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::Agent;
-use crate::change::{Change, QueueEntry};
 use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::store::Order;
+use crate::transaction::{Change, QueueEntry};
 
 impl AgentQueue {
     /// How many entries it wrote. An agent who was queued or left since `agents` were read is not

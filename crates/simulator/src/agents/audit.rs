@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agent_queue::agent::AgentState;
 use agent_queue::call::CallState;
-use agent_queue::change::CallLease;
 use agent_queue::name::CallId;
 use agent_queue::store::{AgentStore, Order, StoreError};
 use agent_queue::time::Micros;
+use agent_queue::transaction::CallLease;
 
 /// More than any test has.
 const ALL: u16 = 10_000;

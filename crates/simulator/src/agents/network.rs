@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agent_queue::change::Key;
+use agent_queue::transaction::Key;
 use fastrand::Rng;
 
 /// What befalls an exchange.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use agent_queue::agent::Agent;
-use agent_queue::call::{Call, CallRecord, Notice};
-use agent_queue::change::{CallLease, Change, Key, QueueEntry, Step, line_key};
+use agent_queue::call::{Call, CallRecord, OutboxEntry};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::store::memory::MemoryStore;
@@ -12,6 +11,7 @@ use agent_queue::store::{
     AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
 };
 use agent_queue::time::Micros;
+use agent_queue::transaction::{CallLease, Change, Key, QueueEntry, Step, line_key};
 use async_trait::async_trait;
 use futures::FutureExt;
 
@@ -170,22 +170,26 @@ impl AgentStore for WireStore {
         .await
     }
 
-    async fn notices(
+    async fn outbox_entries(
         &self,
-        after: Option<&Notice>,
+        after: Option<&OutboxEntry>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<Notice>, StoreError> {
+    ) -> Result<Vec<OutboxEntry>, StoreError> {
         let after = after.cloned();
-        self.read("notices", move |truth| {
-            truth.notices(after.as_ref(), until, limit).now_or_never()
+        self.read("outbox", move |truth| {
+            truth
+                .outbox_entries(after.as_ref(), until, limit)
+                .now_or_never()
         })
         .await
     }
 
-    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
-        let notices = notices.to_vec();
-        self.read("told", move |truth| truth.told(&notices).now_or_never())
-            .await
+    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
+        let outbox = outbox.to_vec();
+        self.read("published", move |truth| {
+            truth.delete_published(&outbox).now_or_never()
+        })
+        .await
     }
 }

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use agent_queue::agent::Agent;
-use agent_queue::call::{Call, CallRecord, Notice};
-use agent_queue::change::{CallLease, Change, QueueEntry, Step};
+use agent_queue::call::{Call, CallRecord, OutboxEntry};
 use agent_queue::criteria::{Criteria, QueueName};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::store::memory::MemoryStore;
@@ -13,6 +12,7 @@ use agent_queue::store::{
     AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
 };
 use agent_queue::time::Micros;
+use agent_queue::transaction::{CallLease, Change, QueueEntry, Step};
 use async_trait::async_trait;
 
 use super::Conflicts;
@@ -125,17 +125,18 @@ impl AgentStore for TimedStore {
             .await
     }
 
-    async fn notices(
+    async fn outbox_entries(
         &self,
-        after: Option<&Notice>,
+        after: Option<&OutboxEntry>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<Notice>, StoreError> {
-        self.read("Query", self.truth.notices(after, until, limit))
+    ) -> Result<Vec<OutboxEntry>, StoreError> {
+        self.read("Query", self.truth.outbox_entries(after, until, limit))
             .await
     }
 
-    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
-        self.read("BatchWriteItem", self.truth.told(notices)).await
+    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
+        self.read("BatchWriteItem", self.truth.delete_published(outbox))
+            .await
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent_queue::agent::{Agent, AgentState, Rest, Ticket};
+use agent_queue::agent::{Agent, AgentState, IdleStatus, Ticket};
 use agent_queue::name::{AgentId, CallId};
 use agent_queue::profile::Profile;
 use agent_queue::time::Micros;
@@ -172,18 +172,20 @@ impl Reference {
     }
 
     /// queued → available or offline; available → offline.
-    pub(super) fn leave(&mut self, id: &AgentId, rest: Rest) -> (Answer, Rule) {
+    pub(super) fn leave(&mut self, id: &AgentId, rest: IdleStatus) -> (Answer, Rule) {
         let Some(mut agent) = self.agents.get(id).cloned() else {
             return unknown(Rule::LeaveUnknown);
         };
         let (state, rule) = match (&agent.state, rest) {
-            (AgentState::Queued { since, .. }, Rest::Available) => {
+            (AgentState::Queued { since, .. }, IdleStatus::Available) => {
                 (AgentState::Available { since: *since }, Rule::LeaveQueues)
             }
-            (AgentState::Queued { .. }, Rest::Offline) => {
+            (AgentState::Queued { .. }, IdleStatus::Offline) => {
                 (AgentState::Offline, Rule::LeaveQueuesHome)
             }
-            (AgentState::Available { .. }, Rest::Offline) => (AgentState::Offline, Rule::LeaveHome),
+            (AgentState::Available { .. }, IdleStatus::Offline) => {
+                (AgentState::Offline, Rule::LeaveHome)
+            }
             _ => return refused(&agent, Rule::LeaveRefused),
         };
         self.part(id);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use agent_queue::agent::{Agent, AgentState};
-use agent_queue::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, News, Notice};
+use agent_queue::call::{
+    Assignment, Call, CallRecord, CallState, ExpiredCall, OutboxEntry, OutboxEvent,
+};
 use agent_queue::criteria::Criteria;
 use agent_queue::dimension::Dimensions;
 use agent_queue::name::{AgentId, CallId};
@@ -57,9 +59,9 @@ impl Reference {
             lease_until: Some(until),
         };
         self.end(call, CallState::Assigned(made.clone()), now);
-        self.outbox.push(Notice {
+        self.outbox.push(OutboxEntry {
             at: now,
-            news: News::Assigned(made.clone()),
+            event: OutboxEvent::Assigned(made.clone()),
         });
         Some(made)
     }
@@ -75,9 +77,9 @@ impl Reference {
 
     fn expire(&mut self, call: &Call, now: Micros) {
         self.end(call, CallState::Expired, now);
-        self.outbox.push(Notice {
+        self.outbox.push(OutboxEntry {
             at: now,
-            news: News::Expired(ExpiredCall {
+            event: OutboxEvent::Expired(ExpiredCall {
                 call_id: call.id.clone(),
                 criteria: call.criteria.clone(),
                 arrived_at: call.arrived,

@@ -1,7 +1,7 @@
 //! Telling, and the sweep.
 
 use agent_queue::agent::AgentState;
-use agent_queue::call::{Assignment, News, Notice};
+use agent_queue::call::{Assignment, OutboxEntry, OutboxEvent};
 use agent_queue::time::Micros;
 
 use super::{Answer, GRACE, Reference, Rule};
@@ -9,7 +9,7 @@ use crate::rows;
 
 /// The published events.
 #[derive(Default)]
-struct Told {
+struct Published {
     published: u64,
     dead_lettered: u64,
     failed: u64,
@@ -18,29 +18,29 @@ struct Told {
 
 impl Reference {
     /// Publishes, and deletes published events.
-    fn tell_all(&mut self, notices: &[Notice], heard: bool, told: &mut Told) {
-        for notice in notices {
+    fn tell_all(&mut self, outbox: &[OutboxEntry], heard: bool, published: &mut Published) {
+        for entry in outbox {
             if !heard {
-                told.failed += 1;
+                published.failed += 1;
                 continue;
             }
-            match notice.news {
-                News::Assigned(_) => told.published += 1,
-                News::Expired(_) => told.dead_lettered += 1,
+            match entry.event {
+                OutboxEvent::Assigned(_) => published.published += 1,
+                OutboxEvent::Expired(_) => published.dead_lettered += 1,
             }
-            told.heard.push(rows::notice(notice));
-            let key = notice.sort_key();
+            published.heard.push(rows::entry(entry));
+            let key = entry.sort_key();
             self.outbox.retain(|kept| kept.sort_key() != key);
         }
     }
 
-    pub(super) fn tell(&mut self, assignments: &[Assignment], heard: bool) -> (Answer, Rule) {
-        let mut told = Told::default();
-        self.tell_all(&notices(assignments), heard, &mut told);
+    pub(super) fn publish(&mut self, assignments: &[Assignment], heard: bool) -> (Answer, Rule) {
+        let mut published = Published::default();
+        self.tell_all(&outbox_entries(assignments), heard, &mut published);
         let mut answer = Answer::said("done")
-            .counting("published", told.published)
-            .counting("failed", told.failed);
-        answer.heard = told.heard;
+            .counting("published", published.published)
+            .counting("failed", published.failed);
+        answer.heard = published.heard;
         (answer, if heard { Rule::Tell } else { Rule::TellFails })
     }
 
@@ -77,33 +77,33 @@ impl Reference {
 
     /// Events left for the sweep: expired calls, and assignments after the grace; oldest
     /// first.
-    fn forgotten(&self, now: Micros) -> Vec<Notice> {
-        let is_forgotten = |notice: &&Notice| match notice.news {
-            News::Expired(_) => true,
-            News::Assigned(_) => notice.at.plus(GRACE) <= now,
+    fn forgotten(&self, now: Micros) -> Vec<OutboxEntry> {
+        let is_forgotten = |entry: &&OutboxEntry| match entry.event {
+            OutboxEvent::Expired(_) => true,
+            OutboxEvent::Assigned(_) => entry.at.plus(GRACE) <= now,
         };
         let mut forgotten: Vec<_> = self.outbox.iter().filter(is_forgotten).cloned().collect();
-        forgotten.sort_by_key(Notice::sort_key);
+        forgotten.sort_by_key(OutboxEntry::sort_key);
         forgotten
     }
 
     pub(super) fn sweep(&mut self, heard: bool, now: Micros) -> (Answer, Rule) {
-        let mut told = Told::default();
+        let mut published = Published::default();
         let first = self.forgotten(now);
-        self.tell_all(&first, heard, &mut told);
+        self.tell_all(&first, heard, &mut published);
         let (returned, calls_returned) = self.take_back(now);
         let all = self.serve_lines(now);
-        self.tell_all(&notices(&all.assignments), heard, &mut told);
+        self.tell_all(&outbox_entries(&all.assignments), heard, &mut published);
         let mut expired = self.forgotten(now);
-        expired.retain(|notice| !first.contains(notice));
-        self.tell_all(&expired, heard, &mut told);
+        expired.retain(|entry| !first.contains(entry));
+        self.tell_all(&expired, heard, &mut published);
         let rule = match () {
             () if calls_returned > 0 => Rule::SweepReturnsCalls,
             () if returned > 0 => Rule::SweepReturns,
             () if !all.assignments.is_empty() => Rule::SweepServes,
             () if all.expired > 0 => Rule::SweepExpires,
-            () if told.failed > 0 => Rule::SweepFails,
-            () if !told.heard.is_empty() => Rule::SweepTells,
+            () if published.failed > 0 => Rule::SweepFails,
+            () if !published.heard.is_empty() => Rule::SweepTells,
             () => Rule::Sweep,
         };
         let mut answer = Answer::said("done")
@@ -111,10 +111,10 @@ impl Reference {
             .counting("calls_returned", calls_returned)
             .counting("assigned", all.assignments.len())
             .counting("expired", all.expired)
-            .counting("published", told.published)
-            .counting("dead_lettered", told.dead_lettered)
-            .counting("untold", told.failed);
-        answer.heard = told.heard;
+            .counting("published", published.published)
+            .counting("dead_lettered", published.dead_lettered)
+            .counting("untold", published.failed);
+        answer.heard = published.heard;
         (self.measured(answer, now), rule)
     }
 
@@ -132,10 +132,10 @@ impl Reference {
     }
 }
 
-fn notices(assignments: &[Assignment]) -> Vec<Notice> {
-    let notice = |made: &Assignment| Notice {
+fn outbox_entries(assignments: &[Assignment]) -> Vec<OutboxEntry> {
+    let entry = |made: &Assignment| OutboxEntry {
         at: made.assigned_at,
-        news: News::Assigned(made.clone()),
+        event: OutboxEvent::Assigned(made.clone()),
     };
-    assignments.iter().map(notice).collect()
+    assignments.iter().map(entry).collect()
 }

@@ -4,9 +4,9 @@ use std::fmt::Display;
 
 use agent_queue::agent::{Agent, AgentState};
 use agent_queue::call::CallState;
-use agent_queue::change::{CallLease, QueueEntry, agent_key, call_key, lease_key, notice_key};
 use agent_queue::criteria::QueueName;
 use agent_queue::store::QueueCounters;
+use agent_queue::transaction::{CallLease, QueueEntry, agent_key, call_key, lease_key, notice_key};
 
 use super::{Line, Reference};
 use crate::rows::{self, Row, Rows};
@@ -39,8 +39,8 @@ impl Reference {
                 rows.insert(rows::waiting_key(&record.call), rows::call(&record.call));
             }
         }
-        for notice in &self.outbox {
-            rows.insert(notice_key(notice), rows::notice(notice));
+        for entry in &self.outbox {
+            rows.insert(notice_key(entry), rows::entry(entry));
         }
         rows
     }

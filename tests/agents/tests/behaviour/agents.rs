@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use agent_queue::agent::{AgentState, AgentStatus, NotPossible, Rest, Ticket};
+use agent_queue::agent::{AgentState, AgentStatus, IdleStatus, InvalidTransition, Ticket};
+use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::CallState;
-use agent_queue::roster::Changed;
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id, profile};
 use tokio::time::Instant;
@@ -42,7 +42,7 @@ pub(crate) async fn a_late_finish_never_frees_an_agent_in_a_new_call(world: Worl
         let Changed::Refused { why, agent } = late else {
             panic!("{late:?}");
         };
-        assert_eq!(why, NotPossible::OtherCall);
+        assert_eq!(why, InvalidTransition::OtherCall);
         assert_eq!(agent.ticket, new);
         assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"));
     }
@@ -72,7 +72,10 @@ pub(crate) async fn an_agent_leaves_all_queues_at_once(world: World) {
         .queued("ana", &["English", "French", "Spanish"], "F")
         .await;
     world.queued("bea", &["English", "Spanish"], "F").await;
-    let left = world.queue.leave(&agent_id("ana"), Rest::Available).await;
+    let left = world
+        .queue
+        .leave(&agent_id("ana"), IdleStatus::Available)
+        .await;
     assert!(matches!(left.unwrap(), Changed::Done(_)));
     let depths = [("English#F", 1), ("French#F", 0), ("Spanish#F", 1)];
     let depths = depths.map(|(queue, depth)| (queue.to_owned(), depth));
@@ -82,7 +85,10 @@ pub(crate) async fn an_agent_leaves_all_queues_at_once(world: World) {
     assert_eq!(world.ask("c2", "French#F").await.state, CallState::Waiting);
 
     world.queued("cleo", &["English"], "F").await;
-    let left = world.queue.leave(&agent_id("cleo"), Rest::Offline).await;
+    let left = world
+        .queue
+        .leave(&agent_id("cleo"), IdleStatus::Offline)
+        .await;
     assert!(matches!(left.unwrap(), Changed::Done(_)));
     assert_eq!(world.status("cleo").await, AgentStatus::Offline);
     assert!(world.depths().await.iter().all(|(_, depth)| *depth == 0));
@@ -103,7 +109,11 @@ pub(crate) async fn a_profile_changes_only_while_not_queued(world: World) {
     assert!(why.contains("leave the queues"), "{why}");
     assert_eq!(world.rows(&[]).await, rows, "and changed nothing");
 
-    world.queue.leave(&ana, Rest::Available).await.unwrap();
+    world
+        .queue
+        .leave(&ana, IdleStatus::Available)
+        .await
+        .unwrap();
     assert!(matches!(register().await, Changed::Done(_)));
     let after = world.agent("ana").await;
     assert_eq!((after.name.as_str(), &after.profile), ("Ana B.", &other));
@@ -147,11 +157,11 @@ pub(crate) async fn what_is_not_possible_is_refused_and_changes_nothing(world: W
         enqueue("off").await.changed,
         enqueue("queued").await.changed,
         enqueue("busy").await.changed,
-        leave("off", Rest::Offline).await,
-        leave("off", Rest::Available).await,
-        leave("free", Rest::Available).await,
-        leave("busy", Rest::Available).await,
-        leave("busy", Rest::Offline).await,
+        leave("off", IdleStatus::Offline).await,
+        leave("off", IdleStatus::Available).await,
+        leave("free", IdleStatus::Available).await,
+        leave("busy", IdleStatus::Available).await,
+        leave("busy", IdleStatus::Offline).await,
     ];
     for wish in &wishes {
         let why = refused(wish).unwrap();
@@ -160,7 +170,7 @@ pub(crate) async fn what_is_not_possible_is_refused_and_changes_nothing(world: W
     let unknown = [
         available("nobody").await,
         enqueue("nobody").await.changed,
-        leave("nobody", Rest::Offline).await,
+        leave("nobody", IdleStatus::Offline).await,
     ];
     assert!(unknown.iter().all(|wish| *wish == Changed::Unknown));
     assert_eq!(world.rows(&["c1"]).await, rows);

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use agent_queue::agent::{AgentState, AgentStatus, Ticket};
-use agent_queue::call::{Assignment, CallState, News};
-use agent_queue::change::{Change, Step};
-use agent_queue::roster::Changed;
+use agent_queue::agent_lifecycle::Changed;
+use agent_queue::call::{Assignment, CallState, OutboxEvent};
 use agent_queue::store::{AgentStore, Committed, StoreError};
+use agent_queue::transaction::{Change, Step};
 use agents::watched::{Watch, Watched};
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id};
@@ -63,12 +63,12 @@ pub(crate) async fn an_unanswered_call_returns_to_its_place_and_is_assigned_agai
     // A redelivered call gets the answer that it has.
     let again = world.ask("c1", "Spanish#F").await;
     assert_eq!(again.state, CallState::Assigned(second.clone()));
-    let heard = world.teller.heard();
-    assert!(heard.contains(&News::Assigned(first)), "{heard:?}");
+    let heard = world.publisher.heard();
+    assert!(heard.contains(&OutboxEvent::Assigned(first)), "{heard:?}");
     assert!(
         heard
             .iter()
-            .all(|news| *news != News::Assigned(second.clone()))
+            .all(|event| *event != OutboxEvent::Assigned(second.clone()))
     );
 }
 
@@ -173,7 +173,7 @@ pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(w
     };
     let store = Watched::new(world.store.clone(), Arc::new(watch));
     let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
-    let swept = queue.sweep(&*world.teller).await.unwrap();
+    let swept = queue.sweep(&*world.publisher).await.unwrap();
     assert_eq!((swept.returned, swept.calls_returned), (0, 0));
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
     assert_eq!(assignment(&world, "c1").await, made);

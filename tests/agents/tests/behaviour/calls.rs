@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent_queue::agent::{AgentStatus, Rest};
+use agent_queue::agent::{AgentStatus, IdleStatus};
 use agent_queue::call::CallState;
 use agent_queue::matcher::Cancel;
 use agents::world::{World, pairs};
@@ -202,7 +202,7 @@ pub(crate) async fn available_alone_never_matches(world: World) {
     assert_eq!(world.status("ana").await, AgentStatus::Available);
     world
         .queue
-        .leave(&agent_id("ana"), Rest::Offline)
+        .leave(&agent_id("ana"), IdleStatus::Offline)
         .await
         .unwrap();
     assert_eq!(world.sweep().await.assigned, 0);

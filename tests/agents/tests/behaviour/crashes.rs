@@ -2,7 +2,7 @@
 
 use agent_queue::agent::AgentStatus;
 use agent_queue::call::{Call, CallState};
-use agent_queue::change::Change;
+use agent_queue::transaction::Change;
 use agents::world::{World, pairs};
 use agents::{agent_id, done, wait};
 
@@ -32,7 +32,7 @@ pub(crate) async fn a_call_whose_matcher_died_before_its_look_is_served_by_the_s
     let swept = world.sweep().await;
     assert_eq!((swept.assigned, swept.published), (1, 1));
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
-    assert_eq!(world.teller.heard().len(), 1);
+    assert_eq!(world.publisher.heard().len(), 1);
     assert_eq!(world.state_of("c2").await, CallState::Waiting);
     assert_eq!(world.sweep().await.assigned, 0);
 }
@@ -105,11 +105,11 @@ pub(crate) async fn two_sweeps_at_once_do_everything_once(world: World) {
         let call = format!("c{n}");
         assert_eq!(world.in_call(&format!("a{n}")).await, Some(call));
     }
-    let told: std::collections::BTreeSet<_> = world
-        .teller
+    let published: std::collections::BTreeSet<_> = world
+        .publisher
         .heard()
         .iter()
-        .map(|news| news.call_id().clone())
+        .map(|event| event.call_id().clone())
         .collect();
-    assert_eq!(told.len(), 11, "at least once each: {told:?}");
+    assert_eq!(published.len(), 11, "at least once each: {published:?}");
 }

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent_queue::agent::AgentStatus;
+use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Call, CallState};
-use agent_queue::change::{Change, Step};
 use agent_queue::lane::Claims;
 use agent_queue::queue::{AgentQueue, Patience, QueueError};
-use agent_queue::roster::Changed;
 use agent_queue::store::{AgentStore, Committed, StoreError};
+use agent_queue::transaction::{Change, Step};
 use agents::watched::{Read, Watch, Watched};
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id, criteria, done, profile, queue};

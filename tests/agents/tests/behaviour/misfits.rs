@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_queue::agent::{AgentStatus, Rest, Ticket};
+use agent_queue::agent::{AgentStatus, IdleStatus, Ticket};
 use agent_queue::call::CallState;
-use agent_queue::change::{Change, QueueEntry, Step};
 use agent_queue::store::{AgentStore, Committed, Order, StoreError};
+use agent_queue::transaction::{Change, QueueEntry, Step};
 use agents::watched::{Watch, Watched};
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id, criteria, done, entries, queue, wait};
@@ -120,7 +120,10 @@ pub(crate) async fn an_agent_without_one_of_its_entries_is_matched(world: World)
         let leave = Step::Leave(english.unwrap());
         done(&*world.store, &Change::of(vec![leave])).await;
         if call.is_empty() {
-            let left = world.queue.leave(&agent_id(agent), Rest::Available).await;
+            let left = world
+                .queue
+                .leave(&agent_id(agent), IdleStatus::Available)
+                .await;
             left.unwrap();
             assert_eq!(world.status(agent).await, AgentStatus::Available);
         } else {
@@ -164,7 +167,7 @@ impl Watch for Leaves {
             .any(|step| matches!(step, Step::Join(_)))
         {
             let agent = agent_id(self.agent);
-            let left = self.world.queue.leave(&agent, Rest::Offline).await;
+            let left = self.world.queue.leave(&agent, IdleStatus::Offline).await;
             left.unwrap();
         }
         store.commit(change).await
@@ -184,7 +187,7 @@ pub(crate) async fn an_agent_who_leaves_gets_no_entry_back(world: World) {
     });
     let store = Watched::new(world.store.clone(), watch);
     let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
-    let swept = queue.sweep(&*world.teller).await.unwrap();
+    let swept = queue.sweep(&*world.publisher).await.unwrap();
     assert_eq!((swept.restored, swept.queued_agents), (0, 0));
     assert_eq!(world.depths().await, [("Spanish#F".to_owned(), 0)]);
 }

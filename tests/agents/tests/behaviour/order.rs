@@ -1,8 +1,8 @@
 //! Who comes first.
 
 use agent_queue::agent::{AgentStatus, Ticket};
-use agent_queue::change::{Change, QueueEntry, Step};
 use agent_queue::store::Order;
+use agent_queue::transaction::{Change, QueueEntry, Step};
 use agents::world::World;
 use agents::{agent_id, at, done, queue};
 

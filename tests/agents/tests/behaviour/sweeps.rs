@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_queue::agent::{AgentState, AgentStatus};
-use agent_queue::call::{CallState, ExpiredCall, News, Notice};
-use agent_queue::change::{Change, Step};
-use agent_queue::roster::Changed;
+use agent_queue::agent_lifecycle::Changed;
+use agent_queue::call::{CallState, ExpiredCall, OutboxEntry, OutboxEvent};
 use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::time::{Clock, Micros};
+use agent_queue::transaction::{Change, Step};
 use agents::watched::{Watch, Watched};
 use agents::world::World;
 use agents::{call_id, criteria, done, wait};
@@ -75,14 +75,14 @@ pub(crate) async fn the_sweep_expires_calls_and_tells_the_dead_letters(world: Wo
     );
     assert_eq!(swept.waiting_calls, 1, "c3");
     assert!(swept.complete);
-    let heard = world.teller.heard();
-    let told = heard.iter().map(|news| match news {
-        News::Expired(call) => (call.call_id.as_str(), call.criteria.to_string()),
-        News::Assigned(made) => panic!("{made:?}"),
+    let heard = world.publisher.heard();
+    let published = heard.iter().map(|event| match event {
+        OutboxEvent::Expired(call) => (call.call_id.as_str(), call.criteria.to_string()),
+        OutboxEvent::Assigned(made) => panic!("{made:?}"),
     });
-    let told: Vec<_> = told.collect();
+    let published: Vec<_> = published.collect();
     assert_eq!(
-        told,
+        published,
         [("c1", "Spanish#F".to_owned()), ("c2", "*#M".to_owned())]
     );
     let swept = world.sweep().await;
@@ -98,18 +98,24 @@ pub(crate) async fn the_sweep_tells_forgotten_assignments_after_the_grace(world:
     world.pass(Duration::from_millis(4_998)).await;
     let swept = world.sweep().await;
     assert_eq!((swept.published, swept.untold), (0, 0));
-    assert!(world.teller.heard().is_empty());
+    assert!(world.publisher.heard().is_empty());
     world.tick().await;
     assert_eq!(world.sweep().await.published, 1);
-    assert_eq!(world.teller.heard(), [News::Assigned(made[0].clone())]);
-    assert_eq!(world.sweep().await.published, 0, "and told once");
+    assert_eq!(
+        world.publisher.heard(),
+        [OutboxEvent::Assigned(made[0].clone())]
+    );
+    assert_eq!(world.sweep().await.published, 0, "and published once");
 
     world.queued("bea", &["Spanish"], "F").await;
     let made = world.ask("c2", "Spanish#F").await.assignments;
-    let told = world.queue.tell_assignments(&*world.teller, &made).await;
-    assert_eq!(told.unwrap().published, 1);
+    let published = world
+        .queue
+        .publish_assignments(&*world.publisher, &made)
+        .await;
+    assert_eq!(published.unwrap().published, 1);
     world.pass(MINUTE).await;
-    assert_eq!(world.sweep().await.published, 0, "told at once");
+    assert_eq!(world.sweep().await.published, 0, "published at once");
 }
 
 pub(crate) async fn a_teller_that_fails_is_asked_again(world: World) {
@@ -119,10 +125,13 @@ pub(crate) async fn a_teller_that_fails_is_asked_again(world: World) {
     for (agent, call) in [("ana", "c1"), ("bea", "c2")] {
         world.queued(agent, &["Spanish"], "F").await;
         let made = world.ask(call, "Spanish#F").await.assignments;
-        world.teller.fail();
-        let told = world.queue.tell_assignments(&*world.teller, &made).await;
-        let told = told.unwrap();
-        assert_eq!((told.published, told.failed), (0, 1));
+        world.publisher.fail();
+        let published = world
+            .queue
+            .publish_assignments(&*world.publisher, &made)
+            .await;
+        let published = published.unwrap();
+        assert_eq!((published.published, published.failed), (0, 1));
         assert_eq!(world.in_call(agent).await.as_deref(), Some(call), "stands");
     }
     world.pass(Duration::from_secs(20)).await;
@@ -133,24 +142,24 @@ pub(crate) async fn a_teller_that_fails_is_asked_again(world: World) {
     );
     assert_eq!(swept.expired, 1);
     // One of them is published, the others are kept.
-    world.teller.fail_for(&["c1", "late"]);
+    world.publisher.fail_for(&["c1", "late"]);
     let swept = world.sweep().await;
     assert_eq!(
         (swept.published, swept.dead_lettered, swept.untold),
         (1, 0, 2)
     );
-    world.teller.fail_for(&[]);
+    world.publisher.fail_for(&[]);
     let swept = world.sweep().await;
     assert_eq!(
         (swept.published, swept.dead_lettered, swept.untold),
         (1, 1, 0)
     );
-    let heard: Vec<_> = world.teller.heard();
-    let heard = heard.iter().map(|news| news.call_id().to_string());
+    let heard: Vec<_> = world.publisher.heard();
+    let heard = heard.iter().map(|event| event.call_id().to_string());
     assert_eq!(heard.collect::<Vec<_>>(), ["c2", "c1", "late"]);
     let kept = world
         .store
-        .notices(None, Micros(u64::MAX), 10)
+        .outbox_entries(None, Micros(u64::MAX), 10)
         .await
         .unwrap();
     assert_eq!(kept, []);
@@ -217,7 +226,7 @@ pub(crate) async fn a_failing_step_stops_no_other_step_of_the_sweep(world: World
     }
     let store = Arc::new(Watched::new(world.store.clone(), Arc::new(Partly)));
     let queue = world.queue_on(store, world.queue.settings().clone());
-    let failed = queue.sweep(&*world.teller).await.unwrap_err();
+    let failed = queue.sweep(&*world.publisher).await.unwrap_err();
     assert_eq!(failed.failures, 2, "{failed}");
     let report = failed.report;
     assert_eq!((report.returned, report.assigned), (1, 1));
@@ -237,25 +246,25 @@ pub(crate) async fn a_failing_step_stops_no_other_step_of_the_sweep(world: World
 pub(crate) async fn a_page_that_cannot_be_published_holds_back_no_other(world: World) {
     let ids: Vec<_> = (0..250).map(|number| format!("c{number}")).collect();
     for some in (0..).zip(&ids).collect::<Vec<_>>().chunks(50) {
-        let notice = |(number, id): &(u64, &String)| {
-            Step::Notice(Notice {
+        let entry = |(number, id): &(u64, &String)| {
+            Step::OutboxEntry(OutboxEntry {
                 at: agents::at(*number),
-                news: News::Expired(ExpiredCall {
+                event: OutboxEvent::Expired(ExpiredCall {
                     call_id: call_id(id),
                     criteria: criteria("Spanish#F"),
                     arrived_at: agents::NOW,
                 }),
             })
         };
-        let notices = some.iter().map(notice).collect();
-        done(&*world.store, &Change::of(notices)).await;
+        let outbox = some.iter().map(entry).collect();
+        done(&*world.store, &Change::of(outbox)).await;
     }
     world.tick().await;
     let deaf: Vec<_> = ids[..220].iter().map(String::as_str).collect();
-    world.teller.fail_for(&deaf);
+    world.publisher.fail_for(&deaf);
     let swept = world.sweep().await;
     assert_eq!((swept.dead_lettered, swept.untold), (30, 220));
-    world.teller.fail_for(&[]);
+    world.publisher.fail_for(&[]);
     let swept = world.sweep().await;
     assert_eq!((swept.dead_lettered, swept.untold), (220, 0));
 }
@@ -265,7 +274,7 @@ pub(crate) async fn a_sweep_ends_at_its_deadline_and_says_so(world: World) {
     let call = world.call("c1", "Spanish#F");
     wait(&*world.store, &call).await;
     let queue = world.queue.until(Instant::now());
-    let swept = queue.sweep(&*world.teller).await.unwrap();
+    let swept = queue.sweep(&*world.publisher).await.unwrap();
     assert_eq!((swept.assigned, swept.complete), (0, false));
     assert_eq!(swept.waiting_calls, 1, "it is measured all the same");
     let swept = world.sweep().await;

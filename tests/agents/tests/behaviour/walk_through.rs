@@ -28,7 +28,7 @@ async fn queues(desk: &Desk, world: &World) -> BTreeMap<String, (u64, u64)> {
 pub(crate) async fn the_published_walk_through(world: World) {
     let desk = Desk::new(
         world.queue.clone(),
-        world.teller.clone(),
+        world.publisher.clone(),
         world.clock.clone(),
         true,
     );
@@ -84,7 +84,7 @@ pub(crate) async fn the_published_walk_through(world: World) {
     assert_eq!(busy[0]["agentId"], right["agentId"]);
     assert_eq!(busy[0]["callId"], "c1");
     assert_eq!(
-        world.teller.heard().len(),
+        world.publisher.heard().len(),
         1,
         "the assignment was published"
     );

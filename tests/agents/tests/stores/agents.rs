@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use agent_queue::agent::{Agent, AgentChange, AgentState, AgentStatus, InCall, Rest, Ticket};
-use agent_queue::change::{Change, Step};
+use agent_queue::agent::{Agent, AgentChange, AgentState, AgentStatus, IdleStatus, InCall, Ticket};
 use agent_queue::store::{AgentStore, Committed, Refusal, There};
+use agent_queue::transaction::{Change, Step};
 use agents::*;
 
 fn refused(there: Option<&Agent>) -> Committed {
@@ -75,7 +75,7 @@ pub(crate) async fn an_agent_is_whole_in_every_state(store: Arc<dyn AgentStore>)
 pub(crate) async fn an_arrow_needs_its_status_its_ticket_and_its_call(store: Arc<dyn AgentStore>) {
     let store = &*store;
     let ana = available(store, agent("ana", &["Spanish"], "F")).await;
-    let leave = ana.leave(Rest::Offline).unwrap();
+    let leave = ana.leave(IdleStatus::Offline).unwrap();
     let wrong = [
         AgentChange {
             from: AgentStatus::Queued,

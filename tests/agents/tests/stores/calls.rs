@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use agent_queue::agent::Ticket;
 use agent_queue::call::{Assignment, Call, CallRecord, CallState};
-use agent_queue::change::{Before, Change, Step};
 use agent_queue::store::{AgentStore, Committed, Line, Refusal, There};
+use agent_queue::transaction::{Before, Change, Step};
 use agents::*;
 
 fn record(state: CallState) -> CallRecord {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use agent_queue::agent::{AgentState, Rest};
-use agent_queue::call::{CallRecord, CallState, News, Notice};
-use agent_queue::change::{Before, CallLease, Change, Step};
+use agent_queue::agent::{AgentState, IdleStatus};
+use agent_queue::call::{CallRecord, CallState, OutboxEntry, OutboxEvent};
 use agent_queue::dimension::{ITEMS_BESIDE_QUEUES, MAX_QUEUES, MAX_TRANSACTION};
 use agent_queue::store::{AgentStore, Committed, Order};
+use agent_queue::transaction::{Before, CallLease, Change, Step};
 use agents::*;
 use futures::future::join_all;
 
@@ -80,11 +80,11 @@ pub(crate) async fn an_assignment_is_one_change(store: Arc<dyn AgentStore>) {
         answered: true,
     };
     assert_eq!(store.leases(None, at(91), 5).await.unwrap(), [lease]);
-    let notice = Notice {
+    let entry = OutboxEntry {
         at: at(6),
-        news: News::Assigned(made.clone()),
+        event: OutboxEvent::Assigned(made.clone()),
     };
-    assert_eq!(store.notices(None, at(7), 5).await.unwrap(), [notice]);
+    assert_eq!(store.outbox_entries(None, at(7), 5).await.unwrap(), [entry]);
     let record = CallRecord::ended(c1.clone(), CallState::Assigned(made), at(6));
     assert_eq!(store.call(&c1.id).await.unwrap(), Some(record));
 }
@@ -108,9 +108,9 @@ pub(crate) async fn a_wait_and_its_end_are_one_change_each(store: Arc<dyn AgentS
         let again = store.commit(&end(&one)).await.unwrap();
         assert!(matches!(again, Committed::Refused(_)), "{again:?}");
     }
-    let news = store.notices(None, at(51), 5).await.unwrap();
-    assert_eq!(news.len(), 1, "the canceller knows it: {news:?}");
-    assert_eq!(news[0].news.call_id(), &call_id("c1"));
+    let events = store.outbox_entries(None, at(51), 5).await.unwrap();
+    assert_eq!(events.len(), 1, "the canceller knows it: {events:?}");
+    assert_eq!(events[0].event.call_id(), &call_id("c1"));
 }
 
 /// As many items as DynamoDB changes at once.
@@ -119,7 +119,7 @@ pub(crate) async fn the_largest_agent_is_matched_in_one_change(store: Arc<dyn Ag
     let languages: Vec<_> = (0..MAX_QUEUES).map(|n| format!("l{n}")).collect();
     let languages: Vec<_> = languages.iter().map(String::as_str).collect();
     let ana = queued(store, agent("ana", &languages, "F"), 3).await;
-    let left = ana.leave(Rest::Available).unwrap();
+    let left = ana.leave(IdleStatus::Available).unwrap();
     done(store, &Change::leave(left.clone(), &ana)).await;
     let ana = enqueue(store, left.applied_to(ana), 4).await;
 

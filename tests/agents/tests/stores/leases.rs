@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use agent_queue::agent::Ticket;
-use agent_queue::call::{Assignment, ExpiredCall, News, Notice};
-use agent_queue::change::{CallLease, Change, Step};
+use agent_queue::call::{Assignment, ExpiredCall, OutboxEntry, OutboxEvent};
 use agent_queue::store::AgentStore;
+use agent_queue::transaction::{CallLease, Change, Step};
 use agents::*;
 
 fn lease(agent: &str, until: u64) -> CallLease {
@@ -49,10 +49,10 @@ pub(crate) async fn leases_that_ran_out_come_first_to_last(store: Arc<dyn AgentS
     assert_eq!(until(100, 10).await, leases[1..]);
 }
 
-fn expired(call: &str, at_micros: u64) -> Notice {
-    Notice {
+fn expired(call: &str, at_micros: u64) -> OutboxEntry {
+    OutboxEntry {
         at: at(at_micros),
-        news: News::Expired(ExpiredCall {
+        event: OutboxEvent::Expired(ExpiredCall {
             call_id: call_id(call),
             criteria: criteria("*#M"),
             arrived_at: at(1),
@@ -60,10 +60,10 @@ fn expired(call: &str, at_micros: u64) -> Notice {
     }
 }
 
-fn assigned(call: &str, at_micros: u64, until: Option<u64>) -> Notice {
-    Notice {
+fn assigned(call: &str, at_micros: u64, until: Option<u64>) -> OutboxEntry {
+    OutboxEntry {
         at: at(at_micros),
-        news: News::Assigned(Assignment {
+        event: OutboxEvent::Assigned(Assignment {
             number: 1,
             call_id: call_id(call),
             criteria: criteria("Spanish#M"),
@@ -77,48 +77,51 @@ fn assigned(call: &str, at_micros: u64, until: Option<u64>) -> Notice {
 }
 
 pub(crate) async fn news_are_kept_until_they_were_told(store: Arc<dyn AgentStore>) {
-    let news = [
+    let events = [
         expired("c4", 9),
         assigned("c2", 10, None),
         expired("c3", 10),
         assigned("c1", 99, Some(500)),
     ];
-    for notice in news.iter().rev() {
-        done(&*store, &Change::of(vec![Step::Notice(notice.clone())])).await;
+    for entry in events.iter().rev() {
+        done(&*store, &Change::of(vec![Step::OutboxEntry(entry.clone())])).await;
     }
-    let until = async |until, limit| store.notices(None, at(until), limit).await.unwrap();
+    let until = async |until, limit| store.outbox_entries(None, at(until), limit).await.unwrap();
     assert_eq!(until(9, 10).await, [], "written at this very moment");
-    assert_eq!(until(11, 10).await, news[..3]);
-    assert_eq!(until(100, 10).await, news, "whole");
-    assert_eq!(until(100, 1).await, news[..1]);
-    for (number, after) in news.iter().enumerate() {
-        let behind = store.notices(Some(after), at(100), 10).await.unwrap();
-        assert_eq!(behind, news[number + 1..]);
+    assert_eq!(until(11, 10).await, events[..3]);
+    assert_eq!(until(100, 10).await, events, "whole");
+    assert_eq!(until(100, 1).await, events[..1]);
+    for (number, after) in events.iter().enumerate() {
+        let behind = store
+            .outbox_entries(Some(after), at(100), 10)
+            .await
+            .unwrap();
+        assert_eq!(behind, events[number + 1..]);
     }
     for _ in 0..2 {
         // A second time there is nothing left to forget.
         store
-            .told(&[news[0].clone(), news[2].clone()])
+            .delete_published(&[events[0].clone(), events[2].clone()])
             .await
             .unwrap();
     }
     assert_eq!(
         until(100, 10).await,
-        [news[1].clone(), news[3].clone()],
-        "those that were not told"
+        [events[1].clone(), events[3].clone()],
+        "those that were not published"
     );
-    store.told(&[]).await.unwrap();
+    store.delete_published(&[]).await.unwrap();
 }
 
 pub(crate) async fn more_news_than_a_batch_takes_are_forgotten_together(
     store: Arc<dyn AgentStore>,
 ) {
-    let news: Vec<_> = (0..60).map(|n| expired(&format!("c{n}"), n)).collect();
-    for some in news.chunks(20) {
-        let steps = some.iter().cloned().map(Step::Notice).collect();
+    let events: Vec<_> = (0..60).map(|n| expired(&format!("c{n}"), n)).collect();
+    for some in events.chunks(20) {
+        let steps = some.iter().cloned().map(Step::OutboxEntry).collect();
         done(&*store, &Change::of(steps)).await;
     }
-    store.told(&news[..53]).await.unwrap();
-    let left = store.notices(None, at(100), 100).await.unwrap();
-    assert_eq!(left, news[53..]);
+    store.delete_published(&events[..53]).await.unwrap();
+    let left = store.outbox_entries(None, at(100), 100).await.unwrap();
+    assert_eq!(left, events[53..]);
 }

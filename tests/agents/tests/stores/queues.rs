@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use agent_queue::agent::{Rest, Ticket};
-use agent_queue::change::{Change, QueueEntry, Step};
+use agent_queue::agent::{IdleStatus, Ticket};
 use agent_queue::store::{AgentStore, Committed, Order, QueueCounters, Refusal};
+use agent_queue::transaction::{Change, QueueEntry, Step};
 use agents::*;
 
 async fn counters(store: &dyn AgentStore) -> Vec<(String, u64, u64)> {
@@ -41,7 +41,7 @@ pub(crate) async fn a_queue_s_version_counts_joins_and_departures(store: Arc<dyn
         if number % 4 != 3 {
             continue;
         }
-        let left = ana.leave(Rest::Available).unwrap();
+        let left = ana.leave(IdleStatus::Available).unwrap();
         done(&*store, &Change::leave(left, &ana)).await;
     }
     let [(_, version, depth)] = counters(&*store).await.try_into().unwrap();

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use agent_queue::agent::{Agent, Rest};
+use agent_queue::agent::{Agent, IdleStatus};
 use agent_queue::call::{Call, CallRecord, CallState};
-use agent_queue::change::{Before, Change, Step};
 use agent_queue::store::{AgentStore, Committed, Refusal, There};
+use agent_queue::transaction::{Before, Change, Step};
 use agents::*;
 
 /// An agent who is queued, one who is not, a call that waits, and one that is new.
@@ -61,7 +61,7 @@ impl Scene {
         };
         let assigned = Before::Assigned(ana.ticket);
         let waits = || Some(There::Call(Box::new(self.record())));
-        let mut outdated = bob.leave(Rest::Offline).unwrap();
+        let mut outdated = bob.leave(IdleStatus::Offline).unwrap();
         outdated.ticket = ana.ticket;
         let there = There::Call(Box::new(self.record()));
         vec![

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agent_queue::agent::{AgentState, Rest};
+use agent_queue::agent::{AgentState, IdleStatus};
 use agent_queue::call::CallState;
 use agent_queue::dimension::Dimensions;
 use agent_queue::intake::{Delivery, Intake};
@@ -140,16 +140,20 @@ async fn deed(stage: Arc<Stage>, id: AgentId) {
     match agent.state {
         AgentState::Offline => drop(queue.become_available(&id).await),
         AgentState::Available { .. } if chance == 0 => {
-            drop(queue.leave(&id, Rest::Offline).await);
+            drop(queue.leave(&id, IdleStatus::Offline).await);
         }
         AgentState::Available { .. } => {
             if let Ok(enqueued) = queue.enqueue(&id).await {
-                let teller = &*stage.world;
-                drop(queue.tell_assignments(teller, &enqueued.assignments).await);
+                let publisher = &*stage.world;
+                drop(
+                    queue
+                        .publish_assignments(publisher, &enqueued.assignments)
+                        .await,
+                );
             }
         }
         AgentState::Queued { .. } if chance == 0 => {
-            drop(queue.leave(&id, Rest::Available).await);
+            drop(queue.leave(&id, IdleStatus::Available).await);
         }
         AgentState::AttendingCall { call, .. } if chance > 1 => {
             drop(queue.finish(&id, &call, agent.ticket).await);

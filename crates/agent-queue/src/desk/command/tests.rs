@@ -40,11 +40,11 @@ fn every_command_is_read() {
         ),
         (
             json!({"command": "leave", "agentId": "ana"}),
-            Command::Leave(id.clone(), Rest::Available),
+            Command::Leave(id.clone(), IdleStatus::Available),
         ),
         (
             json!({"command": "leave", "agentId": "ana", "to": "offline"}),
-            Command::Leave(id.clone(), Rest::Offline),
+            Command::Leave(id.clone(), IdleStatus::Offline),
         ),
         (
             json!({"command": "finish", "agentId": "ana", "callId": "c1", "ticket": ticket}),

@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Intake;
 use crate::call::Assignment;
-use crate::tell::Told;
+use crate::publish::Published;
 
 /// How long the first assignments wait for those of other groups. When every group has ended,
 /// nothing waits.
@@ -29,26 +29,32 @@ impl Made {
 
 impl Intake {
     /// Publishes until every group has ended, at most until `end`.
-    pub(super) fn publishing(&self, end: Instant) -> (Made, impl Future<Output = Told>) {
+    pub(super) fn publishing(&self, end: Instant) -> (Made, impl Future<Output = Published>) {
         let (made, groups) = unbounded_channel();
         (Made(made), self.publish(groups, end))
     }
 
-    async fn publish(&self, mut groups: UnboundedReceiver<Vec<Assignment>>, end: Instant) -> Told {
-        let mut told = Told::default();
+    async fn publish(
+        &self,
+        mut groups: UnboundedReceiver<Vec<Assignment>>,
+        end: Instant,
+    ) -> Published {
+        let mut published = Published::default();
         while let Some(mut assignments) = groups.recv().await {
             let joined = Instant::now() + JOINED;
             while let Ok(Some(more)) = timeout_at(joined, groups.recv()).await {
                 assignments.extend(more);
             }
-            let publishing = self.queue.tell_assignments(&*self.teller, &assignments);
+            let publishing = self
+                .queue
+                .publish_assignments(&*self.publisher, &assignments);
             match timeout_at(end, publishing).await {
-                Ok(Ok(published)) => told += published,
+                Ok(Ok(published)) => published += published,
                 // The assignments stand; a redelivered message could not publish them better.
                 Ok(Err(error)) => tracing::warn!(%error, "the sweep publishes the assignments"),
                 Err(error) => tracing::warn!(%error, "the sweep publishes the assignments"),
             }
         }
-        told
+        published
     }
 }

@@ -7,8 +7,7 @@ use proptest::prelude::*;
 use super::publishing::JOINED;
 use super::*;
 use crate::agent::Agent;
-use crate::call::{Call, CallRecord, News, Notice};
-use crate::change::{CallLease, Change, QueueEntry};
+use crate::call::{Call, CallRecord, OutboxEntry, OutboxEvent};
 use crate::criteria::{Criteria, QueueName};
 use crate::name::{AgentId, CallId};
 use crate::queue::Settings;
@@ -17,6 +16,7 @@ use crate::store::{
     AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
 };
 use crate::time::TokioClock;
+use crate::transaction::{CallLease, Change, QueueEntry};
 
 /// No subscriber, and every dead-letter message is kept.
 #[derive(Default)]
@@ -43,22 +43,24 @@ impl CallQueue for World {
 }
 
 #[async_trait]
-impl Teller for World {
-    async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
+impl Publisher for World {
+    async fn publish(&self, events: &[OutboxEvent]) -> Vec<Result<(), PublishError>> {
         tokio::time::sleep(self.publishing).await;
-        self.requests.lock().unwrap().push(news.len());
+        self.requests.lock().unwrap().push(events.len());
         let now = Instant::now();
-        let ids = news.iter().map(|news| (news.call_id().to_string(), now));
+        let ids = events
+            .iter()
+            .map(|event| (event.call_id().to_string(), now));
         self.published.lock().unwrap().extend(ids);
-        news.iter().map(|_| Ok(())).collect()
+        events.iter().map(|_| Ok(())).collect()
     }
 }
 
 #[async_trait]
 impl DeadLetters for World {
-    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), TellError> {
+    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), PublishError> {
         if self.closed {
-            return Err(TellError {
+            return Err(PublishError {
                 call: letter.id.clone(),
                 reason: "closed".to_owned(),
             });
@@ -76,7 +78,7 @@ struct Partly(MemoryStore);
 #[async_trait]
 impl AgentStore for Partly {
     async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
-        let bad = |step: &crate::change::Step| step.key().0.starts_with("Call#bad");
+        let bad = |step: &crate::transaction::Step| step.key().0.starts_with("Call#bad");
         if change.steps.iter().any(bad) {
             return Err(StoreError::Refused {
                 operation: "commit",
@@ -84,7 +86,7 @@ impl AgentStore for Partly {
                 source: "bad".into(),
             });
         }
-        let slow = |step: &crate::change::Step| step.key().0.starts_with("Call#slow");
+        let slow = |step: &crate::transaction::Step| step.key().0.starts_with("Call#slow");
         if change.steps.iter().any(slow) {
             std::future::pending::<()>().await;
         }
@@ -133,16 +135,16 @@ impl AgentStore for Partly {
     ) -> Result<Vec<CallLease>, StoreError> {
         self.0.leases(after, until, limit).await
     }
-    async fn notices(
+    async fn outbox_entries(
         &self,
-        after: Option<&Notice>,
+        after: Option<&OutboxEntry>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<Notice>, StoreError> {
-        self.0.notices(after, until, limit).await
+    ) -> Result<Vec<OutboxEntry>, StoreError> {
+        self.0.outbox_entries(after, until, limit).await
     }
-    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
-        self.0.told(notices).await
+    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
+        self.0.delete_published(outbox).await
     }
 }
 
@@ -274,7 +276,7 @@ async fn assignments_of_groups_that_end_together_are_published_together() {
     let batch = [delivery("a", "A"), delivery("b", "B"), delivery("c", "C")];
     let began = Instant::now();
     let report = intake.work(&batch, began + Duration::from_secs(10)).await;
-    assert_eq!((report.assigned, report.told.published), (3, 3));
+    assert_eq!((report.assigned, report.published.published), (3, 3));
     assert_eq!(*world.requests.lock().unwrap(), [3]);
     assert_eq!(Instant::now(), began, "nothing is waited for");
 }
@@ -297,7 +299,7 @@ async fn a_group_that_hangs_delays_no_other_group_and_no_report() {
     ];
     let report = intake.work(&batch, deadline).await;
     assert_eq!(report.failed, ["message-slow1", "message-a2"]);
-    assert_eq!((report.assigned, report.told.published), (1, 1));
+    assert_eq!((report.assigned, report.published.published), (1, 1));
     assert!(Instant::now() <= deadline + MATCH_ENDS);
     let published = world.published.lock().unwrap();
     assert_eq!(
@@ -319,7 +321,10 @@ async fn a_topic_that_hangs_does_not_keep_the_report_back() {
         .await;
     assert!(Instant::now() < deadline + MARGIN);
     assert_eq!(report.failed, ["message-bad1"]);
-    assert_eq!((report.assigned, report.told), (1, Told::default()));
+    assert_eq!(
+        (report.assigned, report.published),
+        (1, Published::default())
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,9 +9,9 @@ use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
 use super::error::store_error;
 use super::item::{Item, string};
 use super::{DynamoStore, TRANSACT, incomplete};
-use crate::change::{stripe_of, striped};
 use crate::schema;
 use crate::store::StoreError;
+use crate::transaction::{stripe_of, striped};
 
 /// Items moved in one transaction, two actions each.
 const AT_ONCE: u16 = 50;

@@ -8,12 +8,12 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 pub(super) use self::attributes::Attributes;
 use crate::agent::{Agent, AgentState};
-use crate::call::{Assignment, Call, CallRecord, CallState, News, Notice};
-use crate::change::{CallLease, Key, QueueEntry};
+use crate::call::{Assignment, Call, CallRecord, CallState, OutboxEntry, OutboxEvent};
 use crate::dimension::Dimensions;
 use crate::profile::Profile;
 use crate::schema;
 use crate::time::Micros;
+use crate::transaction::{CallLease, Key, QueueEntry};
 
 /// An item, or a part of one, as the client has it.
 pub(super) type Item = HashMap<String, AttributeValue>;
@@ -165,9 +165,9 @@ pub(super) fn lease_item(lease: &CallLease) -> Vec<(&'static str, AttributeValue
 }
 
 /// The outbox.
-pub(super) fn notice_item(notice: &Notice) -> Vec<(&'static str, AttributeValue)> {
-    match &notice.news {
-        News::Assigned(assignment) => {
+pub(super) fn notice_item(entry: &OutboxEntry) -> Vec<(&'static str, AttributeValue)> {
+    match &entry.event {
+        OutboxEvent::Assigned(assignment) => {
             let mut item = vec![
                 (schema::CALL_STATUS, string("assigned")),
                 (schema::CALL_ID, string(&assignment.call_id)),
@@ -176,7 +176,7 @@ pub(super) fn notice_item(notice: &Notice) -> Vec<(&'static str, AttributeValue)
             item.extend(assigned_attributes(assignment));
             item
         }
-        News::Expired(call) => vec![
+        OutboxEvent::Expired(call) => vec![
             (schema::CALL_STATUS, string("expired")),
             (schema::CALL_ID, string(&call.call_id)),
             (schema::CRITERIA, string(&call.criteria)),

@@ -6,11 +6,11 @@ use super::DynamoStore;
 use super::error::store_error;
 use super::item::{key, number, string};
 use super::read::readable;
-use crate::change::line_key;
 use crate::criteria::Criteria;
 use crate::schema;
 use crate::store::{Line, StoreError};
 use crate::time::Micros;
+use crate::transaction::line_key;
 
 const UPDATE: &str = "UpdateItem";
 const DELETE: &str = "DeleteItem";

@@ -11,11 +11,7 @@ use super::DynamoStore;
 use super::error::store_error;
 use super::item::{Attributes, Item, key, string};
 use crate::agent::Agent;
-use crate::call::{Call, CallRecord, Notice};
-use crate::change::{
-    CallLease, Change, Key, QueueEntry, agent_key, call_key, joins_key, lease_key, striped,
-    waiting_partition,
-};
+use crate::call::{Call, CallRecord, OutboxEntry};
 use crate::criteria::{Criteria, QueueName};
 use crate::name::{AgentId, CallId};
 use crate::schema;
@@ -23,6 +19,10 @@ use crate::store::{
     AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
 };
 use crate::time::Micros;
+use crate::transaction::{
+    CallLease, Change, Key, QueueEntry, agent_key, call_key, joins_key, lease_key, striped,
+    waiting_partition,
+};
 
 const GET: &str = "GetItem";
 const QUERY: &str = "Query";
@@ -305,23 +305,23 @@ impl AgentStore for DynamoStore {
         Ok(leases)
     }
 
-    async fn notices(
+    async fn outbox_entries(
         &self,
-        after: Option<&Notice>,
+        after: Option<&OutboxEntry>,
         until: Micros,
         limit: u16,
-    ) -> Result<Vec<Notice>, StoreError> {
-        let after = after.map(Notice::sort_key);
-        let mut notices = self
-            .stripes(schema::OUTBOX, after, until, limit, |item| item.notice())
+    ) -> Result<Vec<OutboxEntry>, StoreError> {
+        let after = after.map(OutboxEntry::sort_key);
+        let mut outbox = self
+            .stripes(schema::OUTBOX, after, until, limit, |item| item.entry())
             .await?;
-        notices.sort_by_cached_key(Notice::sort_key);
-        notices.truncate(limit.into());
-        Ok(notices)
+        outbox.sort_by_cached_key(OutboxEntry::sort_key);
+        outbox.truncate(limit.into());
+        Ok(outbox)
     }
 
-    async fn told(&self, notices: &[Notice]) -> Result<(), StoreError> {
-        self.forget(notices).await
+    async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
+        self.forget(outbox).await
     }
 
     async fn adopt(&self) -> Result<u32, StoreError> {

@@ -12,10 +12,10 @@ use super::item::{
 };
 use crate::agent::{AgentChange, InCall, Ticket};
 use crate::call::CallRecord;
-use crate::change::{Before, Key, Step};
 use crate::criteria::QueueName;
 use crate::dimension::Dimensions;
 use crate::schema;
+use crate::transaction::{Before, Key, Step};
 
 /// Where the steps are written.
 pub(super) struct Composer<'a> {
@@ -46,7 +46,7 @@ impl Composer<'_> {
             Step::Call(before, record) => self.call(at, *before, record),
             Step::Wait(call) => self.put(at, owned(call_item(call)), None),
             Step::Lease(lease) => self.put(at, owned(lease_item(lease)), None),
-            Step::Notice(notice) => self.put(at, owned(notice_item(notice)), None),
+            Step::OutboxEntry(entry) => self.put(at, owned(notice_item(entry)), None),
         }
     }
 

@@ -3,8 +3,8 @@
 use super::State;
 use crate::agent::{Agent, AgentChange};
 use crate::call::CallState;
-use crate::change::{Before, Change, Step};
 use crate::store::{Committed, Refusal, There};
+use crate::transaction::{Before, Change, Step};
 
 impl State {
     pub(super) fn commit(&mut self, change: &Change) -> Committed {
@@ -71,7 +71,7 @@ impl State {
             | Step::Unwait(_)
             | Step::Lease(_)
             | Step::Unlease(_)
-            | Step::Notice(_) => (true, None),
+            | Step::OutboxEntry(_) => (true, None),
         }
     }
 
@@ -115,8 +115,8 @@ impl State {
             Step::Unlease(lease) => {
                 self.leases.remove(&(lease.until, lease.agent.clone()));
             }
-            Step::Notice(notice) => {
-                self.notices.insert(notice.sort_key(), notice.clone());
+            Step::OutboxEntry(entry) => {
+                self.outbox.insert(entry.sort_key(), entry.clone());
             }
         }
     }

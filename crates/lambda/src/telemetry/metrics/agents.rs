@@ -42,7 +42,7 @@ impl Counted for BatchReport {
             (CALLS_QUEUED, self.queued.into()),
             (CALLS_EXPIRED, self.expired.into()),
             (CALLS_REFUSED, self.refused.into()),
-            (ASSIGNMENTS_PUBLISHED, self.told.published.into()),
+            (ASSIGNMENTS_PUBLISHED, self.published.published.into()),
         ]
     }
 }
@@ -55,7 +55,7 @@ impl Counted for DeskReport {
             (CALLS_CANCELLED, self.cancelled.into()),
             (CALLS_EXPIRED, self.expired.into()),
             (AGENTS_QUEUED, self.agents_queued.into()),
-            (ASSIGNMENTS_PUBLISHED, self.told.published.into()),
+            (ASSIGNMENTS_PUBLISHED, self.published.published.into()),
         ]
     }
 }

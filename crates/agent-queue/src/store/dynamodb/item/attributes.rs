@@ -7,8 +7,7 @@ use uuid::Uuid;
 
 use super::Item;
 use crate::agent::{Agent, AgentState, AgentStatus, Ticket};
-use crate::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, News, Notice};
-use crate::change::{CallLease, QueueEntry};
+use crate::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, OutboxEntry, OutboxEvent};
 use crate::criteria::{Criteria, QueueName};
 use crate::dimension::{Dimension, Dimensions};
 use crate::name::{AgentId, CallId, Value};
@@ -16,6 +15,7 @@ use crate::profile::Profile;
 use crate::schema;
 use crate::store::StoreError;
 use crate::time::Micros;
+use crate::transaction::{CallLease, QueueEntry};
 
 /// Reads an item's attributes; what cannot be read is named.
 pub(in crate::store::dynamodb) struct Attributes<'a> {
@@ -253,17 +253,17 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    pub(in crate::store::dynamodb) fn notice(&self) -> Result<Notice, StoreError> {
+    pub(in crate::store::dynamodb) fn entry(&self) -> Result<OutboxEntry, StoreError> {
         let at = self.read(schema::SK, |sk| Micros::parse(sk.split('#').next()?))?;
-        let news = match self.read(schema::CALL_STATUS, Some)? {
-            "assigned" => News::Assigned(self.assignment()?),
-            "expired" => News::Expired(ExpiredCall {
+        let event = match self.read(schema::CALL_STATUS, Some)? {
+            "assigned" => OutboxEvent::Assigned(self.assignment()?),
+            "expired" => OutboxEvent::Expired(ExpiredCall {
                 call_id: self.call_id()?,
                 criteria: self.criteria()?,
                 arrived_at: self.moment(schema::ARRIVED_AT)?,
             }),
             _ => return Err(self.undecodable(schema::CALL_STATUS)),
         };
-        Ok(Notice { at, news })
+        Ok(OutboxEntry { at, event })
     }
 }

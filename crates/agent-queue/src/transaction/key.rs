@@ -2,7 +2,7 @@
 
 use super::{CallLease, Step};
 use crate::agent::{Agent, AgentChange};
-use crate::call::Notice;
+use crate::call::OutboxEntry;
 use crate::criteria::Criteria;
 use crate::name::{AgentId, CallId};
 use crate::schema;
@@ -29,7 +29,7 @@ impl Step {
                 (waiting_partition(&call.criteria), call.sort_key())
             }
             Self::Lease(lease) | Self::Unlease(lease) => lease_key(lease),
-            Self::Notice(notice) => notice_key(notice),
+            Self::OutboxEntry(entry) => notice_key(entry),
         }
     }
 }
@@ -77,9 +77,9 @@ pub fn lease_key(lease: &CallLease) -> Key {
 
 /// The key of a notice; its partition follows from the call.
 #[must_use]
-pub fn notice_key(notice: &Notice) -> Key {
-    let stripe = stripe_of(notice.news.call_id().as_str());
-    (striped(schema::OUTBOX, stripe), notice.sort_key())
+pub fn notice_key(entry: &OutboxEntry) -> Key {
+    let stripe = stripe_of(entry.event.call_id().as_str());
+    (striped(schema::OUTBOX, stripe), entry.sort_key())
 }
 
 /// One of the partitions over which something is spread.

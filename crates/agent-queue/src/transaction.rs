@@ -10,7 +10,7 @@ mod step;
 use uuid::Uuid;
 
 use crate::agent::{Agent, AgentChange, AgentState, AgentStatus, InCall, Ticket};
-use crate::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, News, Notice};
+use crate::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, OutboxEntry, OutboxEvent};
 use crate::criteria::QueueName;
 use crate::schema;
 use crate::time::Micros;
@@ -175,9 +175,9 @@ impl Change {
             criteria: call.criteria.clone(),
             arrived_at: call.arrived,
         };
-        steps.push(Step::Notice(Notice {
+        steps.push(Step::OutboxEntry(OutboxEntry {
             at,
-            news: News::Expired(expired),
+            event: OutboxEvent::Expired(expired),
         }));
         Self::of(steps)
     }

@@ -10,20 +10,20 @@ use std::error::Error;
 
 use async_trait::async_trait;
 
-use crate::call::{Assignment, News, Notice};
+use crate::call::{Assignment, OutboxEntry, OutboxEvent};
 use crate::queue::{AgentQueue, QueueError};
 
-/// Tells the world.
+/// Publishes what happened to calls.
 #[async_trait]
-pub trait Teller: Send + Sync {
-    /// Tells each; the answers are in the same order.
-    async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>>;
+pub trait Publisher: Send + Sync {
+    /// Publishes each event. The answers are in the same order.
+    async fn publish(&self, events: &[OutboxEvent]) -> Vec<Result<(), PublishError>>;
 }
 
-/// Something was not told; it stays in the table, and the sweep tells it.
+/// An event was not published. It stays in the outbox, and the sweep publishes it.
 #[derive(Debug, thiserror::Error)]
-#[error("call {call}: not told ({reason}); it is kept, and told by the next sweep")]
-pub struct TellError {
+#[error("call {call}: not published ({reason}); it is kept, and published by the next sweep")]
+pub struct PublishError {
     /// Which call it is about.
     pub call: String,
     /// What went wrong.
@@ -32,7 +32,7 @@ pub struct TellError {
 
 /// The published events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Published {
     /// Assignments published.
     pub published: u32,
     /// Calls put into the dead-letter queue.
@@ -41,7 +41,7 @@ pub struct Told {
     pub failed: u32,
 }
 
-impl std::ops::AddAssign for Told {
+impl std::ops::AddAssign for Published {
     fn add_assign(&mut self, other: Self) {
         self.published += other.published;
         self.dead_lettered += other.dead_lettered;
@@ -55,60 +55,60 @@ impl AgentQueue {
     ///
     /// # Errors
     /// [`QueueError`] if a published event could not be deleted: it is published again.
-    pub async fn tell_assignments(
+    pub async fn publish_assignments(
         &self,
-        teller: &dyn Teller,
+        publisher: &dyn Publisher,
         assignments: &[Assignment],
-    ) -> Result<Told, QueueError> {
-        let notices: Vec<_> = assignments
+    ) -> Result<Published, QueueError> {
+        let outbox: Vec<_> = assignments
             .iter()
-            .map(|assignment| Notice {
+            .map(|assignment| OutboxEntry {
                 at: assignment.assigned_at,
-                news: News::Assigned(assignment.clone()),
+                event: OutboxEvent::Assigned(assignment.clone()),
             })
             .collect();
-        self.tell(teller, &notices).await
+        self.publish(publisher, &outbox).await
     }
 
     /// Publishes, and deletes published events.
-    pub(crate) async fn tell(
+    pub(crate) async fn publish(
         &self,
-        teller: &dyn Teller,
-        notices: &[Notice],
-    ) -> Result<Told, QueueError> {
-        if notices.is_empty() {
-            return Ok(Told::default());
+        publisher: &dyn Publisher,
+        outbox: &[OutboxEntry],
+    ) -> Result<Published, QueueError> {
+        if outbox.is_empty() {
+            return Ok(Published::default());
         }
-        let news: Vec<_> = notices.iter().map(|notice| notice.news.clone()).collect();
-        let answers = teller.tell(&news).await;
-        let mut told = Told::default();
+        let events: Vec<_> = outbox.iter().map(|entry| entry.event.clone()).collect();
+        let answers = publisher.publish(&events).await;
+        let mut published = Published::default();
         let mut done = vec![];
-        for (notice, answer) in notices.iter().zip(answers) {
-            match (answer, &notice.news) {
-                (Ok(()), News::Assigned(made)) => {
+        for (entry, answer) in outbox.iter().zip(answers) {
+            match (answer, &entry.event) {
+                (Ok(()), OutboxEvent::Assigned(made)) => {
                     tracing::info!(
                         agent = %made.agent_id,
                         call = %made.call_id,
                         criteria = %made.criteria,
                         "assignment published"
                     );
-                    told.published += 1;
+                    published.published += 1;
                 }
-                (Ok(()), News::Expired(_)) => {
-                    let call = notice.news.call_id();
+                (Ok(()), OutboxEvent::Expired(_)) => {
+                    let call = entry.event.call_id();
                     tracing::warn!(%call, "expired call sent to the dead-letter queue");
-                    told.dead_lettered += 1;
+                    published.dead_lettered += 1;
                 }
                 (Err(error), _) => {
-                    tracing::warn!(%error, "not told");
-                    told.failed += 1;
+                    tracing::warn!(%error, "not published");
+                    published.failed += 1;
                     continue;
                 }
             }
-            done.push(notice.clone());
+            done.push(entry.clone());
         }
-        self.store.told(&done).await?;
-        Ok(told)
+        self.store.delete_published(&done).await?;
+        Ok(published)
     }
 }
 

@@ -9,8 +9,8 @@ use aws_sdk_sqs::types as sqs;
 use futures::{FutureExt, StreamExt, stream};
 use std::collections::HashSet;
 
-use super::{TellError, Teller, causes};
-use crate::call::{Assignment, ExpiredCall, News};
+use super::{PublishError, Publisher, causes};
+use crate::call::{Assignment, ExpiredCall, OutboxEvent};
 use crate::intake::{DeadLetters, Delivery};
 
 /// The most messages of one batch.
@@ -39,14 +39,14 @@ pub const WAITED_TOO_LONG: &str = "no agent was free within maxWait";
 
 /// A topic for assignments and a FIFO dead-letter queue.
 #[derive(Clone, Debug)]
-pub struct AwsTeller {
+pub struct AwsPublisher {
     sns: aws_sdk_sns::Client,
     sqs: aws_sdk_sqs::Client,
     topic: String,
     dead_letters: String,
 }
 
-impl AwsTeller {
+impl AwsPublisher {
     /// Publishes to the topic of this ARN, and sends to the queue of this URL.
     #[must_use]
     pub fn new(
@@ -63,7 +63,10 @@ impl AwsTeller {
         }
     }
 
-    async fn publish(&self, batch: &[(usize, &Assignment)]) -> Vec<(usize, Result<(), TellError>)> {
+    async fn publish(
+        &self,
+        batch: &[(usize, &Assignment)],
+    ) -> Vec<(usize, Result<(), PublishError>)> {
         let entries = batch.iter().map(|(index, assignment)| {
             let message = serde_json::to_string(assignment).map_err(|e| e.to_string())?;
             let call = sns::MessageAttributeValue::builder()
@@ -99,7 +102,7 @@ impl AwsTeller {
     async fn expired(
         &self,
         batch: &[(usize, &ExpiredCall)],
-    ) -> Vec<(usize, Result<(), TellError>)> {
+    ) -> Vec<(usize, Result<(), PublishError>)> {
         let entries = batch.iter().map(|(index, call)| {
             let body = serde_json::to_string(call).map_err(|e| e.to_string())?;
             sqs::SendMessageBatchRequestEntry::builder()
@@ -126,10 +129,10 @@ impl AwsTeller {
 }
 
 #[async_trait]
-impl DeadLetters for AwsTeller {
+impl DeadLetters for AwsPublisher {
     /// With the reason; if SQS rejects that message, because the body leaves no space for an
     /// attribute, without it.
-    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), TellError> {
+    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), PublishError> {
         let request = self
             .sqs
             .send_message()
@@ -138,7 +141,7 @@ impl DeadLetters for AwsTeller {
             .message_group_id(&letter.group)
             // The message's own id: another message may have the same deduplication id.
             .message_deduplication_id(&letter.id);
-        let failed = |reason| TellError {
+        let failed = |reason| PublishError {
             call: letter.deduplication.clone(),
             reason,
         };
@@ -161,13 +164,13 @@ impl DeadLetters for AwsTeller {
 }
 
 #[async_trait]
-impl Teller for AwsTeller {
-    async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
+impl Publisher for AwsPublisher {
+    async fn publish(&self, events: &[OutboxEvent]) -> Vec<Result<(), PublishError>> {
         let (mut assigned, mut expired) = (vec![], vec![]);
-        for (index, news) in news.iter().enumerate() {
-            match news {
-                News::Assigned(assignment) => assigned.push((index, assignment)),
-                News::Expired(call) => expired.push((index, call)),
+        for (index, event) in events.iter().enumerate() {
+            match event {
+                OutboxEvent::Assigned(assignment) => assigned.push((index, assignment)),
+                OutboxEvent::Expired(call) => expired.push((index, call)),
             }
         }
         let mut batches = vec![];
@@ -188,20 +191,20 @@ fn answers<T>(
     batch: &[(usize, &T)],
     call: impl Fn(&T) -> &str,
     answer: &Result<HashSet<String>, String>,
-) -> Vec<(usize, Result<(), TellError>)> {
+) -> Vec<(usize, Result<(), PublishError>)> {
     let one = |(index, about): &(usize, &T)| {
-        let error = |reason: &str| TellError {
+        let error = |reason: &str| PublishError {
             call: call(about).to_owned(),
             reason: reason.to_owned(),
         };
-        let told = match answer {
+        let published = match answer {
             Err(reason) => Err(error(reason)),
             Ok(failed) if failed.contains(&index.to_string()) => {
                 Err(error("the service rejected this message of the batch"))
             }
             Ok(_) => Ok(()),
         };
-        (*index, told)
+        (*index, published)
     };
     batch.iter().map(one).collect()
 }

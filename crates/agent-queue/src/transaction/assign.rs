@@ -2,7 +2,7 @@
 
 use super::{Before, CallLease, Change, Step, Term, end_of_wait};
 use crate::agent::{AgentChange, AgentState, AgentStatus, Ticket};
-use crate::call::{Assignment, Call, CallState, News, Notice};
+use crate::call::{Assignment, Call, CallState, OutboxEntry, OutboxEvent};
 use crate::name::AgentId;
 use crate::time::Micros;
 
@@ -58,9 +58,9 @@ impl FreeAgent<'_> {
                 answered,
             }));
         }
-        steps.push(Step::Notice(Notice {
+        steps.push(Step::OutboxEntry(OutboxEntry {
             at,
-            news: News::Assigned(assignment.clone()),
+            event: OutboxEvent::Assigned(assignment.clone()),
         }));
         (Change::of(steps), assignment)
     }

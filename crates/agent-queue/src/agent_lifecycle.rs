@@ -2,12 +2,12 @@
 
 use backon::BackoffBuilder;
 
-use crate::agent::{Agent, AgentChange, AgentState, NotPossible, Rest, Ticket};
-use crate::change::{CallLease, Change};
+use crate::agent::{Agent, AgentChange, AgentState, IdleStatus, InvalidTransition, Ticket};
 use crate::name::{AgentId, CallId};
 use crate::profile::Profile;
 use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::store::{AgentPage, QueueCounters, WaitingCount};
+use crate::transaction::{CallLease, Change};
 
 /// How often a decision is repeated because the agent had changed in between.
 const ROUNDS: usize = 10;
@@ -20,7 +20,7 @@ pub enum Changed {
     /// Not possible in the agent's state; the agent, unchanged.
     Refused {
         /// Why, and what to do first.
-        why: NotPossible,
+        why: InvalidTransition,
         /// The agent.
         agent: Agent,
     },
@@ -80,7 +80,7 @@ impl AgentQueue {
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
-    pub async fn leave(&self, id: &AgentId, rest: Rest) -> Result<Changed, QueueError> {
+    pub async fn leave(&self, id: &AgentId, rest: IdleStatus) -> Result<Changed, QueueError> {
         self.change(id, "leave", |agent| {
             let change = agent.leave(rest)?;
             Ok((change.clone(), Change::leave(change, agent)))
@@ -159,7 +159,7 @@ impl AgentQueue {
         &self,
         id: &AgentId,
         operation: &'static str,
-        plan: impl Fn(&Agent) -> Result<Plan, NotPossible>,
+        plan: impl Fn(&Agent) -> Result<Plan, InvalidTransition>,
     ) -> Result<Changed, QueueError> {
         let mut pauses = self.pauses().build();
         let (mut rounds, mut conflicts) = (0, 0);

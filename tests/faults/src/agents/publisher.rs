@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agent_queue::call::{Assignment, News};
+use agent_queue::call::{Assignment, OutboxEvent};
 use agent_queue::intake::{DeadLetters, Delivery};
 use agent_queue::name::CallId;
-use agent_queue::tell::{TellError, Teller};
+use agent_queue::publish::{PublishError, Publisher};
 use async_trait::async_trait;
 use fastrand::Rng;
 use tokio::time::Instant;
@@ -55,24 +55,24 @@ impl World {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep(&self, news: &News) -> Result<(), TellError> {
+    fn keep(&self, events: &OutboxEvent) -> Result<(), PublishError> {
         let healthy = self.healthy.load(Ordering::Relaxed);
         let mut state = self.lock();
-        let failed = TellError {
-            call: news.call_id().to_string(),
+        let failed = PublishError {
+            call: event.call_id().to_string(),
             reason: "no answer".to_owned(),
         };
         let fate = if healthy { 9 } else { state.rng.u8(0..10) };
         if fate == 0 {
             return Err(failed);
         }
-        match news {
-            News::Assigned(assignment) => {
+        match event {
+            OutboxEvent::Assigned(assignment) => {
                 let call = assignment.call_id.clone();
-                let told = state.published.entry(call).or_default();
-                told.push(assignment.clone());
+                let published = state.published.entry(call).or_default();
+                published.push(assignment.clone());
             }
-            News::Expired(call) => {
+            OutboxEvent::Expired(call) => {
                 *state.buried.entry(call.call_id.clone()).or_default() += 1;
             }
         }
@@ -82,19 +82,19 @@ impl World {
 }
 
 #[async_trait]
-impl Teller for World {
-    async fn tell(&self, news: &[News]) -> Vec<Result<(), TellError>> {
+impl Publisher for World {
+    async fn publish(&self, events: &[OutboxEvent]) -> Vec<Result<(), PublishError>> {
         let pause = self.lock().rng.u64(1..20);
         tokio::time::sleep(Duration::from_millis(pause)).await;
-        news.iter().map(|news| self.keep(news)).collect()
+        events.iter().map(|event| self.keep(event)).collect()
     }
 }
 
 #[async_trait]
 impl DeadLetters for World {
     /// The schedules send calls only.
-    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), TellError> {
-        Err(TellError {
+    async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), PublishError> {
+        Err(PublishError {
             call: letter.deduplication.clone(),
             reason: format!("refused: {reason}"),
         })

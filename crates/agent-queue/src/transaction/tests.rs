@@ -58,7 +58,10 @@ fn the_largest_transaction_of_the_largest_agent_fits() {
 #[test]
 fn no_change_has_two_steps_on_one_item() {
     let (agent, entry) = queued(3);
-    let leave = Change::leave(agent.leave(crate::agent::Rest::Offline).unwrap(), &agent);
+    let leave = Change::leave(
+        agent.leave(crate::agent::IdleStatus::Offline).unwrap(),
+        &agent,
+    );
     let until = Some(Micros(9));
     let (assign, _) = Change::assign(&call(), Before::New, &entry, Micros(4), until);
     let (again, _) = Change::assign(&call(), Before::Waiting, &entry, Micros(4), until);

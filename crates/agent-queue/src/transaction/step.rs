@@ -1,7 +1,7 @@
 //! The parts of a change, each on one item with its condition.
 
 use crate::agent::{Agent, AgentChange, AgentState, Ticket};
-use crate::call::{Call, CallRecord, Notice};
+use crate::call::{Call, CallRecord, OutboxEntry};
 use crate::criteria::QueueName;
 use crate::name::{AgentId, CallId};
 use crate::time::Micros;
@@ -146,5 +146,5 @@ pub enum Step {
     /// Deletes it, be it there or not.
     Unlease(CallLease),
     /// Keeps an outbox entry until it is published.
-    Notice(Notice),
+    OutboxEntry(OutboxEntry),
 }
