@@ -376,8 +376,8 @@ GUARDS: tuple[Guard, ...] = (
         (
             Change(
                 _BREAKER,
-                "self.threshold.is_some_and(opens)",
-                "self.threshold.is_some_and(|most| most > 1_000 && opens(most))",
+                "self.threshold.is_some_and(|most| self.opens_at(most))",
+                "self.threshold.is_some_and(|most| most > 1_000 && self.opens_at(most))",
             ),
         ),
     ),

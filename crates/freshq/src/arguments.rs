@@ -7,7 +7,7 @@ use crate::queue::QueueArguments;
 use crate::report::Format;
 use crate::shell::{Completions, Man};
 use crate::verbs::{
-    Cancel, Close, Create, Export, List, Open, Pause, Purge, Redrive, Resume, Show, Status,
+    Cancel, Close, Create, Doctor, Export, List, Open, Pause, Purge, Redrive, Resume, Show, Status,
     VerbOnQueue, Wake,
 };
 
@@ -30,6 +30,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Verb {
     /// Show pending, running and failed tasks, the processor, a pause and the circuit breaker
     Status(On<Status>),
+    /// Check a deployed queue against every setting that matters
+    Doctor(On<Doctor>),
     /// List tasks of a status, newest first
     List(On<List>),
     /// Show a task: attributes, payload, last error, timeline
@@ -96,6 +98,7 @@ impl Verb {
             Self::Completions(completions) => return Job::Completions(completions),
             Self::Man(man) => return Job::Man(man),
             Self::Status(on) => on.parts(),
+            Self::Doctor(on) => on.parts(),
             Self::List(on) => on.parts(),
             Self::Show(on) => on.parts(),
             Self::Create(on) => on.parts(),

@@ -44,6 +44,18 @@ pub(crate) enum Failure {
     /// The queue's own words.
     #[error(transparent)]
     Operate(#[from] OperateError),
+    /// A service did not say what doctor asked for.
+    #[error("{operation} failed")]
+    Service {
+        operation: &'static str,
+        source: Source,
+    },
+    /// A local AWS cannot answer.
+    #[error("a local AWS does not know it")]
+    NotLocal,
+    /// The queue was named by its table, so its stack is not known.
+    #[error("the stack is not known: name the queue by --env or --stack")]
+    NoTemplate,
     /// A task was not created, or its fate is not known.
     #[error("{function} did not answer with a report; tasks may be created or not")]
     Create { function: String, source: Source },
@@ -99,6 +111,7 @@ impl Failure {
             | Self::NoQueue
             | Self::NoTerminal
             | Self::NoCreateTasks
+            | Self::NoTemplate
             | Self::Input { .. } => Exit::Usage,
             _ => Exit::Failed,
         }

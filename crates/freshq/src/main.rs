@@ -10,6 +10,7 @@
 //! | `stack` | a deployed stack's outputs |
 //! | `aws` | what every client shares: region, credentials, one HTTPS client |
 //! | `create_tasks` | the function create-tasks of a deployed queue |
+//! | `deployed` | a deployed stack: its template, and its resources as they are now |
 //! | `shell` | shell completions and manual pages |
 //! | `verbs` | what can be done |
 //! | `report` | tables, JSON |
@@ -22,6 +23,7 @@ mod arguments;
 mod aws;
 mod confirm;
 mod create_tasks;
+mod deployed;
 mod exit;
 mod failure;
 mod queue;

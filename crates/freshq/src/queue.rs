@@ -16,6 +16,7 @@ use lifo_queue::wake::Waker;
 
 use crate::aws::{self, AwsArguments};
 use crate::create_tasks::{CreateFunction, CreateTasks};
+use crate::deployed::{AwsStack, Deployed};
 use crate::failure::Failure;
 use crate::stack::{self, Place};
 
@@ -96,6 +97,8 @@ pub(crate) struct Queue {
     pub(crate) table: String,
     /// Creates tasks, where the queue was found by its stack.
     pub(crate) creates: Option<Arc<dyn CreateTasks>>,
+    /// Its stack, where the queue was found by it.
+    pub(crate) deployed: Option<Arc<dyn Deployed>>,
 }
 
 impl Queue {
@@ -118,9 +121,12 @@ impl Queue {
         let clock = Arc::new(SystemClock);
         let queue = Self::new(place.name, Arc::new(store), Arc::new(notifier), clock);
         let function = |name| -> Arc<dyn CreateTasks> { Arc::new(CreateFunction::new(&aws, name)) };
+        let stack = place.create_tasks.as_ref().map(|_| queue.name.clone());
+        let deployed = |stack| -> Arc<dyn Deployed> { Arc::new(AwsStack::new(stack, &aws)) };
         Ok(Self {
             table: place.table,
             creates: place.create_tasks.map(function),
+            deployed: stack.map(deployed),
             ..queue
         })
     }
@@ -137,6 +143,7 @@ impl Queue {
             table: name.clone(),
             name,
             creates: None,
+            deployed: None,
             operator: Operator::new(store.clone(), waker, clock.clone()),
             store,
             clock,

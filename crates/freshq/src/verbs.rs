@@ -3,6 +3,7 @@
 mod breaker;
 mod cancel;
 mod create;
+mod doctor;
 mod export;
 mod list;
 mod pause;
@@ -20,6 +21,7 @@ use lifo_queue::task::TaskId;
 pub(crate) use self::breaker::{Close, Open};
 pub(crate) use self::cancel::Cancel;
 pub(crate) use self::create::Create;
+pub(crate) use self::doctor::Doctor;
 pub(crate) use self::export::Export;
 pub(crate) use self::list::List;
 pub(crate) use self::pause::Pause;

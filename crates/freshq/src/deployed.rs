@@ -1,0 +1,30 @@
+//! A deployed stack: its template, and its resources as they are now.
+
+mod aws;
+mod functions;
+mod messages;
+mod table;
+mod template;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+pub(crate) use self::aws::AwsStack;
+pub(crate) use self::template::{Kind, Resource, Stack};
+use crate::failure::Failure;
+
+/// Reads a deployed stack.
+#[async_trait]
+pub(crate) trait Deployed: Send + Sync {
+    /// The stack with the resources of its template.
+    ///
+    /// # Errors
+    /// [`Failure`]: CloudFormation did not answer.
+    async fn stack(&self) -> Result<Stack, Failure>;
+
+    /// What AWS says of a resource now, spelt as in a template; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// [`Failure`]: its service did not answer.
+    async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure>;
+}

@@ -1,0 +1,158 @@
+//! A deployed stack, by the clients of its services.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use aws_config::SdkConfig;
+use aws_sdk_cloudformation::error::ProvideErrorMetadata;
+use lifo_queue::store::Source;
+use serde_json::Value;
+
+use super::{Deployed, Kind, Stack};
+use crate::failure::Failure;
+
+/// The services' codes for what does not exist.
+const MISSING: [&str; 5] = [
+    "ResourceNotFoundException",
+    "NotFound",
+    "NotFoundException",
+    "AWS.SimpleQueueService.NonExistentQueue",
+    "QueueDoesNotExist",
+];
+
+/// A stack on AWS.
+pub(crate) struct AwsStack {
+    name: String,
+    /// A local AWS, which drops some settings. Its Cloud Control API knows no deployed resource.
+    pub(super) is_local: bool,
+    cloudformation: aws_sdk_cloudformation::Client,
+    pub(super) cloudcontrol: aws_sdk_cloudcontrol::Client,
+    pub(super) dynamodb: aws_sdk_dynamodb::Client,
+    pub(super) lambda: aws_sdk_lambda::Client,
+    pub(super) sns: aws_sdk_sns::Client,
+    pub(super) sqs: aws_sdk_sqs::Client,
+}
+
+impl AwsStack {
+    pub(crate) fn new(name: String, aws: &SdkConfig) -> Self {
+        Self {
+            name,
+            is_local: aws.endpoint_url().is_some(),
+            cloudformation: aws_sdk_cloudformation::Client::new(aws),
+            cloudcontrol: aws_sdk_cloudcontrol::Client::new(aws),
+            dynamodb: aws_sdk_dynamodb::Client::new(aws),
+            lambda: aws_sdk_lambda::Client::new(aws),
+            sns: aws_sdk_sns::Client::new(aws),
+            sqs: aws_sdk_sqs::Client::new(aws),
+        }
+    }
+
+    /// What each service calls the resources.
+    async fn ids(&self) -> Result<BTreeMap<String, String>, Failure> {
+        let resources = self.cloudformation.list_stack_resources();
+        let mut pages = resources.stack_name(&self.name).into_paginator().send();
+        let mut ids = BTreeMap::new();
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(|error| failed("ListStackResources", error))?;
+            for resource in page.stack_resource_summaries() {
+                let logical = resource.logical_resource_id().unwrap_or_default();
+                let id = resource.physical_resource_id().unwrap_or_default();
+                ids.insert(logical.to_owned(), id.to_owned());
+            }
+        }
+        Ok(ids)
+    }
+
+    async fn template(&self) -> Result<Value, Failure> {
+        let read = self.cloudformation.get_template().stack_name(&self.name);
+        let read = read
+            .send()
+            .await
+            .map_err(|error| failed("GetTemplate", error))?;
+        let body = read.template_body().unwrap_or_default();
+        serde_json::from_str(body).map_err(|error| failed("GetTemplate", error))
+    }
+
+    async fn status(&self) -> Result<String, Failure> {
+        let read = self.cloudformation.describe_stacks().stack_name(&self.name);
+        let read = read
+            .send()
+            .await
+            .map_err(|error| failed("DescribeStacks", error))?;
+        let stack = read.stacks().first();
+        let status = stack.and_then(|stack| stack.stack_status());
+        Ok(status.map(ToString::to_string).unwrap_or_default())
+    }
+
+    /// The settings by the Cloud Control API, which spells them as templates do. It stands for the
+    /// clients of three services, which would take minutes to compile.
+    async fn by_cloud_control(&self, kind: &str, id: &str) -> Result<Option<Value>, Failure> {
+        if self.is_local {
+            return Err(Failure::NotLocal);
+        }
+        let read = self
+            .cloudcontrol
+            .get_resource()
+            .type_name(kind)
+            .identifier(id);
+        let Some(read) = found("GetResource", read.send().await)? else {
+            return Ok(None);
+        };
+        let properties = read
+            .resource_description()
+            .and_then(|there| there.properties());
+        let properties = serde_json::from_str(properties.unwrap_or("null"));
+        properties
+            .map(Some)
+            .map_err(|error| failed("GetResource", error))
+    }
+}
+
+#[async_trait]
+impl Deployed for AwsStack {
+    async fn stack(&self) -> Result<Stack, Failure> {
+        let template = self.template().await?;
+        let stack = Stack::new(self.status().await?, &template, self.ids().await?);
+        Ok(Stack {
+            is_local: self.is_local,
+            ..stack
+        })
+    }
+
+    async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure> {
+        match kind {
+            Kind::Table => self.table(id).await,
+            Kind::Function => self.function(id).await,
+            Kind::EventSource => self.event_source(id).await,
+            Kind::Invocation => self.invocation(id).await,
+            Kind::Topic => self.topic(id).await,
+            Kind::Subscription => self.subscription(id).await,
+            Kind::Queue => self.queue(id).await,
+            Kind::Schedule => self.by_cloud_control("AWS::Scheduler::Schedule", id).await,
+            Kind::LogGroup => self.by_cloud_control("AWS::Logs::LogGroup", id).await,
+            Kind::Alarm => self.by_cloud_control("AWS::CloudWatch::Alarm", id).await,
+        }
+    }
+}
+
+/// The answer, or `None` where the service says that the resource does not exist.
+pub(super) fn found<T, E>(
+    operation: &'static str,
+    answer: Result<T, E>,
+) -> Result<Option<T>, Failure>
+where
+    E: ProvideErrorMetadata + Into<Source>,
+{
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) if error.code().is_some_and(|code| MISSING.contains(&code)) => Ok(None),
+        Err(error) => Err(failed(operation, error)),
+    }
+}
+
+pub(super) fn failed(operation: &'static str, error: impl Into<Source>) -> Failure {
+    Failure::Service {
+        operation,
+        source: error.into(),
+    }
+}

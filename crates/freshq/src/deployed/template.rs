@@ -1,0 +1,314 @@
+//! The template of a deployed stack.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+/// The kinds of resources whose settings matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Table,
+    Function,
+    EventSource,
+    Invocation,
+    Topic,
+    Subscription,
+    Queue,
+    Schedule,
+    LogGroup,
+    Alarm,
+}
+
+impl Kind {
+    /// By CloudFormation's name of the type.
+    fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "AWS::DynamoDB::Table" | "AWS::DynamoDB::GlobalTable" => Self::Table,
+            "AWS::Lambda::Function" => Self::Function,
+            "AWS::Lambda::EventSourceMapping" => Self::EventSource,
+            "AWS::Lambda::EventInvokeConfig" => Self::Invocation,
+            "AWS::SNS::Topic" => Self::Topic,
+            "AWS::SNS::Subscription" => Self::Subscription,
+            "AWS::SQS::Queue" => Self::Queue,
+            "AWS::Scheduler::Schedule" => Self::Schedule,
+            "AWS::Logs::LogGroup" => Self::LogGroup,
+            "AWS::CloudWatch::Alarm" => Self::Alarm,
+            _ => return None,
+        })
+    }
+
+    /// For people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Function => "function",
+            Self::EventSource => "event source mapping",
+            Self::Invocation => "asynchronous invocation of function",
+            Self::Topic => "topic",
+            Self::Subscription => "subscription",
+            Self::Queue => "queue",
+            Self::Schedule => "schedule",
+            Self::LogGroup => "log group",
+            Self::Alarm => "alarm",
+        }
+    }
+}
+
+/// A resource of the template.
+#[derive(Clone, Debug)]
+pub(crate) struct Resource {
+    pub(crate) kind: Kind,
+    /// The id in the template.
+    pub(crate) logical: String,
+    /// What its service calls it; empty if it was never created.
+    pub(crate) id: String,
+    /// The settings as the template has them.
+    pub(crate) wanted: Value,
+}
+
+impl Resource {
+    /// For people.
+    pub(crate) fn place(&self) -> String {
+        let (kind, logical) = (self.kind.name(), &self.logical);
+        match self.id.as_str() {
+            "" => format!("{kind} {logical}"),
+            id => format!("{kind} {id} ({logical})"),
+        }
+    }
+}
+
+/// A deployed stack.
+#[derive(Clone, Debug)]
+pub(crate) struct Stack {
+    /// As CloudFormation says, for example UPDATE_COMPLETE.
+    pub(crate) status: String,
+    pub(crate) resources: Vec<Resource>,
+    /// What each service calls the resources, by their ids in the template.
+    pub(crate) ids: BTreeMap<String, String>,
+    /// On a local AWS, which drops some settings.
+    pub(crate) is_local: bool,
+}
+
+impl Stack {
+    /// The resources of a template whose settings matter.
+    pub(crate) fn new(status: String, template: &Value, ids: BTreeMap<String, String>) -> Self {
+        let nothing = Map::new();
+        let resources = template["Resources"].as_object().unwrap_or(&nothing);
+        let resources = resources.iter().filter_map(|(logical, resource)| {
+            let kind = Kind::of(resource["Type"].as_str()?)?;
+            let wanted = completed(kind, resource["Properties"].clone());
+            // CloudFormation has an id of its own for the configuration of asynchronous invocations.
+            let named = match kind {
+                Kind::Invocation => wanted["FunctionName"]["Ref"].as_str()?,
+                _ => logical,
+            };
+            Some(Resource {
+                kind,
+                logical: logical.clone(),
+                id: ids.get(named).cloned().unwrap_or_default(),
+                wanted,
+            })
+        });
+        Self {
+            status,
+            resources: resources.collect(),
+            ids,
+            is_local: false,
+        }
+    }
+
+    /// Whether a setting is as the template has it. What only CloudFormation can evaluate is not
+    /// compared.
+    pub(crate) fn agrees(&self, wanted: &Value, now: &Value) -> bool {
+        let id_of = |logical: &Value| self.ids.get(logical.as_str().unwrap_or_default());
+        match wanted {
+            Value::Object(fields) if fields.len() == 1 => {
+                if let Some(logical) = fields.get("Ref") {
+                    return id_of(logical).is_none_or(|id| now.as_str() == Some(id));
+                }
+                if let Some(attribute) = fields.get("Fn::GetAtt") {
+                    // An ARN ends with the name, and so does the address of a queue.
+                    let name = id_of(&attribute[0]).map(|id| last_part(id));
+                    return name
+                        .is_none_or(|name| now.as_str().is_some_and(|arn| arn.contains(name)));
+                }
+                fields.keys().all(|name| name.starts_with("Fn::")) || self.fields_agree(fields, now)
+            }
+            Value::Object(fields) => self.fields_agree(fields, now),
+            Value::Array(values) => now.as_array().is_some_and(|there| {
+                there.len() == values.len()
+                    && values
+                        .iter()
+                        .zip(there)
+                        .all(|(wanted, now)| self.agrees(wanted, now))
+            }),
+            _ => plain(wanted) == plain(now),
+        }
+    }
+
+    /// Whether this queue takes failed events or messages of another resource.
+    pub(crate) fn takes_failures(&self, queue: &str) -> bool {
+        let targets = [
+            "/DestinationConfig/OnFailure/Destination",
+            "/RedrivePolicy/deadLetterTargetArn",
+            "/Target/DeadLetterConfig/Arn",
+        ];
+        self.resources.iter().any(|resource| {
+            let named = targets
+                .iter()
+                .filter_map(|path| resource.wanted.pointer(path));
+            named
+                .into_iter()
+                .any(|target| target["Fn::GetAtt"][0] == queue)
+        })
+    }
+
+    /// The timeout in seconds of the function that reads this queue.
+    pub(crate) fn reader_timeout(&self, queue: &str) -> Option<u64> {
+        let reads = |resource: &&Resource| {
+            resource.kind == Kind::EventSource
+                && resource.wanted["EventSourceArn"]["Fn::GetAtt"][0] == queue
+        };
+        let mapping = self.resources.iter().find(reads)?;
+        let function = mapping.wanted["FunctionName"]["Ref"].as_str()?;
+        let function = self
+            .resources
+            .iter()
+            .find(|there| there.logical == function)?;
+        function.wanted["Timeout"].as_u64()
+    }
+
+    fn fields_agree(&self, fields: &Map<String, Value>, now: &Value) -> bool {
+        fields
+            .iter()
+            .all(|(name, wanted)| self.agrees(wanted, &now[name]))
+    }
+}
+
+/// Templates and services differ in how they write numbers and booleans.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn last_part(id: &str) -> &str {
+    id.rsplit(['/', ':']).next().unwrap_or(id)
+}
+
+/// The settings with what a template leaves to its defaults, and what a healthy resource shows.
+fn completed(kind: Kind, mut wanted: Value) -> Value {
+    if let Some(replica) = wanted["Replicas"].get(0).cloned() {
+        merge(&mut wanted, replica);
+    }
+    let defaults = match kind {
+        Kind::Table => {
+            let indexes = wanted["GlobalSecondaryIndexes"].as_array().cloned();
+            let names = indexes.unwrap_or_default().into_iter();
+            let active = names.filter_map(|index| {
+                Some((index["IndexName"].as_str()?.to_owned(), json!("ACTIVE")))
+            });
+            json!({
+                "TableStatus": "ACTIVE",
+                "Indexes": active.collect::<Map<_, _>>(),
+                "DeletionProtectionEnabled": false,
+                "PointInTimeRecoverySpecification": { "PointInTimeRecoveryEnabled": false },
+            })
+        }
+        Kind::Function => json!({
+            "ReservedConcurrentExecutions": null,
+            "RecursiveLoop": "Terminate",
+            "State": "Active",
+        }),
+        Kind::EventSource => json!({ "State": "Enabled" }),
+        Kind::Queue => json!({ "VisibilityTimeout": 30 }),
+        Kind::Subscription => json!({ "PendingConfirmation": false }),
+        Kind::Schedule => json!({ "State": "ENABLED" }),
+        Kind::LogGroup => json!({ "RetentionInDays": null }),
+        Kind::Alarm => json!({ "ActionsEnabled": true }),
+        Kind::Invocation | Kind::Topic => json!({}),
+    };
+    let mut complete = defaults;
+    merge(&mut complete, wanted);
+    complete
+}
+
+fn merge(into: &mut Value, from: Value) {
+    if let (Some(into), Value::Object(from)) = (into.as_object_mut(), from) {
+        into.extend(from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stack() -> Stack {
+        let template = json!({ "Resources": {
+            "queue1": { "Type": "AWS::SQS::Queue", "Properties": {} },
+            "fn1": { "Type": "AWS::Lambda::Function", "Properties": { "Timeout": 3 } },
+            "role": { "Type": "AWS::IAM::Role" },
+            "async1": { "Type": "AWS::Lambda::EventInvokeConfig", "Properties": { "FunctionName": { "Ref": "fn1" } } },
+        }});
+        let ids = [
+            ("queue1", "https://sqs.eu.amazonaws.com/1/failures"),
+            ("fn1", "the-function"),
+        ];
+        let ids = ids.map(|(logical, id)| (logical.to_owned(), id.to_owned()));
+        Stack::new("CREATE_COMPLETE".to_owned(), &template, ids.into())
+    }
+
+    #[test]
+    fn a_template_is_read_with_its_defaults() {
+        let resources = stack().resources;
+        let found: Vec<_> = resources
+            .iter()
+            .map(|there| (there.kind, there.id.as_str()))
+            .collect();
+        let url = "https://sqs.eu.amazonaws.com/1/failures";
+        let expected = [
+            (Kind::Invocation, "the-function"),
+            (Kind::Function, "the-function"),
+            (Kind::Queue, url),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(resources[1].wanted["Timeout"], json!(3));
+        assert_eq!(resources[1].wanted["RecursiveLoop"], json!("Terminate"));
+        assert_eq!(resources[2].wanted["VisibilityTimeout"], json!(30));
+    }
+
+    #[test]
+    fn settings_agree_whatever_their_spelling() {
+        let stack = stack();
+        for (wanted, now, agree) in [
+            (json!(30), json!("30"), true),
+            (json!(true), json!("true"), true),
+            (json!(30), json!(31), false),
+            (json!(null), json!(null), true),
+            (json!(null), json!(5), false),
+            (json!({ "Ref": "fn1" }), json!("the-function"), true),
+            (json!({ "Ref": "fn1" }), json!("another"), false),
+            (
+                json!({ "Fn::GetAtt": ["queue1", "Arn"] }),
+                json!("arn:aws:sqs:eu:1:failures"),
+                true,
+            ),
+            (
+                json!({ "Fn::GetAtt": ["queue1", "Arn"] }),
+                json!(null),
+                false,
+            ),
+            (json!({ "Fn::Join": ["", ["a"]] }), json!("anything"), true),
+            (
+                json!({ "a": 1, "b": { "c": "x" } }),
+                json!({ "a": "1", "b": { "c": "x" }, "d": 1 }),
+                true,
+            ),
+            (json!({ "a": 1 }), json!({}), false),
+            (json!(["x"]), json!(["x", "y"]), false),
+        ] {
+            assert_eq!(stack.agrees(&wanted, &now), agree, "{wanted} and {now}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! `freshq doctor`: checks a deployed queue against every setting that matters.
+
+mod known;
+mod settings;
+mod state;
+
+use async_trait::async_trait;
+use clap::Args;
+use futures::{StreamExt, stream};
+use serde_json::{Value, json};
+
+use super::VerbOnQueue;
+use crate::confirm::Prompt;
+use crate::deployed::{Deployed, Resource};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::queue::Queue;
+use crate::report::Report;
+
+/// Resources read at once.
+const READS_AT_ONCE: usize = 8;
+
+/// Checks a deployed queue: each setting against the deployed template, failure queues, the
+/// processor, a pause and the circuit breaker. Reads only. Exits 1 on any finding.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {}
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Finding {
+    /// Which resource, for people.
+    place: String,
+    /// What is wrong.
+    what: String,
+    /// What follows from it.
+    why: String,
+    /// What helps.
+    remedy: String,
+}
+
+/// The outcome of all checks.
+#[derive(Debug, Default)]
+struct Checkup {
+    queue: String,
+    checked: usize,
+    findings: Vec<Finding>,
+    /// What could not be read, and why. A local AWS does not know everything.
+    unchecked: Vec<(String, Failure)>,
+}
+
+#[async_trait(?Send)]
+impl VerbOnQueue for Doctor {
+    async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
+        let deployed = queue.deployed.as_deref().ok_or(Failure::NoTemplate)?;
+        let stack = deployed.stack().await?;
+        let mut checkup = Checkup {
+            queue: queue.name.clone(),
+            ..Checkup::default()
+        };
+        checkup.note(state::complete(&stack));
+        let reads = stack
+            .resources
+            .iter()
+            .map(|resource| read(deployed, resource));
+        let mut reads = stream::iter(reads).buffered(READS_AT_ONCE);
+        while let Some((resource, now)) = reads.next().await {
+            match now {
+                Ok(now) => checkup.note(settings::check(&stack, resource, now.as_ref())),
+                Err(failure) => checkup.unchecked.push((resource.place(), failure)),
+            }
+        }
+        match queue.operator.status().await {
+            Ok(status) => checkup.note(state::control(&status)),
+            Err(error) => {
+                let place = "the state of the queue".to_owned();
+                checkup.unchecked.push((place, error.into()));
+            }
+        }
+        Ok(Box::new(checkup))
+    }
+}
+
+async fn read<'a>(
+    deployed: &dyn Deployed,
+    resource: &'a Resource,
+) -> (&'a Resource, Result<Option<Value>, Failure>) {
+    (resource, deployed.now(resource.kind, &resource.id).await)
+}
+
+impl Checkup {
+    fn note(&mut self, (checked, findings): (usize, Vec<Finding>)) {
+        self.checked += checked;
+        self.findings.extend(findings);
+    }
+}
+
+impl Report for Checkup {
+    fn exit(&self) -> Exit {
+        let mut unchecked = self.unchecked.iter();
+        let complete = unchecked.all(|(_, failure)| matches!(failure, Failure::NotLocal));
+        match (self.findings.is_empty(), complete) {
+            (false, _) => Exit::NotAll,
+            (true, false) => Exit::Failed,
+            (true, true) => Exit::Done,
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut lines = Vec::new();
+        for finding in &self.findings {
+            lines.push(format!("{}: {}", finding.place, finding.what));
+            lines.push(format!("  why it matters: {}", finding.why));
+            lines.push(format!("  remedy: {}", finding.remedy));
+        }
+        for (place, failure) in &self.unchecked {
+            lines.push(format!("not checked: {place}: {}", failure.line()));
+        }
+        lines.push(format!(
+            "{}: settings checked: {}, findings: {}, not checked: {}",
+            self.queue,
+            self.checked,
+            self.findings.len(),
+            self.unchecked.len()
+        ));
+        lines.join("\n")
+    }
+
+    fn json(&self) -> Value {
+        let findings = self.findings.iter().map(|finding| {
+            json!({
+                "place": finding.place,
+                "what": finding.what,
+                "why": finding.why,
+                "remedy": finding.remedy,
+            })
+        });
+        let unchecked = self.unchecked.iter();
+        let unchecked =
+            unchecked.map(|(place, failure)| json!({ "place": place, "error": failure.line() }));
+        json!({
+            "queue": self.queue,
+            "checked": self.checked,
+            "findings": findings.collect::<Vec<_>>(),
+            "notChecked": unchecked.collect::<Vec<_>>(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

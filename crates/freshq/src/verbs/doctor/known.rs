@@ -1,0 +1,268 @@
+//! The settings that matter, each with what it is for and what sets it again.
+
+use crate::deployed::Kind;
+
+/// A setting: its place in the resource, what it is for, and the command that sets it again.
+/// `{id}` stands for the resource, `{wanted}` for the value in the template.
+pub(super) struct Setting(
+    pub(super) &'static str,
+    pub(super) &'static str,
+    pub(super) &'static str,
+);
+
+const TABLE: [Setting; 8] = [
+    Setting(
+        "/TableStatus",
+        "no task can be read or written",
+        "wait for the table, or look at it in the console",
+    ),
+    Setting(
+        "/Indexes",
+        "the processor reads tasks by the index",
+        "wait until the index is ACTIVE; create a missing one again by a deployment under a new stack name",
+    ),
+    Setting(
+        "/StreamSpecification/StreamViewType",
+        "the stream wakes processors and counts shed tasks",
+        "aws dynamodb update-table --table-name {id} --stream-specification StreamEnabled=true,StreamViewType={wanted}, then deploy: the new stream has a new ARN",
+    ),
+    Setting(
+        "/TimeToLiveSpecification/Enabled",
+        "expired and settled tasks stay in the table and cost reads",
+        "aws dynamodb update-time-to-live --table-name {id} --time-to-live-specification Enabled=true,AttributeName=ttl",
+    ),
+    Setting(
+        "/TimeToLiveSpecification/AttributeName",
+        "tasks expire by this attribute",
+        "aws dynamodb update-time-to-live --table-name {id} --time-to-live-specification Enabled=true,AttributeName={wanted}",
+    ),
+    Setting(
+        "/PointInTimeRecoverySpecification/PointInTimeRecoveryEnabled",
+        "the table can be restored to any second of the last 35 days",
+        "aws dynamodb update-continuous-backups --table-name {id} --point-in-time-recovery-specification PointInTimeRecoveryEnabled={wanted}",
+    ),
+    Setting(
+        "/DeletionProtectionEnabled",
+        "no caller deletes the table by mistake",
+        "aws dynamodb update-table --table-name {id} --deletion-protection-enabled",
+    ),
+    Setting(
+        "/SSESpecification/SSEEnabled",
+        "payloads are encrypted with a key of the account",
+        "aws dynamodb update-table --table-name {id} --sse-specification Enabled={wanted}",
+    ),
+];
+
+const FUNCTION: [Setting; 5] = [
+    Setting(
+        "/State",
+        "the function cannot be invoked",
+        "aws lambda get-function --function-name {id} names the reason; deploy again",
+    ),
+    Setting(
+        "/ReservedConcurrentExecutions",
+        "process-tasks needs its own invocations: with others its processors compete or are throttled",
+        "aws lambda put-function-concurrency --function-name {id} --reserved-concurrent-executions {wanted}; for null: aws lambda delete-function-concurrency --function-name {id}",
+    ),
+    Setting(
+        "/RecursiveLoop",
+        "with Terminate, Lambda stops the tail calls after about 16 rounds",
+        "aws lambda put-function-recursion-config --function-name {id} --recursive-loop {wanted}",
+    ),
+    Setting(
+        "/Timeout",
+        "the settings of a turn and of a task assume it",
+        "aws lambda update-function-configuration --function-name {id} --timeout {wanted}",
+    ),
+    Setting(
+        "/MemorySize",
+        "the tasks that run at once share it",
+        "aws lambda update-function-configuration --function-name {id} --memory-size {wanted}",
+    ),
+];
+
+const EVENT_SOURCE: [Setting; 11] = [
+    Setting(
+        "/State",
+        "without it new tasks start at the next sweep, messages are not read and shed tasks are not counted",
+        "aws lambda update-event-source-mapping --uuid {id} --enabled",
+    ),
+    Setting(
+        "/BatchSize",
+        "a batch must be done within the timeout of the function",
+        "aws lambda update-event-source-mapping --uuid {id} --batch-size {wanted}",
+    ),
+    Setting(
+        "/MaximumBatchingWindowInSeconds",
+        "a window delays the start of new tasks",
+        "aws lambda update-event-source-mapping --uuid {id} --maximum-batching-window-in-seconds {wanted}",
+    ),
+    Setting(
+        "/BisectBatchOnFunctionError",
+        "without it one bad record blocks the good ones beside it",
+        "aws lambda update-event-source-mapping --uuid {id} --bisect-batch-on-function-error",
+    ),
+    Setting(
+        "/MaximumRetryAttempts",
+        "a record that fails without end blocks its shard",
+        "aws lambda update-event-source-mapping --uuid {id} --maximum-retry-attempts {wanted}",
+    ),
+    Setting(
+        "/MaximumRecordAgeInSeconds",
+        "old records delay new ones",
+        "aws lambda update-event-source-mapping --uuid {id} --maximum-record-age-in-seconds {wanted}",
+    ),
+    Setting(
+        "/ParallelizationFactor",
+        "it is the number of batches of a shard at once",
+        "aws lambda update-event-source-mapping --uuid {id} --parallelization-factor {wanted}",
+    ),
+    Setting(
+        "/FunctionResponseTypes",
+        "without it one failed message fails its whole batch",
+        "aws lambda update-event-source-mapping --uuid {id} --function-response-types ReportBatchItemFailures",
+    ),
+    Setting(
+        "/FilterCriteria",
+        "another filter drops wake-ups or costs invocations",
+        "aws lambda update-event-source-mapping --uuid {id} --filter-criteria '{wanted}'",
+    ),
+    Setting(
+        "/ScalingConfig/MaximumConcurrency",
+        "more writers than this throttle one partition of the index",
+        "aws lambda update-event-source-mapping --uuid {id} --scaling-config MaximumConcurrency={wanted}",
+    ),
+    Setting(
+        "/DestinationConfig",
+        "without it failed batches are lost",
+        "set the on-failure destination of mapping {id} in the console, as in the template: {wanted}",
+    ),
+];
+
+const INVOCATION: [Setting; 3] = [
+    Setting(
+        "/MaximumRetryAttempts",
+        "the wake-up protocol counts on this number of retries",
+        "aws lambda update-function-event-invoke-config --function-name {id} --maximum-retry-attempts {wanted}",
+    ),
+    Setting(
+        "/MaximumEventAgeInSeconds",
+        "older events are of no use",
+        "aws lambda update-function-event-invoke-config --function-name {id} --maximum-event-age-in-seconds {wanted}",
+    ),
+    Setting(
+        "/DestinationConfig",
+        "without it failed events are lost",
+        "set the on-failure destination of {id} in the console, as in the template: {wanted}",
+    ),
+];
+
+const TOPIC: [Setting; 1] = [Setting(
+    "/KmsMasterKeyId",
+    "messages are encrypted",
+    "aws sns set-topic-attributes --topic-arn {id} --attribute-name KmsMasterKeyId --attribute-value {wanted}",
+)];
+
+const SUBSCRIPTION: [Setting; 3] = [
+    Setting(
+        "/PendingConfirmation",
+        "no notification arrives before the confirmation",
+        "aws sns unsubscribe --subscription-arn {id}, then delete and deploy the stack's subscription again",
+    ),
+    Setting(
+        "/Endpoint",
+        "notifications go to another function",
+        "subscribe the function of the template: {wanted}",
+    ),
+    Setting(
+        "/RedrivePolicy",
+        "notifications that SNS cannot deliver are lost without a trace",
+        "aws sns set-subscription-attributes --subscription-arn {id} --attribute-name RedrivePolicy --attribute-value '{\"deadLetterTargetArn\": …}', as in the template: {wanted}",
+    ),
+];
+
+const QUEUE: [Setting; 4] = [
+    Setting(
+        "/VisibilityTimeout",
+        "shorter than its function's attempts, a message is delivered twice at once",
+        "aws sqs set-queue-attributes --queue-url {id} --attributes VisibilityTimeout={wanted}",
+    ),
+    Setting(
+        "/MessageRetentionPeriod",
+        "SQS deletes messages after it",
+        "aws sqs set-queue-attributes --queue-url {id} --attributes MessageRetentionPeriod={wanted}",
+    ),
+    Setting(
+        "/SqsManagedSseEnabled",
+        "messages are encrypted",
+        "aws sqs set-queue-attributes --queue-url {id} --attributes SqsManagedSseEnabled={wanted}",
+    ),
+    Setting(
+        "/RedrivePolicy",
+        "without it a message that cannot be read is received without end",
+        "aws sqs set-queue-attributes --queue-url {id} --attributes with the RedrivePolicy of the template: {wanted}",
+    ),
+];
+
+const SCHEDULE: [Setting; 2] = [
+    Setting(
+        "/State",
+        "without sweeps, tasks of dead processes stay TAKEN and lost wake-ups stay lost",
+        "aws scheduler update-schedule --name {id} with --state ENABLED",
+    ),
+    Setting(
+        "/ScheduleExpression",
+        "recovery takes as long as a round of the sweep",
+        "aws scheduler update-schedule --name {id} with --schedule-expression '{wanted}'",
+    ),
+];
+
+const LOG_GROUP: [Setting; 1] = [Setting(
+    "/RetentionInDays",
+    "logs are deleted or paid for by it",
+    "aws logs put-retention-policy --log-group-name {id} --retention-in-days {wanted}",
+)];
+
+const ALARM: [Setting; 5] = [
+    Setting(
+        "/ActionsEnabled",
+        "the alarm is not sent",
+        "aws cloudwatch enable-alarm-actions --alarm-names {id}",
+    ),
+    Setting(
+        "/AlarmActions",
+        "the alarm is not sent",
+        "aws cloudwatch put-metric-alarm for {id} with the actions of the template: {wanted}",
+    ),
+    Setting(
+        "/Threshold",
+        "the alarm rings at another value",
+        "aws cloudwatch put-metric-alarm for {id} with --threshold {wanted}",
+    ),
+    Setting(
+        "/MetricName",
+        "the alarm looks at another metric",
+        "aws cloudwatch put-metric-alarm for {id} with --metric-name {wanted}",
+    ),
+    Setting(
+        "/EvaluationPeriods",
+        "the alarm rings sooner or later",
+        "aws cloudwatch put-metric-alarm for {id} with --evaluation-periods {wanted}",
+    ),
+];
+
+/// The settings of a kind of resource.
+pub(super) fn settings(kind: Kind) -> &'static [Setting] {
+    match kind {
+        Kind::Table => &TABLE,
+        Kind::Function => &FUNCTION,
+        Kind::EventSource => &EVENT_SOURCE,
+        Kind::Invocation => &INVOCATION,
+        Kind::Topic => &TOPIC,
+        Kind::Subscription => &SUBSCRIPTION,
+        Kind::Queue => &QUEUE,
+        Kind::Schedule => &SCHEDULE,
+        Kind::LogGroup => &LOG_GROUP,
+        Kind::Alarm => &ALARM,
+    }
+}

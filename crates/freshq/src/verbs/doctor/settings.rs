@@ -1,0 +1,60 @@
+//! Compares the settings of resources with the template.
+
+use serde_json::Value;
+
+use super::Finding;
+use super::known::{Setting, settings};
+use crate::deployed::{Resource, Stack};
+
+/// Compares a resource with the template. Returns how many settings were compared.
+pub(super) fn check(
+    stack: &Stack,
+    resource: &Resource,
+    now: Option<&Value>,
+) -> (usize, Vec<Finding>) {
+    let Some(now) = now else {
+        let finding = Finding {
+            place: resource.place(),
+            what: "it does not exist".to_owned(),
+            why: "the template has it, and the queue relies on it".to_owned(),
+            remedy: "it was deleted by hand: remove it from the template, deploy, put it back and deploy again"
+                .to_owned(),
+        };
+        return (1, vec![finding]);
+    };
+    let compared = settings(resource.kind).iter().filter_map(|setting| {
+        let wanted = resource.wanted.pointer(setting.0)?;
+        Some(compare(stack, resource, setting, wanted, now))
+    });
+    let compared: Vec<Option<Finding>> = compared.collect();
+    let mut findings: Vec<Finding> = compared.iter().flatten().cloned().collect();
+    findings.extend(super::state::messages(stack, resource, now));
+    (compared.len(), findings)
+}
+
+fn compare(
+    stack: &Stack,
+    resource: &Resource,
+    setting: &Setting,
+    wanted: &Value,
+    now: &Value,
+) -> Option<Finding> {
+    let Setting(path, why, remedy) = setting;
+    let now = now.pointer(path).unwrap_or(&Value::Null);
+    let dropped = stack.is_local && now.is_null();
+    (!dropped && !stack.agrees(wanted, now)).then(|| Finding {
+        place: resource.place(),
+        what: format!("{} is {now}, and {wanted} in the template", &path[1..]),
+        why: (*why).to_owned(),
+        remedy: remedy
+            .replace("{id}", &resource.id)
+            .replace("{wanted}", &text(wanted)),
+    })
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,142 @@
+//! States that no template has: the deployment, failure queues, the processor, pause and breaker.
+
+use std::time::Duration;
+
+use lifo_queue::operate::Status;
+use serde_json::Value;
+
+use super::Finding;
+use crate::deployed::{Kind, Resource, Stack};
+use crate::time_format::{exact, relative, rough};
+
+/// How long an expired lease may stay: the sweep comes every minute.
+const STALE: Duration = Duration::from_secs(120);
+
+/// SQS should hide a message for this many times the timeout of its function
+/// (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html>).
+const VISIBILITY_FACTOR: u64 = 6;
+
+/// Whether the last deployment succeeded.
+pub(super) fn complete(stack: &Stack) -> (usize, Vec<Finding>) {
+    let calm = ["CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE"];
+    let finding = (!calm.contains(&stack.status.as_str())).then(|| Finding {
+        place: "the stack".to_owned(),
+        what: format!("its status is {}", stack.status),
+        why: "the last deployment did not succeed, or one is under way".to_owned(),
+        remedy: "look at the events of the stack in the console, then deploy again".to_owned(),
+    });
+    (1, finding.into_iter().collect())
+}
+
+/// Messages in a queue for failures, and a queue that hides messages for too short a time.
+pub(super) fn messages(stack: &Stack, resource: &Resource, now: &Value) -> Vec<Finding> {
+    if resource.kind != Kind::Queue {
+        return Vec::new();
+    }
+    let number = |name: &str| now[name].as_str().and_then(|text| text.parse::<u64>().ok());
+    let mut findings = Vec::new();
+    let count = number("ApproximateNumberOfMessages").unwrap_or(0);
+    if count > 0 && stack.takes_failures(&resource.logical) {
+        findings.push(Finding {
+            place: resource.place(),
+            what: format!("it holds {count} messages"),
+            why: "each is an event that failed all its retries".to_owned(),
+            remedy: "docs/how-to/operate.md, \"Messages in a failure queue\", says what each queue means".to_owned(),
+        });
+    }
+    let visibility = number("VisibilityTimeout").unwrap_or(0);
+    if let Some(timeout) = stack.reader_timeout(&resource.logical)
+        && visibility < VISIBILITY_FACTOR * timeout
+    {
+        let enough = VISIBILITY_FACTOR * timeout;
+        findings.push(Finding {
+            place: resource.place(),
+            what: format!("VisibilityTimeout is {visibility} s, less than {VISIBILITY_FACTOR} times the {timeout} s of its function"),
+            why: "a throttled message is delivered again while it is still being read".to_owned(),
+            remedy: format!("aws sqs set-queue-attributes --queue-url {} --attributes VisibilityTimeout={enough}", resource.id),
+        });
+    }
+    findings
+}
+
+/// The control item: a stale lease, a pause, an open circuit breaker, turns without progress.
+pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
+    let (control, now) = (&status.control, status.now);
+    let mut findings = Vec::new();
+    let mut find = |place: &str, what: String, why: &str, remedy: &str| {
+        findings.push(Finding {
+            place: place.to_owned(),
+            what,
+            why: why.to_owned(),
+            remedy: remedy.to_owned(),
+        });
+    };
+    if let Some(until) = control.paused_until.filter(|_| control.is_paused(now)) {
+        let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
+        let what = format!(
+            "it is paused until {}, {} still: {reason}",
+            exact(until),
+            rough(until.since(now))
+        );
+        find(
+            "the queue",
+            what,
+            "no task starts, and pending tasks expire",
+            "fix the cause, then freshq resume",
+        );
+    }
+    if let Some(hold) = control.held_breaker(now) {
+        let what = format!(
+            "an operator holds it open until {}: {}",
+            exact(hold.until),
+            hold.reason
+        );
+        find(
+            "the circuit breaker",
+            what,
+            "only probes start",
+            "freshq breaker close",
+        );
+    } else if let Some(open) = control.breaker {
+        let what = format!(
+            "it has been open since {}; failed probes: {}",
+            exact(open.since),
+            open.probes
+        );
+        find(
+            "the circuit breaker",
+            what,
+            "the downstream is unavailable, so only probes start",
+            "repair the downstream; the breaker closes by itself",
+        );
+    }
+    if let Some(lease) = &control.lease
+        && now.since(lease.until) > STALE
+    {
+        let what = format!(
+            "the processor lease of {} expired {}",
+            lease.owner,
+            relative(lease.until, now)
+        );
+        find(
+            "the processor",
+            what,
+            "the process probably died, and no sweep found work since, or no sweep runs",
+            "look at the sweep's schedule and log; freshq wake starts a processor",
+        );
+    }
+    if control.idle_turns > 0
+        && control.lease.is_none()
+        && status.pending.count > 0
+        && !control.is_paused(now)
+    {
+        let what = format!("{} turns in a row settled nothing", control.idle_turns);
+        find(
+            "the processor",
+            what,
+            "tasks start but neither succeed nor fail",
+            "freshq list shows lastError of the pending tasks; docs/how-to/operate.md, \"No progress\"",
+        );
+    }
+    (4, findings)
+}

@@ -1,0 +1,280 @@
+//! A small stack whose settings are broken one at a time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lifo_queue::control::Claim;
+use lifo_queue::store::memory::{MemoryStore, Record};
+use lifo_queue::store::{ControlStore, OperatorStore};
+use lifo_queue::task::{TaskId, Ttl};
+use lifo_queue::time::{Clock, EpochSeconds, Millis, TokioClock};
+use simulator::topics::Topics;
+use uuid::Uuid;
+
+use super::*;
+use crate::deployed::{Kind, Stack};
+
+const NOW: Millis = Millis(1_800_000_000_000);
+
+/// One resource of each kind, with the settings that the queue has.
+fn template() -> Value {
+    let failures = json!({ "Fn::GetAtt": ["failures", "Arn"] });
+    let function = json!({ "Ref": "process" });
+    let resource =
+        |kind: &str, properties: Value| json!({ "Type": kind, "Properties": properties });
+    json!({ "Resources": {
+        "table": resource("AWS::DynamoDB::Table", json!({
+            "GlobalSecondaryIndexes": [{ "IndexName": "by-age" }],
+            "StreamSpecification": { "StreamViewType": "NEW_AND_OLD_IMAGES" },
+            "TimeToLiveSpecification": { "Enabled": true, "AttributeName": "ttl" },
+            "PointInTimeRecoverySpecification": { "PointInTimeRecoveryEnabled": true },
+            "DeletionProtectionEnabled": true,
+            "SSESpecification": { "SSEEnabled": true },
+        })),
+        "process": resource("AWS::Lambda::Function", json!({
+            "Timeout": 120, "MemorySize": 256, "ReservedConcurrentExecutions": 1, "RecursiveLoop": "Allow",
+        })),
+        "stream": resource("AWS::Lambda::EventSourceMapping", json!({
+            "BatchSize": 10, "MaximumBatchingWindowInSeconds": 0, "BisectBatchOnFunctionError": true,
+            "MaximumRetryAttempts": 3, "MaximumRecordAgeInSeconds": 60, "ParallelizationFactor": 2,
+            "FunctionResponseTypes": ["ReportBatchItemFailures"],
+            "FilterCriteria": { "Filters": [{ "Pattern": "{}" }] },
+            "ScalingConfig": { "MaximumConcurrency": 10 },
+            "EventSourceArn": { "Fn::GetAtt": ["intake", "Arn"] }, "FunctionName": function,
+            "DestinationConfig": { "OnFailure": { "Destination": failures } },
+        })),
+        "invocation": resource("AWS::Lambda::EventInvokeConfig", json!({
+            "FunctionName": function, "MaximumRetryAttempts": 1, "MaximumEventAgeInSeconds": 300,
+            "DestinationConfig": { "OnFailure": { "Destination": failures } },
+        })),
+        "topic": resource("AWS::SNS::Topic", json!({ "KmsMasterKeyId": "alias/aws/sns" })),
+        "subscription": resource("AWS::SNS::Subscription", json!({
+            "Endpoint": { "Fn::GetAtt": ["process", "Arn"] },
+            "RedrivePolicy": { "deadLetterTargetArn": failures },
+        })),
+        "intake": resource("AWS::SQS::Queue", json!({
+            "VisibilityTimeout": 720, "MessageRetentionPeriod": 86_400, "SqsManagedSseEnabled": true,
+            "RedrivePolicy": { "deadLetterTargetArn": failures, "maxReceiveCount": 10 },
+        })),
+        "failures": resource("AWS::SQS::Queue", json!({})),
+        "schedule": resource("AWS::Scheduler::Schedule", json!({ "ScheduleExpression": "rate(1 minute)" })),
+        "logs": resource("AWS::Logs::LogGroup", json!({ "RetentionInDays": 7 })),
+        "alarm": resource("AWS::CloudWatch::Alarm", json!({
+            "AlarmActions": ["arn:aws:sns:x:1:alarms"], "Threshold": 0, "MetricName": "QueuePaused", "EvaluationPeriods": 1,
+        })),
+    }})
+}
+
+/// A stack as its template has it, but for what a test breaks.
+#[derive(Clone)]
+struct Fake {
+    stack: Stack,
+    now: BTreeMap<String, Option<Value>>,
+}
+
+impl Fake {
+    fn healthy() -> Self {
+        let names = [
+            "table",
+            "process",
+            "stream",
+            "topic",
+            "subscription",
+            "intake",
+            "failures",
+            "schedule",
+            "logs",
+            "alarm",
+            "invocation",
+        ];
+        let ids = names.map(|name| (name.to_owned(), format!("the-{name}")));
+        let stack = Stack::new("UPDATE_COMPLETE".to_owned(), &template(), ids.into());
+        let now = stack.resources.iter().map(|resource| {
+            (
+                resource.logical.clone(),
+                Some(evaluated(&resource.wanted, &stack.ids)),
+            )
+        });
+        let now = now.collect();
+        Self { stack, now }
+    }
+
+    fn set(&mut self, logical: &str, path: &str, value: Value) {
+        let resource = self.now.get_mut(logical).unwrap().as_mut().unwrap();
+        let (parents, last) = path.rsplit_once('/').unwrap();
+        resource.pointer_mut(parents).unwrap()[last] = value;
+    }
+}
+
+#[async_trait]
+impl Deployed for Fake {
+    async fn stack(&self) -> Result<Stack, Failure> {
+        Ok(self.stack.clone())
+    }
+
+    async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure> {
+        let is_it = |there: &&Resource| there.kind == kind && there.id == id;
+        let resource = self.stack.resources.iter().find(is_it).unwrap();
+        Ok(self.now[&resource.logical].clone())
+    }
+}
+
+/// What AWS would show of a setting.
+fn evaluated(wanted: &Value, ids: &BTreeMap<String, String>) -> Value {
+    match wanted {
+        Value::Object(fields) if fields.contains_key("Fn::GetAtt") => {
+            let logical = fields["Fn::GetAtt"][0].as_str().unwrap();
+            json!(format!("arn:aws:x:y:1:{}", ids[logical]))
+        }
+        Value::Object(fields) if fields.contains_key("Ref") => {
+            json!(ids[fields["Ref"].as_str().unwrap()])
+        }
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(name, value)| (name.clone(), evaluated(value, ids)));
+            Value::Object(fields.collect())
+        }
+        Value::Array(values) => values.iter().map(|value| evaluated(value, ids)).collect(),
+        // Attributes of queues and topics are text.
+        Value::Number(number) => json!(number.to_string()),
+        other => other.clone(),
+    }
+}
+
+struct Quiet;
+
+impl Prompt for Quiet {
+    fn answer(&mut self, _: &str) -> Result<String, Failure> {
+        Err(Failure::NoTerminal)
+    }
+}
+
+async fn report_of(fake: Fake, store: Arc<MemoryStore>) -> Box<dyn Report> {
+    let clock = Arc::new(TokioClock::starting_at(NOW));
+    let mut queue = Queue::new(
+        "LifoQueue-dev".to_owned(),
+        store,
+        Arc::new(Topics::default()),
+        clock,
+    );
+    queue.deployed = Some(Arc::new(fake));
+    Doctor {}.run(&queue, &mut Quiet).await.unwrap()
+}
+
+/// The findings, each as "place: what".
+async fn findings(fake: &Fake, store: &Arc<MemoryStore>) -> Vec<String> {
+    let report = report_of(fake.clone(), store.clone()).await;
+    let json = report.json();
+    let findings = json["findings"].as_array().unwrap().clone();
+    assert_eq!(report.exit() == Exit::NotAll, !findings.is_empty());
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    findings
+        .iter()
+        .map(|finding| format!("{}: {}", text(&finding["place"]), text(&finding["what"])))
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_healthy_stack_has_no_finding() {
+    let report = report_of(Fake::healthy(), Arc::default()).await;
+    assert_eq!(report.exit(), Exit::Done, "{}", report.text());
+    let line = "LifoQueue-dev: settings checked: 49, findings: 0, not checked: 0";
+    assert_eq!(report.text(), line);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_broken_setting_is_the_one_finding() {
+    let healthy = Fake::healthy();
+    let mut broken = 0;
+    for resource in &healthy.stack.resources {
+        for setting in known::settings(resource.kind) {
+            if resource.wanted.pointer(setting.0).is_none() {
+                continue;
+            }
+            let mut fake = healthy.clone();
+            fake.set(&resource.logical, setting.0, json!("broken"));
+            let found = findings(&fake, &Arc::default()).await;
+            let named = format!("{}: {}", resource.place(), &setting.0[1..]);
+            assert!(found[0].starts_with(&named), "{named}: {found:?}");
+            broken += 1;
+        }
+    }
+    assert_eq!(broken, 44);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_gone_what_failed_and_what_hides_messages_too_briefly_is_found() {
+    let store = Arc::<MemoryStore>::default();
+    let mut fake = Fake::healthy();
+    fake.now.insert("subscription".to_owned(), None);
+    fake.set("failures", "/ApproximateNumberOfMessages", json!("3"));
+    // Both a change and too short for the function of 120 s.
+    fake.set("intake", "/VisibilityTimeout", json!("700"));
+    // Messages that wait are no failures.
+    fake.set("intake", "/ApproximateNumberOfMessages", json!("9"));
+    fake.stack.status = "UPDATE_ROLLBACK_COMPLETE".to_owned();
+    let found = findings(&fake, &store).await;
+    assert_eq!(
+        found,
+        [
+            "the stack: its status is UPDATE_ROLLBACK_COMPLETE",
+            "queue the-failures (failures): it holds 3 messages",
+            "queue the-intake (intake): VisibilityTimeout is \"700\", and 720 in the template",
+            "queue the-intake (intake): VisibilityTimeout is 700 s, less than 6 times the 120 s of its function",
+            "subscription the-subscription (subscription): it does not exist",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_state_of_the_queue_is_looked_at_too() {
+    let store = Arc::<MemoryStore>::default();
+    let earlier = Millis(NOW.0 - 600_000);
+    let claim = Claim {
+        owner: Uuid::from_u128(7),
+        message_id: "m1".to_owned(),
+        until: earlier,
+        rate_full_at: None,
+    };
+    store
+        .acquire(&claim, Millis(earlier.0 - 20_000))
+        .await
+        .unwrap();
+    let pause = lifo_queue::control::Pause {
+        until: NOW.plus(Duration::from_secs(7_200)),
+        reason: "maintenance".to_owned(),
+        busy: false,
+    };
+    store.pause(&pause).await.unwrap();
+    let hold = lifo_queue::control::BreakerHold {
+        until: NOW.plus(Duration::from_secs(60)),
+        reason: "release".to_owned(),
+    };
+    store.hold_breaker(&hold).await.unwrap();
+    let record = Record::pending(NOW, Ttl::Seconds(EpochSeconds(1_900_000_000)));
+    store.put(TaskId::from_stored("a"), record);
+    assert_eq!(
+        findings(&Fake::healthy(), &store).await,
+        [
+            "the queue: it is paused until 2027-01-15T10:00:00.000Z, 2h still: maintenance",
+            "the circuit breaker: an operator holds it open until 2027-01-15T08:01:00.000Z: release",
+            "the processor: the processor lease of 00000000-0000-0000-0000-000000000007 expired 10m ago",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_named_by_its_table_has_no_stack_to_check() {
+    let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(NOW));
+    let store = Arc::<MemoryStore>::default();
+    let queue = Queue::new(
+        "tasks".to_owned(),
+        store,
+        Arc::new(Topics::default()),
+        clock,
+    );
+    let failure = Doctor {}.run(&queue, &mut Quiet).await.unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage);
+}
