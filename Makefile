@@ -327,7 +327,7 @@ synth-local: build-local
 
 .PHONY: docs
 docs: setup ## write the reference pages that are generated from the sources
-	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-refusals.test.ts
+	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/contract.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-refusals.test.ts
 
 .PHONY: flaky
 N := $(or $(N),20)

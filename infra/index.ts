@@ -28,15 +28,10 @@ export {
 export type { RustRunnerProps } from './tasks/runners/rust';
 export type { SimulatedRunnerProps } from './tasks/runners/simulated';
 export { TaskRunner } from './tasks/runners/task-runner';
-export {
-  type BreakerSettings,
-  type CodelSettings,
-  type PartialQueueSettings,
-  type ProcessingSettings,
-  StreamBatching,
-  type StreamSettings,
-  type TaskSettings,
-} from './tasks/settings';
+export type { PartialQueueSettings } from './tasks/settings';
 export type { AlarmSettings } from './tasks/settings/alarms';
 export type { IngestSettings, ProvisionedPollers } from './tasks/settings/ingest';
+export type { BreakerSettings, CodelSettings, ProcessingSettings } from './tasks/settings/processing';
+export { StreamBatching, type StreamSettings } from './tasks/settings/stream';
+export type { TaskSettings } from './tasks/settings/tasks';
 export { ShedQueue, type ShedQueueProps } from './tasks/shed-queue';

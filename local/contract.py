@@ -34,6 +34,8 @@ AGENT_OUTPUTS: list[str] = _AGENT_QUEUE["outputs"]
 AGENT_OPTIONAL_OUTPUTS: dict[str, list[str]] = _AGENT_QUEUE["optionalOutputs"]
 #: The agents' queue's functions.
 AGENT_FUNCTIONS: list[str] = list(_AGENT_QUEUE["environment"])
+#: The variables that each function of both queues reads beside its settings.
+ENVIRONMENT: dict[str, list[str]] = _CONTRACT["environment"] | _AGENT_QUEUE["environment"]
 
 #: The fields of every line that a function logs, `span.` before those of the invocation.
 LOG_FIELDS: list[str] = _CONTRACT["logFields"]

@@ -103,9 +103,11 @@ def wait_for_call(queue: DeployedAgents, call_id: str, wanted: str, seconds: flo
 
 
 @contextmanager
-def environment(queue: DeployedAgents, binary: str, **changes: str) -> Iterator[None]:
-    """A function with other variables, for as long as the block runs."""
-    before = queue.set_environment(binary, changes)
+def environment(
+    queue: DeployedAgents, binary: str, settings: dict[str, Any] | None = None, **changes: str
+) -> Iterator[None]:
+    """A function with other settings and variables, for as long as the block runs."""
+    before = queue.set_environment(binary, changes, settings)
     try:
         yield
     finally:

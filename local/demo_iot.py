@@ -118,9 +118,10 @@ class Demonstration:
         """Point the queue at the legacy system, and let tasks expire when devices disconnect."""
         runner = {"kind": "http", "url": self._newest.address}
         self._queue.set_environment(
-            "process-tasks", {"TASK_RUNNER": json.dumps(runner), "TASK_SLOTS": str(CAPACITY)}
+            "process-tasks", {"TASK_RUNNER": json.dumps(runner)}, {"concurrency": CAPACITY}
         )
-        self._queue.set_environment("ingest-tasks", {"DEFAULT_TTL_SECONDS": str(EXPIRY_SECONDS)})
+        expiry = {"ingest": {"create": {"defaultTtlMs": EXPIRY_SECONDS * 1000}}}
+        self._queue.set_environment("ingest-tasks", settings=expiry)
 
     def _say_what_comes(self) -> None:
         self._console.print(

@@ -37,6 +37,29 @@ def exists(cloudformation: Any, stack: str) -> bool:
     return True
 
 
+def settings_variable(binary: str) -> str:
+    """The variable that holds the settings of a function."""
+    return f"SETTINGS_{binary.upper().replace('-', '_')}"
+
+
+def changed(
+    environment: dict[str, str], binary: str, variables: dict[str, str], settings: dict[str, Any]
+) -> dict[str, str]:
+    """The environment of a function with other variables and with other settings, group by group."""
+    if not settings:
+        return environment | variables
+    name = settings_variable(binary)
+    return environment | variables | {name: json.dumps(_merged(json.loads(environment[name]), settings))}
+
+
+def _merged(group: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    inner = {
+        name: _merged(group.get(name, {}), value) if isinstance(value, dict) else value
+        for name, value in changes.items()
+    }
+    return group | inner
+
+
 class InvocationFailed(RuntimeError):
     """A function answered with an error; the message holds its diagnostics."""
 
@@ -122,10 +145,16 @@ class DeployedStack:
         )
         return dict(configuration.get("Environment", {}).get("Variables", {}))
 
-    def set_environment(self, binary: str, changes: dict[str, str]) -> dict[str, str]:
-        """Change some variables of a deployed function; returns the environment as it was."""
+    def settings(self, binary: str) -> dict[str, Any]:
+        """The settings that a deployed function reads."""
+        return dict(json.loads(self.environment(binary)[settings_variable(binary)]))
+
+    def set_environment(
+        self, binary: str, changes: dict[str, str] | None = None, settings: dict[str, Any] | None = None
+    ) -> dict[str, str]:
+        """Change some variables and settings of a deployed function; returns the environment as it was."""
         before = self.environment(binary)
-        self.replace_environment(binary, before | changes)
+        self.replace_environment(binary, changed(before, binary, changes or {}, settings or {}))
         return before
 
     def replace_environment(self, binary: str, variables: dict[str, str]) -> None:

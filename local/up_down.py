@@ -13,10 +13,7 @@ from local.assembly import Assembly
 from local.emulator import Emulator, EmulatorError
 from local.paths import ENV_FILE, RUN_FILE, STATE, WATCH_ENV_FILE
 from local.queue import DeployedQueue
-from local.stack import DeployedStack
-
-#: How long before its deadline a function stops: each has its own.
-_DEADLINE_MARGIN = "DEADLINE_MARGIN_MS"
+from local.stack import DeployedStack, settings_variable
 
 
 def up(queue: Assembly, agents: Assembly, say: Callable[[str], None]) -> list[DeployedStack]:
@@ -66,16 +63,18 @@ def watch_variables(local_aws: Emulator, stacks: list[DeployedStack]) -> dict[st
     """What the functions need when `cargo lambda watch` runs them against the local tables.
 
     cargo-lambda gives all functions one environment, so a variable that two functions know
-    under different values could not be served: that is an error. Margins before the deadline
-    may differ: watched functions have none.
+    under different values could not be served: that is an error. Variables for the code of the
+    release before are left out.
     """
     merged = emulator.client_variables(local_aws.endpoint)
     functions = contract.FUNCTIONS, contract.AGENT_FUNCTIONS
     for stack, binaries in zip(stacks, functions, strict=True):
-        environments = [stack.environment(binary) for binary in binaries]
-        for name, value in (item for one in environments for item in one.items()):
-            if merged.setdefault(name, value) != value and name != _DEADLINE_MARGIN:
-                raise ValueError(f"{name} differs between functions: {merged[name]!r}, {value!r}")
+        for binary in binaries:
+            known = {*contract.ENVIRONMENT[binary], settings_variable(binary)}
+            given = stack.environment(binary)
+            for name, value in ((name, given[name]) for name in known & given.keys()):
+                if merged.setdefault(name, value) != value:
+                    raise ValueError(f"{name} differs between functions: {merged[name]!r}, {value!r}")
     return merged
 
 

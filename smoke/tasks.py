@@ -29,14 +29,13 @@ ATTEMPTS = 2
 
 #: Short times, so that the test is short; only the smoke test's own stack gets them.
 SETTINGS = {
-    "TASK_TIMEOUT_MS": "4000",
-    "DEADLINE_MARGIN_MS": "1000",
-    "CLOCK_SKEW_MS": "500",
-    "PROCESSOR_LEASE_MS": "4000",
-    "HEARTBEAT_MS": "1000",
-    "MAX_ATTEMPTS": str(ATTEMPTS),
-    "RETRY_BASE_MS": "500",
-    "RETRY_MAX_MS": "1000",
+    "taskTimeoutMs": 4000,
+    "deadlineMarginMs": 1000,
+    "clockSkewMs": 500,
+    "processorLeaseMs": 4000,
+    "heartbeatMs": 1000,
+    "maxAttempts": ATTEMPTS,
+    "retry": {"baseMs": 500, "maxMs": 1000},
 }
 
 
@@ -65,11 +64,11 @@ class TaskChecks:
     def short_times(self) -> str:
         runner = json.loads(self.queue.environment("process-tasks")["TASK_RUNNER"])
         expect(runner["kind"] == "simulated", f"the runner is {runner['kind']}: use ENV=dev")
-        self.queue.set_environment("process-tasks", SETTINGS)
+        self.queue.set_environment("process-tasks", settings=SETTINGS)
         return f"the simulated runner takes {runner['capacity']} tasks at once, {runner['durationMs']} ms each"
 
     def burst(self) -> str:
-        slots = int(self.queue.environment("process-tasks")["TASK_SLOTS"])
+        slots = self.queue.settings("process-tasks")["concurrency"]
         self.freshq("pause", "--for", "10m", "--reason", "smoke test")
         try:
             # One call each, so that no two are created in the same millisecond.
@@ -148,7 +147,7 @@ class TaskChecks:
         wait_for(self.queue, [task], "FAILURE", seconds=60)
         wait_until_idle(self.queue)
         # One attempt more: this stands for the repair after which an operator redrives.
-        self.queue.set_environment("process-tasks", {"MAX_ATTEMPTS": str(ATTEMPTS + 1)})
+        self.queue.set_environment("process-tasks", settings={"maxAttempts": ATTEMPTS + 1})
         self.freshq("redrive", task)
         wait_for(self.queue, [task], seconds=60)
         self.expect_attempts([task], ATTEMPTS + 1)

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use simulator::deployed::settings;
+
 use crate::Error;
 
 /// Configuration that the function starts with; nothing of it is called.
@@ -19,6 +21,10 @@ pub(crate) fn measure(bootstrap: &Path) -> Result<Duration, Error> {
     let mut child = Command::new(bootstrap)
         .env_clear()
         .envs(variables)
+        .env(
+            "SETTINGS_PROCESS_TASKS",
+            settings("process-tasks").to_string(),
+        )
         .env("AWS_LAMBDA_RUNTIME_API", api.local_addr()?.to_string())
         .stdout(Stdio::null())
         .stdin(Stdio::null())

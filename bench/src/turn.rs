@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
-use lifo_queue::backoff::Backoff;
-use lifo_queue::process::{BreakerSettings, Exit, Invocation, ProcessSettings, Processor};
+use lifo_queue::process::{Exit, Invocation, ProcessSettings, Processor};
 use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::store::QueueStore;
 use lifo_queue::store::dynamodb::DynamoStore;
@@ -119,35 +118,12 @@ async fn insert(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Error> {
 pub(crate) fn settings(slots: u16) -> ProcessSettings {
     ProcessSettings {
         turn: Duration::from_secs(600),
-        task_timeout: Duration::from_secs(30),
-        deadline_margin: Duration::from_secs(10),
         slots,
-        rate: None,
-        max_attempts: 5,
-        max_busy_returns: 20,
-        breaker: Some(BreakerSettings {
-            pause_after: Duration::from_secs(480),
-            max_returns: 500,
-        }),
-        codel: None,
-        target_latency: None,
-        backoff: Backoff {
-            base: Duration::from_secs(1),
-            max: Duration::from_secs(300),
-        },
-        processor_lease: Duration::from_secs(20),
-        heartbeat: Duration::from_secs(5),
         index_lag: Duration::from_millis(200),
-        max_idle_turns: 10,
-        clock_skew: Duration::from_secs(2),
         retention: Retention {
             success: Duration::from_secs(86_400),
             failure: Duration::from_secs(86_400),
         },
-        default_ttl: Duration::from_secs(3600),
-        expiry_bound: None,
-        notification_marker: Duration::from_secs(10),
-        order: lifo_queue::store::Order::NewestFirst,
-        pause: Duration::from_secs(300),
+        ..*simulator::deployed::PROCESS_TASKS
     }
 }

@@ -1,9 +1,10 @@
 import { AGENT_QUEUE } from '../contract/agents';
 import type { Problem } from '../lambda/problem';
-import { integer, ms, seconds, text, wholeSeconds } from '../lambda/ranges';
+import { ms, seconds, text } from '../lambda/ranges';
+import { rangeProblems } from '../lambda/setting';
 import { VISIBILITY_FACTOR } from '../lambda/visibility';
 import { dimensionProblems } from './dimension-rules';
-import type { AgentQueueSettings } from './settings';
+import { AGENTS, type AgentQueueSettings, ALARMS, CALLS } from './settings';
 
 /** How long SQS keeps a message, at most (14 days); intake and dead-letter queue keep it so long. */
 const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
@@ -11,49 +12,18 @@ const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
 /** The longest interval between sweeps: an alarm watches five of them, and CloudWatch at most a day. */
 const LONGEST_SWEEP_MS = 60 * 60 * 1_000;
 
-/** How long before its timeout `match-calls` begins its last call: `MARGIN` of the intake, `crates/agent-queue/src/intake/batch.rs`. */
-export const MATCH_MARGIN_S = 6;
-
 /** Every rule the settings break; empty if they can work. */
 export function agentSettingsProblems(settings: AgentQueueSettings): Problem[] {
   return [
-    ...rangeProblems(settings),
+    ...rangeProblems('agents', AGENTS, settings.agents),
+    ...rangeProblems('calls', CALLS, settings.calls),
+    ...rangeProblems('alarms', ALARMS, settings.alarms),
     ...orderProblems(settings),
     ...dimensionProblems(settings.agents.dimensions),
     ...sweepProblems(settings),
     ...visibilityProblems(settings),
     ...alarmProblems(settings),
   ];
-}
-
-function rangeProblems({ agents, calls, alarms }: AgentQueueSettings): Problem[] {
-  const { answerWithin, callLease, contentionWindow } = agents;
-  const { maxConcurrency } = calls;
-  return [
-    answerWithin && wholeSeconds('agents.answerWithin', answerWithin, 1),
-    callLease && wholeSeconds('agents.callLease', callLease, 1),
-    contentionWindow === undefined
-      ? undefined
-      : integer('agents.contentionWindow', contentionWindow, 1, 32, 'beyond it the order means little'),
-    wholeSeconds('calls.maxWait', calls.maxWait, 1),
-    integer('calls.batchSize', calls.batchSize, 1, 10, "SQS's limit for a FIFO queue"),
-    maxConcurrency === undefined
-      ? undefined
-      : integer('calls.maxConcurrency', maxConcurrency, 2, 1_000, "Lambda's limit for SQS"),
-    wholeSeconds(
-      'calls.functionTimeout',
-      calls.functionTimeout,
-      MATCH_MARGIN_S + 1,
-      900,
-      `match-calls begins no call in its last ${MATCH_MARGIN_S} s, and Lambda allows 900 s`,
-    ),
-    integer('calls.memorySize', calls.memorySize, 128, 10_240, "Lambda's limit"),
-    wholeSeconds('calls.visibilityTimeout', calls.visibilityTimeout, 1, 43_200, "SQS's limit"),
-    integer('calls.maxReceiveCount', calls.maxReceiveCount, 1, 1_000, "SQS's limit"),
-    wholeSeconds('alarms.oldestWaiting', alarms.oldestWaiting, 1),
-    wholeSeconds('alarms.intakeDelay', alarms.intakeDelay, 1),
-    integer('alarms.deskErrors', alarms.deskErrors, 0, 1_000_000),
-  ].filter((problem) => problem !== undefined);
 }
 
 function orderProblems({ agents: { order } }: AgentQueueSettings): Problem[] {

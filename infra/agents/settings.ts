@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { AGENT_QUEUE } from '../contract/agents';
 import { definedOf } from '../lambda/defined';
+import * as setting from '../lambda/setting';
 import { VISIBILITY_FACTOR } from '../lambda/visibility';
 
 /** Which of the matching agents is assigned: the one queued longest (`fifo`), or most recently (`lifo`). */
@@ -129,12 +130,51 @@ export interface AgentAlarmSettings {
   readonly deskErrors?: number;
 }
 
+/** How long before its timeout `match-calls` begins its last call: `MARGIN` of the intake, `crates/agent-queue/src/intake/batch.rs`. */
+export const MATCH_MARGIN_S = 6;
+
+/** The defaults and the ranges of {@link AgentSettings}. */
+export const AGENTS = {
+  order: setting.free<AgentOrder>('fifo'),
+  dimensions: setting.free<readonly Dimension[]>([
+    { name: 'language', attribute: 'Languages', multiValued: true },
+    { name: 'gender', attribute: 'Gender' },
+  ]),
+  contentionWindow: setting.integer(8, 1, 32, 'beyond it the order means little'),
+  callLease: setting.wholeSeconds(undefined, 1),
+  answerWithin: setting.wholeSeconds(undefined, 1),
+  sweepInterval: setting.free(Duration.minutes(1)),
+} as const satisfies setting.Declarations<AgentSettings>;
+
+/** The defaults and the ranges of {@link CallSettings}. */
+export const CALLS = {
+  maxWait: setting.wholeSeconds(Duration.minutes(5), 1),
+  batchSize: setting.integer(10, 1, 10, "SQS's limit for a FIFO queue"),
+  maxConcurrency: setting.integer(undefined, 2, 1_000, "Lambda's limit for SQS"),
+  functionTimeout: setting.wholeSeconds(
+    Duration.seconds(30),
+    MATCH_MARGIN_S + 1,
+    900,
+    `match-calls begins no call in its last ${MATCH_MARGIN_S} s, and Lambda allows 900 s`,
+  ),
+  memorySize: setting.integer(256, 128, 10_240, "Lambda's limit"),
+  visibilityTimeout: setting.wholeSeconds(undefined, 1, 43_200, "SQS's limit"),
+  maxReceiveCount: setting.integer(16, 1, 1_000, "SQS's limit"),
+} as const satisfies setting.Declarations<CallSettings>;
+
+/** The defaults and the ranges of {@link AgentAlarmSettings}. */
+export const ALARMS = {
+  oldestWaiting: setting.wholeSeconds(undefined, 1),
+  intakeDelay: setting.wholeSeconds(undefined, 1),
+  deskErrors: setting.integer(5, 0, 1_000_000),
+} as const satisfies setting.Declarations<AgentAlarmSettings>;
+
 /** `T`, where all but `K` is known. */
 type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
 
 /** Every setting of an agents' queue, defaults filled in. */
 export interface AgentQueueSettings {
-  readonly agents: RequiredExcept<AgentSettings, 'answerWithin' | 'callLease' | 'contentionWindow'>;
+  readonly agents: RequiredExcept<AgentSettings, 'answerWithin' | 'callLease'>;
   readonly calls: RequiredExcept<CallSettings, 'maxConcurrency'>;
   readonly alarms: Required<AgentAlarmSettings>;
 }
@@ -160,33 +200,20 @@ export interface PartialAgentQueueSettings {
 
 /** Fills in the defaults. An explicit `undefined` counts as not given. */
 export function resolveAgentSettings(given: PartialAgentQueueSettings): AgentQueueSettings {
-  const functionTimeout = given.calls?.functionTimeout ?? Duration.seconds(30);
+  const known = { ...setting.defaultsOf(CALLS), ...definedOf(given.calls) };
   const calls = {
-    maxWait: Duration.minutes(5),
-    batchSize: 10,
-    functionTimeout,
-    memorySize: 256,
-    visibilityTimeout: Duration.millis(VISIBILITY_FACTOR * functionTimeout.toMilliseconds()),
-    maxReceiveCount: 16,
-    ...definedOf(given.calls),
+    visibilityTimeout: Duration.millis(VISIBILITY_FACTOR * known.functionTimeout.toMilliseconds()),
+    ...known,
   };
   return {
-    agents: {
-      order: 'fifo',
-      dimensions: [
-        { name: 'language', attribute: 'Languages', multiValued: true },
-        { name: 'gender', attribute: 'Gender' },
-      ],
-      sweepInterval: Duration.minutes(1),
-      ...definedOf(given.agents),
-    },
+    agents: { ...setting.defaultsOf(AGENTS), ...definedOf(given.agents) },
     calls,
     alarms: {
+      ...setting.defaultsOf(ALARMS),
       oldestWaiting: Duration.seconds(
         Math.max(1, Math.floor(0.8 * calls.maxWait.toSeconds({ integral: false }))),
       ),
       intakeDelay: Duration.seconds(Math.ceil(calls.visibilityTimeout.toSeconds({ integral: false })) + 60),
-      deskErrors: 5,
       ...definedOf(given.alarms),
     },
   };

@@ -1,17 +1,7 @@
 import { AGENT_METRICS } from './agent-metrics';
 
 /** What all three functions of the agents' queue read. */
-const SHARED = [
-  'AGENT_TABLE_NAME',
-  'ANSWER_WITHIN_SECONDS',
-  'ASSIGNMENT_TOPIC_ARN',
-  'CALL_DEAD_LETTER_QUEUE_URL',
-  'CALL_LEASE_SECONDS',
-  'CONTENTION_WINDOW',
-  'DIMENSIONS',
-  'MAX_WAIT_SECONDS',
-  'QUEUE_ORDER',
-] as const;
+const SHARED = ['AGENT_TABLE_NAME', 'ASSIGNMENT_TOPIC_ARN', 'CALL_DEAD_LETTER_QUEUE_URL'] as const;
 
 /**
  * The names that Rust and TypeScript must agree on for the agents' queue, as `agentQueue` of
@@ -20,14 +10,12 @@ const SHARED = [
 export const AGENT_QUEUE = {
   /** The table's keys, both S, and the end of a finished call, N. */
   table: { partitionKey: 'pk', sortKey: 'sk', timeToLive: 'ttl' },
-  /** The environment variables each function reads. Folder = binary = construct id = key here. */
+  /** The environment variables each function reads beside `SETTINGS_<FUNCTION>`. Folder = binary = construct id = key here. */
   environment: {
-    'agent-desk': [...SHARED, 'SEED_ENABLED'],
+    'agent-desk': SHARED,
     'match-calls': [...SHARED, 'CALL_QUEUE_URL'],
     'sweep-agents': SHARED,
   },
-  /** Variables a function does without. */
-  optionalEnvironment: ['ANSWER_WITHIN_SECONDS', 'CALL_LEASE_SECONDS', 'CONTENTION_WINDOW'],
   /** Which of the matching agents is assigned: the one queued longest, or most recently. */
   orders: ['fifo', 'lifo'],
   /** Attributes that no dimension may have: the table's own. */

@@ -31,93 +31,21 @@ export const TABLE = {
   statuses: ['PENDING', 'TAKEN', 'SUCCESS', 'FAILURE'],
 } as const;
 
-/** The environment variables each function reads. Folder = binary = construct id = key here. */
+/**
+ * The environment variables each function reads beside `SETTINGS_<FUNCTION>`: names, ARNs and URLs.
+ * Folder = binary = construct id = key here.
+ */
 export const ENVIRONMENT = {
-  'create-tasks': [
-    'DEFAULT_TTL_SECONDS',
-    'KEY_TTL_SECONDS',
-    'MAX_TTL_SECONDS',
-    'SIMULATION_ENABLED',
-    'TASK_ORDER',
-    'TASK_TABLE_NAME',
-  ],
-  'ingest-tasks': [
-    'DEADLINE_MARGIN_MS',
-    'DEFAULT_TTL_SECONDS',
-    'INGEST_DEAD_LETTER_QUEUE_URL',
-    'INGEST_QUEUE_URL',
-    'KEY_TTL_SECONDS',
-    'MAX_TTL_SECONDS',
-    'SHED_QUEUE_URL',
-    'TASK_ORDER',
-    'TASK_TABLE_NAME',
-    'VISIBILITY_BASE_SECONDS',
-    'VISIBILITY_MAX_SECONDS',
-    'WRITE_PARALLELISM',
-  ],
-  trigger: ['NOTIFICATION_MARKER_MS', 'PROCESS_TASKS_TOPIC_ARN', 'TASK_TABLE_NAME'],
-  'process-tasks': [
-    'BREAKER_PAUSE_AFTER_SECONDS',
-    'CLOCK_SKEW_MS',
-    'CODEL_INTERVAL_MS',
-    'CODEL_TARGET_MS',
-    'DEADLINE_MARGIN_MS',
-    'DEFAULT_TTL_SECONDS',
-    'EXPIRY_BOUND_SECONDS',
-    'FAILURE_RETENTION_SECONDS',
-    'HEARTBEAT_MS',
-    'INDEX_LAG_MS',
-    'MAX_ATTEMPTS',
-    'MAX_BUSY_RETURNS',
-    'MAX_IDLE_TURNS',
-    'MAX_UNAVAILABLE_RETURNS',
-    'NOTIFICATION_MARKER_MS',
-    'PAUSE_MS',
-    'PROCESSOR_LEASE_MS',
-    'PROCESS_TASKS_TOPIC_ARN',
-    'RATE_BURST',
-    'RATE_PER_SECOND',
-    'RETRY_BASE_MS',
-    'RETRY_MAX_MS',
-    'SUCCESS_RETENTION_SECONDS',
-    'TARGET_LATENCY_MS',
-    'TASK_ORDER',
-    'TASK_RUNNER',
-    'TASK_SLOTS',
-    'TASK_TABLE_NAME',
-    'TASK_TIMEOUT_MS',
-    'TRIGGER_TOPIC_ARN',
-    'TURN_MS',
-  ],
-  'sweep-tasks': [
-    'CLOCK_SKEW_MS',
-    'CODEL_TARGET_MS',
-    'DEFAULT_TTL_SECONDS',
-    'EXPIRY_BOUND_SECONDS',
-    'FAILURE_RETENTION_SECONDS',
-    'MAX_ATTEMPTS',
-    'NOTIFICATION_MARKER_MS',
-    'PROCESS_TASKS_TOPIC_ARN',
-    'RETRY_BASE_MS',
-    'RETRY_MAX_MS',
-    'TASK_TABLE_NAME',
-  ],
+  'create-tasks': ['TASK_TABLE_NAME'],
+  'ingest-tasks': ['INGEST_DEAD_LETTER_QUEUE_URL', 'INGEST_QUEUE_URL', 'SHED_QUEUE_URL', 'TASK_TABLE_NAME'],
+  trigger: ['PROCESS_TASKS_TOPIC_ARN', 'TASK_TABLE_NAME'],
+  'process-tasks': ['PROCESS_TASKS_TOPIC_ARN', 'TASK_RUNNER', 'TASK_TABLE_NAME', 'TRIGGER_TOPIC_ARN'],
+  'sweep-tasks': ['PROCESS_TASKS_TOPIC_ARN', 'TASK_TABLE_NAME'],
   'count-shed': ['SHED_QUEUE_URL', 'TASK_TABLE_NAME'],
 } as const;
 
 /** Variables a function does without. */
-export const OPTIONAL_ENVIRONMENT = [
-  'BREAKER_PAUSE_AFTER_SECONDS',
-  'CODEL_INTERVAL_MS',
-  'CODEL_TARGET_MS',
-  'TARGET_LATENCY_MS',
-  'MAX_TTL_SECONDS',
-  'EXPIRY_BOUND_SECONDS',
-  'RATE_PER_SECOND',
-  'RATE_BURST',
-  'SHED_QUEUE_URL',
-  'TASK_ORDER',
-] as const;
+export const OPTIONAL_ENVIRONMENT = ['SHED_QUEUE_URL'] as const;
 
 /** The metrics that the functions emit, for each queue: the dimension's value is the name of its table. */
 export const METRICS = {
@@ -156,9 +84,7 @@ export type FunctionName = keyof Environments;
 export type OutputName = (typeof OUTPUTS)[number];
 
 type VariableOf<F extends FunctionName> = Environments[F][number];
-type OptionalVariable =
-  | (typeof OPTIONAL_ENVIRONMENT)[number]
-  | (typeof AGENT_QUEUE.optionalEnvironment)[number];
+type OptionalVariable = (typeof OPTIONAL_ENVIRONMENT)[number];
 
 /** A function's environment: exactly the variables of the contract, checked by the compiler. */
 export type EnvironmentOf<F extends FunctionName> = Record<Exclude<VariableOf<F>, OptionalVariable>, string> &

@@ -79,9 +79,14 @@ function compare(
   });
 }
 
-/** A template as CloudFormation returns it: with ASCII only, which would otherwise always be a difference. */
+/**
+ * A template as CloudFormation returns it: with ASCII only, which would otherwise always be a difference. The settings of
+ * a function are not text but what they say, so that each changed one is a difference by its path.
+ */
 function asReadBack(template: CfnTemplate): CfnTemplate {
-  return JSON.parse(mangleLikeCloudFormation(JSON.stringify(template)));
+  return JSON.parse(mangleLikeCloudFormation(JSON.stringify(template)), (name, value) =>
+    name.startsWith('SETTINGS_') && typeof value === 'string' ? JSON.parse(value) : value,
+  );
 }
 
 function hazardBlock(diffs: readonly StackDiff[]): string {

@@ -1,6 +1,9 @@
 import type { Duration } from 'aws-cdk-lib';
 import type { Problem } from './problem';
 
+/** The longest time of a setting without another limit: 100 years. */
+export const LONGEST_MS = 100 * 365 * 86_400_000;
+
 /** A problem unless `value` is an integer from `min` to `max`. */
 export function integer(
   setting: string,
@@ -23,12 +26,12 @@ export function wholeSeconds(
   setting: string,
   value: Duration,
   min: number,
-  max = Number.MAX_SAFE_INTEGER,
+  max = LONGEST_MS / 1_000,
   why?: string,
 ): Problem | undefined {
   const problem = integer(setting, ms(value) / 1_000, min, max, why);
   if (problem === undefined) return undefined;
-  const range = max === Number.MAX_SAFE_INTEGER ? `at least ${min} s` : `${min} s to ${max} s`;
+  const range = `${min} s to ${max * 1_000 === LONGEST_MS ? '100 years' : `${max} s`}`;
   const reason = why === undefined ? '' : ` (${why})`;
   return {
     setting,
@@ -37,10 +40,15 @@ export function wholeSeconds(
   };
 }
 
-/** A problem unless `value` is at least `minMs` milliseconds. */
+/** A problem unless `value` is whole milliseconds from `minMs` to 100 years. */
 export function duration(setting: string, value: Duration, minMs: number): Problem | undefined {
-  if (ms(value) >= minMs) return undefined;
-  return { setting, rule: `${text(value)} leaves no time at all`, remedy: `choose at least ${minMs} ms` };
+  if (Number.isInteger(ms(value)) && ms(value) >= minMs && ms(value) <= LONGEST_MS) return undefined;
+  const range = `${minMs} ms to 100 years`;
+  return {
+    setting,
+    rule: `${text(value)} is not whole milliseconds from ${range}`,
+    remedy: `choose ${range}`,
+  };
 }
 
 /** Milliseconds. */

@@ -15,9 +15,12 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { earlierVariables } from '../contract/earlier-variables';
 import type { EnvironmentOf, FunctionName } from '../contract/tasks';
 import { builtCode, warnOfPlaceholders } from './artifacts';
+import { environmentSizeProblems } from './environment-size';
 import { FailureQueue } from './failure-queue';
+import { type FunctionSettings, settingsJson, settingsVariable } from './function-settings';
 import { acknowledge } from './nag-suppressions';
 import { retainedOnceUsed } from './retention';
 
@@ -74,8 +77,13 @@ export interface RustFunctionProps<F extends FunctionName> {
   readonly binary: F;
   /** What the function is for, as the console shows it. */
   readonly description: string;
-  /** Its environment variables, by the contract. */
+  /** Names, ARNs and URLs, by the contract. */
   readonly environment: EnvironmentOf<F>;
+  /**
+   * Its settings: they become the JSON of one variable.
+   * @default - none
+   */
+  readonly settings?: FunctionSettings;
   /** How long an invocation may take. */
   readonly timeout: Duration;
   /** Memory, MiB. */
@@ -140,7 +148,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
       architecture: Architecture.ARM_64,
       handler: 'bootstrap',
       code: props.code ?? builtCode(props.binary),
-      environment: { ...props.environment },
+      environment: { ...variablesOf(props.binary, props.settings), ...props.environment },
       timeout: props.timeout,
       memorySize: props.memorySize,
       role: this.role,
@@ -157,6 +165,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
       securityGroups: props.network?.securityGroups,
     });
     acknowledge(this.function, 'asyncFailures');
+    this.node.addValidation({ validate: () => environmentSizeProblems(this.function) });
     this.function.configureAsyncInvoke({
       retryAttempts: props.async.retryAttempts,
       maxEventAge: props.async.maxEventAge,
@@ -203,4 +212,10 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
       }),
     );
   }
+}
+
+function variablesOf(binary: string, settings: FunctionSettings | undefined): Record<string, string> {
+  if (settings === undefined) return {};
+  const json = settingsJson(settings);
+  return { ...earlierVariables(binary, json), [settingsVariable(binary)]: JSON.stringify(json) };
 }

@@ -1,9 +1,14 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Problem } from '../lambda/problem';
-import { duration, integer, ms, seconds, text, wholeSeconds } from '../lambda/ranges';
+import { ms, seconds, text } from '../lambda/ranges';
+import { rangeProblems } from '../lambda/setting';
 import { ingestProblems } from './ingest/rules';
 import { renamedProblems } from './renamed';
 import { keyTtl, type QueueSettings } from './settings';
+import { ALARMS } from './settings/alarms';
+import { BREAKER, CODEL, PROCESSING } from './settings/processing';
+import { STREAM } from './settings/stream';
+import { TASKS } from './settings/tasks';
 
 /** How often `sweep-tasks` looks for lost wake-ups and leases that expired. */
 export const SWEEP_INTERVAL = Duration.minutes(1);
@@ -14,17 +19,16 @@ export const SHED_WINDOW = Duration.seconds(10);
 /** Lambda waits this long before the first retry of an asynchronous invocation, twice as long before the second. */
 const FIRST_ASYNC_RETRY_WAIT_MS = 60_000;
 
-/** One task in 1,000 s: slower than that, not one would start within the longest invocation (900 s). */
-const LOWEST_RATE = 0.001;
-
-/** Far beyond what a queue sustains: a limit that limits nothing is a mistake. */
-const HIGHEST_RATE = 1_000_000;
-
 /** Every rule the settings break; empty if they can work. */
 export function settingsProblems(settings: QueueSettings): Problem[] {
   return [
     ...renamedProblems(settings),
-    ...rangeProblems(settings),
+    ...rangeProblems('tasks', TASKS, settings.tasks),
+    ...rangeProblems('processing', PROCESSING, settings.processing),
+    ...rangeProblems('processing.breaker', BREAKER, settings.processing.breaker),
+    ...rangeProblems('processing.codel', CODEL, settings.processing.codel ?? {}),
+    ...rangeProblems('stream', STREAM, settings.stream),
+    ...rangeProblems('alarms', ALARMS, settings.alarms),
     ...turnProblems(settings),
     ...leaseProblems(settings),
     ...asyncProblems(settings),
@@ -153,22 +157,14 @@ function keyProblems({ tasks, processing, ingest }: QueueSettings): Problem[] {
 }
 
 function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): Problem[] {
-  const problems: Problem[] = [];
-  if (ratePerSecond !== undefined && !(ratePerSecond >= LOWEST_RATE && ratePerSecond <= HIGHEST_RATE)) {
-    problems.push({
-      setting: 'processing.ratePerSecond',
-      rule: `${ratePerSecond} is not a rate from ${LOWEST_RATE} to ${HIGHEST_RATE} tasks per second`,
-      remedy: `choose from ${LOWEST_RATE} to ${HIGHEST_RATE} (0.5: one task in two seconds), or leave it out for no limit`,
-    });
-  }
-  if (burst !== undefined && ratePerSecond === undefined) {
-    problems.push({
+  if (burst === undefined || ratePerSecond !== undefined) return [];
+  return [
+    {
       setting: 'processing.burst',
       rule: 'a burst means nothing without a rate that it may exceed for a moment',
       remedy: 'set ratePerSecond too, or leave burst out; concurrency bounds how many tasks run at once',
-    });
-  }
-  return problems;
+    },
+  ];
 }
 
 function breakerProblems({ processing: { breaker, turn, maxIdleTurns } }: QueueSettings): Problem[] {
@@ -258,49 +254,4 @@ function alarmProblems({ tasks, stream, alarms }: QueueSettings): Problem[] {
     });
   }
   return problems;
-}
-
-function rangeProblems({ tasks, processing, stream, alarms }: QueueSettings): Problem[] {
-  const { maxTtl } = tasks;
-  const { burst } = processing;
-  return [
-    wholeSeconds('tasks.defaultTtl', tasks.defaultTtl, 1),
-    maxTtl && wholeSeconds('tasks.maxTtl', maxTtl, 1),
-    wholeSeconds('tasks.successRetention', tasks.successRetention, 0),
-    wholeSeconds('tasks.failureRetention', tasks.failureRetention, 0),
-    integer('tasks.maxAttempts', tasks.maxAttempts, 1, 1_000),
-    integer('tasks.maxBusyReturns', tasks.maxBusyReturns, 0, 100_000),
-    integer('tasks.maxUnavailableReturns', tasks.maxUnavailableReturns, 0, 100_000),
-    duration('processing.turn', processing.turn, 1),
-    duration('processing.taskTimeout', processing.taskTimeout, 1),
-    duration('processing.heartbeat', processing.heartbeat, 1),
-    duration('processing.processorLease', processing.processorLease, 1),
-    duration('processing.pause', processing.pause, 1),
-    wholeSeconds('processing.breaker.pauseAfter', processing.breaker.pauseAfter, 1),
-    processing.codel && duration('processing.codel.target', processing.codel.target, 1),
-    processing.codel && duration('processing.codel.interval', processing.codel.interval, 1),
-    processing.targetLatency && duration('processing.targetLatency', processing.targetLatency, 1),
-    wholeSeconds('processing.functionTimeout', processing.functionTimeout, 1, 900, "Lambda's limit"),
-    wholeSeconds('processing.maxEventAge', processing.maxEventAge, 60, 21_600, "Lambda's limit"),
-    integer('processing.memorySize', processing.memorySize, 128, 10_240, "Lambda's limit"),
-    integer('processing.concurrency', processing.concurrency, 1, 1_000),
-    integer(
-      'processing.reservedConcurrency',
-      processing.reservedConcurrency,
-      1,
-      1_000,
-      'with none, Lambda would throttle every notification and no task would run',
-    ),
-    burst === undefined ? undefined : integer('processing.burst', burst, 1, HIGHEST_RATE),
-    integer('processing.retryAttempts', processing.retryAttempts, 0, 2, "Lambda's limit"),
-    integer('processing.maxIdleTurns', processing.maxIdleTurns, 1, 100_000),
-    integer('stream.batchSize', stream.batchSize, 1, 10_000, "Lambda's limit for DynamoDB streams"),
-    wholeSeconds('stream.batchWindow', stream.batchWindow, 0, 300, "Lambda's limit"),
-    integer('stream.retryAttempts', stream.retryAttempts, 0, 10_000, "Lambda's limit"),
-    wholeSeconds('stream.maxRecordAge', stream.maxRecordAge, 60, 604_800, "Lambda's limit"),
-    wholeSeconds('alarms.oldestPending', alarms.oldestPending, 1),
-    duration('alarms.streamDelay', alarms.streamDelay, 1),
-    integer('alarms.failedTasks', alarms.failedTasks, 1, 1_000_000),
-    integer('alarms.createErrors', alarms.createErrors, 0, 1_000_000),
-  ].filter((problem) => problem !== undefined);
 }

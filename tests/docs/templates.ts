@@ -83,8 +83,16 @@ export function variablesPage(): string {
     `# Environment variables
 
 Generated from the templates of \`prod\` and from \`crates/lambda\` by \`make docs\`. The constructs set these variables. You
-change the [settings](settings.md), never the variables. A function rejects missing and malformed values at its start, all of
+change the [settings](settings.md), never the variables. A function rejects missing and malformed variables at its start, all of
 them at once.
+
+A function has its settings as JSON in \`SETTINGS_<FUNCTION>\`, for example
+\`{"turnMs":60000,"retry":{"baseMs":1000,"maxMs":300000},…}\`. \`settings\` of [tests/contract.json](../../tests/contract.json) has the
+defaults of every function. Names that end in \`Ms\` are whole milliseconds. A function reports the path of the first wrong setting. It
+logs the names of settings that it does not know, and continues.
+
+In this release the templates have each setting a second time, under the variable of the release before. See
+[upgrade](../how-to/upgrade.md#variables-and-code).
 
 For \`make\`: \`FRESHQ_SKIP_BUILD=1\` synthesizes without building the functions; \`FRESHQ_ARTIFACTS\` is the folder of built
 functions; \`AWS_PROFILE\` and \`AWS_REGION\` select account and region, as for the AWS CLI.`,
@@ -108,7 +116,8 @@ functions; \`AWS_PROFILE\` and \`AWS_REGION\` select account and region, as for 
 }
 
 function variables(template: Synthesized, name: string): string[] {
-  return Object.keys(template.fn(name).Environment?.Variables ?? {});
+  const given = Object.keys(template.fn(name).Environment?.Variables ?? {});
+  return given.filter((variable) => MEANINGS.has(variable));
 }
 
 /** What `crates/lambda` says about each variable. */

@@ -180,7 +180,7 @@ def test_a_cancelled_call_gets_nobody(agents: DeployedAgents) -> None:
 def test_an_agent_whose_lease_ends_is_available_again_and_not_queued(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     (agent,) = crew.queued("Noa")
-    with environment(agents, "agent-desk", CALL_LEASE_SECONDS="1"):
+    with environment(agents, "agent-desk", {"callLeaseMs": 1000}):
         assignment = crew.assigned()
     assert assignment["leaseUntil"]
     assert agents.agents()[agent]["leaseUntil"] == assignment["leaseUntil"]

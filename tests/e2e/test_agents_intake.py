@@ -105,7 +105,7 @@ def test_a_call_that_waits_too_long_is_given_up_and_said_so(
     crew.send(call_id)
     wait_for_call(agents, call_id, "waiting")
     time.sleep(1.2)
-    with environment(agents, "sweep-agents", MAX_WAIT_SECONDS="1"):
+    with environment(agents, "sweep-agents", {"maxWaitMs": 1000}):
         agents.invoke("sweep-agents", {})
     assert agents.command("call", callId=call_id)["status"] == "expired"
     (given_up,) = dead_calls.wait_for(about(call_id), 20, "the call that waited too long")

@@ -25,13 +25,13 @@ def test_the_tasks_of_a_killed_processor_come_back(queue: DeployedQueue) -> None
     wait_until_idle(queue)
     queue.set_environment(
         "process-tasks",
+        {"TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": TASKS, "durationMs": 3000})},
         {
-            "TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": TASKS, "durationMs": 3000}),
-            "TASK_TIMEOUT_MS": "4000",
-            "DEADLINE_MARGIN_MS": "1000",
-            "CLOCK_SKEW_MS": "500",
-            "PROCESSOR_LEASE_MS": "4000",
-            "HEARTBEAT_MS": "1000",
+            "taskTimeoutMs": 4000,
+            "deadlineMarginMs": 1000,
+            "clockSkewMs": 500,
+            "processorLeaseMs": 4000,
+            "heartbeatMs": 1000,
         },
     )
     began = now_ms()

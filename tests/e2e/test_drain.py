@@ -18,7 +18,7 @@ def test_a_short_turn_drains_a_thousand_tasks_by_tail_calls(
 ) -> None:
     wait_until_idle(queue)
     began = now_ms()
-    queue.set_environment("process-tasks", {"TURN_MS": str(SHORT_TURN_MS)})
+    queue.set_environment("process-tasks", settings={"turnMs": SHORT_TURN_MS})
     ids = []
     for batch in chunks([{"payload": {"number": n}} for n in range(TASKS)], 250):
         answer = queue.create(batch)

@@ -166,8 +166,8 @@ def test_what_cannot_be_written_comes_again_and_alone(
 
 def test_a_message_that_could_not_be_written_comes_again_soon(queue: DeployedQueue) -> None:
     task_id, began = fresh("soon"), now_ms()
-    broken = {"TASK_TABLE_NAME": NO_TABLE, "VISIBILITY_BASE_SECONDS": "1"}
-    with ingest(queue, **broken):
+    soon = {"ingest": {"visibility": {"baseMs": 1000}}}
+    with ingest(queue, soon, TASK_TABLE_NAME=NO_TABLE):
         send(queue, {"taskId": task_id})
         wait_until(
             lambda: any(line.get("returned") for line in queue.log_messages("ingest-tasks", began)),
@@ -259,9 +259,11 @@ def record(body: Any, sent: int | None = None) -> dict[str, Any]:
 
 
 @contextmanager
-def ingest(queue: DeployedQueue, **changes: str) -> Iterator[None]:
-    """`ingest-tasks` with other variables, for as long as the block runs."""
-    before = queue.set_environment("ingest-tasks", changes)
+def ingest(
+    queue: DeployedQueue, settings: dict[str, Any] | None = None, **changes: str
+) -> Iterator[None]:
+    """`ingest-tasks` with other settings and variables, for as long as the block runs."""
+    before = queue.set_environment("ingest-tasks", changes, settings)
     try:
         yield
     finally:

@@ -128,11 +128,8 @@ def test_a_task_that_failed_is_redriven_and_succeeds(
     wait_until_idle(queue)
     before = queue.set_environment(
         "process-tasks",
-        {
-            "TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": 5, "durationMs": 3000}),
-            "TASK_TIMEOUT_MS": "1000",
-            "MAX_ATTEMPTS": "1",
-        },
+        {"TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": 5, "durationMs": 3000})},
+        {"taskTimeoutMs": 1000, "maxAttempts": 1},
     )
     one, *others = ids = create(queue, 3)
     wait_for(queue, ids, "FAILURE")

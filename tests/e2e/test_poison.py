@@ -58,12 +58,8 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
     with legacy_system() as url:
         queue.set_environment(
             "process-tasks",
-            {
-                "TASK_RUNNER": json.dumps({"kind": "http", "url": url}),
-                "MAX_ATTEMPTS": str(ATTEMPTS),
-                "RETRY_BASE_MS": "500",
-                "RETRY_MAX_MS": "2000",
-            },
+            {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})},
+            {"maxAttempts": ATTEMPTS, "retry": {"baseMs": 500, "maxMs": 2000}},
         )
         began = now_ms()
         healthy = create(queue, HEALTHY, poison=False)

@@ -162,14 +162,14 @@ def test_agents_queue_logs_what_is_promised(agents: DeployedAgents) -> None:
     began = now_ms()
     crew = Crew(agents)
     (agent,) = crew.queued("Ida")
-    with environment(agents, "agent-desk", CALL_LEASE_SECONDS="1"):
+    with environment(agents, "agent-desk", {"callLeaseMs": 1000}):
         attended = crew.assigned()["callId"]
     late = fresh("call")
     crew.send(late)
     wait_until(lambda: agents.command("call", callId=late)["status"] == "waiting", 20, "a pending call")
     assert agents.command("enqueue", agentId=agent)["changed"] is False, "the agent attends a call"
     time.sleep(1.2)
-    with environment(agents, "sweep-agents", MAX_WAIT_SECONDS="1"):
+    with environment(agents, "sweep-agents", {"maxWaitMs": 1000}):
         agents.invoke("sweep-agents", {})
     assert status(agents, agent) == "available"
     with environment(agents, "sweep-agents", AGENT_TABLE_NAME=NO_TABLE):

@@ -149,21 +149,13 @@ describe('every queue', () => {
 });
 
 describe('the environment', () => {
-  test('of every function names table, topic and dead-letter queue, and has the defaults', () => {
+  test('of every function names table, topic and dead-letter queue', () => {
     for (const name of FUNCTIONS) {
-      const { AGENT_TABLE_NAME, ASSIGNMENT_TOPIC_ARN, CALL_DEAD_LETTER_QUEUE_URL, ...settings } =
+      const { AGENT_TABLE_NAME, ASSIGNMENT_TOPIC_ARN, CALL_DEAD_LETTER_QUEUE_URL } =
         prod.fn(name).Environment.Variables;
       expect(prod.readable(AGENT_TABLE_NAME)).toBe('agent-table');
       expect(prod.readable(ASSIGNMENT_TOPIC_ARN)).toBe('assignment-topic');
       expect(prod.readable(CALL_DEAD_LETTER_QUEUE_URL)).toBe('call-intake/dead-letters');
-      expect(settings).toEqual({
-        DIMENSIONS:
-          '[{"name":"language","attribute":"Languages","multiValued":true},{"name":"gender","attribute":"Gender"}]',
-        MAX_WAIT_SECONDS: '300',
-        QUEUE_ORDER: 'fifo',
-        ...(name === 'agent-desk' && { SEED_ENABLED: 'false' }),
-        ...(name === 'match-calls' && { CALL_QUEUE_URL: settings.CALL_QUEUE_URL }),
-      });
     }
     expect(prod.readable(prod.fn('match-calls').Environment.Variables.CALL_QUEUE_URL)).toBe(
       'call-intake/queue',
@@ -184,23 +176,26 @@ describe('the environment', () => {
       calls: { maxWait: Duration.minutes(2) },
     });
     for (const name of FUNCTIONS) {
-      expect(synthesized.fn(name).Environment.Variables).toMatchObject({
-        DIMENSIONS:
-          '[{"name":"skill","attribute":"Skills","multiValued":true},{"name":"site","attribute":"Site"}]',
-        MAX_WAIT_SECONDS: '120',
-        QUEUE_ORDER: 'lifo',
-        CALL_LEASE_SECONDS: '3600',
+      expect(synthesized.settings(name)).toEqual({
+        dimensions: [
+          { name: 'skill', attribute: 'Skills', multiValued: true },
+          { name: 'site', attribute: 'Site', multiValued: false },
+        ],
+        maxWaitMs: 120_000,
+        order: 'lifo',
+        callLeaseMs: 3_600_000,
+        contentionWindow: 8,
+        ...(name === 'agent-desk' && { seed: true }),
       });
     }
-    expect(synthesized.fn('agent-desk').Environment.Variables.SEED_ENABLED).toBe('true');
   });
 
   test.each([
-    ['dev', 'true'],
-    ['staging', 'true'],
-    ['prod', 'false'],
+    ['dev', true],
+    ['staging', true],
+    ['prod', false],
   ] as const)('of agent-desk in %s lets it make up agents: %s', (name, enabled) => {
-    expect(Synthesized.agents(name).fn('agent-desk').Environment.Variables.SEED_ENABLED).toBe(enabled);
+    expect(Synthesized.agents(name).settings('agent-desk').seed).toBe(enabled);
   });
 });
 

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
-import { agentSettingsProblems, MATCH_MARGIN_S } from '../../infra/agents/rules';
+import { agentSettingsProblems } from '../../infra/agents/rules';
 import {
   type Dimension,
+  MATCH_MARGIN_S,
   type PartialAgentQueueSettings,
   resolveAgentSettings,
 } from '../../infra/agents/settings';

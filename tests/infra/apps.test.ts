@@ -53,11 +53,11 @@ test('another app uses the construct: its own settings, its secret, and a functi
   // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
   const resources: any[] = Object.values(template.Resources);
   const processTasks = resources.find(({ Properties }) => Properties?.Environment?.Variables?.TASK_RUNNER);
-  expect(processTasks.Properties.Environment.Variables).toMatchObject({
-    DEFAULT_TTL_SECONDS: '120',
-    MAX_ATTEMPTS: '2',
-    TASK_SLOTS: '25',
-    TASK_TIMEOUT_MS: '10000',
+  expect(JSON.parse(processTasks.Properties.Environment.Variables.SETTINGS_PROCESS_TASKS)).toMatchObject({
+    defaultTtlMs: 120_000,
+    maxAttempts: 2,
+    concurrency: 25,
+    taskTimeoutMs: 10_000,
   });
   expect(JSON.stringify(processTasks.Properties.Environment.Variables.TASK_RUNNER)).toMatch(
     /https:\/\/quotes\.example\.com\/refresh.*Authorization/,

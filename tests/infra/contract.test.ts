@@ -1,47 +1,31 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Duration } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { AGENT_LINES } from '../../infra/agents/telemetry/log-lines';
-import { AGENT_QUEUE } from '../../infra/contract/agents';
-import {
-  ENVIRONMENT,
-  METRICS,
-  OPTIONAL_ENVIRONMENT,
-  OPTIONAL_OUTPUTS,
-  OUTPUTS,
-  TABLE,
-} from '../../infra/contract/tasks';
 import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
-import { EVERY_LINE, type LogLine } from '../../infra/lambda/telemetry/log-line';
-import { TASK_LINES } from '../../infra/tasks/telemetry/log-lines';
+import { settingsVariable } from '../../infra/lambda/function-settings';
+import { CONTRACT, contractText } from './contract';
+import { expectCommitted } from './generated';
 import { environment, ROOT, Synthesized } from './synthesis';
 
-const contract = JSON.parse(readFileSync(join(ROOT, 'tests', 'contract.json'), 'utf8'));
+const contract = JSON.parse(JSON.stringify(CONTRACT));
 
-/** What the contract has of lines of the log: no meanings. */
-function promised(lines: Readonly<Record<string, LogLine>>) {
-  const entries = Object.values(lines).map(({ message, level, by, fields }) => [
-    message,
-    { level, by, fields: Object.keys(fields) },
-  ]);
-  return Object.fromEntries(entries);
+/** The variables that a function reads: names, ARNs and URLs, and its settings if it has some. */
+function read(fn: string, variables: string[]): string[] {
+  return [...variables, ...(fn in CONTRACT.settings.defaults ? [settingsVariable(fn)] : [])].sort();
 }
 
-test("TypeScript's names are the contract's, and nothing is missing on either side", () => {
-  const { $comment, ...names } = contract;
-  expect($comment).toEqual(expect.any(String));
-  expect({
-    table: TABLE,
-    environment: ENVIRONMENT,
-    optionalEnvironment: OPTIONAL_ENVIRONMENT,
-    metrics: METRICS,
-    logFields: Object.keys(EVERY_LINE),
-    logLines: promised(TASK_LINES),
-    outputs: OUTPUTS,
-    optionalOutputs: OPTIONAL_OUTPUTS,
-    agentQueue: { ...AGENT_QUEUE, logLines: promised(AGENT_LINES) },
-  }).toEqual(names);
+/** The variables that a function is given, without those for the code of the release before. */
+function given(synthesized: Synthesized, fn: string): string[] {
+  const known = new Set(
+    Object.values<string[]>({ ...contract.environment, ...contract.agentQueue.environment }).flat(),
+  );
+  const variables = Object.keys(synthesized.fn(fn).Environment.Variables);
+  return variables.filter((name) => known.has(name) || name.startsWith('SETTINGS_')).sort();
+}
+
+// `make docs` writes it.
+test('tests/contract.json is up to date', () => {
+  expectCommitted('tests/contract.json', contractText());
 });
 
 test('make builds every function that a stack deploys, and no other', () => {
@@ -59,11 +43,10 @@ describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
   test.each(Object.entries(contract.environment as Record<string, string[]>))(
     "gives %s the contract's variables",
     (fn, variables) => {
-      const given = Object.keys(synthesized.fn(fn).Environment.Variables);
       const optional = (variable: string) => contract.optionalEnvironment.includes(variable);
-      const required = variables.filter((variable) => !optional(variable));
-      expect(given.filter((variable) => !optional(variable)).sort()).toEqual(required.sort());
-      expect(variables).toEqual(expect.arrayContaining(given));
+      const required = read(fn, variables).filter((variable) => !optional(variable));
+      expect(given(synthesized, fn).filter((variable) => !optional(variable))).toEqual(required);
+      expect(read(fn, variables)).toEqual(expect.arrayContaining(given(synthesized, fn)));
     },
   );
 
@@ -87,22 +70,19 @@ describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
   });
 });
 
-test('every optional variable is given once it is set, and is in the contract', () => {
-  const synthesized = Synthesized.of((stack) => ({
-    tasks: { maxTtl: Duration.days(2), allowDirectWrites: false },
-    processing: {
-      ratePerSecond: 20,
-      codel: { target: Duration.seconds(1), interval: Duration.seconds(5) },
-      targetLatency: Duration.seconds(2),
-    },
-    ingest: {},
-    shedTasksTo: new Queue(stack, 'shed'),
-  }));
+test('every optional variable is given once it is set', () => {
+  const synthesized = Synthesized.of((stack) => ({ ingest: {}, shedTasksTo: new Queue(stack, 'shed') }));
   for (const [fn, variables] of Object.entries(contract.environment as Record<string, string[]>)) {
-    const given = Object.keys(synthesized.fn(fn).Environment.Variables);
-    expect(given.sort()).toEqual([...variables].sort());
+    expect(given(synthesized, fn)).toEqual(read(fn, variables));
   }
-  expect(synthesized.fn('create-tasks').Environment.Variables.MAX_TTL_SECONDS).toBe('172800');
+});
+
+test('a function gets the settings of the contract', () => {
+  const tasks = Synthesized.queue({ ingest: {} });
+  const agents = Synthesized.agentQueue();
+  for (const [fn, settings] of Object.entries(contract.settings.defaults)) {
+    expect((fn in contract.environment ? tasks : agents).settings(fn)).toEqual(settings);
+  }
 });
 
 describe.each(ENVIRONMENT_NAMES)("the template of %s's agents' queue", (name) => {
@@ -112,8 +92,7 @@ describe.each(ENVIRONMENT_NAMES)("the template of %s's agents' queue", (name) =>
   test.each(Object.entries(agentQueue.environment as Record<string, string[]>))(
     "gives %s the contract's variables",
     (fn, variables) => {
-      const required = variables.filter((variable) => !agentQueue.optionalEnvironment.includes(variable));
-      expect(Object.keys(synthesized.fn(fn).Environment.Variables).sort()).toEqual(required.sort());
+      expect(given(synthesized, fn)).toEqual(read(fn, variables));
     },
   );
 
@@ -125,18 +104,4 @@ describe.each(ENVIRONMENT_NAMES)("the template of %s's agents' queue", (name) =>
       { AttributeName: agentQueue.table.sortKey, KeyType: 'RANGE' },
     ]);
   });
-});
-
-test("every optional variable of the agents' queue is given once it is set, and is in the contract", () => {
-  const synthesized = Synthesized.agentQueue({
-    agents: { answerWithin: Duration.seconds(20), callLease: Duration.minutes(90), contentionWindow: 4 },
-  });
-  const environment: Record<string, string[]> = contract.agentQueue.environment;
-  for (const [fn, variables] of Object.entries(environment)) {
-    const given = synthesized.fn(fn).Environment.Variables;
-    expect(Object.keys(given).sort()).toEqual([...variables].sort());
-    expect(given.ANSWER_WITHIN_SECONDS).toBe('20');
-    expect(given.CALL_LEASE_SECONDS).toBe('5400');
-    expect(given.CONTENTION_WINDOW).toBe('4');
-  }
 });

@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import { StreamBatching } from '../../infra/tasks/settings';
+import { StreamBatching } from '../../infra/tasks/settings/stream';
 import { Synthesized } from './synthesis';
 
 const dev = Synthesized.environment('dev');

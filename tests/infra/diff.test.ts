@@ -223,6 +223,19 @@ describe('the comment', () => {
     expect(text).not.toContain('###');
   });
 
+  test('names a changed setting by its path, and no other', () => {
+    const text = comment((template) => {
+      const { Variables } = each(template, 'AWS::Lambda::Function')
+        .map(({ Properties }) => Properties.Environment)
+        .find((environment) => environment.Variables.SETTINGS_PROCESS_TASKS);
+      const settings = JSON.parse(Variables.SETTINGS_PROCESS_TASKS);
+      settings.retry.maxMs = 77_000;
+      Variables.SETTINGS_PROCESS_TASKS = JSON.stringify(settings);
+    });
+    expect(text).toMatch(/\.SETTINGS_PROCESS_TASKS:\s+.*\.retry:\s+.*\.maxMs:\s+.*300000\s+.*77000/);
+    expect(text).not.toContain('turnMs');
+  });
+
   test('takes no notice of what CloudFormation does to letters beyond ASCII', () => {
     const described = (text: string) =>
       prod((template) => {

@@ -1,9 +1,13 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { AGENT_QUEUE } from '../../infra/contract/agents';
-import type { ProcessingSettings, TaskSettings } from '../../infra/tasks/settings';
-import { KINDS, Synthesized } from './synthesis';
+import { LifoQueue } from '../../infra/tasks/lifo-queue';
+import { TaskRunner } from '../../infra/tasks/runners/task-runner';
+import type { ProcessingSettings } from '../../infra/tasks/settings/processing';
+import type { TaskSettings } from '../../infra/tasks/settings/tasks';
+import { KINDS, newApp, Synthesized } from './synthesis';
 
 const dev = Synthesized.environment('dev');
 const FUNCTIONS = ['create-tasks', 'ingest-tasks', 'trigger', 'process-tasks', 'sweep-tasks', 'count-shed'];
@@ -106,38 +110,6 @@ describe('concurrency, retries and loops', () => {
 });
 
 describe('the environment of process-tasks', () => {
-  test('has the defaults, in whole milliseconds and seconds', () => {
-    const { TASK_TABLE_NAME, PROCESS_TASKS_TOPIC_ARN, TRIGGER_TOPIC_ARN, ...settings } =
-      Synthesized.queue().fn('process-tasks').Environment.Variables;
-    expect(
-      [TASK_TABLE_NAME, PROCESS_TASKS_TOPIC_ARN, TRIGGER_TOPIC_ARN].map((value) => dev.readable(value)),
-    ).toHaveLength(3);
-    expect(settings).toEqual({
-      BREAKER_PAUSE_AFTER_SECONDS: '480',
-      CLOCK_SKEW_MS: '2000',
-      DEADLINE_MARGIN_MS: '10000',
-      DEFAULT_TTL_SECONDS: '3600',
-      FAILURE_RETENTION_SECONDS: '1209600',
-      HEARTBEAT_MS: '5000',
-      INDEX_LAG_MS: '2000',
-      MAX_ATTEMPTS: '5',
-      MAX_BUSY_RETURNS: '20',
-      MAX_IDLE_TURNS: '10',
-      MAX_UNAVAILABLE_RETURNS: '500',
-      NOTIFICATION_MARKER_MS: '10000',
-      PAUSE_MS: '300000',
-      PROCESSOR_LEASE_MS: '20000',
-      RETRY_BASE_MS: '1000',
-      RETRY_MAX_MS: '300000',
-      SUCCESS_RETENTION_SECONDS: '86400',
-      TASK_ORDER: 'newest-first',
-      TASK_RUNNER: '{"kind":"simulated","capacity":3,"durationMs":15000}',
-      TASK_SLOTS: '10',
-      TASK_TIMEOUT_MS: '30000',
-      TURN_MS: '60000',
-    });
-  });
-
   test('names table and topics', () => {
     const variables = dev.fn('process-tasks').Environment.Variables;
     expect(dev.readable(variables.TASK_TABLE_NAME)).toBe('task-table/table');
@@ -146,7 +118,7 @@ describe('the environment of process-tasks', () => {
   });
 
   test('follows every typed setting', () => {
-    const fn = Synthesized.queue({
+    const synthesized = Synthesized.queue({
       tasks: {
         defaultTtl: Duration.minutes(10),
         successRetention: Duration.hours(2),
@@ -173,85 +145,91 @@ describe('the environment of process-tasks', () => {
         pause: Duration.minutes(1),
         notificationMarker: Duration.seconds(5),
       },
-    }).fn('process-tasks');
-    expect(fn).toMatchObject({ Timeout: 40, MemorySize: 512, ReservedConcurrentExecutions: 2 });
-    expect(fn.Environment.Variables).toMatchObject({
-      DEFAULT_TTL_SECONDS: '600',
-      SUCCESS_RETENTION_SECONDS: '7200',
-      FAILURE_RETENTION_SECONDS: '259200',
-      MAX_ATTEMPTS: '7',
-      MAX_BUSY_RETURNS: '9',
-      MAX_UNAVAILABLE_RETURNS: '70',
-      RETRY_BASE_MS: '250',
-      RETRY_MAX_MS: '40000',
-      TURN_MS: '20000',
-      TASK_TIMEOUT_MS: '16000',
-      DEADLINE_MARGIN_MS: '4000',
-      TASK_SLOTS: '50',
-      PROCESSOR_LEASE_MS: '30000',
-      HEARTBEAT_MS: '3000',
-      INDEX_LAG_MS: '1500',
-      MAX_IDLE_TURNS: '4',
-      CLOCK_SKEW_MS: '500',
-      PAUSE_MS: '60000',
-      NOTIFICATION_MARKER_MS: '5000',
+    });
+    expect(synthesized.fn('process-tasks')).toMatchObject({
+      Timeout: 40,
+      MemorySize: 512,
+      ReservedConcurrentExecutions: 2,
+    });
+    expect(synthesized.settings('process-tasks')).toEqual({
+      order: 'newest-first',
+      breaker: { pauseAfterMs: 64_000, maxReturns: 70 },
+      defaultTtlMs: 600_000,
+      retention: { successMs: 7_200_000, failureMs: 259_200_000 },
+      maxAttempts: 7,
+      maxBusyReturns: 9,
+      retry: { baseMs: 250, maxMs: 40_000 },
+      turnMs: 20_000,
+      taskTimeoutMs: 16_000,
+      deadlineMarginMs: 4_000,
+      concurrency: 50,
+      processorLeaseMs: 30_000,
+      heartbeatMs: 3_000,
+      indexLagMs: 1_500,
+      maxIdleTurns: 4,
+      clockSkewMs: 500,
+      pauseMs: 60_000,
+      notificationMarkerMs: 5_000,
     });
   });
 
   test.each([
-    [{}, '480'],
-    [{ breaker: {} }, '480'],
-    [{ breaker: { pauseAfter: Duration.minutes(2) } }, '120'],
+    [{}, 480_000],
+    [{ breaker: {} }, 480_000],
+    [{ breaker: { pauseAfter: Duration.minutes(2) } }, 120_000],
     // Settings from before there was a breaker: its default keeps below their idle bound.
-    [{ maxIdleTurns: 3 }, '144'],
+    [{ maxIdleTurns: 3 }, 144_000],
     [{ breaker: { enabled: false } }, undefined],
   ])('has a circuit breaker with %j', (processing, pauseAfter) => {
-    const { Variables } = Synthesized.queue({ processing }).fn('process-tasks').Environment;
-    expect(Variables.BREAKER_PAUSE_AFTER_SECONDS).toBe(pauseAfter);
+    const { breaker } = Synthesized.queue({ processing }).settings('process-tasks');
+    expect(breaker?.pauseAfterMs).toBe(pauseAfter);
   });
 
   test('bounds age and follows a latency only where it is asked to', () => {
-    const variables = (processing: ProcessingSettings) => {
+    const settings = (processing: ProcessingSettings) => {
       const synthesized = Synthesized.queue({ processing });
-      const of = (name: 'process-tasks' | 'sweep-tasks') => synthesized.fn(name).Environment.Variables;
-      const { CODEL_TARGET_MS, CODEL_INTERVAL_MS, TARGET_LATENCY_MS } = of('process-tasks');
-      return [CODEL_TARGET_MS, CODEL_INTERVAL_MS, TARGET_LATENCY_MS, of('sweep-tasks').CODEL_TARGET_MS];
+      const { codel, targetLatencyMs } = synthesized.settings('process-tasks');
+      return { codel, targetLatencyMs, reach: synthesized.settings('sweep-tasks').sweep.overloadReachMs };
     };
-    expect(variables({})).toEqual([undefined, undefined, undefined, undefined]);
+    expect(settings({})).toEqual({});
     const codel = { target: Duration.seconds(1), interval: Duration.seconds(5) };
-    const targetLatency = Duration.millis(750);
-    expect(variables({ codel, targetLatency })).toEqual(['1000', '5000', '750', '1000']);
+    expect(settings({ codel, targetLatency: Duration.millis(750) })).toEqual({
+      codel: { targetMs: 1_000, intervalMs: 5_000 },
+      targetLatencyMs: 750,
+      reach: 2_000,
+    });
   });
 
   test.each([
-    [0.5, undefined, '0.5', '1'],
-    [12.3, undefined, '12.3', '13'],
-    [5, undefined, '5', '5'],
-    [0.001, undefined, '0.001', '1'],
-    [2.5, 40, '2.5', '40'],
-  ])('limits the rate to %s a second, bursts of %s', (ratePerSecond, burst, rate, atOnce) => {
-    const { Variables } = Synthesized.queue({ processing: { ratePerSecond, burst } }).fn(
-      'process-tasks',
-    ).Environment;
-    expect([Variables.RATE_PER_SECOND, Variables.RATE_BURST]).toEqual([rate, atOnce]);
+    [0.5, undefined, 1],
+    [12.3, undefined, 13],
+    [5, undefined, 5],
+    [0.001, undefined, 1],
+    [2.5, 40, 40],
+  ])('limits the rate to %s a second, bursts of %s', (ratePerSecond, burst, atOnce) => {
+    const { rate } = Synthesized.queue({ processing: { ratePerSecond, burst } }).settings('process-tasks');
+    expect(rate).toEqual({ perSecond: ratePerSecond, burst: atOnce });
   });
 
   test('treats a setting that is explicitly undefined as not given', () => {
-    const fn = Synthesized.queue({ processing: { turn: undefined } }).fn('process-tasks');
-    expect(fn.Environment.Variables.TURN_MS).toBe('60000');
+    const settings = Synthesized.queue({ processing: { turn: undefined } }).settings('process-tasks');
+    expect(settings.turnMs).toBe(60_000);
   });
 });
 
 describe('the bound on expiry', () => {
   const bounds = (tasks: TaskSettings) => {
     const synthesized = Synthesized.queue({ tasks });
-    return ['process-tasks', 'sweep-tasks'].map(
-      (name) => synthesized.fn(name).Environment.Variables.EXPIRY_BOUND_SECONDS,
-    );
+    return [
+      synthesized.settings('process-tasks').expiryBoundMs,
+      synthesized.settings('sweep-tasks').sweep.expiryBoundMs,
+    ];
   };
 
   test('is the longest expiry, without direct writers', () => {
-    expect(bounds({ allowDirectWrites: false, maxTtl: Duration.days(2) })).toEqual(['172800', '172800']);
+    expect(bounds({ allowDirectWrites: false, maxTtl: Duration.days(2) })).toEqual([
+      172_800_000, 172_800_000,
+    ]);
   });
 
   test('is not there where others may write, longest expiry or not', () => {
@@ -262,12 +240,30 @@ describe('the bound on expiry', () => {
 });
 
 test.each([
-  ['dev', 'true'],
-  ['staging', 'true'],
-  ['prod', 'false'],
+  ['dev', true],
+  ['staging', true],
+  ['prod', false],
 ] as const)('simulation in %s: %s', (name, enabled) => {
-  const { Variables } = Synthesized.environment(name).fn('create-tasks').Environment;
-  expect(Variables.SIMULATION_ENABLED).toBe(enabled);
+  expect(Synthesized.environment(name).settings('create-tasks').simulation).toBe(enabled);
+});
+
+describe('an environment over 4,096 bytes', () => {
+  const queueWith = (added: Record<string, string>) => {
+    const stack = new Stack(newApp(), 'test');
+    const { processTasks } = new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated() });
+    for (const [name, value] of Object.entries(added)) processTasks.function.addEnvironment(name, value);
+    return () => Template.fromStack(stack);
+  };
+
+  test('is rejected with its largest variables, those that were added included', () => {
+    expect(queueWith({ MINE: 'x'.repeat(3_900) })).toThrow(
+      /process-tasks\] the environment variables take about \d{4} bytes, and Lambda accepts 4096; the largest are MINE \(3904\), SETTINGS_PROCESS_TASKS \(\d+\).* Remedy: shorten them/,
+    );
+  });
+
+  test('is not suspected while it has room', () => {
+    expect(queueWith({ MINE: 'x'.repeat(1_500) })).not.toThrow();
+  });
 });
 
 const LOGS = { level: ApplicationLogLevel.WARN, retention: RetentionDays.ONE_YEAR };

@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { InvalidConfiguration, type Problem } from '../../infra/lambda/problem';
-import { ingestProblems, REPORT_MARGIN_MS } from '../../infra/tasks/ingest/rules';
+import { REPORT_MARGIN_MS } from '../../infra/tasks/ingest/rules';
+import { settingsProblems } from '../../infra/tasks/rules';
 import { resolveSettings } from '../../infra/tasks/settings';
 import type { AlarmSettings } from '../../infra/tasks/settings/alarms';
 import type { IngestSettings } from '../../infra/tasks/settings/ingest';
@@ -12,8 +13,7 @@ const { seconds, minutes, hours, days, millis } = Duration;
 
 function problems(ingest: IngestSettings, alarms: AlarmSettings = {}): Problem[] {
   const resolved = resolveSettings({ ingest, alarms });
-  if (resolved.ingest === undefined) throw new Error('the settings of the ingest queue are lost');
-  return ingestProblems(resolved.ingest, resolved.alarms);
+  return settingsProblems(resolved);
 }
 
 test('the defaults are accepted', () => {
@@ -186,7 +186,7 @@ test('exactly what all receives take is rejected', () => {
 });
 
 test('the margin for the report is the one of the function', () => {
-  const source = readFileSync(join(ROOT, 'crates', 'lambda', 'src', 'config', 'ingest_tasks.rs'), 'utf8');
+  const source = readFileSync(join(ROOT, 'crates', 'lambda', 'src', 'config', 'tasks.rs'), 'utf8');
   expect(source).toContain(`REPORT_MARGIN: Duration = Duration::from_secs(${REPORT_MARGIN_MS / 1_000});`);
 });
 

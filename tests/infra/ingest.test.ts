@@ -148,13 +148,18 @@ test('every typed setting reaches the template', () => {
   });
   const fn = synthesized.fn('ingest-tasks');
   expect(fn).toMatchObject({ Timeout: 60, MemorySize: 512, ReservedConcurrentExecutions: 50 });
-  expect(fn.Environment.Variables).toMatchObject({
-    DEFAULT_TTL_SECONDS: '600',
-    MAX_TTL_SECONDS: '10800',
-    DEADLINE_MARGIN_MS: '8000',
-    WRITE_PARALLELISM: '64',
-    VISIBILITY_BASE_SECONDS: '3',
-    VISIBILITY_MAX_SECONDS: '240',
+  expect(synthesized.settings('ingest-tasks')).toEqual({
+    deadlineMarginMs: 8_000,
+    ingest: {
+      create: {
+        defaultTtlMs: 600_000,
+        keyTtlMs: 86_400_000,
+        maxTtlMs: 10_800_000,
+        order: 'newest-first',
+      },
+      visibility: { baseMs: 3_000, maxMs: 240_000 },
+      writeParallelism: 64,
+    },
   });
   expect(mapping(synthesized).Properties).toMatchObject({
     BatchSize: 1_000,
@@ -169,24 +174,14 @@ test('every typed setting reaches the template', () => {
   expect(deadLetters(synthesized).Properties.MessageRetentionPeriod).toBe(7 * 86_400);
 });
 
-test('ingest-tasks has the defaults, knows its queues and is never retried as an asynchronous invocation', () => {
+test('ingest-tasks knows its queues and is never retried as an asynchronous invocation', () => {
   const fn = plain.fn('ingest-tasks');
   expect(fn).toMatchObject({ Timeout: 30, MemorySize: 256 });
   expect(fn.ReservedConcurrentExecutions).toBeUndefined();
-  const { INGEST_QUEUE_URL, INGEST_DEAD_LETTER_QUEUE_URL, TASK_TABLE_NAME, ...settings } =
-    fn.Environment.Variables;
+  const { INGEST_QUEUE_URL, INGEST_DEAD_LETTER_QUEUE_URL, TASK_TABLE_NAME } = fn.Environment.Variables;
   expect(plain.readable(INGEST_QUEUE_URL)).toBe('ingest/queue');
   expect(plain.readable(INGEST_DEAD_LETTER_QUEUE_URL)).toBe('ingest/dead-letters');
   expect(plain.readable(TASK_TABLE_NAME)).toBe('task-table/table');
-  expect(settings).toEqual({
-    DEADLINE_MARGIN_MS: '5000',
-    DEFAULT_TTL_SECONDS: '3600',
-    KEY_TTL_SECONDS: '86400',
-    TASK_ORDER: 'newest-first',
-    VISIBILITY_BASE_SECONDS: '5',
-    VISIBILITY_MAX_SECONDS: '900',
-    WRITE_PARALLELISM: '32',
-  });
   expect(plain.at('ingest-tasks/function/EventInvokeConfig').Properties.MaximumRetryAttempts).toBe(0);
 });
 

@@ -3,7 +3,8 @@ import { InvalidConfiguration } from '../../infra/lambda/problem';
 import type { LifoQueueProps } from '../../infra/tasks/lifo-queue';
 import { settingsProblems } from '../../infra/tasks/rules';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
-import { type PartialQueueSettings, resolveSettings, StreamBatching } from '../../infra/tasks/settings';
+import { type PartialQueueSettings, resolveSettings } from '../../infra/tasks/settings';
+import { StreamBatching } from '../../infra/tasks/settings/stream';
 import { Synthesized } from './synthesis';
 
 const { seconds, minutes, millis, days } = Duration;

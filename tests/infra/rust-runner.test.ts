@@ -126,14 +126,15 @@ test('its own environment variables reach the function beside those of the queue
   const environment = { QUOTES_URL: 'https://quotes.example.com' };
   const runner = TaskRunner.rust({ manifestPath, binary: 'my-runner', environment });
   const { Variables } = Synthesized.queue({ runner }).fn('process-tasks').Environment;
-  expect(Variables).toMatchObject({ ...environment, TURN_MS: '60000' });
+  expect(Variables).toMatchObject({ ...environment, TASK_RUNNER: '{"kind":"custom"}' });
 });
 
 test.each<[string, Partial<RustRunnerProps>, string]>([
   ['a manifest that does not exist', { manifestPath: '/nowhere/Cargo.toml' }, 'runner.manifestPath'],
   ['a directory as manifest', { manifestPath: tmpdir() }, 'runner.manifestPath'],
   ['a path as binary', { binary: '../evil' }, 'runner.binary'],
-  ["a variable of the queue's", { environment: { TURN_MS: '1' } }, 'runner.environment'],
+  ["a variable of the queue's", { environment: { TASK_TABLE_NAME: 'x' } }, 'runner.environment'],
+  ["the queue's settings", { environment: { SETTINGS_PROCESS_TASKS: '{}' } }, 'runner.environment'],
 ])('refused: %s', (_what, props, setting) => {
   const runner = TaskRunner.rust({ manifestPath, binary: 'my-runner', ...props });
   expect(runner.problems(resolveSettings({})).map((problem) => problem.setting)).toEqual([setting]);

@@ -7,6 +7,7 @@ import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { ENVIRONMENT } from '../../infra/contract/tasks';
 import { ENVIRONMENTS, type Environment, type EnvironmentName } from '../../infra/environments/list';
 import { PLACEHOLDER_WARNING } from '../../infra/lambda/artifacts';
+import { settingsVariable } from '../../infra/lambda/function-settings';
 import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { LifoQueue, type LifoQueueProps } from '../../infra/tasks/lifo-queue';
@@ -149,6 +150,12 @@ export class Synthesized {
   // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
   fn(name: string): any {
     return this.at(`${name}/function`).Properties;
+  }
+
+  /** The settings that one of the functions reads. */
+  // biome-ignore lint/suspicious/noExplicitAny: the settings of each function have a shape of their own
+  settings(name: string): any {
+    return JSON.parse(this.fn(name).Environment.Variables[settingsVariable(name)]);
   }
 
   /** The statements of the role at a path. */

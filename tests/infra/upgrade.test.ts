@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fullDiff } from '@aws-cdk/cloudformation-diff';
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { dataHazards } from '../../infra/diff/hazards';
 import { ROOT, Synthesized } from './synthesis';
 
@@ -35,6 +36,69 @@ describe.each([
   test('replaces, empties and unprotects none of them', () => {
     expect(dataHazards(fullDiff(deployed, { Resources: current }))).toEqual([]);
   });
+});
+
+describe('code of the release before, which CloudFormation changes after the variables', () => {
+  const { seconds, minutes, millis, days } = Duration;
+  const before = JSON.parse(readFileSync(join(ROOT, 'tests', 'infra', 'deployed', 'variables.json'), 'utf8'));
+
+  test.each([
+    ['defaults', Synthesized.queue({ ingest: {} }), Synthesized.agentQueue()],
+    [
+      'everything',
+      Synthesized.queue({
+        tasks: { maxTtl: days(2), allowDirectWrites: false, retryBase: millis(250) },
+        processing: {
+          ratePerSecond: 2.5,
+          codel: { target: seconds(1), interval: seconds(5) },
+          targetLatency: millis(750),
+          concurrency: 25,
+          breaker: { pauseAfter: minutes(2) },
+        },
+        ingest: {},
+        simulation: {},
+      }),
+      Synthesized.agentQueue({
+        seed: true,
+        agents: { order: 'lifo', answerWithin: seconds(20), callLease: minutes(90), contentionWindow: 4 },
+      }),
+    ],
+    [
+      'no circuit breaker',
+      Synthesized.queue({
+        processing: { order: 'oldest-key-first', breaker: { enabled: false } },
+        ingest: {},
+      }),
+      Synthesized.agentQueue(),
+    ],
+  ])('still finds its variables: %s', (name, tasks, agents) => {
+    expect(Object.keys(before[name]).length).toBeGreaterThan(4);
+    for (const [fn, variables] of Object.entries(before[name])) {
+      const synthesized = fn in AGENT_QUEUE.environment ? agents : tasks;
+      expect(synthesized.fn(fn).Environment.Variables).toMatchObject(variables as object);
+    }
+  });
+});
+
+// Between the two calls of a rollback the new code has no settings, and fails (docs/how-to/upgrade.md).
+test('a function that fails for some seconds is invoked again, and loses no event', () => {
+  const tasks = Synthesized.queue({ ingest: {} });
+  const agents = Synthesized.agentQueue();
+  const retries = (synthesized: Synthesized, path: string) =>
+    synthesized.at(`${path}/EventInvokeConfig`).Properties.MaximumRetryAttempts;
+  expect(tasks.at('trigger/stream').Properties.MaximumRetryAttempts).toBeGreaterThan(1);
+  expect(retries(tasks, 'process-tasks/function')).toBe(1);
+  expect(retries(tasks, 'create-tasks/function')).toBe(2);
+  for (const [synthesized, intake] of [
+    [tasks, 'ingest/queue'],
+    [agents, 'call-intake/queue'],
+  ] as const)
+    expect(synthesized.at(intake).Properties.RedrivePolicy.maxReceiveCount).toBeGreaterThan(5);
+  for (const [synthesized, schedule] of [
+    [tasks, 'sweep-tasks/every-minute'],
+    [agents, 'sweep-agents/regularly'],
+  ] as const)
+    expect(synthesized.at(`${schedule}/schedule`).Properties.ScheduleExpression).toBe('rate(1 minute)');
 });
 
 describe('a first deployment that fails', () => {

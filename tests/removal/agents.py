@@ -32,7 +32,6 @@ class AgentProbes:
 
     def all(self) -> list[Probe]:
         """The probes, in the order in which they are to run."""
-        impatient = {"MAX_WAIT_SECONDS": "1"}
         return [
             Probe("agent-desk", "assigns an agent, and publishes the assignment", self._match),
             Probe("match-calls", "assigns an agent, and moves an invalid message to the dead-letter queue", self._intake),
@@ -45,7 +44,7 @@ class AgentProbes:
                 {"AGENT_TABLE_NAME": "no-such-table"},
             ),
             Probe("sweep-agents", "assigns a pending call after a crash", self._pair),
-            Probe("sweep-agents", "moves an expired call to the dead-letter queue", self._sweep_late, impatient),
+            Probe("sweep-agents", "moves an expired call to the dead-letter queue", self._sweep_late, settings={"maxWaitMs": 1000}),
         ]
 
     def _match(self) -> None:

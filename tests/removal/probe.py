@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from local.stack import DeployedStack
 
@@ -28,6 +29,8 @@ class Probe:
     run: Callable[[], None]
     #: Variables that the function has while it is asked.
     environment: dict[str, str] = field(default_factory=dict)
+    #: Settings that the function has while it is asked.
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 def demand(holds: bool, said: object) -> None:

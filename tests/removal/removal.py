@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from local.decisions import Decision, Decisions
-from local.stack import DeployedStack, InvocationFailed
+from local.stack import DeployedStack, InvocationFailed, changed
 from tests.removal.permissions import Permission, Role
 from tests.removal.probe import PROCESS_ENDED, Probe, Unmet
 
@@ -43,7 +43,7 @@ def examine(
         before = stack.environment(function)
         try:
             for probe in (probe for probe in probes if probe.function == function):
-                _give(stack, function, before | probe.environment)
+                _give(stack, function, changed(before, function, probe.environment, probe.settings))
                 used = _with_everything(probe, role, decisions)
                 for permission in [each for each in left if (each.action, each.resource) in used]:
                     verdict = _without(permission, probe, role, decisions)

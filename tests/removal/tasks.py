@@ -22,8 +22,10 @@ from tests.removal.probe import PROCESS_ENDED, Probe, Unmet, demand
 
 _EVENTS = PROJECT / "tests" / "events"
 #: The function's own timeout and more: nothing may be written from the beginning.
-_NO_TIME_MS = "600000"
+_NO_TIME_MS = 600_000
 _SOON_SECONDS = 5.0
+#: Settings of `process-tasks` for short turns.
+_BRIEF = {"indexLagMs": 200, "turnMs": 1500}
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -64,8 +66,8 @@ class TaskProbes:
 
     def all(self) -> list[Probe]:
         """The probes, in the order in which they are to run."""
-        runner = json.dumps({"kind": "http", "url": self._address})
-        brief = {"TASK_RUNNER": runner, "INDEX_LAG_MS": "200", "TURN_MS": "1500", "PAUSE_MS": "1"}
+        runner = {"TASK_RUNNER": json.dumps({"kind": "http", "url": self._address})}
+        brief = _BRIEF | {"pauseMs": 1}
         return [
             Probe("create-tasks", "creates a task", self._create),
             Probe("create-tasks", "writes the state of a key", self._create_state),
@@ -76,14 +78,17 @@ class TaskProbes:
                 "makes a failed message visible soon",
                 self._ingest_late,
                 # No write begins, so that the message is left.
-                {"DEADLINE_MARGIN_MS": _NO_TIME_MS, "VISIBILITY_BASE_SECONDS": "1", "VISIBILITY_MAX_SECONDS": "1"},
+                settings={
+                    "deadlineMarginMs": _NO_TIME_MS,
+                    "ingest": {"visibility": {"baseMs": 1000, "maxMs": 1000}},
+                },
             ),
             Probe("trigger", "wakes", self._trigger),
             Probe("sweep-tasks", "wakes the queue after a lost wake-up", self._sweep),
             Probe("count-shed", "sends shed tasks on", self._count_shed),
-            Probe("process-tasks", "runs a task", self._process, brief),
-            Probe("process-tasks", "makes a tail call at the end of its turn", self._tail_call, brief),
-            Probe("process-tasks", "pauses, and wakes the queue after the pause", self._pause, brief),
+            Probe("process-tasks", "runs a task", self._process, runner, brief),
+            Probe("process-tasks", "makes a tail call at the end of its turn", self._tail_call, runner, brief),
+            Probe("process-tasks", "pauses, and wakes the queue after the pause", self._pause, runner, brief),
         ]
 
     def with_secret(self, arn: str) -> Probe:
@@ -98,8 +103,7 @@ class TaskProbes:
         return self._with_runner("runs a task by another function", runner, self._process)
 
     def _with_runner(self, what: str, runner: dict[str, Any], run: Callable[[], None]) -> Probe:
-        variables = {"TASK_RUNNER": json.dumps(runner), "INDEX_LAG_MS": "200", "TURN_MS": "1500"}
-        return Probe("process-tasks", what, run, variables)
+        return Probe("process-tasks", what, run, {"TASK_RUNNER": json.dumps(runner)}, _BRIEF)
 
     def _create(self) -> None:
         answer = self._queue.create([{}])

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use futures::future::try_join_all;
 use serde_json::{Value, json};
+use simulator::deployed::settings;
 use tokio::time::timeout;
 
 use super::runtime_api::RuntimeApi;
 use crate::Error;
 use crate::process::{Figures, peak_memory_kib_of};
 
-/// Writes under way at once, as `ingest-tasks.env` has it.
+/// Writes under way at once, as the default settings have it.
 pub(crate) const PARALLEL: u16 = 32;
 
 const ENVIRONMENT: &str = include_str!("../../ingest-tasks.env");
@@ -85,6 +86,10 @@ impl Function {
         let process = Command::new(bootstrap)
             .env_clear()
             .envs(variables)
+            .env(
+                "SETTINGS_INGEST_TASKS",
+                settings("ingest-tasks").to_string(),
+            )
             .env("AWS_LAMBDA_RUNTIME_API", &api.address)
             .env("AWS_ENDPOINT_URL_DYNAMODB", format!("http://{dynamodb}"))
             .stdin(Stdio::null())

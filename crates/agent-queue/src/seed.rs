@@ -34,7 +34,7 @@ pub const MAX_SEED: u32 = 500;
 pub enum SeedError {
     /// Switched off.
     #[error(
-        "command seed: this queue makes up no agents; register real ones, or set SEED_ENABLED=true, as outside production"
+        "command seed: this queue makes up no agents; register real ones, or give the queue the prop `seed`, as outside production"
     )]
     Off,
     /// Too many, or none.

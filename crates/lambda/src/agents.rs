@@ -34,6 +34,7 @@ pub async fn start(config: config::AgentQueue) -> Result<Agents, Failure> {
         assignment_topic,
         dead_letters,
         settings,
+        seed: _,
     } = config;
     let metrics = Metrics::install(&table)?;
     let aws = aws::sdk_config().await;

@@ -39,6 +39,7 @@ use crate::config::{self, ConfigError, ProcessTasks};
 use crate::diagnostics::Failure;
 use crate::event::{self, EventError};
 use crate::serve::Handler;
+use crate::telemetry;
 use crate::telemetry::metrics::Metrics;
 
 /// The most worker threads; more slots share them.
@@ -86,6 +87,7 @@ impl TaskRunner for ConfiguredRunner {
 pub fn serve<R: TaskRunner + 'static>(
     factory: impl AsyncFnOnce(Start) -> Result<R, Failure>,
 ) -> Result<(), crate::Error> {
+    telemetry::init();
     let config = ProcessTasks::read(&config::environment);
     crate::serve(threads(&config), async move {
         let ProcessTasks {

@@ -1,101 +1,168 @@
-//! The names that Rust and TypeScript share, compared with `tests/contract.json`.
+//! What Rust and TypeScript must agree on, compared with `tests/contract.json`.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod contract_file;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use lambda::config::{CountShed, CreateTasks, IngestTasks, ProcessTasks, SweepTasks, Trigger};
+use contract_file::{contract, defaults, example};
+use lambda::config::variable::{SETTINGS_AGENT_DESK, SETTINGS_SWEEP_AGENTS, Variable};
+use lambda::config::{
+    AgentQueue, AgentSettings, ConfigError, CountShed, CreateTasks, CreateTasksSettings,
+    IngestTasks, IngestTasksSettings, MatchCalls, ProcessTasks, SweepTasks, SweepTasksSettings,
+    Trigger, TriggerSettings, parse,
+};
 use lambda::telemetry::metrics;
+use lifo_queue::process::ProcessSettings;
 use lifo_queue::schema;
 use lifo_queue::task::TaskStatus;
 use serde_json::{Value, json};
 
-fn contract() -> Value {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/contract.json");
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
+type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-fn names(list: &Value) -> BTreeSet<String> {
-    list.as_array()
-        .unwrap()
-        .iter()
-        .map(|name| name.as_str().unwrap().to_owned())
-        .collect()
-}
-
-/// A value of the right kind for every variable.
-fn example(name: &str) -> String {
-    match name {
-        "TASK_RUNNER" => r#"{"kind": "simulated", "capacity": 1, "durationMs": 0}"#.to_owned(),
-        "SIMULATION_ENABLED" => "false".to_owned(),
-        "HEARTBEAT_MS" => "1".to_owned(),
-        "DEADLINE_MARGIN_MS" => "5000".to_owned(),
-        "TASK_ORDER" => "oldest-key-first".to_owned(),
-        name if name.ends_with("_QUEUE_URL") => format!("https://sqs.example.com/{name}"),
-        name if name.ends_with("_ARN") => "arn:aws:sns:eu-west-1:111122223333:topic".to_owned(),
-        _ => "10".to_owned(),
+/// Reads the environment of a function.
+fn read(function: &str, lookup: Lookup<'_>) -> Result<(), ConfigError> {
+    let agents = |variable: Variable| AgentQueue::read(variable, lookup).map(drop);
+    match function {
+        "create-tasks" => CreateTasks::read(lookup).map(drop),
+        "ingest-tasks" => IngestTasks::read(lookup).map(drop),
+        "trigger" => Trigger::read(lookup).map(drop),
+        "process-tasks" => ProcessTasks::read(lookup).map(drop),
+        "sweep-tasks" => SweepTasks::read(lookup).map(drop),
+        "count-shed" => CountShed::read(lookup).map(drop),
+        "agent-desk" => agents(SETTINGS_AGENT_DESK),
+        "match-calls" => MatchCalls::read(lookup).map(drop),
+        "sweep-agents" => agents(SETTINGS_SWEEP_AGENTS),
+        other => panic!("the test does not know {other}"),
     }
 }
 
-/// Which variables `read` asks for, and how many of them it complains about when none is set.
-fn asked<T, E: std::fmt::Debug>(
-    read: impl Fn(&dyn Fn(&str) -> Option<String>) -> Result<T, E>,
-) -> BTreeSet<String> {
-    let asked = RefCell::new(BTreeSet::new());
-    let lookup = |name: &str| {
-        asked.borrow_mut().insert(name.to_owned());
-        Some(example(name))
-    };
-    read(&lookup).map(drop).unwrap();
-    asked.into_inner()
+/// Reads the settings of a function; the fields that it does not know, or what is wrong.
+fn unknown(function: &str, settings: &Value) -> Result<Vec<String>, String> {
+    let text = settings.to_string();
+    match function {
+        "create-tasks" => parse::<CreateTasksSettings>(&text).map(|(_, unknown)| unknown),
+        "ingest-tasks" => parse::<IngestTasksSettings>(&text).map(|(_, unknown)| unknown),
+        "trigger" => parse::<TriggerSettings>(&text).map(|(_, unknown)| unknown),
+        "process-tasks" => parse::<ProcessSettings>(&text).map(|(_, unknown)| unknown),
+        "sweep-tasks" => parse::<SweepTasksSettings>(&text).map(|(_, unknown)| unknown),
+        _ => parse::<AgentSettings>(&text).map(|(_, unknown)| unknown),
+    }
+}
+
+/// The variables of a function: names, ARNs and URLs, and its settings if it has some.
+fn variables(environment: &Value, function: &str) -> BTreeSet<String> {
+    let names = environment[function].as_array().unwrap().iter();
+    let names = names.map(|name| name.as_str().unwrap().to_owned());
+    let settings = format!("SETTINGS_{}", function.to_uppercase().replace('-', "_"));
+    let settings = (!defaults(function).is_null()).then_some(settings);
+    names.chain(settings).collect()
+}
+
+/// Every function, and the variables that the contract gives it.
+fn functions() -> Vec<(String, BTreeSet<String>)> {
+    let contract = contract();
+    [
+        &contract["environment"],
+        &contract["agentQueue"]["environment"],
+    ]
+    .into_iter()
+    .flat_map(|environment| {
+        let names = environment.as_object().unwrap().keys();
+        names.map(|name| (name.clone(), variables(environment, name)))
+    })
+    .collect()
 }
 
 #[test]
 fn each_function_reads_exactly_the_variables_it_is_given() {
-    let environment = &contract()["environment"];
-    assert_eq!(
-        asked(CreateTasks::read),
-        names(&environment["create-tasks"])
-    );
-    assert_eq!(asked(Trigger::read), names(&environment["trigger"]));
-    assert_eq!(
-        asked(ProcessTasks::read),
-        names(&environment["process-tasks"])
-    );
-    assert_eq!(asked(SweepTasks::read), names(&environment["sweep-tasks"]));
-    assert_eq!(asked(CountShed::read), names(&environment["count-shed"]));
-    assert_eq!(
-        asked(IngestTasks::read),
-        names(&environment["ingest-tasks"])
-    );
-    assert_eq!(
-        environment.as_object().unwrap().len(),
-        6,
-        "a function that no test compares"
-    );
+    let functions = functions();
+    assert_eq!(functions.len(), 9);
+    for (function, variables) in functions {
+        let asked = RefCell::new(BTreeSet::new());
+        let lookup = |name: &str| {
+            asked.borrow_mut().insert(name.to_owned());
+            example(&function, name)
+        };
+        read(&function, &lookup).unwrap();
+        assert_eq!(asked.into_inner(), variables, "{function}");
+    }
 }
 
 #[test]
 fn every_variable_but_the_optional_ones_is_required() {
     let contract = contract();
-    let optional = names(&contract["optionalEnvironment"]);
-    let missing = |function: &str, error: lambda::config::ConfigError| {
-        let named: BTreeSet<_> = error
-            .problems
-            .iter()
-            .map(|problem| problem.variable.name.to_owned())
-            .collect();
+    let optional = contract["optionalEnvironment"].as_array().unwrap();
+    for (function, variables) in functions() {
+        let error = read(&function, &|_| None).unwrap_err();
+        let named = error.problems.iter().map(|problem| problem.variable.name);
+        let named: BTreeSet<_> = named.map(str::to_owned).collect();
         assert_eq!(named.len(), error.problems.len(), "each once");
-        let expected: BTreeSet<_> = &names(&contract["environment"][function]) - &optional;
-        assert_eq!(named, expected);
-    };
-    missing("create-tasks", CreateTasks::read(&|_| None).unwrap_err());
-    missing("trigger", Trigger::read(&|_| None).unwrap_err());
-    missing("process-tasks", ProcessTasks::read(&|_| None).unwrap_err());
-    missing("sweep-tasks", SweepTasks::read(&|_| None).unwrap_err());
-    missing("count-shed", CountShed::read(&|_| None).unwrap_err());
-    missing("ingest-tasks", IngestTasks::read(&|_| None).unwrap_err());
+        let required = variables.into_iter();
+        let required = required.filter(|name| !optional.contains(&json!(name)));
+        assert_eq!(named, required.collect(), "{function}");
+    }
+}
+
+/// The settings of the constructs: the defaults, and every setting at its least and at its greatest
+/// value. What Rust rejects or does not know, synthesis may not accept.
+#[test]
+fn each_function_accepts_its_settings_at_both_ends_of_their_ranges() {
+    let contract = contract();
+    for sample in ["defaults", "least", "greatest"] {
+        let functions = contract["settings"][sample].as_object().unwrap();
+        assert_eq!(functions.len(), 8);
+        for (function, settings) in functions {
+            assert_eq!(
+                unknown(function, settings),
+                Ok(vec![]),
+                "{function}, {sample}"
+            );
+        }
+    }
+}
+
+/// Every number in a value, and the value with that number changed to `other`.
+fn with_each_number(value: &Value, other: &Value) -> Vec<(u64, Value)> {
+    match value {
+        Value::Number(number) => number
+            .as_u64()
+            .map(|number| vec![(number, other.clone())])
+            .unwrap_or_default(),
+        Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(name, field)| {
+                with_each_number(field, other)
+                    .into_iter()
+                    .map(|(number, changed)| {
+                        let mut fields = fields.clone();
+                        fields.insert(name.clone(), changed);
+                        (number, Value::Object(fields))
+                    })
+                    .collect::<Vec<_>>()
+            })
+            .collect(),
+        _ => vec![],
+    }
+}
+
+#[test]
+fn what_is_below_the_range_of_a_setting_is_rejected() {
+    let contract = contract();
+    let mut rejected = 0;
+    for (function, settings) in contract["settings"]["least"].as_object().unwrap() {
+        for (least, changed) in with_each_number(settings, &json!(-1)) {
+            assert!(unknown(function, &changed).is_err(), "{least}: {changed}");
+        }
+        let zeros = with_each_number(settings, &json!(0)).into_iter();
+        for (least, changed) in zeros.filter(|(least, _)| *least == 1) {
+            assert!(unknown(function, &changed).is_err(), "{least}: {changed}");
+            rejected += 1;
+        }
+    }
+    assert!(rejected > 10, "{rejected}");
 }
 
 #[test]
@@ -124,4 +191,15 @@ fn the_metrics_have_the_names_of_the_contract() {
         "names": metrics::NAMES,
     });
     assert_eq!(ours, contract()["metrics"]);
+}
+
+#[test]
+fn the_agents_table_and_metrics_have_the_names_of_the_contract() {
+    use agent_queue::schema;
+    let contract = contract()["agentQueue"].clone();
+    let table =
+        json!({"partitionKey": schema::PK, "sortKey": schema::SK, "timeToLive": schema::TTL});
+    assert_eq!(contract["table"], table);
+    assert_eq!(contract["metrics"], json!(metrics::agents::AGENT_NAMES));
+    assert_eq!(contract["reservedAttributes"], json!(schema::RESERVED));
 }

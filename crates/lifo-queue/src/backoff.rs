@@ -3,12 +3,18 @@
 
 use std::time::Duration;
 
+use serde::Deserialize;
+
+use crate::settings::ms;
+
 /// How long a task waits after an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Backoff {
     /// Upper bound after the first attempt; it doubles with each further one.
+    #[serde(rename = "baseMs", deserialize_with = "ms")]
     pub base: Duration,
     /// Upper bound after every attempt.
+    #[serde(rename = "maxMs", deserialize_with = "ms")]
     pub max: Duration,
 }
 

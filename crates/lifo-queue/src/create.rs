@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -16,6 +16,7 @@ pub use self::payload::{InvalidPayload, MAX_DEPTH, MAX_ITEM_BYTES, MAX_PAYLOAD_B
 pub use self::spec::InvalidTask;
 use self::spec::Origin;
 use crate::causes;
+use crate::settings::{ms, positive_ms};
 use crate::store::{Inserted, QueueStore, Replaced};
 use crate::task::{NewTask, Place, TaskId, Ttl};
 use crate::time::Clock;
@@ -32,17 +33,29 @@ const PARALLEL: usize = 16;
 pub const LONGEST_TTL: Duration = Duration::from_secs(10 * 366 * 86_400);
 
 /// What new tasks get.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct CreateSettings {
     /// The expiry of a task that names none.
+    #[serde(rename = "defaultTtlMs", deserialize_with = "positive_ms")]
     pub default_ttl: Duration,
     /// The longest expiry a task may name.
+    #[serde(
+        rename = "maxTtlMs",
+        default = "longest_ttl",
+        deserialize_with = "positive_ms"
+    )]
     pub max_ttl: Duration,
     /// The longest expiry of a task with a key: as long as settled tasks are kept, since with the
     /// settled task the order of its key is forgotten.
+    #[serde(rename = "keyTtlMs", deserialize_with = "ms")]
     pub key_ttl: Duration,
     /// Where a key stands whose waiting state is replaced.
+    #[serde(rename = "order")]
     pub place: Place,
+}
+
+fn longest_ttl() -> Duration {
+    LONGEST_TTL
 }
 
 /// Creates tasks.

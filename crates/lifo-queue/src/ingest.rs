@@ -26,6 +26,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
 use self::insert::Fate;
@@ -34,6 +35,7 @@ pub use self::queue::{DeadLetter, IngestQueue, Postponed};
 use crate::backoff::Backoff;
 use crate::causes;
 use crate::create::CreateSettings;
+use crate::settings::positive;
 use crate::shed::{ShedCounter, ShedReport, ShedTask};
 use crate::store::TaskStore;
 use crate::task::{TaskStatus, Ttl};
@@ -55,11 +57,12 @@ pub struct Delivery {
 }
 
 /// How batches are worked through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct IngestSettings {
     /// What new tasks get.
     pub create: CreateSettings,
     /// Writes under way at once.
+    #[serde(rename = "writeParallelism", deserialize_with = "positive")]
     pub parallel: usize,
     /// When what could not be written becomes visible again: a time from half the bound to the
     /// bound, which doubles with each receive. At the queue's own visibility timeout, which has

@@ -24,6 +24,7 @@
 //! | [`backoff`] | how long a task waits after an attempt |
 //! | [`causes`] | an error and its causes on one line |
 //! | [`schema`] | the table's names |
+//! | [`settings`] | how settings are read from JSON |
 //!
 //! The crate knows AWS services behind traits. It knows no Lambda event or runtime type
 //! ([`runner::lambda`] is a client of Invoke) and reads no environment.
@@ -39,6 +40,7 @@ pub mod operate;
 pub mod process;
 pub mod runner;
 pub mod schema;
+pub mod settings;
 pub mod shed;
 pub mod store;
 pub mod sweep;

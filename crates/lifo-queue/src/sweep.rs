@@ -14,12 +14,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::backoff::Backoff;
 use crate::causes;
 use crate::depth::Depth;
 use crate::notify::WakeReason;
+use crate::settings::{ms, optional_ms, positive, positive_ms};
 use crate::store::{QueueStore, StoreError};
 use crate::task::TaskId;
 use crate::time::Clock;
@@ -39,23 +40,31 @@ const PARALLEL: usize = 16;
 const MAX_UNANSWERED: u32 = 32;
 
 /// How a sweep returns and fails the tasks that it finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SweepSettings {
     /// The expiry of a foreign task without `ttl`, from first sight.
+    #[serde(rename = "defaultTtlMs", deserialize_with = "positive_ms")]
     pub default_ttl: Duration,
     /// Every task expires at most this long after its creation; `None`
     /// where that is not promised.
+    #[serde(rename = "expiryBoundMs", default, deserialize_with = "optional_ms")]
     pub expiry_bound: Option<Duration>,
     /// How old a task is at most that starts while the queue is overloaded; `None` where all do.
+    #[serde(rename = "overloadReachMs", default, deserialize_with = "optional_ms")]
     pub overload_reach: Option<Duration>,
     /// Attempts before FAILURE.
+    #[serde(deserialize_with = "positive")]
     pub max_attempts: u32,
     /// How long a returned task waits: jitter, so that one that kills its process meets other
     /// neighbours the next time.
+    #[serde(rename = "retry")]
     pub backoff: Backoff,
     /// How long a FAILURE is kept.
+    #[serde(rename = "failureRetentionMs", deserialize_with = "ms")]
     pub failure_retention: Duration,
     /// How far clocks may differ: a lease counts as expired only this long after its end.
+    #[serde(rename = "clockSkewMs", deserialize_with = "ms")]
     pub clock_skew: Duration,
 }
 

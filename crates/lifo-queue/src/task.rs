@@ -25,7 +25,7 @@ mod version;
 use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use self::id::{InvalidTaskId, MAX_TASK_ID_BYTES, TaskId};
@@ -34,6 +34,7 @@ pub use self::token::TokenText;
 pub(crate) use self::ttl::TTL_REACH;
 pub use self::ttl::{MAX_TTL_SECONDS, Ttl};
 pub use self::version::{Keyed, Place, Version};
+use crate::settings::ms;
 use crate::time::{EpochSeconds, Millis};
 
 /// How much of an error is kept in `lastError`, in bytes.
@@ -208,11 +209,13 @@ pub struct NewTask {
 }
 
 /// How long settled tasks are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Retention {
     /// After SUCCESS.
+    #[serde(rename = "successMs", deserialize_with = "ms")]
     pub success: Duration,
     /// After FAILURE: how long a redrive is possible.
+    #[serde(rename = "failureMs", deserialize_with = "ms")]
     pub failure: Duration,
 }
 

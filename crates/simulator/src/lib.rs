@@ -7,6 +7,7 @@
 //! | [`agents`] | the agents' queue over a bad network, and an audit of its table |
 //! | [`cloud`] | the whole loop on a virtual clock, with faults, and a ledger that checks it |
 //! | [`conflicts`] | transactions that meet, as DynamoDB has them meet, and what every call costs |
+//! | [`deployed`] | the settings that a queue is deployed with by default |
 //! | [`dynamodb`] | an embedded DynamoDB with the queue's table, behind the real SDK client |
 //! | [`faulty`] | a store whose answers fail as a script says |
 //! | [`scripted`] | the real client over an embedded DynamoDB, failing as a script says |
@@ -16,6 +17,7 @@
 pub mod agents;
 pub mod cloud;
 pub mod conflicts;
+pub mod deployed;
 pub mod dynamodb;
 pub mod faulty;
 mod protocol;

@@ -14,7 +14,8 @@ export class AgentDesk extends AgentFunction<'agent-desk'> {
     super(scope, id, props, {
       binary: 'agent-desk',
       description: 'Registers agents, queues them and matches calls with them',
-      environment: { SEED_ENABLED: String(props.seed) },
+      environment: {},
+      settings: { seed: props.seed },
       timeout: Duration.seconds(30),
       memorySize: 256,
       // Callers wait for the answer. An asynchronous command is not retried: its effect would come too late.

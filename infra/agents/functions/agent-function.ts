@@ -1,9 +1,10 @@
-import { type Duration, Stack } from 'aws-cdk-lib';
+import type { Duration } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import type { AgentFunctionName } from '../../contract/agents';
 import type { EnvironmentOf } from '../../contract/tasks';
+import type { FunctionSettings } from '../../lambda/function-settings';
 import { type AsyncSettings, type LogSettings, RustFunction } from '../../lambda/rust-function';
 import type { CallIntake } from '../call-intake';
 import type { AgentQueueSettings } from '../settings';
@@ -26,6 +27,11 @@ export interface AgentFunctionProps<F extends AgentFunctionName> {
   readonly description: string;
   /** Variables beside those that all functions read. */
   readonly environment: Omit<EnvironmentOf<F>, keyof SharedEnvironment>;
+  /**
+   * Settings beside those that all functions have.
+   * @default - none
+   */
+  readonly settings?: FunctionSettings;
   /** How long an invocation may take. */
   readonly timeout: Duration;
   /** Memory, MiB. */
@@ -45,10 +51,11 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
     const { table, assignments, logs } = wiring;
     // The compiler cannot see that the two halves of an environment make a whole while F is open.
     const environment = {
-      ...sharedEnvironment(scope, wiring),
+      ...sharedEnvironment(wiring),
       ...props.environment,
     } as unknown as EnvironmentOf<F>;
-    super(scope, id, { ...props, environment, logs });
+    const settings = { ...agentFunctionSettings(wiring.settings), ...props.settings };
+    super(scope, id, { ...props, environment, settings, logs });
     this.allow(
       [
         'dynamodb:BatchWriteItem',
@@ -73,24 +80,20 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
   }
 }
 
-function sharedEnvironment(scope: Construct, wiring: AgentWiring): SharedEnvironment {
-  const { agents, calls } = wiring.settings;
-  const { answerWithin, contentionWindow } = agents;
+function sharedEnvironment(wiring: AgentWiring): SharedEnvironment {
   return {
     AGENT_TABLE_NAME: wiring.table.tableName,
     ASSIGNMENT_TOPIC_ARN: wiring.assignments.topicArn,
     CALL_DEAD_LETTER_QUEUE_URL: wiring.intake.deadLetters.queueUrl,
-    DIMENSIONS: Stack.of(scope).toJsonString(
-      agents.dimensions.map(({ name, attribute, multiValued }) => ({
-        name,
-        attribute,
-        ...(multiValued && { multiValued }),
-      })),
-    ),
-    MAX_WAIT_SECONDS: String(calls.maxWait.toSeconds()),
-    QUEUE_ORDER: agents.order,
-    ...(answerWithin && { ANSWER_WITHIN_SECONDS: String(answerWithin.toSeconds()) }),
-    ...(agents.callLease && { CALL_LEASE_SECONDS: String(agents.callLease.toSeconds()) }),
-    ...(contentionWindow !== undefined && { CONTENTION_WINDOW: String(contentionWindow) }),
+  };
+}
+
+/** What the functions of an agents' queue are set up with. */
+export function agentFunctionSettings({ agents, calls }: AgentQueueSettings) {
+  const { sweepInterval, dimensions, ...same } = agents;
+  return {
+    ...same,
+    maxWait: calls.maxWait,
+    dimensions: dimensions.map(({ name, attribute, multiValued }) => ({ name, attribute, multiValued })),
   };
 }

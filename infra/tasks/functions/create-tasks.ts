@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
 import { FunctionSchedule } from '../../lambda/schedule';
-import { keyTtl, type QueueSettings } from '../settings';
+import { expiriesOf, type QueueSettings } from '../settings';
 import { TASKS_ONLY, type TaskTable } from '../task-table';
 
 /** A load that `create-tasks` makes up at intervals. */
@@ -45,12 +45,8 @@ export class CreateTasks extends RustFunction<'create-tasks'> {
       description: 'Validates tasks and puts them into the queue',
       environment: {
         TASK_TABLE_NAME: table.table.tableName,
-        DEFAULT_TTL_SECONDS: settings.tasks.defaultTtl.toSeconds().toString(),
-        KEY_TTL_SECONDS: keyTtl(settings.tasks).toSeconds().toString(),
-        TASK_ORDER: settings.processing.order,
-        SIMULATION_ENABLED: String(simulation !== undefined),
-        ...(settings.tasks.maxTtl && { MAX_TTL_SECONDS: settings.tasks.maxTtl.toSeconds().toString() }),
       },
+      settings: createTasksSettings(settings, simulation !== undefined),
       timeout: Duration.seconds(30),
       memorySize: 256,
       logs: props.logs,
@@ -69,4 +65,9 @@ export class CreateTasks extends RustFunction<'create-tasks'> {
       });
     }
   }
+}
+
+/** What `create-tasks` is set up with. */
+export function createTasksSettings(settings: QueueSettings, simulation: boolean) {
+  return { create: expiriesOf(settings), simulation };
 }

@@ -3,7 +3,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
 import type { TaskIngest } from '../ingest/task-ingest';
-import { keyTtl, type QueueSettings } from '../settings';
+import { expiriesOf, type QueueSettings } from '../settings';
 import type { ResolvedIngestSettings } from '../settings/ingest';
 import { TASKS_ONLY, type TaskTable } from '../task-table';
 
@@ -35,18 +35,11 @@ export class IngestTasks extends RustFunction<'ingest-tasks'> {
       description: 'Writes the messages of the ingest queue as tasks',
       environment: {
         TASK_TABLE_NAME: table.table.tableName,
-        DEFAULT_TTL_SECONDS: settings.tasks.defaultTtl.toSeconds().toString(),
-        KEY_TTL_SECONDS: keyTtl(settings.tasks).toSeconds().toString(),
-        TASK_ORDER: settings.processing.order,
-        ...(settings.tasks.maxTtl && { MAX_TTL_SECONDS: settings.tasks.maxTtl.toSeconds().toString() }),
         INGEST_QUEUE_URL: intake.queue.queueUrl,
         INGEST_DEAD_LETTER_QUEUE_URL: intake.deadLetters.queueUrl,
         ...(shedTasksTo && { SHED_QUEUE_URL: shedTasksTo.queueUrl }),
-        WRITE_PARALLELISM: String(ingest.writeParallelism),
-        DEADLINE_MARGIN_MS: String(ingest.deadlineMargin.toMilliseconds()),
-        VISIBILITY_BASE_SECONDS: String(ingest.visibilityBase.toSeconds()),
-        VISIBILITY_MAX_SECONDS: String(ingest.visibilityMax.toSeconds()),
       },
+      settings: ingestTasksSettings(settings, ingest),
       timeout: ingest.functionTimeout,
       memorySize: ingest.memorySize,
       reservedConcurrency: ingest.reservedConcurrency,
@@ -60,4 +53,16 @@ export class IngestTasks extends RustFunction<'ingest-tasks'> {
     if (shedTasksTo !== undefined) this.allowSendTo(shedTasksTo);
     intake.feed(this);
   }
+}
+
+/** What `ingest-tasks` is set up with. */
+export function ingestTasksSettings(settings: QueueSettings, ingest: ResolvedIngestSettings) {
+  return {
+    deadlineMargin: ingest.deadlineMargin,
+    ingest: {
+      create: expiriesOf(settings),
+      visibility: { base: ingest.visibilityBase, max: ingest.visibilityMax },
+      writeParallelism: ingest.writeParallelism,
+    },
+  };
 }

@@ -3,9 +3,8 @@ import type { Construct } from 'constructs';
 import type { QueueTopic } from '../../lambda/queue-topic';
 import { type LogSettings, RustFunction } from '../../lambda/rust-function';
 import { FunctionSchedule } from '../../lambda/schedule';
-import { expiryBound } from '../expiry-bound';
 import { SWEEP_INTERVAL } from '../rules';
-import type { QueueSettings } from '../settings';
+import { expiryBound, type QueueSettings } from '../settings';
 import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
 
 /** Props of {@link SweepTasks}. */
@@ -24,23 +23,14 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
 
   constructor(scope: Construct, id: string, props: SweepTasksProps) {
     const { table, processTasksTopic, settings } = props;
-    const { codel } = settings.processing;
     super(scope, id, {
       binary: 'sweep-tasks',
       description: 'Returns tasks whose lease expired, wakes process-tasks where a wake-up was lost',
       environment: {
         TASK_TABLE_NAME: table.table.tableName,
         PROCESS_TASKS_TOPIC_ARN: processTasksTopic.topic.topicArn,
-        CLOCK_SKEW_MS: settings.processing.clockSkew.toMilliseconds().toString(),
-        DEFAULT_TTL_SECONDS: settings.tasks.defaultTtl.toSeconds().toString(),
-        FAILURE_RETENTION_SECONDS: settings.tasks.failureRetention.toSeconds().toString(),
-        MAX_ATTEMPTS: settings.tasks.maxAttempts.toString(),
-        RETRY_BASE_MS: settings.tasks.retryBase.toMilliseconds().toString(),
-        RETRY_MAX_MS: settings.tasks.retryMax.toMilliseconds().toString(),
-        NOTIFICATION_MARKER_MS: settings.processing.notificationMarker.toMilliseconds().toString(),
-        ...expiryBound(settings),
-        ...(codel && { CODEL_TARGET_MS: String(codel.target.toMilliseconds()) }),
       },
+      settings: sweepTasksSettings(settings),
       timeout: Duration.seconds(50),
       memorySize: 256,
       logs: props.logs,
@@ -57,4 +47,22 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
       description: 'Looks for leases that expired and for lost wake-ups',
     });
   }
+}
+
+/** What `sweep-tasks` is set up with. */
+export function sweepTasksSettings(settings: QueueSettings) {
+  const { tasks, processing } = settings;
+  const { codel, clockSkew, notificationMarker } = processing;
+  return {
+    notificationMarker,
+    sweep: {
+      clockSkew,
+      defaultTtl: tasks.defaultTtl,
+      expiryBound: expiryBound(settings),
+      failureRetention: tasks.failureRetention,
+      maxAttempts: tasks.maxAttempts,
+      overloadReach: codel && Duration.millis(2 * codel.target.toMilliseconds()),
+      retry: { base: tasks.retryBase, max: tasks.retryMax },
+    },
+  };
 }

@@ -36,8 +36,8 @@ export class Trigger extends RustFunction<'trigger'> {
       environment: {
         TASK_TABLE_NAME: table.table.tableName,
         PROCESS_TASKS_TOPIC_ARN: processTasksTopic.topic.topicArn,
-        NOTIFICATION_MARKER_MS: settings.processing.notificationMarker.toMilliseconds().toString(),
       },
+      settings: triggerSettings(settings),
       timeout: Duration.seconds(30),
       memorySize: 256,
       logs: props.logs,
@@ -69,4 +69,9 @@ export class Trigger extends RustFunction<'trigger'> {
     });
     triggerTopic.notify(this);
   }
+}
+
+/** What `trigger` is set up with. */
+export function triggerSettings({ processing: { notificationMarker } }: QueueSettings) {
+  return { notificationMarker };
 }

@@ -1,8 +1,9 @@
 import type { Problem } from '../../lambda/problem';
-import { integer, ms, seconds, text, wholeSeconds } from '../../lambda/ranges';
+import { integer, ms, seconds, text } from '../../lambda/ranges';
+import { rangeProblems } from '../../lambda/setting';
 import { VISIBILITY_FACTOR } from '../../lambda/visibility';
 import type { AlarmSettings } from '../settings/alarms';
-import { leastVisibility, type ResolvedIngestSettings } from '../settings/ingest';
+import { INGEST, leastVisibility, type ResolvedIngestSettings } from '../settings/ingest';
 
 /** What Lambda puts into one batch without a window to gather it in. */
 const UNGATHERED_BATCH = 10;
@@ -10,22 +11,12 @@ const UNGATHERED_BATCH = 10;
 /** Batches that Lambda has under way from the first message on, without a cap. */
 const FIRST_BATCHES = 5;
 
-/** The longest time that SQS hides a message: 12 hours from its receipt. */
-const LONGEST_VISIBILITY_S = 43_200;
-
-/** How long SQS keeps a message: 1 minute to 14 days. */
-const RETENTION_S = [60, 1_209_600] as const;
-
-/** The least receives that AWS advises before a message moves to the dead-letter queue. */
-const LEAST_RECEIVES = 5;
-
-/** What `ingest-tasks` keeps of its margin for its report: `REPORT_MARGIN` in `crates/lambda/src/config/ingest_tasks.rs`. */
+/** What `ingest-tasks` keeps of its margin for its report: `REPORT_MARGIN` in `crates/lambda/src/config/tasks.rs`. */
 export const REPORT_MARGIN_MS = 1_000;
 
 /** Every rule the settings of an ingest queue break; empty if they can work. */
 export function ingestProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSettings>): Problem[] {
   const problems = [
-    ...rangeProblems(ingest),
     ...batchProblems(ingest),
     ...concurrencyProblems(ingest),
     ...pollerProblems(ingest),
@@ -33,44 +24,10 @@ export function ingestProblems(ingest: ResolvedIngestSettings, alarms: Required<
     ...retentionProblems(ingest),
   ];
   return [
+    ...rangeProblems('ingest', INGEST, ingest),
     ...problems.map((problem) => ({ ...problem, setting: `ingest.${problem.setting}` })),
     ...alarmProblems(ingest, alarms),
   ];
-}
-
-function rangeProblems(ingest: ResolvedIngestSettings): Problem[] {
-  const { maxConcurrency, reservedConcurrency } = ingest;
-  return [
-    integer('batchSize', ingest.batchSize, 1, 10_000, "Lambda's limit for a standard queue"),
-    wholeSeconds('batchWindow', ingest.batchWindow, 0, 300, "Lambda's limit"),
-    wholeSeconds('functionTimeout', ingest.functionTimeout, 1, 900, "Lambda's limit"),
-    integer('memorySize', ingest.memorySize, 128, 10_240, "Lambda's limit"),
-    maxConcurrency === undefined
-      ? undefined
-      : integer('maxConcurrency', maxConcurrency, 2, 1_000, "Lambda's limit for SQS"),
-    reservedConcurrency === undefined
-      ? undefined
-      : integer('reservedConcurrency', reservedConcurrency, 1, 1_000_000),
-    wholeSeconds(
-      'visibilityTimeout',
-      ingest.visibilityTimeout,
-      1,
-      LONGEST_VISIBILITY_S,
-      "SQS's limit, 12 hours",
-    ),
-    integer(
-      'maxReceiveCount',
-      ingest.maxReceiveCount,
-      LEAST_RECEIVES,
-      1_000,
-      `AWS advises at least ${LEAST_RECEIVES}, since a throttled batch counts as received, and SQS allows 1,000`,
-    ),
-    wholeSeconds('retention', ingest.retention, ...RETENTION_S, "SQS's limits"),
-    wholeSeconds('deadLetterRetention', ingest.deadLetterRetention, ...RETENTION_S, "SQS's limits"),
-    integer('writeParallelism', ingest.writeParallelism, 1, 1_000),
-    wholeSeconds('visibilityBase', ingest.visibilityBase, 1, LONGEST_VISIBILITY_S, "SQS's limit, 12 hours"),
-    wholeSeconds('visibilityMax', ingest.visibilityMax, 1, LONGEST_VISIBILITY_S, "SQS's limit, 12 hours"),
-  ].filter((problem) => problem !== undefined);
 }
 
 function batchProblems(ingest: ResolvedIngestSettings): Problem[] {
@@ -224,16 +181,12 @@ function heldBeforeDeadLetter(ingest: ResolvedIngestSettings): number {
 }
 
 function alarmProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSettings>): Problem[] {
-  const problems = [
-    wholeSeconds('alarms.ingestDelay', alarms.ingestDelay, 1),
-    integer('alarms.ingestDeadLetters', alarms.ingestDeadLetters, 0, 1_000_000),
-  ].filter((problem) => problem !== undefined);
-  if (ms(alarms.ingestDelay) <= ms(ingest.visibilityTimeout)) {
-    problems.push({
+  if (ms(alarms.ingestDelay) > ms(ingest.visibilityTimeout)) return [];
+  return [
+    {
       setting: 'alarms.ingestDelay',
       rule: `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would ring though a retry fixes it`,
       remedy: 'make ingestDelay longer than ingest.visibilityTimeout; a minute on top is ample',
-    });
-  }
-  return problems;
+    },
+  ];
 }

@@ -6,6 +6,7 @@ import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { ENVIRONMENT } from '../../contract/tasks';
 import { builtFolder, PLACEHOLDER, skipsBuild } from '../../lambda/artifacts';
+import { settingsVariable } from '../../lambda/function-settings';
 import type { Problem } from '../../lambda/problem';
 import type { NetworkSettings } from '../../lambda/rust-function';
 import type { ITaskRunner, RunnerBinding } from './binding';
@@ -52,7 +53,7 @@ export class RustRunner implements ITaskRunner {
         remedy: 'give the name under [[bin]] in its Cargo.toml, or the name of the package',
       });
     }
-    const own: readonly string[] = ENVIRONMENT['process-tasks'];
+    const own: string[] = [...ENVIRONMENT['process-tasks'], settingsVariable('process-tasks')];
     const taken = Object.keys(environment ?? {}).filter((name) => own.includes(name));
     if (taken.length > 0) {
       problems.push({

@@ -1,4 +1,5 @@
 import type { Duration } from 'aws-cdk-lib';
+import * as setting from '../../lambda/setting';
 
 /** When the alarms ring. */
 export interface AlarmSettings {
@@ -43,3 +44,14 @@ export interface AlarmSettings {
    */
   readonly createErrors?: number;
 }
+
+/** The defaults and the ranges of {@link AlarmSettings}. */
+export const ALARMS = {
+  oldestPending: setting.wholeSeconds(undefined, 1),
+  streamDelay: setting.duration(undefined, 1),
+  ingestDelay: setting.wholeSeconds(undefined, 1),
+  ingestDeadLetters: setting.integer(0, 0, 1_000_000),
+  failedTasks: setting.integer(5, 1, 1_000_000),
+  failedShare: setting.free<number>(0.5),
+  createErrors: setting.integer(5, 0, 1_000_000),
+} as const satisfies setting.Declarations<AlarmSettings>;

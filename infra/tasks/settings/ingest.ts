@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { definedOf } from '../../lambda/defined';
+import * as setting from '../../lambda/setting';
 import { VISIBILITY_FACTOR } from '../../lambda/visibility';
 
 /** Event pollers that Lambda keeps ready for the ingest queue alone: provisioned mode, at a price by the hour. */
@@ -107,6 +108,38 @@ export interface IngestSettings {
   readonly iotPresence?: boolean;
 }
 
+/** The longest time that SQS hides a message: 12 hours from its receipt. */
+export const LONGEST_VISIBILITY_S = 43_200;
+
+/** The least receives that AWS advises before a message moves to the dead-letter queue. */
+const LEAST_RECEIVES = 5;
+
+/** The defaults and the ranges of {@link IngestSettings}. SQS keeps a message for 1 minute to 14 days. */
+export const INGEST = {
+  batchSize: setting.integer(10, 1, 10_000, "Lambda's limit for a standard queue"),
+  batchWindow: setting.wholeSeconds(Duration.seconds(0), 0, 300, "Lambda's limit"),
+  functionTimeout: setting.wholeSeconds(Duration.seconds(30), 1, 900, "Lambda's limit"),
+  deadlineMargin: setting.duration(Duration.seconds(5), 0),
+  memorySize: setting.integer(256, 128, 10_240, "Lambda's limit"),
+  maxConcurrency: setting.integer(undefined, 2, 1_000, "Lambda's limit for SQS"),
+  reservedConcurrency: setting.integer(undefined, 1, 1_000_000),
+  provisionedPollers: setting.free(undefined),
+  visibilityTimeout: setting.wholeSeconds(undefined, 1, LONGEST_VISIBILITY_S, "SQS's limit, 12 hours"),
+  maxReceiveCount: setting.integer(
+    10,
+    LEAST_RECEIVES,
+    1_000,
+    `AWS advises at least ${LEAST_RECEIVES}, since a throttled batch counts as received, and SQS allows 1,000`,
+  ),
+  retention: setting.wholeSeconds(Duration.days(1), 60, 1_209_600, "SQS's limits"),
+  deadLetterRetention: setting.wholeSeconds(Duration.days(14), 60, 1_209_600, "SQS's limits"),
+  expectedWritesPerSecond: setting.free<number>(500),
+  writeParallelism: setting.integer(32, 1, 1_000),
+  visibilityBase: setting.wholeSeconds(Duration.seconds(5), 1, LONGEST_VISIBILITY_S, "SQS's limit, 12 hours"),
+  visibilityMax: setting.wholeSeconds(Duration.minutes(15), 1, LONGEST_VISIBILITY_S, "SQS's limit, 12 hours"),
+  iotPresence: setting.free<boolean>(false),
+} as const satisfies setting.Declarations<IngestSettings>;
+
 /** `T`, where all but `K` is known. */
 type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
 
@@ -124,24 +157,10 @@ export function leastVisibility(functionTimeout: Duration, batchWindow: Duration
 
 /** Fills in the defaults. An explicit `undefined` counts as not given. */
 export function resolveIngestSettings(given: IngestSettings): ResolvedIngestSettings {
-  const functionTimeout = given.functionTimeout ?? Duration.seconds(30);
-  const batchWindow = given.batchWindow ?? Duration.seconds(0);
+  const settings = { ...setting.defaultsOf(INGEST), ...definedOf(given) };
   return {
-    batchSize: 10,
-    deadlineMargin: Duration.seconds(5),
-    memorySize: 256,
     ...(given.provisionedPollers === undefined && { maxConcurrency: 10 }),
-    visibilityTimeout: leastVisibility(functionTimeout, batchWindow),
-    maxReceiveCount: 10,
-    retention: Duration.days(1),
-    deadLetterRetention: Duration.days(14),
-    expectedWritesPerSecond: 500,
-    writeParallelism: 32,
-    visibilityBase: Duration.seconds(5),
-    visibilityMax: Duration.minutes(15),
-    iotPresence: false,
-    ...definedOf(given),
-    functionTimeout,
-    batchWindow,
+    visibilityTimeout: leastVisibility(settings.functionTimeout, settings.batchWindow),
+    ...settings,
   };
 }

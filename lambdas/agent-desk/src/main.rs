@@ -7,7 +7,7 @@ use agent_queue::desk::{Answer, Command, Desk};
 use agent_queue::queue::AgentQueue;
 use agent_queue::time::SystemClock;
 use lambda::agents::{self, Agents};
-use lambda::config::{self, AgentDesk};
+use lambda::config::{self, variable};
 use lambda::telemetry::metrics::Metrics;
 use lambda::{Context, Failure, Handler, sqs};
 use serde_json::Value;
@@ -26,22 +26,15 @@ struct Serves {
 }
 
 async fn start() -> Result<Serves, Failure> {
-    let AgentDesk {
-        queue,
-        seed_enabled,
-    } = AgentDesk::read(&config::environment)?;
+    let config = config::AgentQueue::read(variable::SETTINGS_AGENT_DESK, &config::environment)?;
+    let seed = config.seed;
     let Agents {
         queue,
         publisher,
         metrics,
         ..
-    } = agents::start(queue).await?;
-    let desk = Desk::new(
-        queue.clone(),
-        publisher,
-        Arc::new(SystemClock),
-        seed_enabled,
-    );
+    } = agents::start(config).await?;
+    let desk = Desk::new(queue.clone(), publisher, Arc::new(SystemClock), seed);
     Ok(Serves {
         desk,
         queue,

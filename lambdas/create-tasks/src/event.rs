@@ -26,7 +26,7 @@ pub(crate) enum RequestError {
     Count(u64),
     #[error(
         "field simulate: this queue does not simulate; create real tasks with {{\"tasks\": […]}}, \
-         or set SIMULATION_ENABLED=true, as outside production"
+         or give the queue the prop `simulation`, as outside production"
     )]
     SimulationOff,
 }

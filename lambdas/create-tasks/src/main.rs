@@ -7,7 +7,7 @@ mod http;
 
 use std::sync::Arc;
 
-use lambda::config::{self, CreateTasks};
+use lambda::config::{self, CreateTasks, CreateTasksSettings};
 use lambda::telemetry::metrics::Metrics;
 use lambda::{Context, Failure, Handler, aws};
 use lifo_queue::create::{CreateReport, Creator};
@@ -30,11 +30,8 @@ struct Creates {
 }
 
 async fn start() -> Result<Creates, Failure> {
-    let CreateTasks {
-        table,
-        create,
-        simulation,
-    } = CreateTasks::read(&config::environment)?;
+    let CreateTasks { table, settings } = CreateTasks::read(&config::environment)?;
+    let CreateTasksSettings { create, simulation } = settings;
     let metrics = Metrics::install(&table)?;
     let aws = aws::sdk_config().await;
     let store = Arc::new(DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), table));

@@ -96,24 +96,27 @@ fn body(reader: &mut impl BufRead) -> Vec<u8> {
     body
 }
 
-const COMPLETE: [(&str, &str); 4] = [
+const COMPLETE: [(&str, &str); 2] = [
     ("TASK_TABLE_NAME", "tasks"),
-    ("DEFAULT_TTL_SECONDS", "3600"),
-    ("KEY_TTL_SECONDS", "3600"),
-    ("SIMULATION_ENABLED", "false"),
+    (
+        "SETTINGS_CREATE_TASKS",
+        r#"{"create":{"defaultTtlMs":3600000,"keyTtlMs":3600000,"order":"newest-first"},"simulation":false}"#,
+    ),
 ];
 
 #[test]
-fn a_caller_is_told_all_that_is_wrong_with_the_environment() {
-    let environment = [("DEFAULT_TTL_SECONDS", "1h")];
+fn a_caller_learns_every_problem_of_the_environment() {
+    let environment = [(
+        "SETTINGS_CREATE_TASKS",
+        r#"{"create":{"defaultTtlMs":"1h"}}"#,
+    )];
     let (path, error, log) = invoke(&environment, &json!({"tasks": []}));
     assert_eq!(path, "/2018-06-01/runtime/invocation/request-1/error");
     assert_eq!(error["errorType"], "ConfigError");
     let message = error["errorMessage"].as_str().unwrap();
     for name in [
         "TASK_TABLE_NAME is missing",
-        "DEFAULT_TTL_SECONDS is \"1h\"",
-        "SIMULATION_ENABLED",
+        "SETTINGS_CREATE_TASKS is wrong at create.defaultTtlMs: invalid type: string \"1h\"",
     ] {
         assert!(message.contains(name), "{message}");
     }
@@ -130,7 +133,7 @@ fn a_caller_is_told_what_is_wrong_with_the_event() {
     assert!(path.ends_with("/request-1/error"), "{path}");
     assert_eq!(error["errorType"], "RequestError");
     let message = error["errorMessage"].as_str().unwrap();
-    assert!(message.contains("SIMULATION_ENABLED"), "{message}");
+    assert!(message.contains("`simulation`"), "{message}");
     // Lambda's log filter needs the level and the timestamp of each line.
     let line = log.iter().find(|line| line["level"] == "ERROR").unwrap();
     assert!(line["timestamp"].is_string(), "{line}");
@@ -151,5 +154,20 @@ fn a_bad_task_is_reported_and_counted() {
     assert_eq!(
         (&metrics["CreateFailed"], &metrics["Queue"]),
         (&json!(1), &json!("tasks"))
+    );
+}
+
+/// CloudFormation changes a function's variables before its code, so that this code meets the
+/// settings of the next release.
+#[test]
+fn a_setting_of_the_next_release_is_logged_and_has_no_effect() {
+    let (table, (name, settings)) = (COMPLETE[0], COMPLETE[1]);
+    let next = settings.replace("\"simulation\"", "\"next\":1,\"simulation\"");
+    let (path, _, log) = invoke(&[table, (name, &next)], &json!({"tasks": []}));
+    assert!(path.ends_with("/request-1/response"), "{path}");
+    let line = log.iter().find(|line| line["level"] == "WARN").unwrap();
+    assert_eq!(
+        (&line["variable"], &line["fields"]),
+        (&json!(name), &json!("next"))
     );
 }

@@ -46,12 +46,12 @@ async fn start() -> Result<Ingests, Failure> {
         Arc::new(queue),
         ShedCounter::new(sink),
         Arc::new(SystemClock),
-        config.settings,
+        config.settings.ingest,
     );
     Ok(Ingests {
         ingest,
         metrics,
-        margin: config.margin,
+        margin: config.settings.margin,
     })
 }
 

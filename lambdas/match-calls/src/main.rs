@@ -32,10 +32,8 @@ async fn start() -> Result<Matches, Failure> {
         sqs,
         metrics,
     } = agents::start(queue).await?;
-    let mut intake = Intake::new(queue.clone(), publisher.clone(), publisher);
-    if let Some(url) = call_queue {
-        intake = intake.showing_again(Arc::new(SqsCallQueue::new(sqs, url)));
-    }
+    let intake = Intake::new(queue.clone(), publisher.clone(), publisher)
+        .showing_again(Arc::new(SqsCallQueue::new(sqs, call_queue)));
     Ok(Matches {
         intake,
         queue,

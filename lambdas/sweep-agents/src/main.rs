@@ -8,7 +8,7 @@ use agent_queue::publish::aws::AwsPublisher;
 use agent_queue::queue::AgentQueue;
 use agent_queue::sweep::SweepReport;
 use lambda::agents::{self, Agents};
-use lambda::config;
+use lambda::config::{self, variable};
 use lambda::telemetry::metrics::Metrics;
 use lambda::{Context, Failure, Handler, sqs};
 use serde_json::Value;
@@ -27,7 +27,7 @@ struct Sweeps {
 }
 
 async fn start() -> Result<Sweeps, Failure> {
-    let config = config::AgentQueue::read(&config::environment)?;
+    let config = config::AgentQueue::read(variable::SETTINGS_SWEEP_AGENTS, &config::environment)?;
     let Agents {
         queue,
         publisher,

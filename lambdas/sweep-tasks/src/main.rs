@@ -25,17 +25,17 @@ struct Sweep {
 async fn start() -> Result<Sweep, Failure> {
     let SweepTasks {
         table,
-        wake,
+        process_tasks_topic,
         settings,
     } = SweepTasks::read(&config::environment)?;
     let metrics = Metrics::install(&table)?;
     let aws = aws::sdk_config().await;
     let store = Arc::new(DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), table));
     let sns = aws_sdk_sns::Client::new(&aws);
-    let notifier = Arc::new(SnsNotifier::new(sns, wake.process_tasks_topic, None));
+    let notifier = Arc::new(SnsNotifier::new(sns, process_tasks_topic, None));
     let clock = Arc::new(SystemClock);
-    let waker = Waker::new(store.clone(), notifier, clock.clone(), wake.marker);
-    let sweeper = Sweeper::new(store, waker, clock, settings);
+    let waker = Waker::new(store.clone(), notifier, clock.clone(), settings.marker);
+    let sweeper = Sweeper::new(store, waker, clock, settings.sweep);
     Ok(Sweep { sweeper, metrics })
 }
 

@@ -38,13 +38,17 @@ enum Answer {
 }
 
 async fn start() -> Result<Wakes, Failure> {
-    let Trigger { table, wake } = Trigger::read(&config::environment)?;
+    let Trigger {
+        table,
+        process_tasks_topic,
+        settings,
+    } = Trigger::read(&config::environment)?;
     let metrics = Metrics::install(&table)?;
     let aws = aws::sdk_config().await;
     let store = Arc::new(DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), table));
     let sns = aws_sdk_sns::Client::new(&aws);
-    let notifier = Arc::new(SnsNotifier::new(sns, wake.process_tasks_topic, None));
-    let waker = Waker::new(store, notifier, Arc::new(SystemClock), wake.marker);
+    let notifier = Arc::new(SnsNotifier::new(sns, process_tasks_topic, None));
+    let waker = Waker::new(store, notifier, Arc::new(SystemClock), settings.marker);
     Ok(Wakes { waker, metrics })
 }
 

@@ -124,27 +124,16 @@ impl World {
             task_timeout: Duration::from_secs(5),
             deadline_margin: Duration::from_secs(1),
             slots: 4,
-            rate: None,
-            max_attempts: 5,
-            max_busy_returns: 20,
             breaker: None,
-            codel: None,
-            target_latency: None,
             backoff: Backoff {
                 base: Duration::from_secs(1),
                 max: Duration::from_secs(2),
             },
-            processor_lease: Duration::from_secs(20),
-            heartbeat: Duration::from_secs(5),
             index_lag: Duration::ZERO,
             max_idle_turns: 3,
-            clock_skew: Duration::from_secs(2),
             retention: RETENTION,
-            default_ttl: Duration::from_secs(3_600),
-            expiry_bound: None,
-            notification_marker: Duration::from_secs(10),
-            order: lifo_queue::store::Order::NewestFirst,
             pause: Duration::from_secs(60),
+            ..*simulator::deployed::PROCESS_TASKS
         };
         let clock = Arc::new(SystemClock);
         let (store, runner) = (self.store.clone(), self.runner.clone());

@@ -1,10 +1,14 @@
 //! Configuration of the functions of an agents' queue.
 
+use std::time::Duration;
+
 use agent_queue::dimension::Dimensions;
 use agent_queue::queue::Settings;
 use agent_queue::store::Order;
+use lifo_queue::settings::{optional_ms, positive, positive_ms};
+use serde::Deserialize;
 
-use super::variable as var;
+use super::variable::{self as var, Variable};
 use super::{ConfigError, Reader};
 
 /// What `agent-desk`, `match-calls` and `sweep-agents` all read.
@@ -18,48 +22,61 @@ pub struct AgentQueue {
     pub dead_letters: String,
     /// How the queue behaves.
     pub settings: Settings,
+    /// Whether command `seed` creates agents: outside production only, and only in `agent-desk`.
+    pub seed: bool,
+}
+
+/// The JSON of `SETTINGS_AGENT_DESK`, `SETTINGS_MATCH_CALLS` and `SETTINGS_SWEEP_AGENTS`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSettings {
+    dimensions: Dimensions,
+    order: AgentOrder,
+    #[serde(rename = "maxWaitMs", deserialize_with = "positive_ms")]
+    max_wait: Duration,
+    #[serde(rename = "callLeaseMs", default, deserialize_with = "optional_ms")]
+    call_lease: Option<Duration>,
+    #[serde(rename = "answerWithinMs", default, deserialize_with = "optional_ms")]
+    answer_within: Option<Duration>,
+    #[serde(deserialize_with = "positive")]
+    contention_window: u16,
+    #[serde(default)]
+    seed: bool,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum AgentOrder {
+    Fifo,
+    Lifo,
 }
 
 impl AgentQueue {
-    /// Reads it through `lookup`.
+    /// Reads it through `lookup`, the settings from `variable`.
     ///
     /// # Errors
     /// [`ConfigError`] names every variable that is missing or wrong.
-    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+    pub fn read(
+        variable: Variable,
+        lookup: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
         let mut env = Reader::new(lookup);
-        let config = Self::of(&mut env);
-        env.finish(config)
+        let config = Self::of(variable, &mut env);
+        env.finish(|| config)
     }
 
-    fn of(env: &mut Reader<'_>) -> Self {
-        let config = Self {
-            table: env.text(var::AGENT_TABLE_NAME),
-            assignment_topic: env.arn(var::ASSIGNMENT_TOPIC_ARN),
-            dead_letters: env.text(var::CALL_DEAD_LETTER_QUEUE_URL),
-            settings: Settings {
-                dimensions: env.json(var::DIMENSIONS, Dimensions::default()),
-                order: env.choice(
-                    var::QUEUE_ORDER,
-                    &[("fifo", Order::Fifo), ("lifo", Order::Lifo)],
-                    Order::Fifo,
-                ),
-                max_wait: env.seconds(var::MAX_WAIT_SECONDS, 1),
-                call_lease: env.optional_seconds(var::CALL_LEASE_SECONDS, 1),
-                answer_within: env.optional_seconds(var::ANSWER_WITHIN_SECONDS, 1),
-                contention_window: env
-                    .optional_number(var::CONTENTION_WINDOW, 1)
-                    .unwrap_or(Settings::default().contention_window),
-                ..Settings::default()
-            },
-        };
-        // The dead-letter queue of a FIFO queue is one, and each message there has a group
-        // (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html).
-        env.check(
-            config.dead_letters.ends_with(".fifo"),
-            var::CALL_DEAD_LETTER_QUEUE_URL,
-            "names a standard queue; name the FIFO dead-letter queue of the call queue, ….fifo",
-        );
-        config
+    fn of(variable: Variable, env: &mut Reader<'_>) -> Option<Self> {
+        let table = env.text(var::AGENT_TABLE_NAME);
+        let assignment_topic = env.arn(var::ASSIGNMENT_TOPIC_ARN);
+        let dead_letters = env.text(var::CALL_DEAD_LETTER_QUEUE_URL);
+        let settings = env.json::<AgentSettings>(variable)?;
+        Some(Self {
+            table: table?,
+            assignment_topic: assignment_topic?,
+            dead_letters: dead_letters?,
+            seed: settings.seed,
+            settings: settings.into(),
+        })
     }
 }
 
@@ -68,9 +85,8 @@ impl AgentQueue {
 pub struct MatchCalls {
     /// The queue.
     pub queue: AgentQueue,
-    /// URL of the FIFO queue that calls come from; `None`, as in environments of earlier releases:
-    /// what fails is redelivered after the queue's visibility timeout.
-    pub call_queue: Option<String>,
+    /// URL of the FIFO queue that calls come from.
+    pub call_queue: String,
 }
 
 impl MatchCalls {
@@ -80,34 +96,30 @@ impl MatchCalls {
     /// [`ConfigError`] names every variable that is missing or wrong.
     pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let mut env = Reader::new(lookup);
-        let config = Self {
-            queue: AgentQueue::of(&mut env),
-            call_queue: env.optional_text(var::CALL_QUEUE_URL),
-        };
-        env.finish(config)
+        let queue = AgentQueue::of(var::SETTINGS_MATCH_CALLS, &mut env);
+        let call_queue = env.text(var::CALL_QUEUE_URL);
+        env.finish(|| {
+            Some(Self {
+                queue: queue?,
+                call_queue: call_queue?,
+            })
+        })
     }
 }
 
-/// Configuration of `agent-desk`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentDesk {
-    /// The queue.
-    pub queue: AgentQueue,
-    /// Whether command `seed` makes up agents: outside production only.
-    pub seed_enabled: bool,
-}
-
-impl AgentDesk {
-    /// Reads it through `lookup`.
-    ///
-    /// # Errors
-    /// [`ConfigError`] names every variable that is missing or wrong.
-    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        let mut env = Reader::new(lookup);
-        let config = Self {
-            queue: AgentQueue::of(&mut env),
-            seed_enabled: env.flag(var::SEED_ENABLED),
-        };
-        env.finish(config)
+impl From<AgentSettings> for Settings {
+    fn from(settings: AgentSettings) -> Self {
+        Self {
+            dimensions: settings.dimensions,
+            order: match settings.order {
+                AgentOrder::Fifo => Order::Fifo,
+                AgentOrder::Lifo => Order::Lifo,
+            },
+            max_wait: settings.max_wait,
+            call_lease: settings.call_lease,
+            answer_within: settings.answer_within,
+            contention_window: settings.contention_window,
+            ..Self::default()
+        }
     }
 }

@@ -81,20 +81,20 @@ fn a_deadline_that_is_past_was_not_given() {
 
 #[test]
 fn every_slot_may_block_and_the_heartbeat_goes_on() {
-    let threads_for = |slots: &'static str| {
-        threads(&ProcessTasks::read(&|name| {
-            Some(match name {
-                "TASK_ORDER" => "newest-first".to_owned(),
-                "TASK_SLOTS" => slots.to_owned(),
-                "TASK_RUNNER" => r#"{"kind": "custom"}"#.to_owned(),
-                "PROCESSOR_LEASE_MS" => "20".to_owned(),
-                name if name.ends_with("_ARN") => "arn:aws:sns:eu-west-1:111122223333:t".to_owned(),
-                _ => "10".to_owned(),
-            })
-        }))
+    let contract = include_str!("../../../../tests/contract.json");
+    let contract: Value = serde_json::from_str(contract).unwrap();
+    let threads_for = |slots: u16| {
+        let mut settings = contract["settings"]["defaults"]["process-tasks"].clone();
+        settings["concurrency"] = slots.into();
+        let lookup = |name: &str| match name {
+            "SETTINGS_PROCESS_TASKS" => Some(settings.to_string()),
+            "TASK_RUNNER" => Some(r#"{"kind": "custom"}"#.to_owned()),
+            _ => Some("arn:aws:sns:eu-west-1:111122223333:t".to_owned()),
+        };
+        threads(&Ok(ProcessTasks::read(&lookup).unwrap()))
     };
-    assert_eq!(threads_for("10"), 11);
-    assert_eq!(threads_for("1000"), MAX_THREADS);
+    assert_eq!(threads_for(10), 11);
+    assert_eq!(threads_for(1_000), MAX_THREADS);
     assert_eq!(
         threads(&ProcessTasks::read(&|_| None)),
         1,

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use self::hand::Hand;
 pub(super) use self::shared::SharedBreaker;
+use super::settings::BreakerSettings;
 use crate::control::OpenBreaker;
 use crate::task::TaskId;
 use crate::time::Millis;
@@ -49,15 +50,6 @@ const FEWEST_TO_SPARE: usize = 3;
 
 /// How soon a probe follows one that found nothing out: its task was gone, or failed by itself.
 const AFTER_NO_ANSWER: Duration = Duration::from_millis(250);
-
-/// How the circuit breaker works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BreakerSettings {
-    /// After it has been open for this long, the queue pauses (8 min).
-    pub pause_after: Duration,
-    /// How often an open breaker returns one task without counting an attempt (500).
-    pub max_returns: u32,
-}
 
 /// What a run says of the downstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

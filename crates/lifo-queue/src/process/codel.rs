@@ -10,16 +10,20 @@
 
 use std::time::Duration;
 
+use serde::Deserialize;
 use tokio::sync::watch;
 
+use crate::settings::positive_ms;
 use crate::time::Millis;
 
 /// How old tasks may become under overload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct CodelSettings {
     /// Under overload a task starts within twice this time, or waits until the overload is over.
+    #[serde(rename = "targetMs", deserialize_with = "positive_ms")]
     pub target: Duration,
     /// For how long new tasks must have been waiting before the queue is overloaded.
+    #[serde(rename = "intervalMs", deserialize_with = "positive_ms")]
     pub interval: Duration,
 }
 

@@ -13,13 +13,16 @@ use governor::clock::Clock as GovernorClock;
 use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
+use serde::Deserialize;
 
+use crate::settings::interval_of_rate;
 use crate::time::{Clock, Millis};
 
 /// How many tasks may start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct RateLimit {
-    /// One start each so long, in the long run. Not zero.
+    /// One start each so long, in the long run. Not zero. In JSON: starts a second.
+    #[serde(rename = "perSecond", deserialize_with = "interval_of_rate")]
     pub interval: Duration,
     /// Starts at once after a rest.
     pub burst: NonZeroU32,

@@ -2,63 +2,82 @@
 
 use std::time::Duration;
 
-pub use super::breaker::BreakerSettings;
+use serde::Deserialize;
+
 use super::codel::CodelSettings;
 pub use super::rate::RateLimit;
 use crate::backoff::Backoff;
+use crate::settings::{ms, optional_ms, positive, positive_ms};
 use crate::store::{Candidate, Order};
 use crate::task::Retention;
 use crate::time::Millis;
 
-/// How `process-tasks` works. The defaults in `infra/` are written behind each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How `process-tasks` works: the JSON of `SETTINGS_PROCESS_TASKS`. `docs/reference/settings.md` has the
+/// defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ProcessSettings {
-    /// How long a turn takes tasks (60 s).
+    /// How long a turn takes tasks.
+    #[serde(rename = "turnMs", deserialize_with = "positive_ms")]
     pub turn: Duration,
-    /// How long one run may take (30 s).
+    /// How long one run may take.
+    #[serde(rename = "taskTimeoutMs", deserialize_with = "positive_ms")]
     pub task_timeout: Duration,
-    /// How long before the function's deadline every task must be returned (10 s).
+    /// How long before the function's deadline every task must be returned.
+    #[serde(rename = "deadlineMarginMs", deserialize_with = "ms")]
     pub deadline_margin: Duration,
-    /// Tasks that run at once (10).
+    /// Tasks that run at once.
+    #[serde(rename = "concurrency", deserialize_with = "positive")]
     pub slots: u16,
-    /// Starts a second, if they are limited (unlimited).
+    /// Starts a second, if they are limited.
     pub rate: Option<RateLimit>,
-    /// Attempts before FAILURE (5).
+    /// Attempts before FAILURE.
+    #[serde(deserialize_with = "positive")]
     pub max_attempts: u32,
-    /// How often a busy downstream costs no attempt (20).
+    /// How often a busy downstream costs no attempt.
     pub max_busy_returns: u32,
     /// The circuit breaker; `None` to do without one.
     pub breaker: Option<BreakerSettings>,
-    /// The bound on age under overload; `None` to do without one (none).
+    /// The bound on age under overload; `None` to do without one.
     pub codel: Option<CodelSettings>,
     /// How long a run takes at most while the downstream is well; slower ones lower the
-    /// concurrency (`None`).
+    /// concurrency.
+    #[serde(rename = "targetLatencyMs", default, deserialize_with = "optional_ms")]
     pub target_latency: Option<Duration>,
-    /// How long a task waits after an attempt (1 s, doubling up to 5 min).
+    /// How long a task waits after an attempt.
+    #[serde(rename = "retry")]
     pub backoff: Backoff,
-    /// The processor lease (20 s).
+    /// The processor lease.
+    #[serde(rename = "processorLeaseMs", deserialize_with = "positive_ms")]
     pub processor_lease: Duration,
-    /// How often the lease is renewed (5 s).
+    /// How often the lease is renewed.
+    #[serde(rename = "heartbeatMs", deserialize_with = "positive_ms")]
     pub heartbeat: Duration,
-    /// How long the index may lag behind the table (2 s).
+    /// How long the index may lag behind the table.
+    #[serde(rename = "indexLagMs", deserialize_with = "ms")]
     pub index_lag: Duration,
-    /// Consecutive turns without a settled task before the tail calls end (10).
+    /// Consecutive turns without a settled task before the tail calls end.
+    #[serde(deserialize_with = "positive")]
     pub max_idle_turns: u32,
-    /// How far clocks may differ (2 s).
+    /// How far clocks may differ.
+    #[serde(rename = "clockSkewMs", deserialize_with = "ms")]
     pub clock_skew: Duration,
     /// How long settled tasks are kept.
     pub retention: Retention,
-    /// The expiry of a foreign task without `ttl`, from first sight (1 h).
+    /// The expiry of a foreign task without `ttl`, from first sight.
+    #[serde(rename = "defaultTtlMs", deserialize_with = "positive_ms")]
     pub default_ttl: Duration,
     /// Every task expires at most this long after its creation; `None`
     /// where that is not promised. Expired tasks then cost no reads.
+    #[serde(rename = "expiryBoundMs", default, deserialize_with = "optional_ms")]
     pub expiry_bound: Option<Duration>,
-    /// From which end the queue runs (newest first).
+    /// From which end the queue runs.
     pub order: Order,
-    /// How long one notification holds others back (10 s).
+    /// How long one notification holds others back.
+    #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
     pub notification_marker: Duration,
-    /// How long the queue pauses when the downstream rejects us, and at most when it is busy
-    /// (5 min).
+    /// How long the queue pauses when the downstream rejects us, and at most when it is busy.
+    #[serde(rename = "pauseMs", deserialize_with = "positive_ms")]
     pub pause: Duration,
 }
 
@@ -86,6 +105,17 @@ impl ProcessSettings {
         let spared = self.max_attempts.saturating_sub(1).min(2);
         task.lease_ran_out && (task.attempts >= spared || task.attempts == 0)
     }
+}
+
+/// How the circuit breaker works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BreakerSettings {
+    /// After it has been open for this long, the queue pauses.
+    #[serde(rename = "pauseAfterMs", deserialize_with = "positive_ms")]
+    pub pause_after: Duration,
+    /// How often an open breaker returns one task without counting an attempt.
+    pub max_returns: u32,
 }
 
 /// One invocation of `process-tasks`.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Deserialize;
+
 use super::{StoreError, VALIDATION};
 use crate::task::{Lease, StatusKey, TaskId, Ttl};
 use crate::time::Millis;
@@ -45,11 +47,13 @@ impl PageQuery {
 }
 
 /// From which end the index is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Order {
-    /// As the queue runs.
+    /// As the queue runs, unless it starts the key first that has waited longest.
+    #[serde(rename = "newest-first")]
     NewestFirst,
-    /// To measure the oldest.
+    /// To measure the oldest, and where the key runs first that has waited longest.
+    #[serde(rename = "oldest-key-first")]
     OldestFirst,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::time::Millis;
 
@@ -85,12 +85,14 @@ pub struct Keyed {
 }
 
 /// Where a key stands in the queue whose waiting state is replaced.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Place {
     /// It moves to the new state's moment: newest first.
     #[default]
+    #[serde(rename = "newest-first")]
     Moves,
     /// It keeps its place: the key that has waited longest comes first.
+    #[serde(rename = "oldest-key-first")]
     Stays,
 }
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use lifo_queue::backoff::Backoff;
-use lifo_queue::process::{BreakerSettings, ProcessSettings};
+use lifo_queue::process::ProcessSettings;
 use lifo_queue::sweep::SweepSettings;
-use lifo_queue::task::Retention;
+
+use crate::deployed::PROCESS_TASKS;
 
 /// How long a caller waits for an answer: the SDK's own limit for one attempt in
 /// `crates/lambda`.
@@ -74,7 +74,7 @@ impl Default for CloudSettings {
             timeout: Duration::from_secs(30),
         };
         Self {
-            process: process_settings(),
+            process: *PROCESS_TASKS,
             process_tasks: AsyncSettings {
                 concurrency: Some(1),
                 retries: 1,
@@ -98,43 +98,6 @@ impl Default for CloudSettings {
             long_lag: Duration::from_secs(10),
             skew: Duration::ZERO,
         }
-    }
-}
-
-fn process_settings() -> ProcessSettings {
-    let (day, minute) = (Duration::from_secs(86_400), Duration::from_secs(60));
-    ProcessSettings {
-        turn: minute,
-        task_timeout: Duration::from_secs(30),
-        deadline_margin: Duration::from_secs(10),
-        slots: 10,
-        rate: None,
-        max_attempts: 5,
-        max_busy_returns: 20,
-        breaker: Some(BreakerSettings {
-            pause_after: Duration::from_secs(480),
-            max_returns: 500,
-        }),
-        codel: None,
-        target_latency: None,
-        backoff: Backoff {
-            base: Duration::from_secs(1),
-            max: 5 * minute,
-        },
-        processor_lease: Duration::from_secs(20),
-        heartbeat: Duration::from_secs(5),
-        index_lag: Duration::from_secs(2),
-        max_idle_turns: 10,
-        clock_skew: Duration::from_secs(2),
-        retention: Retention {
-            success: day,
-            failure: 14 * day,
-        },
-        default_ttl: 60 * minute,
-        expiry_bound: None,
-        notification_marker: Duration::from_secs(10),
-        order: lifo_queue::store::Order::NewestFirst,
-        pause: 5 * minute,
     }
 }
 

@@ -64,7 +64,7 @@ fn a_simulation_is_refused_where_it_is_off() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("does not simulate") && error.contains("SIMULATION_ENABLED"),
+        error.contains("does not simulate") && error.contains("`simulation`"),
         "{error}"
     );
 }

@@ -169,7 +169,7 @@ async fn what_still_runs_at_the_deadline_is_given_back() {
     let world = World::new(|_| (Duration::from_secs(500), Outcome::Success))
         .with_tasks(3)
         .await;
-    let mut settings = SETTINGS;
+    let mut settings = *SETTINGS;
     settings.task_timeout = Duration::from_secs(80);
     let processor = Processor::new(
         world.store.clone(),

@@ -1,11 +1,10 @@
 //! A queue in memory, a scripted runner and a clock.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use conformance::{NOW, RETENTION, new_task};
-use lifo_queue::backoff::Backoff;
 use lifo_queue::control::{IdleTurns, OpenBreaker};
 use lifo_queue::process::{FailedTurn, Invocation, ProcessSettings, Processor, TurnSummary};
 use lifo_queue::runner::{Outcome, TaskRunner};
@@ -16,34 +15,14 @@ use lifo_queue::time::{Clock, Millis, TokioClock};
 use lifo_queue::wake::Waker;
 use simulator::topics::Topics;
 
-pub(crate) const SETTINGS: ProcessSettings = ProcessSettings {
-    turn: Duration::from_secs(60),
-    task_timeout: Duration::from_secs(30),
-    deadline_margin: Duration::from_secs(10),
-    slots: 10,
-    rate: None,
-    max_attempts: 5,
-    max_busy_returns: 20,
-    // The tests of the circuit breaker switch it on.
+/// The deployed defaults, but for what would make tests long. The tests of the circuit breaker switch
+/// it on.
+pub(crate) static SETTINGS: LazyLock<ProcessSettings> = LazyLock::new(|| ProcessSettings {
     breaker: None,
-    codel: None,
-    target_latency: None,
-    backoff: Backoff {
-        base: Duration::from_secs(1),
-        max: Duration::from_secs(300),
-    },
-    processor_lease: Duration::from_secs(20),
-    heartbeat: Duration::from_secs(5),
-    index_lag: Duration::from_secs(2),
     max_idle_turns: 3,
-    clock_skew: Duration::from_secs(2),
     retention: RETENTION,
-    default_ttl: Duration::from_secs(3600),
-    expiry_bound: None,
-    notification_marker: Duration::from_secs(10),
-    order: lifo_queue::store::Order::NewestFirst,
-    pause: Duration::from_secs(300),
-};
+    ..*simulator::deployed::PROCESS_TASKS
+});
 
 pub(crate) type Script = Box<dyn Fn(&Task) -> (Duration, Outcome) + Send + Sync>;
 
@@ -85,7 +64,7 @@ impl World {
             topics: Arc::new(Topics::default()),
             clock: Arc::new(TokioClock::starting_at(NOW)),
             runner: Arc::new(runner),
-            settings: SETTINGS,
+            settings: *SETTINGS,
         }
     }
 

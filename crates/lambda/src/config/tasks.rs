@@ -1,0 +1,243 @@
+//! Configuration of the functions of a task queue.
+
+use std::time::Duration;
+
+use lifo_queue::create::CreateSettings;
+use lifo_queue::ingest::IngestSettings;
+use lifo_queue::process::ProcessSettings;
+use lifo_queue::runner::config::RunnerConfig;
+use lifo_queue::settings::ms;
+use lifo_queue::sweep::SweepSettings;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::variable::{self as var, Variable};
+use super::{ConfigError, Reader};
+
+/// The report is ready this long before the function's deadline: the rest is for writing the log and
+/// for the answer.
+pub const REPORT_MARGIN: Duration = Duration::from_secs(1);
+
+/// Configuration of `create-tasks`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateTasks {
+    /// The task table.
+    pub table: String,
+    /// The rest.
+    pub settings: CreateTasksSettings,
+}
+
+/// The JSON of `SETTINGS_CREATE_TASKS`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct CreateTasksSettings {
+    /// Expiries of new tasks.
+    pub create: CreateSettings,
+    /// Whether `{"simulate": …}` is answered: outside production only.
+    pub simulation: bool,
+}
+
+impl CreateTasks {
+    /// Reads it through `lookup`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names every variable that is missing or wrong.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut env = Reader::new(lookup);
+        let table = env.text(var::TASK_TABLE_NAME);
+        let settings = env.json(var::SETTINGS_CREATE_TASKS);
+        env.finish(|| {
+            Some(Self {
+                table: table?,
+                settings: settings?,
+            })
+        })
+    }
+}
+
+/// Configuration of `ingest-tasks`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IngestTasks {
+    /// The task table.
+    pub table: String,
+    /// The URL of the queue that tasks come from.
+    pub queue: String,
+    /// The URL of the queue for invalid messages.
+    pub dead_letters: String,
+    /// The URL of the queue that shed tasks go to; `None`: they are counted only.
+    pub shed_queue: Option<String>,
+    /// The rest.
+    pub settings: IngestTasksSettings,
+}
+
+/// The JSON of `SETTINGS_INGEST_TASKS`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct IngestTasksSettings {
+    /// How batches are worked through.
+    pub ingest: IngestSettings,
+    /// How long before the function's deadline the last write ends; the rest of the time is for
+    /// invalid, shed and failed messages.
+    #[serde(rename = "deadlineMarginMs", deserialize_with = "ms")]
+    pub margin: Duration,
+}
+
+impl IngestTasks {
+    /// Reads it through `lookup`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names every variable that is missing or wrong.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut env = Reader::new(lookup);
+        let table = env.text(var::TASK_TABLE_NAME);
+        let queue = env.text(var::INGEST_QUEUE_URL);
+        let dead_letters = env.text(var::INGEST_DEAD_LETTER_QUEUE_URL);
+        let shed_queue = env.optional_text(var::SHED_QUEUE_URL);
+        let settings = env.json(var::SETTINGS_INGEST_TASKS);
+        env.finish(|| {
+            Some(Self {
+                table: table?,
+                queue: queue?,
+                dead_letters: dead_letters?,
+                shed_queue,
+                settings: settings?,
+            })
+        })
+    }
+}
+
+/// Configuration of `trigger` and `sweep-tasks`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waking<S> {
+    /// The task table.
+    pub table: String,
+    /// ARN of ProcessTasksTopic.
+    pub process_tasks_topic: String,
+    /// The rest.
+    pub settings: S,
+}
+
+/// The JSON of `SETTINGS_TRIGGER`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct TriggerSettings {
+    /// How long one notification holds others back (rule 9).
+    #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
+    pub marker: Duration,
+}
+
+/// The JSON of `SETTINGS_SWEEP_TASKS`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct SweepTasksSettings {
+    /// How it returns and fails the tasks that it finds.
+    pub sweep: SweepSettings,
+    /// How long one notification holds others back (rule 9).
+    #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
+    pub marker: Duration,
+}
+
+/// Configuration of `trigger`.
+pub type Trigger = Waking<TriggerSettings>;
+
+/// Configuration of `sweep-tasks`.
+pub type SweepTasks = Waking<SweepTasksSettings>;
+
+impl Trigger {
+    /// Reads it through `lookup`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names every variable that is missing or wrong.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        waking(var::SETTINGS_TRIGGER, lookup)
+    }
+}
+
+impl SweepTasks {
+    /// Reads it through `lookup`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names every variable that is missing or wrong.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        waking(var::SETTINGS_SWEEP_TASKS, lookup)
+    }
+}
+
+fn waking<S: DeserializeOwned>(
+    variable: Variable,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<Waking<S>, ConfigError> {
+    let mut env = Reader::new(lookup);
+    let table = env.text(var::TASK_TABLE_NAME);
+    let process_tasks_topic = env.arn(var::PROCESS_TASKS_TOPIC_ARN);
+    let settings = env.json(variable);
+    env.finish(|| {
+        Some(Waking {
+            table: table?,
+            process_tasks_topic: process_tasks_topic?,
+            settings: settings?,
+        })
+    })
+}
+
+/// Configuration of `process-tasks`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessTasks {
+    /// The task table.
+    pub table: String,
+    /// ARN of ProcessTasksTopic.
+    pub process_tasks_topic: String,
+    /// ARN of TriggerTopic.
+    pub trigger_topic: String,
+    /// How a turn works.
+    pub settings: ProcessSettings,
+    /// Which runner; [`RunnerConfig::Custom`] for one that a binary of one's own brings.
+    pub runner: RunnerConfig,
+}
+
+impl ProcessTasks {
+    /// Reads it through `lookup`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names every variable that is missing or wrong.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut env = Reader::new(lookup);
+        let table = env.text(var::TASK_TABLE_NAME);
+        let process_tasks_topic = env.arn(var::PROCESS_TASKS_TOPIC_ARN);
+        let trigger_topic = env.arn(var::TRIGGER_TOPIC_ARN);
+        let settings = env.json(var::SETTINGS_PROCESS_TASKS);
+        let runner = env.json(var::TASK_RUNNER);
+        env.finish(|| {
+            Some(Self {
+                table: table?,
+                process_tasks_topic: process_tasks_topic?,
+                trigger_topic: trigger_topic?,
+                settings: settings?,
+                runner: runner?,
+            })
+        })
+    }
+}
+
+/// Configuration of `count-shed`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountShed {
+    /// The task table.
+    pub table: String,
+    /// The URL of the queue that shed tasks go to; `None`: they are counted only.
+    pub shed_queue: Option<String>,
+}
+
+impl CountShed {
+    /// Reads it through `lookup`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names every variable that is missing or wrong.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut env = Reader::new(lookup);
+        let table = env.text(var::TASK_TABLE_NAME);
+        let shed_queue = env.optional_text(var::SHED_QUEUE_URL);
+        env.finish(|| {
+            Some(Self {
+                table: table?,
+                shed_queue,
+            })
+        })
+    }
+}

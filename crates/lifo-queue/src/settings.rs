@@ -1,0 +1,78 @@
+//! How settings are read from JSON: units and least values.
+//!
+//! The defaults and the rules between settings are in `infra/`. What is checked here protects the
+//! core from values that it cannot work with.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+
+/// The longest time that the core works with: 1,000 years. Synthesis accepts 100.
+const LONGEST_MS: u64 = 1_000 * 365 * 86_400_000;
+
+/// Milliseconds.
+///
+/// # Errors
+/// When the number is not whole, is negative or is more than 1,000 years.
+pub fn ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let millis = u64::deserialize(deserializer)?;
+    if millis > LONGEST_MS {
+        let error = format!("{millis} is too long: give at most {LONGEST_MS}, 1,000 years");
+        return Err(D::Error::custom(error));
+    }
+    Ok(Duration::from_millis(millis))
+}
+
+/// Milliseconds, at least 1.
+///
+/// # Errors
+/// As [`ms`], and for 0.
+pub fn positive_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    at_least(ms(deserializer)?, Duration::from_millis(1), 1)
+}
+
+/// Milliseconds, at least 1, of a setting that may be left out: `default` belongs beside it.
+///
+/// # Errors
+/// As [`positive_ms`].
+pub fn optional_ms<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    positive_ms(deserializer).map(Some)
+}
+
+/// A whole number, at least 1.
+///
+/// # Errors
+/// When it is 0, or no number of this type.
+pub fn positive<'de, D, N>(deserializer: D) -> Result<N, D::Error>
+where
+    D: Deserializer<'de>,
+    N: Deserialize<'de> + PartialOrd + From<u8>,
+{
+    at_least(N::deserialize(deserializer)?, N::from(1), 1)
+}
+
+/// A number of starts a second, as the time between two of them.
+///
+/// # Errors
+/// When it is not a rate from one in 1,000 years to one in a nanosecond.
+pub(crate) fn interval_of_rate<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Duration, D::Error> {
+    let rate = f64::deserialize(deserializer)?;
+    let longest = Duration::from_millis(LONGEST_MS);
+    Duration::try_from_secs_f64(rate.recip())
+        .ok()
+        .filter(|interval| !interval.is_zero() && *interval <= longest)
+        .ok_or_else(|| D::Error::custom(format!("{rate} is not a rate: give a number above 0")))
+}
+
+fn at_least<T: PartialOrd, E: Error>(value: T, least: T, text: impl Display) -> Result<T, E> {
+    if value < least {
+        return Err(E::custom(format!("0 is too little: give at least {text}")));
+    }
+    Ok(value)
+}

@@ -1,0 +1,32 @@
+import { Stack } from 'aws-cdk-lib';
+import type { CfnFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+
+/** The most that Lambda accepts, names and values together (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html). */
+const MOST_BYTES = 4_096;
+
+/** The assumed size of a value that only CloudFormation knows: about an ARN or a URL. */
+const REFERENCE_BYTES = 100;
+
+/**
+ * What is wrong with the size of a function's environment, with every variable that was added to the function. Values
+ * that only CloudFormation knows are estimated.
+ */
+export function environmentSizeProblems(fn: LambdaFunction): string[] {
+  const { environment } = fn.node.defaultChild as CfnFunction;
+  const { variables = {} } = (Stack.of(fn).resolve(environment) ?? {}) as { variables?: object };
+  const sizes = Object.entries(variables).map(
+    ([name, value]) => [name, Buffer.byteLength(name) + bytesOf(value)] as const,
+  );
+  const total = sizes.reduce((sum, [, size]) => sum + size, 0);
+  if (total <= MOST_BYTES) return [];
+  const largest = sizes.toSorted(([, one], [, other]) => other - one).slice(0, 3);
+  return [
+    `the environment variables take about ${total} bytes, and Lambda accepts ${MOST_BYTES}; the largest are ${largest.map(([name, size]) => `${name} (${size})`).join(', ')}. Remedy: shorten them, or keep large values of your own in SSM Parameter Store or S3.`,
+  ];
+}
+
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  const parts = (value as { 'Fn::Join'?: [string, unknown[]] })['Fn::Join']?.[1];
+  return parts === undefined ? REFERENCE_BYTES : parts.reduce<number>((sum, part) => sum + bytesOf(part), 0);
+}

@@ -1,0 +1,80 @@
+import { Duration } from 'aws-cdk-lib';
+import type { Problem } from './problem';
+import * as ranges from './ranges';
+
+/** The default and the range of a setting. The interface of its group has its type and its meaning. */
+export interface Declared<T = unknown, D extends T | undefined = T | undefined> {
+  /** The default; `undefined` where the setting may be left out, or where the default depends on other settings. */
+  readonly fallback: D;
+  /** The least and the greatest value, where there are. */
+  readonly bounds?: readonly [T, T];
+  /** What is wrong with a value; `undefined` if nothing is. */
+  problem?(setting: string, value: T): Problem | undefined;
+}
+
+/** A declaration for each setting of the group `G`. */
+export type Declarations<G> = { readonly [K in keyof G]-?: Declared<NonNullable<G[K]>> };
+
+/** A whole number. */
+export function integer<D extends number | undefined>(
+  fallback: D,
+  least: number,
+  greatest: number,
+  why?: string,
+): Declared<number, D> {
+  const problem = (setting: string, value: number) => ranges.integer(setting, value, least, greatest, why);
+  return { fallback, bounds: [least, greatest], problem };
+}
+
+/** A time in whole milliseconds, up to 100 years. */
+export function duration<D extends Duration | undefined>(
+  fallback: D,
+  leastMs: number,
+): Declared<Duration, D> {
+  const problem = (setting: string, value: Duration) => ranges.duration(setting, value, leastMs);
+  return { fallback, bounds: [Duration.millis(leastMs), Duration.millis(ranges.LONGEST_MS)], problem };
+}
+
+/** A time in whole seconds, up to 100 years unless `greatest` is given. */
+export function wholeSeconds<D extends Duration | undefined>(
+  fallback: D,
+  least: number,
+  greatest = ranges.LONGEST_MS / 1_000,
+  why?: string,
+): Declared<Duration, D> {
+  const problem = (setting: string, value: Duration) =>
+    ranges.wholeSeconds(setting, value, least, greatest, why);
+  return { fallback, bounds: [Duration.seconds(least), Duration.seconds(greatest)], problem };
+}
+
+/** A setting that its type alone limits, or a rule. */
+export function free<D>(fallback: D): { readonly fallback: D } {
+  return { fallback };
+}
+
+type Group = Readonly<Record<string, Declared>>;
+
+/** The settings of a group that have a default. */
+type Defaults<G extends Group> = {
+  readonly [K in keyof G as undefined extends G[K]['fallback'] ? never : K]: G[K]['fallback'];
+};
+
+/** The defaults of a group. */
+export function defaultsOf<G extends Group>(group: G): Defaults<G> {
+  const entries = Object.entries(group).filter(([, { fallback }]) => fallback !== undefined);
+  return Object.fromEntries(entries.map(([name, { fallback }]) => [name, fallback])) as Defaults<G>;
+}
+
+/** The settings of a group, each at its least (0) or its greatest value (1). */
+export function atBound(group: Group, end: 0 | 1): Record<string, unknown> {
+  const bounded = Object.entries(group).filter(([, { bounds }]) => bounds !== undefined);
+  return Object.fromEntries(bounded.map(([name, { bounds }]) => [name, bounds?.[end]]));
+}
+
+/** A problem for each setting of a group at `path` that is outside of its range. */
+export function rangeProblems(path: string, group: Group, settings: object): Problem[] {
+  return Object.entries(settings).flatMap(([name, value]) => {
+    const problem = value === undefined ? undefined : group[name]?.problem?.(`${path}.${name}`, value);
+    return problem ?? [];
+  });
+}

@@ -1,0 +1,54 @@
+"""Functions whose code and variables are of two releases for some seconds, as in a deployment or a rollback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from expectations import wait_for, wait_until_idle
+
+from local.queue import DeployedQueue
+from local.stack import InvocationFailed, settings_variable
+from local.waiting import now_ms, wait_until
+
+#: The sweep wakes the queue within a minute; the emulator's schedule ticks every 10 s.
+SWEEP_SECONDS = 120
+
+
+@contextmanager
+def without_settings(queue: DeployedQueue, binary: str) -> Iterator[None]:
+    """A function whose variables are of the release before its code, for as long as the block runs."""
+    before = queue.environment(binary)
+    earlier = {name: value for name, value in before.items() if name != settings_variable(binary)}
+    queue.replace_environment(binary, earlier)
+    try:
+        yield
+    finally:
+        queue.replace_environment(binary, before)
+
+
+def test_tasks_that_no_function_could_process_run_after_the_deployment(queue: DeployedQueue) -> None:
+    wait_until_idle(queue)
+    began = now_ms()
+    with ExitStack() as stack:
+        for binary in ("trigger", "process-tasks", "sweep-tasks"):
+            stack.enter_context(without_settings(queue, binary))
+        ids = [task["taskId"] for task in queue.create([{}, {}, {}])["created"]]
+        wait_until(lambda: failures(queue, "trigger", began) > 0, 60, "a failed invocation of trigger")
+        assert {queue.status(task) for task in ids} == {"PENDING"}
+    wait_for(queue, ids, seconds=SWEEP_SECONDS)
+
+
+def test_a_caller_gets_an_error_that_names_the_missing_settings(queue: DeployedQueue) -> None:
+    with without_settings(queue, "create-tasks"), pytest.raises(InvocationFailed) as refused:
+        queue.create([{}])
+    assert "SETTINGS_CREATE_TASKS is missing" in str(refused.value)
+    (task,) = queue.create([{}])["created"]
+    wait_for(queue, [task["taskId"]])
+
+
+def failures(queue: DeployedQueue, binary: str, since_ms: int) -> int:
+    """How often a function failed for its environment, by its log."""
+    lines = queue.log_messages(binary, since_ms)
+    return sum(line.get("message") == "the function cannot start" for line in lines)
