@@ -10,7 +10,7 @@ use agent_queue::name::CallId;
 use agent_queue::store::{AgentStore, Order, QueueCounters, StoreError};
 use agent_queue::time::Micros;
 use agent_queue::transaction::{
-    CallLease, Key, QueueEntry, agent_key, call_key, lease_key, notice_key, waiting_partition,
+    CallLease, Key, QueueEntry, agent_key, call_key, lease_key, outbox_key, waiting_partition,
 };
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -53,7 +53,7 @@ pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, St
         rows.insert(lease_key(&one), lease(&one));
     }
     for one in store.outbox_entries(None, FOR_EVER, ALL).await? {
-        rows.insert(notice_key(&one), entry(&one));
+        rows.insert(outbox_key(&one), outbox_entry(&one));
     }
     for id in calls {
         if let Some(one) = store.call(id).await? {
@@ -304,7 +304,7 @@ pub fn lease(lease: &CallLease) -> Row {
 
 /// The outbox.
 #[must_use]
-pub fn entry(entry: &OutboxEntry) -> Row {
+pub fn outbox_entry(entry: &OutboxEntry) -> Row {
     let (status, mut row) = match &entry.event {
         OutboxEvent::Assigned(assignment) => ("assigned", assigned(assignment)),
         OutboxEvent::Expired(call) => (

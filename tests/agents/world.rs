@@ -40,7 +40,7 @@ impl Recorder {
 
     /// The events published since the last call.
     pub fn heard(&self) -> Vec<OutboxEvent> {
-        std::mem::take(&mut *lock(&self.event))
+        std::mem::take(&mut *lock(&self.events))
     }
 }
 
@@ -56,7 +56,7 @@ impl Publisher for Recorder {
                     reason: "deaf".to_owned(),
                 });
             }
-            lock(&self.event).push(events.clone());
+            lock(&self.events).push(event.clone());
             Ok(())
         };
         events.iter().map(one).collect()

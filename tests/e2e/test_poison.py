@@ -74,7 +74,8 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
         f"{HEALTHY} healthy tasks were served in {(served - began) / 1000:.1f} s beside {POISON}"
         f" poison ones; calls: {dict(Legacy.calls)}"
     )
-    assert Legacy.calls["poison"] == POISON * ATTEMPTS
+    # While no healthy task answers between them, the system may be unavailable: such a run costs no attempt.
+    assert POISON * ATTEMPTS <= Legacy.calls["poison"] < 2 * POISON * ATTEMPTS
     assert Legacy.calls["healthy"] == HEALTHY
     assert set(takes(history, healthy).values()) == {1}
     for task in poison:

@@ -7,8 +7,8 @@ from tests.guards.guard import Change, Guard
 _CORE = "crates/agent-queue/src"
 _TRANSACT = f"{_CORE}/store/dynamodb/transact.rs"
 _AGENT = f"{_CORE}/agent.rs"
-_CHANGE = f"{_CORE}/change.rs"
-_ASSIGN = f"{_CORE}/change/assign.rs"
+_CHANGE = f"{_CORE}/transaction.rs"
+_ASSIGN = f"{_CORE}/transaction/assign.rs"
 _ENQUEUE = f"{_CORE}/enqueue.rs"
 _MATCHER = f"{_CORE}/matcher.rs"
 _BATCH = f"{_CORE}/intake/batch.rs"
@@ -75,11 +75,11 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         "Outcome::Done => Ok(Matched { state: CallState::Waiting, assignments: vec![], queued: true, expired: 0 }),",
     ),
     _guard(
-        "assign and keep no notice",
+        "assign and keep no outbox entry",
         _ASSIGN,
-        """        steps.push(Step::Notice(Notice {
+        """        steps.push(Step::OutboxEntry(OutboxEntry {
             at,
-            news: News::Assigned(assignment.clone()),
+            event: OutboxEvent::Assigned(assignment.clone()),
         }));
         (Change::of(steps), assignment)""",
         "        (Change::of(steps), assignment)",

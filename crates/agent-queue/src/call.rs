@@ -82,7 +82,7 @@ fn as_text<S: serde::Serializer>(criteria: &Criteria, serializer: S) -> Result<S
 pub enum CallState {
     /// Waits for an agent.
     Waiting,
-    /// Met its agent.
+    /// MatchOutcome its agent.
     Assigned(Assignment),
     /// Cancelled by the caller.
     Cancelled,
@@ -151,23 +151,23 @@ pub struct ExpiredCall {
 
 /// An event of the outbox, kept in the table until it is published.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
+pub struct OutboxEntry {
     /// When it was written; with the call's id its key.
     pub at: Micros,
-    /// What it says.
-    pub news: News,
+    /// The event.
+    pub event: OutboxEvent,
 }
 
-/// What a notice says.
+/// Something to publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum OutboxEvent {
     /// For the topic.
     Assigned(Assignment),
     /// For the dead-letter queue.
     Expired(ExpiredCall),
 }
 
-impl News {
+impl OutboxEvent {
     /// The call it is about.
     #[must_use]
     pub fn call_id(&self) -> &CallId {
@@ -178,10 +178,10 @@ impl News {
     }
 }
 
-impl Notice {
+impl OutboxEntry {
     /// Its sort key.
     #[must_use]
     pub fn sort_key(&self) -> String {
-        format!("{}#{}", self.at, self.news.call_id())
+        format!("{}#{}", self.at, self.event.call_id())
     }
 }

@@ -26,7 +26,7 @@ pub(crate) enum MatchOutcome {
 
 /// How one try with one agent ended.
 pub(crate) enum Tried {
-    MatchOutcome(Box<MatchOutcome>),
+    Met(Box<MatchOutcome>),
     /// The agent is gone.
     Gone,
     /// Another transaction was in the way.

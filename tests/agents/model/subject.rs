@@ -142,7 +142,7 @@ impl Subject {
             .into_iter()
             .map(|event| {
                 let at = operation.now;
-                rows::entry(&OutboxEntry { at, event })
+                rows::outbox_entry(&OutboxEntry { at, event })
             })
             .collect();
         Ok(answer)

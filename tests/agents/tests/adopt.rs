@@ -9,7 +9,7 @@ use agent_queue::call::OutboxEvent;
 use agent_queue::dimension::Dimensions;
 use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::time::Micros;
-use agent_queue::transaction::{Key, lease_key, notice_key};
+use agent_queue::transaction::{Key, lease_key, outbox_key};
 use agents::embedded;
 use agents::world::{Still, World};
 use aws_sdk_dynamodb::Client;
@@ -52,7 +52,7 @@ async fn a_sweep_adopts_what_an_older_release_left_and_publishes_and_returns_it(
         back(&client, &lease_key(&lease)).await;
     }
     for entry in world.store.outbox_entries(None, end, 100).await.unwrap() {
-        back(&client, &notice_key(&entry)).await;
+        back(&client, &outbox_key(&entry)).await;
     }
     assert_eq!(world.store.leases(None, end, 100).await.unwrap(), []);
     world.pass(Duration::from_secs(10)).await;

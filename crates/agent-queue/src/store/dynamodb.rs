@@ -19,7 +19,7 @@ use self::transact::Composer;
 use super::{Committed, Refusal, StoreError, There};
 use crate::call::OutboxEntry;
 use crate::dimension::Dimensions;
-use crate::transaction::{Change, Step, notice_key};
+use crate::transaction::{Change, Step, outbox_key};
 
 /// The store on one DynamoDB table.
 #[derive(Clone, Debug)]
@@ -152,7 +152,7 @@ impl DynamoStore {
     async fn forget(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
         for outbox in outbox.chunks(MAX_BATCH) {
             let deletes = outbox.iter().map(|entry| {
-                let at = key(notice_key(entry));
+                let at = key(outbox_key(entry));
                 let delete = DeleteRequest::builder().set_key(Some(at)).build();
                 delete.map(|delete| WriteRequest::builder().delete_request(delete).build())
             });

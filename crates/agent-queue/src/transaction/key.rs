@@ -29,7 +29,7 @@ impl Step {
                 (waiting_partition(&call.criteria), call.sort_key())
             }
             Self::Lease(lease) | Self::Unlease(lease) => lease_key(lease),
-            Self::OutboxEntry(entry) => notice_key(entry),
+            Self::OutboxEntry(entry) => outbox_key(entry),
         }
     }
 }
@@ -77,7 +77,7 @@ pub fn lease_key(lease: &CallLease) -> Key {
 
 /// The key of a notice; its partition follows from the call.
 #[must_use]
-pub fn notice_key(entry: &OutboxEntry) -> Key {
+pub fn outbox_key(entry: &OutboxEntry) -> Key {
     let stripe = stripe_of(entry.event.call_id().as_str());
     (striped(schema::OUTBOX, stripe), entry.sort_key())
 }

@@ -28,7 +28,7 @@ impl Reference {
                 OutboxEvent::Assigned(_) => published.published += 1,
                 OutboxEvent::Expired(_) => published.dead_lettered += 1,
             }
-            published.heard.push(rows::entry(entry));
+            published.heard.push(rows::outbox_entry(entry));
             let key = entry.sort_key();
             self.outbox.retain(|kept| kept.sort_key() != key);
         }

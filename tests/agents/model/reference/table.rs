@@ -6,7 +6,7 @@ use agent_queue::agent::{Agent, AgentState};
 use agent_queue::call::CallState;
 use agent_queue::criteria::QueueName;
 use agent_queue::store::QueueCounters;
-use agent_queue::transaction::{CallLease, QueueEntry, agent_key, call_key, lease_key, notice_key};
+use agent_queue::transaction::{CallLease, QueueEntry, agent_key, call_key, lease_key, outbox_key};
 
 use super::{Line, Reference};
 use crate::rows::{self, Row, Rows};
@@ -40,7 +40,7 @@ impl Reference {
             }
         }
         for entry in &self.outbox {
-            rows.insert(notice_key(entry), rows::entry(entry));
+            rows.insert(outbox_key(entry), rows::outbox_entry(entry));
         }
         rows
     }

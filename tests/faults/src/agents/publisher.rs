@@ -55,7 +55,7 @@ impl World {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep(&self, events: &OutboxEvent) -> Result<(), PublishError> {
+    fn keep(&self, event: &OutboxEvent) -> Result<(), PublishError> {
         let healthy = self.healthy.load(Ordering::Relaxed);
         let mut state = self.lock();
         let failed = PublishError {

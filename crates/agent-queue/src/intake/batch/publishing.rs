@@ -49,7 +49,7 @@ impl Intake {
                 .queue
                 .publish_assignments(&*self.publisher, &assignments);
             match timeout_at(end, publishing).await {
-                Ok(Ok(published)) => published += published,
+                Ok(Ok(more)) => published += more,
                 // The assignments stand; a redelivered message could not publish them better.
                 Ok(Err(error)) => tracing::warn!(%error, "the sweep publishes the assignments"),
                 Err(error) => tracing::warn!(%error, "the sweep publishes the assignments"),

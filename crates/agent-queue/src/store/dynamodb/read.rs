@@ -313,7 +313,9 @@ impl AgentStore for DynamoStore {
     ) -> Result<Vec<OutboxEntry>, StoreError> {
         let after = after.map(OutboxEntry::sort_key);
         let mut outbox = self
-            .stripes(schema::OUTBOX, after, until, limit, |item| item.entry())
+            .stripes(schema::OUTBOX, after, until, limit, |item| {
+                item.outbox_entry()
+            })
             .await?;
         outbox.sort_by_cached_key(OutboxEntry::sort_key);
         outbox.truncate(limit.into());

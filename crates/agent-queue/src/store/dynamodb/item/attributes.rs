@@ -253,7 +253,7 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    pub(in crate::store::dynamodb) fn entry(&self) -> Result<OutboxEntry, StoreError> {
+    pub(in crate::store::dynamodb) fn outbox_entry(&self) -> Result<OutboxEntry, StoreError> {
         let at = self.read(schema::SK, |sk| Micros::parse(sk.split('#').next()?))?;
         let event = match self.read(schema::CALL_STATUS, Some)? {
             "assigned" => OutboxEvent::Assigned(self.assignment()?),
