@@ -176,7 +176,7 @@ describe('the environment', () => {
       calls: { maxWait: Duration.minutes(2) },
     });
     for (const name of FUNCTIONS) {
-      expect(synthesized.settings(name)).toEqual({
+      expect(synthesized.settings(name)).toMatchObject({
         dimensions: [
           { name: 'skill', attribute: 'Skills', multiValued: true },
           { name: 'site', attribute: 'Site', multiValued: false },

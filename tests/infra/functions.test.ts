@@ -151,7 +151,7 @@ describe('the environment of process-tasks', () => {
       MemorySize: 512,
       ReservedConcurrentExecutions: 2,
     });
-    expect(synthesized.settings('process-tasks')).toEqual({
+    expect(synthesized.settings('process-tasks')).toMatchObject({
       order: 'newest-first',
       breaker: { pauseAfterMs: 64_000, maxReturns: 70 },
       defaultTtlMs: 600_000,

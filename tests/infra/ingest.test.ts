@@ -148,7 +148,7 @@ test('every typed setting reaches the template', () => {
   });
   const fn = synthesized.fn('ingest-tasks');
   expect(fn).toMatchObject({ Timeout: 60, MemorySize: 512, ReservedConcurrentExecutions: 50 });
-  expect(synthesized.settings('ingest-tasks')).toEqual({
+  expect(synthesized.settings('ingest-tasks')).toMatchObject({
     deadlineMarginMs: 8_000,
     ingest: {
       create: {

@@ -1,0 +1,51 @@
+import { Duration } from 'aws-cdk-lib';
+import { ALARMS as AGENT_ALARMS, AGENTS, CALLS } from '../../infra/agents/settings';
+import type { Declared } from '../../infra/lambda/setting';
+import { ALARMS } from '../../infra/tasks/settings/alarms';
+import { INGEST } from '../../infra/tasks/settings/ingest';
+import { BREAKER, PROCESSING } from '../../infra/tasks/settings/processing';
+import { STREAM } from '../../infra/tasks/settings/stream';
+import { TASKS } from '../../infra/tasks/settings/tasks';
+import { Declarations } from './declarations';
+
+const GROUPS: readonly [string, Readonly<Record<string, Declared>>][] = [
+  ['TaskSettings', TASKS],
+  ['ProcessingSettings', PROCESSING],
+  ['BreakerSettings', BREAKER],
+  ['StreamSettings', STREAM],
+  ['IngestSettings', INGEST],
+  ['AlarmSettings', ALARMS],
+  ['AgentSettings', AGENTS],
+  ['CallSettings', CALLS],
+  ['AgentAlarmSettings', AGENT_ALARMS],
+];
+
+const DECLARATIONS = new Declarations();
+
+/** What the documentation of a setting says for a default. */
+function spelled(text: string): unknown {
+  const [, amount, unit] = /^(\d+) (second|minute|hour|day)s?$/.exec(text) ?? [];
+  if (amount === undefined || unit === undefined) return /^[\d.]+$/.test(text) ? Number(text) : text;
+  return Duration[`${unit}s` as 'seconds'](Number(amount)).toMilliseconds();
+}
+
+const declared = (fallback: unknown) =>
+  fallback instanceof Duration
+    ? fallback.toMilliseconds()
+    : typeof fallback === 'boolean'
+      ? String(fallback)
+      : fallback;
+
+test.each(GROUPS)('%s documents the defaults that its table has', (name, table) => {
+  const documented = Object.fromEntries(
+    DECLARATIONS.properties(name).map((property) => [property.name, property.fallback ?? '']),
+  );
+  expect(Object.keys(documented).sort()).toEqual(Object.keys(table).sort());
+  for (const [setting, { fallback }] of Object.entries(table)) {
+    if (fallback === undefined || Array.isArray(fallback)) continue;
+    expect([setting, spelled(documented[setting]?.replaceAll(/['`]/g, '') ?? '')]).toEqual([
+      setting,
+      declared(fallback),
+    ]);
+  }
+});
