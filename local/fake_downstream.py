@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from email.message import Message
 from typing import Any
 
+from local.http_endpoint import http_endpoint
 from local.waiting import now_ms
 
 
@@ -77,40 +78,9 @@ class FakeDownstream:
 def fake_downstream(capacity: int, service_seconds: float) -> Iterator[FakeDownstream]:
     """A downstream system on a free port of 127.0.0.1, for as long as the block runs."""
     system = FakeDownstream(capacity, service_seconds)
-    with _Server(("127.0.0.1", 0), _handler(system)) as server:
-        system.address = f"http://127.0.0.1:{server.server_address[1]}/validate"
-        thread = threading.Thread(target=server.serve_forever, name="fake-downstream")
-        thread.start()
-        try:
-            yield system
-        finally:
-            server.shutdown()
-            thread.join()
 
+    def answer(body: bytes, _: Message) -> tuple[int, dict[str, str]]:
+        return (204, {}) if system.validate(json.loads(body)) else (503, {"Retry-After": "1"})
 
-class _Server(ThreadingHTTPServer):
-    # A client that keeps its connection open must not keep us from leaving.
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
-
-
-def _handler(system: FakeDownstream) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        # Head and body leave in two writes; without this the second waits for an acknowledgement.
-        disable_nagle_algorithm = True
-
-        def do_POST(self) -> None:
-            task = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            done = system.validate(task)
-            self.send_response(204 if done else 503)
-            if not done:
-                self.send_header("Retry-After", "1")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing: the table at the end is what matters."""
-
-    return Handler
+    with http_endpoint(answer) as system.address:
+        yield system

@@ -9,11 +9,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from email.message import Message
 from typing import Any
 
 from expectations import number, wait_for, wait_until_idle
 
+from local.http_endpoint import http_endpoint
 from local.queue import DeployedQueue
 from local.waiting import wait_until
 
@@ -52,28 +53,12 @@ class Downstream:
 def serving(downstream: Downstream) -> Iterator[str]:
     """The address of the downstream on this machine, for as long as the block runs."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def answer(body: bytes, headers: Message) -> tuple[int, dict[str, str]]:
+        downstream.call(json.loads(body), headers["Idempotency-Key"])
+        return 200, {}
 
-        def do_POST(self) -> None:
-            task = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            downstream.call(task, self.headers["Idempotency-Key"])
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing: the test's own output is what matters."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/tasks"
-        finally:
-            server.shutdown()
-            thread.join()
+    with http_endpoint(answer) as address:
+        yield address
 
 
 def state(key: str, n: int) -> dict[str, Any]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from expectations import wait_for, wait_until_idle
 
+from local.http_endpoint import http_endpoint
 from local.queue import DeployedQueue
 
 OUTAGE_SECONDS = 30
@@ -29,46 +27,19 @@ class Downstream:
     served: list[float] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def status(self) -> int:
+    def answer(self, *_: object) -> tuple[int, dict[str, str]]:
         """The answer to one call."""
         down = self.down.is_set()
         with self.lock:
             (self.refused if down else self.served).append(time.monotonic())
-        return 502 if down else 200
-
-
-@contextmanager
-def serving(downstream: Downstream) -> Iterator[str]:
-    """The address of the downstream on this machine, for as long as the block runs."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(downstream.status())
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing: the test's own output is what matters."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/tasks"
-        finally:
-            server.shutdown()
-            thread.join()
+        return (502 if down else 200), {}
 
 
 def test_an_outage_fails_no_task_and_is_over_within_seconds(queue: DeployedQueue) -> None:
     wait_until_idle(queue)
     downstream = Downstream()
     downstream.down.set()
-    with serving(downstream) as url:
+    with http_endpoint(downstream.answer) as url:
         queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
         tasks: list[str] = []
         end = time.monotonic() + OUTAGE_SECONDS

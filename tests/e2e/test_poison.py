@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from expectations import number, takes, wait_for, wait_until_idle
 
 from local.history import History
+from local.http_endpoint import http_endpoint
 from local.queue import DeployedQueue
 from local.waiting import now_ms
 
@@ -20,42 +18,25 @@ POISON = 10
 ATTEMPTS = 4
 
 
-class Legacy(BaseHTTPRequestHandler):
+class Legacy:
     """A system that fails for every poison task and serves every other."""
 
-    protocol_version = "HTTP/1.1"
-    calls: Counter[str] = Counter()
-    lock = threading.Lock()
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+        self._lock = threading.Lock()
 
-    def do_POST(self) -> None:
-        task = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        poison = task["payload"]["poison"]
-        with self.lock:
+    def answer(self, body: bytes, _: object) -> tuple[int, dict[str, str]]:
+        """The answer to one call."""
+        poison = json.loads(body)["payload"]["poison"]
+        with self._lock:
             self.calls["poison" if poison else "healthy"] += 1
-        self.send_response(500 if poison else 200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing: the test's own output is what matters."""
-
-
-@contextmanager
-def legacy_system() -> Iterator[str]:
-    """The address of a legacy system on this machine, for as long as the test runs."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Legacy) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/tasks"
-        finally:
-            server.shutdown()
-            thread.join()
+        return (500 if poison else 200), {}
 
 
 def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None:
     wait_until_idle(queue)
-    with legacy_system() as url:
+    legacy = Legacy()
+    with http_endpoint(legacy.answer) as url:
         queue.set_environment(
             "process-tasks",
             {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})},
@@ -72,11 +53,11 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
 
     print(
         f"{HEALTHY} healthy tasks were served in {(served - began) / 1000:.1f} s beside {POISON}"
-        f" poison ones; calls: {dict(Legacy.calls)}"
+        f" poison ones; calls: {dict(legacy.calls)}"
     )
     # While no healthy task answers between them, the system may be unavailable: such a run costs no attempt.
-    assert POISON * ATTEMPTS <= Legacy.calls["poison"] < 2 * POISON * ATTEMPTS
-    assert Legacy.calls["healthy"] == HEALTHY
+    assert POISON * ATTEMPTS <= legacy.calls["poison"] < 2 * POISON * ATTEMPTS
+    assert legacy.calls["healthy"] == HEALTHY
     assert set(takes(history, healthy).values()) == {1}
     for task in poison:
         item = queue.item(task)

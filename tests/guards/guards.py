@@ -169,7 +169,7 @@ GUARDS: tuple[Guard, ...] = (
         "tail call before the release",
         (
             Change(
-                f"{_CORE}/process/ending.rs",
+                f"{_CORE}/process/finish.rs",
                 "        self.release(release, summary).await?;\n        if summary.idle_turns",
                 """        let early = Notification {
             reason: WakeReason::TailCall,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from local.contract import CONTROL_ITEM, KEY
+from local.http_endpoint import http_endpoint
 from local.mailbox import Mailbox
 from local.paths import PROJECT
 from local.queue import DeployedQueue
@@ -28,31 +27,17 @@ _SOON_SECONDS = 5.0
 _BRIEF = {"indexLagMs": 200, "turnMs": 1500}
 
 
-class _Answers(BaseHTTPRequestHandler):
-    """Runs a task as its payload says: how long it takes, and with which status it is answered."""
-
-    def do_POST(self) -> None:
-        payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["payload"]
-        time.sleep(payload.get("seconds", 0))
-        self.send_response(payload.get("status", 200))
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing: the table of what was noticed is what matters."""
-
-
 @contextmanager
 def endpoint() -> Iterator[str]:
-    """The address that tasks are sent to, for as long as the block runs."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/run"
-        finally:
-            server.shutdown()
-            thread.join()
+    """The address that tasks are sent to. A task's payload says how long it runs, and the status of the answer."""
+
+    def answer(body: bytes, _: object) -> tuple[int, dict[str, str]]:
+        payload = json.loads(body)["payload"]
+        time.sleep(payload.get("seconds", 0))
+        return payload.get("status", 200), {}
+
+    with http_endpoint(answer) as address:
+        yield address
 
 
 class TaskProbes:

@@ -7,11 +7,10 @@
 //!
 //! Lanes of other criteria, and other processes, claim the same agents. Two transactions on one
 //! agent conflict; the loser claims another agent. While that happens, each call chooses at
-//! random among the first few agents ([`Windows`]) instead of the very first.
+//! random among the first few agents ([`Windows`](crate::window::Windows)) instead of the very first.
 
 mod gate;
 mod view;
-mod window;
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +20,6 @@ use futures::future::join_all;
 
 use self::gate::{Claimed, Gate};
 use self::view::{Pick, View};
-pub(crate) use self::window::Windows;
 use crate::agent::Ticket;
 use crate::call::Call;
 use crate::criteria::Criteria;

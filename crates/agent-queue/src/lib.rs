@@ -18,6 +18,7 @@
 //! | [`matcher`] | a call is assigned to an agent, waits, or expires |
 //! | [`lane`] | the new calls of one criteria and one batch, side by side |
 //! | [`publish`] | assignments to the topic, expired calls to the dead-letter queue |
+//! | [`aws`] | the topic and the dead-letter queue on SNS and SQS |
 //! | [`sweep`] | expired call leases, expired and missed calls, unpublished events |
 //! | [`intake`] | a message of the call queue |
 //! | [`desk`] | the commands of `agent-desk`, and their answers |
@@ -30,6 +31,7 @@
 
 pub mod agent;
 pub mod agent_lifecycle;
+pub mod aws;
 pub mod call;
 pub mod criteria;
 pub mod desk;
@@ -41,6 +43,7 @@ mod lines;
 pub mod matcher;
 mod meet;
 pub mod name;
+mod open_lines;
 pub mod profile;
 pub mod publish;
 pub mod queue;
@@ -51,3 +54,4 @@ pub mod store;
 pub mod sweep;
 pub mod time;
 pub mod transaction;
+mod window;

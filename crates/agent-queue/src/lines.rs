@@ -1,9 +1,7 @@
 //! The lines of waiting calls, one for each criteria: opening, closing, and serving all of them,
 //! the longest waiting call first.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use backon::BackoffBuilder;
@@ -12,38 +10,14 @@ use futures::{StreamExt, TryStreamExt, stream};
 use crate::call::Call;
 use crate::criteria::Criteria;
 use crate::meet::PARALLEL_READS;
+use crate::open_lines::MAX_LINES;
 use crate::queue::{AgentQueue, QueueError};
 use crate::serve::Served;
 use crate::store::Line;
-use crate::time::Micros;
-
-/// The most lines at once. An agent who looks for a call reads the names of all of them.
-pub(crate) const MAX_LINES: usize = 1_000;
-
-/// For how long a process relies on a line that it opened.
-const RELIED_ON: Duration = Duration::from_secs(30 * 60);
 
 /// A line is closed that is empty and was not opened for this long: much longer than any process
 /// relies on it.
 const CLOSED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// When this process opened which line.
-#[derive(Debug, Default)]
-pub(crate) struct OpenLines(Mutex<HashMap<Criteria, Micros>>);
-
-impl OpenLines {
-    fn is_open(&self, criteria: &Criteria, now: Micros) -> bool {
-        let opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let opened = opened.get(criteria);
-        opened.is_some_and(|opened| now.since(*opened) < RELIED_ON)
-    }
-
-    fn insert(&self, criteria: &Criteria, now: Micros) {
-        let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        opened.retain(|_, at| now.since(*at) < RELIED_ON);
-        opened.insert(criteria.clone(), now);
-    }
-}
 
 impl AgentQueue {
     /// A call may join this line from now on.

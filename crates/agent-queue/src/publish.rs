@@ -4,8 +4,6 @@
 //! published. A crash in between leaves it for the sweep; so it may be published twice, and
 //! subscribers deduplicate by the call's id.
 
-pub mod aws;
-
 use std::error::Error;
 
 use async_trait::async_trait;

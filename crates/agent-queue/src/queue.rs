@@ -9,11 +9,11 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::criteria::Criteria;
 use crate::dimension::Dimensions;
-use crate::lane::Windows;
-use crate::lines::{MAX_LINES, OpenLines};
+use crate::open_lines::{MAX_LINES, OpenLines};
 use crate::store::{AgentStore, Committed, Order, Refusal, StoreError};
 use crate::time::Clock;
 use crate::transaction::Change;
+use crate::window::Windows;
 
 /// The filtered queue, on any store. Its operations are in [`agent_lifecycle`](crate::agent_lifecycle),
 /// [`enqueue`](crate::enqueue), [`matcher`](crate::matcher) and [`sweep`](crate::sweep).

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_queue::publish::aws::AwsPublisher;
+use agent_queue::aws::AwsPublisher;
 use agent_queue::queue::AgentQueue;
 use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::time::SystemClock;

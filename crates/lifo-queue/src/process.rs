@@ -22,8 +22,8 @@
 mod attempt;
 mod breaker;
 mod codel;
-mod ending;
 mod error;
+mod finish;
 mod heartbeat;
 mod rate;
 mod read;

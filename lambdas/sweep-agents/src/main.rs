@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_queue::publish::aws::AwsPublisher;
+use agent_queue::aws::AwsPublisher;
 use agent_queue::queue::AgentQueue;
 use agent_queue::sweep::SweepReport;
 use lambda::agents::{self, Agents};

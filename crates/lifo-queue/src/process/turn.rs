@@ -23,7 +23,7 @@ use super::Processor;
 use super::attempt::{Attempted, Attempts};
 use super::breaker::{Breaker, SharedBreaker};
 use super::codel::Codel;
-use super::ending::Stopped;
+use super::finish::{Stopped, TurnEnd};
 use super::heartbeat::{Beat, Heartbeat};
 use super::rate::Rate;
 use super::read::Reads;
@@ -31,7 +31,7 @@ use super::select::{Selector, Step};
 use super::slots::Slots;
 use super::summary::TurnSummary;
 use crate::control::Control;
-use crate::store::{Candidate, StoreError};
+use crate::store::Candidate;
 use crate::time::Millis;
 
 /// How often the index is read again while there is nothing to take.
@@ -40,21 +40,6 @@ const POLL: Duration = Duration::from_millis(250);
 /// How long a task is left alone after its step failed: longer each time would be kinder, but
 /// a turn is short.
 const AFTER_STORE_ERROR: Duration = Duration::from_secs(10);
-
-/// Why the loop ended.
-#[derive(Debug)]
-pub(super) enum TurnEnd {
-    /// Nothing is left, and the lease was released on the condition of rule 5.
-    Empty,
-    /// Time is up, or the lease expired; work may remain.
-    TimeUp,
-    /// The processor lease is another's.
-    LeaseLost,
-    /// The queue was paused.
-    Paused,
-    /// The index cannot be read, or the lease not be released.
-    Failed(StoreError),
-}
 
 pub(super) struct Turn<'a> {
     processor: &'a Processor,

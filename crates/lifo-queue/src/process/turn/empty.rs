@@ -2,7 +2,7 @@
 
 use super::{POLL, Turn, TurnEnd};
 use crate::control::Released;
-use crate::process::ending::release;
+use crate::process::finish::release;
 use crate::process::select::Pass;
 use crate::time::Millis;
 

@@ -1,4 +1,4 @@
-//! Telling by SNS and SQS, in batches of ten, the most either takes
+//! Publishes by SNS and SQS, in batches of ten, the most either takes
 //! (<https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>,
 //! <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html>).
 
@@ -9,9 +9,9 @@ use aws_sdk_sqs::types as sqs;
 use futures::{FutureExt, StreamExt, stream};
 use std::collections::HashSet;
 
-use super::{PublishError, Publisher, causes};
 use crate::call::{Assignment, ExpiredCall, OutboxEvent};
 use crate::intake::{DeadLetters, Delivery};
+use crate::publish::{PublishError, Publisher, causes};
 
 /// The most messages of one batch.
 const MAX_BATCH: usize = 10;

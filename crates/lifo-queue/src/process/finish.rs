@@ -4,7 +4,6 @@ use uuid::Uuid;
 
 use super::rate::Rate;
 use super::summary::{Exit, TurnSummary};
-use super::turn::TurnEnd;
 use super::{Processor, TurnError};
 use crate::causes;
 use crate::control::{IdleTurns, OpenBreaker, Release, Released};
@@ -12,6 +11,21 @@ use crate::notify::{Notification, WakeReason};
 use crate::store::StoreError;
 use crate::time::Millis;
 use crate::wake::Waker;
+
+/// Why the loop ended.
+#[derive(Debug)]
+pub(super) enum TurnEnd {
+    /// Nothing is left, and the lease was released on the condition of rule 5.
+    Empty,
+    /// Time is up, or the lease expired; work may remain.
+    TimeUp,
+    /// The processor lease is another's.
+    LeaseLost,
+    /// The queue was paused.
+    Paused,
+    /// The index cannot be read, or the lease not be released.
+    Failed(StoreError),
+}
 
 /// A turn that no longer runs anything.
 pub(super) struct Stopped {

@@ -1,0 +1,32 @@
+//! The lines of waiting calls that this process opened, and how many there may be.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::criteria::Criteria;
+use crate::time::Micros;
+
+/// The most lines at once. An agent who looks for a call reads the names of all of them.
+pub(crate) const MAX_LINES: usize = 1_000;
+
+/// For how long a process relies on a line that it opened.
+const RELIED_ON: Duration = Duration::from_secs(30 * 60);
+
+/// When this process opened which line.
+#[derive(Debug, Default)]
+pub(crate) struct OpenLines(Mutex<HashMap<Criteria, Micros>>);
+
+impl OpenLines {
+    pub(crate) fn is_open(&self, criteria: &Criteria, now: Micros) -> bool {
+        let opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = opened.get(criteria);
+        opened.is_some_and(|opened| now.since(*opened) < RELIED_ON)
+    }
+
+    pub(crate) fn insert(&self, criteria: &Criteria, now: Micros) {
+        let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.retain(|_, at| now.since(*at) < RELIED_ON);
+        opened.insert(criteria.clone(), now);
+    }
+}

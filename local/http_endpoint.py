@@ -1,0 +1,50 @@
+"""An HTTP endpoint on this machine, for as long as a block runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+#: The body and the headers of a request; returns the status and the headers of the answer.
+Answer = Callable[[bytes, Message], tuple[int, dict[str, str]]]
+
+
+@contextmanager
+def http_endpoint(answer: Answer) -> Iterator[str]:
+    """The address of an endpoint on a free port of 127.0.0.1. Each request has a thread of its own."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        # Head and body leave in two writes; without this the second waits for an acknowledgement.
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            status, headers = answer(body, self.headers)
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Keep the terminal for the output of the caller."""
+
+    with _Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, name="http-endpoint")
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/tasks"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    # A client that keeps its connection open must not keep us from leaving.
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
