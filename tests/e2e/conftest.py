@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from commands import built_freshq
 from expectations import NO_TABLE, TRYING, wait_until_idle
 
 from local import assembly, deployment, emulator
@@ -20,6 +21,12 @@ from local.queue import DeployedQueue
 
 STACK = "LifoQueue-dev"
 AGENTS_STACK = "AgentQueue-dev"
+
+
+@pytest.fixture(scope="session")
+def command() -> str:
+    """The path of freshq, built once."""
+    return built_freshq()
 
 
 @pytest.fixture(scope="session")

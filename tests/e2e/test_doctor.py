@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import commands
 import pytest
 from expectations import wait_until_idle
 
 from local.emulator import local_environment
-from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
 
@@ -22,27 +20,12 @@ CONTROL = {"taskId": {"S": "#processor"}}
 
 
 @pytest.fixture
-def doctor(queue: DeployedQueue) -> Callable[[int], Report]:
+def doctor(queue: DeployedQueue, command: str) -> Callable[[int], Report]:
     """Run doctor, expect its exit code, and return its report."""
-    built = subprocess.run(
-        ["make", "--silent", "--no-print-directory", "build-freshq"],
-        cwd=PROJECT,
-        env=dict(os.environ),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    command = str(PROJECT / built.stdout.split()[-1])
 
     def run(code: int) -> Report:
-        finished = subprocess.run(
-            [command, "doctor", "--env", "dev", "--output", "json"],
-            env=local_environment(queue.endpoint),
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        environment = local_environment(queue.endpoint)
+        finished = commands.run(command, environment, "doctor", "--output", "json")
         assert finished.stdout, finished.stderr
         report = json.loads(finished.stdout)
         assert finished.returncode == code, "\n".join(finding["what"] for finding in report["findings"])

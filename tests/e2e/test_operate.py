@@ -2,70 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import commands
 import pytest
+from commands import make
 from expectations import number, takes, wait_for, wait_until_idle
 
 from local.emulator import local_environment
 from local.history import History
-from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
 
 #: Sooner than any sweep that did not happen to come at this moment.
 AT_ONCE_SECONDS = 10
-BUILD_SECONDS = 1200
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-def make(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        ["make", "--silent", "--no-print-directory", *arguments],
-        cwd=PROJECT,
-        env=environment or dict(os.environ),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=BUILD_SECONDS,
-        check=False,
-    )
-
-
-@pytest.fixture(scope="session")
-def command() -> str:
-    """The built command's path, which its target prints last."""
-    built = make("build-freshq")
-    assert built.returncode == 0, built.stderr
-    return str(PROJECT / built.stdout.split()[-1])
 
 
 @pytest.fixture
 def freshq(queue: DeployedQueue, command: str) -> Iterator[Run]:
     """Run a verb on the deployed queue, as in a script; no pause or open breaker outlasts the test."""
-    environment = local_environment(queue.endpoint)
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        line = [command, *arguments]
-        if "--env" not in arguments:
-            line += ["--env", "dev"]
-        return subprocess.run(
-            line,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-
+    run = functools.partial(commands.run, command, local_environment(queue.endpoint))
     yield run
     run("resume")
     run("breaker", "close")

@@ -2,16 +2,17 @@
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::agents::{self, AgentVerb, AtDesk, Call, DeskArguments, DeskVerb, Match, Queues};
 use crate::aws::AwsArguments;
 use crate::queue::QueueArguments;
 use crate::report::Format;
 use crate::shell::{Completions, Man};
 use crate::verbs::{
     Cancel, Close, Create, Doctor, Export, List, Open, Pause, Purge, Redrive, Resume, Show, Status,
-    VerbOnQueue, Wake,
+    VerbOnQueue, Wake, Watch,
 };
 
-/// Operates a newest-first task queue.
+/// Operates a newest-first task queue and an agents' queue.
 ///
 /// Region and credentials come from where the AWS CLI takes them: --region and --profile,
 /// AWS_REGION and AWS_PROFILE, keys in the environment, a single sign-on.
@@ -30,6 +31,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Verb {
     /// Show pending, running and failed tasks, the processor, a pause and the circuit breaker
     Status(On<Status>),
+    /// Watch a queue: depth, rates, ages, processor, pause and circuit breaker
+    Watch(On<Watch>),
     /// Check a deployed queue against every setting that matters
     Doctor(On<Doctor>),
     /// List tasks of a status, newest first
@@ -55,6 +58,17 @@ pub(crate) enum Verb {
     Export(On<Export>),
     /// Delete all pending and settled tasks, after a pause
     Purge(On<Purge>),
+    /// List the agents of the agents' queue
+    Agents(AtDesk<agents::Agents>),
+    /// Show the depths of the agents' queues and the pending calls
+    Queues(AtDesk<Queues>),
+    /// Request an agent for a call
+    Match(AtDesk<Match>),
+    /// Look a call up, or cancel it
+    Call(AtDesk<Call>),
+    /// Register an agent, or change what it does
+    #[command(subcommand)]
+    Agent(AgentVerb),
     /// Print the completions of a shell
     Completions(Completions),
     /// Write the manual pages
@@ -97,8 +111,14 @@ impl Verb {
         let (verb, common) = match self {
             Self::Completions(completions) => return Job::Completions(completions),
             Self::Man(man) => return Job::Man(man),
+            Self::Agents(at) => return Job::at_desk(at.parts()),
+            Self::Queues(at) => return Job::at_desk(at.parts()),
+            Self::Match(at) => return Job::at_desk(at.parts()),
+            Self::Call(at) => return Job::at_desk(at.parts()),
+            Self::Agent(verb) => return Job::at_desk(verb.parts()),
             Self::Status(on) => on.parts(),
             Self::Doctor(on) => on.parts(),
+            Self::Watch(on) => on.parts(),
             Self::List(on) => on.parts(),
             Self::Show(on) => on.parts(),
             Self::Create(on) => on.parts(),
@@ -120,8 +140,16 @@ impl Verb {
 pub(crate) enum Job<'a> {
     /// A verb on a queue, and what all such verbs have.
     Queue(&'a dyn VerbOnQueue, &'a Common),
+    /// A verb of the agents' queue, and what all such verbs have.
+    Desk(&'a dyn DeskVerb, &'a DeskArguments),
     Completions(&'a Completions),
     Man(&'a Man),
+}
+
+impl<'a> Job<'a> {
+    fn at_desk((verb, desk): (&'a dyn DeskVerb, &'a DeskArguments)) -> Self {
+        Self::Desk(verb, desk)
+    }
 }
 
 impl<V: Args + VerbOnQueue> On<V> {
@@ -130,5 +158,7 @@ impl<V: Args + VerbOnQueue> On<V> {
     }
 }
 
+#[cfg(test)]
+mod desk_tests;
 #[cfg(test)]
 mod tests;

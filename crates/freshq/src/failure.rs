@@ -56,9 +56,9 @@ pub(crate) enum Failure {
     /// The queue was named by its table, so its stack is not known.
     #[error("the stack is not known: name the queue by --env or --stack")]
     NoTemplate,
-    /// A task was not created, or its fate is not known.
-    #[error("{function} did not answer with a report; tasks may be created or not")]
-    Create { function: String, source: Source },
+    /// A function gave no answer.
+    #[error("{function} did not carry the event out, or not to its end")]
+    Function { function: String, source: Source },
     /// The queue was named by its table, so its function is not known.
     #[error("the function create-tasks is not known: name the queue by --env or --stack")]
     NoCreateTasks,
@@ -68,6 +68,9 @@ pub(crate) enum Failure {
     /// A file could not be read or written.
     #[error("{path} could not be read or written")]
     File { path: String, source: io::Error },
+    /// A view, and no terminal.
+    #[error("this shows a view, and standard output is not a terminal: say --once")]
+    NoScreen,
     /// A question, and no terminal.
     #[error("this asks before it begins, and there is no terminal to ask at: say --yes")]
     NoTerminal,
@@ -112,6 +115,7 @@ impl Failure {
             | Self::NoTerminal
             | Self::NoCreateTasks
             | Self::NoTemplate
+            | Self::NoScreen
             | Self::Input { .. } => Exit::Usage,
             _ => Exit::Failed,
         }

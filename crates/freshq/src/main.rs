@@ -6,10 +6,11 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `arguments` | the command line |
+//! | `agents` | the verbs of the agents' queue |
 //! | `queue` | which queue, and the hand on it |
 //! | `stack` | a deployed stack's outputs |
 //! | `aws` | what every client shares: region, credentials, one HTTPS client |
-//! | `create_tasks` | the function create-tasks of a deployed queue |
+//! | `function` | a deployed function that answers an event |
 //! | `deployed` | a deployed stack: its template, and its resources as they are now |
 //! | `shell` | shell completions and manual pages |
 //! | `verbs` | what can be done |
@@ -19,13 +20,14 @@
 //! | `confirm` | the operator's confirmation, at the terminal |
 //! | `failure` | what went wrong, and what to do about it |
 
+mod agents;
 mod arguments;
 mod aws;
 mod confirm;
-mod create_tasks;
 mod deployed;
 mod exit;
 mod failure;
+mod function;
 mod queue;
 mod report;
 mod shell;
@@ -59,6 +61,7 @@ async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             let report = verb.run(&queue, &mut Terminal).await?;
             report::print(&*report, on.output)
         }
+        Job::Desk(verb, on) => report::print(&agents::run(verb, on).await?, on.output),
         Job::Completions(completions) => {
             completions.print(&mut Arguments::command());
             Ok(Exit::Done)

@@ -15,9 +15,9 @@ use lifo_queue::time::{Clock, SystemClock};
 use lifo_queue::wake::Waker;
 
 use crate::aws::{self, AwsArguments};
-use crate::create_tasks::{CreateFunction, CreateTasks};
 use crate::deployed::{AwsStack, Deployed};
 use crate::failure::Failure;
+use crate::function::{Function, LambdaFunction};
 use crate::stack::{self, Place};
 
 /// How long our notification holds others back (rule 9 of the wake-up protocol): the stack's
@@ -96,7 +96,7 @@ pub(crate) struct Queue {
     /// The name of its table.
     pub(crate) table: String,
     /// Creates tasks, where the queue was found by its stack.
-    pub(crate) creates: Option<Arc<dyn CreateTasks>>,
+    pub(crate) creates: Option<Arc<dyn Function>>,
     /// Its stack, where the queue was found by it.
     pub(crate) deployed: Option<Arc<dyn Deployed>>,
 }
@@ -120,7 +120,7 @@ impl Queue {
         let notifier = SnsNotifier::new(sns, place.process_tasks_topic, None);
         let clock = Arc::new(SystemClock);
         let queue = Self::new(place.name, Arc::new(store), Arc::new(notifier), clock);
-        let function = |name| -> Arc<dyn CreateTasks> { Arc::new(CreateFunction::new(&aws, name)) };
+        let function = |name| -> Arc<dyn Function> { Arc::new(LambdaFunction::new(&aws, name)) };
         let stack = place.create_tasks.as_ref().map(|_| queue.name.clone());
         let deployed = |stack| -> Arc<dyn Deployed> { Arc::new(AwsStack::new(stack, &aws)) };
         Ok(Self {

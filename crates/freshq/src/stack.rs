@@ -36,10 +36,19 @@ pub(crate) fn name_of(env: &str) -> String {
 /// # Errors
 /// [`Failure`]: no such stack here, no answer, or a stack that is none of ours.
 pub(crate) async fn find(stack: String, aws: &SdkConfig) -> Result<Place, Failure> {
+    let outputs = outputs(&stack, aws).await?;
+    place(stack, &outputs)
+}
+
+/// The outputs of a stack.
+///
+/// # Errors
+/// [`Failure`]: no such stack here, or no answer.
+pub(crate) async fn outputs(stack: &str, aws: &SdkConfig) -> Result<Vec<Output>, Failure> {
     let region = aws.region().map(ToString::to_string).unwrap_or_default();
     let described = Client::new(aws)
         .describe_stacks()
-        .stack_name(&stack)
+        .stack_name(stack)
         .send()
         .await;
     let stacks = match described {
@@ -51,35 +60,48 @@ pub(crate) async fn find(stack: String, aws: &SdkConfig) -> Result<Place, Failur
                     .message()
                     .is_some_and(|m| m.contains("does not exist")) =>
         {
+            let stack = stack.to_owned();
             return Err(Failure::NoStack { stack, region });
         }
         Err(error) => {
-            let source = Box::new(error);
             return Err(Failure::Stack {
-                stack,
+                stack: stack.to_owned(),
                 region,
-                source,
+                source: Box::new(error),
             });
         }
     };
     match stacks.into_iter().next() {
-        Some(found) => place(stack, &found.outputs.unwrap_or_default()),
-        None => Err(Failure::NoStack { stack, region }),
+        Some(found) => Ok(found.outputs.unwrap_or_default()),
+        None => Err(Failure::NoStack {
+            stack: stack.to_owned(),
+            region,
+        }),
     }
 }
 
+/// The value of an output.
+///
+/// # Errors
+/// [`Failure::NoOutput`]: the stack has no such output.
+pub(crate) fn value(
+    stack: &str,
+    outputs: &[Output],
+    output: &'static str,
+) -> Result<String, Failure> {
+    outputs
+        .iter()
+        .find(|there| there.output_key() == Some(output))
+        .and_then(Output::output_value)
+        .map(str::to_owned)
+        .ok_or_else(|| Failure::NoOutput {
+            stack: stack.to_owned(),
+            output,
+        })
+}
+
 fn place(stack: String, outputs: &[Output]) -> Result<Place, Failure> {
-    let value = |output: &'static str| {
-        outputs
-            .iter()
-            .find(|there| there.output_key() == Some(output))
-            .and_then(Output::output_value)
-            .map(str::to_owned)
-            .ok_or_else(|| Failure::NoOutput {
-                stack: stack.clone(),
-                output,
-            })
-    };
+    let value = |output| value(&stack, outputs, output);
     Ok(Place {
         table: value(QUEUE_TABLE_NAME)?,
         process_tasks_topic: value(PROCESS_TASKS_TOPIC_ARN)?,

@@ -14,6 +14,7 @@ mod show;
 mod status;
 mod task_outcomes;
 mod wake;
+mod watch;
 
 use async_trait::async_trait;
 use lifo_queue::task::TaskId;
@@ -31,6 +32,7 @@ pub(crate) use self::resume::Resume;
 pub(crate) use self::show::Show;
 pub(crate) use self::status::Status;
 pub(crate) use self::wake::Wake;
+pub(crate) use self::watch::Watch;
 use crate::confirm::Prompt;
 use crate::failure::Failure;
 use crate::queue::Queue;

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use self::input::Line;
 use super::VerbOnQueue;
 use crate::confirm::Prompt;
-use crate::create_tasks::CreateTasks;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::function::Function;
 use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::parse_duration;
@@ -112,7 +112,7 @@ fn bar(tasks: usize) -> ProgressBar {
     }
 }
 
-async fn send_lines(creates: &dyn CreateTasks, lines: Vec<Line>, report: &mut Created) {
+async fn send_lines(creates: &dyn Function, lines: Vec<Line>, report: &mut Created) {
     let bar = bar(lines.len());
     for batch in input::batches(lines, MOST_TASKS, MOST_BYTES) {
         let tasks: Vec<&Value> = batch.iter().map(|line| &line.task).collect();
@@ -128,7 +128,7 @@ async fn send_lines(creates: &dyn CreateTasks, lines: Vec<Line>, report: &mut Cr
     bar.finish_and_clear();
 }
 
-async fn simulate(creates: &dyn CreateTasks, count: usize, report: &mut Created) {
+async fn simulate(creates: &dyn Function, count: usize, report: &mut Created) {
     let bar = bar(count);
     let mut left = count;
     while left > 0 {

@@ -16,8 +16,8 @@ use lifo_queue::time::{Clock, Millis, TokioClock};
 use simulator::topics::Topics;
 
 use super::*;
-use crate::create_tasks::CreateTasks;
 use crate::exit::Exit;
+use crate::function::Function;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -42,7 +42,7 @@ struct World {
     topics: Arc<Topics>,
     clock: Arc<TokioClock>,
     prompt: Answering,
-    creates: Option<Arc<dyn CreateTasks>>,
+    creates: Option<Arc<dyn Function>>,
 }
 
 impl World {

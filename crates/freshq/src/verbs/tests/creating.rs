@@ -8,18 +8,18 @@ use super::*;
 
 /// Remembers the events, and answers as create-tasks does.
 #[derive(Default)]
-struct Function {
+struct Creates {
     events: Mutex<Vec<Value>>,
     /// It fails from this event on.
     fails_at: Option<usize>,
 }
 
 #[async_trait]
-impl CreateTasks for Function {
+impl Function for Creates {
     async fn send(&self, event: &Value) -> Result<Value, Failure> {
         let mut events = self.events.lock().unwrap();
         if self.fails_at.is_some_and(|at| events.len() >= at) {
-            return Err(Failure::Create {
+            return Err(Failure::Function {
                 function: "create-tasks".to_owned(),
                 source: "Rate exceeded".into(),
             });
@@ -59,10 +59,10 @@ fn create() -> Create {
     }
 }
 
-fn world(fails_at: Option<usize>) -> (World, Arc<Function>) {
-    let function = Arc::new(Function {
+fn world(fails_at: Option<usize>) -> (World, Arc<Creates>) {
+    let function = Arc::new(Creates {
         fails_at,
-        ..Function::default()
+        ..Creates::default()
     });
     let mut world = World::start();
     world.creates = Some(function.clone());
@@ -147,7 +147,7 @@ async fn simulated_tasks_are_counted_and_a_failure_says_what_stands() {
     assert!(
         report
             .text()
-            .contains("stopped: create-tasks did not answer"),
+            .contains("stopped: create-tasks did not carry the event out"),
         "{}",
         report.text()
     );

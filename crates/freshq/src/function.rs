@@ -1,4 +1,4 @@
-//! The function create-tasks of a deployed queue.
+//! A deployed function that answers an event.
 
 use async_trait::async_trait;
 use aws_config::SdkConfig;
@@ -13,26 +13,25 @@ use crate::failure::Failure;
 /// The longest time that an invocation takes: the function's own timeout, and a margin.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// Creates tasks by the event of create-tasks.
+/// Answers events.
 #[async_trait]
-pub(crate) trait CreateTasks: Send + Sync {
-    /// Sends one event; the answer is the report of create-tasks. May be repeated if every task
-    /// of the event has an id.
+pub(crate) trait Function: Send + Sync {
+    /// Sends one event and returns the answer. The client may repeat the event.
     ///
     /// # Errors
-    /// [`Failure::Create`]: no report; tasks may be created or not.
+    /// [`Failure::Function`]: no answer; the event may be carried out or not.
     async fn send(&self, event: &Value) -> Result<Value, Failure>;
 }
 
 /// The deployed function.
-pub(crate) struct CreateFunction {
+pub(crate) struct LambdaFunction {
     client: Client,
     name: String,
 }
 
-impl CreateFunction {
+impl LambdaFunction {
     pub(crate) fn new(aws: &SdkConfig, name: String) -> Self {
-        // The function answers only after it has created every task.
+        // The function answers only when it is done.
         let timeouts = TimeoutConfig::builder()
             .operation_attempt_timeout(LONGEST)
             .operation_timeout(LONGEST * 2)
@@ -43,7 +42,7 @@ impl CreateFunction {
     }
 
     fn failed(&self, source: impl Into<lifo_queue::store::Source>) -> Failure {
-        Failure::Create {
+        Failure::Function {
             function: self.name.clone(),
             source: source.into(),
         }
@@ -51,7 +50,7 @@ impl CreateFunction {
 }
 
 #[async_trait]
-impl CreateTasks for CreateFunction {
+impl Function for LambdaFunction {
     async fn send(&self, event: &Value) -> Result<Value, Failure> {
         let invoke = self.client.invoke().function_name(&self.name);
         let payload = Blob::new(event.to_string());

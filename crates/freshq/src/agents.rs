@@ -1,0 +1,75 @@
+//! The verbs of the agents' queue: commands to its desk.
+
+mod answer;
+mod command;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+
+pub(crate) use self::answer::Answer;
+pub(crate) use self::command::{AgentVerb, Agents, Call, DeskVerb, Match, Queues};
+use crate::aws::{self, AwsArguments};
+use crate::failure::Failure;
+use crate::function::{Function, LambdaFunction};
+use crate::report::Format;
+use crate::stack;
+
+/// The prefix of a stack's name, before the environment.
+const PREFIX: &str = "AgentQueue-";
+
+/// The output of the stack that names the desk.
+pub(crate) const AGENT_DESK_FUNCTION_NAME: &str = "AgentDeskFunctionName";
+
+/// Which agents' queue, and how its answer is printed.
+#[derive(Debug, Args)]
+pub(crate) struct DeskArguments {
+    /// The queue of the stack AgentQueue-<ENV>
+    #[arg(long, required_unless_present = "stack", conflicts_with = "stack", value_parser = NonEmptyStringValueParser::new(), help_heading = "Which queue")]
+    pub(crate) env: Option<String>,
+    /// The queue of this stack
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), help_heading = "Which queue")]
+    pub(crate) stack: Option<String>,
+    #[command(flatten)]
+    pub(crate) aws: AwsArguments,
+    /// How the answer is printed
+    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Common options")]
+    pub(crate) output: Format,
+}
+
+/// A verb's own arguments, and those that all verbs of the desk have.
+#[derive(Debug, Args)]
+pub(crate) struct AtDesk<V: Args> {
+    #[command(flatten)]
+    verb: V,
+    #[command(flatten)]
+    desk: DeskArguments,
+}
+
+impl<V: Args + DeskVerb> AtDesk<V> {
+    /// The verb, and what all verbs have.
+    pub(crate) fn parts(&self) -> (&dyn DeskVerb, &DeskArguments) {
+        (&self.verb, &self.desk)
+    }
+}
+
+/// Sends the command of a verb to the desk.
+///
+/// # Errors
+/// [`Failure`]: no such stack, a malformed command, or no answer.
+pub(crate) async fn run(verb: &dyn DeskVerb, on: &DeskArguments) -> Result<Answer, Failure> {
+    let aws = aws::sdk_config(&on.aws).await;
+    if aws.region().is_none() {
+        return Err(Failure::NoRegion);
+    }
+    let name = on.env.as_ref().map(|env| format!("{PREFIX}{env}"));
+    let name = on.stack.clone().or(name).ok_or(Failure::NoQueue)?;
+    let outputs = stack::outputs(&name, &aws).await?;
+    let desk = stack::value(&name, &outputs, AGENT_DESK_FUNCTION_NAME)?;
+    send(verb, &LambdaFunction::new(&aws, desk)).await
+}
+
+/// Sends the command of a verb to this function.
+pub(crate) async fn send(verb: &dyn DeskVerb, desk: &dyn Function) -> Result<Answer, Failure> {
+    let answer = desk.send(&verb.command()?).await?;
+    Ok(Answer(answer))
+}

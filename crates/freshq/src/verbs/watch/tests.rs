@@ -1,0 +1,127 @@
+//! The view of a queue in memory, as text.
+
+use std::sync::Arc;
+
+use lifo_queue::control::{BreakerHold, Claim, Pause};
+use lifo_queue::store::memory::{MemoryStore, Record};
+use lifo_queue::store::{ControlStore, OperatorStore};
+use lifo_queue::task::{TaskId, TaskStatus, Ttl};
+use lifo_queue::time::{EpochSeconds, Millis, TokioClock};
+use simulator::topics::Topics;
+use uuid::Uuid;
+
+use super::*;
+
+const NOW: Millis = Millis(1_800_000_000_000);
+
+fn queue(store: &Arc<MemoryStore>) -> Queue {
+    let clock = Arc::new(TokioClock::starting_at(NOW));
+    Queue::new(
+        "LifoQueue-dev".to_owned(),
+        store.clone(),
+        Arc::new(Topics::default()),
+        clock,
+    )
+}
+
+fn put(store: &MemoryStore, id: &str, status: TaskStatus, age: i64) {
+    let record = Record {
+        status,
+        ..Record::pending(
+            Millis(NOW.0 - age * 1_000),
+            Ttl::Seconds(EpochSeconds(1_900_000_000)),
+        )
+    };
+    store.put(TaskId::from_stored(id), record);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
+    let store = Arc::<MemoryStore>::default();
+    for n in 0..40 {
+        put(&store, &format!("order-{n:02}"), TaskStatus::Pending, 3 * n);
+    }
+    for (id, status) in [
+        ("s1", TaskStatus::Success),
+        ("s2", TaskStatus::Success),
+        ("f", TaskStatus::Failure),
+    ] {
+        put(&store, id, status, 20);
+    }
+    let claim = Claim {
+        owner: Uuid::from_u128(7),
+        message_id: "m1".to_owned(),
+        until: NOW.plus(Duration::from_secs(20)),
+        rate_full_at: None,
+    };
+    store.acquire(&claim, NOW).await.unwrap();
+    let queue = queue(&store);
+    let mut history = History::default();
+    for ms in [400_u64, 900, 1_500, 700] {
+        let mut sample = sample::take(&queue).await.unwrap();
+        sample.start_age = Some(Duration::from_millis(ms));
+        sample.status.pending.count = u32::try_from(ms / 10).unwrap();
+        history.add(sample);
+    }
+    insta::assert_snapshot!("busy", printed(&queue.name, &history).unwrap());
+
+    let pause = Pause {
+        until: NOW.plus(Duration::from_secs(90)),
+        reason: "maintenance".to_owned(),
+        busy: false,
+    };
+    store.pause(&pause).await.unwrap();
+    let hold = BreakerHold {
+        until: NOW.plus(Duration::from_secs(600)),
+        reason: "a new release".to_owned(),
+    };
+    store.hold_breaker(&hold).await.unwrap();
+    history.failed("the table could not be used".to_owned());
+    history.last = Some(sample::take(&queue).await.unwrap());
+    let text = printed(&queue.name, &history).unwrap();
+    for line in [
+        "paused     1m 30s still: maintenance",
+        "breaker    held open, 10m still: a new release",
+        "the last look failed: the table could not be used",
+    ] {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_age_at_start_is_that_of_the_running_tasks() {
+    let store = Arc::<MemoryStore>::default();
+    let once = Watch {
+        every: Duration::from_secs(2),
+        once: true,
+    };
+    struct Silent;
+    impl Prompt for Silent {
+        fn answer(&mut self, _: &str) -> Result<String, Failure> {
+            Err(Failure::NoTerminal)
+        }
+    }
+    let report = once.run(&queue(&store), &mut Silent).await.unwrap();
+    assert!(
+        report.text().contains("age at start: no task runs"),
+        "{}",
+        report.text()
+    );
+    assert!(report.text().contains("pending: 0"));
+    let live = Watch {
+        once: false,
+        ..once
+    };
+    let failure = live.run(&queue(&store), &mut Silent).await.unwrap_err();
+    assert_eq!(failure.exit(), Exit::Usage, "a test has no terminal");
+}
+
+#[test]
+fn q_escape_and_control_c_end_the_view() {
+    let key = |code, modifiers| ends(KeyEvent::new(code, modifiers));
+    assert!(key(KeyCode::Char('q'), KeyModifiers::NONE));
+    assert!(key(KeyCode::Esc, KeyModifiers::NONE));
+    assert!(key(KeyCode::Char('c'), KeyModifiers::CONTROL));
+    assert!(!key(KeyCode::Char('c'), KeyModifiers::NONE));
+    assert!(!key(KeyCode::Enter, KeyModifiers::NONE));
+}

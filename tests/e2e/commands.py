@@ -1,0 +1,48 @@
+"""Running make and the operators' command, freshq."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from local.paths import PROJECT
+
+BUILD_SECONDS = 1200
+VERB_SECONDS = 120
+
+
+def make(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run make as in a script."""
+    return subprocess.run(
+        ["make", "--silent", "--no-print-directory", *arguments],
+        cwd=PROJECT,
+        env=environment or dict(os.environ),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=BUILD_SECONDS,
+        check=False,
+    )
+
+
+def built_freshq() -> str:
+    """The path of freshq, which its target builds and prints last."""
+    built = make("build-freshq")
+    assert built.returncode == 0, built.stderr
+    return str(PROJECT / built.stdout.split()[-1])
+
+
+def run(command: str, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a verb of freshq as in a script, on the queue of dev unless the arguments name another."""
+    line = [command, *arguments]
+    if "--env" not in arguments:
+        line += ["--env", "dev"]
+    return subprocess.run(
+        line,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=VERB_SECONDS,
+        check=False,
+    )

@@ -1,0 +1,38 @@
+"""The verbs of the agents' queue, by freshq on the deployed template."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import commands
+
+from local.agents import DeployedAgents, fresh
+from local.emulator import local_environment
+
+
+def test_an_agent_is_registered_queued_matched_and_finished(agents: DeployedAgents, command: str) -> None:
+    environment = local_environment(agents.endpoint)
+    agent, call, language = fresh("ana"), fresh("call"), fresh("lang")
+
+    def freshq(*arguments: str, code: int = 0) -> Any:
+        finished = commands.run(command, environment, *arguments, "--output", "json")
+        assert finished.returncode == code, (finished.stdout, finished.stderr)
+        return json.loads(finished.stdout) if finished.stdout else finished.stderr
+
+    profile = ["--attributes", f"language={language}", "--attribute", "gender=F"]
+    assert freshq("agent", "register", "--id", agent, "--name", "Ana", *profile)["changed"]
+    freshq("agent", "available", agent)
+    freshq("agent", "enqueue", agent)
+    queued = {queue["queue"]: queue["depth"] for queue in freshq("queues")["queues"]}
+    assert any(language in name and depth == 1 for name, depth in queued.items())
+    listed = commands.run(command, environment, "agents")
+    assert agent in listed.stdout and "queued" in listed.stdout
+
+    assigned = freshq("match", "--call", call, "--criteria", f"language={language}")
+    assert assigned["status"] == "assigned" and assigned["assignment"]["agentId"] == agent
+    assert freshq("call", call) == assigned
+    ticket = assigned["assignment"]["ticket"]
+    assert freshq("agent", "finish", agent, "--call", call, "--ticket", ticket)["changed"]
+    assert "refused" in freshq("agent", "finish", agent, "--call", call, "--ticket", ticket, code=1)
+    assert "agentId" in freshq("agent", "available", "a#b", code=3), "the error names the field"
