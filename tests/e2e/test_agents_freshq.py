@@ -36,3 +36,22 @@ def test_an_agent_is_registered_queued_matched_and_finished(agents: DeployedAgen
     assert freshq("agent", "finish", agent, "--call", call, "--ticket", ticket)["changed"]
     assert "refused" in freshq("agent", "finish", agent, "--call", call, "--ticket", ticket, code=1)
     assert "agentId" in freshq("agent", "available", "a#b", code=3), "the error names the field"
+
+
+def test_doctor_finds_a_broken_setting_of_the_agents_queue(agents: DeployedAgents, command: str) -> None:
+    environment = local_environment(agents.endpoint)
+
+    def findings(code: int) -> list[str]:
+        finished = commands.run(command, environment, "doctor", "--agents", "--output", "json")
+        report = json.loads(finished.stdout)
+        found = [finding["what"] for finding in report["findings"]]
+        assert finished.returncode == code, found
+        return found
+
+    assert findings(0) == []
+    client, name = agents.client("lambda"), agents.function("match-calls")
+    before = client.get_function_configuration(FunctionName=name)["Timeout"]
+    client.update_function_configuration(FunctionName=name, Timeout=before + 1)
+    assert findings(1) == [f"Timeout is {before + 1}, and {before} in the template"]
+    client.update_function_configuration(FunctionName=name, Timeout=before)
+    assert findings(0) == []

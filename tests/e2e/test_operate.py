@@ -169,6 +169,9 @@ def test_tasks_of_a_file_are_created_once_and_listed_shown_exported_and_purged(
     ages = [task["ageMs"] for task in listed["tasks"]]
     assert ages == sorted(ages)
 
+    view = expect(freshq, 0, "watch", "--once")
+    assert "pending: 30" in view and "to look at pending tasks" in view and ids[0] in view
+
     shown = expect(freshq, 0, "show", ids[0])
     assert '"line": ' in shown and "expires unless it started" in shown
     lines = [json.loads(line) for line in expect(freshq, 0, "export", "--status", "pending").splitlines()]

@@ -20,6 +20,11 @@ const PREFIX: &str = "AgentQueue-";
 /// The output of the stack that names the desk.
 pub(crate) const AGENT_DESK_FUNCTION_NAME: &str = "AgentDeskFunctionName";
 
+/// The name of an environment's stack.
+pub(crate) fn stack_of(env: &str) -> String {
+    format!("{PREFIX}{env}")
+}
+
 /// Which agents' queue, and how its answer is printed.
 #[derive(Debug, Args)]
 pub(crate) struct DeskArguments {
@@ -61,7 +66,7 @@ pub(crate) async fn run(verb: &dyn DeskVerb, on: &DeskArguments) -> Result<Answe
     if aws.region().is_none() {
         return Err(Failure::NoRegion);
     }
-    let name = on.env.as_ref().map(|env| format!("{PREFIX}{env}"));
+    let name = on.env.as_deref().map(stack_of);
     let name = on.stack.clone().or(name).ok_or(Failure::NoQueue)?;
     let outputs = stack::outputs(&name, &aws).await?;
     let desk = stack::value(&name, &outputs, AGENT_DESK_FUNCTION_NAME)?;

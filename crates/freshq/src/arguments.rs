@@ -117,6 +117,7 @@ impl Verb {
             Self::Call(at) => return Job::at_desk(at.parts()),
             Self::Agent(verb) => return Job::at_desk(verb.parts()),
             Self::Status(on) => on.parts(),
+            Self::Doctor(on) if on.verb.agents => return Job::CheckAgents(&on.common),
             Self::Doctor(on) => on.parts(),
             Self::Watch(on) => on.parts(),
             Self::List(on) => on.parts(),
@@ -142,6 +143,8 @@ pub(crate) enum Job<'a> {
     Queue(&'a dyn VerbOnQueue, &'a Common),
     /// A verb of the agents' queue, and what all such verbs have.
     Desk(&'a dyn DeskVerb, &'a DeskArguments),
+    /// The check of an agents' queue.
+    CheckAgents(&'a Common),
     Completions(&'a Completions),
     Man(&'a Man),
 }

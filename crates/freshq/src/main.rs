@@ -61,6 +61,10 @@ async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             let report = verb.run(&queue, &mut Terminal).await?;
             report::print(&*report, on.output)
         }
+        Job::CheckAgents(on) => {
+            let report = verbs::check_agents(&on.queue, &on.aws).await?;
+            report::print(&*report, on.output)
+        }
         Job::Desk(verb, on) => report::print(&agents::run(verb, on).await?, on.output),
         Job::Completions(completions) => {
             completions.print(&mut Arguments::command());

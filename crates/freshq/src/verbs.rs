@@ -22,7 +22,7 @@ use lifo_queue::task::TaskId;
 pub(crate) use self::breaker::{Close, Open};
 pub(crate) use self::cancel::Cancel;
 pub(crate) use self::create::Create;
-pub(crate) use self::doctor::Doctor;
+pub(crate) use self::doctor::{Doctor, check_agents};
 pub(crate) use self::export::Export;
 pub(crate) use self::list::List;
 pub(crate) use self::pause::Pause;

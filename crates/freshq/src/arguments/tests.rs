@@ -243,3 +243,13 @@ fn redrive_by_error_is_neither_all_nor_some() {
         assert_eq!(refused(line), ErrorKind::ArgumentConflict, "{line}");
     }
 }
+
+#[test]
+fn doctor_checks_either_queue() {
+    let job = |line: &str| match verb(line).job() {
+        Job::CheckAgents(on) => on.queue.env.clone(),
+        _ => None,
+    };
+    assert_eq!(job("doctor --agents --env dev").as_deref(), Some("dev"));
+    assert_eq!(job("doctor --env dev"), None);
+}

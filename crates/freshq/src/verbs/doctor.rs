@@ -10,11 +10,13 @@ use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::VerbOnQueue;
+use crate::agents;
+use crate::aws::{self, AwsArguments};
 use crate::confirm::Prompt;
-use crate::deployed::{Deployed, Resource};
+use crate::deployed::{AwsStack, Deployed, Resource};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::queue::Queue;
+use crate::queue::{Queue, QueueArguments};
 use crate::report::Report;
 
 /// Resources read at once.
@@ -23,7 +25,11 @@ const READS_AT_ONCE: usize = 8;
 /// Checks a deployed queue: each setting against the deployed template, failure queues, the
 /// processor, a pause and the circuit breaker. Reads only. Exits 1 on any finding.
 #[derive(Debug, Args)]
-pub(crate) struct Doctor {}
+pub(crate) struct Doctor {
+    /// Checks the agents' queue of the environment instead, or the one in --stack
+    #[arg(long)]
+    pub(crate) agents: bool,
+}
 
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,23 +58,7 @@ struct Checkup {
 impl VerbOnQueue for Doctor {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let deployed = queue.deployed.as_deref().ok_or(Failure::NoTemplate)?;
-        let stack = deployed.stack().await?;
-        let mut checkup = Checkup {
-            queue: queue.name.clone(),
-            ..Checkup::default()
-        };
-        checkup.note(state::complete(&stack));
-        let reads = stack
-            .resources
-            .iter()
-            .map(|resource| read(deployed, resource));
-        let mut reads = stream::iter(reads).buffered(READS_AT_ONCE);
-        while let Some((resource, now)) = reads.next().await {
-            match now {
-                Ok(now) => checkup.note(settings::check(&stack, resource, now.as_ref())),
-                Err(failure) => checkup.unchecked.push((resource.place(), failure)),
-            }
-        }
+        let mut checkup = examine(queue.name.clone(), deployed).await?;
         match queue.operator.status().await {
             Ok(status) => checkup.note(state::control(&status)),
             Err(error) => {
@@ -78,6 +68,46 @@ impl VerbOnQueue for Doctor {
         }
         Ok(Box::new(checkup))
     }
+}
+
+/// Checks the stack of an agents' queue.
+///
+/// # Errors
+/// [`Failure`]: no stack is named, or CloudFormation did not answer.
+pub(crate) async fn check_agents(
+    queue: &QueueArguments,
+    aws: &AwsArguments,
+) -> Result<Box<dyn Report>, Failure> {
+    let name = queue.env.as_deref().map(agents::stack_of);
+    let name = queue.stack.clone().or(name).ok_or(Failure::NoTemplate)?;
+    let aws = aws::sdk_config(aws).await;
+    if aws.region().is_none() {
+        return Err(Failure::NoRegion);
+    }
+    let stack = AwsStack::new(name.clone(), &aws);
+    Ok(Box::new(examine(name, &stack).await?))
+}
+
+/// Checks every resource of a stack.
+async fn examine(queue: String, deployed: &dyn Deployed) -> Result<Checkup, Failure> {
+    let stack = deployed.stack().await?;
+    let mut checkup = Checkup {
+        queue,
+        ..Checkup::default()
+    };
+    checkup.note(state::complete(&stack));
+    let reads = stack
+        .resources
+        .iter()
+        .map(|resource| read(deployed, resource));
+    let mut reads = stream::iter(reads).buffered(READS_AT_ONCE);
+    while let Some((resource, now)) = reads.next().await {
+        match now {
+            Ok(now) => checkup.note(settings::check(&stack, resource, now.as_ref())),
+            Err(failure) => checkup.unchecked.push((resource.place(), failure)),
+        }
+    }
+    Ok(checkup)
 }
 
 async fn read<'a>(

@@ -160,7 +160,10 @@ async fn report_of(fake: Fake, store: Arc<MemoryStore>) -> Box<dyn Report> {
         clock,
     );
     queue.deployed = Some(Arc::new(fake));
-    Doctor {}.run(&queue, &mut Quiet).await.unwrap()
+    Doctor { agents: false }
+        .run(&queue, &mut Quiet)
+        .await
+        .unwrap()
 }
 
 /// The findings, each as "place: what".
@@ -275,6 +278,9 @@ async fn a_queue_named_by_its_table_has_no_stack_to_check() {
         Arc::new(Topics::default()),
         clock,
     );
-    let failure = Doctor {}.run(&queue, &mut Quiet).await.unwrap_err();
+    let failure = Doctor { agents: false }
+        .run(&queue, &mut Quiet)
+        .await
+        .unwrap_err();
     assert_eq!(failure.exit(), Exit::Usage);
 }
