@@ -47,7 +47,7 @@ impl Publisher for Published {
     async fn publish(&self, events: &[OutboxEvent]) -> Vec<Result<(), PublishError>> {
         let now = Instant::now();
         for event in events {
-            if let OutboxEvent::Assigned(assignment) = events {
+            if let OutboxEvent::Assigned(assignment) = event {
                 let begun = lock(&self.begun).remove(&assignment.call_id);
                 let took = begun.map_or(Duration::ZERO, |begun| now - begun);
                 lock(&self.made).push((now, took));
