@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 from expectations import wait_for
-from test_operate import Run, command, freshq
+from test_operate import Run, freshq
 
 from local.emulator import Emulator, local_environment
 from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.up_down import shell_variables
 
-__all__ = ["command", "freshq"]  # fixtures
+__all__ = ["freshq"]  # a fixture
 
 DOCUMENT = PROJECT / "docs" / "tutorial" / "local.md"
 
