@@ -31,12 +31,16 @@ use crate::transaction::Before;
 /// Agents that a look reads beyond one for each call. With fewer, calls go one after the other.
 pub(crate) const SPARE: usize = 10;
 
-/// The longest pause after the first conflict of a call; it doubles with each further one.
+/// The longest pause after the second lost agent of a call.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The pause does not double more often than this. 64 processes need about 40 ms between two claims
-/// of a call, where DynamoDB rejects both sides of a conflict.
-const DOUBLINGS: u32 = 6;
+/// With each further loss the pause gets longer by this factor. Doubling it makes few competitors
+/// wait for too long.
+const GROWTH: f64 = 1.3;
+
+/// The longest pause. 64 processes need about 40 ms between two claims of a call, where DynamoDB
+/// rejects both sides of a conflict.
+const LONGEST_PAUSE: Duration = Duration::from_millis(64);
 
 /// A call that lost this number of agents goes on alone, in strict order and with longer pauses.
 const MAX_LOSSES: u32 = 60;
@@ -243,8 +247,10 @@ impl Lane<'_> {
 
     /// No pause after the first loss: another agent is free most likely.
     async fn pause(&self, losses: u32) {
-        if losses > 1 {
-            let longest = PAUSE * 2_u32.pow((losses - 2).min(DOUBLINGS));
+        if let Some(further) = losses.checked_sub(2) {
+            let longest = PAUSE
+                .mul_f64(GROWTH.powf(further.into()))
+                .min(LONGEST_PAUSE);
             tokio::time::sleep(longest.mul_f64(fastrand::f64())).await;
         }
     }
