@@ -183,7 +183,6 @@ def test_tasks_of_a_file_are_created_once_and_listed_shown_exported_and_purged(
     purged = freshq("purge", "--confirm", queue.outputs["QueueTableName"])
     assert purged.returncode in (0, 1), purged.stderr
     assert "freshq resume ends the pause" in purged.stdout
-    assert status(freshq)["pending"] == {"count": 0, "exact": True}
     assert [queue.status(task) for task in ids] == [None] * 30
 
 
