@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.guards.guard import Change, Guard
+from tests.guards.guard import Guard, one_change
 
 _CORE = "crates/agent-queue/src"
 _TRANSACT = f"{_CORE}/store/dynamodb/transact.rs"
@@ -21,60 +21,56 @@ _MEMORY = f"{_CORE}/store/memory/commit.rs"
 _VIEW = f"{_CORE}/lane/view.rs"
 
 
-def _guard(name: str, file: str, find: str, replace: str) -> Guard:
-    return Guard(name, (Change(file, find, replace),))
-
-
 AGENT_GUARDS: tuple[Guard, ...] = (
-    _guard(
+    one_change(
         "move an agent without the ticket (DynamoDB)",
         _TRANSACT,
         '"AgentStatus = :from AND Ticket = :ticket"',
         '"AgentStatus = :from AND (Ticket = :ticket OR attribute_exists(Ticket))"',
     ),
-    _guard(
+    one_change(
         "move an agent whatever its status (DynamoDB)",
         _TRANSACT,
         '"AgentStatus = :from AND Ticket = :ticket"',
         '"(AgentStatus = :from OR attribute_exists(AgentStatus)) AND Ticket = :ticket"',
     ),
-    _guard(
+    one_change(
         "move an agent without the ticket (memory)",
         _AGENT,
         "agent.state.status() == self.from && agent.ticket == self.ticket && in_call",
         "agent.state.status() == self.from && in_call",
     ),
-    _guard(
+    one_change(
         "assign a call that has an answer (DynamoDB)",
         _TRANSACT,
         'Before::New => put.condition_expression("attribute_not_exists(pk)"),',
         'Before::New => put.condition_expression("attribute_not_exists(pk) OR attribute_exists(pk)"),',
     ),
-    _guard(
+    one_change(
         "leave only the queue that was asked for",
         _CHANGE,
         "change.steps.extend(leaving(entry.everywhere()));",
         "change.steps.extend(leaving(vec![entry.clone()]));",
     ),
-    _guard(
+    one_change(
         "finish whatever the ticket",
         _AGENT,
         "if current == call && self.ticket == ticket =>\n            {\n                Ok(self.to(AgentState::Available",
         "if current == call && (self.ticket == ticket || self.ticket != ticket) =>\n            {\n                Ok(self.to(AgentState::Available",
     ),
-    _guard(
+    one_change(
         "finish whatever the call",
         _AGENT,
         "if current == call && self.ticket == ticket =>\n            {\n                Ok(self.to(AgentState::Available",
         "if self.ticket == ticket && (current == call || current != call) =>\n            {\n                Ok(self.to(AgentState::Available",
     ),
-    _guard(
+    one_change(
         "let a call wait and do not look for an agent",
         _MATCHER,
         "Outcome::Done => self.look_again(call, true).await,",
         "Outcome::Done => Ok(Matched { state: CallState::Waiting, assignments: vec![], queued: true, expired: 0 }),",
     ),
-    _guard(
+    one_change(
         "assign and keep no outbox entry",
         _ASSIGN,
         """        steps.push(Step::OutboxEntry(OutboxEntry {
@@ -84,37 +80,37 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         (Change::of(steps), assignment)""",
         "        (Change::of(steps), assignment)",
     ),
-    _guard(
+    one_change(
         "give an agent to a call that waited for too long",
         _SERVE,
         "        if self.is_too_old(call) {\n            return self.expire_first",
         "        if self.is_too_old(call) && call.sequence == u128::MAX {\n            return self.expire_first",
     ),
-    _guard(
+    one_change(
         "try an outdated entry again and keep it",
         _MEET,
         ".partition(|entry| outdated.contains(entry));",
         ".partition(|entry| outdated.contains(entry) && entry.agent_name.is_empty());",
     ),
-    _guard(
+    one_change(
         "discard an entry whatever its ticket (DynamoDB)",
         _TRANSACT,
         '.condition_expression("Ticket = :ticket")',
         '.condition_expression("Ticket = :ticket OR attribute_exists(Ticket)")',
     ),
-    _guard(
+    one_change(
         "keep a place that outlived its call's wait",
         _SERVE,
         "if ended.as_ref() == Some(&call.id) {",
         "if ended.as_ref() == Some(&call.id) && call.sequence == u128::MAX {",
     ),
-    _guard(
+    one_change(
         "look on after the deadline",
         _SERVE,
         "        while !self.is_over() {",
         "        while !self.is_over() || !served.assignments.is_empty() {",
     ),
-    _guard(
+    one_change(
         "go on with a group behind a failure",
         _LANE,
         """            answers.push(self.match_in_turn(call).await);
@@ -122,187 +118,187 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         """            answers.push(self.match_in_turn(call).await);
             if self.is_over() {""",
     ),
-    _guard(
+    one_change(
         "claim agents side by side although a call waits",
         _LANE,
         "        if !waiting.is_empty() {",
         "        if waiting.len() > calls.len() + 1 {",
     ),
-    _guard(
+    one_change(
         "claim agents side by side although the order is strict",
         _LANE,
         "if in_turn || self.settings.contention_window <= 1 {",
         "if in_turn || self.settings.contention_window < 1 {",
     ),
-    _guard(
+    one_change(
         "pass over any number of lost agents",
         _VIEW,
         "            .take(most)\n",
         "            .take(most + self.lost.len())\n",
     ),
-    _guard(
+    one_change(
         "claim an agent twice in one batch",
         _VIEW,
         "        claims.insert(entry.ticket);\n",
         "",
     ),
-    _guard(
+    one_change(
         "count no joins",
         _CHANGE,
         "        steps.push(Step::CountJoins(stripe, queues));\n",
         "        let _ = (stripe, queues);\n",
     ),
-    _guard(
+    one_change(
         "leave what failed hidden for the queue's visibility timeout",
         _BATCH,
         "        self.show_again(&left, deadline).await;",
         "        self.show_again(&left[left.len()..], deadline).await;",
     ),
-    _guard(
+    one_change(
         "wait for a match whatever its deadline",
         _BATCH,
         "        let queue = self.queue.until(deadline);",
         "        let (queue, deadline) = (&self.queue, deadline + Duration::from_secs(86_400));",
     ),
-    _guard(
+    one_change(
         "let one line's failure end the sweep's look",
         f"{_CORE}/lines.rs",
         "                Err(error) => errors.push(error),",
         "                Err(error) => {\n                    errors.push(error);\n                    break;\n                }",
     ),
-    _guard(
+    one_change(
         "let one lease's failure end the sweep's returns",
         f"{_CORE}/sweep.rs",
         "                    Err(error) => self.failed(error),\n                }\n            }\n            after",
         "                    Err(error) => return self.failed(error),\n                }\n            }\n            after",
     ),
-    _guard(
+    one_change(
         "write a call that was cancelled early as one that waits",
         _CHANGE,
         "let (state, at) = (CallState::Cancelled, call.arrived);",
         "let (state, at) = (CallState::Waiting, call.arrived);",
     ),
-    _guard(
+    one_change(
         "a call in strict order overtakes one that waits for the same",
         _LANE,
         "        if !self\n            .store\n            .waiting_calls(&call.criteria, 1)\n            .await?\n            .is_empty()\n        {",
         "        if self\n            .store\n            .waiting_calls(&call.criteria, 1)\n            .await?\n            .len()\n            > 1\n        {",
     ),
-    _guard(
+    one_change(
         "queue an agent and do not look for a call",
         _ENQUEUE,
         "            Changed::Done(agent) => self.serve_agent(agent).await?,",
         "            Changed::Done(agent) if agent.name.is_empty() => self.serve_agent(agent).await?,",
     ),
-    _guard(
+    one_change(
         "give a waiting call to a free agent before one who is queued",
         _ENQUEUE,
         "if !self.first_entries(&call.criteria, 1).await?.is_empty() {",
         "if self.first_entries(&call.criteria, 1).await?.len() > 1 {",
     ),
-    _guard(
+    one_change(
         "assign an available agent by the ticket of the last stay",
         _CHANGE,
         "            fresh_ticket: Some(Ticket::fresh()),",
         "            fresh_ticket: Some(agent.ticket),",
     ),
-    _guard(
+    one_change(
         "end a call whatever its lease (DynamoDB)",
         _TRANSACT,
         '" AND LeaseUntil = :until"',
         '" AND (LeaseUntil = :until OR attribute_exists(LeaseUntil))"',
     ),
-    _guard(
+    one_change(
         "end a call without a lease although it has one (DynamoDB)",
         _TRANSACT,
         '" AND attribute_not_exists(LeaseUntil)"',
         '""',
     ),
-    _guard(
+    one_change(
         "end a call whatever its lease (memory)",
         _AGENT,
         "wanted.call == *call && wanted.until == *until",
         "wanted.call == *call",
     ),
-    _guard(
+    one_change(
         "assign a call under a number that was used (DynamoDB)",
         _TRANSACT,
         '"CallStatus = :waiting AND attribute_not_exists(Assignment)"',
         '"CallStatus = :waiting"',
     ),
-    _guard(
+    one_change(
         "assign a call under another number than the next (DynamoDB)",
         _TRANSACT,
         '"CallStatus = :waiting AND Assignment = :unanswered"',
         '"CallStatus = :waiting AND (Assignment = :unanswered OR CallStatus = :waiting)"',
     ),
-    _guard(
+    one_change(
         "assign a call under a number that was used (memory)",
         _MEMORY,
         "                            && is.call.unanswered == record.call.unanswered\n",
         "",
     ),
-    _guard(
+    one_change(
         "return a call that another agent attends (DynamoDB)",
         _TRANSACT,
         '"CallStatus = :assigned AND Ticket = :by"',
         '"CallStatus = :assigned AND (Ticket = :by OR attribute_exists(Ticket))"',
     ),
-    _guard(
+    one_change(
         "return a call under the number that it had",
         _CHANGE,
         "            unanswered: assigned.unanswered + 1,",
         "            unanswered: assigned.unanswered,",
     ),
-    _guard(
+    one_change(
         "return the call of an agent who answered",
         _SWEEP,
         "            true => None,\n            false => self.assigned_by(lease).await?,",
         "            _ => self.assigned_by(lease).await?,",
     ),
-    _guard(
+    one_change(
         "keep a finished call without limit",
         f"{_CORE}/call.rs",
         "            ttl: Some(at.plus(RETENTION).0.div_ceil(1_000_000)),",
         "            ttl: None,",
     ),
-    _guard(
+    one_change(
         "let a call join a line that is not open",
         _MATCHER,
         "        self.open_line(&call.criteria).await?;\n",
         "",
     ),
-    _guard(
+    one_change(
         "close a line in which a call waits",
         _LINES,
         " && self.is_empty(&line).await? {",
         " && (self.is_empty(&line).await? || seen <= now) {",
     ),
-    _guard(
+    one_change(
         "close a line that was opened since (DynamoDB)",
         f"{_CORE}/store/dynamodb/line.rs",
         '.condition_expression("SeenAt = :seen")',
         '.condition_expression("SeenAt = :seen OR attribute_exists(SeenAt)")',
     ),
-    _guard(
+    one_change(
         "open any number of lines",
         _LINES,
         "if lines.len() >= MAX_LINES &&",
         "if lines.len() > 10 * MAX_LINES &&",
     ),
-    _guard(
+    one_change(
         "give an agent who left an entry back",
         _CHANGE,
         "Self::of(vec![Step::Agent(agent.stay()), Step::Join(entry)])",
         "Self::of(vec![Step::Join(entry)])",
     ),
-    _guard(
+    one_change(
         "register an agent in more queues than one transaction can change",
         f"{_CORE}/dimension.rs",
         "        if queues > MAX_QUEUES {",
         "        if queues > 2 * MAX_QUEUES {",
     ),
-    _guard(
+    one_change(
         "extend a lease whatever the ticket",
         _AGENT,
         "if current == call && self.ticket == ticket =>\n            {\n                Ok(self.to(AgentState::AttendingCall",

@@ -20,3 +20,8 @@ class Guard:
 
     name: str
     changes: tuple[Change, ...]
+
+
+def one_change(name: str, file: str, find: str, replace: str) -> Guard:
+    """A guard that stands in one place."""
+    return Guard(name, (Change(file, find, replace),))

@@ -6,7 +6,7 @@ tell. A guard that two stores keep is broken in both at once, or in each where t
 
 from __future__ import annotations
 
-from tests.guards.guard import Change, Guard
+from tests.guards.guard import Change, Guard, one_change
 
 _CORE = "crates/lifo-queue/src"
 _DYNAMODB = f"{_CORE}/store/dynamodb.rs"
@@ -27,151 +27,97 @@ _RECORD = f"{_CORE}/store/memory/record.rs"
 
 
 GUARDS: tuple[Guard, ...] = (
-    Guard(
+    one_change(
         "settle and return without the token (DynamoDB)",
-        (
-            Change(
-                _UPDATE,
-                '"#status = :taken AND #token = :token AND attribute_not_exists(#overtaken)",',
-                '"#status = :taken AND (#token = :token OR attribute_exists(#token)) AND attribute_not_exists(#overtaken)",',
-            ),
-        ),
+        _UPDATE,
+        '"#status = :taken AND #token = :token AND attribute_not_exists(#overtaken)",',
+        '"#status = :taken AND (#token = :token OR attribute_exists(#token)) AND attribute_not_exists(#overtaken)",',
     ),
-    Guard(
+    one_change(
         "settle and return without the token (memory)",
-        (
-            Change(
-                _RECORD,
-                "self.status == status && self.lease_token == Some(lease.token)",
-                "self.status == status && lease.token == lease.token",
-            ),
-        ),
+        _RECORD,
+        "self.status == status && self.lease_token == Some(lease.token)",
+        "self.status == status && lease.token == lease.token",
     ),
-    Guard(
+    one_change(
         "settle by id only (DynamoDB)",
-        (
-            Change(
-                _UPDATE,
-                """        let update = self
+        _UPDATE,
+        """        let update = self
             .held(lease)
             .update_expression(format!(
                 "SET #status = :target, #updated = :now, #ttl = :ttl{set_error} \\""",
-                """        let update = self
+        """        let update = self
             .held(lease)
             .condition_expression("attribute_exists(#status) OR (#status = :taken AND #token = :token)")
             .update_expression(format!(
                 "SET #status = :target, #updated = :now, #ttl = :ttl{set_error} \\""",
-            ),
-        ),
     ),
-    Guard(
+    one_change(
         "settle by id only (memory)",
-        (
-            Change(
-                _MEMORY,
-                "if record.is_ours(TaskStatus::Taken, lease) {",
-                "if record.lease_token.is_some() {",
-            ),
-        ),
+        _MEMORY,
+        "if record.is_ours(TaskStatus::Taken, lease) {",
+        "if record.lease_token.is_some() {",
     ),
-    Guard(
+    one_change(
         "take what has expired (DynamoDB)",
-        (
-            Change(
-                _UPDATE,
-                '"#ttl > :nowSeconds AND #ttl <= :maxSeconds"',
-                '"(#ttl > :nowSeconds OR #ttl <= :maxSeconds)"',
-            ),
-        ),
+        _UPDATE,
+        '"#ttl > :nowSeconds AND #ttl <= :maxSeconds"',
+        '"(#ttl > :nowSeconds OR #ttl <= :maxSeconds)"',
     ),
-    Guard(
+    one_change(
         "take what has expired (memory)",
-        (
-            Change(
-                _RECORD,
-                """            && self.not_before.is_none_or(|at| at <= now)
+        _RECORD,
+        """            && self.not_before.is_none_or(|at| at <= now)
             && !self.ttl.is_expired(now)""",
-                "            && self.not_before.is_none_or(|at| at <= now)",
-            ),
-        ),
+        "            && self.not_before.is_none_or(|at| at <= now)",
     ),
-    Guard(
+    one_change(
         "show what has expired to the selection",
-        (
-            Change(
-                f"{_CORE}/process/select.rs",
-                "if task.ttl.is_expired(now) {",
-                "if task.ttl.is_expired(Millis(0)) {",
-            ),
-        ),
+        f"{_CORE}/process/select.rs",
+        "if task.ttl.is_expired(now) {",
+        "if task.ttl.is_expired(Millis(0)) {",
     ),
-    Guard(
+    one_change(
         "take a task that is not due (DynamoDB)",
-        (
-            Change(
-                _UPDATE,
-                '"#status = :pending AND NOT (#notBefore > :now) AND {in_time} ',
-                '"#status = :pending AND {in_time} ',
-            ),
-        ),
+        _UPDATE,
+        '"#status = :pending AND NOT (#notBefore > :now) AND {in_time} ',
+        '"#status = :pending AND {in_time} ',
     ),
-    Guard(
+    one_change(
         "reclaim a lease that stands (DynamoDB)",
-        (
-            Change(
-                _UPDATE,
-                'AND #until <= :now \\\n                 AND attribute_not_exists(#overtaken){alone}"',
-                'AND #until <> :now \\\n                 AND attribute_not_exists(#overtaken){alone}"',
-            ),
-        ),
+        _UPDATE,
+        'AND #until <= :now \\\n                 AND attribute_not_exists(#overtaken){alone}"',
+        'AND #until <> :now \\\n                 AND attribute_not_exists(#overtaken){alone}"',
     ),
-    Guard(
+    one_change(
         "reclaim a lease that stands (memory)",
-        (
-            Change(
-                _MEMORY,
-                "&& record.lease_until.is_some_and(|until| until <= now)",
-                "&& record.lease_until.is_some_and(|until| until != now || until == now)",
-            ),
-        ),
+        _MEMORY,
+        "&& record.lease_until.is_some_and(|until| until <= now)",
+        "&& record.lease_until.is_some_and(|until| until != now || until == now)",
     ),
-    Guard(
+    one_change(
         "fail a task whose neighbour may have killed the process",
-        (
-            Change(
-                _MEMORY,
-                "Reclaim::Fail { .. } => record.alone && !record.overtaken,",
-                "Reclaim::Fail { .. } => !record.overtaken,",
-            ),
-        ),
+        _MEMORY,
+        "Reclaim::Fail { .. } => record.alone && !record.overtaken,",
+        "Reclaim::Fail { .. } => !record.overtaken,",
     ),
-    Guard(
+    one_change(
         "release without the counter",
-        (
-            Change(
-                f"{_CORE}/process/turn/empty.rs",
-                "Some(self.seen)",
-                "None",
-            ),
-        ),
+        f"{_CORE}/process/turn/empty.rs",
+        "Some(self.seen)",
+        "None",
     ),
-    Guard(
+    one_change(
         "release without the counter (DynamoDB)",
-        (
-            Change(
-                _DYNAMODB_CONTROL,
-                '" AND #requested = :seen"',
-                '" AND (#requested = :seen OR attribute_exists(#requested))"',
-            ),
-        ),
+        _DYNAMODB_CONTROL,
+        '" AND #requested = :seen"',
+        '" AND (#requested = :seen OR attribute_exists(#requested))"',
     ),
-    Guard(
+    one_change(
         "tail call before the release",
-        (
-            Change(
-                f"{_CORE}/process/finish.rs",
-                "        self.release(release, summary).await?;\n        if summary.idle_turns",
-                """        let early = Notification {
+        f"{_CORE}/process/finish.rs",
+        "        self.release(release, summary).await?;\n        if summary.idle_turns",
+        """        let early = Notification {
             reason: WakeReason::TailCall,
             event: release.owner.to_string(),
         };
@@ -183,260 +129,162 @@ GUARDS: tuple[Guard, ...] = (
             return Ok(());
         }
         if summary.idle_turns""",
-            ),
-        ),
     ),
-    Guard(
+    one_change(
         "owner = message id",
-        (
-            Change(
-                f"{_CORE}/process.rs",
-                "let owner = Uuid::new_v4();",
-                """let owner = Uuid::from_u128({
+        f"{_CORE}/process.rs",
+        "let owner = Uuid::new_v4();",
+        """let owner = Uuid::from_u128({
             let mut hasher = std::hash::DefaultHasher::new();
             std::hash::Hash::hash(&invocation.message_id, &mut hasher);
             std::hash::Hasher::finish(&hasher).into()
         });""",
-            ),
-        ),
     ),
-    Guard(
+    one_change(
         "acquire a lease that is live (memory)",
-        (
-            Change(
-                _MEMORY_CONTROL,
-                ".filter(|lease| lease.owner != claim.owner)",
-                ".filter(|lease| lease.owner == claim.owner && lease.until < now)",
-            ),
-        ),
+        _MEMORY_CONTROL,
+        ".filter(|lease| lease.owner != claim.owner)",
+        ".filter(|lease| lease.owner == claim.owner && lease.until < now)",
     ),
-    Guard(
+    one_change(
         "count busy as an attempt",
-        (
-            Change(
-                _VERDICT,
-                _RETURNED.format(counts="false", why="Busy"),
-                _RETURNED.format(counts="true", why="Busy"),
-            ),
-        ),
+        _VERDICT,
+        _RETURNED.format(counts="false", why="Busy"),
+        _RETURNED.format(counts="true", why="Busy"),
     ),
-    Guard(
+    one_change(
         "skip the linger",
-        (
-            Change(
-                f"{_CORE}/process/turn/empty.rs",
-                "let lingered = since.plus(self.processor.settings.index_lag);",
-                "let lingered = since;",
-            ),
-        ),
+        f"{_CORE}/process/turn/empty.rs",
+        "let lingered = since.plus(self.processor.settings.index_lag);",
+        "let lingered = since;",
     ),
-    Guard(
+    one_change(
         "go on after the lease was lost",
-        (
-            Change(
-                f"{_CORE}/process/turn/gate.rs",
-                "LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),",
-                "LeaseState::Others => {}",
-            ),
-        ),
+        f"{_CORE}/process/turn/gate.rs",
+        "LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),",
+        "LeaseState::Others => {}",
     ),
-    Guard(
+    one_change(
         "publish although the request failed",
-        (
-            Change(
-                f"{_CORE}/wake.rs",
-                "let control = self.store.request().await?;",
-                "let control = self.store.request().await.unwrap_or_default();",
-            ),
-        ),
+        f"{_CORE}/wake.rs",
+        "let control = self.store.request().await?;",
+        "let control = self.store.request().await.unwrap_or_default();",
     ),
-    Guard(
+    one_change(
         "redrive without remembering the task's age",
-        (
-            Change(
-                f"{_CORE}/store/dynamodb/operator.rs",
-                "self.widen_bound(created, redrive.expires_at, now).await?;",
-                "let _unbound = created;",
-            ),
-        ),
+        f"{_CORE}/store/dynamodb/operator.rs",
+        "self.widen_bound(created, redrive.expires_at, now).await?;",
+        "let _unbound = created;",
     ),
-    Guard(
+    one_change(
         "refill the rate limit at every turn",
-        (
-            Change(
-                f"{_CORE}/process/rate.rs",
-                "let full_at = full_at.map_or(now, since_epoch).clamp(now, empty);",
-                "let full_at = full_at.map_or(now, |_| now).clamp(now, empty);",
-            ),
-        ),
+        f"{_CORE}/process/rate.rs",
+        "let full_at = full_at.map_or(now, since_epoch).clamp(now, empty);",
+        "let full_at = full_at.map_or(now, |_| now).clamp(now, empty);",
     ),
-    Guard(
+    one_change(
         "give a settlement up after a few throttled tries",
-        (
-            Change(
-                _STEPS,
-                "let mut waits = patience().without_max_times().build();",
-                "let mut waits = patience().with_max_times(0).build();\n"
-                "        if waits.next().is_none() {\n            return Err(last);\n        }",
-            ),
-        ),
+        _STEPS,
+        "let mut waits = patience().without_max_times().build();",
+        "let mut waits = patience().with_max_times(0).build();\n"
+        "        if waits.next().is_none() {\n            return Err(last);\n        }",
     ),
-    Guard(
+    one_change(
         "retry a settlement beyond the end of the turn",
-        (
-            Change(
-                _STEPS,
-                "tokio::time::sleep(self.settings.deadline_margin / 2).await;",
-                "tokio::time::sleep(self.settings.deadline_margin * 60).await;",
-            ),
-        ),
+        _STEPS,
+        "tokio::time::sleep(self.settings.deadline_margin / 2).await;",
+        "tokio::time::sleep(self.settings.deadline_margin * 60).await;",
     ),
-    Guard(
+    one_change(
         "start a task on a lease that is nearly over",
-        (
-            Change(
-                f"{_CORE}/process/attempt.rs",
-                "lease.until.since(self.clock.now()) < needed",
-                "lease.until.since(self.clock.now()) > lease.until.since(Millis(0)) + needed",
-            ),
-        ),
+        f"{_CORE}/process/attempt.rs",
+        "lease.until.since(self.clock.now()) < needed",
+        "lease.until.since(self.clock.now()) > lease.until.since(Millis(0)) + needed",
     ),
-    Guard(
+    one_change(
         "forget at a return that a lease expired",
-        (
-            Change(
-                f"{_CORE}/process/attempt.rs",
-                "back.lease_ran_out = suspect;",
-                "back.lease_ran_out = suspect && back.attempt_counts != back.attempt_counts;",
-            ),
-        ),
+        f"{_CORE}/process/attempt.rs",
+        "back.lease_ran_out = suspect;",
+        "back.lease_ran_out = suspect && back.attempt_counts != back.attempt_counts;",
     ),
-    Guard(
+    one_change(
         "forget at a return that a lease expired (DynamoDB)",
-        (
-            Change(
-                _UPDATE,
-                "token: Some(lease.token),\n                lease_ran_out: true,",
-                "token: Some(lease.token),\n                lease_ran_out: false,",
-            ),
-        ),
+        _UPDATE,
+        "token: Some(lease.token),\n                lease_ran_out: true,",
+        "token: Some(lease.token),\n                lease_ran_out: false,",
     ),
-    Guard(
+    one_change(
         "keep the lease of the repeated take (DynamoDB)",
-        (
-            Change(
-                _DYNAMODB,
-                "lease.until = item::lease_until(&item).unwrap_or(lease.until);",
-                "lease.until = item::lease_until(&item).map_or(lease.until, |_| lease.until);",
-            ),
-        ),
+        _DYNAMODB,
+        "lease.until = item::lease_until(&item).unwrap_or(lease.until);",
+        "lease.until = item::lease_until(&item).map_or(lease.until, |_| lease.until);",
     ),
-    Guard(
+    one_change(
         "end the sweep at the first task that it cannot change",
-        (
-            Change(
-                f"{_CORE}/sweep.rs",
-                "while report.unanswered < MAX_UNANSWERED",
-                "while report.errors == 0",
-            ),
-        ),
+        f"{_CORE}/sweep.rs",
+        "while report.unanswered < MAX_UNANSWERED",
+        "while report.errors == 0",
     ),
-    Guard(
+    one_change(
         "insist on a lastError that the item has no space for",
-        (
-            Change(
-                _DYNAMODB,
-                "if error.is_validation() && matches!(reason, LastError::Is(_)) => {",
-                "if error.is_transient() && matches!(reason, LastError::Is(_)) => {",
-            ),
-        ),
+        _DYNAMODB,
+        "if error.is_validation() && matches!(reason, LastError::Is(_)) => {",
+        "if error.is_transient() && matches!(reason, LastError::Is(_)) => {",
     ),
-    Guard(
+    one_change(
         "quarantine whatever the ttl is by now (DynamoDB)",
-        (
-            Change(
-                _UPDATE,
-                '"#status = :pending AND #ttl = :seen"',
-                '"#status = :pending AND (#ttl = :seen OR attribute_exists(#ttl))"',
-            ),
-        ),
+        _UPDATE,
+        '"#status = :pending AND #ttl = :seen"',
+        '"#status = :pending AND (#ttl = :seen OR attribute_exists(#ttl))"',
     ),
-    Guard(
+    one_change(
         "let a downstream switch the backoff off",
-        (
-            Change(
-                _VERDICT,
-                "asked.min(MAX_RETRY_AFTER).max(jitter)",
-                "asked.min(MAX_RETRY_AFTER)",
-            ),
-        ),
+        _VERDICT,
+        "asked.min(MAX_RETRY_AFTER).max(jitter)",
+        "asked.min(MAX_RETRY_AFTER)",
     ),
-    Guard(
+    one_change(
         "never open the circuit breaker",
-        (
-            Change(
-                _BREAKER,
-                "self.threshold.is_some_and(|most| self.opens_at(most))",
-                "self.threshold.is_some_and(|most| most > 1_000 && self.opens_at(most))",
-            ),
-        ),
+        _BREAKER,
+        "self.threshold.is_some_and(|most| self.opens_at(most))",
+        "self.threshold.is_some_and(|most| most > 1_000 && self.opens_at(most))",
     ),
-    Guard(
+    one_change(
         "count an attempt although the circuit breaker is open",
-        (
-            Change(
-                _VERDICT,
-                _RETURNED.format(counts="false", why="Unavailable"),
-                _RETURNED.format(counts="true", why="Unavailable"),
-            ),
-        ),
+        _VERDICT,
+        _RETURNED.format(counts="false", why="Unavailable"),
+        _RETURNED.format(counts="true", why="Unavailable"),
     ),
     Guard(
         "probe with the newest task only",
         (Change(_BREAKER, "_ if !open.probes.is_multiple_of(2) =>", "_ if open.probes < u32::MAX =>"),),
     ),
-    Guard(
+    one_change(
         "forget an open circuit breaker at a release",
-        (
-            Change(
-                f"{_CORE}/process/turn.rs",
-                "let breaker = self.breaker.lock().state();",
-                "let breaker = self.breaker.lock().state().filter(|open| open.probes == u32::MAX);",
-            ),
-        ),
+        f"{_CORE}/process/turn.rs",
+        "let breaker = self.breaker.lock().state();",
+        "let breaker = self.breaker.lock().state().filter(|open| open.probes == u32::MAX);",
     ),
     Guard(
         "keep the circuit breaker open after an answer",
         (Change(_BREAKER, "Signal::Answered => self.answered(now),", "Signal::Answered => self.unanswered.clear(),"),),
     ),
-    Guard(
+    one_change(
         "purge a task that runs",
-        (
-            Change(
-                f"{_CORE}/store/dynamodb/operator.rs",
-                "#status IN (:pending, :success, :failure)",
-                "attribute_exists(#status) OR #status IN (:pending, :success, :failure)",
-            ),
-        ),
+        f"{_CORE}/store/dynamodb/operator.rs",
+        "#status IN (:pending, :success, :failure)",
+        "attribute_exists(#status) OR #status IN (:pending, :success, :failure)",
     ),
-    Guard(
+    one_change(
         "close a circuit breaker that an operator holds open",
-        (
-            Change(
-                f"{_CORE}/process/breaker/hand.rs",
-                "self.closed = false;\n            self.open_at(now);",
-                "self.closed = false;",
-            ),
-        ),
+        f"{_CORE}/process/breaker/hand.rs",
+        "self.closed = false;\n            self.open_at(now);",
+        "self.closed = false;",
     ),
-    Guard(
+    one_change(
         "ignore an operator that closes the circuit breaker",
-        (
-            Change(
-                f"{_CORE}/process/breaker/hand.rs",
-                "if !self.is_held(now) {",
-                "if !self.is_held(now) && self.hand.commands == u64::MAX {",
-            ),
-        ),
+        f"{_CORE}/process/breaker/hand.rs",
+        "if !self.is_held(now) {",
+        "if !self.is_held(now) && self.hand.commands == u64::MAX {",
     ),
 )

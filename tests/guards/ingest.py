@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.guards.guard import Change, Guard
+from tests.guards.guard import Guard, one_change
 
 _INGEST = "crates/lifo-queue/src/ingest.rs"
 _MESSAGE = "crates/lifo-queue/src/ingest/message.rs"
@@ -11,104 +11,100 @@ _WAVES = "crates/lifo-queue/src/ingest/waves.rs"
 _SPEC = "crates/lifo-queue/src/create/spec.rs"
 
 
-def _guard(name: str, file: str, find: str, replace: str) -> Guard:
-    return Guard(name, (Change(file, find, replace),))
-
-
 INGEST_GUARDS: tuple[Guard, ...] = (
-    _guard(
+    one_change(
         "forget what was not written",
         _INGEST,
         "Fate::Left => open[index].left = true,",
         "Fate::Left => {}",
     ),
-    _guard(
+    one_change(
         "bring the whole batch again",
         _INGEST,
         "let undone = wave.iter().zip(&open).filter(|(_, message)| message.left);",
         "let any = open.iter().any(|message| message.left);\n"
         "            let undone = wave.iter().zip(&open).filter(|_| any);",
     ),
-    _guard(
+    one_change(
         "bury what is wrong before its neighbours are written",
         _INGEST,
         "let wrong = |open: &Open<'_>| !open.left && !open.wrong.is_empty();",
         "let wrong = |open: &Open<'_>| !open.wrong.is_empty();",
     ),
-    _guard(
+    one_change(
         "forget a dead-letter message that was rejected",
         _INGEST,
         'tracing::error!(message_id, reason, error, "redelivered");\n                    open[owner].left = true;',
         'tracing::error!(message_id, reason, error, "redelivered");',
     ),
-    _guard(
+    one_change(
         "write what has expired",
         _INGEST,
         "if Ttl::Seconds(task.expires_at).is_expired(now) {",
         "if Ttl::Seconds(task.expires_at).is_expired(now) && task.created > now {",
     ),
-    _guard(
+    one_change(
         "write the oldest messages first",
         _INGEST,
         "first.sort_by_key(|chain| chain.first().map(|(index, _)| Reverse(batch[*index].sent)));",
         "first.sort_by_key(|chain| chain.first().map(|(index, _)| batch[*index].sent));",
     ),
-    _guard(
+    one_change(
         "wait for the dead-letter queue however long it takes",
         _INGEST,
         "if timeout_at(deadlines.report, closing).await.is_err() {",
         "if timeout_at(deadlines.report + std::time::Duration::from_secs(600), closing).await.is_err() {",
     ),
-    _guard(
+    one_change(
         "give a task without an id another one each time",
         _MESSAGE,
         "let id = || TaskId::from_stored(delivery.id.as_str());",
         "let id = TaskId::fresh;",
     ),
-    _guard(
+    one_change(
         "number the tasks of an array by those that are right",
         _MESSAGE,
         'let id = || TaskId::from_stored(format!("{}#{index}", delivery.id));',
         "let place = contents.tasks.len();\n"
         '                let id = || TaskId::from_stored(format!("{}#{place}", delivery.id));',
     ),
-    _guard(
+    one_change(
         "stop at the first throttling",
         _INSERT,
         "let insert = insert.retry(patience()).when(StoreError::is_transient);",
         "let insert = insert.retry(patience()).when(|_| false);",
     ),
-    _guard(
+    one_change(
         "write beyond the deadline",
         _INSERT,
         "match timeout_at(until, insert).await {",
         "match timeout_at(until + Duration::from_secs(600), insert).await {",
     ),
-    _guard(
+    one_change(
         "bring an item that DynamoDB rejects again and again",
         _INSERT,
         "Ok(Err(error)) if error.is_validation() =>",
         "Ok(Err(error)) if error.is_validation() && error.is_transient() =>",
     ),
-    _guard(
+    one_change(
         "let a task be from the future",
         _SPEC,
         "Ok(Millis(at).min(sent))",
         "Ok(Millis(at))",
     ),
-    _guard(
+    one_change(
         "take seconds for milliseconds",
         _SPEC,
         "Some(at) if (FIRST_MILLIS..=sent.plus(MAX_AHEAD).0).contains(&at) => {",
         "Some(at) if (0..=sent.plus(MAX_AHEAD).0).contains(&at) => {",
     ),
-    _guard(
+    one_change(
         "work on a whole batch at once, whatever its messages become in memory",
         _WAVES,
         "match waves.last_mut().filter(|_| weight <= left) {",
         "match waves.last_mut().filter(|_| weight <= left || most > 0) {",
     ),
-    _guard(
+    one_change(
         "count messages and not what they hold",
         _WAVES,
         "body.len() * TEXT_FACTOR + (values + 1) * VALUE_BYTES",

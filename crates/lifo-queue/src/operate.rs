@@ -6,7 +6,6 @@ mod find;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{StreamExt, TryStreamExt, stream};
 use uuid::Uuid;
 
 pub use self::bulk::PurgeReport;
@@ -15,21 +14,13 @@ use crate::control::{BreakerHold, Control, Pause};
 use crate::depth::{self, Depth};
 use crate::notify::WakeReason;
 use crate::schema;
-use crate::store::{
-    Cancelled, Candidate, Order, PageQuery, QueueStore, Redrive, Redriven, StoreError, Written,
-};
+use crate::store::{Cancelled, QueueStore, Redrive, Redriven, StoreError, Written};
 use crate::task::{TaskId, TaskStatus};
 use crate::time::{Clock, Millis};
 use crate::wake::{Wake, WakeError, Waker};
 
-/// Redrives under way at once when all failed tasks are redriven.
-const REDRIVES_AT_ONCE: usize = 16;
-
 /// Pending tasks that are read for the count of superseded states.
 const KEYS_READ: usize = 100;
-
-/// Items of the index evaluated in one read.
-const PAGE: u16 = 1_000;
 
 /// An operator's hand on one queue.
 pub struct Operator {
@@ -208,53 +199,6 @@ impl Operator {
             self.wake().await?;
         }
         Ok(redriven)
-    }
-
-    /// Runs every failed task again that has not failed since this began, and wakes once.
-    ///
-    /// # Errors
-    /// [`OperateError`]: some may be redriven; repeat it for the others.
-    pub async fn redrive_all(&self, ttl: Duration) -> Result<RedriveReport, OperateError> {
-        let mut report = RedriveReport::default();
-        let done = self.redrive_pages(ttl, &mut report).await;
-        if report.redriven > 0 {
-            // Also when the rest could not be read: those that are PENDING wait.
-            report.wake = Some(self.wake().await?);
-        }
-        done?;
-        Ok(report)
-    }
-
-    async fn redrive_pages(
-        &self,
-        ttl: Duration,
-        report: &mut RedriveReport,
-    ) -> Result<(), StoreError> {
-        let mut query = PageQuery {
-            status: TaskStatus::Failure.into(),
-            order: Order::NewestFirst,
-            created_from: None,
-            after: None,
-            limit: PAGE,
-            now: self.clock.now(),
-        };
-        loop {
-            let page = self.store.pending_page(&query).await?;
-            let redrive = |task: Candidate| self.redrive_one(task.id, ttl);
-            let mut answers = stream::iter(page.candidates)
-                .map(redrive)
-                .buffer_unordered(REDRIVES_AT_ONCE);
-            while let Some(answer) = answers.try_next().await? {
-                match answer {
-                    Redriven::Done => report.redriven += 1,
-                    Redriven::Is(_) | Redriven::NotFound => report.lost += 1,
-                }
-            }
-            query.after = page.next;
-            if query.after.is_none() {
-                return Ok(());
-            }
-        }
     }
 
     async fn redrive_one(&self, task: TaskId, ttl: Duration) -> Result<Redriven, StoreError> {

@@ -98,10 +98,10 @@ async fn an_agent_s_commands(asked: Asked) {
     let leave = |to| json!({"command": "leave", "agentId": "ana", "to": to});
     assert_eq!(asked.shape(leave("available")).await, available);
     assert_eq!(asked.shape(leave("offline")).await, offline);
-    let nobody = json!({"command": "available", "agentId": "nobody"});
+    let available = json!({"command": "available", "agentId": "unknown"});
     let unknown = "no agent has this agentId; register it first";
     let unknown = json!({"changed": false, "refused": unknown});
-    assert_eq!(asked.shape(nobody).await, unknown);
+    assert_eq!(asked.shape(available).await, unknown);
 
     let mut fresh = register();
     fresh.as_object_mut().unwrap().remove("agentId");

@@ -1,12 +1,13 @@
-//! What operators do to many tasks: redrive by error, purge.
+//! What operators do to many tasks: redrive all or by error, purge.
 
+use std::pin::pin;
 use std::time::Duration;
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{Stream, StreamExt, TryStreamExt, stream};
 
 use super::{Find, OperateError, Operator, RedriveReport};
 use crate::store::{Cancelled, Candidate, Order, PageQuery, Redriven, StoreError};
-use crate::task::TaskStatus;
+use crate::task::{TaskId, TaskStatus};
 
 /// Writes under way at once.
 const AT_ONCE: usize = 16;
@@ -34,6 +35,16 @@ pub struct PurgeReport {
 }
 
 impl Operator {
+    /// Redrives every failed task that has not failed since this began, and wakes once.
+    ///
+    /// # Errors
+    /// [`OperateError`]: some may be redriven; repeat it for the others.
+    pub async fn redrive_all(&self, ttl: Duration) -> Result<RedriveReport, OperateError> {
+        let mut report = RedriveReport::default();
+        let done = self.redrive_pages(ttl, &mut report).await;
+        self.wake_redriven(report, done).await
+    }
+
     /// Redrives every failed task whose last error contains `error`, and wakes once.
     ///
     /// # Errors
@@ -45,12 +56,33 @@ impl Operator {
     ) -> Result<RedriveReport, OperateError> {
         let mut report = RedriveReport::default();
         let done = self.redrive_found(error, ttl, &mut report).await;
+        self.wake_redriven(report, done).await
+    }
+
+    /// Wakes also when the rest could not be read: those that are PENDING wait.
+    async fn wake_redriven(
+        &self,
+        mut report: RedriveReport,
+        done: Result<(), StoreError>,
+    ) -> Result<RedriveReport, OperateError> {
         if report.redriven > 0 {
-            // Also when the rest could not be read: those that are PENDING wait.
             report.wake = Some(self.wake().await?);
         }
         done?;
         Ok(report)
+    }
+
+    async fn redrive_pages(
+        &self,
+        ttl: Duration,
+        report: &mut RedriveReport,
+    ) -> Result<(), StoreError> {
+        let mut pages = pin!(self.pages(TaskStatus::Failure));
+        while let Some(page) = pages.try_next().await? {
+            let tasks = page.into_iter().map(|task| task.id).collect();
+            self.redrive_each(tasks, ttl, report).await?;
+        }
+        Ok(())
     }
 
     async fn redrive_found(
@@ -69,20 +101,31 @@ impl Operator {
         };
         loop {
             let found = self.find(&find).await?;
-            let mut answers = stream::iter(found.tasks)
-                .map(|task| self.redrive_one(task.id, ttl))
-                .buffer_unordered(AT_ONCE);
-            while let Some(answer) = answers.try_next().await? {
-                match answer {
-                    Redriven::Done => report.redriven += 1,
-                    Redriven::Is(_) | Redriven::NotFound => report.lost += 1,
-                }
-            }
+            let tasks = found.tasks.into_iter().map(|task| task.id).collect();
+            self.redrive_each(tasks, ttl, report).await?;
             find.after = found.next;
             if find.after.is_none() {
                 return Ok(());
             }
         }
+    }
+
+    async fn redrive_each(
+        &self,
+        tasks: Vec<TaskId>,
+        ttl: Duration,
+        report: &mut RedriveReport,
+    ) -> Result<(), StoreError> {
+        let mut answers = stream::iter(tasks)
+            .map(|task| self.redrive_one(task, ttl))
+            .buffer_unordered(AT_ONCE);
+        while let Some(answer) = answers.try_next().await? {
+            match answer {
+                Redriven::Done => report.redriven += 1,
+                Redriven::Is(_) | Redriven::NotFound => report.lost += 1,
+            }
+        }
+        Ok(())
     }
 
     /// Deletes every PENDING, SUCCESS and FAILURE task that the index shows, never a TAKEN one.
@@ -96,20 +139,10 @@ impl Operator {
     ) -> Result<PurgeReport, StoreError> {
         let mut report = PurgeReport::default();
         for status in PURGED {
-            let mut query = PageQuery {
-                status: status.into(),
-                order: Order::NewestFirst,
-                created_from: None,
-                after: None,
-                limit: PAGE,
-                now: self.clock.now(),
-            };
-            loop {
-                let page = self.store.pending_page(&query).await?;
+            let mut pages = pin!(self.pages(status));
+            while let Some(page) = pages.try_next().await? {
                 let purge = |task: Candidate| async move { self.store.purge(&task.id).await };
-                let mut answers = stream::iter(page.candidates)
-                    .map(purge)
-                    .buffer_unordered(AT_ONCE);
+                let mut answers = stream::iter(page).map(purge).buffer_unordered(AT_ONCE);
                 while let Some(answer) = answers.try_next().await? {
                     match answer {
                         Cancelled::Done => report.deleted += 1,
@@ -117,12 +150,29 @@ impl Operator {
                     }
                 }
                 progress(&report);
-                query.after = page.next;
-                if query.after.is_none() {
-                    break;
-                }
             }
         }
         Ok(report)
+    }
+
+    /// The tasks of a status, newest first, as the pages of the index show them.
+    fn pages(&self, status: TaskStatus) -> impl Stream<Item = Result<Vec<Candidate>, StoreError>> {
+        let first = PageQuery {
+            status: status.into(),
+            order: Order::NewestFirst,
+            created_from: None,
+            after: None,
+            limit: PAGE,
+            now: self.clock.now(),
+        };
+        stream::try_unfold(Some(first), async |query| {
+            let Some(mut query) = query else {
+                return Ok(None);
+            };
+            let page = self.store.pending_page(&query).await?;
+            query.after = page.next;
+            let next = query.after.is_some().then_some(query);
+            Ok(Some((page.candidates, next)))
+        })
     }
 }

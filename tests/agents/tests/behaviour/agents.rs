@@ -47,8 +47,8 @@ pub(crate) async fn a_late_finish_never_frees_an_agent_in_a_new_call(world: Worl
         assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"));
     }
     assert!(matches!(finish("c2", new).await, Changed::Done(_)));
-    let nobody = world.queue.finish(&agent_id("nobody"), &c1, old).await;
-    assert_eq!(nobody.unwrap(), Changed::Unknown);
+    let unknown = world.queue.finish(&agent_id("unknown"), &c1, old).await;
+    assert_eq!(unknown.unwrap(), Changed::Unknown);
 }
 
 pub(crate) async fn a_finished_agent_is_available_and_not_queued(world: World) {
@@ -168,9 +168,9 @@ pub(crate) async fn what_is_not_possible_is_refused_and_changes_nothing(world: W
         assert!(why.starts_with("the agent is "), "{why}");
     }
     let unknown = [
-        available("nobody").await,
-        enqueue("nobody").await.changed,
-        leave("nobody", IdleStatus::Offline).await,
+        available("unknown").await,
+        enqueue("unknown").await.changed,
+        leave("unknown", IdleStatus::Offline).await,
     ];
     assert!(unknown.iter().all(|wish| *wish == Changed::Unknown));
     assert_eq!(world.rows(&["c1"]).await, rows);

@@ -97,12 +97,12 @@ pub(crate) async fn an_arrow_needs_its_status_its_ticket_and_its_call(store: Arc
         let change = Change::agent(change, None);
         assert_eq!(store.commit(&change).await.unwrap(), refused(Some(&ana)));
     }
-    let nobody = AgentChange {
-        agent: agent_id("nobody"),
+    let unknown = AgentChange {
+        agent: agent_id("unknown"),
         ..leave.clone()
     };
-    let nobody = store.commit(&Change::agent(nobody, None)).await.unwrap();
-    assert_eq!(nobody, refused(None), "there is none to show");
+    let unknown = store.commit(&Change::agent(unknown, None)).await.unwrap();
+    assert_eq!(unknown, refused(None), "there is none to show");
     assert_eq!(stored(store, &ana).await, ana);
 
     let in_call = AgentChange {

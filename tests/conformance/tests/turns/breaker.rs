@@ -17,22 +17,11 @@ use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::*;
 
-const BREAKER: BreakerSettings = BreakerSettings {
-    pause_after: Duration::from_secs(150),
-    max_returns: 500,
-};
-
 /// A circuit breaker that has opened just now.
 const JUST_OPEN: OpenBreaker = OpenBreaker {
     since: NOW,
     probes: 0,
 };
-
-fn unavailable() -> Outcome {
-    Outcome::Unavailable {
-        reason: "HTTP 502".to_owned(),
-    }
-}
 
 /// A downstream that is unavailable for so long, and then takes 400 ms for each task.
 fn outage(lasting: Duration) -> impl Fn(&Task) -> (Duration, Outcome) + Send + Sync {
@@ -41,12 +30,6 @@ fn outage(lasting: Duration) -> impl Fn(&Task) -> (Duration, Outcome) + Send + S
         true => (Duration::from_millis(5), unavailable()),
         false => (Duration::from_millis(400), Outcome::Success),
     }
-}
-
-fn world(script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static) -> World {
-    let mut world = World::new(script);
-    world.settings.breaker = Some(BREAKER);
-    world
 }
 
 impl World {
@@ -74,7 +57,9 @@ impl World {
 
 #[tokio::test(start_paused = true)]
 async fn an_outage_costs_no_task_and_few_calls() {
-    let world = world(outage(Duration::from_secs(40))).with_tasks(100).await;
+    let world = World::with_breaker(outage(Duration::from_secs(40)))
+        .with_tasks(100)
+        .await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 100));
     assert_eq!((summary.failed, summary.breaker_open), (0, false));
@@ -95,7 +80,9 @@ async fn an_outage_costs_no_task_and_few_calls() {
 
 #[tokio::test(start_paused = true)]
 async fn tasks_too_few_to_open_it_lose_one_attempt_each() {
-    let world = world(outage(Duration::from_secs(40))).with_tasks(3).await;
+    let world = World::with_breaker(outage(Duration::from_secs(40)))
+        .with_tasks(3)
+        .await;
     let summary = world.turn().await;
     assert_eq!((summary.succeeded, summary.probes), (3, 0), "{summary:?}");
     // The one that was lost, and the one that succeeded.
@@ -104,7 +91,7 @@ async fn tasks_too_few_to_open_it_lose_one_attempt_each() {
 
 #[tokio::test(start_paused = true)]
 async fn two_tasks_without_an_answer_may_be_at_fault_themselves() {
-    let world = world(outage(Duration::from_secs(3_600)))
+    let world = World::with_breaker(outage(Duration::from_secs(3_600)))
         .with_tasks(2)
         .await;
     let summary = world.turn().await;
@@ -114,7 +101,7 @@ async fn two_tasks_without_an_answer_may_be_at_fault_themselves() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_breaker_an_outage_costs_attempts() {
-    let mut world = world(outage(Duration::from_secs(40)));
+    let mut world = World::with_breaker(outage(Duration::from_secs(40)));
     world.settings.breaker = None;
     let world = world.with_tasks(100).await;
     let summary = world.turn().await;
@@ -123,7 +110,9 @@ async fn without_a_breaker_an_outage_costs_attempts() {
 
 #[tokio::test(start_paused = true)]
 async fn the_next_turn_and_the_next_processor_go_on_with_one_probe() {
-    let world = world(outage(Duration::from_secs(90))).with_tasks(50).await;
+    let world = World::with_breaker(outage(Duration::from_secs(90)))
+        .with_tasks(50)
+        .await;
     let first = world.turn().await;
     assert_eq!((first.exit, first.tail_call), (Exit::TimeUp, true));
     assert!(first.breaker_open);
@@ -141,7 +130,7 @@ async fn the_next_turn_and_the_next_processor_go_on_with_one_probe() {
 
 #[tokio::test(start_paused = true)]
 async fn a_processor_that_dies_leaves_the_breaker_as_it_renewed_it() {
-    let world = world(outage(Duration::from_secs(3_600)))
+    let world = World::with_breaker(outage(Duration::from_secs(3_600)))
         .with_tasks(50)
         .await;
     let dies = tokio::time::timeout(Duration::from_secs(12), world.turn()).await;
@@ -153,7 +142,7 @@ async fn a_processor_that_dies_leaves_the_breaker_as_it_renewed_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_long_outage_pauses_the_queue_and_the_pause_ends_with_one_probe() {
-    let world = world(outage(Duration::from_secs(3_600)))
+    let world = World::with_breaker(outage(Duration::from_secs(3_600)))
         .with_tasks(50)
         .await;
     let turns = world.turns().await;
@@ -173,7 +162,9 @@ async fn a_long_outage_pauses_the_queue_and_the_pause_ends_with_one_probe() {
 
 #[tokio::test(start_paused = true)]
 async fn an_operators_pause_keeps_the_breaker_and_resume_ends_with_a_probe() {
-    let world = world(outage(Duration::from_secs(100))).with_tasks(50).await;
+    let world = World::with_breaker(outage(Duration::from_secs(100)))
+        .with_tasks(50)
+        .await;
     let operator = Operator::new(world.store.clone(), world.waker(), world.clock.clone());
     let pause = async {
         tokio::time::sleep(Duration::from_secs(20)).await;
@@ -195,7 +186,7 @@ async fn an_operators_pause_keeps_the_breaker_and_resume_ends_with_a_probe() {
 #[tokio::test(start_paused = true)]
 async fn a_pause_for_a_downstream_that_rejects_us_keeps_the_breaker() {
     let clock = TokioClock::starting_at(NOW);
-    let world = world(move |_| {
+    let world = World::with_breaker(move |_| {
         let outcome = match clock.now() < NOW.plus(Duration::from_secs(5)) {
             true => unavailable(),
             false => Outcome::Refused {
@@ -212,7 +203,7 @@ async fn a_pause_for_a_downstream_that_rejects_us_keeps_the_breaker() {
 
 #[tokio::test(start_paused = true)]
 async fn probes_keep_to_the_rate_limit() {
-    let mut world = world(outage(Duration::from_secs(3_600)));
+    let mut world = World::with_breaker(outage(Duration::from_secs(3_600)));
     world.settings.rate = Some(RateLimit {
         interval: Duration::from_secs(20),
         burst: NonZeroU32::MIN,
@@ -233,7 +224,7 @@ async fn healthy_behind_poison() -> Duration {
     let clock = TokioClock::starting_at(NOW);
     let served = Arc::new(Mutex::new(NOW));
     let last = served.clone();
-    let world = world(move |task| {
+    let world = World::with_breaker(move |task| {
         if poison(task) {
             return (Duration::from_millis(5), unavailable());
         }
@@ -243,8 +234,7 @@ async fn healthy_behind_poison() -> Duration {
     let world = world.with_tasks(100).await;
     let summary = world.turn().await;
     assert_eq!(world.count(TaskStatus::Success), 70, "{summary:?}");
-    let served = served.lock().unwrap();
-    served.since(NOW)
+    served.lock().unwrap().since(NOW)
 }
 
 #[tokio::test(start_paused = true)]
@@ -261,7 +251,9 @@ async fn poison_tasks_at_the_head_do_not_keep_it_open() {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_must_run_alone_probes_when_nothing_else_runs() {
-    let world = world(outage(Duration::from_secs(20))).with_tasks(2).await;
+    let world = World::with_breaker(outage(Duration::from_secs(20)))
+        .with_tasks(2)
+        .await;
     let mut suspect = world.record("t0001");
     suspect.attempts = 2;
     suspect.total_attempts = 2;
@@ -274,7 +266,7 @@ async fn a_task_that_must_run_alone_probes_when_nothing_else_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn returns_by_an_open_breaker_are_bounded() {
-    let mut world = world(outage(Duration::from_secs(3_600)));
+    let mut world = World::with_breaker(outage(Duration::from_secs(3_600)));
     world.settings.breaker = Some(BreakerSettings {
         max_returns: 3,
         ..BREAKER
@@ -293,15 +285,16 @@ async fn returns_by_an_open_breaker_are_bounded() {
 #[tokio::test(start_paused = true)]
 async fn a_busy_downstream_that_names_no_time_is_probed_and_not_paused() {
     let clock = TokioClock::starting_at(NOW);
-    let world = world(
-        move |_| match clock.now() < NOW.plus(Duration::from_secs(60)) {
-            true => (
-                Duration::from_millis(5),
-                Outcome::Busy { retry_after: None },
-            ),
-            false => (Duration::from_millis(100), Outcome::Success),
-        },
-    );
+    let world =
+        World::with_breaker(
+            move |_| match clock.now() < NOW.plus(Duration::from_secs(60)) {
+                true => (
+                    Duration::from_millis(5),
+                    Outcome::Busy { retry_after: None },
+                ),
+                false => (Duration::from_millis(100), Outcome::Success),
+            },
+        );
     let world = world.with_tasks(60).await;
     let turns = world.turns().await;
     let exits: Vec<Exit> = turns.iter().map(|turn| turn.exit).collect();
@@ -313,7 +306,7 @@ async fn a_busy_downstream_that_names_no_time_is_probed_and_not_paused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_time_out_is_a_sign_of_an_unavailable_downstream() {
-    let mut world = world(|_| (Duration::from_secs(9_999), Outcome::Success));
+    let mut world = World::with_breaker(|_| (Duration::from_secs(9_999), Outcome::Success));
     world.settings.task_timeout = Duration::from_secs(2);
     let world = world.with_tasks(50).await;
     let summary = world.turn().await;
@@ -323,7 +316,9 @@ async fn a_time_out_is_a_sign_of_an_unavailable_downstream() {
 
 #[tokio::test(start_paused = true)]
 async fn a_probe_that_another_was_faster_with_is_followed_by_the_next() {
-    let world = world(outage(Duration::from_secs(2))).with_tasks(20).await;
+    let world = World::with_breaker(outage(Duration::from_secs(2)))
+        .with_tasks(20)
+        .await;
     world.leave(Some(JUST_OPEN), None).await;
     let lost = std::sync::atomic::AtomicU32::new(0);
     let store = FaultyStore::new(world.store.clone(), move |operation| {
@@ -337,7 +332,7 @@ async fn a_probe_that_another_was_faster_with_is_followed_by_the_next() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_that_stands_leaves_the_breaker_alone() {
-    let world = world(|_| at_once()).with_tasks(1).await;
+    let world = World::with_breaker(|_| at_once()).with_tasks(1).await;
     let open = OpenBreaker {
         since: Millis(NOW.0 - 1_000),
         probes: 4,

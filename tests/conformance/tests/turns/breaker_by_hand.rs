@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use conformance::NOW;
 use lifo_queue::control::OpenBreaker;
-use lifo_queue::process::{BreakerSettings, Exit};
+use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
 use lifo_queue::store::ControlStore;
 use lifo_queue::task::{Task, TaskStatus};
@@ -13,26 +13,14 @@ use lifo_queue::wake::Wake;
 
 use super::world::*;
 
-const BREAKER: BreakerSettings = BreakerSettings {
-    pause_after: Duration::from_secs(150),
-    max_returns: 500,
-};
-
 const SECOND: Duration = Duration::from_secs(1);
-
-fn world(script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static) -> World {
-    let mut world = World::new(script);
-    world.settings.breaker = Some(BREAKER);
-    world
-}
 
 fn healthy(_: &Task) -> (Duration, Outcome) {
     (SECOND, Outcome::Success)
 }
 
 fn down(_: &Task) -> (Duration, Outcome) {
-    let reason = "HTTP 502".to_owned();
-    (Duration::from_millis(5), Outcome::Unavailable { reason })
+    (Duration::from_millis(5), unavailable())
 }
 
 async fn open(world: &World, time: Duration) {
@@ -42,7 +30,7 @@ async fn open(world: &World, time: Duration) {
 
 #[tokio::test(start_paused = true)]
 async fn only_probes_start_while_it_is_held_open_and_the_next_answer_closes_it() {
-    let world = world(healthy).with_tasks(100).await;
+    let world = World::with_breaker(healthy).with_tasks(100).await;
     open(&world, 20 * SECOND).await;
     let until = async {
         tokio::time::sleep(20 * SECOND).await;
@@ -61,7 +49,7 @@ async fn only_probes_start_while_it_is_held_open_and_the_next_answer_closes_it()
 
 #[tokio::test(start_paused = true)]
 async fn a_running_turn_obeys_within_a_heartbeat_and_no_task_loses_an_attempt() {
-    let world = world(healthy).with_tasks(600).await;
+    let world = World::with_breaker(healthy).with_tasks(600).await;
     let operate = async {
         tokio::time::sleep(10 * SECOND).await;
         open(&world, Duration::from_secs(3_600)).await;
@@ -89,7 +77,7 @@ async fn a_running_turn_obeys_within_a_heartbeat_and_no_task_loses_an_attempt() 
 
 #[tokio::test(start_paused = true)]
 async fn closing_one_that_a_processor_opened_starts_every_slot_at_once() {
-    let world = world(down).with_tasks(100).await;
+    let world = World::with_breaker(down).with_tasks(100).await;
     let operate = async {
         tokio::time::sleep(30 * SECOND).await;
         let before = world.started().len();
@@ -109,7 +97,7 @@ async fn closing_one_that_a_processor_opened_starts_every_slot_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hold_protects_the_attempts_of_tasks_too_few_to_open_it() {
-    let world = world(down).with_tasks(2).await;
+    let world = World::with_breaker(down).with_tasks(2).await;
     open(&world, Duration::from_secs(3_600)).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.failed), (Exit::TimeUp, 0));
@@ -138,7 +126,7 @@ async fn a_hold_works_where_the_settings_switch_the_breaker_off() {
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_ends_as_an_operator_closes_leaves_at_most_one_probe_to_the_next() {
-    let world = world(healthy).with_tasks(20).await;
+    let world = World::with_breaker(healthy).with_tasks(20).await;
     let operator = world.operator();
     operator.close_breaker().await.unwrap();
     // The turn before had not heard of it, and released its own state.

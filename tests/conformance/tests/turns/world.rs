@@ -6,7 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use conformance::{NOW, RETENTION, new_task};
 use lifo_queue::control::{IdleTurns, OpenBreaker};
-use lifo_queue::process::{FailedTurn, Invocation, ProcessSettings, Processor, TurnSummary};
+use lifo_queue::process::{
+    BreakerSettings, FailedTurn, Invocation, ProcessSettings, Processor, TurnSummary,
+};
 use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::store::{ControlStore, QueueStore, TaskStore};
@@ -24,6 +26,11 @@ pub(crate) static SETTINGS: LazyLock<ProcessSettings> = LazyLock::new(|| Process
     ..*simulator::deployed::PROCESS_TASKS
 });
 
+pub(crate) const BREAKER: BreakerSettings = BreakerSettings {
+    pause_after: Duration::from_secs(150),
+    max_returns: 500,
+};
+
 pub(crate) type Script = Box<dyn Fn(&Task) -> (Duration, Outcome) + Send + Sync>;
 
 /// Answers as a script says, and remembers the order of starts.
@@ -39,6 +46,12 @@ impl TaskRunner for Scripted {
         let (duration, outcome) = (self.script)(task);
         tokio::time::sleep(duration).await;
         outcome
+    }
+}
+
+pub(crate) fn unavailable() -> Outcome {
+    Outcome::Unavailable {
+        reason: "HTTP 502".to_owned(),
     }
 }
 
@@ -66,6 +79,15 @@ impl World {
             runner: Arc::new(runner),
             settings: *SETTINGS,
         }
+    }
+
+    /// The same with a circuit breaker.
+    pub(crate) fn with_breaker(
+        script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static,
+    ) -> Self {
+        let mut world = Self::new(script);
+        world.settings.breaker = Some(BREAKER);
+        world
     }
 
     pub(crate) async fn with_tasks(self, count: i64) -> Self {
