@@ -93,10 +93,17 @@ impl Report for Purged {
     }
 
     fn text(&self) -> String {
-        let PurgeReport { deleted, left } = self.report;
+        let PurgeReport {
+            deleted,
+            gone,
+            left,
+        } = self.report;
         let mut text = format!("deleted: {deleted}");
+        if gone > 0 {
+            text += &format!("; gone already: {gone}");
+        }
         if left > 0 {
-            text += &format!("; taken meanwhile, or gone: {left}");
+            text += &format!("; taken meanwhile, and left: {left}");
         }
         if let Some(stands) = pause::stands(&self.control, self.now) {
             text += &format!("\nthe queue is paused {stands}; freshq resume ends the pause");
@@ -105,8 +112,12 @@ impl Report for Purged {
     }
 
     fn json(&self) -> Value {
-        let PurgeReport { deleted, left } = self.report;
-        json!({ "deleted": deleted, "left": left })
+        let PurgeReport {
+            deleted,
+            gone,
+            left,
+        } = self.report;
+        json!({ "deleted": deleted, "gone": gone, "left": left })
     }
 }
 

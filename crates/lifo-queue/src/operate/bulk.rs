@@ -28,9 +28,11 @@ const PURGED: [TaskStatus; 3] = [
 /// The outcome of a purge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PurgeReport {
-    /// Gone.
+    /// Deleted by this purge.
     pub deleted: u32,
-    /// TAKEN meanwhile, or gone already.
+    /// Deleted by another writer, by DynamoDB after its expiry, or by a lost answer of this purge.
+    pub gone: u32,
+    /// Still in the table: TAKEN meanwhile.
     pub left: u32,
 }
 
@@ -146,7 +148,8 @@ impl Operator {
                 while let Some(answer) = answers.try_next().await? {
                     match answer {
                         Cancelled::Done => report.deleted += 1,
-                        Cancelled::Is(_) | Cancelled::NotFound => report.left += 1,
+                        Cancelled::NotFound => report.gone += 1,
+                        Cancelled::Is(_) => report.left += 1,
                     }
                 }
                 progress(&report);
