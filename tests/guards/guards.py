@@ -255,9 +255,17 @@ GUARDS: tuple[Guard, ...] = (
         _RETURNED.format(counts="false", why="Unavailable"),
         _RETURNED.format(counts="true", why="Unavailable"),
     ),
-    Guard(
+    one_change(
         "probe with the newest task only",
-        (Change(_BREAKER, "_ if !open.probes.is_multiple_of(2) =>", "_ if open.probes < u32::MAX =>"),),
+        _BREAKER,
+        "if !open.probes.is_multiple_of(2) {",
+        "if open.probes < u32::MAX {",
+    ),
+    one_change(
+        "probe beside the tasks that were tried",
+        _BREAKER,
+        "untried.into_iter().max_by_key",
+        "untried.into_iter().min_by_key",
     ),
     one_change(
         "forget an open circuit breaker at a release",

@@ -197,25 +197,26 @@ impl Breaker {
         }
     }
 
-    /// Which of the due tasks, newest first, is the next probe: in turn any task that was not
-    /// tried since the breaker opened, and the newest such task, so that poison tasks at the head
-    /// do not stand in the way; once all were tried, the one that was tried longest ago.
-    /// `draw` returns a number below its argument.
-    pub(super) fn choose(
-        &self,
-        due: &[&TaskId],
-        draw: impl FnOnce(usize) -> usize,
-    ) -> Option<usize> {
+    /// Which of the due tasks, in the order of the index, is the next probe. The task farthest
+    /// from all that were tried since the breaker opened takes turns with the first one not tried,
+    /// so that neither poison tasks at the head nor old ones delay the recovery. Once all were
+    /// tried, it is the one that was tried longest ago.
+    pub(super) fn choose(&self, due: &[&TaskId]) -> Option<usize> {
         let open = self.open.as_ref()?;
-        let untried: Vec<usize> = (0..due.len())
-            .filter(|place| !open.tried.contains_key(due[*place]))
-            .collect();
-        match untried.len() {
-            0 => (0..due.len()).min_by_key(|place| open.tried.get(due[*place])),
-            1 => untried.first().copied(),
-            _ if !open.probes.is_multiple_of(2) => untried.first().copied(),
-            several => untried.get(1 + draw(several - 1)).copied(),
+        let is_tried = |place: &usize| open.tried.contains_key(due[*place]);
+        let (tried, untried): (Vec<usize>, Vec<usize>) = (0..due.len()).partition(is_tried);
+        if untried.is_empty() {
+            return tried.into_iter().min_by_key(|p| open.tried.get(due[*p]));
         }
+        if !open.probes.is_multiple_of(2) {
+            return untried.first().copied();
+        }
+        untried.into_iter().max_by_key(|place| {
+            let after = tried.partition_point(|tried| tried < place);
+            let beside = &tried[after.saturating_sub(1)..tried.len().min(after + 1)];
+            let nearest = beside.iter().map(|tried| tried.abs_diff(*place)).min();
+            nearest.unwrap_or(usize::MAX)
+        })
     }
 
     /// An attempt at a task starts; whether it is a probe.

@@ -185,17 +185,26 @@ fn a_probe_that_says_nothing_is_followed_by_another_soon() {
 }
 
 #[test]
-fn probes_alternate_between_an_untried_task_further_back_and_the_newest() {
+fn probes_alternate_between_the_task_farthest_from_the_tried_ones_and_the_newest() {
     let mut breaker = open();
-    // The tasks that opened it are the newest, then 10 to 13.
-    let ids: Vec<TaskId> = (0..14).map(id).collect();
+    // The ten tasks that opened it are the newest.
+    let ids: Vec<TaskId> = (0..30).map(id).collect();
     let due: Vec<&TaskId> = ids.iter().collect();
-    let last = |below: usize| below - 1;
-    assert_eq!(breaker.choose(&due, last), Some(13));
-    probe(&mut breaker, 13, Signal::Unavailable, 1_000);
-    assert_eq!(breaker.choose(&due, last), Some(10));
-    probe(&mut breaker, 10, Signal::Unavailable, 3_000);
-    assert_eq!(breaker.choose(&due, |_| 0), Some(12), "not the newest");
+    let mut probes = Vec::new();
+    for _ in 0..5 {
+        let place = breaker.choose(&due).unwrap();
+        probes.push(place);
+        let at = breaker.next_probe().unwrap().0;
+        probe(&mut breaker, place, Signal::Unavailable, at);
+    }
+    assert_eq!(probes, [29, 10, 20, 11, 25]);
+}
+
+#[test]
+fn a_probe_among_tasks_of_which_none_was_tried_is_the_last() {
+    let breaker = open();
+    let (ten, eleven) = (id(10), id(11));
+    assert_eq!(breaker.choose(&[&ten, &eleven]), Some(1));
 }
 
 #[test]
@@ -204,8 +213,8 @@ fn once_all_were_tried_the_one_tried_longest_ago_probes() {
     probe(&mut breaker, 4, Signal::Unavailable, 1_000);
     probe(&mut breaker, 5, Signal::Unavailable, 3_000);
     let (four, five) = (id(4), id(5));
-    assert_eq!(breaker.choose(&[&five, &four], |_| 0), Some(1));
-    assert_eq!(breaker.choose(&[], |_| 0), None);
+    assert_eq!(breaker.choose(&[&five, &four]), Some(1));
+    assert_eq!(breaker.choose(&[]), None);
 }
 
 #[test]

@@ -47,10 +47,7 @@ impl Turn<'_> {
             .filter(|task| alone || !self.processor.settings.must_run_alone(task))
             .collect();
         let ids: Vec<&TaskId> = due.iter().map(|task| &task.id).collect();
-        let place = self
-            .breaker
-            .lock()
-            .choose(&ids, |below| fastrand::usize(..below))?;
+        let place = self.breaker.lock().choose(&ids)?;
         due.get(place).map(|task| (*task).clone())
     }
 }
