@@ -8,8 +8,8 @@ MAKEFLAGS += --no-print-directory
 
 # A verb's variables count on the command line alone: in many environments ENV and NAME mean something else. E2E is ours,
 # and counts from the environment too.
-SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED
-OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD BASE_NAME \
+SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED CHANGES
+OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
   HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)
@@ -192,6 +192,10 @@ install-cli: build-freshq ## install freshq and its manual pages under PREFIX, ~
 .PHONY: status
 status: build-freshq ## show pending, running and failed tasks, the processor, a pause and the circuit breaker [ENV NAME LOCAL]
 	@$(OPERATE)
+
+.PHONY: console
+console: build-freshq ## serve a web page of both queues on 127.0.0.1; with CHANGES=1 it can pause, resume, redrive and cancel [ENV NAME LOCAL CHANGES PORT]
+	@$(OPERATE) $(if $(CHANGES),--allow-changes) $${PORT:+--port "$$PORT"}
 
 .PHONY: pause
 pause: build-freshq ## let no task start; running tasks finish: FOR=30m REASON="why" [ENV NAME LOCAL FOR REASON]

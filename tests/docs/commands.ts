@@ -52,7 +52,7 @@ The operators' command. \`make install-cli\` installs it. \`make status\` and th
 ${markdownTable(['command', 'what it does'], rows(freshqVerbs(), 'freshq'))}
 
 \`--env NAME\` selects the queue of the stack \`LifoQueue-NAME\`, \`--stack NAME\` that of any stack with the outputs of the construct.
-For \`agents\`, \`queues\`, \`match\`, \`call\` and \`agent\` the stack is \`AgentQueue-NAME\`.
+For \`agents\`, \`queues\`, \`match\`, \`call\` and \`agent\` the stack is \`AgentQueue-NAME\`. \`console\` shows both.
 \`--table NAME --process-tasks-topic ARN\` selects a queue without CloudFormation. \`--region\`, \`--profile\` and \`--endpoint-url\` are those of
 the AWS CLI. \`--output json\` prints JSON for scripts. \`freshq help VERB\` lists the other options.
 

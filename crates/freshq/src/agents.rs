@@ -62,15 +62,23 @@ impl<V: Args + DeskVerb> AtDesk<V> {
 /// # Errors
 /// [`Failure`]: no such stack, a malformed command, or no answer.
 pub(crate) async fn run(verb: &dyn DeskVerb, on: &DeskArguments) -> Result<Answer, Failure> {
-    let aws = aws::sdk_config(&on.aws).await;
+    let name = on.env.as_deref().map(stack_of);
+    let name = on.stack.clone().or(name).ok_or(Failure::NoQueue)?;
+    send(verb, &desk(&name, &on.aws).await?).await
+}
+
+/// The desk of a stack.
+///
+/// # Errors
+/// [`Failure`]: no region, or no such stack.
+pub(crate) async fn desk(stack: &str, aws: &AwsArguments) -> Result<LambdaFunction, Failure> {
+    let aws = aws::sdk_config(aws).await;
     if aws.region().is_none() {
         return Err(Failure::NoRegion);
     }
-    let name = on.env.as_deref().map(stack_of);
-    let name = on.stack.clone().or(name).ok_or(Failure::NoQueue)?;
-    let outputs = stack::outputs(&name, &aws).await?;
-    let desk = stack::value(&name, &outputs, AGENT_DESK_FUNCTION_NAME)?;
-    send(verb, &LambdaFunction::new(&aws, desk)).await
+    let outputs = stack::outputs(stack, &aws).await?;
+    let desk = stack::value(stack, &outputs, AGENT_DESK_FUNCTION_NAME)?;
+    Ok(LambdaFunction::new(&aws, desk))
 }
 
 /// Sends the command of a verb to this function.

@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::agents::{self, AgentVerb, AtDesk, Call, DeskArguments, DeskVerb, Match, Queues};
 use crate::aws::AwsArguments;
+use crate::console::Console;
 use crate::queue::QueueArguments;
 use crate::report::Format;
 use crate::shell::{Completions, Man};
@@ -33,6 +34,8 @@ pub(crate) enum Verb {
     Status(On<Status>),
     /// Watch a queue: depth, rates, ages, processor, pause and circuit breaker
     Watch(On<Watch>),
+    /// Serve a web page on 127.0.0.1 for a queue and the agents' queue
+    Console(On<Console>),
     /// Check a deployed queue against every setting that matters
     Doctor(On<Doctor>),
     /// List tasks of a status, newest first
@@ -117,6 +120,7 @@ impl Verb {
             Self::Call(at) => return Job::at_desk(at.parts()),
             Self::Agent(verb) => return Job::at_desk(verb.parts()),
             Self::Status(on) => on.parts(),
+            Self::Console(on) => return Job::Console(&on.verb, &on.common),
             Self::Doctor(on) if on.verb.agents => return Job::CheckAgents(&on.common),
             Self::Doctor(on) => on.parts(),
             Self::Watch(on) => on.parts(),
@@ -145,6 +149,8 @@ pub(crate) enum Job<'a> {
     Desk(&'a dyn DeskVerb, &'a DeskArguments),
     /// The check of an agents' queue.
     CheckAgents(&'a Common),
+    /// The web page of a queue.
+    Console(&'a Console, &'a Common),
     Completions(&'a Completions),
     Man(&'a Man),
 }

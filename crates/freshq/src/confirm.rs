@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use crate::failure::Failure;
 
 /// Asks for a confirmation.
-pub(crate) trait Prompt {
+pub(crate) trait Prompt: Send {
     /// Asks, and waits for the answer. Any answer but a yes is a no.
     ///
     /// # Errors

@@ -68,6 +68,9 @@ pub(crate) enum Failure {
     /// A file could not be read or written.
     #[error("{path} could not be read or written")]
     File { path: String, source: io::Error },
+    /// The console's server.
+    #[error("the console could not be served on port {port} of 127.0.0.1")]
+    Server { port: u16, source: io::Error },
     /// A view, and no terminal.
     #[error("this shows a view, and standard output is not a terminal: say --once")]
     NoScreen,

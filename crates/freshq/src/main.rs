@@ -12,9 +12,11 @@
 //! | `aws` | what every client shares: region, credentials, one HTTPS client |
 //! | `function` | a deployed function that answers an event |
 //! | `deployed` | a deployed stack: its template, and its resources as they are now |
+//! | `console` | a local web page for both queues |
 //! | `shell` | shell completions and manual pages |
 //! | `verbs` | what can be done |
 //! | `report` | tables, JSON |
+//! | `sample` | one look at a queue, and the figures of those before it |
 //! | `exit` | exit codes |
 //! | `time_format` | times, for people and for programs |
 //! | `confirm` | the operator's confirmation, at the terminal |
@@ -24,12 +26,14 @@ mod agents;
 mod arguments;
 mod aws;
 mod confirm;
+mod console;
 mod deployed;
 mod exit;
 mod failure;
 mod function;
 mod queue;
 mod report;
+mod sample;
 mod shell;
 mod stack;
 mod time_format;
@@ -66,6 +70,7 @@ async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             report::print(&*report, on.output)
         }
         Job::Desk(verb, on) => report::print(&agents::run(verb, on).await?, on.output),
+        Job::Console(console, on) => console.serve(&on.queue, &on.aws, on.output).await,
         Job::Completions(completions) => {
             completions.print(&mut Arguments::command());
             Ok(Exit::Done)

@@ -19,7 +19,7 @@ pub(crate) enum Format {
 }
 
 /// What a verb did.
-pub(crate) trait Report: std::fmt::Debug {
+pub(crate) trait Report: std::fmt::Debug + Send {
     /// How the command ends.
     fn exit(&self) -> Exit;
     /// For people.

@@ -24,13 +24,13 @@ pub(crate) use self::cancel::Cancel;
 pub(crate) use self::create::Create;
 pub(crate) use self::doctor::{Doctor, check_agents};
 pub(crate) use self::export::Export;
-pub(crate) use self::list::List;
+pub(crate) use self::list::{List, StatusName};
 pub(crate) use self::pause::Pause;
 pub(crate) use self::purge::Purge;
 pub(crate) use self::redrive::Redrive;
 pub(crate) use self::resume::Resume;
-pub(crate) use self::show::Show;
-pub(crate) use self::status::Status;
+pub(crate) use self::show::{Show, Shown};
+pub(crate) use self::status::{Status, StatusReport};
 pub(crate) use self::wake::Wake;
 pub(crate) use self::watch::Watch;
 use crate::confirm::Prompt;
@@ -39,13 +39,13 @@ use crate::queue::Queue;
 use crate::report::Report;
 
 /// Reads a task's id.
-fn task_id(text: &str) -> Result<TaskId, String> {
+pub(crate) fn task_id(text: &str) -> Result<TaskId, String> {
     TaskId::new(text).map_err(|error| format!("it {error}"))
 }
 
 /// A verb with its arguments.
-#[async_trait(?Send)]
-pub(crate) trait VerbOnQueue {
+#[async_trait]
+pub(crate) trait VerbOnQueue: Send + Sync {
     /// Does it. `prompt` asks for the confirmation that a verb may need.
     ///
     /// # Errors

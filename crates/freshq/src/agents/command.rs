@@ -7,7 +7,7 @@ use super::{AtDesk, DeskArguments};
 use crate::failure::Failure;
 
 /// A verb with its arguments.
-pub(crate) trait DeskVerb {
+pub(crate) trait DeskVerb: Sync {
     /// The command to the desk.
     ///
     /// # Errors
@@ -20,10 +20,10 @@ pub(crate) trait DeskVerb {
 pub(crate) struct Agents {
     /// The most agents to list
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
+    pub(crate) limit: u32,
     /// Goes on behind this agent
     #[arg(long, value_name = "AGENT_ID")]
-    after: Option<String>,
+    pub(crate) after: Option<String>,
 }
 
 /// Shows how many agents each queue holds, and how many calls are pending.

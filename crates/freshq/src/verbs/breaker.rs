@@ -34,7 +34,7 @@ pub(crate) struct Open {
 #[derive(Debug, Args)]
 pub(crate) struct Close {}
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Open {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         queue.operator.open_breaker(self.time, &self.reason).await?;
@@ -45,7 +45,7 @@ impl VerbOnQueue for Open {
     }
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Close {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let wake = queue.operator.close_breaker().await?;

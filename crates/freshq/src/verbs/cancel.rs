@@ -20,7 +20,7 @@ pub(crate) struct Cancel {
     pub(crate) tasks: Vec<TaskId>,
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Cancel {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let mut report = TaskOutcomes::new("cancelled");

@@ -60,7 +60,7 @@ pub(crate) struct Create {
     pub(crate) simulate: Option<u32>,
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Create {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let creates = queue.creates.as_deref().ok_or(Failure::NoCreateTasks)?;

@@ -54,7 +54,7 @@ struct Checkup {
     unchecked: Vec<(String, Failure)>,
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Doctor {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let deployed = queue.deployed.as_deref().ok_or(Failure::NoTemplate)?;
@@ -96,10 +96,8 @@ async fn examine(queue: String, deployed: &dyn Deployed) -> Result<Checkup, Fail
         ..Checkup::default()
     };
     checkup.note(state::complete(&stack));
-    let reads = stack
-        .resources
-        .iter()
-        .map(|resource| read(deployed, resource));
+    let resources = stack.resources.iter();
+    let reads: Vec<_> = resources.map(|resource| read(deployed, resource)).collect();
     let mut reads = stream::iter(reads).buffered(READS_AT_ONCE);
     while let Some((resource, now)) = reads.next().await {
         match now {

@@ -29,11 +29,11 @@ pub(crate) struct Export {
     pub(crate) filter: Filter,
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Export {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let mut report = Exported::default();
-        let mut output = BufWriter::new(io::stdout().lock());
+        let mut output = BufWriter::new(io::stdout());
         for status in &self.status {
             let now = queue.clock.now();
             let mut find = Find {

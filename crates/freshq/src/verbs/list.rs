@@ -96,7 +96,7 @@ impl Filter {
     }
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for List {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         if self.filter.is_empty() {

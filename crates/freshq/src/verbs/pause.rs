@@ -29,7 +29,7 @@ pub(crate) struct Pause {
     pub(crate) reason: String,
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Pause {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let earliest = queue.clock.now().plus(self.time);

@@ -31,7 +31,7 @@ pub(crate) struct Purge {
     pub(crate) confirm: Option<String>,
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Purge {
     async fn run(
         &self,

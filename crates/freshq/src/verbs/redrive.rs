@@ -55,7 +55,7 @@ pub(crate) struct Redrive {
     pub(crate) ttl: Duration,
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Redrive {
     async fn run(
         &self,

@@ -14,7 +14,7 @@ use crate::report::Report;
 #[derive(Debug, Args)]
 pub(crate) struct Resume {}
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Resume {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let wake = queue.operator.resume().await?;

@@ -23,7 +23,7 @@ pub(crate) struct Show {
     pub(crate) task: TaskId,
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Show {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let attributes = queue.operator.show(&self.task).await?;
@@ -37,10 +37,11 @@ impl VerbOnQueue for Show {
     }
 }
 
+/// A task as it is stored, at a moment.
 #[derive(Debug)]
-struct Shown {
-    now: Millis,
-    attributes: Map<String, Value>,
+pub(crate) struct Shown {
+    pub(crate) now: Millis,
+    pub(crate) attributes: Map<String, Value>,
 }
 
 /// Moments of a task, with what they mean.
@@ -58,7 +59,7 @@ impl Shown {
     }
 
     /// What happened and will, earliest first.
-    fn timeline(&self) -> Vec<(Millis, String)> {
+    pub(crate) fn timeline(&self) -> Vec<(Millis, String)> {
         let moments = MOMENTS
             .into_iter()
             .filter_map(|(attribute, says)| Some((self.moment(attribute)?, says.to_owned())));
@@ -74,6 +75,21 @@ impl Shown {
         let mut timeline: Vec<_> = moments.chain(end).collect();
         timeline.sort();
         timeline
+    }
+
+    /// Its attributes without the payload, first its id and its status.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (String, String)> {
+        let first = [schema::TASK_ID, schema::TASK_STATUS];
+        let rest = self
+            .attributes
+            .iter()
+            .filter(move |(name, _)| !first.contains(&name.as_str()) && *name != schema::PAYLOAD);
+        let first = first
+            .into_iter()
+            .filter_map(|name| self.attributes.get_key_value(name));
+        first
+            .chain(rest)
+            .map(|(name, value)| self.attribute(name, value))
     }
 
     fn attribute(&self, name: &str, value: &Value) -> (String, String) {
@@ -95,17 +111,6 @@ impl Report for Shown {
     }
 
     fn text(&self) -> String {
-        let first = [schema::TASK_ID, schema::TASK_STATUS];
-        let rest = self
-            .attributes
-            .iter()
-            .filter(|(name, _)| !first.contains(&name.as_str()) && *name != schema::PAYLOAD);
-        let first = first
-            .into_iter()
-            .filter_map(|name| self.attributes.get_key_value(name));
-        let rows = first
-            .chain(rest)
-            .map(|(name, value)| self.attribute(name, value));
         let timeline = self
             .timeline()
             .into_iter()
@@ -116,7 +121,7 @@ impl Report for Shown {
         };
         format!(
             "{}\n\n{payload}\n\ntimeline\n{}",
-            two_columns(rows),
+            two_columns(self.rows()),
             columns(timeline)
         )
     }

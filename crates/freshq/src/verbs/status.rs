@@ -19,7 +19,7 @@ use crate::time_format::{exact, relative, rough};
 #[derive(Debug, Args)]
 pub(crate) struct Status {}
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Status {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let status = queue.operator.status().await?;
@@ -30,9 +30,9 @@ impl VerbOnQueue for Status {
 
 /// A queue as it stands.
 #[derive(Debug)]
-struct StatusReport {
-    queue: String,
-    status: operate::Status,
+pub(crate) struct StatusReport {
+    pub(crate) queue: String,
+    pub(crate) status: operate::Status,
 }
 
 impl StatusReport {
@@ -145,21 +145,9 @@ impl StatusReport {
             ),
         }
     }
-}
 
-fn holder(lease: &ProcessorLease, now: Millis) -> &'static str {
-    match lease.until > now {
-        true => "active, its lease until",
-        false => "gone without release, its lease expired",
-    }
-}
-
-impl Report for StatusReport {
-    fn exit(&self) -> Exit {
-        Exit::Done
-    }
-
-    fn text(&self) -> String {
+    /// Each fact with its name.
+    pub(crate) fn rows(&self) -> [(&'static str, String); 17] {
         let operate::Status {
             now,
             control,
@@ -168,7 +156,7 @@ impl Report for StatusReport {
             failed,
             ..
         } = &self.status;
-        two_columns([
+        [
             ("queue", self.queue.clone()),
             ("as of", exact(*now)),
             ("paused", self.paused()),
@@ -186,7 +174,24 @@ impl Report for StatusReport {
             ("overloaded", self.overload()),
             ("rate limit's bucket", self.rate()),
             ("redriven tasks", self.redriven()),
-        ])
+        ]
+    }
+}
+
+fn holder(lease: &ProcessorLease, now: Millis) -> &'static str {
+    match lease.until > now {
+        true => "active, its lease until",
+        false => "gone without release, its lease expired",
+    }
+}
+
+impl Report for StatusReport {
+    fn exit(&self) -> Exit {
+        Exit::Done
+    }
+
+    fn text(&self) -> String {
+        two_columns(self.rows())
     }
 
     fn json(&self) -> Value {

@@ -16,7 +16,7 @@ use crate::report::Report;
 #[derive(Debug, Args)]
 pub(crate) struct Wake {}
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Wake {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let wake = queue.operator.wake().await?;

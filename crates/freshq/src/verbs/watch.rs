@@ -1,6 +1,5 @@
 //! `freshq watch`: a live view of a queue.
 
-mod sample;
 mod view;
 
 use std::io::{self, IsTerminal};
@@ -13,13 +12,13 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 
-use self::sample::History;
 use super::VerbOnQueue;
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
+use crate::sample::{self, History};
 use crate::time_format::parse_duration;
 
 /// Columns and rows of `--once`.
@@ -38,7 +37,7 @@ pub(crate) struct Watch {
     pub(crate) once: bool,
 }
 
-#[async_trait(?Send)]
+#[async_trait]
 impl VerbOnQueue for Watch {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         let mut history = History::default();

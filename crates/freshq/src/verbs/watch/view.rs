@@ -1,6 +1,6 @@
 //! The view of a queue on the terminal.
 
-use std::collections::VecDeque;
+use std::time::Duration;
 
 use lifo_queue::store::Candidate;
 use lifo_queue::time::Millis;
@@ -10,7 +10,7 @@ use ratatui::style::{Style, Stylize};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Paragraph, Sparkline};
 
-use super::sample::{History, Sample, WINDOW};
+use crate::sample::{History, Sample, WINDOW};
 use crate::time_format::{exact, relative, rough};
 
 /// Draws the view.
@@ -35,14 +35,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History) {
     frame.render_widget(Paragraph::new(facts(sample)).block(block), head);
     let pending = &sample.status.pending;
     let title = format!(" pending: {pending} ");
-    sparkline(frame, depth, title, &history.depths);
+    let depths = history.figures.iter().map(|look| look.pending.into());
+    sparkline(frame, depth, title, depths.collect());
     let latest = sample.start_age.map_or("no task runs".to_owned(), rough);
-    sparkline(
-        frame,
-        age,
-        format!(" age at start: {latest} "),
-        &history.ages,
-    );
+    let ages = history.figures.iter().filter_map(|look| look.start_age);
+    let title = format!(" age at start: {latest} ");
+    sparkline(frame, age, title, ages.map(millis).collect());
     let [newest, oldest] =
         Layout::horizontal([Constraint::Percentage(50), Constraint::Percentage(50)]).areas(tasks);
     list(
@@ -105,9 +103,7 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
         (None, None) => Line::from("breaker    closed"),
     };
     let [pending, taken, success, failure] = sample.recent;
-    let created = pending + taken + success + failure;
-    #[expect(clippy::cast_precision_loss, reason = "at most some thousands")]
-    let rate = created as f64 / WINDOW.as_secs_f64();
+    let rate = sample.created_per_second();
     let least = if sample.more { "at least " } else { "" };
     vec![
         Line::from(format!(
@@ -124,15 +120,19 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
     ]
 }
 
-fn sparkline(frame: &mut Frame<'_>, area: Rect, title: String, values: &VecDeque<u64>) {
+fn sparkline(frame: &mut Frame<'_>, area: Rect, title: String, mut values: Vec<u64>) {
     let width = usize::from(area.width.saturating_sub(2));
     let skipped = values.len().saturating_sub(width);
-    let shown: Vec<u64> = values.iter().skip(skipped).copied().collect();
+    values.drain(..skipped);
     let line = Sparkline::default()
         .block(Block::bordered().title(title))
         .style(Style::new().cyan())
-        .data(shown);
+        .data(values);
     frame.render_widget(line, area);
+}
+
+fn millis(age: Duration) -> u64 {
+    u64::try_from(age.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn list(frame: &mut Frame<'_>, area: Rect, title: &'static str, tasks: &[Candidate], now: Millis) {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use lifo_queue::operate::{Find, Status};
+use lifo_queue::operate::{Find, FoundTask, Status};
 use lifo_queue::schema;
 use lifo_queue::store::{Candidate, Order, PageQuery};
 use lifo_queue::task::TaskStatus;
@@ -25,62 +25,78 @@ const RUNNING: usize = 16;
 const RECENT: u16 = 1_000;
 
 /// How far back the rates look.
-pub(super) const WINDOW: Duration = Duration::from_secs(60);
+pub(crate) const WINDOW: Duration = Duration::from_secs(60);
 
 /// One look.
 #[derive(Clone, Debug)]
-pub(super) struct Sample {
-    pub(super) status: Status,
+pub(crate) struct Sample {
+    pub(crate) status: Status,
     /// Tasks created within the window, by their status now: PENDING, TAKEN, SUCCESS, FAILURE.
-    pub(super) recent: [usize; 4],
+    pub(crate) recent: [usize; 4],
     /// Whether the window holds more tasks than were read.
-    pub(super) more: bool,
-    pub(super) newest: Vec<Candidate>,
-    pub(super) oldest: Vec<Candidate>,
+    pub(crate) more: bool,
+    pub(crate) newest: Vec<Candidate>,
+    pub(crate) oldest: Vec<Candidate>,
+    /// The newest running tasks.
+    pub(crate) running: Vec<FoundTask>,
     /// How old the running tasks were when they started; the middle one.
-    pub(super) start_age: Option<Duration>,
+    pub(crate) start_age: Option<Duration>,
+}
+
+impl Sample {
+    /// Tasks created per second in the window. At least, if the window holds more than were read.
+    pub(crate) fn created_per_second(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "at most some thousands")]
+        let created = self.recent.iter().sum::<usize>() as f64;
+        created / WINDOW.as_secs_f64()
+    }
+}
+
+/// The figures of one look.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Figures {
+    pub(crate) at: Millis,
+    /// Pending tasks.
+    pub(crate) pending: u32,
+    /// Tasks created per second in the window.
+    pub(crate) created_per_second: f64,
+    /// As [`Sample::start_age`].
+    pub(crate) start_age: Option<Duration>,
 }
 
 /// The last looks.
 #[derive(Debug, Default)]
-pub(super) struct History {
-    pub(super) last: Option<Sample>,
-    /// Pending tasks, oldest look first.
-    pub(super) depths: VecDeque<u64>,
-    /// Ages at start in milliseconds, oldest look first.
-    pub(super) ages: VecDeque<u64>,
+pub(crate) struct History {
+    pub(crate) last: Option<Sample>,
+    /// Oldest look first.
+    pub(crate) figures: VecDeque<Figures>,
     /// Why the last look failed.
-    pub(super) failure: Option<String>,
+    pub(crate) failure: Option<String>,
     looks: u32,
 }
 
 impl History {
-    pub(super) fn add(&mut self, sample: Sample) {
+    pub(crate) fn add(&mut self, sample: Sample) {
         self.looks += 1;
         self.failure = None;
-        remember(&mut self.depths, u64::from(sample.status.pending.count));
-        if let Some(age) = sample.start_age {
-            remember(
-                &mut self.ages,
-                u64::try_from(age.as_millis()).unwrap_or(u64::MAX),
-            );
+        self.figures.push_back(Figures {
+            at: sample.status.now,
+            pending: sample.status.pending.count,
+            created_per_second: sample.created_per_second(),
+            start_age: sample.start_age,
+        });
+        if self.figures.len() > REMEMBERED {
+            self.figures.pop_front();
         }
         self.last = Some(sample);
     }
 
-    pub(super) fn failed(&mut self, why: String) {
+    pub(crate) fn failed(&mut self, why: String) {
         self.failure = Some(why);
     }
 
-    pub(super) fn looks(&self) -> u32 {
+    pub(crate) fn looks(&self) -> u32 {
         self.looks
-    }
-}
-
-fn remember(values: &mut VecDeque<u64>, value: u64) {
-    values.push_back(value);
-    if values.len() > REMEMBERED {
-        values.pop_front();
     }
 }
 
@@ -88,7 +104,7 @@ fn remember(values: &mut VecDeque<u64>, value: u64) {
 ///
 /// # Errors
 /// [`Failure`]: the table could not be read.
-pub(super) async fn take(queue: &Queue) -> Result<Sample, Failure> {
+pub(crate) async fn take(queue: &Queue) -> Result<Sample, Failure> {
     let status = queue.operator.glance().await?;
     let now = status.now;
     let mut recent = [0; 4];
@@ -102,13 +118,15 @@ pub(super) async fn take(queue: &Queue) -> Result<Sample, Failure> {
     let pending = TaskStatus::Pending;
     let (newest, _) = page(queue, pending, Order::NewestFirst, None, LISTED, now).await?;
     let (oldest, _) = page(queue, pending, Order::OldestFirst, None, LISTED, now).await?;
+    let running = running(queue).await?;
     Ok(Sample {
+        start_age: start_age(&running),
         status,
         recent,
         more,
         newest,
         oldest,
-        start_age: start_age(queue).await?,
+        running,
     })
 }
 
@@ -132,8 +150,7 @@ async fn page(
     Ok((page.candidates, page.next.is_some()))
 }
 
-/// A running task was last written when it was taken.
-async fn start_age(queue: &Queue) -> Result<Option<Duration>, Failure> {
+async fn running(queue: &Queue) -> Result<Vec<FoundTask>, Failure> {
     let find = Find {
         status: TaskStatus::Taken,
         created_from: None,
@@ -142,12 +159,19 @@ async fn start_age(queue: &Queue) -> Result<Option<Duration>, Failure> {
         limit: RUNNING,
         max_items: RUNNING,
     };
-    let found = queue.operator.find(&find).await?;
-    let ages = found.tasks.iter().filter_map(|task| {
-        let started = Millis(task.number(schema::TASK_UPDATED)?);
-        Some(started.since(task.created))
-    });
+    Ok(queue.operator.find(&find).await?.tasks)
+}
+
+/// When a running task started: it was last written when it was taken.
+pub(crate) fn started(task: &FoundTask) -> Option<Millis> {
+    task.number(schema::TASK_UPDATED).map(Millis)
+}
+
+fn start_age(running: &[FoundTask]) -> Option<Duration> {
+    let ages = running
+        .iter()
+        .filter_map(|task| Some(started(task)?.since(task.created)));
     let mut ages: Vec<Duration> = ages.collect();
     ages.sort_unstable();
-    Ok(ages.get(ages.len() / 2).copied())
+    ages.get(ages.len() / 2).copied()
 }

@@ -1,0 +1,168 @@
+//! `freshq console`: a local web page for a queue and the agents' queue.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `access` | which requests are answered |
+//! | `site` | the queue behind the pages, the last looks and the outcomes of changes |
+//! | `page` | the frame of every page |
+//! | `overview`, `tasks`, `failures`, `agents` | the pages |
+//! | `changes` | pause, resume, redrive and cancel, each after a confirmation |
+//! | `chart` | the charts, as SVG |
+
+mod access;
+mod agents;
+mod changes;
+mod chart;
+mod failures;
+mod overview;
+mod page;
+mod site;
+mod tasks;
+
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::get;
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use self::access::Access;
+use self::site::Site;
+use crate::agents::{desk, stack_of};
+use crate::aws::AwsArguments;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::function::Function;
+use crate::queue::{Queue, QueueArguments};
+use crate::report::Format;
+use crate::time_format::parse_duration;
+
+/// Serves a web page on 127.0.0.1 until Ctrl-C: depth, rates, ages at start, running, pending and failed
+/// tasks, and the agents' queue. Prints its address, whose token is the only access.
+///
+/// An open page looks at the queue every few seconds; a look costs as much as one of watch. Without an
+/// open page, nothing is read.
+#[derive(Debug, Args)]
+pub(crate) struct Console {
+    /// The port on 127.0.0.1; 0 means a free one
+    #[arg(long, default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Allows the page to pause, resume, redrive and cancel; without it the page is read-only
+    #[arg(long)]
+    pub(crate) allow_changes: bool,
+    /// The stack of the agents' queue; AgentQueue-<ENV> by default if --env is given
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) agents_stack: Option<String>,
+    /// How often an open page looks
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_duration)]
+    pub(crate) every: Duration,
+}
+
+impl Console {
+    /// Serves until Ctrl-C.
+    ///
+    /// # Errors
+    /// [`Failure`]: no such queue, the port is taken, or the server failed.
+    pub(crate) async fn serve(
+        &self,
+        queue: &QueueArguments,
+        aws: &AwsArguments,
+        format: Format,
+    ) -> Result<Exit, Failure> {
+        let desk = self.desk(queue.env.as_deref(), aws).await?;
+        let queue = Queue::connect(queue, aws).await?;
+        let address = (Ipv4Addr::LOCALHOST, self.port);
+        let failed = |source| Failure::Server {
+            port: self.port,
+            source,
+        };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let port = listener.local_addr().map_err(failed)?.port();
+        let access = Arc::new(Access::new(self.allow_changes));
+        let url = format!("http://127.0.0.1:{port}/{}/", access.token());
+        announce(&url, format).map_err(Failure::Terminal)?;
+        let router = router(Site::new(queue, desk, access, self.every));
+        tokio::select! {
+            served = axum::serve(listener, router).into_future() => served.map_err(failed)?,
+            stopped = tokio::signal::ctrl_c() => stopped.map_err(Failure::Terminal)?,
+        }
+        Ok(Exit::Done)
+    }
+
+    /// The agents' desk, or why its page is empty.
+    async fn desk(
+        &self,
+        env: Option<&str>,
+        aws: &AwsArguments,
+    ) -> Result<Result<Arc<dyn Function>, String>, Failure> {
+        let Some(stack) = self.agents_stack.clone().or_else(|| env.map(stack_of)) else {
+            return Ok(Err(
+                "the agents' queue is not known: name its stack by --agents-stack".to_owned(),
+            ));
+        };
+        match desk(&stack, aws).await {
+            Ok(desk) => Ok(Ok(Arc::new(desk))),
+            // An environment may have only one of the two queues.
+            Err(failure @ Failure::NoStack { .. }) if self.agents_stack.is_none() => {
+                Ok(Err(failure.line()))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+fn announce(url: &str, format: Format) -> io::Result<()> {
+    let mut out = io::stdout();
+    match format {
+        Format::Table => writeln!(
+            out,
+            "{url}\nThis address is the access: do not share it. Ctrl-C stops the console."
+        ),
+        Format::Json => writeln!(out, "{}", json!({ "url": url })),
+    }?;
+    out.flush()
+}
+
+/// All pages, and nothing without the token.
+fn router(site: Site) -> Router {
+    let site = Arc::new(site);
+    let at = |page: &str| format!("/{}/{page}", site.access.token());
+    Router::new()
+        .route(&at(""), get(overview::overview))
+        .route(&at("tasks"), get(tasks::tasks))
+        .route(&at("task"), get(tasks::task))
+        .route(&at("failures"), get(failures::failures))
+        .route(&at("agents"), get(agents::agents))
+        .route(
+            &at("{change}"),
+            get(changes::confirmation).post(changes::carry_out),
+        )
+        .route(
+            &at("console.css"),
+            get((
+                [(CONTENT_TYPE, "text/css")],
+                include_str!("console/console.css"),
+            )),
+        )
+        .route(
+            &at("console.js"),
+            get((
+                [(CONTENT_TYPE, "text/javascript")],
+                include_str!("console/console.js"),
+            )),
+        )
+        .layer(axum::middleware::from_fn_with_state(
+            site.access.clone(),
+            access::guard,
+        ))
+        .with_state(site)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Which requests are answered: those of a page of this console, at an address with its token.
+//!
+//! Other programs of this machine can connect to the port, and any web page can send requests to it.
+//! The token keeps both out. `Host` is checked against DNS rebinding, by which a foreign page becomes
+//! one of "our" origin; `Origin` against foreign pages that learnt the address.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+/// Names of this machine. A port is not compared: it differs behind `ssh -L`.
+const LOOPBACK: [&str; 2] = ["127.0.0.1", "localhost"];
+
+/// On every answer. `same-origin`: under `no-referrer` browsers send `Origin: null` with our own forms.
+const HEADERS: [(&str, &str); 7] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+         form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    ("cache-control", "no-store"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("referrer-policy", "same-origin"),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+];
+
+/// What a request must have.
+pub(super) struct Access {
+    token: String,
+    changes: bool,
+}
+
+/// Why a request is rejected.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Rejected {
+    #[error("the header Host is not 127.0.0.1 or localhost: open the address that freshq printed")]
+    Host,
+    #[error("the address has no valid token: open the address that freshq printed last")]
+    Token,
+    #[error("another web page sent this request: only pages of this console may")]
+    Origin,
+    #[error("this console is read-only: start freshq console with --allow-changes")]
+    ReadOnly,
+}
+
+impl Access {
+    /// With a fresh token: 122 random bits.
+    pub(super) fn new(changes: bool) -> Self {
+        let token = Uuid::new_v4().simple().to_string();
+        Self { token, changes }
+    }
+
+    /// The first part of every path.
+    pub(super) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Whether the pages may change the queue.
+    pub(super) fn allows_changes(&self) -> bool {
+        self.changes
+    }
+
+    /// # Errors
+    /// [`Rejected`], by the first rule that the request breaks.
+    pub(super) fn check(&self, request: &Parts) -> Result<(), Rejected> {
+        let host = host(request).ok_or(Rejected::Host)?;
+        let token = request.uri.path().split('/').nth(1).unwrap_or_default();
+        // The time of comparing digests says nothing of the token.
+        if Sha256::digest(token) != Sha256::digest(&self.token) {
+            return Err(Rejected::Token);
+        }
+        let reads = matches!(request.method, Method::GET | Method::HEAD);
+        match only(&request.headers, &ORIGIN) {
+            None if reads && !request.headers.contains_key(ORIGIN) => {}
+            Some(origin) if origin.strip_prefix("http://") == Some(host) => {}
+            _ => return Err(Rejected::Origin),
+        }
+        match reads || self.changes {
+            true => Ok(()),
+            false => Err(Rejected::ReadOnly),
+        }
+    }
+}
+
+impl IntoResponse for Rejected {
+    fn into_response(self) -> Response {
+        (StatusCode::FORBIDDEN, format!("403: {self}\n")).into_response()
+    }
+}
+
+/// The header `Host`, if it names this machine.
+fn host(request: &Parts) -> Option<&str> {
+    let host = only(&request.headers, &HOST)?;
+    let authority: Authority = host.parse().ok()?;
+    let name = authority.host();
+    let is_plain = request.uri.authority().is_none() && !host.contains('@');
+    (is_plain && LOOPBACK.iter().any(|own| name.eq_ignore_ascii_case(own))).then_some(host)
+}
+
+/// A header that is there once.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?;
+    values.next().is_none().then_some(value)?.to_str().ok()
+}
+
+/// Lets valid requests through, and adds the headers to every answer.
+pub(super) async fn guard(
+    State(access): State<Arc<Access>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let mut response = match access.check(&parts) {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(rejected) => rejected.into_response(),
+    };
+    for (name, value) in HEADERS {
+        let name = HeaderName::from_static(name);
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,249 @@
+//! Pause, resume, redrive and cancel: first the question, then the change.
+//!
+//! The verbs of the command line do the work, so their words and rules apply here too.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Form;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+
+use super::access::Rejected;
+use super::page::{Asked, Fields, OUTCOME, link, page, task_of};
+use super::site::Site;
+use crate::confirm::Prompt;
+use crate::failure::Failure;
+use crate::time_format::parse_duration;
+use crate::verbs::{Cancel, Pause, Redrive, Resume, VerbOnQueue};
+
+/// What can be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Pause,
+    Resume,
+    Redrive,
+    Cancel,
+}
+
+/// The page was the question.
+struct Confirmed;
+
+impl Prompt for Confirmed {
+    fn answer(&mut self, _: &str) -> Result<String, Failure> {
+        Ok("yes".to_owned())
+    }
+}
+
+/// The question.
+pub(super) async fn confirmation(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    Query(fields): Asked,
+) -> Response {
+    let Some(change) = Change::named(&name) else {
+        return missing(&name);
+    };
+    if !site.access.allows_changes() {
+        return Rejected::ReadOnly.into_response();
+    }
+    let content = change.question(&site, &fields).await;
+    page(
+        &site,
+        &fields,
+        (change.page(&fields), change.title()),
+        content,
+    )
+}
+
+/// The change. Its outcome is on the page that follows.
+pub(super) async fn carry_out(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    Form(fields): Form<Fields>,
+) -> Response {
+    let Some(change) = Change::named(&name) else {
+        return missing(&name);
+    };
+    let outcome = match change.verb(&fields) {
+        Ok(verb) => verb.run(&site.queue, &mut Confirmed).await,
+        Err(failure) => Err(failure),
+    };
+    let outcome = site.note(outcome).to_string();
+    let task = fields.get("task").map_or("", String::as_str);
+    let mut shows = vec![(OUTCOME, outcome.as_str())];
+    let next = change.page(&fields);
+    if next == "task" {
+        shows.push(("id", task));
+    }
+    Redirect::to(&link(next, &shows)).into_response()
+}
+
+fn missing(page: &str) -> Response {
+    let text = format!("404: there is no page {page}\n");
+    (StatusCode::NOT_FOUND, text).into_response()
+}
+
+impl Change {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "pause" => Some(Self::Pause),
+            "resume" => Some(Self::Resume),
+            "redrive" => Some(Self::Redrive),
+            "cancel" => Some(Self::Cancel),
+            _ => None,
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Pause => "Pause the queue",
+            Self::Resume => "Resume the queue",
+            Self::Redrive => "Redrive",
+            Self::Cancel => "Cancel a task",
+        }
+    }
+
+    /// The page that follows.
+    fn page(self, fields: &Fields) -> &'static str {
+        match self {
+            Self::Redrive if fields.contains_key("task") => "task",
+            Self::Redrive => "failures",
+            Self::Pause | Self::Resume | Self::Cancel => "./",
+        }
+    }
+
+    fn verb(self, fields: &Fields) -> Result<Box<dyn VerbOnQueue>, Failure> {
+        Ok(match self {
+            Self::Pause => Box::new(Pause {
+                time: time(fields, "for")?,
+                reason: text(fields, "reason")?,
+            }),
+            Self::Resume => Box::new(Resume {}),
+            Self::Redrive => Box::new(redrive(fields, time(fields, "ttl")?)?),
+            Self::Cancel => Box::new(Cancel {
+                tasks: vec![task_of(fields, "task")?],
+            }),
+        })
+    }
+
+    /// What would be changed, and a form that does it.
+    async fn question(self, site: &Site, fields: &Fields) -> Result<Markup, Failure> {
+        let queue = &site.queue.name;
+        Ok(match self {
+            Self::Pause => {
+                let inputs = html! {
+                    label for="for" { "For how long, for example 30m" }
+                    input #for name="for" value="30m" required;
+                    label for="reason" { "Why, for other operators" }
+                    input #reason name="reason" required autofocus;
+                };
+                let question =
+                    format!("No task of {queue} will start in this time. Running tasks finish.");
+                form("pause", &question, inputs, "Pause", "./")
+            }
+            Self::Resume => {
+                let question = format!("End the pause of {queue} and wake the queue?");
+                form("resume", &question, html! {}, "Resume", "./")
+            }
+            Self::Redrive => {
+                let question = question_of_redrive(site, fields).await?;
+                let inputs = html! {
+                    @for name in ["task", "error", "all"] {
+                        @if let Some(value) = fields.get(name) { input type="hidden" name=(name) value=(value); }
+                    }
+                    label for="ttl" { "The new expiry, so far ahead" }
+                    input #ttl name="ttl" value="1h" required;
+                };
+                let task = fields.get("task").map(String::as_str);
+                let back = task.map_or("failures".to_owned(), |task| link("task", &[("id", task)]));
+                form("redrive", &question, inputs, "Redrive", &back)
+            }
+            Self::Cancel => {
+                let task = task_of(fields, "task")?;
+                let inputs = html! { input type="hidden" name="task" value=(task); };
+                let question =
+                    format!("Delete the pending task {task} of {queue}? It cannot be restored.");
+                form(
+                    "cancel",
+                    &question,
+                    inputs,
+                    "Cancel the task",
+                    &link("task", &[("id", task.as_str())]),
+                )
+            }
+        })
+    }
+}
+
+/// A question, the form whose button answers yes, and a way back.
+fn form(action: &str, question: &str, inputs: Markup, yes: &str, back: &str) -> Markup {
+    html! {
+        pre.question { (question) }
+        form.change method="post" action=(action) {
+            (inputs)
+            p.actions {
+                button type="submit" { (yes) }
+                a.button href=(back) { "Go back" }
+            }
+        }
+    }
+}
+
+/// Which tasks a redrive would retry: a dry run reads them.
+async fn question_of_redrive(site: &Site, fields: &Fields) -> Result<String, Failure> {
+    if fields.contains_key("task") {
+        let task = task_of(fields, "task")?;
+        return Ok(format!(
+            "Retry task {task}, with all its attempts and a new expiry?"
+        ));
+    }
+    let dry_run = Redrive {
+        dry_run: true,
+        ..redrive(fields, Duration::ZERO)?
+    };
+    let report = dry_run.run(&site.queue, &mut Confirmed).await?;
+    let which = match fields.get("error") {
+        Some(error) => format!("all failed tasks with {error:?} in the last error"),
+        None => "all failed tasks".to_owned(),
+    };
+    let text = report.text();
+    Ok(format!(
+        "Retry {which}, with all their attempts and a new expiry?\n{text}"
+    ))
+}
+
+fn redrive(fields: &Fields, ttl: Duration) -> Result<Redrive, Failure> {
+    let task = fields.contains_key("task");
+    let all = fields.contains_key("all");
+    let (task, error) = match (task, all) {
+        (true, _) => (Some(task_of(fields, "task")?), None),
+        (false, true) => (None, None),
+        (false, false) => (None, Some(text(fields, "error")?)),
+    };
+    Ok(Redrive {
+        all: task.is_none() && error.is_none(),
+        tasks: task.into_iter().collect(),
+        error,
+        dry_run: false,
+        yes: true,
+        ttl,
+    })
+}
+
+fn text(fields: &Fields, name: &str) -> Result<String, Failure> {
+    let text = fields.get(name).filter(|text| !text.trim().is_empty());
+    text.cloned().ok_or_else(|| Failure::Input {
+        place: name.to_owned(),
+        fault: "it must not be empty".to_owned(),
+    })
+}
+
+fn time(fields: &Fields, name: &str) -> Result<Duration, Failure> {
+    parse_duration(&text(fields, name)?).map_err(|fault| Failure::Input {
+        place: name.to_owned(),
+        fault,
+    })
+}

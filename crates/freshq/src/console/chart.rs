@@ -1,0 +1,65 @@
+//! The charts: SVG in the page. The style sheet sets its colours, for light and dark.
+
+use std::error::Error;
+
+use lifo_queue::time::Millis;
+use maud::{Markup, PreEscaped, html};
+use plotters::prelude::*;
+
+const SIZE: (u32, u32) = (380, 170);
+
+/// The shortest time that a chart shows, in seconds.
+const SHORTEST: f64 = 60.0;
+
+/// A figure with its latest value in words, so that nothing is in the drawing alone.
+pub(super) fn chart(name: &str, latest: &str, points: &[(Millis, f64)], now: Millis) -> Markup {
+    html! {
+        figure {
+            figcaption { (name) ": " strong { (latest) } }
+            @match svg(points, now) {
+                Ok(svg) => div.chart role="img" aria-label=(format!("{name}, the last looks; now {latest}")) { (PreEscaped(svg)) },
+                Err(error) => p.problem { "The chart could not be drawn: " (error) },
+            }
+        }
+    }
+}
+
+fn svg(points: &[(Millis, f64)], now: Millis) -> Result<String, Box<dyn Error>> {
+    let seconds = |at: Millis| -now.since(at).as_secs_f64();
+    let points = points.iter().map(|(at, value)| (seconds(*at), *value));
+    let points: Vec<(f64, f64)> = points.collect();
+    let from = points.iter().map(|(at, _)| *at).fold(-SHORTEST, f64::min);
+    let highest = points.iter().map(|(_, value)| *value).fold(1.0, f64::max);
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+        let mut chart = ChartBuilder::on(&area)
+            .margin(8)
+            .x_label_area_size(24)
+            .y_label_area_size(44)
+            .build_cartesian_2d(from..0.0, 0.0..highest * 1.1)?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .x_labels(4)
+            .y_labels(4)
+            .max_light_lines(0)
+            .label_style(("sans-serif", 12))
+            .x_label_formatter(&|at| format!("{at:.0} s"))
+            .y_label_formatter(&label)
+            .draw()?;
+        let last = points.last().copied();
+        chart.draw_series(LineSeries::new(points, BLUE.stroke_width(2)))?;
+        // A single look is a point, not a line.
+        chart.draw_series(last.map(|at| Circle::new(at, 3, BLUE.filled())))?;
+        area.present()?;
+    }
+    Ok(svg)
+}
+
+fn label(value: &f64) -> String {
+    match value.fract() == 0.0 {
+        true => format!("{value:.0}"),
+        false => format!("{value:.1}"),
+    }
+}

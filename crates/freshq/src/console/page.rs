@@ -1,0 +1,186 @@
+//! The frame of every page, and what several pages show.
+
+use std::collections::BTreeMap;
+
+use axum::extract::Query;
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use lifo_queue::operate::FoundTask;
+use lifo_queue::schema;
+use lifo_queue::task::TaskId;
+use lifo_queue::time::Millis;
+use maud::{DOCTYPE, Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::site::Site;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::time_format::{exact, relative, rough};
+use crate::verbs::{Shown, task_id};
+
+/// The fields of a page's address or form.
+pub(super) type Fields = BTreeMap<String, String>;
+
+/// The fields of a page's address.
+pub(super) type Asked = Query<Fields>;
+
+/// The field of the outcome that a page shows.
+pub(super) const OUTCOME: &str = "outcome";
+
+/// The pages of the menu, by their addresses.
+const MENU: [(&str, &str); 4] = [
+    ("./", "Queue"),
+    ("tasks", "Tasks"),
+    ("failures", "Failures"),
+    ("agents", "Agents"),
+];
+
+/// A page: its address in the menu, its title and its content.
+pub(super) fn page(
+    site: &Site,
+    fields: &Fields,
+    (menu, title): (&str, &str),
+    content: Result<Markup, Failure>,
+) -> Response {
+    let (status, content) = match content {
+        Ok(content) => (StatusCode::OK, content),
+        Err(failure) => (status(&failure), problem(&failure.line())),
+    };
+    let outcome = fields.get(OUTCOME).and_then(|number| number.parse().ok());
+    let outcome = outcome.and_then(|number| site.outcome(number));
+    let changes = site.access.allows_changes();
+    let frame = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " – " (site.queue.name) " – freshq" }
+                link rel="stylesheet" href="console.css";
+                script src="console.js" defer {}
+            }
+            body data-every=(site.every.as_millis()) {
+                a.skip href="#main" { "Skip to the content" }
+                header {
+                    strong { "freshq" } " " span { (site.queue.name) }
+                    nav aria-label="Pages" {
+                        @for (address, name) in MENU {
+                            a href=(address) aria-current=[(address == menu).then_some("page")] { (name) }
+                        }
+                    }
+                    span.mode { @if changes { "changes allowed" } @else { "read-only" } }
+                }
+                p #connection role="status" {}
+                main #main tabindex="-1" {
+                    h1 { (title) }
+                    @if let Some(outcome) = outcome {
+                        pre.outcome.problem[!outcome.done] role="status" tabindex="-1" autofocus { (outcome.text) }
+                    }
+                    (content)
+                }
+            }
+        }
+    };
+    (status, Html(frame.into_string())).into_response()
+}
+
+fn status(failure: &Failure) -> StatusCode {
+    match failure.exit() {
+        Exit::Usage => StatusCode::BAD_REQUEST,
+        _ => StatusCode::BAD_GATEWAY,
+    }
+}
+
+/// What could not be shown, and why.
+pub(super) fn problem(line: &str) -> Markup {
+    html! { p.problem role="alert" { (line) } }
+}
+
+/// The address of a page with fields.
+pub(super) fn link(page: &str, fields: &[(&str, &str)]) -> String {
+    let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    let fields = fields
+        .iter()
+        .map(|(name, value)| format!("{name}={}", encoded(value)));
+    match fields.collect::<Vec<_>>().join("&") {
+        fields if fields.is_empty() => page.to_owned(),
+        fields => format!("{page}?{fields}"),
+    }
+}
+
+/// A way to a confirmation; nothing if the console is read-only.
+pub(super) fn change(site: &Site, name: &str, change: &str, fields: &[(&str, &str)]) -> Markup {
+    html! {
+        @if site.access.allows_changes() {
+            a.button href=(link(change, fields)) { (name) }
+        }
+    }
+}
+
+/// A task's id that leads to the task.
+pub(super) fn task_link(id: &TaskId) -> Markup {
+    html! { a href=(link("task", &[("id", id.as_str())])) { (id) } }
+}
+
+/// The task that a field names.
+pub(super) fn task_of(fields: &Fields, name: &'static str) -> Result<TaskId, Failure> {
+    let text = fields.get(name).map_or("", String::as_str);
+    task_id(text).map_err(|fault| Failure::Input {
+        place: name.to_owned(),
+        fault,
+    })
+}
+
+/// How long ago; its exact time is the tooltip.
+pub(super) fn age(at: Millis, now: Millis) -> Markup {
+    html! { time datetime=(exact(at)) title=(exact(at)) { (rough(now.since(at))) } }
+}
+
+/// A table, or a sentence if it has no row.
+pub(super) fn table<const N: usize>(
+    caption: &str,
+    head: [&str; N],
+    rows: Vec<[Markup; N]>,
+    none: &str,
+) -> Markup {
+    html! {
+        @if rows.is_empty() {
+            p { (none) }
+        } @else {
+            div.scroll tabindex="0" role="region" aria-label=(caption) {
+                table {
+                    caption { (caption) }
+                    thead { tr { @for cell in head { th scope="col" { (cell) } } } }
+                    tbody { @for row in rows { tr { @for cell in row { td { (cell) } } } } }
+                }
+            }
+        }
+    }
+}
+
+/// A task's payload and timeline.
+pub(super) fn payload_and_timeline(shown: &Shown) -> Markup {
+    let timeline = shown.timeline();
+    html! {
+        h3 { "Payload" }
+        @match shown.attributes.get(schema::PAYLOAD) {
+            None => p { "The task has no payload." },
+            Some(payload) => pre tabindex="0" { (format!("{payload:#}")) },
+        }
+        h3 { "Timeline" }
+        ol.timeline {
+            @for (at, says) in timeline {
+                li { time datetime=(exact(at)) { (exact(at)) } " (" (relative(at, shown.now)) "): " (says) }
+            }
+        }
+    }
+}
+
+/// A found task at a moment.
+pub(super) fn shown(task: &FoundTask, now: Millis) -> Shown {
+    Shown {
+        now,
+        attributes: task.attributes.clone(),
+    }
+}

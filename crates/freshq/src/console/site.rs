@@ -1,0 +1,111 @@
+//! What is behind the pages: the queue, the last looks and the outcomes of changes.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::access::Access;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::function::Function;
+use crate::queue::Queue;
+use crate::report::Report;
+use crate::sample::{self, History};
+
+/// Outcomes that are remembered.
+const REMEMBERED: usize = 50;
+
+/// What is behind the pages.
+pub(super) struct Site {
+    pub(super) queue: Queue,
+    /// The agents' desk, or why it is not known.
+    pub(super) desk: Result<Arc<dyn Function>, String>,
+    pub(super) access: Arc<Access>,
+    /// How often an open page looks.
+    pub(super) every: Duration,
+    history: tokio::sync::Mutex<History>,
+    /// Whether a change followed the last look.
+    is_stale: AtomicBool,
+    outcomes: Mutex<Outcomes>,
+}
+
+/// The outcome of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Outcome {
+    pub(super) text: String,
+    /// Whether all was done.
+    pub(super) done: bool,
+}
+
+#[derive(Default)]
+struct Outcomes {
+    /// The number of the first one that is remembered.
+    first: usize,
+    last: VecDeque<Outcome>,
+}
+
+impl Site {
+    pub(super) fn new(
+        queue: Queue,
+        desk: Result<Arc<dyn Function>, String>,
+        access: Arc<Access>,
+        every: Duration,
+    ) -> Self {
+        Self {
+            queue,
+            desk,
+            access,
+            every,
+            history: tokio::sync::Mutex::default(),
+            is_stale: AtomicBool::default(),
+            outcomes: Mutex::default(),
+        }
+    }
+
+    /// The last looks. Looks first, unless a page did so just before: several open pages share a look.
+    pub(super) async fn looks(&self) -> tokio::sync::MutexGuard<'_, History> {
+        let mut history = self.history.lock().await;
+        let now = self.queue.clock.now();
+        let is_fresh = history
+            .last
+            .as_ref()
+            .is_some_and(|last| now.since(last.status.now) < self.every / 2);
+        if self.is_stale.swap(false, Ordering::Relaxed) || !is_fresh {
+            match sample::take(&self.queue).await {
+                Ok(sample) => history.add(sample),
+                Err(failure) => history.failed(failure.line()),
+            }
+        }
+        history
+    }
+
+    /// Remembers the outcome of a change; returns its number. The next page looks again.
+    pub(super) fn note(&self, outcome: Result<Box<dyn Report>, Failure>) -> usize {
+        self.is_stale.store(true, Ordering::Relaxed);
+        let outcome = match outcome {
+            Ok(report) => Outcome {
+                done: report.exit() == Exit::Done,
+                text: report.text(),
+            },
+            Err(failure) => Outcome {
+                done: false,
+                text: failure.line(),
+            },
+        };
+        let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        outcomes.last.push_back(outcome);
+        if outcomes.last.len() > REMEMBERED {
+            outcomes.last.pop_front();
+            outcomes.first += 1;
+        }
+        outcomes.first + outcomes.last.len() - 1
+    }
+
+    /// The outcome of that number, if it is remembered.
+    pub(super) fn outcome(&self, number: usize) -> Option<Outcome> {
+        let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = number.checked_sub(outcomes.first)?;
+        outcomes.last.get(place).cloned()
+    }
+}

@@ -1,0 +1,127 @@
+//! Tasks of a status, and one task.
+
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::response::Response;
+use clap::ValueEnum;
+use lifo_queue::operate::{Find, FoundTask};
+use lifo_queue::schema;
+use lifo_queue::store::Cursor;
+use lifo_queue::task::TaskStatus;
+use lifo_queue::time::Millis;
+use maud::{Markup, html};
+
+use super::page::{
+    Asked, Fields, age, change, link, page, payload_and_timeline, problem, table, task_link,
+    task_of,
+};
+use super::site::Site;
+use crate::failure::Failure;
+use crate::verbs::{Shown, StatusName};
+
+/// Tasks of a page.
+const LISTED: usize = 50;
+
+/// The most tasks that a page reads to find those with a text in the last error.
+const MOST_READ: usize = 1_000;
+
+/// The list.
+pub(super) async fn tasks(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
+    let content = list(&site, &fields).await;
+    page(&site, &fields, ("tasks", "Tasks"), content)
+}
+
+/// One task.
+pub(super) async fn task(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
+    let content = one(&site, &fields).await;
+    page(&site, &fields, ("tasks", "Task"), content)
+}
+
+async fn list(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
+    let wanted = fields.get("status").map_or("pending", String::as_str);
+    let status = StatusName::from_str(wanted, true).map_err(|_| Failure::Input {
+        place: "status".to_owned(),
+        fault: format!("{wanted:?} is not pending, taken, success or failure"),
+    })?;
+    let error = fields.get("error").filter(|text| !text.is_empty());
+    let find = Find {
+        status: status.into(),
+        created_from: None,
+        after: fields.get("after").map(|place| cursor(place)).transpose()?,
+        error: error.cloned(),
+        limit: LISTED,
+        max_items: MOST_READ,
+    };
+    let found = site.queue.operator.find(&find).await?;
+    let now = site.queue.clock.now();
+    let rows = found.tasks.iter().map(|task| row(task, now)).collect();
+    let next = found.next.map(|next| next.to_string());
+    Ok(html! {
+        nav aria-label="Status" {
+            @for name in ["pending", "taken", "success", "failure"] {
+                a href=(link("tasks", &[("status", name)])) aria-current=[(name == wanted).then_some("page")] {
+                    (name.to_uppercase())
+                }
+            }
+        }
+        form.filter method="get" action="tasks" {
+            input type="hidden" name="status" value=(wanted);
+            label for="error" { "Text in the last error" }
+            input #error name="error" value=(error.map_or("", String::as_str));
+            button { "Filter" }
+        }
+        (table("Tasks, newest first", ["Task", "Age", "Attempts", "Last error"], rows, "No such task was found."))
+        p { "Tasks read: " (found.items) "." }
+        @if let Some(next) = next {
+            @let error = error.map_or("", String::as_str);
+            p { a href=(link("tasks", &[("status", wanted), ("error", error), ("after", &next)])) { "Older tasks" } }
+        }
+        @if let (Some(error), StatusName::Failure) = (error, status) {
+            p.actions { (change(site, "Redrive all with this text…", "redrive", &[("error", error)])) }
+        }
+    })
+}
+
+fn cursor(place: &str) -> Result<Cursor, Failure> {
+    place.parse().map_err(|error| Failure::Input {
+        place: "after".to_owned(),
+        fault: format!("{place:?} is not a place in the list: {error}"),
+    })
+}
+
+fn row(task: &FoundTask, now: Millis) -> [Markup; 4] {
+    [
+        task_link(&task.id),
+        age(task.created, now),
+        html! { (task.number(schema::ATTEMPTS).unwrap_or(0)) },
+        html! { (task.text(schema::LAST_ERROR).unwrap_or_default()) },
+    ]
+}
+
+async fn one(site: &Site, fields: &Fields) -> Result<Markup, Failure> {
+    let id = task_of(fields, "id")?;
+    let Some(attributes) = site.queue.operator.show(&id).await? else {
+        let gone = "it was never created, or it was cancelled, purged or deleted after its expiry";
+        return Ok(problem(&format!("task {id} does not exist: {gone}")));
+    };
+    let shown = Shown {
+        now: site.queue.clock.now(),
+        attributes,
+    };
+    let status = shown.attributes.get(schema::TASK_STATUS);
+    let status = status
+        .and_then(|status| status.as_str())
+        .unwrap_or_default();
+    let is = |wanted: TaskStatus| wanted.to_string() == status;
+    Ok(html! {
+        p.actions {
+            @if is(TaskStatus::Failure) { (change(site, "Redrive…", "redrive", &[("task", id.as_str())])) }
+            @if is(TaskStatus::Pending) { (change(site, "Cancel…", "cancel", &[("task", id.as_str())])) }
+        }
+        dl.attributes {
+            @for (name, value) in shown.rows() { div { dt { (name) } dd { (value) } } }
+        }
+        (payload_and_timeline(&shown))
+    })
+}

@@ -1,0 +1,289 @@
+//! What the pages show and change.
+
+use simulator::faulty::{Fault, FaultyStore};
+
+use super::*;
+
+#[tokio::test]
+async fn the_first_page_shows_state_charts_running_and_pending_tasks() {
+    let world = World::start(true).await;
+    for n in 0..12 {
+        world.put(&format!("order-{n:02}"), TaskStatus::Pending, 3 * n, None);
+    }
+    world.put("runs", TaskStatus::Taken, 20, None);
+    world.put("failed", TaskStatus::Failure, 20, Some("HTTP 500"));
+    let page = world.get("").await;
+    page.expect(
+        200,
+        &[
+            "<title>Queue – LifoQueue-dev – freshq</title>",
+            "<dt>PENDING</dt><dd>12</dd>",
+            "<dt>circuit breaker</dt><dd>closed</dd>",
+            "<dt>oldest PENDING</dt><dd>33s, created 2027-01-15T07:59:27.000Z</dd>",
+            "<a href=\"task?id=runs\">runs</a>",
+            "order-00",
+            "order-11",
+            "Created per second: <strong>0.2</strong>",
+            "Created in the last 60 s: 0 succeeded, 1 failed, 1 running, 12 pending.",
+            "changes allowed",
+            "<a class=\"button\" href=\"pause\">Pause…</a>",
+        ],
+    );
+    assert_eq!(page.text.matches("<svg").count(), 3);
+    assert!(!page.text.contains("Resume…"), "the queue is not paused");
+}
+
+#[tokio::test]
+async fn text_of_tasks_never_becomes_markup() {
+    let world = World::start(true).await;
+    let (id, error) = ("<b>&\"x", "<script>alert(1)</script>");
+    world.put(id, TaskStatus::Failure, 1, Some(error));
+    for page in ["failures", "tasks?status=failure", "task?id=%3Cb%3E%26%22x"] {
+        let answer = world.get(page).await;
+        answer.expect(200, &["&lt;script&gt;alert(1)", "&lt;b&gt;&amp;"]);
+        assert!(
+            !answer.text.contains("<script>") && !answer.text.contains("<b>"),
+            "{page}"
+        );
+    }
+    let listed = world.get("tasks?status=failure").await;
+    listed.expect(200, &["href=\"task?id=%3Cb%3E%26%22x\""]);
+}
+
+#[tokio::test]
+async fn failures_are_grouped_and_a_group_is_redriven_after_the_question() {
+    let world = World::start(true).await;
+    for (id, age, error) in [
+        ("a", 1, "HTTP 502"),
+        ("b", 2, "HTTP 400"),
+        ("c", 3, "HTTP 502"),
+        ("d", 4, ""),
+    ] {
+        world.put(id, TaskStatus::Failure, age, Some(error));
+    }
+    let page = world.get("failures").await;
+    page.expect(
+        200,
+        &[
+            "Failed tasks read: 4, different last errors: 3.",
+            "<h2>No error was recorded</h2>",
+            "Tasks: <strong>2</strong>",
+            "&quot;order&quot;: &quot;a&quot;",
+            "deleted by DynamoDB",
+            "href=\"redrive?error=HTTP%20502\"",
+        ],
+    );
+    let place = |text| page.text.find(text).unwrap();
+    assert!(
+        place("<h2>HTTP 502") < place("<h2>HTTP 400"),
+        "the largest first"
+    );
+
+    let question = world.get("redrive?error=HTTP%20502").await;
+    question.expect(
+        200,
+        &[
+            "all failed tasks with &quot;HTTP 502&quot;",
+            "tasks to redrive: 2",
+        ],
+    );
+    question.expect(
+        200,
+        &["<input type=\"hidden\" name=\"error\" value=\"HTTP 502\">"],
+    );
+    assert_eq!(world.status("a"), Some(TaskStatus::Failure), "only asked");
+    let done = world.post("redrive", "error=HTTP+502&ttl=2h").await;
+    done.expect(303, &[]);
+    assert_eq!(done.header("location"), Some("failures?outcome=0"));
+    let page = world.get("failures?outcome=0").await;
+    page.expect(
+        200,
+        &[
+            "redriven: 2; a processor was notified",
+            "Failed tasks read: 2",
+        ],
+    );
+    let states = ["a", "b", "c"].map(|id| world.status(id).unwrap());
+    let (pending, failure) = (TaskStatus::Pending, TaskStatus::Failure);
+    assert_eq!(states, [pending, failure, pending]);
+    world
+        .get("redrive?all=1")
+        .await
+        .expect(200, &["tasks to redrive: 2"]);
+    world.post("redrive", "all=1&ttl=1h").await.expect(303, &[]);
+    assert_eq!(world.status("d"), Some(pending));
+}
+
+#[tokio::test]
+async fn a_task_is_shown_and_cancelled_or_redriven_by_its_status() {
+    let world = World::start(true).await;
+    world.put("p", TaskStatus::Pending, 90, None);
+    world.put("f", TaskStatus::Failure, 90, Some("HTTP 500"));
+    let page = world.get("task?id=p").await;
+    let shows = [
+        "<dt>taskStatus</dt><dd>PENDING</dd>",
+        "1m 30s ago): created",
+        "cancel?task=p",
+    ];
+    page.expect(200, &shows);
+    assert!(!page.text.contains("Redrive…"));
+    let cancelled = world.post("cancel", "task=p").await;
+    assert_eq!(cancelled.header("location"), Some("./?outcome=0"));
+    world.get("?outcome=0").await.expect(200, &["p  cancelled"]);
+    world
+        .get("task?id=p")
+        .await
+        .expect(200, &["task p does not exist"]);
+    world
+        .get("task?id=f")
+        .await
+        .expect(200, &["redrive?task=f"]);
+    world
+        .get("redrive?task=f")
+        .await
+        .expect(200, &["Retry task f"]);
+    let redriven = world.post("redrive", "task=f&ttl=1h").await;
+    assert_eq!(redriven.header("location"), Some("task?outcome=1&id=f"));
+    assert_eq!(world.status("f"), Some(TaskStatus::Pending));
+    let again = world.post("redrive", "task=f&ttl=1h").await;
+    assert_eq!(again.header("location"), Some("task?outcome=2&id=f"));
+    let page = world.get("task?outcome=2&id=f").await;
+    page.expect(200, &["outcome problem", "f  not redriven: it is PENDING"]);
+}
+
+#[tokio::test]
+async fn the_queue_is_paused_with_a_reason_and_resumed() {
+    let world = World::start(true).await;
+    world
+        .get("pause")
+        .await
+        .expect(200, &["<button type=\"submit\">Pause</button>"]);
+    world
+        .post("pause", "for=30m&reason=new+release")
+        .await
+        .expect(303, &[]);
+    let control = world.store.control().await.unwrap();
+    assert_eq!(control.pause_reason.as_deref(), Some("new release"));
+    let page = world.get("?outcome=0").await;
+    let says = "The queue is paused until 2027-01-15T08:30:00.000Z: new release";
+    page.expect(200, &[says, "paused until 2027", "Resume…"]);
+    world
+        .get("resume")
+        .await
+        .expect(200, &["End the pause of LifoQueue-dev"]);
+    world.post("resume", "").await.expect(303, &[]);
+    world
+        .get("?outcome=1")
+        .await
+        .expect(200, &["resumed: a processor was notified"]);
+    assert_eq!(world.store.control().await.unwrap().paused_until, None);
+}
+
+#[tokio::test]
+async fn malformed_fields_are_named_and_change_nothing() {
+    let world = World::start(true).await;
+    for (page, says) in [
+        (
+            "tasks?status=done",
+            "status: &quot;done&quot; is not pending",
+        ),
+        (
+            "tasks?after=x",
+            "after: &quot;x&quot; is not a place in the list",
+        ),
+        ("task", "id: it"),
+        ("task?id=%23processor", "reserved for the queue"),
+        ("cancel?task=%23processor", "reserved for the queue"),
+        ("redrive", "error: it must not be empty"),
+    ] {
+        world.get(page).await.expect(400, &[says]);
+    }
+    for (n, (page, form, says)) in [
+        ("pause", "for=30m&reason=+", "reason: it must not be empty"),
+        ("pause", "for=soon&reason=x", "for: "),
+        ("redrive", "all=1", "ttl: it must not be empty"),
+        ("redrive", "ttl=1h", "error: it must not be empty"),
+        ("cancel", "", "task: it"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        world.post(page, form).await.expect(303, &[]);
+        let shown = world.get(&format!("?outcome={n}")).await;
+        shown.expect(200, &["class=\"outcome problem\"", says]);
+    }
+    assert_eq!(world.store.control().await.unwrap().paused_until, None);
+}
+
+#[tokio::test]
+async fn a_list_goes_on_behind_its_last_task() {
+    let world = World::start(false).await;
+    for n in 0..60 {
+        world.put(&format!("t{n:02}"), TaskStatus::Pending, n, None);
+    }
+    let first = world.get("tasks").await;
+    first.expect(200, &["t00", "t49", "Older tasks"]);
+    assert!(!first.text.contains("t50"));
+    let (_, next) = first.text.split_once("<p><a href=\"tasks").unwrap();
+    let next = next.split_once('"').unwrap().0.replace("&amp;", "&");
+    let second = world.get(&format!("tasks{next}")).await;
+    second.expect(200, &["t50", "t59"]);
+    assert!(!second.text.contains("t49") && !second.text.contains("Older tasks"));
+}
+
+#[tokio::test]
+async fn the_agents_page_shows_queues_pending_calls_and_agents() {
+    let world = World::start(false).await;
+    let page = world.get("agents").await;
+    let shows = [
+        "Q#Spanish#M",
+        "<td>Basque#F</td><td>3</td>",
+        "Ana Ruiz",
+        "agents?after=ana",
+    ];
+    page.expect(200, &shows);
+    let store = Arc::<MemoryStore>::default();
+    let mut without = site(store.clone(), false);
+    without.desk = Err("there is no stack AgentQueue-dev".to_owned());
+    let world = World::serve(store, without).await;
+    world
+        .get("agents")
+        .await
+        .expect(200, &["there is no stack AgentQueue-dev"]);
+}
+
+#[tokio::test]
+async fn open_pages_share_a_look_and_a_change_is_seen_at_once() {
+    let site = site(Arc::<MemoryStore>::default(), true);
+    for _ in 0..3 {
+        assert_eq!(site.looks().await.looks(), 1, "the clock stands");
+    }
+    assert_eq!(site.note(Err(Failure::NoRegion)), 0);
+    assert_eq!(site.looks().await.looks(), 2);
+    assert_eq!(site.looks().await.looks(), 2);
+    for number in 1..=50 {
+        assert_eq!(site.note(Err(Failure::NoQueue)), number);
+    }
+    assert_eq!(site.outcome(0), None, "the oldest is forgotten");
+    assert!(site.outcome(1).is_some() && site.outcome(50).is_some());
+    assert_eq!(site.outcome(51), None);
+}
+
+#[tokio::test]
+async fn a_table_that_fails_is_a_message_on_the_page() {
+    let store = Arc::<MemoryStore>::default();
+    let broken = FaultyStore::new(store.clone(), |_| Fault::Refused);
+    let world = World::serve(store, site(Arc::new(broken), true)).await;
+    let says = "The last look failed: the table could not be used";
+    world.get("").await.expect(200, &[says]);
+    world
+        .get("failures")
+        .await
+        .expect(502, &["the table could not be used"]);
+    world
+        .post("pause", "for=1h&reason=x")
+        .await
+        .expect(303, &[]);
+    let says = ["class=\"outcome problem\"", "the table could not be used"];
+    world.get("?outcome=0").await.expect(200, &says);
+}
