@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 # A verb's variables count on the command line alone: in many environments ENV and NAME mean something else. E2E is ours,
 # and counts from the environment too.
-SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED CHANGES
+SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED CONSOLE CHANGES
 OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
   HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
@@ -74,8 +74,8 @@ help: ## list the verbs
 ##@ Use
 
 .PHONY: demo
-demo: synth-local ## deploy to a local AWS and watch a burst of tasks run newest first
-	@$(BIN)/python -m local demo
+demo: synth-local $(if $(CONSOLE),build-freshq) ## deploy to a local AWS and watch a burst of tasks run newest first; CONSOLE=1 serves a web page of it [CONSOLE]
+	@$(BIN)/python -m local demo $(if $(CONSOLE),--console $(FRESHQ))
 
 .PHONY: demo-agents
 demo-agents: synth-local ## deploy to a local AWS and watch calls reach the agents
@@ -242,6 +242,10 @@ test-python: setup e2e ## run the tests of the Python tools, and those end to en
 .PHONY: e2e
 e2e: synth-local build-freshq ## run the end-to-end tests on the deployed templates: a local AWS that enforces IAM
 	$(BIN)/python -m pytest tests/e2e
+
+.PHONY: test-console
+test-console: synth-local build-freshq ## test freshq console in a browser (Chromium or Chrome), on the local AWS
+	$(BIN)/python -m pytest tests/console
 
 .PHONY: lint
 lint: setup $(VENV)/.installed-lint ## check format, clippy, dependencies, language, TypeScript, the templates (cdk-nag, cfn-lint) and the workflows [ENV]

@@ -37,7 +37,7 @@ def main() -> int:
 
 def _run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.command == "demo":
-        return demo.run(_local_assembly(arguments), console)
+        return demo.run(_local_assembly(arguments), console, arguments.console)
     if arguments.command == "demo-agents":
         return demo_agents.run(_local_assembly(arguments), console)
     if arguments.command == "demo-iot":
@@ -65,6 +65,7 @@ def _up(arguments: argparse.Namespace, console: Console) -> int:
     console.print(f"endpoint: {stacks[0].endpoint}", markup=False)
     for name, value in sorted(item for stack in stacks for item in stack.outputs.items()):
         console.print(f"{name}: {value}", markup=False)
+    console.print("`make console LOCAL=1 CHANGES=1` serves a web page of both queues")
     console.print("`. .local/env` turns this shell's AWS clients to it; `make local-down` stops it")
     return 0
 
@@ -89,6 +90,8 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=purpose)
         command.add_argument("--stack", default=_default_stack(name))
         command.add_argument("--assembly", type=Path, default=_default_assembly(name))
+        if name == "demo":
+            command.add_argument("--console", metavar="FRESHQ", help="serve the console of this freshq meanwhile")
     return parser
 
 

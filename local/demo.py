@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -9,6 +10,7 @@ from rich.console import Console
 
 from local import deployment, emulator, order, progress
 from local.assembly import Assembly
+from local.console import serving
 from local.display import Display
 from local.history import Change, History
 from local.paths import STATE
@@ -26,8 +28,10 @@ _CREATE_AT_ONCE = 25
 _FINAL = ("SUCCESS", "FAILURE")
 
 
-def run(assembly: Assembly, console: Console) -> int:
+def run(assembly: Assembly, console: Console, freshq: str | None = None) -> int:
     """Start, deploy, run the burst and report; stops what it started in every case.
+
+    With the path of `freshq`, its console shows the queue meanwhile. At a terminal it stays until Enter.
 
     Returns the exit code: 0 only if every task reached SUCCESS and the order held.
     """
@@ -38,7 +42,14 @@ def run(assembly: Assembly, console: Console) -> int:
     try:
         console.print(f"  ministack at {local_aws.endpoint}")
         queue = deployment.deploy(local_aws, assembly, DeployedQueue, lambda step: console.print(f"  {step}"))
-        return _burst(queue, console)
+        if freshq is None:
+            return _burst(queue, console)
+        with serving(freshq, queue.endpoint, "--allow-changes") as url:
+            console.print(f"[bold]The console of this queue[/bold]: {url}")
+            code = _burst(queue, console)
+            if sys.stdin.isatty():
+                console.input("The console is still open; Enter ends the demonstration. ")
+            return code
     finally:
         local_aws.stop()
         console.print(f"Stopped the local AWS; its log: {directory.relative_to(STATE.parent)}")

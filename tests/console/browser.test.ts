@@ -1,0 +1,269 @@
+/**
+ * The console as an operator uses it, in Chromium. `test_console.py` starts the local AWS, two consoles and this; the
+ * tests run in this order, on one queue.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type BrowserContext, chromium, type Page, request } from 'playwright-core';
+
+const given = (name: string) => {
+  const value = process.env[name];
+  assert.ok(value, `${name} is not set: run make test-console`);
+  return value;
+};
+
+const CONSOLE = given('CONSOLE');
+const READ_ONLY = given('CONSOLE_READ_ONLY');
+const SCREENSHOTS = process.env.CONSOLE_SCREENSHOTS;
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+/** How long the page may take to show what changed: a few looks and some work of the queue. */
+const SOON = 20_000;
+
+let browser: BrowserContext;
+let page: Page;
+/** Errors of the pages, among them violations of their content security policy. */
+const errors: string[] = [];
+
+before(async () => {
+  browser = await chromium.launchPersistentContext(given('CONSOLE_PROFILE'), {
+    executablePath: given('CONSOLE_BROWSER'),
+    headless: true,
+    args: FLAGS,
+    viewport: { width: 1180, height: 900 },
+    colorScheme: 'light',
+  });
+  browser.setDefaultTimeout(SOON);
+  page = browser.pages()[0] ?? (await browser.newPage());
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  page.on('pageerror', (error) => errors.push(error.message));
+});
+
+after(async () => {
+  await browser.close();
+});
+
+const freshq = (...line: string[]) =>
+  execFileSync(given('CONSOLE_FRESHQ'), [...line, '--env', 'dev'], { encoding: 'utf8' });
+
+/** A task that waits until the queue resumes. */
+const create = (id: string) => freshq('create', '--id', id, '--payload', JSON.stringify({ order: id }));
+
+/** A fact of the section State. */
+const fact = (name: string) => page.locator(`#state div:has(> dt:text-is("${name}")) dd`);
+
+/** Waits until the page shows this, without a reload by hand. */
+const shows = (text: string | RegExp) => page.getByText(text).first().waitFor();
+const heading = (name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
+
+const focused = () => page.locator(':focus');
+
+/** Presses Tab until an element with this text has the focus, as a user without a mouse does. */
+async function tabTo(text: string): Promise<void> {
+  for (let step = 0; step < 60; step++) {
+    await page.keyboard.press('Tab');
+    if ((await focused().count()) > 0 && (await focused().innerText()).trim() === text) return;
+  }
+  assert.fail(`Tab does not reach ${text}`);
+}
+
+/** Presses a button of a confirmation and expects this outcome. */
+async function confirm(button: string, outcome: string): Promise<void> {
+  await page.getByRole('button', { name: button, exact: true }).click();
+  await page.locator('.outcome', { hasText: outcome }).waitFor();
+}
+
+test('a pause is made by keyboard alone, after its question', async () => {
+  await page.goto(CONSOLE);
+  await page.keyboard.press('Tab');
+  assert.equal(await focused().innerText(), 'Skip to the content');
+  const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle');
+  assert.equal(outline, 'solid', 'the focus is visible');
+  await tabTo('Pause…');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/pause$/);
+  await page.getByLabel('Why, for other operators').waitFor();
+  assert.equal(await focused().getAttribute('name'), 'reason', 'the first empty field has the focus');
+  await page.keyboard.type('browser test');
+  await tabTo('Pause');
+  await page.keyboard.press('Enter');
+  await page.locator('.outcome', { hasText: 'paused until' }).waitFor();
+  assert.match(await focused().innerText(), /paused until/, 'a screen reader reads the outcome');
+  await page.locator('#warnings', { hasText: 'browser test' }).waitFor();
+  assert.match(await fact('paused').innerText(), /29m|30m/);
+});
+
+test('the depth rises as tasks are created, without a reload', async () => {
+  await page.goto(CONSOLE);
+  assert.equal(await fact('PENDING').innerText(), '0');
+  await page.locator('#state a', { hasText: 'Pause…' }).focus();
+  for (let number = 1; number <= 5; number++) create(`order-${number}`);
+  await heading('Pending tasks: 5');
+  assert.equal(await fact('PENDING').innerText(), '5');
+  assert.equal(await focused().innerText(), 'Pause…', 'a look does not take the focus away');
+  assert.equal(await page.locator('#charts svg').count(), 3);
+  const newest = page.locator('#pending table').first().locator('tbody tr').first();
+  assert.match(await newest.innerText(), /^order-5/);
+});
+
+test('failures are grouped by error, with payload and timeline', async () => {
+  await page.getByRole('link', { name: 'Failures' }).click();
+  const groups = page.locator('section.failure');
+  assert.equal(await groups.count(), 2);
+  const largest = groups.first();
+  assert.equal(await largest.locator('h2').innerText(), 'HTTP 502 from the gateway');
+  assert.match(await largest.innerText(), /Tasks: 3/);
+  assert.equal(await groups.nth(1).locator('h2').innerText(), 'HTTP 400 <b>no such order</b>');
+  await largest.getByText('The newest one').click();
+  assert.match(await largest.locator('pre').innerText(), /"order": 4712/);
+  assert.match(
+    await largest.locator('.timeline').innerText(),
+    /created[\s\S]*last written[\s\S]*deleted by DynamoDB/,
+  );
+  await largest.getByRole('link', { name: 'List' }).click();
+  assert.equal(await page.locator('tbody tr').count(), 3);
+  await page.getByRole('link', { name: 'failed-1' }).click();
+  assert.match(await page.locator('dl').innerText(), /lastError\s+HTTP 502 from the gateway/);
+});
+
+test('a group is redriven after a confirmation, and a single task too', async () => {
+  await page.goto(`${CONSOLE}failures`);
+  const group = page.locator('section.failure', { hasText: 'HTTP 502' });
+  await group.getByRole('link', { name: 'Redrive…' }).click();
+  await shows(/tasks to redrive: 3/);
+  await page.getByRole('link', { name: 'Go back' }).click();
+  assert.equal(await page.locator('section.failure').count(), 2, 'going back changes nothing');
+  await group.getByRole('link', { name: 'Redrive…' }).click();
+  await confirm('Redrive', 'redriven: 3');
+  assert.equal(await page.locator('section.failure').count(), 1);
+  await page.goto(`${CONSOLE}task?id=failed-4`);
+  await page.getByRole('link', { name: 'Redrive…' }).click();
+  await confirm('Redrive', 'failed-4  redriven');
+});
+
+test('a pending task is cancelled after a confirmation', async () => {
+  await page.goto(`${CONSOLE}task?id=order-3`);
+  await page.getByRole('link', { name: 'Cancel…' }).click();
+  await shows(/Delete the pending task order-3/);
+  await confirm('Cancel the task', 'order-3  cancelled');
+  await page.goto(`${CONSOLE}task?id=order-3`);
+  await shows(/task order-3 does not exist/);
+});
+
+test('it is dark where the system is dark', async () => {
+  await page.goto(CONSOLE);
+  const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+  // Some looks, so that the charts have lines.
+  await page.locator('#charts polyline').nth(2).waitFor({ state: 'attached' });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    const bright = Number(/\d+/.exec(await background())?.[0]) > 127;
+    assert.equal(bright, colorScheme === 'light', await background());
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+});
+
+test('after resume the queue works, and the page shows it', async () => {
+  await page.getByRole('link', { name: 'Resume…' }).click();
+  await confirm('Resume', 'resumed');
+  await heading('Pending tasks: 0');
+  assert.equal(await fact('paused').innerText(), 'no');
+  await heading('Running tasks: 0');
+  await page.goto(`${CONSOLE}task?id=order-1`);
+  assert.match(await page.locator('dl').innerText(), /taskStatus\s+SUCCESS/);
+});
+
+test('screenshots for the documentation', { skip: !SCREENSHOTS }, async () => {
+  freshq('create', '--simulate', '120');
+  await page.goto(CONSOLE);
+  await page.waitForTimeout(9_000);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(SCREENSHOTS ?? '', `console-${colorScheme}.png`) });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+});
+
+test('the agents’ page shows queues, pending calls and agents', async () => {
+  await page.getByRole('link', { name: 'Agents' }).click();
+  const row = (text: string) => page.locator('tr', { hasText: text });
+  assert.match(await row('Basque').innerText(), /Basque#M\s+1/);
+  assert.match(await row('Ana Ruiz').innerText(), /ana\s+Ana Ruiz\s+queued/);
+  assert.match(await row('Q#Spanish#F').first().innerText(), /1$/);
+});
+
+test('it works without JavaScript', async () => {
+  const plain = await browser.browser()?.newContext({ javaScriptEnabled: false });
+  assert.ok(plain, 'the browser has further contexts');
+  const still = await plain.newPage();
+  await still.goto(CONSOLE);
+  await still.getByRole('link', { name: 'Pause…' }).click();
+  await still.getByLabel('Why, for other operators').fill('without script');
+  await still.getByRole('button', { name: 'Pause' }).click();
+  await still.getByText('The queue is paused until').waitFor();
+  await still.getByRole('link', { name: 'Resume…' }).click();
+  await still.getByRole('button', { name: 'Resume' }).click();
+  await still.getByText('resumed: ').waitFor();
+  assert.equal(await still.getByText('The queue is paused until').count(), 0);
+  await plain.close();
+});
+
+test('a read-only console has no way to change, and rejects changes', async () => {
+  for (const path of ['', 'failures', 'task?id=failed-5']) {
+    await page.goto(`${READ_ONLY}${path}`);
+    await shows('read-only');
+    assert.equal(await page.locator('form[method=post], a.button:not(:text-is("List"))').count(), 0, path);
+  }
+  const posted = await page.evaluate<number>(
+    `fetch('redrive', { method: 'POST', body: new URLSearchParams({ all: '1', ttl: '1h' }) }).then((answer) => answer.status)`,
+  );
+  assert.equal(posted, 403);
+  errors.length = 0; // The browser logs the status of that answer.
+});
+
+test('requests of other pages and hosts are rejected', async () => {
+  const { origin, port } = new URL(CONSOLE);
+  const foreign = await request.newContext();
+  const get = async (url: string, headers: Record<string, string> = {}) => {
+    const answer = await foreign.get(url, { headers });
+    return `${answer.status()} ${await answer.text()}`;
+  };
+  assert.match(await get(`${origin}/`), /^403 .*valid token/);
+  assert.match(await get(`${origin}/00000000000000000000000000000000/`), /^403 .*valid token/);
+  assert.match(await get(CONSOLE, { host: `evil.example:${port}` }), /^403 .*Host/);
+  assert.match(await get(CONSOLE, { origin: 'http://evil.example' }), /^403 .*another web page/);
+  const pause = { form: { for: '1h', reason: 'foreign' } };
+  const origins: Record<string, string>[] = [{}, { origin: 'http://evil.example' }, { origin: 'null' }];
+  for (const headers of origins) {
+    const answer = await foreign.post(`${CONSOLE}pause`, { ...pause, headers });
+    assert.equal(answer.status(), 403);
+  }
+  await foreign.dispose();
+
+  // The browser itself: a page of another origin that knows the address sends the form.
+  const other = await browser.newPage();
+  await other.route('http://evil.example/', (route) =>
+    route.fulfill({
+      contentType: 'text/html',
+      body: `<form method="post" action="${CONSOLE}pause"><input name="for" value="1h"><input name="reason" value="foreign"><button>go</button></form>`,
+    }),
+  );
+  await other.goto('http://evil.example/');
+  await other.getByRole('button').click();
+  await other.getByText('403: another web page sent this request').waitFor();
+  await other.close();
+  assert.match(freshq('status'), /paused +no\n/);
+});
+
+test('no page broke its own security policy or failed in its script', () => {
+  assert.deepEqual(errors, []);
+});
