@@ -16,6 +16,7 @@
 //! | [`sweep`] | expired leases and lost wake-ups |
 //! | [`operate`] | what operators do: look, pause, resume, redrive, cancel, wake |
 //! | [`depth`] | how many tasks there are, and how old the oldest is |
+//! | [`ended`] | tasks that ended, as the table's stream shows them |
 //! | [`shed`] | what DynamoDB deleted before it was done: counted, and handed to a queue |
 //! | [`store`] | where tasks live: DynamoDB, and memory for tests |
 //! | [`control`] | the control item, which names the one active processor |
@@ -34,6 +35,8 @@ pub mod causes;
 pub mod control;
 pub mod create;
 pub mod depth;
+pub mod ended;
+mod image;
 pub mod ingest;
 pub mod notify;
 pub mod operate;

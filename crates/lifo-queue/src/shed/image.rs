@@ -1,14 +1,12 @@
 //! A deleted item to a shed task. Reading is lenient: the item is gone, so what can be read of it
 //! is all there will ever be.
 
-use serde::Deserialize;
-use serde_dynamo::AttributeValue;
 use serde_json::Value;
 
 use super::ShedTask;
+use crate::image::{Attributes, count, decode, integer, json, status, text};
 use crate::schema;
-use crate::store::parse_number;
-use crate::task::{StatusKey, TaskId, TaskStatus, Ttl, truncate_error};
+use crate::task::{TaskId, TaskStatus, Ttl, truncate_error};
 use crate::time::{EpochSeconds, Millis};
 
 /// Why a deleted item is no shed task.
@@ -34,10 +32,7 @@ impl ShedTask {
     /// # Errors
     /// [`NotShed`] when the item was no task that waited or ran.
     pub fn from_image(key: &Value, image: &Value) -> Result<Self, NotShed> {
-        let mut attributes = Attributes {
-            image,
-            unreadable: Vec::new(),
-        };
+        let mut attributes = Attributes::of(image);
         let task_id = attributes
             .read(schema::TASK_ID, text)
             .or_else(|| decode(&key[schema::TASK_ID], text));
@@ -85,58 +80,6 @@ fn deadline(attributes: &mut Attributes<'_>, status: TaskStatus) -> Option<Epoch
             Ttl::Missing | Ttl::Malformed => None,
         },
     )
-}
-
-/// The attributes of an item, and the names of those that could not be read.
-struct Attributes<'a> {
-    image: &'a Value,
-    unreadable: Vec<&'static str>,
-}
-
-impl Attributes<'_> {
-    fn read<T>(
-        &mut self,
-        name: &'static str,
-        read: impl FnOnce(AttributeValue) -> Option<T>,
-    ) -> Option<T> {
-        let value = self.image.get(name)?;
-        let decoded = decode(value, read);
-        if decoded.is_none() {
-            self.unreadable.push(name);
-        }
-        decoded
-    }
-}
-
-fn decode<T>(value: &Value, read: impl FnOnce(AttributeValue) -> Option<T>) -> Option<T> {
-    read(AttributeValue::deserialize(value).ok()?)
-}
-
-fn text(value: AttributeValue) -> Option<String> {
-    match value {
-        AttributeValue::S(text) => Some(text),
-        _ => None,
-    }
-}
-
-fn integer(value: AttributeValue) -> Option<i64> {
-    match value {
-        AttributeValue::N(digits) => parse_number(&digits),
-        _ => None,
-    }
-}
-
-fn count(value: AttributeValue) -> Option<u32> {
-    u32::try_from(integer(value)?).ok()
-}
-
-fn status(value: AttributeValue) -> Option<TaskStatus> {
-    let key: StatusKey = text(value)?.parse().ok()?;
-    Some(key.status)
-}
-
-fn json(value: AttributeValue) -> Option<Value> {
-    serde_dynamo::from_attribute_value(value).ok()
 }
 
 #[cfg(test)]
