@@ -17,6 +17,8 @@ INDEX: str = _CONTRACT["table"]["index"]
 CONTROL_ITEM: str = _CONTRACT["table"]["controlItem"]
 #: Every status that a task can have.
 STATUSES: list[str] = _CONTRACT["table"]["statuses"]
+#: The filter of the stream's records of tasks that ended.
+ENDS_PATTERN: dict[str, Any] = _CONTRACT["endsPattern"]
 #: The outputs that the task queue's stack promises.
 OUTPUTS: list[str] = _CONTRACT["outputs"]
 #: The task queue's functions.

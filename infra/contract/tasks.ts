@@ -41,11 +41,11 @@ export const ENVIRONMENT = {
   trigger: ['PROCESS_TASKS_TOPIC_ARN', 'TASK_TABLE_NAME'],
   'process-tasks': ['PROCESS_TASKS_TOPIC_ARN', 'TASK_RUNNER', 'TASK_TABLE_NAME', 'TRIGGER_TOPIC_ARN'],
   'sweep-tasks': ['PROCESS_TASKS_TOPIC_ARN', 'TASK_TABLE_NAME'],
-  'count-shed': ['SHED_QUEUE_URL', 'TASK_TABLE_NAME'],
+  'count-shed': ['EVENT_BUS_ARN', 'SHED_QUEUE_URL', 'TASK_TABLE_NAME'],
 } as const;
 
 /** Variables a function does without. */
-export const OPTIONAL_ENVIRONMENT = ['SHED_QUEUE_URL'] as const;
+export const OPTIONAL_ENVIRONMENT = ['EVENT_BUS_ARN', 'SHED_QUEUE_URL'] as const;
 
 /** The metrics that the functions emit, for each queue: the dimension's value is the name of its table. */
 export const METRICS = {

@@ -90,6 +90,12 @@ export interface Environment {
    */
   readonly keepShedTasks: boolean;
   /**
+   * The name of an EventBridge bus in the account and region of the stack, such as `default`. It gets an event of each task
+   * that succeeded or failed.
+   * @default - none; there are no events
+   */
+  readonly taskEventBus?: string;
+  /**
    * Whether each stack has a CloudWatch dashboard. The first three of an account are free, each further one costs 3 USD a
    * month. Personal stacks have none.
    * @default true

@@ -52,6 +52,7 @@ export function environmentProblems(environment: Environment): Problem[] {
     ...loadProblems(environment.expectedTasksPerSecond),
     ...alarmTopicArnProblems(environment),
     ...alarmEmailProblems(environment),
+    ...eventBusProblems(environment),
     ...watchProblems(environment.rollbackWatch),
     ...tagProblems(environment),
     ...agentQueueProblems(environment),
@@ -200,6 +201,19 @@ function alarmEmailProblems({ alarmEmails = [], alarmTopicArn }: Environment): P
     });
   }
   return problems;
+}
+
+function eventBusProblems({ taskEventBus }: Environment): Problem[] {
+  // A bus of a partner has a "/" in its name, and takes the partner's events only.
+  if (taskEventBus === undefined || /^[\w.-]{1,256}$/.test(taskEventBus)) return [];
+  return [
+    {
+      setting: 'taskEventBus',
+      rule: `"${taskEventBus}" is not the name of an event bus of yours`,
+      remedy:
+        'give the name of a bus in the account and region of the stack, such as default, or leave it out',
+    },
+  ];
 }
 
 /** The simulated runner of a configuration. */

@@ -1,4 +1,5 @@
 import { Annotations, CfnOutput } from 'aws-cdk-lib';
+import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { OPTIONAL_OUTPUTS, OUTPUTS, type OutputName } from '../contract/tasks';
@@ -45,6 +46,7 @@ export class LifoQueueStack extends EnvironmentStack {
       expectedTasksPerSecond: environment.expectedTasksPerSecond,
       alarmTopic: this.alarmTopic(),
       shedTasksTo: shedTasks,
+      taskEventsTo: this.eventBus(environment.taskEventBus),
       dashboard: environment.dashboards,
     });
     this.takeBackOn(this.queue.observability.all, TAKES_BACK);
@@ -64,6 +66,10 @@ export class LifoQueueStack extends EnvironmentStack {
     if (auth === undefined) return TaskRunner.http({ url });
     const secret = Secret.fromSecretCompleteArn(this, 'runner-secret', auth.secretArn);
     return TaskRunner.http({ url, auth: HttpAuth.header({ name: auth.headerName, secret }) });
+  }
+
+  private eventBus(name: string | undefined): IEventBus | undefined {
+    return name === undefined ? undefined : EventBus.fromEventBusName(this, 'task-events', name);
   }
 
   private addOptionalOutputs(shedTasks: ShedQueue | undefined): void {

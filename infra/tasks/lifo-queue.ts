@@ -1,5 +1,6 @@
-import { Annotations, RemovalPolicy } from 'aws-cdk-lib';
+import { Annotations, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -11,7 +12,7 @@ import type { ErrorAlarm } from '../lambda/alarms/errors';
 import { refuse } from '../lambda/problem';
 import { QueueTopic } from '../lambda/queue-topic';
 import type { LogSettings } from '../lambda/rust-function';
-import { CountShed, shedQueueProblems } from './functions/count-shed';
+import { CountShed, eventBusProblems, shedQueueProblems } from './functions/count-shed';
 import { CreateTasks, type SimulationSettings } from './functions/create-tasks';
 import { IngestTasks } from './functions/ingest-tasks';
 import { ProcessTasks } from './functions/process-tasks';
@@ -78,6 +79,12 @@ export interface LifoQueueProps extends PartialQueueSettings {
    * @default - none; shed tasks are only counted
    */
   readonly shedTasksTo?: IQueue;
+  /**
+   * An EventBridge bus in the queue's region that gets an event of each task that succeeded or failed, at least once, without
+   * the payload. See `docs/how-to/task-events.md`.
+   * @default - none; there are no events
+   */
+  readonly taskEventsTo?: IEventBus;
 }
 
 /**
@@ -124,6 +131,7 @@ export class LifoQueue extends Construct {
       ...loadProblems(props.expectedTasksPerSecond),
       ...alarmTopicProblems(props.alarmTopic),
       ...shedQueueProblems(props.shedTasksTo),
+      ...eventBusProblems(props.taskEventsTo, Stack.of(this).region),
     ]);
     for (const { id, text } of loadWarnings(props.expectedTasksPerSecond, settings)) {
       Annotations.of(this).addWarningV2(id, text);
@@ -149,7 +157,8 @@ export class LifoQueue extends Construct {
     this.trigger = new Trigger(this, 'trigger', wiring);
     this.processTasks = new ProcessTasks(this, 'process-tasks', { ...wiring, runner });
     this.sweepTasks = new SweepTasks(this, 'sweep-tasks', wiring);
-    this.countShed = new CountShed(this, 'count-shed', { ...wiring, shedTasksTo: props.shedTasksTo });
+    const { shedTasksTo, taskEventsTo } = props;
+    this.countShed = new CountShed(this, 'count-shed', { ...wiring, shedTasksTo, taskEventsTo });
     if (settings.ingest !== undefined) {
       const { ingest } = settings;
       this.ingest = new TaskIngest(this, 'ingest', { settings: ingest, removalPolicy });
@@ -157,7 +166,7 @@ export class LifoQueue extends Construct {
         ...wiring,
         ingest,
         intake: this.ingest,
-        shedTasksTo: props.shedTasksTo,
+        shedTasksTo,
       });
       // The rule's messages have keys: a release before keys would reject them, or lose the newer state of a running key.
       const { createTasks, trigger, processTasks, sweepTasks, ingestTasks } = this;

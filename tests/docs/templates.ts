@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ENVIRONMENT } from '../../infra/contract/tasks';
 import { markdownTable } from '../infra/generated';
 import { KINDS, type Synthesized } from '../infra/synthesis';
 import { ROOT } from './files';
@@ -117,7 +118,8 @@ functions; \`AWS_PROFILE\` and \`AWS_REGION\` select account and region, as for 
 
 function variables(template: Synthesized, name: string): string[] {
   const given = Object.keys(template.fn(name).Environment?.Variables ?? {});
-  return given.filter((variable) => MEANINGS.has(variable));
+  const known: readonly string[] = Object.entries(ENVIRONMENT).find(([each]) => each === name)?.[1] ?? [];
+  return [...new Set([...given, ...known])].filter((variable) => MEANINGS.has(variable));
 }
 
 /** What `crates/lambda` says about each variable. */

@@ -1,4 +1,4 @@
-"""The guards of the ingest queue, and how each is broken."""
+"""The guards of the ingest queue and of the events of ended tasks, and how each is broken."""
 
 from __future__ import annotations
 
@@ -109,5 +109,17 @@ INGEST_GUARDS: tuple[Guard, ...] = (
         _WAVES,
         "body.len() * TEXT_FACTOR + (values + 1) * VALUE_BYTES",
         "body.len().min(1) * TEXT_FACTOR + values.min(1) * VALUE_BYTES",
+    ),
+    one_change(
+        "count a shed task that is repeated with an event",
+        "lambdas/count-shed/src/main.rs",
+        "self.counter.count(batch.shed_before(unpublished)).await",
+        "self.counter.count(batch.shed_before(None)).await",
+    ),
+    one_change(
+        "publish an event of a task that had ended before",
+        "crates/lifo-queue/src/ended.rs",
+        "if earlier.is_settled() || !task_status.is_settled() {",
+        "if !task_status.is_settled() {",
     ),
 )

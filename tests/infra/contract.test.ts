@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
 import { settingsVariable } from '../../infra/lambda/function-settings';
@@ -71,7 +72,11 @@ describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
 });
 
 test('every optional variable is given once it is set', () => {
-  const synthesized = Synthesized.of((stack) => ({ ingest: {}, shedTasksTo: new Queue(stack, 'shed') }));
+  const synthesized = Synthesized.of((stack) => ({
+    ingest: {},
+    shedTasksTo: new Queue(stack, 'shed'),
+    taskEventsTo: new EventBus(stack, 'ends'),
+  }));
   for (const [fn, variables] of Object.entries(contract.environment as Record<string, string[]>)) {
     expect(given(synthesized, fn)).toEqual(read(fn, variables));
   }

@@ -13,6 +13,7 @@ import {
 import { settingsJson } from '../../infra/lambda/function-settings';
 import { atBound } from '../../infra/lambda/setting';
 import { EVERY_LINE, type LogLine } from '../../infra/lambda/telemetry/log-line';
+import { ENDS } from '../../infra/tasks/functions/count-shed';
 import { createTasksSettings } from '../../infra/tasks/functions/create-tasks';
 import { ingestTasksSettings } from '../../infra/tasks/functions/ingest-tasks';
 import { processTasksSettings } from '../../infra/tasks/functions/process-tasks';
@@ -84,6 +85,7 @@ export const CONTRACT = {
   metrics: METRICS,
   logFields: Object.keys(EVERY_LINE),
   logLines: promised(TASK_LINES),
+  endsPattern: ENDS,
   outputs: OUTPUTS,
   optionalOutputs: OPTIONAL_OUTPUTS,
   agentQueue: { ...AGENT_QUEUE, logLines: promised(AGENT_LINES) },

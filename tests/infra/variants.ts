@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
+import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -36,6 +37,7 @@ const THEIRS = {
       queueArn: `arn:aws:sqs:${HERE}:shed`,
       keyArn: `arn:aws:kms:${HERE}:key/shed`,
     }),
+  bus: (stack: Stack) => EventBus.fromEventBusArn(stack, 'bus', `arn:aws:events:${HERE}:event-bus/ends`),
   alarms: (stack: Stack) => Topic.fromTopicArn(stack, 'alarms', `arn:aws:sns:${HERE}:on-call`),
   work: (stack: Stack) =>
     LambdaFunction.fromFunctionArn(stack, 'work', `arn:aws:lambda:${HERE}:function:work`),
@@ -65,6 +67,7 @@ export const VARIANTS: Readonly<Record<string, () => Stack>> = {
       simulation: { load: { every: Duration.minutes(5), tasks: 20 } },
       ingest: { iotPresence: true },
       shedTasksTo: THEIRS.shed(stack),
+      taskEventsTo: THEIRS.bus(stack),
       alarmTopic: THEIRS.alarms(stack),
     });
     return stack;

@@ -72,7 +72,7 @@ def _rows(running: Emulator, directory: Path, functions: list[str]) -> Iterator[
     with endpoint() as address:
         probes = TaskProbes(queue, address)
         yield from rows(queue, tasks_template, probes.all())
-        if not functions or "process-tasks" in functions:
+        if not functions or {"process-tasks", "count-shed"} & set(functions):
             for verdict in examine_options(queue, probes, decisions):
                 yield optional_row(verdict, NAMES[verdict.permission.action])
     with subscription(agents, agents.outputs["AssignmentTopicArn"]) as assignments:

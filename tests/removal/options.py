@@ -1,4 +1,4 @@
-"""What `process-tasks` may do beside, where a queue has a runner that dev has not."""
+"""What functions may do beside, where a queue has a runner or an event bus that dev has not."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ import zipfile
 from collections.abc import Iterator
 
 from local.decisions import Decisions
+from local.emulator import ACCOUNT, REGION
 from local.queue import DeployedQueue
 from tests.removal.permissions import Permission, Role
 from tests.removal.removal import Verdict, examine
 from tests.removal.tasks import TaskProbes
 
 #: What the permissions are on, by the action.
-NAMES = {"secretsmanager:GetSecretValue": "the secret", "lambda:InvokeFunction": "the function"}
+NAMES = {
+    "secretsmanager:GetSecretValue": "the secret",
+    "lambda:InvokeFunction": "the function",
+    "events:PutEvents": "the bus",
+}
 _WORK = "def handler(event, context):\n    return {'outcome': 'success'}\n"
 
 
 def examine_options(
     queue: DeployedQueue, probes: TaskProbes, decisions: Decisions
 ) -> Iterator[Verdict]:
-    """Verdicts on the permissions that the constructs give with a secret, and with a function.
+    """Verdicts on the permissions that the constructs give with a secret, with a function, and with a bus.
 
-    The role gets them here as tests of the templates find them there (`docs/reference/iam.md`).
+    The roles get them here as tests of the templates find them there (`docs/reference/iam.md`).
     """
     role = Role(queue, "process-tasks")
     secret = queue.client("secretsmanager").create_secret(Name="token", SecretString="Bearer 1")
@@ -31,6 +36,9 @@ def examine_options(
     with role.with_more(read, invoke):
         wanted = [probes.with_secret(read.resource), probes.with_function(invoke.resource)]
         yield from examine(queue, decisions, wanted, only=(read, invoke))
+    publish = Permission("events:PutEvents", f"arn:aws:events:{REGION}:{ACCOUNT}:event-bus/default")
+    with Role(queue, "count-shed").with_more(publish):
+        yield from examine(queue, decisions, [probes.with_bus(publish.resource)], only=(publish,))
 
 
 def _make_work(queue: DeployedQueue) -> str:

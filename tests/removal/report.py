@@ -71,7 +71,7 @@ def document(rows: Sequence[Row]) -> str:
             "|---|---|---|---|",
             *(f"| `{r.action}` | `{r.resource}` | `{r.function}` | {r.noticed_by} |" for r in noticed),
             "",
-            "With runners that dev does not use:",
+            "With a runner or an event bus that dev does not use:",
             "",
             "| without | on | the function | no longer |",
             "|---|---|---|---|",

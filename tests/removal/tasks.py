@@ -87,6 +87,10 @@ class TaskProbes:
         runner = {"kind": "lambda", "functionArn": arn}
         return self._with_runner("runs a task by another function", runner, self._process)
 
+    def with_bus(self, arn: str) -> Probe:
+        """Publishes an event of a task that ended."""
+        return Probe("count-shed", "publishes events of ended tasks", self._publish, {"EVENT_BUS_ARN": arn})
+
     def _with_runner(self, what: str, runner: dict[str, Any], run: Callable[[], None]) -> Probe:
         return Probe("process-tasks", what, run, {"TASK_RUNNER": json.dumps(runner)}, _BRIEF)
 
@@ -146,6 +150,15 @@ class TaskProbes:
 
     def _count_shed(self) -> None:
         answer = self._queue.invoke("count-shed", _event("count-shed"))
+        demand(answer["batchItemFailures"] == [], answer)
+
+    def _publish(self) -> None:
+        images = {
+            name: {KEY: {"S": "order-1"}, "taskStatus": {"S": status}}
+            for name, status in (("OldImage", "TAKEN"), ("NewImage", "SUCCESS"))
+        }
+        change = {"eventName": "MODIFY", "eventSource": "aws:dynamodb", "dynamodb": images}
+        answer = self._queue.invoke("count-shed", {"Records": [change]})
         demand(answer["batchItemFailures"] == [], answer)
 
     def _process(self) -> None:

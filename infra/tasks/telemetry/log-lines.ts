@@ -135,9 +135,10 @@ export const TASK_LINES = {
     message: 'shed tasks',
     level: 'INFO',
     by: ['count-shed'],
-    when: 'once for each batch of deletions',
+    when: 'once for each batch of the stream',
     fields: {
       records: 'records of the batch',
+      published: 'events of ended tasks published',
       pending: 'tasks that expired while they were pending',
       taken: 'tasks that expired while they were taken',
       not_handed_over: 'tasks that were not sent to the queue of shed tasks',

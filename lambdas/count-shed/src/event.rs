@@ -5,6 +5,7 @@
 
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
 use lambda::event::EventError;
+use lifo_queue::ended::EndedTask;
 use lifo_queue::schema::REVIVED;
 use lifo_queue::shed::{NotShed, ShedTask};
 use serde_json::Value;
@@ -18,17 +19,39 @@ pub(crate) struct Batch {
     pub(crate) records: usize,
     /// The tasks that were shed, oldest deletion first.
     pub(crate) tasks: Vec<ShedTask>,
-    /// The sequence number of each task's record.
+    /// The tasks that ended as SUCCESS or FAILURE, the first to end first.
+    pub(crate) ended: Vec<EndedTask>,
+    /// The place of each shed task's record.
+    shed_at: Vec<usize>,
+    /// The place of each ended task's record.
+    ended_at: Vec<usize>,
+    /// The sequence number of each record.
     sequence_numbers: Vec<Option<String>>,
 }
 
-/// A record that Lambda cannot be asked for again by itself; so the whole batch is.
+/// A record that Lambda cannot repeat by itself; so the whole batch is.
 #[derive(Debug, PartialEq, thiserror::Error)]
-#[error("a shed task was not handed over, and its record has no SequenceNumber to retry from")]
+#[error("a task was not handed over, and its record has no SequenceNumber to retry from")]
 pub(crate) struct NoSequenceNumber;
 
 impl Batch {
-    /// Asks for everything from this task on again, or for nothing.
+    /// The place of the record of the first task whose event is not among those `published`.
+    pub(crate) fn unpublished(&self, published: usize) -> Option<usize> {
+        self.ended_at.get(published).copied()
+    }
+
+    /// The shed tasks before a record; all without one.
+    pub(crate) fn shed_before(&self, record: Option<usize>) -> &[ShedTask] {
+        let before = |end| self.shed_at.partition_point(|at| *at < end);
+        &self.tasks[..record.map_or(self.tasks.len(), before)]
+    }
+
+    /// The place of a shed task's record.
+    pub(crate) fn record_of_shed(&self, task: usize) -> Option<usize> {
+        self.shed_at.get(task).copied()
+    }
+
+    /// Asks for everything from this record on again, or for nothing.
     ///
     /// Lambda retries a stream's batch from the lowest sequence number it is given
     /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>).
@@ -45,9 +68,33 @@ impl Batch {
         }
         Ok(response)
     }
+
+    fn add(&mut self, record: &Value) {
+        let change = &record["dynamodb"];
+        let sequence_number = change["SequenceNumber"].as_str();
+        if is_deleted_by_ttl(record) || replaces_expired(record) {
+            match ShedTask::from_image(&change["Keys"], &change["OldImage"]) {
+                Ok(task) => {
+                    self.tasks.push(task);
+                    self.shed_at.push(self.records);
+                }
+                Err(NotShed::OwnItem | NotShed::Settled(_)) => {}
+                Err(reason @ NotShed::NoStatus) => {
+                    tracing::warn!(sequence_number, %reason, "deleted item is not counted");
+                }
+            }
+        }
+        if let Some(task) = EndedTask::from_images(&change["OldImage"], &change["NewImage"]) {
+            self.ended.push(task);
+            self.ended_at.push(self.records);
+        }
+        self.sequence_numbers
+            .push(sequence_number.map(str::to_owned));
+        self.records += 1;
+    }
 }
 
-/// The shed tasks in a batch of the stream.
+/// The shed and the ended tasks in a batch of the stream.
 ///
 /// # Errors
 /// [`EventError`] when no record is one of a DynamoDB stream.
@@ -56,24 +103,9 @@ pub(crate) fn read(event: &Value) -> Result<Batch, EventError> {
     let records = records
         .filter(|records| records.iter().any(is_from_stream))
         .ok_or_else(|| EventError::unexpected(event, STREAM))?;
-    let mut batch = Batch {
-        records: records.len(),
-        ..Batch::default()
-    };
-    let sheds = |record: &&Value| is_deleted_by_ttl(record) || replaces_expired(record);
-    for record in records.iter().filter(sheds) {
-        let change = &record["dynamodb"];
-        let sequence_number = change["SequenceNumber"].as_str().map(str::to_owned);
-        match ShedTask::from_image(&change["Keys"], &change["OldImage"]) {
-            Ok(task) => {
-                batch.tasks.push(task);
-                batch.sequence_numbers.push(sequence_number);
-            }
-            Err(NotShed::OwnItem | NotShed::Settled(_)) => {}
-            Err(reason @ NotShed::NoStatus) => {
-                tracing::warn!(sequence_number, %reason, "deleted item is not counted");
-            }
-        }
+    let mut batch = Batch::default();
+    for record in records {
+        batch.add(record);
     }
     Ok(batch)
 }

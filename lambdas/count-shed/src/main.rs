@@ -1,9 +1,11 @@
 //! `count-shed`: counts the tasks that DynamoDB's time to live deleted while they were PENDING
-//! or TAKEN, and hands them to a queue if there is one.
+//! or TAKEN, and hands them to a queue if there is one. With an event bus it publishes an event of
+//! each task that ended.
 //!
-//! Its mapping needs `ReportBatchItemFailures`: a task that could not be handed over is asked for
-//! again with everything after it, and what came before it is not counted twice.
+//! Its mapping needs `ReportBatchItemFailures`: Lambda repeats the batch from the first task that
+//! could not be handed over, and no task before it is counted twice.
 
+mod bus;
 mod event;
 
 use std::sync::Arc;
@@ -16,27 +18,36 @@ use lifo_queue::shed::sqs::SqsShedSink;
 use lifo_queue::shed::{ShedCounter, ShedSink};
 use serde_json::Value;
 
+use self::bus::Bus;
+
 fn main() -> Result<(), lambda::Error> {
     lambda::serve(1, start())
 }
 
 struct Counts {
     counter: ShedCounter,
+    bus: Option<Bus>,
     metrics: Metrics,
 }
 
 async fn start() -> Result<Counts, Failure> {
-    let CountShed { table, shed_queue } = CountShed::read(&config::environment)?;
-    let metrics = Metrics::install(&table)?;
-    let sink: Option<Arc<dyn ShedSink>> = match shed_queue {
-        Some(url) => {
-            let client = aws_sdk_sqs::Client::new(&aws::sdk_config().await);
-            Some(Arc::new(SqsShedSink::new(client, url)))
-        }
-        None => None,
-    };
+    let settings = CountShed::read(&config::environment)?;
+    let metrics = Metrics::install(&settings.table)?;
+    let aws = aws::sdk_config().await;
+    let sink = settings.shed_queue.map(|url| {
+        let client = aws_sdk_sqs::Client::new(&aws);
+        Arc::new(SqsShedSink::new(client, url)) as Arc<dyn ShedSink>
+    });
+    let bus = settings.event_bus.map(|arn| {
+        let client = aws_sdk_eventbridge::Client::new(&aws);
+        Bus::new(client, arn, settings.table)
+    });
     let counter = ShedCounter::new(sink);
-    Ok(Counts { counter, metrics })
+    Ok(Counts {
+        counter,
+        bus,
+        metrics,
+    })
 }
 
 impl Handler for Counts {
@@ -44,10 +55,22 @@ impl Handler for Counts {
 
     async fn handle(&self, event: Value, _: Context) -> Result<Self::Response, Failure> {
         let batch = event::read(&event)?;
-        let report = self.counter.count(&batch.tasks).await;
-        let response = batch.response(report.again_from)?;
+        // First the events: no shed task after a record that will be repeated may be counted.
+        let (published, unpublished) = match &self.bus {
+            Some(bus) => {
+                let published = bus.publish(&batch.ended).await;
+                (published, batch.unpublished(published))
+            }
+            None => (0, None),
+        };
+        let report = self.counter.count(batch.shed_before(unpublished)).await;
+        let not_counted = report
+            .again_from
+            .and_then(|task| batch.record_of_shed(task));
+        let response = batch.response(not_counted.or(unpublished))?;
         tracing::info!(
             records = batch.records,
+            published,
             pending = report.pending,
             taken = report.taken,
             not_handed_over = report.not_handed_over.len(),

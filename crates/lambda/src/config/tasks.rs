@@ -222,6 +222,8 @@ pub struct CountShed {
     pub table: String,
     /// The URL of the queue that shed tasks go to; `None`: they are counted only.
     pub shed_queue: Option<String>,
+    /// The ARN of the bus that events of ended tasks go to; `None`: there are no events.
+    pub event_bus: Option<String>,
 }
 
 impl CountShed {
@@ -233,10 +235,12 @@ impl CountShed {
         let mut env = Reader::new(lookup);
         let table = env.text(var::TASK_TABLE_NAME);
         let shed_queue = env.optional_text(var::SHED_QUEUE_URL);
+        let event_bus = env.optional_text(var::EVENT_BUS_ARN);
         env.finish(|| {
             Some(Self {
                 table: table?,
                 shed_queue,
+                event_bus,
             })
         })
     }

@@ -24,6 +24,7 @@ variables! {
     TRIGGER_TOPIC_ARN: "The ARN of the topic that tail calls go to (output TriggerTopicArn)",
     TASK_RUNNER: "The task runner, as JSON",
     SHED_QUEUE_URL: "The URL of an SQS standard queue that shed tasks go to; left out: they are counted only",
+    EVENT_BUS_ARN: "The ARN of the EventBridge bus that events of ended tasks go to; left out: there are no events",
     INGEST_QUEUE_URL: "The URL of the SQS standard queue that tasks come from (output IngestQueueUrl)",
     INGEST_DEAD_LETTER_QUEUE_URL: "The URL of the SQS standard queue for invalid messages (output IngestDeadLetterQueueUrl)",
     AGENT_TABLE_NAME: "The name of the agents' table (the stack's output AgentTableName)",

@@ -256,8 +256,10 @@ proptest! {
         prop_assert!(own <= 1);
         prop_assert_eq!(&batch.tasks[0], &good.tasks[0]);
         prop_assert_eq!(&batch.tasks[1 + own..], &good.tasks[1..]);
-        prop_assert_eq!(batch.sequence_numbers.len(), batch.tasks.len());
-        prop_assert_eq!(&batch.sequence_numbers[1 + own..], &good.sequence_numbers[1..]);
+        prop_assert_eq!(batch.sequence_numbers.len(), batch.records);
+        prop_assert_eq!(&batch.sequence_numbers[2..], &good.sequence_numbers[1..]);
+        let moved: Vec<_> = good.shed_at[1..].iter().map(|at| at + 1).collect();
+        prop_assert_eq!(&batch.shed_at[1 + own..], &moved[..]);
     }
 
     /// A shed task stays one whatever stands in its other attributes; the bad one is named.

@@ -1,7 +1,4 @@
-//! The binary itself, against a runtime API and a queue of our own: what Lambda is answered, what
-//! the queue gets and what is counted.
-
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+//! The runtime API, the queue and the event bus of one invocation.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -15,29 +12,29 @@ use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::sync::mpsc;
 
+pub(crate) const BUS_ARN: &str = "arn:aws:events:eu-west-1:123456789012:event-bus/default";
+
 /// What one invocation came to.
-struct Invoked {
+pub(crate) struct Invoked {
     /// The end of the path that the function posted to: `response` or `error`.
-    posted: String,
-    body: Value,
-    log: Vec<Value>,
-    /// The documents that the queue was sent.
-    sent: Vec<Value>,
+    pub(crate) posted: String,
+    pub(crate) body: Value,
+    pub(crate) log: Vec<Value>,
+    /// The documents that the queue took.
+    pub(crate) sent: Vec<Value>,
+    /// The events that the bus took.
+    pub(crate) events: Vec<Value>,
 }
 
-/// Both servers' part in one invocation.
+/// The servers' part in one invocation.
 #[derive(Clone)]
 struct World {
     event: Arc<Mutex<Option<Value>>>,
-    /// The task that the queue rejects, whatever its message.
+    /// The task that the queue and the bus reject.
     refused: Option<&'static str>,
     sent: Arc<Mutex<Vec<Value>>>,
+    events: Arc<Mutex<Vec<Value>>>,
     posted: mpsc::UnboundedSender<(String, Value)>,
-}
-
-/// Two shed tasks, order-4711 and order-4712, and two records that are none.
-fn event() -> Value {
-    serde_json::from_str(include_str!("../../../tests/events/count-shed.json")).unwrap()
 }
 
 /// Gives the event once (<https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>).
@@ -61,9 +58,33 @@ async fn answered(State(world): State<World>, uri: Uri, body: String) -> StatusC
     StatusCode::ACCEPTED
 }
 
-/// SQS, as far as SendMessageBatch goes.
-async fn send_message_batch(State(world): State<World>, body: String) -> String {
+/// SQS and EventBridge, as far as the function calls them.
+async fn aws(State(world): State<World>, headers: HeaderMap, body: String) -> String {
     let request: Value = serde_json::from_str(&body).unwrap();
+    match headers["x-amz-target"].to_str().unwrap() {
+        "AWSEvents.PutEvents" => put_events(&world, &request),
+        "AmazonSQS.SendMessageBatch" => send_message_batch(&world, &request),
+        other => panic!("{other} is not called"),
+    }
+}
+
+fn put_events(world: &World, request: &Value) -> String {
+    let entries = request["Entries"].as_array().unwrap();
+    let answers = entries.iter().map(|entry| {
+        let detail: Value = serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
+        if world.refused.is_some_and(|task| detail["taskId"] == task) {
+            return json!({"ErrorCode": "InternalFailure", "ErrorMessage": "not now"});
+        }
+        let mut event = entry.clone();
+        event["Detail"] = detail;
+        world.events.lock().unwrap().push(event);
+        json!({"EventId": "e"})
+    });
+    let answers: Vec<_> = answers.collect();
+    json!({"FailedEntryCount": 0, "Entries": answers}).to_string()
+}
+
+fn send_message_batch(world: &World, request: &Value) -> String {
     let (mut taken, mut refused) = (vec![], vec![]);
     for entry in request["Entries"].as_array().unwrap() {
         let id = &entry["Id"];
@@ -79,7 +100,31 @@ async fn send_message_batch(State(world): State<World>, body: String) -> String 
     json!({"Successful": taken, "Failed": refused}).to_string()
 }
 
-async fn invoke(hook: bool, refused: Option<&'static str>, event: Value) -> Invoked {
+/// Which of the function's destinations there are.
+#[derive(Clone, Copy)]
+pub(crate) struct Given {
+    pub(crate) queue: bool,
+    pub(crate) bus: bool,
+}
+
+pub(crate) const NOTHING: Given = Given {
+    queue: false,
+    bus: false,
+};
+pub(crate) const QUEUE: Given = Given {
+    queue: true,
+    ..NOTHING
+};
+pub(crate) const BUS: Given = Given {
+    bus: true,
+    ..NOTHING
+};
+pub(crate) const BOTH: Given = Given {
+    queue: true,
+    bus: true,
+};
+
+pub(crate) async fn invoke(given: Given, refused: Option<&'static str>, event: Value) -> Invoked {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let (posted, mut answers) = mpsc::unbounded_channel();
@@ -87,6 +132,7 @@ async fn invoke(hook: bool, refused: Option<&'static str>, event: Value) -> Invo
         event: Arc::new(Mutex::new(Some(event))),
         refused,
         sent: Arc::default(),
+        events: Arc::default(),
         posted,
     };
     let runtime = Router::new()
@@ -95,13 +141,16 @@ async fn invoke(hook: bool, refused: Option<&'static str>, event: Value) -> Invo
             "/2018-06-01/runtime/invocation/request-1/{end}",
             post(answered),
         )
-        .route("/", post(send_message_batch))
+        .route("/", post(aws))
         .with_state(world.clone());
     let server = tokio::spawn(async move { axum::serve(listener, runtime).await });
 
     let mut function = function(&address);
-    if hook {
+    if given.queue {
         function.env("SHED_QUEUE_URL", format!("http://{address}/1/shed"));
+    }
+    if given.bus {
+        function.env("EVENT_BUS_ARN", BUS_ARN);
     }
     let mut function = function.spawn().unwrap();
     let (posted, body) = answers.recv().await.unwrap();
@@ -112,11 +161,13 @@ async fn invoke(hook: bool, refused: Option<&'static str>, event: Value) -> Invo
     let lines = log.lines().map(|line| serde_json::from_str(line).unwrap());
     let log = lines.collect();
     let sent = world.sent.lock().unwrap().clone();
+    let events = world.events.lock().unwrap().clone();
     Invoked {
         posted,
         body,
         log,
         sent,
+        events,
     }
 }
 
@@ -143,56 +194,23 @@ fn function(address: &str) -> Command {
 
 impl Invoked {
     /// What `ShedTasks` grew by.
-    fn counted(&self) -> Option<u64> {
+    pub(crate) fn counted(&self) -> Option<u64> {
         let metrics = self.log.iter().find(|line| line["_aws"].is_object());
         metrics.and_then(|line| line["ShedTasks"].as_u64())
     }
 
-    fn sent_ids(&self) -> Vec<&str> {
+    pub(crate) fn sent_ids(&self) -> Vec<&str> {
         let ids = self.sent.iter().map(|task| task["taskId"].as_str());
         ids.map(Option::unwrap).collect()
     }
-}
 
-#[tokio::test]
-async fn without_a_queue_shed_tasks_are_counted_only() {
-    let invoked = invoke(false, None, event()).await;
-    assert_eq!(invoked.posted, "response");
-    assert_eq!(invoked.body, json!({"batchItemFailures": []}));
-    assert_eq!(invoked.counted(), Some(2));
-    assert!(invoked.sent.is_empty());
-}
+    pub(crate) fn event_ids(&self) -> Vec<&str> {
+        let ids = self.events.iter();
+        let ids = ids.map(|event| event["Detail"]["taskId"].as_str());
+        ids.map(Option::unwrap).collect()
+    }
 
-#[tokio::test]
-async fn with_a_queue_shed_tasks_are_counted_and_sent() {
-    let invoked = invoke(true, None, event()).await;
-    assert_eq!(invoked.body, json!({"batchItemFailures": []}));
-    assert_eq!(invoked.counted(), Some(2));
-    assert_eq!(invoked.sent_ids(), ["order-4711", "order-4712"]);
-    assert_eq!(invoked.sent[1]["taskStatus"], "TAKEN");
-    assert_eq!(invoked.sent[0]["payload"]["order"], 4711);
-}
-
-#[tokio::test]
-async fn what_the_queue_refuses_comes_again_and_is_not_counted() {
-    let number = |n: u32| json!([{"itemIdentifier": format!("11110000000000000000000{n}")}]);
-    let invoked = invoke(true, Some("order-4712"), event()).await;
-    assert_eq!(invoked.posted, "response");
-    assert_eq!(invoked.body["batchItemFailures"], number(2));
-    assert_eq!(invoked.counted(), Some(1));
-    assert_eq!(invoked.sent_ids(), ["order-4711"]);
-    let error = invoked.log.iter().find(|line| line["level"] == "ERROR");
-    assert_eq!(error.unwrap()["task_id"], "order-4712");
-
-    let invoked = invoke(true, Some("order-4711"), event()).await;
-    assert_eq!(invoked.body["batchItemFailures"], number(1));
-    assert_eq!(invoked.counted(), None);
-}
-
-#[tokio::test]
-async fn an_event_of_another_kind_is_an_error() {
-    let invoked = invoke(false, None, json!({"tasks": []})).await;
-    assert_eq!(invoked.posted, "error");
-    let message = invoked.body["errorMessage"].as_str().unwrap();
-    assert!(message.contains("stream"), "{message}");
+    pub(crate) fn repeated_from(&self) -> &Value {
+        &self.body["batchItemFailures"][0]["itemIdentifier"]
+    }
 }

@@ -1,0 +1,135 @@
+//! Events of ended tasks to an Amazon EventBridge bus: one event a task. `docs/how-to/task-events.md` has its fields.
+
+use std::time::Duration;
+
+use aws_sdk_eventbridge::Client;
+use aws_sdk_eventbridge::operation::put_events::PutEventsOutput;
+use aws_sdk_eventbridge::types::PutEventsRequestEntry;
+use backon::{BackoffBuilder, ExponentialBuilder};
+use lifo_queue::causes;
+use lifo_queue::ended::EndedTask;
+use lifo_queue::task::TaskStatus;
+use serde::Serialize;
+
+/// What `source` of every event is.
+const SOURCE: &str = "freshq";
+
+/// The most events of one PutEvents. With at most some 20 KB each they stay below the limit of 256 KB
+/// (<https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html>).
+const MAX_ENTRIES: usize = 10;
+
+/// A bus that events go to.
+pub(crate) struct Bus {
+    client: Client,
+    arn: String,
+    /// The name of the task table, by which metrics name the queue, too.
+    queue: String,
+}
+
+/// `detail` of an event.
+#[derive(Serialize)]
+struct Detail<'a> {
+    queue: &'a str,
+    #[serde(flatten)]
+    task: &'a EndedTask,
+}
+
+/// Why an event was not published.
+#[derive(Debug, thiserror::Error)]
+enum NotPublished {
+    #[error("the event is not JSON")]
+    Detail(#[from] serde_json::Error),
+    #[error("EventBridge did not take the call")]
+    Call(#[source] Box<aws_sdk_eventbridge::Error>),
+    #[error("EventBridge rejected the event: {0}")]
+    Entry(String),
+}
+
+impl Bus {
+    pub(crate) fn new(client: Client, arn: String, queue: String) -> Self {
+        Self { client, arn, queue }
+    }
+
+    /// Publishes an event of each task, in their order, up to the first that the bus does not take. How many it took.
+    ///
+    /// The client repeats failed calls. This repeats what EventBridge rejects of a call that succeeded.
+    pub(crate) async fn publish(&self, tasks: &[EndedTask]) -> usize {
+        let mut published = 0;
+        let mut delays = patience().build();
+        while let Some(task) = tasks.get(published) {
+            let rest = &tasks[published..];
+            let (taken, error) = self.put(&rest[..rest.len().min(MAX_ENTRIES)]).await;
+            published += taken;
+            let Some(error) = error else { continue };
+            let delay = delays
+                .next()
+                .filter(|_| matches!(error, NotPublished::Entry(_)));
+            let Some(delay) = delay else {
+                let (error, events) = (causes::chain(&error), tasks.len() - published);
+                let task_id = tasks.get(published).unwrap_or(task).task_id.as_str();
+                tracing::error!(task_id, error, events, "events not published");
+                break;
+            };
+            tokio::time::sleep(delay).await;
+        }
+        published
+    }
+
+    /// One call: how many events the bus took before the first that it did not take, and why.
+    async fn put(&self, tasks: &[EndedTask]) -> (usize, Option<NotPublished>) {
+        let mut call = self.client.put_events();
+        for task in tasks {
+            match self.entry(task) {
+                Ok(entry) => call = call.entries(entry),
+                Err(error) => return (0, Some(error.into())),
+            }
+        }
+        match call.send().await {
+            Ok(output) => verdict(&output, tasks.len()),
+            Err(error) => (0, Some(NotPublished::Call(Box::new(error.into())))),
+        }
+    }
+
+    fn entry(&self, task: &EndedTask) -> Result<PutEventsRequestEntry, serde_json::Error> {
+        let queue = &self.queue;
+        let kind = match task.task_status {
+            TaskStatus::Success => "Task Succeeded",
+            _ => "Task Failed",
+        };
+        Ok(PutEventsRequestEntry::builder()
+            .event_bus_name(&self.arn)
+            .source(SOURCE)
+            .detail_type(kind)
+            .detail(serde_json::to_string(&Detail { queue, task })?)
+            .build())
+    }
+}
+
+/// The answer has an entry for each event, in the order of the call. An event without one was not taken.
+fn verdict(output: &PutEventsOutput, events: usize) -> (usize, Option<NotPublished>) {
+    let entries = output.entries();
+    let taken = entries
+        .iter()
+        .take_while(|entry| entry.event_id().is_some())
+        .count();
+    if taken >= events {
+        return (events, None);
+    }
+    let code = entries.get(taken).and_then(|entry| entry.error_code());
+    let message = entries.get(taken).and_then(|entry| entry.error_message());
+    let reason = [
+        code.unwrap_or("NoAnswer"),
+        message.unwrap_or("no reason given"),
+    ]
+    .join(": ");
+    (taken, Some(NotPublished::Entry(reason)))
+}
+
+/// Between the calls of one batch.
+fn patience() -> ExponentialBuilder {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(50))
+        .with_max_delay(Duration::from_secs(2))
+        .with_max_times(3)
+        .with_jitter()
+}
