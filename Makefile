@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 # A verb's variables count on the command line alone: in many environments ENV and NAME mean something else. E2E is ours,
 # and counts from the environment too.
-SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED CONSOLE CHANGES
+SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE
 OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
   HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
@@ -28,8 +28,10 @@ endif
 ENV := $(or $(ENV),dev)
 # With a personal name, the stacks are LifoQueue-<ENV>-<NAME> and AgentQueue-<ENV>-<NAME>.
 SUFFIX := $(ENV)$(if $(NAME),-$(NAME))
-# IOT=1: every device that connects to the account's IoT Core becomes a task.
-CONTEXT := --context env=$(ENV) $(if $(NAME),--context name=$(NAME)) $(if $(IOT),--context iotPresence=true)
+# IOT=1: every device that connects to the account's IoT Core becomes a task. UNRELIABLE=1: the simulated downstream of dev
+# has less capacity than tasks run at once, and some runs fail.
+SIMULATION := $(if $(UNRELIABLE),--context unreliable=true)
+CONTEXT := --context env=$(ENV) $(if $(NAME),--context name=$(NAME)) $(if $(IOT),--context iotPresence=true) $(SIMULATION)
 QUEUE := $(or $(QUEUE),lifo-queue)
 STACKS.lifo-queue := LifoQueue-$(SUFFIX)
 STACKS.agent-queue := AgentQueue-$(SUFFIX)
@@ -74,7 +76,7 @@ help: ## list the verbs
 ##@ Use
 
 .PHONY: demo
-demo: synth-local $(if $(CONSOLE),build-freshq) ## deploy to a local AWS and watch a burst of tasks run newest first; CONSOLE=1 serves a web page of it [CONSOLE]
+demo: synth-local $(if $(CONSOLE),build-freshq) ## deploy to a local AWS and watch a burst of tasks run newest first; CONSOLE=1 serves a web page of it, UNRELIABLE=1 shows retries and failures [CONSOLE UNRELIABLE]
 	@$(BIN)/python -m local demo $(if $(CONSOLE),--console $(FRESHQ))
 
 .PHONY: demo-agents
@@ -86,7 +88,7 @@ demo-iot: synth-local ## deploy to a local AWS and let more devices connect than
 	@$(BIN)/python -m local demo-iot
 
 .PHONY: local-up
-local-up: synth-local ## start a local AWS with both stacks; writes .local/env for your shell
+local-up: synth-local ## start a local AWS with both stacks; writes .local/env for your shell [UNRELIABLE]
 	@$(BIN)/python -m local up
 
 .PHONY: local-down
@@ -113,14 +115,14 @@ bootstrap: setup-aws ## prepare your account and region for the CDK, once [REGIO
 	@$(BIN)/python -m delivery bootstrap
 
 .PHONY: synth
-synth: setup ## write the templates to cdk.out; FRESHQ_SKIP_BUILD=1 leaves the code out [ENV NAME QUEUE IOT]
+synth: setup ## write the templates to cdk.out; FRESHQ_SKIP_BUILD=1 leaves the code out [ENV NAME QUEUE IOT UNRELIABLE]
 	@if [ -z "$${FRESHQ_SKIP_BUILD:-}" ]; then $(MAKE) build; fi
 	$(SYNTH) $(CONTEXT) --output cdk.out
 	@echo "wrote cdk.out/$(STACK).template.json"
 
 .PHONY: diff
 ASSEMBLED := $(if $(LOCAL),$(LOCAL_ASSEMBLY),cdk.out)
-diff: setup ## show what a deployment would change [ENV NAME LOCAL IOT]
+diff: setup ## show what a deployment would change [ENV NAME LOCAL IOT UNRELIABLE]
 	@$(if $(LOCAL),$(CHECK_LOCAL),$(ACCOUNT) "comparing with $$account")
 	@$(MAKE) $(if $(LOCAL),synth-local,synth)
 	@$(AWS) cdk diff --app $(ASSEMBLED) $(ENV_STACKS)
@@ -128,7 +130,7 @@ diff: setup ## show what a deployment would change [ENV NAME LOCAL IOT]
 
 .PHONY: deploy
 DEPLOY = $(BIN)/python -m delivery deploy --environment $(ENV) $(if $(YES),--yes)
-deploy: setup-aws ## check the account, show the changes, ask (YES=1 skips the question), deploy [ENV NAME QUEUE LOCAL YES IOT]
+deploy: setup-aws ## check the account, show the changes, ask (YES=1 skips the question), deploy [ENV NAME QUEUE LOCAL YES IOT UNRELIABLE]
 ifeq ($(LOCAL),1)
 	@$(CHECK_LOCAL)
 	@$(MAKE) synth-local
@@ -331,7 +333,7 @@ build-local: setup ## build the functions for this machine (development profile,
 .PHONY: synth-local
 synth-local: build-local
 	@mkdir -p .local
-	FRESHQ_SKIP_BUILD= FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --context env=dev --context iotPresence=true --output $(LOCAL_ASSEMBLY)
+	FRESHQ_SKIP_BUILD= FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --context env=dev --context iotPresence=true $(SIMULATION) --output $(LOCAL_ASSEMBLY)
 
 .PHONY: docs
 docs: setup ## write the reference pages that are generated from the sources

@@ -25,6 +25,7 @@ export {
   type IHttpAuth,
   type SigV4AuthProps,
 } from './tasks/runners/http-auth';
+export type { SimulatedRates } from './tasks/runners/rates';
 export type { RustRunnerProps } from './tasks/runners/rust';
 export type { SimulatedRunnerProps } from './tasks/runners/simulated';
 export { TaskRunner } from './tasks/runners/task-runner';

@@ -3,6 +3,7 @@ import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { PartialAgentQueueSettings } from '../agents/settings';
 import type { SimulationSettings } from '../tasks/functions/create-tasks';
+import type { SimulatedRates } from '../tasks/runners/rates';
 import type { PartialQueueSettings } from '../tasks/settings';
 
 /** The name of an environment; its stacks are `LifoQueue-<name>` and `AgentQueue-<name>`. */
@@ -10,7 +11,12 @@ export type EnvironmentName = string;
 
 /** The task runner of an environment. An app that needs more builds its own `LifoQueue`. */
 export type RunnerConfig =
-  | { readonly kind: 'simulated'; readonly capacity?: number; readonly durationSeconds?: number }
+  | {
+      readonly kind: 'simulated';
+      readonly capacity?: number;
+      readonly durationSeconds?: number;
+      readonly rates?: SimulatedRates;
+    }
   | { readonly kind: 'http'; readonly url: string; readonly auth?: HeaderAuthConfig };
 
 /** A header from Secrets Manager. */
@@ -151,7 +157,8 @@ export const ENVIRONMENTS: readonly Environment[] = [
     terminationProtection: false,
     pointInTimeRecovery: false,
     logs: { level: ApplicationLogLevel.DEBUG, retention: RetentionDays.ONE_WEEK },
-    // Room for every slot and quick, so that the demonstration and the end-to-end tests last seconds.
+    // Capacity for every task that runs at once and quick, so that the end-to-end tests last seconds and each of their tasks
+    // starts once. `-c unreliable=true` has less, and shows returns, retries and failures.
     runner: { kind: 'simulated', capacity: 10, durationSeconds: 0.25 },
     simulation: {},
     // `-c iotPresence=true` makes a simulated task of every device that connects to this account's IoT Core.
@@ -196,6 +203,15 @@ export const ENVIRONMENTS: readonly Environment[] = [
 export function withIotPresence(environment: Environment): Environment {
   const { settings } = environment;
   return { ...environment, settings: { ...settings, ingest: { ...settings?.ingest, iotPresence: true } } };
+}
+
+/** A downstream that shows every state: it takes fewer tasks than run at once, and some runs fail. */
+export const UNRELIABLE = { capacity: 6, rates: { failure: 0.02, retry: 0.05, busy: 0.02 } };
+
+/** An environment whose simulated downstream is {@link UNRELIABLE}. Other runners stay as they are. */
+export function withUnreliableRunner(environment: Environment): Environment {
+  const { runner } = environment;
+  return runner.kind === 'simulated' ? { ...environment, runner: { ...runner, ...UNRELIABLE } } : environment;
 }
 
 /** The names of this repository's environments. */

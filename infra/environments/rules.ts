@@ -218,7 +218,7 @@ function eventBusProblems({ taskEventBus }: Environment): Problem[] {
 
 /** The simulated runner of a configuration. */
 export function simulatedRunner(config: Extract<RunnerConfig, { kind: 'simulated' }>): SimulatedRunner {
-  const { capacity, durationSeconds } = config;
+  const { capacity, durationSeconds, rates } = config;
   const duration = durationSeconds === undefined ? undefined : Duration.seconds(durationSeconds);
-  return new SimulatedRunner({ capacity, duration });
+  return new SimulatedRunner({ capacity, duration, rates });
 }

@@ -33,6 +33,7 @@ const SECTIONS: readonly Section[] = [
   { title: 'HttpAuth.sigV4', names: ['SigV4AuthProps'] },
   { title: 'TaskRunner.rust', names: ['RustRunnerProps', 'NetworkSettings'] },
   { title: 'TaskRunner.simulated', names: ['SimulatedRunnerProps'] },
+  { title: 'rates of TaskRunner.simulated', names: ['SimulatedRates'] },
   { title: 'AgentQueue', names: ['AgentQueueProps', 'PartialAgentQueueSettings'] },
   { title: 'agents', names: ['AgentSettings'], path: 'agents', queue: 'agents' },
   { title: 'agents.dimensions', names: ['Dimension'] },

@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ROOT } from './synthesis';
+import { UNRELIABLE, withUnreliableRunner } from '../../infra/environments/list';
+import { resolveSettings } from '../../infra/tasks/settings';
+import { environment, ROOT } from './synthesis';
 
 let out: string;
 
@@ -41,6 +43,16 @@ test('the app synthesizes both stacks of the environment that the context names'
   ]);
   // Only where the context says so do devices that connect become tasks.
   expect(readFileSync(join(out, 'LifoQueue-dev.template.json'), 'utf8')).toContain('AWS::IoT::TopicRule');
+});
+
+test('the app gives dev a downstream that shows every state, where the context says so', () => {
+  synthesize(ROOT, { env: 'dev', unreliable: 'true' });
+  const template = readFileSync(join(out, 'LifoQueue-dev.template.json'), 'utf8');
+  const { capacity, rates } = UNRELIABLE;
+  const runner = JSON.stringify({ kind: 'simulated', capacity, durationMs: 250, rates });
+  expect(template).toContain(JSON.stringify(runner));
+  expect(capacity).toBeLessThan(resolveSettings({}).processing.concurrency);
+  expect(withUnreliableRunner(environment('prod'))).toEqual(environment('prod'));
 });
 
 test('the app is under 30 lines', () => {

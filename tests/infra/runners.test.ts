@@ -8,6 +8,7 @@ import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambd
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { ITaskRunner } from '../../infra/tasks/runners/binding';
 import { HttpAuth, RESERVED_HEADERS } from '../../infra/tasks/runners/http-auth';
+import type { SimulatedRates } from '../../infra/tasks/runners/rates';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { resolveSettings } from '../../infra/tasks/settings';
 import { newApp, ROOT, Synthesized } from './synthesis';
@@ -38,6 +39,21 @@ function userFunction(stack: Stack, timeout?: Duration): LambdaFunction {
 }
 
 describe('simulated', () => {
+  test('says which runs do not succeed, where there are any', () => {
+    const described = (rates: SimulatedRates) =>
+      JSON.parse(variables(Synthesized.queue({ runner: TaskRunner.simulated({ rates }) })).TASK_RUNNER);
+    expect(described({ failure: 0.1, busy: undefined })).toMatchObject({ rates: { failure: 0.1 } });
+    // A process-tasks of the release before knows no rates.
+    expect(described({ failure: 0, retry: 0 })).not.toHaveProperty('rates');
+  });
+
+  test('rejects rates that are not shares', () => {
+    const rates = (given: SimulatedRates) => refused(TaskRunner.simulated({ rates: given }));
+    expect(rates({ failure: 0.5, retry: 0.25, busy: 0.25 })).toEqual([]);
+    expect(rates({ retry: -0.1, busy: 2 })).toEqual(['runner.rates.retry', 'runner.rates.busy']);
+    expect(rates({ retry: 0.6, busy: 0.5 })).toEqual(['runner.rates']);
+  });
+
   test('says how many at once and for how long', () => {
     const runner = TaskRunner.simulated({ capacity: 7, duration: Duration.millis(20) });
     const synthesized = Synthesized.queue({ runner });

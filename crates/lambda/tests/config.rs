@@ -11,6 +11,7 @@ use lambda::config::variable::SETTINGS_AGENT_DESK;
 use lambda::config::{AgentQueue, ConfigError, CountShed, CreateTasks, ProcessTasks, Trigger};
 use lifo_queue::create::LONGEST_TTL;
 use lifo_queue::runner::config::RunnerConfig;
+use lifo_queue::runner::simulated::Rates;
 use lifo_queue::store::Order;
 use serde_json::{Value, json};
 
@@ -44,7 +45,8 @@ fn a_complete_environment_is_read_with_its_units() {
         config.runner,
         RunnerConfig::Simulated {
             capacity: 3,
-            duration_ms: 10
+            duration_ms: 10,
+            rates: Rates::default(),
         }
     );
 }

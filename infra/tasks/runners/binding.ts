@@ -3,10 +3,16 @@ import type { Construct } from 'constructs';
 import type { Problem } from '../../lambda/problem';
 import type { NetworkSettings } from '../../lambda/rust-function';
 import type { QueueSettings } from '../settings';
+import type { SimulatedRates } from './rates';
 
 /** What `process-tasks` reads from `TASK_RUNNER`, as JSON. */
 export type RunnerDescription =
-  | { readonly kind: 'simulated'; readonly capacity: number; readonly durationMs: number }
+  | {
+      readonly kind: 'simulated';
+      readonly capacity: number;
+      readonly durationMs: number;
+      readonly rates?: SimulatedRates;
+    }
   | { readonly kind: 'http'; readonly url: string; readonly auth?: AuthDescription }
   | { readonly kind: 'lambda'; readonly functionArn: string }
   | { readonly kind: 'custom' };

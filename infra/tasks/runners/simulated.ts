@@ -1,8 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
+import { definedOf } from '../../lambda/defined';
 import type { Problem } from '../../lambda/problem';
 import { integer } from '../../lambda/ranges';
 import type { QueueSettings } from '../settings';
 import type { ITaskRunner, RunnerBinding } from './binding';
+import { ratesProblems, type SimulatedRates, totalOf } from './rates';
 
 /** Props of `TaskRunner.simulated`. */
 export interface SimulatedRunnerProps {
@@ -16,16 +18,23 @@ export interface SimulatedRunnerProps {
    * @default 15 seconds
    */
   readonly duration?: Duration;
+  /**
+   * How often a run does not succeed. A task whose payload says how it ends is left alone.
+   * @default - every run succeeds
+   */
+  readonly rates?: SimulatedRates;
 }
 
 /** See `TaskRunner.simulated`. */
 export class SimulatedRunner implements ITaskRunner {
   private readonly capacity: number;
   private readonly duration: Duration;
+  private readonly rates: SimulatedRates;
 
   constructor(props: SimulatedRunnerProps) {
     this.capacity = props.capacity ?? 3;
     this.duration = props.duration ?? Duration.seconds(15);
+    this.rates = definedOf(props.rates);
   }
 
   problems({ processing }: QueueSettings): Problem[] {
@@ -40,7 +49,7 @@ export class SimulatedRunner implements ITaskRunner {
         remedy: 'shorten runner.duration or raise processing.taskTimeout',
       });
     }
-    return problems;
+    return [...problems, ...ratesProblems(this.rates)];
   }
 
   bind(): RunnerBinding {
@@ -49,6 +58,8 @@ export class SimulatedRunner implements ITaskRunner {
         kind: 'simulated',
         capacity: this.capacity,
         durationMs: this.duration.toMilliseconds(),
+        // A process-tasks of a release before rates rejects the field, so it is there only where it says something.
+        ...(totalOf(this.rates) > 0 && { rates: this.rates }),
       },
     };
   }

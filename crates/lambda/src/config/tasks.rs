@@ -177,7 +177,7 @@ fn waking<S: DeserializeOwned>(
 }
 
 /// Configuration of `process-tasks`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ProcessTasks {
     /// The task table.
     pub table: String,

@@ -2,6 +2,8 @@
 //!
 //! ```json
 //! {"kind": "simulated", "capacity": 3, "durationMs": 15000}
+//! {"kind": "simulated", "capacity": 3, "durationMs": 15000,
+//!  "rates": {"failure": 0.01, "retry": 0.05, "busy": 0.0}}
 //! {"kind": "http", "url": "https://api.example.com/tasks"}
 //! {"kind": "http", "url": "…", "timeoutMs": 20000,
 //!  "auth": {"kind": "header", "name": "Authorization", "secretArn": "arn:aws:secretsmanager:…"}}
@@ -21,14 +23,14 @@ use serde::{Deserialize, Serialize};
 use super::TaskRunner;
 use super::http::{Auth, HttpRunner, InvalidHeaderName, InvalidUrl};
 use super::lambda::LambdaRunner;
-use super::simulated::Simulated;
+use super::simulated::{Rates, Simulated};
 
 /// How much longer than the task timeout an invocation is waited for by default, so that the
 /// processor's time-out comes first and is the one that is reported.
 const INVOKE_MARGIN: Duration = Duration::from_secs(5);
 
 /// The choice of a runner. Unknown fields are errors, so that a misspelt option is no default.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "kind",
     rename_all = "camelCase",
@@ -42,6 +44,9 @@ pub enum RunnerConfig {
         capacity: usize,
         /// How long each takes, in milliseconds.
         duration_ms: u64,
+        /// The shares of runs that do not succeed; none by default.
+        #[serde(default, skip_serializing_if = "Rates::are_zero")]
+        rates: Rates,
     },
     /// [`HttpRunner`].
     Http {
@@ -146,6 +151,7 @@ impl RunnerConfig {
             Self::Simulated {
                 capacity,
                 duration_ms,
+                rates,
             } => {
                 if capacity == 0 {
                     return Err(field(
@@ -153,10 +159,14 @@ impl RunnerConfig {
                         "is 0: no task would ever run; give at least 1",
                     ));
                 }
-                Ok(Arc::new(Simulated::new(
-                    capacity,
-                    Duration::from_millis(duration_ms),
-                )))
+                if !rates.are_valid() {
+                    return Err(field(
+                        "rates",
+                        "are not shares; give numbers from 0 to 1 whose sum is at most 1",
+                    ));
+                }
+                let runner = Simulated::new(capacity, Duration::from_millis(duration_ms));
+                Ok(Arc::new(runner.with_rates(rates)))
             }
             Self::Http {
                 url,

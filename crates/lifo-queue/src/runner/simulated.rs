@@ -1,7 +1,7 @@
 //! A stand-in for a system that cannot keep up, for demonstrations, load tests and development.
 //!
-//! A task succeeds unless its payload says otherwise. `make smoke` proves with such payloads how a
-//! deployed queue treats failures:
+//! A task succeeds, or ends by chance as [`Rates`] say, unless its payload says otherwise. `make smoke`
+//! proves with such payloads how a deployed queue treats failures:
 //!
 //! ```json
 //! {"simulate": {"outcome": "exit", "attempts": 1}}
@@ -15,11 +15,12 @@
 //! | `exit` | ends the process, as a crash or a lack of memory would |
 //!
 //! `attempts` limits that to a number of first attempts of the task (default: all); later ones succeed.
+//! Rates do not apply to a task whose payload says how it ends.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use super::{Outcome, TaskRunner};
@@ -31,14 +32,56 @@ pub const EXIT_CODE: i32 = 70;
 /// The member of a payload that [`Simulated`] obeys.
 const INSTRUCTION: &str = "simulate";
 
-/// Runs up to `capacity` tasks at once, each for a fixed time, with success or as the payload says;
-/// answers [`Outcome::Busy`] to more, without saying for how long.
+/// The shares of runs that do not succeed, each from 0 to 1; together at most 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rates {
+    /// Fail for good.
+    pub failure: f64,
+    /// Fail, and may be retried.
+    pub retry: f64,
+    /// Are answered with [`Outcome::Busy`] at once.
+    pub busy: f64,
+}
+
+impl Rates {
+    /// Whether every run succeeds.
+    #[must_use]
+    pub fn are_zero(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether the shares are shares. Their sum may be above 1 by what adding fractions costs.
+    #[must_use]
+    pub fn are_valid(&self) -> bool {
+        let shares = [self.failure, self.retry, self.busy];
+        shares.iter().all(|share| *share >= 0.0) && shares.iter().sum::<f64>() < 1.0 + 1e-9
+    }
+
+    /// How the run ends for a number that was drawn from 0 to 1; `None`: with success.
+    fn at(&self, drawn: f64) -> Option<Outcome> {
+        let reason = || "failed by chance, as the rates of the simulated runner say".to_owned();
+        if drawn < self.busy {
+            Some(Outcome::Busy { retry_after: None })
+        } else if drawn < self.busy + self.failure {
+            Some(Outcome::Failure { reason: reason() })
+        } else if drawn < self.busy + self.failure + self.retry {
+            Some(Outcome::Retry { reason: reason() })
+        } else {
+            None
+        }
+    }
+}
+
+/// Runs up to `capacity` tasks at once, each for a fixed time, with success, by chance or as the payload
+/// says; answers [`Outcome::Busy`] to more, without saying for how long.
 ///
 /// Waiting is tokio's, so a test that pauses tokio's clock does not wait.
 #[derive(Debug)]
 pub struct Simulated {
     slots: Semaphore,
     duration: Duration,
+    rates: Rates,
 }
 
 /// What a payload asks for.
@@ -70,13 +113,27 @@ impl Simulated {
         Self {
             slots: Semaphore::new(capacity.min(Semaphore::MAX_PERMITS)),
             duration,
+            rates: Rates::default(),
         }
+    }
+
+    /// The same system, where some runs do not succeed.
+    #[must_use]
+    pub fn with_rates(self, rates: Rates) -> Self {
+        Self { rates, ..self }
     }
 }
 
 #[async_trait]
 impl TaskRunner for Simulated {
     async fn run(&self, task: &Task) -> Outcome {
+        let by_chance = match task.payload.get(INSTRUCTION) {
+            None => self.rates.at(fastrand::f64()),
+            Some(_) => None,
+        };
+        if let Some(busy @ Outcome::Busy { .. }) = by_chance {
+            return busy;
+        }
         // The permit is returned when it is dropped: also when the processor drops this run
         // half-way.
         let Ok(_slot) = self.slots.try_acquire() else {
@@ -84,7 +141,7 @@ impl TaskRunner for Simulated {
         };
         tokio::time::sleep(self.duration).await;
         match instruction(task) {
-            Ok(None) => Outcome::Success,
+            Ok(None) => by_chance.unwrap_or(Outcome::Success),
             Ok(Some(simulation)) => simulate(simulation, task.attempt).await,
             Err(error) => Outcome::Failure {
                 reason: format!(
@@ -116,135 +173,4 @@ async fn simulate(simulation: Simulation, attempt: u32) -> Outcome {
 }
 
 #[cfg(test)]
-mod tests {
-    use futures::future::join_all;
-    use serde_json::json;
-    use tokio::time::Instant;
-
-    use super::super::samples::task;
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    #[tokio::test(start_paused = true)]
-    async fn runs_up_to_its_capacity_at_once_and_is_busy_beyond() {
-        let runner = Simulated::new(2, 15 * SECOND);
-        let tasks = [task("a"), task("b"), task("c")];
-        let started = Instant::now();
-
-        let outcomes = join_all(tasks.iter().map(|task| runner.run(task))).await;
-
-        let busy = Outcome::Busy { retry_after: None };
-        assert_eq!(outcomes, [Outcome::Success, Outcome::Success, busy]);
-        assert_eq!(started.elapsed(), 15 * SECOND);
-        assert_eq!(
-            runner.run(&tasks[2]).await,
-            Outcome::Success,
-            "its slots are free again"
-        );
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_dropped_run_gives_its_slot_back() {
-        let runner = Simulated::new(1, 15 * SECOND);
-        let dropped = tokio::time::timeout(SECOND, runner.run(&task("a"))).await;
-        assert!(dropped.is_err());
-        assert_eq!(runner.run(&task("b")).await, Outcome::Success);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn no_capacity_is_always_busy() {
-        let runner = Simulated::new(0, SECOND);
-        assert_eq!(
-            runner.run(&task("a")).await,
-            Outcome::Busy { retry_after: None }
-        );
-    }
-
-    fn told(simulate: serde_json::Value, attempt: u32) -> Task {
-        Task {
-            attempt,
-            payload: json!({"order": 7, "simulate": simulate}),
-            ..task("told")
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_payload_may_ask_for_a_failure() {
-        let runner = Simulated::new(1, SECOND);
-        let failed = runner.run(&told(json!({"outcome": "fail"}), 1)).await;
-        let Outcome::Failure { reason } = failed else {
-            panic!("{failed:?}")
-        };
-        assert!(reason.contains("attempt 1"), "{reason}");
-        let retried = runner.run(&told(json!({"outcome": "retry"}), 9)).await;
-        assert!(matches!(retried, Outcome::Retry { .. }), "{retried:?}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_simulated_failure_ends_with_the_attempts_it_names() {
-        let runner = Simulated::new(1, SECOND);
-        let simulate = json!({"outcome": "retry", "attempts": 2});
-        for attempt in 1..=2 {
-            let outcome = runner.run(&told(simulate.clone(), attempt)).await;
-            assert!(matches!(outcome, Outcome::Retry { .. }), "{outcome:?}");
-        }
-        assert_eq!(runner.run(&told(simulate, 3)).await, Outcome::Success);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_payload_may_ask_for_a_run_that_does_not_end() {
-        let runner = Simulated::new(1, SECOND);
-        let hanging = told(json!({"outcome": "hang"}), 1);
-        let run = runner.run(&hanging);
-        assert!(
-            tokio::time::timeout(100 * SECOND, run).await.is_err(),
-            "it ended"
-        );
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_invalid_instruction_fails_the_task_and_names_the_remedy() {
-        let runner = Simulated::new(1, SECOND);
-        for simulate in [
-            json!("exit"),
-            json!({}),
-            json!({"outcome": "explode"}),
-            json!({"outcome": "fail", "attempt": 1}),
-            json!({"outcome": "fail", "attempts": -1}),
-        ] {
-            let outcome = runner.run(&told(simulate.clone(), 1)).await;
-            let Outcome::Failure { reason } = outcome else {
-                panic!("{simulate}: {outcome:?}")
-            };
-            assert!(
-                reason.contains("simulate is invalid") && reason.contains("give an outcome"),
-                "{simulate}: {reason}"
-            );
-        }
-    }
-
-    /// Set in the process that is to exit, which runs the test below once more.
-    const EXITING: &str = "FRESHQ_TEST_EXITING";
-
-    #[test]
-    fn a_payload_may_ask_for_the_end_of_the_process() {
-        if std::env::var_os(EXITING).is_some() {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_time()
-                .build()
-                .unwrap();
-            let runner = Simulated::new(1, Duration::ZERO);
-            let outcome = runtime.block_on(runner.run(&told(json!({"outcome": "exit"}), 1)));
-            panic!("the process goes on: {outcome:?}");
-        }
-        let this_test = "runner::simulated::tests::a_payload_may_ask_for_the_end_of_the_process";
-        let status = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", this_test])
-            .env(EXITING, "1")
-            .stdout(std::process::Stdio::null())
-            .status()
-            .unwrap();
-        assert_eq!(status.code(), Some(EXIT_CODE));
-    }
-}
+mod tests;

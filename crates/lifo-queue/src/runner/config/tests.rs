@@ -19,6 +19,7 @@ fn build(json: &str) -> Result<Arc<dyn TaskRunner>, RunnerConfigError> {
 fn documented_configurations_are_read_and_written_alike() {
     let documented = [
         r#"{"kind":"simulated","capacity":3,"durationMs":15000}"#.to_owned(),
+        r#"{"kind":"simulated","capacity":3,"durationMs":15000,"rates":{"failure":0.01,"retry":0.05,"busy":0.0}}"#.to_owned(),
         r#"{"kind":"http","url":"https://api.example.com/tasks"}"#.to_owned(),
         format!(
             r#"{{"kind":"http","url":"https://api.example.com/tasks","auth":{{"kind":"header","name":"Authorization","secretArn":"{SECRET}"}},"timeoutMs":20000}}"#
@@ -50,6 +51,18 @@ fn mistakes_are_named_with_the_field_and_the_remedy() {
         (
             r#"{"kind":"simulated","capacity":0,"durationMs":1}"#,
             "capacity is 0",
+        ),
+        (
+            r#"{"kind":"simulated","capacity":1,"durationMs":1,"rates":{"retry":0.6,"busy":0.5}}"#,
+            "rates are not shares",
+        ),
+        (
+            r#"{"kind":"simulated","capacity":1,"durationMs":1,"rates":{"failure":-0.1}}"#,
+            "rates are not shares",
+        ),
+        (
+            r#"{"kind":"simulated","capacity":1,"durationMs":1,"rates":{"fail":0.1}}"#,
+            "unknown field `fail`",
         ),
         (r#"{"kind":"http"}"#, "missing field `url`"),
         (

@@ -1,0 +1,44 @@
+import type { Problem } from '../../lambda/problem';
+
+/** The shares of simulated runs that do not succeed: each from 0 to 1, together at most 1. */
+export interface SimulatedRates {
+  /**
+   * Fail for good.
+   * @default 0
+   */
+  readonly failure?: number;
+  /**
+   * Fail, and may be retried.
+   * @default 0
+   */
+  readonly retry?: number;
+  /**
+   * Find the downstream busy.
+   * @default 0
+   */
+  readonly busy?: number;
+}
+
+/** The share of runs that do not succeed. */
+export function totalOf(rates: SimulatedRates): number {
+  return Object.values(rates).reduce((sum, rate) => sum + rate, 0);
+}
+
+/** What cannot be meant by rates. */
+export function ratesProblems(rates: SimulatedRates): Problem[] {
+  const problems = Object.entries(rates)
+    .filter(([, rate]) => !(rate >= 0 && rate <= 1))
+    .map(([name, rate]) => ({
+      setting: `runner.rates.${name}`,
+      rule: `${rate} is not a share of the runs`,
+      remedy: 'choose a number from 0 to 1',
+    }));
+  if (problems.length > 0 || totalOf(rates) <= 1) return problems;
+  return [
+    {
+      setting: 'runner.rates',
+      rule: `together they are ${totalOf(rates)}, more than all runs`,
+      remedy: 'lower them so that their sum is at most 1',
+    },
+  ];
+}
