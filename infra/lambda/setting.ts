@@ -47,6 +47,15 @@ export function wholeSeconds<D extends Duration | undefined>(
   return { fallback, bounds: [Duration.seconds(least), Duration.seconds(greatest)], problem };
 }
 
+/** A share from 0 to 1. */
+export function share(fallback: number): Declared<number, number> {
+  const problem = (setting: string, value: number) =>
+    value >= 0 && value <= 1
+      ? undefined
+      : { setting, rule: `${value} is not a share`, remedy: 'choose a number from 0 to 1' };
+  return { fallback, bounds: [0, 1], problem };
+}
+
 /** A setting that its type alone limits, or a rule. */
 export function free<D>(fallback: D): { readonly fallback: D } {
   return { fallback };

@@ -26,6 +26,9 @@ these with the Rust sources and with the logs of a deployed queue.
 - Each function logs JSON to a log group of its own, one line an event. \`logs.level\` leaves out lines below a level.
 - The output \`DashboardUrl\` leads to the dashboard. \`dashboard: false\` of a queue, or \`dashboards: false\` of an environment, switches it
   off: CloudWatch bills 3 USD a month for each dashboard of an account beyond the first three. Personal stacks have none.
+- \`processing.loggedSuccesses\` leaves out lines \`run ended\` of successful runs, at random. Metrics, alarms and dashboards count every
+  run in any case. Of the saved queries, *failures by answer* stays exact, *task story* may lack the last run, *slowest runs* and *age at start*
+  see a sample of the successes and all other runs.
 - Saved queries are in CloudWatch, Logs Insights, Saved queries, folder \`freshq/<stack>/queue\`. A query that is not run costs nothing;
   one that runs costs what Logs Insights bills for the bytes that it scans.
 

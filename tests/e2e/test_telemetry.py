@@ -68,6 +68,22 @@ def expect_fields(
         assert levels == {promised["level"]}, message
 
 
+def test_successful_runs_can_be_left_out_of_the_log(queue: DeployedQueue) -> None:
+    began = now_ms()
+    queue.set_environment("process-tasks", settings={"loggedSuccesses": 0})
+    answer = queue.create([{"payload": {}}, {"payload": {"simulate": {"outcome": "fail"}}}])
+    done, failed = [task["taskId"] for task in answer["created"]]
+    wait_for(queue, [done])
+    wait_for(queue, [failed], "FAILURE")
+    wait_for_last_turn(queue, began)
+
+    def runs() -> set[str]:
+        return {run["task_id"] for run in logged(queue, LOG_LINES["run ended"], "run ended", began)}
+
+    wait_until(lambda: failed in runs(), 20, "the line of the failed run")
+    assert done not in runs()
+
+
 def test_task_queue_logs_what_is_promised(queue: DeployedQueue) -> None:
     began = now_ms()
     answer = queue.create(

@@ -156,6 +156,7 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
     'processing.targetLatency',
   ],
   ['no target latency', { processing: { targetLatency: millis(0) } }, 'processing.targetLatency'],
+  ['more lines than successful runs', { processing: { loggedSuccesses: 1.5 } }, 'processing.loggedSuccesses'],
   ['an age of nothing', codel(millis(0), seconds(5)), 'processing.codel.target'],
   ['an interval of nothing', codel(seconds(1), millis(0)), 'processing.codel.interval'],
   ['an overload that no turn sees', codel(seconds(1), seconds(60)), 'processing.codel.interval'],

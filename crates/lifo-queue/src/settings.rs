@@ -55,6 +55,24 @@ where
     at_least(N::deserialize(deserializer)?, N::from(1), 1)
 }
 
+/// A share from 0 to 1.
+///
+/// # Errors
+/// When the number is below 0 or above 1.
+pub(crate) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let share = f64::deserialize(deserializer)?;
+    if (0.0..=1.0).contains(&share) {
+        return Ok(share);
+    }
+    let error = format!("{share} is not a share: give a number from 0 to 1");
+    Err(D::Error::custom(error))
+}
+
+/// The share of a setting that may be left out: all.
+pub(crate) fn all() -> f64 {
+    1.0
+}
+
 /// A number of starts a second, as the time between two of them.
 ///
 /// # Errors

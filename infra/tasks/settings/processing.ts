@@ -168,6 +168,12 @@ export interface ProcessingSettings {
    * @default 10 seconds
    */
   readonly notificationMarker?: Duration;
+  /**
+   * The share of successful runs that leave a line `run ended` in the log, for example 0.01. Runs with any other result always leave
+   * one, and metrics count every run.
+   * @default 1
+   */
+  readonly loggedSuccesses?: number;
 }
 
 /** One task in 1,000 s: slower than that, not one would start within the longest invocation (900 s). */
@@ -205,6 +211,7 @@ export const PROCESSING = {
   codel: setting.free(undefined),
   targetLatency: setting.duration(undefined, 1),
   notificationMarker: setting.duration(Duration.seconds(10), 0),
+  loggedSuccesses: setting.share(1),
 } as const satisfies setting.Declarations<ProcessingSettings>;
 
 /** The defaults and the ranges of {@link BreakerSettings}. */

@@ -6,7 +6,7 @@ export const TASK_LINES = {
     message: 'run ended',
     level: 'INFO',
     by: ['process-tasks'],
-    when: 'once for each run of a task',
+    when: 'once for each run of a task; of successful runs the share `processing.loggedSuccesses`, all by default',
     fields: {
       task_id: 'the task',
       attempt: 'which attempt it was: 1 for the first',

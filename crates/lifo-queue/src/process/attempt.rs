@@ -127,7 +127,9 @@ impl Attempts {
                 let spared = self.breaker.lock().run_ended(number, &task, signal, ended);
                 let end = self.settle_by(&taken, outcome, suspect, spared).await;
                 let result = end.as_ref().ok().map(|ended| &ended.end);
-                run_log::write(&taken.task, answer, result, started, ended);
+                if run_log::is_due(result, self.settings.logged_successes, fastrand::f64) {
+                    run_log::write(&taken.task, answer, result, started, ended);
+                }
                 end
             }
             Ok(TakeOutcome::Lost) => Ok(End::LostRace.into()),

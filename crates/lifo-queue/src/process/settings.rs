@@ -7,14 +7,14 @@ use serde::Deserialize;
 use super::codel::CodelSettings;
 pub use super::rate::RateLimit;
 use crate::backoff::Backoff;
-use crate::settings::{ms, optional_ms, positive, positive_ms};
+use crate::settings::{all, ms, optional_ms, positive, positive_ms, share};
 use crate::store::{Candidate, Order};
 use crate::task::Retention;
 use crate::time::Millis;
 
 /// How `process-tasks` works: the JSON of `SETTINGS_PROCESS_TASKS`. `docs/reference/settings.md` has the
 /// defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessSettings {
     /// How long a turn takes tasks.
@@ -79,6 +79,9 @@ pub struct ProcessSettings {
     /// How long the queue pauses when the downstream rejects us, and at most when it is busy.
     #[serde(rename = "pauseMs", deserialize_with = "positive_ms")]
     pub pause: Duration,
+    /// The share of successful runs that leave a line in the log, from 0 to 1; other runs always do.
+    #[serde(default = "all", deserialize_with = "share")]
+    pub logged_successes: f64,
 }
 
 impl ProcessSettings {

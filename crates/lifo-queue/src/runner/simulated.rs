@@ -128,8 +128,8 @@ impl Simulated {
 impl TaskRunner for Simulated {
     async fn run(&self, task: &Task) -> Outcome {
         let by_chance = match task.payload.get(INSTRUCTION) {
-            None => self.rates.at(fastrand::f64()),
-            Some(_) => None,
+            None if !self.rates.are_zero() => self.rates.at(fastrand::f64()),
+            _ => None,
         };
         if let Some(busy @ Outcome::Busy { .. }) = by_chance {
             return busy;

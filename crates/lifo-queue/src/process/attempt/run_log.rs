@@ -1,4 +1,4 @@
-//! The line that each run leaves in the log. `docs/reference/telemetry.md` promises its fields.
+//! The line that a run leaves in the log. `docs/reference/telemetry.md` promises its fields.
 
 use std::time::Duration;
 
@@ -18,6 +18,12 @@ pub(super) fn answer(outcome: Option<&Outcome>) -> &'static str {
         Some(Outcome::Refused { .. }) => "rejecting",
         None => "cut_off",
     }
+}
+
+/// Whether a run leaves a line: of successful runs a share does. `draw` draws from 0 to 1, and only where it decides,
+/// so that the default leaves seeded schedules as they are.
+pub(super) fn is_due(end: Option<&End>, logged_successes: f64, draw: impl FnOnce() -> f64) -> bool {
+    !matches!(end, Some(End::Succeeded)) || logged_successes >= 1.0 || draw() < logged_successes
 }
 
 /// Logs a run from `started` to `ended`. `end` is the result for the task, unless the store did
@@ -65,4 +71,26 @@ fn outcome(end: Option<&End>) -> &'static str {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_successful_runs_a_share_is_logged_and_of_others_each() {
+        let success = Some(&End::Succeeded);
+        for share in [0.0, 0.25, 1.0] {
+            let draws = (0..100).map(|drawn| f64::from(drawn) / 100.0);
+            let logged = draws
+                .filter(|drawn| is_due(success, share, || *drawn))
+                .count();
+            #[allow(clippy::cast_precision_loss, reason = "at most 100")]
+            let logged = logged as f64 / 100.0;
+            assert!((logged - share).abs() < f64::EPSILON, "{logged} of {share}");
+        }
+        for end in [Some(&End::Failed), Some(&End::LostRace), None] {
+            assert!(is_due(end, 0.0, || 0.99), "{}", outcome(end));
+        }
+    }
 }
