@@ -55,7 +55,7 @@ SYNTH := cdk synth --quiet --no-notices --no-version-reporting
 NEXTEST = cargo nextest run --locked --workspace --target $(HOST)
 # The operators' command. The end-to-end tests take the one that the Rust tests built.
 FRESHQ = target/$(HOST)/debug/freshq
-FRESHQ_BUILD ?= cargo build --locked --quiet --package freshq --bin freshq --target $(HOST)
+FRESHQ_BUILD ?= cargo build --locked --quiet --workspace --bin freshq --target $(HOST)
 e2e flaky: export FRESHQ_BUILD = $(NEXTEST) --no-run --cargo-quiet
 
 MISSING := missing() { echo "missing: $$1. $$2" >&2; exit 1; };
@@ -355,7 +355,8 @@ endif
 
 .PHONY: simulate
 simulate: check-rust ## simulate overload and outages with the real core on a virtual clock; writes target/simulate/overload.json
-	cargo run --locked --quiet --target $(HOST) --package simulate
+	cargo build --locked --quiet --workspace --bin simulate --target $(HOST)
+	target/$(HOST)/debug/simulate
 
 .PHONY: bench
 bench: synth-local ## measure: calls a task, throughput, memory, cold start, sizes, ingest, matches of agents, wake-ups of a burst
@@ -366,7 +367,7 @@ bench: synth-local ## measure: calls a task, throughput, memory, cold start, siz
 
 .PHONY: bench-agents
 bench-agents: check-rust ## measure matches of agents and calls by mode and matchers; writes target/bench/agents.json
-	cargo build --locked --target $(HOST) --package bench
+	cargo build --locked --workspace --bin bench --target $(HOST)
 	target/$(HOST)/debug/bench agents
 
 .PHONY: iam-soak
