@@ -62,11 +62,13 @@ pub(super) async fn confirmation(
 pub(super) async fn carry_out(
     State(site): State<Arc<Site>>,
     Path(name): Path<String>,
-    Form(fields): Form<Fields>,
+    Query(mut fields): Asked,
+    Form(answers): Form<Fields>,
 ) -> Response {
     let Some(change) = Change::named(&name) else {
         return missing(&name);
     };
+    fields.extend(answers);
     let outcome = match change.verb(&fields) {
         Ok(verb) => verb.run(&site.queue, &mut Confirmed).await,
         Err(failure) => Err(failure),
@@ -132,6 +134,11 @@ impl Change {
     /// What would be changed, and a form that does it.
     async fn question(self, site: &Site, fields: &Fields) -> Result<Markup, Failure> {
         let queue = &site.queue.name;
+        let task = fields.get("task").map(String::as_str);
+        let back = |otherwise: &str| match task {
+            Some(task) => link("task", &[("id", task)]),
+            None => otherwise.to_owned(),
+        };
         Ok(match self {
             Self::Pause => {
                 let inputs = html! {
@@ -142,44 +149,38 @@ impl Change {
                 };
                 let question =
                     format!("No task of {queue} will start in this time. Running tasks finish.");
-                form("pause", &question, inputs, "Pause", "./")
+                form("pause".to_owned(), &question, inputs, "Pause", "./")
             }
             Self::Resume => {
                 let question = format!("End the pause of {queue} and wake the queue?");
-                form("resume", &question, html! {}, "Resume", "./")
+                form("resume".to_owned(), &question, html! {}, "Resume", "./")
             }
             Self::Redrive => {
                 let question = question_of_redrive(site, fields).await?;
                 let inputs = html! {
-                    @for name in ["task", "error", "all"] {
-                        @if let Some(value) = fields.get(name) { input type="hidden" name=(name) value=(value); }
-                    }
                     label for="ttl" { "The new expiry, so far ahead" }
                     input #ttl name="ttl" value="1h" required;
                 };
-                let task = fields.get("task").map(String::as_str);
-                let back = task.map_or("failures".to_owned(), |task| link("task", &[("id", task)]));
-                form("redrive", &question, inputs, "Redrive", &back)
+                // In the address, because browsers change line breaks in the inputs of a form.
+                let which = fields
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value.as_str()));
+                let action = link("redrive", &which.collect::<Vec<_>>());
+                form(action, &question, inputs, "Redrive", &back("failures"))
             }
             Self::Cancel => {
                 let task = task_of(fields, "task")?;
-                let inputs = html! { input type="hidden" name="task" value=(task); };
+                let action = link("cancel", &[("task", task.as_str())]);
                 let question =
                     format!("Delete the pending task {task} of {queue}? It cannot be restored.");
-                form(
-                    "cancel",
-                    &question,
-                    inputs,
-                    "Cancel the task",
-                    &link("task", &[("id", task.as_str())]),
-                )
+                form(action, &question, html! {}, "Cancel the task", &back("./"))
             }
         })
     }
 }
 
 /// A question, the form whose button answers yes, and a way back.
-fn form(action: &str, question: &str, inputs: Markup, yes: &str, back: &str) -> Markup {
+fn form(action: String, question: &str, inputs: Markup, yes: &str, back: &str) -> Markup {
     html! {
         pre.question { (question) }
         form.change method="post" action=(action) {

@@ -87,12 +87,9 @@ async fn failures_are_grouped_and_a_group_is_redriven_after_the_question() {
             "tasks to redrive: 2",
         ],
     );
-    question.expect(
-        200,
-        &["<input type=\"hidden\" name=\"error\" value=\"HTTP 502\">"],
-    );
+    question.expect(200, &["action=\"redrive?error=HTTP%20502\""]);
     assert_eq!(world.status("a"), Some(TaskStatus::Failure), "only asked");
-    let done = world.post("redrive", "error=HTTP+502&ttl=2h").await;
+    let done = world.post("redrive?error=HTTP%20502", "ttl=2h").await;
     done.expect(303, &[]);
     assert_eq!(done.header("location"), Some("failures?outcome=0"));
     let page = world.get("failures?outcome=0").await;
@@ -112,6 +109,22 @@ async fn failures_are_grouped_and_a_group_is_redriven_after_the_question() {
         .expect(200, &["tasks to redrive: 2"]);
     world.post("redrive", "all=1&ttl=1h").await.expect(303, &[]);
     assert_eq!(world.status("d"), Some(pending));
+}
+
+#[tokio::test]
+async fn an_error_of_several_lines_is_redriven_as_it_was_stored() {
+    let world = World::start(true).await;
+    world.put("a", TaskStatus::Failure, 1, Some("no answer\nafter 1 s"));
+    let page = world.get("failures").await;
+    page.expect(200, &["redrive?error=no%20answer%0Aafter%201%20s"]);
+    let question = world.get("redrive?error=no%20answer%0Aafter%201%20s").await;
+    let action = "redrive?error=no%20answer%0Aafter%201%20s";
+    question.expect(
+        200,
+        &["tasks to redrive: 1", &format!("action=\"{action}\"")],
+    );
+    world.post(action, "ttl=1h").await.expect(303, &[]);
+    assert_eq!(world.status("a"), Some(TaskStatus::Pending));
 }
 
 #[tokio::test]
