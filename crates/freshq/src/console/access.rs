@@ -1,8 +1,9 @@
 //! Which requests are answered: those of a page of this console, at an address with its token.
 //!
 //! Other programs of this machine can connect to the port, and any web page can send requests to it.
-//! The token keeps both out. `Host` is checked against DNS rebinding, by which a foreign page becomes
-//! one of "our" origin; `Origin` against foreign pages that learnt the address.
+//! The token keeps both out. It is in the path and not in a cookie, because browsers send a cookie of
+//! 127.0.0.1 to every port of the machine. `Host` is checked against DNS rebinding, by which a foreign
+//! page gets our origin; `Origin` against foreign pages that learnt the address.
 
 use std::sync::Arc;
 
