@@ -275,7 +275,19 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         "keep the circuit breaker open after an answer",
-        (Change(_BREAKER, "Signal::Answered => self.answered(now),", "Signal::Answered => self.unanswered.clear(),"),),
+        (Change(_BREAKER, "Signal::Answered => self.answered(task, now),", "Signal::Answered => self.unanswered.clear(),"),),
+    ),
+    one_change(
+        "open the circuit breaker while an answer is being settled",
+        f"{_CORE}/process/turn/pause.rs",
+        "self.breaker.lock().knows_of_an_answer()",
+        "self.breaker.lock().next_probe() == Some(Millis(1))",
+    ),
+    one_change(
+        "go on below the head after a probe",
+        f"{_CORE}/process/turn/probe.rs",
+        "self.selector.forget_pages();",
+        "",
     ),
     one_change(
         "purge a task that runs",

@@ -46,6 +46,36 @@ parts! {
     schedules_7 7
 }
 
+/// Seeds in which a guarantee was broken, and why.
+const ONCE_BROKEN: [(u64, &str); 6] = [
+    (1_444_779_447, "a late repetition took a key's new state"),
+    (
+        2_086_459_955,
+        "the breaker opened while an answer was being settled",
+    ),
+    (
+        2_087_457_907,
+        "a slow clock saw the lease of a lost release",
+    ),
+    (
+        478_739_854,
+        "after a probe, tasks below the head came before newer ones",
+    ),
+    (
+        478_740_904,
+        "a probe took from a page that grew too old meanwhile",
+    ),
+    (443_824_090, "the same"),
+];
+
+#[test]
+fn schedules_that_once_broke_a_guarantee_hold_it() {
+    for (seed, why) in ONCE_BROKEN {
+        let violations = play(seed, Store::Memory).violations;
+        assert!(violations.is_empty(), "seed {seed} ({why}): {violations:?}");
+    }
+}
+
 #[test]
 fn a_seed_plays_the_same_schedule_again() {
     for seed in [1, 2, 3, 17, 99, 1_234].into_iter().chain(5_000..5_020) {

@@ -14,12 +14,14 @@
 
 mod hand;
 mod shared;
+mod signal;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use self::hand::Hand;
 pub(super) use self::shared::SharedBreaker;
+pub(super) use self::signal::{RunNumber, Signal, Spared, Start};
 use super::settings::BreakerSettings;
 use crate::control::OpenBreaker;
 use crate::task::TaskId;
@@ -51,44 +53,6 @@ const FEWEST_TO_SPARE: usize = 3;
 /// How soon a probe follows one that found nothing out: its task was gone, or failed by itself.
 const AFTER_NO_ANSWER: Duration = Duration::from_millis(250);
 
-/// What a run says of the downstream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Signal {
-    /// It answered: success or failure.
-    Answered,
-    /// It is unavailable.
-    Unavailable,
-    /// It is busy and names no time. Says nothing while an earlier run is under way: the
-    /// downstream may be working on that one.
-    Busy,
-    /// The run says nothing of the downstream.
-    Nothing,
-}
-
-/// Whether one more task may start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
-    /// Any task.
-    Any,
-    /// One task, as a probe.
-    Probe,
-    /// Not before this moment, or before a run ends.
-    Wait(Millis),
-}
-
-/// When a task that found the downstream unavailable may start again, without losing an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spared {
-    /// The breaker is open: at the next probe.
-    UntilProbe(Millis),
-    /// The breaker is closed, but this and other tasks had no answer before: after its backoff.
-    Backoff,
-}
-
-/// A run under way, in the order of the starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct RunNumber(u64);
-
 #[derive(Debug)]
 pub(super) struct Breaker {
     /// Distinct tasks that open it; `None` where there is no breaker.
@@ -106,6 +70,8 @@ pub(super) struct Breaker {
     open: Option<Open>,
     /// It closed, and the loop does not know yet.
     closed: bool,
+    /// Tasks whose run was answered, and whose attempt is not over: the loop does not know yet.
+    answered: HashSet<TaskId>,
     hand: Hand,
 }
 
@@ -151,6 +117,7 @@ impl Breaker {
             next_run: 0,
             open,
             closed: false,
+            answered: HashSet::new(),
             hand: Hand::default(),
         }
     }
@@ -255,7 +222,7 @@ impl Breaker {
         let earlier_runs = self.runs.first().is_some_and(|first| *first < run);
         match signal {
             Signal::Answered if self.doubtful_since.is_some_and(|first| run < first) => {}
-            Signal::Answered => self.answered(now),
+            Signal::Answered => self.answered(task, now),
             Signal::Busy if earlier_runs && self.open.is_none() => {}
             Signal::Unavailable | Signal::Busy => {
                 self.unavailable(run, task, now);
@@ -271,6 +238,7 @@ impl Breaker {
     /// An attempt is over; whether the breaker closed since the last one. A probe that found
     /// nothing out is followed by another one soon.
     pub(super) fn attempt_over(&mut self, task: &TaskId, now: Millis) -> bool {
+        self.answered.remove(task);
         if let Some(open) = &mut self.open
             && open.probing.as_ref() == Some(task)
         {
@@ -279,6 +247,11 @@ impl Breaker {
             open.next_probe = open.next_probe.max(now.plus(AFTER_NO_ANSWER));
         }
         std::mem::take(&mut self.closed)
+    }
+
+    /// Whether the downstream answered a run whose attempt is not over yet.
+    pub(super) fn knows_of_an_answer(&self) -> bool {
+        !self.answered.is_empty()
     }
 
     /// Opens it, for example because the downstream has been busy for long.

@@ -248,6 +248,12 @@ impl Selector {
         self.skip.insert(task, until);
     }
 
+    /// The head is read again before anything else.
+    pub(super) fn forget_pages(&mut self) {
+        self.head = None;
+        self.deep = None;
+    }
+
     /// The largest head, read at once.
     pub(super) fn largest_head(&mut self) -> Wanted {
         self.head = None;

@@ -52,8 +52,12 @@ fn look(world: &World) {
     });
     match due.min_by_key(|due| due.since) {
         Some(due) => ledger.asleep(now, &due, quiet),
-        // A dead processor's lease and a lost notification's mark hold others back for a while.
-        None if quiet && control.live_lease(now).is_none() && control.notified_until.is_none() => {
+        // A dead processor's lease and a lost notification's mark hold others back for a while, a
+        // function whose clock is slow for longer.
+        None if quiet
+            && control.live_lease(now.minus(world.settings.skew)).is_none()
+            && control.notified_until.is_none() =>
+        {
             let unfinished = |(id, record): &(TaskId, Record)| {
                 let hidden = table::shows_at(world, id).is_some_and(|at| at > now);
                 hidden || record.status == TaskStatus::Taken

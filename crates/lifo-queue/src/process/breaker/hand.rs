@@ -2,6 +2,7 @@
 
 use super::Breaker;
 use crate::control::Control;
+use crate::task::TaskId;
 use crate::time::Millis;
 
 /// The operators' commands that a turn knows of.
@@ -36,7 +37,8 @@ impl Breaker {
     }
 
     /// The downstream answered: the breaker closes, or probes go on while it is held open.
-    pub(super) fn answered(&mut self, now: Millis) {
+    pub(super) fn answered(&mut self, task: &TaskId, now: Millis) {
+        self.answered.insert(task.clone());
         self.close();
         if self.is_held(now) {
             self.closed = false;

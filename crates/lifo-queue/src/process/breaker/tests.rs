@@ -247,6 +247,20 @@ fn a_busy_downstream_counts_only_without_an_earlier_run_under_way() {
 }
 
 #[test]
+fn an_answer_is_known_until_its_attempt_is_over() {
+    let mut breaker = breaker(8);
+    let before = breaker.run_starts();
+    let number = breaker.run_starts();
+    breaker.run_ended(number, &id(1), Signal::Answered, Millis(0));
+    breaker.run_ended(before, &id(2), Signal::Unavailable, Millis(0));
+    assert!(breaker.knows_of_an_answer());
+    breaker.attempt_over(&id(2), Millis(5));
+    assert!(breaker.knows_of_an_answer());
+    breaker.attempt_over(&id(1), Millis(9));
+    assert!(!breaker.knows_of_an_answer());
+}
+
+#[test]
 fn without_a_breaker_nothing_opens() {
     let left = OpenBreaker {
         since: Millis(5),

@@ -254,6 +254,22 @@ fn a_task_that_may_not_start_is_passed_over_and_shown_again() {
 }
 
 #[test]
+fn after_a_probe_the_newest_come_first_again_although_the_head_had_led_on() {
+    let mut selector = Selector::new(2, Order::NewestFirst);
+    let index = [task(9, Some(500)), task(8, Some(500)), task(7, None)];
+    let Step::Read(head) = selector.next(Millis(100), any) else {
+        panic!("no page is at hand");
+    };
+    selector.accept(head.clone(), page(&index, &head), Millis(100), Millis(100));
+    // Nothing on the head is due, so the pass goes on below it.
+    let below = |step| matches!(step, Step::Read(Wanted { after: Some(_), .. }));
+    assert!(below(selector.next(Millis(100), any)));
+    assert!(below(selector.next(Millis(600), any)));
+    selector.forget_pages();
+    assert_eq!(taken(&answer(&mut selector, &index, Millis(600))), 9);
+}
+
+#[test]
 fn a_picked_task_comes_before_newer_ones_and_the_head_is_read_again_after_it() {
     let mut selector = Selector::new(10, Order::NewestFirst);
     let index: Vec<_> = (1..=50).rev().map(|n| task(n, None)).collect();

@@ -60,6 +60,10 @@ impl Turn<'_> {
 
     /// Whether to pause, and for how long. To be decided when no run is left to answer.
     pub(super) fn wants_pause(&self, now: Millis) -> Option<Pause> {
+        if self.breaker.lock().knows_of_an_answer() {
+            // Its settlement is under way; after that the walls are known to be down.
+            return None;
+        }
         let settings = &self.processor.settings;
         if self.is_rejected() {
             return Some(Pause {

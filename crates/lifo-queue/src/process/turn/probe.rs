@@ -15,10 +15,14 @@ impl Turn<'_> {
             limit: DEEP_PAGE,
         };
         self.gap.look_again();
+        // A probe chooses from a page of its own. Afterwards the newest come first again.
+        self.selector.forget_pages();
         self.bound_reads(now);
         let read = self.reads.next(wanted, now).await?;
+        // Pages at hand went on ageing meanwhile.
+        let now = self.now();
         if let Ok(page) = &read.page
-            && let Some(task) = self.probe_of(page, self.now())
+            && let Some(task) = self.probe_of(page, now)
         {
             self.start_attempt(task, now);
             return None;

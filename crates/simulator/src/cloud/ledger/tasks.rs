@@ -213,7 +213,11 @@ impl Ledger {
             task: id.clone(),
             late: asked.is_none_or(|asked| now.since(*asked) > PATIENCE),
         };
-        if self.takes.insert(token.0, take).is_some() {
+        // A repetition that arrives late may find the task pending once more: a redrive or a newer
+        // state of its key leaves nothing of the earlier lease. Its process has given up, so that
+        // no second run follows, and the task returns when the lease expires.
+        let late = take.late;
+        if self.takes.insert(token.0, take).is_some() && !late {
             return Some("S1: taken twice by one token");
         }
         let skew = self.settings.skew;
