@@ -209,6 +209,8 @@ pub(crate) async fn outcomes(stage: &Stage) -> BTreeMap<CallId, CallState> {
 /// What must hold at every moment.
 #[allow(clippy::expect_used, reason = "the table itself does not fail")]
 pub(crate) async fn audit(stage: &Stage) -> Vec<String> {
+    // On the embedded DynamoDB other processes go on between two reads.
+    let _still = stage.network.hold().await;
     let calls = stage.calls.lock().expect("not poisoned").clone();
     violations(&*stage.store(), &calls).await.expect("read")
 }

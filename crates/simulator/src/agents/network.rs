@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use agent_queue::transaction::Key;
 use fastrand::Rng;
+use tokio::sync::{RwLock, RwLockWriteGuard};
 
 /// What befalls an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +57,8 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// The network between the functions and the table.
 pub struct Network {
     state: Mutex<State>,
+    /// Held by whoever looks at the table, so that nothing changes between its reads.
+    still: RwLock<()>,
 }
 
 struct State {
@@ -85,6 +88,7 @@ impl Network {
                 exchanges: 0,
                 trace: vec![],
             }),
+            still: RwLock::default(),
         })
     }
 
@@ -99,6 +103,11 @@ impl Network {
     /// From now on nothing befalls anybody, but conflicts.
     pub fn heal(&self) {
         self.lock().rate = 0;
+    }
+
+    /// Until this is dropped, requests reach the database, but it carries none out.
+    pub async fn hold(&self) -> RwLockWriteGuard<'_, ()> {
+        self.still.write().await
     }
 
     /// What befell how many exchanges, and how many there were.
@@ -197,7 +206,10 @@ impl Network {
         if !items.is_empty() {
             tokio::time::sleep(work).await;
         }
-        let answer = apply();
+        let answer = {
+            let _may_change = self.still.read().await;
+            apply()
+        };
         let mut state = self.lock();
         for item in &items {
             state.under_way.remove(item);
