@@ -38,18 +38,24 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     let pending = count(TaskStatus::Pending);
     let taken = count(TaskStatus::Taken);
     let failed = count(TaskStatus::Failure);
+    let like = |like: fn(&Record) -> bool| machine.queue.tasks.values().filter(|t| like(t)).count();
+    let running_keys = like(|task| task.version.is_some() && task.status == TaskStatus::Taken);
+    let overtaken = like(|task| task.overtaken);
     // Rare where they would only be rejected, frequent where they lead on.
     let weight = |promising: usize, usual: u32| if promising > 0 { usual } else { 1 };
     Union::new_weighted(vec![
         (weight(free, 6), tasks::insert(machine)),
-        (12, tasks::state(machine)),
+        (12 + 3 * weight(running_keys, 4), tasks::state(machine)),
         (weight(free, 5), tasks::foreign(machine)),
         (4, pages::waiting(machine)),
         (2, pages::leases(machine)),
         (weight(pending, 13), tasks::take(machine)),
         (weight(taken, 8), leases::settle(machine)),
         (weight(taken, 8), leases::give_back(machine)),
-        (weight(taken, 8), leases::reclaim(machine)),
+        (
+            weight(taken, 8) + weight(overtaken, 20),
+            leases::reclaim(machine),
+        ),
         (weight(pending, 3), tasks::quarantine(machine)),
         (weight(pending, 4), tasks::adopt(machine)),
         (weight(failed, 10), operator::redrive(machine)),

@@ -14,16 +14,18 @@ use crate::operation::Operation;
 /// A token no take ever had.
 const FORGED: LeaseToken = LeaseToken(Uuid::max());
 
-/// A lease: most often one that stands, sometimes the last one of a task that is not TAKEN any
+/// A lease: most often one that stands, above all of a key with a newer state, sometimes the last one of a task that is not TAKEN any
 /// more or an earlier one of a task that is, sometimes one that was never handed out.
 fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
     let (mut standing, mut ended, mut late) = (Vec::new(), Vec::new(), Vec::new());
+    let mut overtaken = Vec::new();
     for lease in &machine.leases {
         let Some(task) = machine.queue.tasks.get(&lease.task) else {
             continue;
         };
         let last = task.lease_token == Some(lease.token);
         match (last, task.status == TaskStatus::Taken) {
+            (true, true) if task.overtaken => overtaken.push(lease.clone()),
             (true, true) => standing.push(lease.clone()),
             (true, false) => ended.push(lease.clone()),
             (false, true) => late.push(lease.clone()),
@@ -39,7 +41,14 @@ fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
     });
     let mut drawn = vec![(2, forged.boxed())];
     let all = machine.leases.clone();
-    for (weight, leases) in [(18, standing), (9, ended), (9, late), (2, all)] {
+    let groups = [
+        (18, standing),
+        (36, overtaken),
+        (9, ended),
+        (9, late),
+        (2, all),
+    ];
+    for (weight, leases) in groups {
         if !leases.is_empty() {
             drawn.push((weight, select(leases).boxed()));
         }

@@ -67,15 +67,19 @@ pub(super) fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
         return fresh.boxed();
     }
     let again = select(machine.inserts.clone()).prop_map(Operation::Insert);
-    prop_oneof![5 => fresh, 1 => again].boxed()
+    prop_oneof![5 => fresh, 2 => again].boxed()
 }
 
 /// A state of a key: mostly newer than the one that is there, sometimes older or the same.
 pub(super) fn state(machine: &Machine) -> BoxedStrategy<Operation> {
     let token = Uuid::from_u128(machine.steps);
     let keys = ids(machine, |task| task.version.is_some());
+    let running = ids(machine, |task| {
+        task.version.is_some() && task.status == TaskStatus::Taken
+    });
     let preferred = prop_oneof![
         4 => id(machine, keys),
+        3 => id(machine, running),
         3 => id(machine, free(machine)),
         1 => id(machine, Vec::new()),
     ];
