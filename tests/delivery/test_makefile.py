@@ -32,7 +32,7 @@ def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
         (["status", "QUEUE=agent-queue"], "make status does not take QUEUE. It takes: ENV NAME LOCAL."),
         (["lint", "ENV=dev", "NAME=a", "IOT=1"], "make lint does not take IOT NAME. It takes: ENV."),
         (["test", "N=3"], "make test does not take N. It takes: no variables."),
-        (["deploy", "EVN=prod"], "make deploy does not take EVN. It takes: ENV NAME QUEUE LOCAL YES IOT."),
+        (["deploy", "EVN=prod"], "make deploy does not take EVN. It takes: ENV NAME QUEUE LOCAL YES IOT UNRELIABLE."),
         (["cancel"], "make cancel needs TASK. It takes: ENV NAME LOCAL TASK=."),
         (["deploy-assembly", "ASSEMBLY="], "make deploy-assembly needs ASSEMBLY."),
         (["deploy", "YES=yes"], "YES=yes is not a choice: write YES=1, or leave it out."),

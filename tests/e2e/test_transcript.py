@@ -1,0 +1,128 @@
+"""What each verb of freshq prints on the deployed templates, compared with transcript.txt.
+
+Times, durations and random ids are masked. ``FRESHQ_WRITE_TRANSCRIPT=1`` writes the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+
+import commands
+from expectations import wait_for, wait_until_idle
+
+from local.agents import DeployedAgents
+from local.emulator import local_environment
+from local.queue import DeployedQueue
+
+TRANSCRIPT = Path(__file__).with_name("transcript.txt")
+FAILS = {"simulate": {"outcome": "fail"}}
+MASKS = (
+    (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"), "<time>"),
+    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uuid>"),
+    (re.compile(r"\b(\d+(\.\d+)?(ms|s|m|h|days?)\b ?)+"), "<duration> "),
+    (re.compile(r"\b1[789]\d{8}(\d{3}){0,2}\b"), "<timestamp>"),
+    (re.compile(r"(?<=created: )[\d.]+(?=/s)"), "<rate>"),
+    # Earlier tests on the same queue decide these.
+    (
+        re.compile(r"\b(wake-ups requested|last notification|redriven tasks|(?:idle turns|busy pauses) in a row) {2,}.*"),
+        r"\1  <earlier>",
+    ),
+    (re.compile(r"(?<=settings checked: )\d+|(?<=not checked: )\d+"), "<count>"),
+    (re.compile(r"(?<=deleted: )\d+.*"), "<count>"),
+    (re.compile(r"^(│[▁▂▃▄▅▆▇█ ]+│)+\n", re.MULTILINE), ""),
+    (re.compile(r"[-─]{3,}"), "---"),
+    (re.compile(r"[ \t]+(?=\n|$)"), ""),
+    (re.compile(r"(?<=\S) {2,}"), "  "),
+)
+
+
+class Session:
+    """Verbs that run one after the other, and what they printed."""
+
+    def __init__(self, command: str, environment: dict[str, str], table: str) -> None:
+        self.lines: list[str] = []
+        self._command = command
+        self._environment = environment
+        self._table = table
+
+    def run(self, *arguments: str, only: str | None = None, without: str | None = None) -> None:
+        """Run a verb and record it, its first line and those with `only`, or those that do not begin with `without`."""
+        ran = commands.run(self._command, self._environment, *arguments)
+        shown = ran.stdout + ran.stderr
+        if only:
+            first, *rest = shown.splitlines(keepends=True)
+            shown = "".join([first, *(line for line in rest if only in line)])
+        if without:
+            shown = "".join(line for line in shown.splitlines(keepends=True) if not line.startswith(without))
+        shown = shown.replace(self._table, "<table>")
+        for mask, text in MASKS:
+            shown = mask.sub(text, shown)
+        line = shlex.join(["freshq", *arguments]).replace(self._table, "<table>")
+        self.lines += [f"$ {line}", *shown.splitlines(), f"exit code {ran.returncode}", ""]
+
+
+def tasks(session: Session, queue: DeployedQueue) -> None:
+    """Every verb of the task queue."""
+    session.run("pause", "--for", "10m", "--reason", "to look at pending tasks")
+    session.run("purge", "--confirm", queue.outputs["QueueTableName"])
+    session.run("create", "--id", "order-1", "--payload", '{"order": 1}', "--ttl", "1h")
+    session.run("create", "--id", "order-2", "--payload", json.dumps(FAILS), "--ttl", "1h")
+    session.run("create", "--id", "order-2", "--payload", json.dumps(FAILS), "--ttl", "1h")
+    session.run("create", "--id", "order-3", "--payload", '{"order": 3}', "--ttl", "1h")
+    session.run("list")
+    session.run("show", "order-1")
+    session.run("export", "--status", "pending")
+    session.run("watch", "--once")
+    session.run("cancel", "order-3", "order-4")
+    session.run("wake")
+    session.run("breaker", "open", "--for", "10m", "--reason", "a new release")
+    session.run("status")
+    session.run("breaker", "close")
+    session.run("resume")
+    wait_for(queue, ["order-1"])
+    wait_for(queue, ["order-2"], "FAILURE")
+    wait_until_idle(queue)
+    session.run("list", "--status", "failure", "--error", "payload asked")
+    session.run("show", "order-2")
+    session.run("redrive", "--error", "payload asked", "--dry-run")
+    session.run("redrive", "order-2", "order-1", "--ttl", "30m")
+    wait_for(queue, ["order-2"], "FAILURE")
+    wait_until_idle(queue)
+    session.run("status")
+    session.run("wake")
+    wait_until_idle(queue)
+    session.run("doctor", without="not checked: ")
+
+
+def agents_and_calls(session: Session) -> None:
+    """Every verb of the agents' queue but those for all agents at once."""
+    profile = ["--attributes", "language=Transcript", "--attribute", "gender=F"]
+    session.run("agent", "register", "--id", "ana", "--name", "Ana", *profile)
+    session.run("agent", "available", "ana")
+    session.run("agent", "enqueue", "ana")
+    session.run("agents", only="Ana")
+    session.run("queues", only="Transcript")
+    session.run("match", "--call", "call-1", "--criteria", "language=Transcript")
+    session.run("call", "call-1")
+    session.run("agent", "enqueue", "ana")
+    session.run("doctor", "--agents", without="not checked: ")
+
+
+def test_each_verb_prints_what_the_transcript_says(
+    queue: DeployedQueue, agents: DeployedAgents, command: str
+) -> None:
+    wait_until_idle(queue)
+    session = Session(command, local_environment(agents.endpoint), queue.outputs["QueueTableName"])
+    try:
+        tasks(session, queue)
+        agents_and_calls(session)
+    finally:
+        commands.run(command, local_environment(queue.endpoint), "resume")
+    transcript = "\n".join(session.lines)
+    if os.environ.get("FRESHQ_WRITE_TRANSCRIPT") == "1":
+        TRANSCRIPT.write_text(transcript)
+    assert transcript == TRANSCRIPT.read_text()
