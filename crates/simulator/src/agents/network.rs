@@ -57,7 +57,7 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// The network between the functions and the table.
 pub struct Network {
     state: Mutex<State>,
-    /// Held by whoever looks at the table, so that nothing changes between its reads.
+    /// An audit holds it, so that nothing changes between its reads.
     still: RwLock<()>,
 }
 

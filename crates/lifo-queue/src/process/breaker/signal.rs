@@ -1,4 +1,4 @@
-//! What runs tell the breaker, and what it answers.
+//! The signals of runs to the breaker, and its answers.
 
 use crate::time::Millis;
 
