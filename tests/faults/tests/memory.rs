@@ -47,7 +47,7 @@ parts! {
 }
 
 /// Seeds in which a guarantee was broken, and why.
-const ONCE_BROKEN: [(u64, &str); 6] = [
+const ONCE_BROKEN: [(u64, &str); 7] = [
     (1_444_779_447, "a late repetition took a key's new state"),
     (
         2_086_459_955,
@@ -66,6 +66,10 @@ const ONCE_BROKEN: [(u64, &str); 6] = [
         "a probe took from a page that grew too old meanwhile",
     ),
     (443_824_090, "the same"),
+    (
+        364_444_146,
+        "the ledger kept the order of a key that was deleted while PENDING",
+    ),
 ];
 
 #[test]

@@ -173,6 +173,10 @@ impl Ledger {
             (None, Some(after)) if after.status == TaskStatus::Pending => None,
             (Some(before), None) if process.function == Function::Operator => {
                 let expired = matches!(before.ttl, Ttl::Seconds(_)) && before.ttl.is_expired(now);
+                if before.status == TaskStatus::Pending {
+                    // The order of a key goes with its item: any state is the first after that.
+                    history.newest_run = None;
+                }
                 match (before.status, expired) {
                     (TaskStatus::Taken, _) => return Some("S3: deleted while TAKEN"),
                     (TaskStatus::Pending, true) => history.end = Some("shed"),
