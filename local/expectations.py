@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 
 from local.queue import DeployedQueue
@@ -24,13 +23,3 @@ def wait_for(
     except TimeoutError as error:
         states = {task: queue.status(task) for task in sorted(waiting)[:5]}
         raise AssertionError(f"{error}; still: {states}") from error
-
-
-def wait_until_idle(queue: DeployedQueue, seconds: float = 90) -> None:
-    """Wait until no processor is active, five looks in a row: also between a release and its tail call."""
-    calm = 0
-    deadline = time.monotonic() + seconds
-    while calm < 5:
-        assert time.monotonic() < deadline, "a processor is still active"
-        calm = calm + 1 if queue.is_idle() else 0
-        time.sleep(0.2)

@@ -61,6 +61,25 @@ class DeployedQueue(DeployedStack):
         control = self.item(CONTROL_ITEM) or {}
         return "owner" not in control or int(control["leaseUntil"]["N"]) <= now_ms()
 
+    def wait_until_idle(self, seconds: float = 90) -> None:
+        """Wait until no processor is active, five looks in a row: also between a release and its tail call."""
+        calm = 0
+        deadline = time.monotonic() + seconds
+        while calm < 5:
+            assert time.monotonic() < deadline, "a processor is still active"
+            calm = calm + 1 if self.is_idle() else 0
+            time.sleep(0.2)
+
+    def replace_environment(self, binary: str, variables: dict[str, str]) -> None:
+        """Give a deployed function exactly these variables and wait until they hold.
+
+        A new environment replaces the process. A processor that still held its lease would leave it behind, and the
+        next tasks would wait for the sweep: so it becomes idle first.
+        """
+        if binary == "process-tasks":
+            self.wait_until_idle()
+        super().replace_environment(binary, variables)
+
     def turns(self, since_ms: int) -> list[dict[str, Any]]:
         """The summaries that process-tasks logged at the end of its turns since `since_ms`."""
         lines = self.log_messages("process-tasks", since_ms)

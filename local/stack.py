@@ -163,6 +163,13 @@ class DeployedStack:
         client.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
         client.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1})
 
+    def empty_queues(self) -> None:
+        """Delete every message of the stack's SQS queues, those in failure and dead-letter queues included."""
+        sqs = self.client("sqs")
+        for page in sqs.get_paginator("list_queues").paginate(QueueNamePrefix=self.stack):
+            for url in page.get("QueueUrls", []):
+                sqs.purge_queue(QueueUrl=url)
+
     def log_messages(self, binary: str, since_ms: int) -> list[dict[str, Any]]:
         """The JSON lines that a function logged since `since_ms` (epoch), oldest first.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from local.expectations import wait_for, wait_until_idle
+from local.expectations import wait_for
 from local.mailbox import Mailbox
 from local.queue import DeployedQueue, wait_for_last_turn
 from local.waiting import now_ms, wait_until
@@ -93,7 +93,7 @@ class TaskChecks:
     def wake_up(self) -> str:
         slowest = 0
         for _ in range(WAKE_UPS):
-            wait_until_idle(self.queue)
+            self.queue.wait_until_idle()
             began = now_ms()
             wait_for(self.queue, self.create({}), seconds=WAKE_UP_SECONDS)
             slowest = max(slowest, now_ms() - began)
@@ -145,7 +145,7 @@ class TaskChecks:
     def redrive(self) -> str:
         (task,) = self.create({"simulate": {"outcome": "retry", "attempts": ATTEMPTS}})
         wait_for(self.queue, [task], "FAILURE", seconds=60)
-        wait_until_idle(self.queue)
+        self.queue.wait_until_idle()
         # One attempt more: this stands for the repair after which an operator redrives.
         self.queue.set_environment("process-tasks", settings={"maxAttempts": ATTEMPTS + 1})
         self.freshq("redrive", task)
@@ -154,7 +154,7 @@ class TaskChecks:
         return f"FAILURE after {ATTEMPTS} attempts, SUCCESS once redriven"
 
     def crash(self) -> str:
-        wait_until_idle(self.queue)
+        self.queue.wait_until_idle()
         began = now_ms()
         neighbours = [{"simulate": {"outcome": "hang", "attempts": 1}}] * 4
         *others, exiting = self.create(*neighbours, {"simulate": {"outcome": "exit", "attempts": 1}})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from commands import built_freshq
-from expectations import NO_TABLE, TRYING, wait_until_idle
+from expectations import NO_TABLE, TRYING
 
 from local import assembly, deployment, emulator
 from local.agents import DeployedAgents
@@ -110,8 +110,5 @@ def queue(deployed: DeployedQueue) -> Iterator[DeployedQueue]:
     reserved = functions.get_function_concurrency(FunctionName=name)["ReservedConcurrentExecutions"]
     yield deployed
     if deployed.environment("process-tasks") != environment:
-        # A new environment replaces the process: one that still held the processor lease would
-        # leave it behind, and the next test's tasks would wait for the sweep.
-        wait_until_idle(deployed)
         deployed.replace_environment("process-tasks", environment)
     functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=reserved)

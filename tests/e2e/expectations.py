@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from local import order
-from local.expectations import wait_for, wait_until_idle
+from local.expectations import wait_for
 from local.history import History
 from local.queue import DeployedQueue
 
-__all__ = ["NO_TABLE", "TRYING", "number", "put", "takes", "wait_for", "wait_until_idle"]
+__all__ = ["NO_TABLE", "TRYING", "number", "put", "takes", "wait_for"]
 
 #: The name of a table that is not there, for a function that is to have none; no role may write it.
 NO_TABLE = "no-such-table"

@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from expectations import number, wait_for, wait_until_idle
+from expectations import number, wait_for
 
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
@@ -22,7 +22,6 @@ BACK_SECONDS = 100
 
 @pytest.mark.skipif(not PROCESSES.is_dir(), reason="finds the function's process by /proc")
 def test_the_tasks_of_a_killed_processor_come_back(queue: DeployedQueue) -> None:
-    wait_until_idle(queue)
     queue.set_environment(
         "process-tasks",
         {"TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": TASKS, "durationMs": 3000})},

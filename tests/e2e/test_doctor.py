@@ -9,7 +9,6 @@ from typing import Any
 
 import commands
 import pytest
-from expectations import wait_until_idle
 
 from local.emulator import local_environment
 from local.queue import DeployedQueue
@@ -184,7 +183,8 @@ BREAKAGES: list[Breakage] = [
 def test_doctor_finds_each_of_many_broken_settings_and_none_in_a_healthy_queue(
     queue: DeployedQueue, doctor: Callable[[int], Report]
 ) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
+    queue.empty_queues()
     healthy = doctor(0)
     assert healthy["findings"] == []
     assert healthy["checked"] >= 100

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from expectations import takes, wait_until_idle
+from expectations import takes
 
 from local import burst
 from local.history import History
@@ -16,7 +16,7 @@ SHORT_TURN_MS = 3000
 def test_a_short_turn_drains_a_thousand_tasks_by_tail_calls(
     queue: DeployedQueue, history: History
 ) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     began = now_ms()
     queue.set_environment("process-tasks", settings={"turnMs": SHORT_TURN_MS})
     ids = []
@@ -44,7 +44,7 @@ def test_a_short_turn_drains_a_thousand_tasks_by_tail_calls(
 
 
 def test_a_burst_wakes_few_processors(queue: DeployedQueue) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     figures = burst.measure(queue, TASKS)
     print(figures)
     assert 1 <= figures.wake_ups <= burst.MOST_WAKE_UPS

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from email.message import Message
 from typing import Any
 
-from expectations import number, wait_for, wait_until_idle
+from expectations import number, wait_for
 
 from local.http_endpoint import http_endpoint
 from local.queue import DeployedQueue
@@ -67,7 +67,7 @@ def state(key: str, n: int) -> dict[str, Any]:
 
 
 def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     downstream = Downstream()
     key = f"device-{uuid.uuid4()}"
     with serving(downstream) as url:
@@ -89,13 +89,13 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
         assert [task["index"] for task in answer["duplicates"]] == [1]
 
         # A newer one wakes a queue at rest: no sweep is needed.
-        wait_until_idle(queue)
+        queue.wait_until_idle()
         began = time.monotonic()
         queue.create([state(key, 6)])
         wait_until(lambda: downstream.states(key)[-1:] == [6], 30, "the newest state's run")
         seconds = time.monotonic() - began
         wait_for(queue, [key])
-        wait_until_idle(queue)
+        queue.wait_until_idle()
     assert downstream.states(key) == [1, 5, 6]
     assert len(set(downstream.idempotency)) == 3, "an idempotency key for each state"
     versions = [task["version"] for task in downstream.calls]

@@ -13,7 +13,7 @@ from typing import Any
 import commands
 import pytest
 from commands import make
-from expectations import number, takes, wait_for, wait_until_idle
+from expectations import number, takes, wait_for
 
 from local.emulator import local_environment
 from local.history import History
@@ -55,7 +55,7 @@ def create(queue: DeployedQueue, count: int) -> list[str]:
 def test_a_pause_holds_new_tasks_back_and_resume_runs_them_at_once(
     queue: DeployedQueue, freshq: Run
 ) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     assert "maintenance" in expect(freshq, 0, "pause", "--for", "10m", "--reason", "maintenance")
     began = now_ms()
     ids = create(queue, 5)
@@ -89,7 +89,6 @@ def test_a_pause_holds_new_tasks_back_and_resume_runs_them_at_once(
 def test_a_task_that_failed_is_redriven_and_succeeds(
     queue: DeployedQueue, freshq: Run, history: History
 ) -> None:
-    wait_until_idle(queue)
     before = queue.set_environment(
         "process-tasks",
         {"TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": 5, "durationMs": 3000})},
@@ -97,7 +96,7 @@ def test_a_task_that_failed_is_redriven_and_succeeds(
     )
     one, *others = ids = create(queue, 3)
     wait_for(queue, ids, "FAILURE")
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     queue.replace_environment("process-tasks", before)
     assert status(freshq)["failed"]["count"] >= 3
 
@@ -110,7 +109,7 @@ def test_a_task_that_failed_is_redriven_and_succeeds(
     assert [queue.status(task) for task in others] == ["FAILURE"] * 2
     assert "not redriven: it is SUCCESS" in expect(freshq, 1, "redrive", one)
 
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     assert "say --yes" in freshq("redrive", "--all").stderr
     assert [queue.status(task) for task in others] == ["FAILURE"] * 2
     all_failed = json.loads(expect(freshq, 0, "redrive", "--all", "--yes", "--output", "json"))
@@ -119,21 +118,21 @@ def test_a_task_that_failed_is_redriven_and_succeeds(
 
 
 def test_a_cancelled_task_never_runs(queue: DeployedQueue, freshq: Run, history: History) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     expect(freshq, 0, "pause", "--for", "10m", "--reason", "to cancel in peace")
     unwanted, *wanted = create(queue, 3)
     assert expect(freshq, 0, "cancel", unwanted).split() == [unwanted, "cancelled"]
     assert "not found" in expect(freshq, 1, "cancel", unwanted)
     expect(freshq, 0, "resume")
     wait_for(queue, wanted)
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     assert queue.status(unwanted) is None
     assert takes(history, [unwanted, *wanted]) == dict.fromkeys(wanted, 1)
     assert "it is SUCCESS" in expect(freshq, 1, "cancel", wanted[0])
 
 
 def test_only_probes_start_while_an_operator_holds_the_breaker_open(queue: DeployedQueue, freshq: Run) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     assert "held open until" in expect(freshq, 0, "breaker", "open", "--for", "10m", "--reason", "a new release")
     ids = create(queue, 12)
 
@@ -148,14 +147,14 @@ def test_only_probes_start_while_an_operator_holds_the_breaker_open(queue: Deplo
 
     assert expect(freshq, 0, "breaker", "close").startswith("the circuit breaker is closed: ")
     wait_for(queue, ids)
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     assert status(freshq)["breaker"] is None
 
 
 def test_tasks_of_a_file_are_created_once_and_listed_shown_exported_and_purged(
     queue: DeployedQueue, freshq: Run, tmp_path: Path
 ) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     expect(freshq, 0, "pause", "--for", "10m", "--reason", "to look at pending tasks")
     tasks = tmp_path / "tasks.jsonl"
     tasks.write_text("".join(json.dumps({"payload": {"line": line}}) + "\n" for line in range(1, 31)))
@@ -191,7 +190,7 @@ def test_what_is_wrong_is_said_in_one_line(freshq: Run) -> None:
 
 
 def test_make_has_the_same_verbs(queue: DeployedQueue, freshq: Run) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     environment = local_environment(queue.endpoint)
     paused = make("pause", "FOR=5m", "REASON=it's \"quoted\"", environment=environment)
     assert paused.returncode == 0, paused.stderr

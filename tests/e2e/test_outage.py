@@ -7,7 +7,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from expectations import wait_for, wait_until_idle
+from expectations import wait_for
 
 from local.http_endpoint import http_endpoint
 from local.queue import DeployedQueue
@@ -36,7 +36,7 @@ class Downstream:
 
 
 def test_an_outage_fails_no_task_and_is_over_within_seconds(queue: DeployedQueue) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     downstream = Downstream()
     downstream.down.set()
     with http_endpoint(downstream.answer) as url:
@@ -52,7 +52,7 @@ def test_an_outage_fails_no_task_and_is_over_within_seconds(queue: DeployedQueue
         downstream.down.clear()
         # SUCCESS is the only end of every task: none is FAILURE.
         wait_for(queue, tasks, seconds=60)
-        wait_until_idle(queue)
+        queue.wait_until_idle()
 
     seconds = downstream.served[0] - recovered
     calls = len(downstream.refused)

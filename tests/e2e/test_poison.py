@@ -6,7 +6,7 @@ import json
 import threading
 from collections import Counter
 
-from expectations import number, takes, wait_for, wait_until_idle
+from expectations import number, takes, wait_for
 
 from local.history import History
 from local.http_endpoint import http_endpoint
@@ -34,7 +34,7 @@ class Legacy:
 
 
 def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     legacy = Legacy()
     with http_endpoint(legacy.answer) as url:
         queue.set_environment(
@@ -49,7 +49,7 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
         wait_for(queue, healthy, seconds=60)
         served = now_ms()
         wait_for(queue, poison, "FAILURE", seconds=90)
-        wait_until_idle(queue)
+        queue.wait_until_idle()
 
     print(
         f"{HEALTHY} healthy tasks were served in {(served - began) / 1000:.1f} s beside {POISON}"

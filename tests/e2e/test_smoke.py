@@ -9,7 +9,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from expectations import wait_until_idle
 
 from local.assembly import Assembly
 from local.deployment import fake_session
@@ -89,7 +88,7 @@ def test_a_setting_changed_by_hand_is_noticed(
 ) -> None:
     checks = SettingChecks(Place(fake_session(), local_aws), queue, template, False)
     assert checks.functions() == "6 functions"
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     queue.client("lambda").put_function_concurrency(
         FunctionName=queue.function("process-tasks"), ReservedConcurrentExecutions=2
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from expectations import takes, wait_for, wait_until_idle
+from expectations import takes, wait_for
 
 from local.contract import CONTROL_ITEM, KEY
 from local.history import History
@@ -39,7 +39,7 @@ def running(history: History, ids: list[str]) -> bool:
 def test_a_second_invocation_finds_the_first_active_and_leaves(
     queue: DeployedQueue, history: History
 ) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     allow_two(queue)
     began = now_ms()
     ids = create(queue)
@@ -56,7 +56,7 @@ def test_a_second_invocation_finds_the_first_active_and_leaves(
 
 
 def test_two_that_both_process_run_no_task_twice(queue: DeployedQueue, history: History) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     allow_two(queue)
     began = now_ms()
     ids = create(queue)

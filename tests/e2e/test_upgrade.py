@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from expectations import wait_for, wait_until_idle
+from expectations import wait_for
 
 from local.queue import DeployedQueue
 from local.stack import InvocationFailed, settings_variable
@@ -29,7 +29,7 @@ def without_settings(queue: DeployedQueue, binary: str) -> Iterator[None]:
 
 
 def test_tasks_that_no_function_could_process_run_after_the_deployment(queue: DeployedQueue) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     began = now_ms()
     with ExitStack() as stack:
         for binary in ("trigger", "process-tasks", "sweep-tasks"):

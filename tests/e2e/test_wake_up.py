@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-from expectations import put, wait_for, wait_until_idle
+from expectations import put, wait_for
 
 from local.contract import CONTROL_ITEM, KEY
 from local.paths import PROJECT
@@ -17,7 +17,7 @@ SWEEP_SECONDS = 90
 
 
 def test_the_scheduled_sweep_makes_a_lost_notification_good(queue: DeployedQueue) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     functions, name = queue.client("lambda"), queue.function("process-tasks")
     began = now_ms()
     # No processor may start, so that the notification is lost: the emulator's SNS, unlike
@@ -37,7 +37,7 @@ def test_the_scheduled_sweep_makes_a_lost_notification_good(queue: DeployedQueue
 
 
 def test_the_control_item_wakes_nobody(queue: DeployedQueue) -> None:
-    wait_until_idle(queue)
+    queue.wait_until_idle()
     began = now_ms()
     # Gone and inserted again: the stream has an INSERT that does not belong to a task.
     dynamodb = queue.client("dynamodb")
