@@ -218,7 +218,7 @@ impl Ledger {
             late: asked.is_none_or(|asked| now.since(*asked) > PATIENCE),
         };
         // A repetition that arrives late may find the task pending once more: a redrive or a newer
-        // state of its key leaves nothing of the earlier lease. Its process has given up, so that
+        // state of its key leaves nothing of the earlier lease. Its process waits for no answer, so that
         // no second run follows, and the task returns when the lease expires.
         let late = take.late;
         if self.takes.insert(token.0, take).is_some() && !late {
