@@ -2,19 +2,17 @@
 //! (<https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>,
 //! <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html>).
 
+use ::aws::batch::{self, Rejected, text};
+use ::aws::error_chain;
 use async_trait::async_trait;
 use aws_sdk_sns::error::ProvideErrorMetadata;
 use aws_sdk_sns::types as sns;
 use aws_sdk_sqs::types as sqs;
 use futures::{FutureExt, StreamExt, stream};
-use std::collections::HashSet;
 
 use crate::call::{Assignment, ExpiredCall, OutboxEvent};
 use crate::intake::{DeadLetters, Delivery};
-use crate::publish::{PublishError, Publisher, causes};
-
-/// The most messages of one batch.
-const MAX_BATCH: usize = 10;
+use crate::publish::{PublishError, Publisher};
 
 /// How many batches are under way at once.
 const PARALLEL: usize = 8;
@@ -65,9 +63,9 @@ impl AwsPublisher {
 
     async fn publish(
         &self,
-        batch: &[(usize, &Assignment)],
+        messages: &[(usize, &Assignment)],
     ) -> Vec<(usize, Result<(), PublishError>)> {
-        let entries = batch.iter().map(|(index, assignment)| {
+        let entries = messages.iter().enumerate().map(|(id, (_, assignment))| {
             let message = serde_json::to_string(assignment).map_err(|e| e.to_string())?;
             let call = sns::MessageAttributeValue::builder()
                 .data_type("String")
@@ -80,7 +78,7 @@ impl AwsPublisher {
                 .build()
                 .map_err(|e| e.to_string())?;
             sns::PublishBatchRequestEntry::builder()
-                .id(index.to_string())
+                .id(id.to_string())
                 .message(message)
                 .message_attributes(CALL_ID, call)
                 .message_attributes(ASSIGNMENT, number)
@@ -92,21 +90,24 @@ impl AwsPublisher {
             Ok(entries) => {
                 let request = self.sns.publish_batch().topic_arn(&self.topic);
                 let request = request.set_publish_batch_request_entries(Some(entries));
-                let sent = request.send().await.map_err(|e| causes(&e));
-                sent.map(|answer| ids(answer.failed(), |entry| entry.id()))
+                let sent = request.send().await.map_err(|e| error_chain::chain(&e));
+                sent.map(|answer| {
+                    let taken = answer.successful().iter().filter_map(|entry| entry.id());
+                    batch::outcomes(messages.len(), taken, answer.failed())
+                })
             }
         };
-        answers(batch, |a| a.call_id.as_str(), &answer)
+        answers(messages, |a| a.call_id.as_str(), answer)
     }
 
     async fn expired(
         &self,
-        batch: &[(usize, &ExpiredCall)],
+        messages: &[(usize, &ExpiredCall)],
     ) -> Vec<(usize, Result<(), PublishError>)> {
-        let entries = batch.iter().map(|(index, call)| {
+        let entries = messages.iter().enumerate().map(|(id, (_, call))| {
             let body = serde_json::to_string(call).map_err(|e| e.to_string())?;
             sqs::SendMessageBatchRequestEntry::builder()
-                .id(index.to_string())
+                .id(id.to_string())
                 .message_body(body)
                 .message_group_id(call.criteria.to_string())
                 // Of its own: a rejected message may have had the call's.
@@ -120,11 +121,14 @@ impl AwsPublisher {
             Ok(entries) => {
                 let request = self.sqs.send_message_batch().queue_url(&self.dead_letters);
                 let sent = request.set_entries(Some(entries)).send().await;
-                let sent = sent.map_err(|e| causes(&e));
-                sent.map(|answer| ids(answer.failed(), |entry| entry.id()))
+                let sent = sent.map_err(|e| error_chain::chain(&e));
+                sent.map(|answer| {
+                    let taken = answer.successful().iter().map(|entry| entry.id());
+                    batch::outcomes(messages.len(), taken, answer.failed())
+                })
             }
         };
-        answers(batch, |call| call.call_id.as_str(), &answer)
+        answers(messages, |call| call.call_id.as_str(), answer)
     }
 }
 
@@ -145,7 +149,8 @@ impl DeadLetters for AwsPublisher {
             call: letter.deduplication.clone(),
             reason,
         };
-        let attribute = text(&attribute_value(reason)).map_err(|e| failed(causes(&e)))?;
+        let attribute =
+            text(&attribute_value(reason)).map_err(|e| failed(error_chain::chain(&e)))?;
         let with_reason = request.clone().message_attributes(REASON, attribute);
         let Err(error) = with_reason.send().await else {
             return Ok(());
@@ -155,11 +160,11 @@ impl DeadLetters for AwsPublisher {
             .and_then(ProvideErrorMetadata::code);
         let rejected = code.is_some_and(|code| REJECTED.iter().any(|is| code.starts_with(is)));
         if !rejected {
-            return Err(failed(causes(&error)));
+            return Err(failed(error_chain::chain(&error)));
         }
         tracing::warn!(message = letter.id, reason, "buried without its reason");
         let sent = request.send().await;
-        sent.map(drop).map_err(|e| failed(causes(&e)))
+        sent.map(drop).map_err(|e| failed(error_chain::chain(&e)))
     }
 }
 
@@ -174,10 +179,10 @@ impl Publisher for AwsPublisher {
             }
         }
         let mut batches = vec![];
-        for batch in assigned.chunks(MAX_BATCH) {
+        for batch in assigned.chunks(batch::MAX_MESSAGES) {
             batches.push(self.publish(batch).boxed());
         }
-        for batch in expired.chunks(MAX_BATCH) {
+        for batch in expired.chunks(batch::MAX_MESSAGES) {
             batches.push(self.expired(batch).boxed());
         }
         let mut answers: Vec<_> = stream::iter(batches).buffered(PARALLEL).concat().await;
@@ -186,31 +191,27 @@ impl Publisher for AwsPublisher {
     }
 }
 
-/// A batch's answers: all failed with it, or those that the service names.
+/// A batch's answers: all failed with it, or each by itself.
 fn answers<T>(
-    batch: &[(usize, &T)],
+    messages: &[(usize, &T)],
     call: impl Fn(&T) -> &str,
-    answer: &Result<HashSet<String>, String>,
+    answer: Result<Vec<Result<(), Rejected>>, String>,
 ) -> Vec<(usize, Result<(), PublishError>)> {
-    let one = |(index, about): &(usize, &T)| {
-        let error = |reason: &str| PublishError {
-            call: call(about).to_owned(),
-            reason: reason.to_owned(),
-        };
-        let published = match answer {
-            Err(reason) => Err(error(reason)),
-            Ok(failed) if failed.contains(&index.to_string()) => {
-                Err(error("the service rejected this message of the batch"))
-            }
-            Ok(_) => Ok(()),
-        };
-        (*index, published)
+    let reasons = match answer {
+        Err(reason) => vec![Some(reason); messages.len()],
+        Ok(outcomes) => {
+            let rejected = outcomes.into_iter().map(Result::err);
+            let reason =
+                |rejected| format!("the service rejected this message of the batch: {rejected}");
+            rejected.map(|rejected| rejected.map(reason)).collect()
+        }
     };
-    batch.iter().map(one).collect()
-}
-
-fn ids<T>(entries: &[T], id: impl Fn(&T) -> &str) -> HashSet<String> {
-    entries.iter().map(|entry| id(entry).to_owned()).collect()
+    let one = |((index, about), reason): (&(usize, &T), Option<String>)| {
+        let call = call(about).to_owned();
+        let answer = reason.map_or(Ok(()), |reason| Err(PublishError { call, reason }));
+        (*index, answer)
+    };
+    messages.iter().zip(reasons).map(one).collect()
 }
 
 /// A reason as SQS takes it: it rejects control characters and noncharacters
@@ -222,13 +223,6 @@ fn attribute_value(reason: &str) -> String {
         c => c,
     };
     reason.chars().map(allowed).take(MAX_REASON).collect()
-}
-
-fn text(value: &str) -> Result<sqs::MessageAttributeValue, aws_sdk_sqs::error::BuildError> {
-    sqs::MessageAttributeValue::builder()
-        .data_type("String")
-        .string_value(value)
-        .build()
 }
 
 #[cfg(test)]

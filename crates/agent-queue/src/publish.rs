@@ -4,8 +4,6 @@
 //! published. A crash in between leaves it for the sweep; so it may be published twice, and
 //! subscribers deduplicate by the call's id.
 
-use std::error::Error;
-
 use async_trait::async_trait;
 
 use crate::call::{Assignment, OutboxEntry, OutboxEvent};
@@ -108,18 +106,4 @@ impl AgentQueue {
         self.store.delete_published(&done).await?;
         Ok(published)
     }
-}
-
-/// An error and its causes on one line.
-pub(crate) fn causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }

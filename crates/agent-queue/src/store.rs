@@ -9,9 +9,8 @@
 pub mod dynamodb;
 pub mod memory;
 
-use std::error::Error;
-
 use async_trait::async_trait;
+pub use aws::store_error::{Source, StoreError};
 
 use crate::agent::Agent;
 use crate::call::{Call, CallRecord, OutboxEntry};
@@ -188,60 +187,4 @@ pub struct WaitingCount {
     pub criteria: Criteria,
     /// How many.
     pub depth: u64,
-}
-
-/// The cause of a [`StoreError`], whole.
-pub type Source = Box<dyn Error + Send + Sync>;
-
-/// A step that failed. Whether it took effect is not known: repeat the same change to find out.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// DynamoDB asked for patience.
-    #[error(
-        "{operation}: throttled by DynamoDB; it goes on by itself, or raise the table's limits"
-    )]
-    Throttled {
-        /// The step.
-        operation: &'static str,
-        /// What DynamoDB said.
-        source: Source,
-    },
-    /// DynamoDB rejected the request, and would reject it again.
-    #[error("{operation}: rejected by DynamoDB ({code})")]
-    Refused {
-        /// The step.
-        operation: &'static str,
-        /// DynamoDB's error code.
-        code: String,
-        /// What DynamoDB said.
-        source: Source,
-    },
-    /// No usable answer: time-out, network, a fault on the other side.
-    #[error("{operation}: no answer from DynamoDB, so it may or may not have happened")]
-    Unanswered {
-        /// The step.
-        operation: &'static str,
-        /// What the client said.
-        source: Source,
-    },
-    /// An item that this crate wrote cannot be read back.
-    #[error(
-        "{operation}: attribute {attribute} of the item {key} is missing or has the wrong type; restore it"
-    )]
-    Undecodable {
-        /// The step.
-        operation: &'static str,
-        /// The attribute.
-        attribute: String,
-        /// Partition key and sort key.
-        key: String,
-    },
-}
-
-impl StoreError {
-    /// Whether the same step may work when it is repeated.
-    #[must_use]
-    pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Throttled { .. } | Self::Unanswered { .. })
-    }
 }

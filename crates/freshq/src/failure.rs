@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::io;
 
+use aws::error_chain;
 use aws_credential_types::provider::error::CredentialsError;
-use lifo_queue::causes;
 use lifo_queue::operate::OperateError;
 use lifo_queue::store::{Source, StoreError};
 use lifo_queue::wake::WakeError;
@@ -127,7 +127,7 @@ impl Failure {
     /// The error with its causes and, where one is known, its remedy.
     pub(crate) fn line(&self) -> String {
         // What AWS and its client say may have line breaks.
-        let chain = causes::chain(self);
+        let chain = error_chain::chain(self);
         let chain = chain.split_whitespace().collect::<Vec<_>>().join(" ");
         match self.remedy(&chain) {
             Some(remedy) => format!("{chain} ({remedy})"),

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use aws::error_chain::chain;
 use lambda_runtime::Diagnostic;
-use lifo_queue::causes::chain;
 
 /// An error on its way to Lambda: its type by a short, stable name, and its message with the
 /// whole chain of sources, because Lambda shows nothing else of it to the caller, to the

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws::error_chain;
 use futures::StreamExt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,7 +16,6 @@ use uuid::Uuid;
 pub use self::payload::{InvalidPayload, MAX_DEPTH, MAX_ITEM_BYTES, MAX_PAYLOAD_BYTES};
 pub use self::spec::InvalidTask;
 use self::spec::Origin;
-use crate::causes;
 use crate::settings::{ms, positive_ms};
 use crate::store::{Inserted, QueueStore, Replaced};
 use crate::task::{NewTask, Place, TaskId, Ttl};
@@ -216,7 +216,7 @@ impl Creator {
                 Err(error) => {
                     tracing::error!(
                         task_id = %task.id,
-                        error = causes::chain(&error),
+                        error = error_chain::chain(&error),
                         "task not inserted"
                     );
                     Fate::Failed {

@@ -26,6 +26,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aws::error_chain;
 use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
@@ -33,7 +34,6 @@ use self::insert::Fate;
 use self::message::{Contents, Wrong};
 pub use self::queue::{DeadLetter, IngestQueue, Postponed};
 use crate::backoff::Backoff;
-use crate::causes;
 use crate::create::CreateSettings;
 use crate::settings::positive;
 use crate::shed::{ShedCounter, ShedReport, ShedTask};
@@ -277,7 +277,7 @@ impl Ingest {
                     refused += open[owner].wrong.len() as u64;
                 }
                 Err(error) => {
-                    let error = causes::chain(&*error);
+                    let error = error_chain::chain(&*error);
                     tracing::error!(message_id, reason, error, "redelivered");
                     open[owner].left = true;
                 }
@@ -298,7 +298,7 @@ impl Ingest {
             .collect();
         let failed = self.queue.postpone(&postponed).await;
         if let Some(error) = failed.first() {
-            let error = causes::chain(&**error);
+            let error = error_chain::chain(&**error);
             tracing::warn!(
                 messages = failed.len(),
                 error,

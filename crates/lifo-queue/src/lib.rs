@@ -31,7 +31,6 @@
 //! ([`runner::lambda`] is a client of Invoke) and reads no environment.
 
 pub mod backoff;
-pub mod causes;
 pub mod control;
 pub mod create;
 pub mod depth;

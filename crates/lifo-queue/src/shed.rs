@@ -14,10 +14,11 @@ pub mod sqs;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use aws::batch::Rejected;
+use aws::error_chain;
 use serde_json::Value;
 
 pub use self::image::NotShed;
-use crate::causes;
 use crate::store::Source;
 use crate::task::{TaskId, TaskStatus};
 use crate::time::{EpochSeconds, Millis};
@@ -76,13 +77,8 @@ pub enum HandOverError {
     #[error("not tried, because a task before it was not taken")]
     NotTried,
     /// The service rejects this message.
-    #[error("rejected: {code}: {message}")]
-    Refused {
-        /// The service's code.
-        code: String,
-        /// What the service says.
-        message: String,
-    },
+    #[error("rejected: {0}")]
+    Refused(Rejected),
     /// The service was unavailable, or rejected the whole call.
     #[error("the call failed")]
     Failed(#[source] Arc<Source>),
@@ -162,7 +158,7 @@ fn log(tasks: &[ShedTask], report: &ShedReport) {
             .get(first.index)
             .and_then(|task| task.task_id.as_ref())
             .map(TaskId::as_str);
-        let error = causes::chain(&first.error);
+        let error = error_chain::chain(&first.error);
         let tasks = report.not_handed_over.len();
         tracing::error!(task_id, error, tasks, "shed tasks not handed over");
     }

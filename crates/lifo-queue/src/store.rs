@@ -10,9 +10,8 @@ pub mod memory;
 mod operator;
 mod page;
 
-use std::error::Error;
-
 use async_trait::async_trait;
+pub use aws::store_error::{Source, StoreError};
 
 use crate::control::{Acquired, Claim, Control, Pause, Release, Released, Renewal, Renewed};
 use crate::task::{
@@ -241,69 +240,3 @@ pub enum TakeOutcome {
         reason: String,
     },
 }
-
-/// DynamoDB's code for a request that it will reject again.
-const VALIDATION: &str = "ValidationException";
-
-/// The cause of a [`StoreError`], whole.
-pub type Source = Box<dyn Error + Send + Sync>;
-
-/// A step that failed. Whether it took effect is not known: the client retries by itself, so an
-/// attempt before the one that is reported may have been carried out. Repeat the step with the
-/// same token to find out.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// DynamoDB asked for patience and the client's own retries were used up.
-    #[error(
-        "{operation}: throttled by DynamoDB; it goes on by itself, or raise the table's limits"
-    )]
-    Throttled {
-        /// The step.
-        operation: &'static str,
-        /// What DynamoDB said.
-        source: Source,
-    },
-    /// DynamoDB rejected the request, and would reject it again.
-    #[error("{operation}: rejected by DynamoDB ({code})")]
-    Refused {
-        /// The step.
-        operation: &'static str,
-        /// DynamoDB's error code.
-        code: String,
-        /// What DynamoDB said.
-        source: Source,
-    },
-    /// No usable answer: time-out, network, a fault on the other side.
-    #[error("{operation}: no answer from DynamoDB, so it may or may not have happened")]
-    Unanswered {
-        /// The step.
-        operation: &'static str,
-        /// What the client said.
-        source: Source,
-    },
-    /// An item that this crate wrote cannot be read back.
-    #[error("{operation}: attribute {attribute} of the item is missing or has the wrong type")]
-    Undecodable {
-        /// The step.
-        operation: &'static str,
-        /// The attribute.
-        attribute: &'static str,
-    },
-}
-
-impl StoreError {
-    /// Whether the same step may work when it is repeated.
-    #[must_use]
-    pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Throttled { .. } | Self::Unanswered { .. })
-    }
-
-    /// Whether the item itself was rejected.
-    #[must_use]
-    pub fn is_validation(&self) -> bool {
-        matches!(self, Self::Refused { code, .. } if code == VALIDATION)
-    }
-}
-
-#[cfg(test)]
-mod tests;

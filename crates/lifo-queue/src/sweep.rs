@@ -13,11 +13,11 @@ mod pending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws::error_chain;
 use futures::StreamExt;
 use serde::{Deserialize, Serialize};
 
 use crate::backoff::Backoff;
-use crate::causes;
 use crate::depth::Depth;
 use crate::notify::WakeReason;
 use crate::settings::{ms, optional_ms, positive, positive_ms};
@@ -181,7 +181,7 @@ impl Sweeper {
         };
         for other in errors {
             tracing::error!(
-                error = causes::chain(&other),
+                error = error_chain::chain(&other),
                 "a step of the sweep failed too"
             );
         }
@@ -216,7 +216,7 @@ impl Sweeper {
                 Err(error) => {
                     report.errors += 1;
                     report.unanswered += u32::from(error.is_transient());
-                    let error = causes::chain(&error);
+                    let error = error_chain::chain(&error);
                     tracing::error!(%task_id, error, "task not changed; the next sweep tries again");
                 }
             }

@@ -10,6 +10,7 @@
 //! | [`deployed`] | the settings that a queue is deployed with by default |
 //! | [`dynamodb`] | an embedded DynamoDB with the queue's table, behind the real SDK client |
 //! | [`faulty`] | a store whose answers fail as a script says |
+//! | [`protocol`] | the requests of a client, answered by a function |
 //! | [`scripted`] | the real client over an embedded DynamoDB, failing as a script says |
 //! | [`seeds`] | which seeds a test with drawn inputs plays |
 //! | [`topics`] | topics that remember what was published, and fail when told to |
@@ -20,7 +21,7 @@ pub mod conflicts;
 pub mod deployed;
 pub mod dynamodb;
 pub mod faulty;
-mod protocol;
+pub mod protocol;
 pub mod scripted;
 pub mod seeds;
 pub mod topics;

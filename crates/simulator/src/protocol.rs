@@ -2,11 +2,9 @@
 //! the real client and an embedded database.
 
 use std::fmt;
-use std::time::Duration;
 
+use aws::client;
 use aws_credential_types::Credentials;
-use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Region};
 use aws_smithy_async::rt::sleep::TokioSleep;
 use aws_smithy_runtime_api::client::http::{
@@ -16,36 +14,24 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 
-/// As the functions have it (`crates/lambda`).
-const MAX_ATTEMPTS: u32 = 4;
-const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
-const OPERATION_TIMEOUT: Duration = Duration::from_secs(8);
-
 /// What a connector answers, or why it does not.
-pub(crate) type Answer = Result<HttpResponse, ConnectorError>;
+pub type Answer = Result<HttpResponse, ConnectorError>;
 
 /// The configuration of a client as the functions have it, but for its network.
-pub(crate) fn config() -> Builder {
-    let timeouts = TimeoutConfig::builder()
-        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
-        .operation_timeout(OPERATION_TIMEOUT)
-        .build();
-    let retries = RetryConfig::standard()
-        .with_max_attempts(MAX_ATTEMPTS)
-        .with_initial_backoff(Duration::from_millis(50))
-        .with_max_backoff(Duration::from_secs(1));
+#[must_use]
+pub fn config() -> Builder {
     aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::from_static("us-east-1"))
         .endpoint_url("http://dynamodb.internal")
         .credentials_provider(Credentials::new("local", "local", None, None, "embedded"))
-        .timeout_config(timeouts)
-        .retry_config(retries)
+        .timeout_config(client::timeouts().build())
+        .retry_config(client::retries())
         .sleep_impl(TokioSleep::new())
 }
 
 /// A connector that answers by a function.
-pub(crate) fn connector<F, A>(answer: F) -> SharedHttpConnector
+pub fn connector<F, A>(answer: F) -> SharedHttpConnector
 where
     F: Fn(HttpRequest) -> A + Send + Sync + 'static,
     A: Future<Output = Answer> + Send + 'static,
@@ -72,13 +58,17 @@ where
 }
 
 /// What a request asks for, such as `PutItem`.
-pub(crate) fn operation(request: &HttpRequest) -> &str {
+#[must_use]
+pub fn operation(request: &HttpRequest) -> &str {
     let target = request.headers().get("x-amz-target").unwrap_or_default();
     target.rsplit('.').next().unwrap_or_default()
 }
 
 /// An answer.
-pub(crate) fn respond(status: u16, body: impl Into<String>) -> Answer {
+///
+/// # Errors
+/// [`ConnectorError`] when the status is none of HTTP.
+pub fn respond(status: u16, body: impl Into<String>) -> Answer {
     let status = status
         .try_into()
         .map_err(|error| ConnectorError::other(Box::new(error), None))?;
@@ -89,6 +79,7 @@ pub(crate) fn respond(status: u16, body: impl Into<String>) -> Answer {
 }
 
 /// The type of an error, as its body has it.
-pub(crate) fn type_of(code: &str) -> String {
+#[must_use]
+pub fn type_of(code: &str) -> String {
     format!("com.amazonaws.dynamodb.v20120810#{code}")
 }

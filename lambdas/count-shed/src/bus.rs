@@ -1,12 +1,10 @@
 //! Events of ended tasks to an Amazon EventBridge bus: one event a task. `docs/how-to/task-events.md` has its fields.
 
-use std::time::Duration;
-
+use aws::{batch, error_chain};
 use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::operation::put_events::PutEventsOutput;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
-use backon::{BackoffBuilder, ExponentialBuilder};
-use lifo_queue::causes;
+use backon::BackoffBuilder;
 use lifo_queue::ended::EndedTask;
 use lifo_queue::task::TaskStatus;
 use serde::Serialize;
@@ -55,7 +53,7 @@ impl Bus {
     /// The client repeats failed calls. This repeats what EventBridge rejects of a call that succeeded.
     pub(crate) async fn publish(&self, tasks: &[EndedTask]) -> usize {
         let mut published = 0;
-        let mut delays = patience().build();
+        let mut delays = batch::delays().build();
         while let Some(task) = tasks.get(published) {
             let rest = &tasks[published..];
             let (taken, error) = self.put(&rest[..rest.len().min(MAX_ENTRIES)]).await;
@@ -65,7 +63,7 @@ impl Bus {
                 .next()
                 .filter(|_| matches!(error, NotPublished::Entry(_)));
             let Some(delay) = delay else {
-                let (error, events) = (causes::chain(&error), tasks.len() - published);
+                let (error, events) = (error_chain::chain(&error), tasks.len() - published);
                 let task_id = tasks.get(published).unwrap_or(task).task_id.as_str();
                 tracing::error!(task_id, error, events, "events not published");
                 break;
@@ -123,13 +121,4 @@ fn verdict(output: &PutEventsOutput, events: usize) -> (usize, Option<NotPublish
     ]
     .join(": ");
     (taken, Some(NotPublished::Entry(reason)))
-}
-
-/// Between the calls of one batch.
-fn patience() -> ExponentialBuilder {
-    ExponentialBuilder::default()
-        .with_min_delay(Duration::from_millis(50))
-        .with_max_delay(Duration::from_secs(2))
-        .with_max_times(3)
-        .with_jitter()
 }

@@ -4,13 +4,11 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use aws::{batch, error_chain};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::ChangeMessageVisibilityBatchRequestEntry;
 
 use super::batch::{CallQueue, Delivery};
-
-/// The most messages of one batch.
-const MAX_BATCH: usize = 10;
 
 /// The call queue.
 #[derive(Clone, Debug)]
@@ -27,9 +25,9 @@ impl SqsCallQueue {
         Self { client, url }
     }
 
-    async fn change(&self, batch: &[&Delivery], after: Duration) -> Result<(), String> {
+    async fn change(&self, messages: &[&Delivery], after: Duration) -> Result<(), String> {
         let seconds = i32::try_from(after.as_secs()).unwrap_or(i32::MAX);
-        let entries = batch.iter().enumerate().map(|(index, message)| {
+        let entries = messages.iter().enumerate().map(|(index, message)| {
             ChangeMessageVisibilityBatchRequestEntry::builder()
                 .id(index.to_string())
                 .receipt_handle(&message.receipt)
@@ -40,18 +38,16 @@ impl SqsCallQueue {
         let entries = entries.collect::<Result<Vec<_>, _>>()?;
         let request = self.client.change_message_visibility_batch();
         let request = request.queue_url(&self.url).set_entries(Some(entries));
-        let answer = request
-            .send()
-            .await
-            .map_err(|e| crate::publish::causes(&e))?;
-        match answer.failed().first() {
+        let answer = request.send().await.map_err(|e| error_chain::chain(&e))?;
+        let changed = answer.successful().iter().map(|entry| entry.id());
+        let outcomes = batch::outcomes(messages.len(), changed, answer.failed());
+        let failed: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
+        match failed.first() {
             None => Ok(()),
-            Some(failed) => Err(format!(
-                "{} of {} messages: {}: {}",
-                answer.failed().len(),
-                batch.len(),
-                failed.code(),
-                failed.message().unwrap_or("no reason given")
+            Some(first) => Err(format!(
+                "{} of {} messages: {first}",
+                failed.len(),
+                messages.len()
             )),
         }
     }
@@ -61,7 +57,7 @@ impl SqsCallQueue {
 impl CallQueue for SqsCallQueue {
     async fn show_again(&self, messages: &[&Delivery], after: Duration) -> Result<(), String> {
         let mut result = Ok(());
-        for batch in messages.chunks(MAX_BATCH) {
+        for batch in messages.chunks(batch::MAX_MESSAGES) {
             result = result.and(self.change(batch, after).await);
         }
         result

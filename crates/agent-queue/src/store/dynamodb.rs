@@ -2,18 +2,17 @@
 //! consistent `Query` or `GetItem`.
 
 mod adopt;
-mod error;
 mod item;
 mod line;
 mod read;
 mod transact;
 
+use aws::store_error::store_error;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{CancellationReason, DeleteRequest, WriteRequest};
 
-use self::error::store_error;
 use self::item::{Attributes, key};
 use self::transact::Composer;
 use super::{Committed, Refusal, StoreError, There};

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use aws::error_chain;
 use backon::{ExponentialBuilder, Retryable};
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
 use super::keys::Chain;
 use super::message::Wrong;
-use crate::causes;
 use crate::store::{Inserted, Replaced, StoreError, TaskStore};
 use crate::task::{NewTask, Version};
 
@@ -79,7 +79,7 @@ async fn one(store: &dyn TaskStore, task: NewTask, until: Instant) -> Fate {
         Ok(Ok(Inserted::Conflict(conflict))) => Fate::Wrong(wrong(&task, &conflict)),
         Ok(Err(error)) if error.is_validation() => Fate::Wrong(wrong(&task, &error)),
         Ok(Err(error)) => {
-            let error = causes::chain(&error);
+            let error = error_chain::chain(&error);
             tracing::error!(task_id = %task.id, error, "task not written; its message is redelivered");
             Fate::Left
         }
@@ -124,6 +124,6 @@ fn wrong(task: &NewTask, error: &(dyn std::error::Error + 'static)) -> Wrong<'st
     Wrong {
         element: None,
         text: described.to_string().into(),
-        reason: format!("{name} {}: {}", task.id, causes::chain(error)),
+        reason: format!("{name} {}: {}", task.id, error_chain::chain(error)),
     }
 }

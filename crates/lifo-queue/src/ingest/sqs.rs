@@ -6,16 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use aws::batch::{self, MAX_BYTES, MAX_MESSAGES, Rejected, text};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{
-    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, MessageAttributeValue,
-    SendMessageBatchRequestEntry,
+    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, SendMessageBatchRequestEntry,
 };
 use futures::StreamExt;
 
 use super::{DeadLetter, IngestQueue, Postponed};
-use crate::shed::sqs::{MAX_BATCH_BYTES, MAX_BATCH_MESSAGES};
 use crate::store::Source;
 
 /// The message attribute that says why a message is in the dead-letter queue. What SQS itself
@@ -45,8 +44,8 @@ pub struct SqsIngestQueue {
 /// SQS did not do what it was asked to.
 #[derive(Clone, Debug, thiserror::Error)]
 enum NotDone {
-    #[error("SQS rejected it: {code}: {message}")]
-    Refused { code: String, message: String },
+    #[error("SQS rejected it: {0}")]
+    Refused(Rejected),
     #[error("the call failed")]
     Failed(#[source] Arc<Source>),
 }
@@ -86,7 +85,9 @@ impl SqsIngestQueue {
             let call = self.client.send_message_batch();
             let call = call.queue_url(&self.dead_letters_url);
             let sent = call.set_entries(Some(entries)).send().await;
-            Ok(sent.map_err(failed)?.failed)
+            let sent = sent.map_err(failed)?;
+            let taken = sent.successful.into_iter().map(|entry| entry.id);
+            Ok((taken.collect(), sent.failed))
         };
         verdicts(batch.len(), answer.await)
     }
@@ -104,7 +105,9 @@ impl SqsIngestQueue {
             let call = self.client.change_message_visibility_batch();
             let call = call.queue_url(&self.queue_url);
             let changed = call.set_entries(Some(entries)).send().await;
-            Ok(changed.map_err(failed)?.failed)
+            let changed = changed.map_err(failed)?;
+            let taken = changed.successful.into_iter().map(|entry| entry.id);
+            Ok((taken.collect(), changed.failed))
         };
         verdicts(batch.len(), answer.await)
     }
@@ -130,7 +133,7 @@ impl IngestQueue for SqsIngestQueue {
 
     async fn postpone(&self, messages: &[Postponed]) -> Vec<Source> {
         let mut changed = vec![];
-        for batch in messages.chunks(MAX_BATCH_MESSAGES) {
+        for batch in messages.chunks(MAX_MESSAGES) {
             changed.push(self.change(batch));
         }
         let answers: Vec<_> = futures::stream::iter(changed)
@@ -146,26 +149,20 @@ fn failed(error: impl Into<Source>) -> NotDone {
     NotDone::Failed(Arc::new(error.into()))
 }
 
-/// SQS answers for each entry of a batch by itself.
+/// What an answer says of each entry: the ids of those taken, and those that failed.
 fn verdicts(
     entries: usize,
-    answer: Result<Vec<BatchResultErrorEntry>, NotDone>,
+    answer: Result<(Vec<String>, Vec<BatchResultErrorEntry>), NotDone>,
 ) -> Vec<Result<(), NotDone>> {
-    let refused = match answer {
-        Err(error) => return vec![Err(error); entries],
-        Ok(refused) => refused,
-    };
-    let verdict = |id: usize| {
-        let id = id.to_string();
-        match refused.iter().find(|refused| refused.id() == id) {
-            None => Ok(()),
-            Some(refused) => Err(NotDone::Refused {
-                code: refused.code().to_owned(),
-                message: refused.message().unwrap_or("no reason given").to_owned(),
-            }),
+    match answer {
+        Err(error) => vec![Err(error); entries],
+        Ok((taken, failed)) => {
+            let taken = taken.iter().map(String::as_str);
+            let outcomes = batch::outcomes(entries, taken, &failed);
+            let outcomes = outcomes.into_iter();
+            outcomes.map(|one| one.map_err(NotDone::Refused)).collect()
         }
-    };
-    (0..entries).map(verdict).collect()
+    }
 }
 
 fn entry(id: usize, letter: &DeadLetter) -> Result<SendMessageBatchRequestEntry, BuildError> {
@@ -174,13 +171,6 @@ fn entry(id: usize, letter: &DeadLetter) -> Result<SendMessageBatchRequestEntry,
         .message_body(&letter.body)
         .message_attributes(REASON, text(&letter.reason)?)
         .message_attributes(MESSAGE_ID, text(&letter.message_id)?)
-        .build()
-}
-
-fn text(value: &str) -> Result<MessageAttributeValue, BuildError> {
-    MessageAttributeValue::builder()
-        .data_type("String")
-        .string_value(value)
         .build()
 }
 
@@ -195,9 +185,9 @@ fn batches(letters: &[DeadLetter]) -> Vec<&[DeadLetter]> {
         let mut size = 0;
         let fits = |letter: &&DeadLetter| {
             size += bytes(letter);
-            size <= MAX_BATCH_BYTES
+            size <= MAX_BYTES
         };
-        let most = &rest[..rest.len().min(MAX_BATCH_MESSAGES)];
+        let most = &rest[..rest.len().min(MAX_MESSAGES)];
         let fitting = most.iter().take_while(fits).count();
         let (batch, others) = rest.split_at(fitting.max(1));
         batches.push(batch);

@@ -8,6 +8,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws::error_chain;
 use backon::Retryable;
 use futures::FutureExt;
 use tokio::sync::watch;
@@ -16,7 +17,6 @@ use self::steps::{Ended, after};
 use self::verdict::Verdict;
 use super::ProcessSettings;
 use super::breaker::{RunNumber, SharedBreaker, Signal, Spared};
-use crate::causes;
 use crate::runner::{Outcome, TaskRunner};
 use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest};
 use crate::task::{Lease, LeaseToken, Settlement, TakenTask, TaskId};
@@ -144,7 +144,7 @@ impl Attempts {
             Err(error) => Err(error),
         };
         let Ended { end, overtaken } = end.unwrap_or_else(|error| {
-            let error = causes::chain(&error);
+            let error = error_chain::chain(&error);
             tracing::error!(task_id = %task, error, "step failed after all retries; the sweep returns the task");
             End::StoreFailed.into()
         });

@@ -1,11 +1,11 @@
 //! How a turn ends: who is awake afterwards (rules 6 and 10).
 
+use aws::error_chain;
 use uuid::Uuid;
 
 use super::rate::Rate;
 use super::summary::{Exit, TurnSummary};
 use super::{Processor, TurnError};
-use crate::causes;
 use crate::control::{IdleTurns, OpenBreaker, Release, Released};
 use crate::notify::{Notification, WakeReason};
 use crate::store::StoreError;
@@ -115,7 +115,7 @@ impl Processor {
                 // Lambda retries the message, which should find the lease free; the caller must
                 // see the reason of the failure.
                 if let Err(second) = self.release(&release, summary).await {
-                    let second = causes::chain(&second);
+                    let second = error_chain::chain(&second);
                     tracing::error!(error = second, "lease not released; it will expire");
                 }
                 return Err(error.into());

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws::error_chain;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::Instrument;
@@ -11,7 +12,6 @@ use uuid::Uuid;
 
 use super::breaker::SharedBreaker;
 use super::settings::ProcessSettings;
-use crate::causes;
 use crate::control::{Control, Renewal, Renewed};
 use crate::store::QueueStore;
 use crate::time::{Clock, Millis};
@@ -155,7 +155,7 @@ impl Beat {
                     return;
                 }
                 Err(error) => {
-                    let error = causes::chain(&error);
+                    let error = error_chain::chain(&error);
                     tracing::warn!(owner = %self.owner, error, "lease not renewed, will try again");
                 }
             }

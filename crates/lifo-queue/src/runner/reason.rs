@@ -6,7 +6,7 @@ use std::error::Error;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
-use crate::causes;
+use aws::error_chain;
 
 /// How much of a foreign text is kept, in characters. A whole reason stays well below
 /// [`MAX_ERROR_BYTES`](crate::task::MAX_ERROR_BYTES).
@@ -37,7 +37,7 @@ pub(super) fn excerpt(text: &str) -> String {
 
 /// An error and what caused it, outermost first.
 pub(super) fn chain(error: &dyn Error) -> String {
-    excerpt(&causes::chain(error))
+    excerpt(&error_chain::chain(error))
 }
 
 /// An AWS client's error: the service's own code and message where it sent any, else the chain

@@ -30,24 +30,16 @@
 mod message;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
+use aws::batch::{self, Rejected};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::operation::send_message_batch::{SendMessageBatchError, SendMessageBatchOutput};
-use backon::{BackoffBuilder, ExponentialBuilder};
+use backon::BackoffBuilder;
 
 use self::message::Message;
 use super::{HandOverError, NotHandedOver, ShedSink, ShedTask};
-
-/// The most messages in one SendMessageBatch
-/// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>).
-pub const MAX_BATCH_MESSAGES: usize = 10;
-
-/// The most bytes in one message, and in all messages of one SendMessageBatch together: 1 MiB,
-/// by the same page. A queue may be configured to take less; it then rejects the message.
-pub const MAX_BATCH_BYTES: usize = 1_048_576;
 
 /// Sends shed tasks to one queue.
 #[derive(Clone, Debug)]
@@ -81,7 +73,7 @@ impl SqsShedSink {
 
     /// Sends until each message of the batch was taken, is rejected for good, or the time is over.
     async fn send(&self, mut batch: Vec<Message<'_>>) -> Vec<NotHandedOver> {
-        let mut delays = patience().build();
+        let mut delays = batch::delays().build();
         let mut given_up = Vec::new();
         loop {
             let answers = self.attempt(&batch).await;
@@ -113,7 +105,7 @@ impl SqsShedSink {
 
     /// Sends the batch once: for each message, `None` if it was taken.
     ///
-    /// A queue that takes less than [`MAX_BATCH_BYTES`] may reject a batch as a whole; its
+    /// A queue that takes less than [`batch::MAX_BYTES`] may reject a batch as a whole; its
     /// messages then go one by one.
     async fn attempt(&self, batch: &[Message<'_>]) -> Vec<Option<Rejection>> {
         let answer = self.call(batch).await;
@@ -165,7 +157,12 @@ fn verdicts(
     answer: Result<SendMessageBatchOutput, SdkError<SendMessageBatchError>>,
 ) -> Vec<Option<Rejection>> {
     match answer {
-        Ok(output) => (0..messages).map(|id| verdict(&output, id)).collect(),
+        Ok(output) => {
+            let taken = output.successful().iter().map(|taken| taken.id());
+            let outcomes = batch::outcomes(messages, taken, output.failed());
+            let rejections = outcomes.into_iter().map(Result::err);
+            rejections.map(|one| one.map(rejection)).collect()
+        }
         Err(error) => {
             let remedy = remedy(&error);
             let error = HandOverError::Failed(Arc::new(error.into()));
@@ -178,23 +175,12 @@ fn verdicts(
     }
 }
 
-/// SQS answers for each message of a batch by itself. One that it does not mention was not taken.
-fn verdict(output: &SendMessageBatchOutput, id: usize) -> Option<Rejection> {
-    let id = id.to_string();
-    if output.successful().iter().any(|taken| taken.id() == id) {
-        return None;
-    }
-    let refused = output.failed().iter().find(|refused| refused.id() == id);
-    let code = refused.map_or("NoAnswer", |refused| refused.code());
-    let message = refused.and_then(|refused| refused.message());
-    let ours = refused.is_some_and(|refused| refused.sender_fault()) && !is_throttle(code);
-    Some(Rejection {
-        error: HandOverError::Refused {
-            code: code.to_owned(),
-            message: message.unwrap_or("no reason given").to_owned(),
-        },
+fn rejection(rejected: Rejected) -> Rejection {
+    let ours = rejected.sender_fault && !is_throttle(&rejected.code);
+    Rejection {
+        error: HandOverError::Refused(rejected),
         remedy: if ours { Remedy::Shorten } else { Remedy::Wait },
-    })
+    }
 }
 
 /// `AWS.SimpleQueueService.BatchRequestTooLong` by SQS itself; bare where no header gives the
@@ -226,15 +212,6 @@ fn remedy(error: &SdkError<SendMessageBatchError>) -> Remedy {
 /// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html>).
 fn is_throttle(code: &str) -> bool {
     code.contains("Throttl")
-}
-
-/// Between the sendings of one batch, on top of the client's own repetitions of a call.
-fn patience() -> ExponentialBuilder {
-    ExponentialBuilder::default()
-        .with_min_delay(Duration::from_millis(50))
-        .with_max_delay(Duration::from_secs(2))
-        .with_max_times(3)
-        .with_jitter()
 }
 
 #[cfg(test)]

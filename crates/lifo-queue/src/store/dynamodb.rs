@@ -5,7 +5,6 @@
 //! of our own write without another call.
 
 mod control;
-mod error;
 mod index;
 mod item;
 mod keyed;
@@ -13,12 +12,13 @@ mod operator;
 mod update;
 
 use async_trait::async_trait;
+use aws::error_chain;
+use aws::store_error::store_error;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 
-use self::error::store_error;
 use self::item::{Item, number, string};
 use self::keyed::OvertakenEnd;
 use self::update::LastError;
@@ -26,7 +26,6 @@ use super::{
     Conflict, Inserted, Page, PageQuery, StoreError, TakeOutcome, TakeRequest, TakenPage,
     TaskStore, Written,
 };
-use crate::causes;
 use crate::schema;
 use crate::task::{
     GiveBack, Lease, MAX_TTL_SECONDS, NewTask, Reclaim, Retention, Settlement, StatusKey,
@@ -150,7 +149,7 @@ async fn send_fitting(
 ) -> Result<Updated, StoreError> {
     match send(update(reason)).await {
         Err(error) if error.is_validation() && matches!(reason, LastError::Is(_)) => {
-            let error = causes::chain(&error);
+            let error = error_chain::chain(&error);
             tracing::warn!(task_id = %task, error, "written without its lastError");
             send(update(LastError::Dropped)).await
         }
@@ -193,7 +192,7 @@ impl TaskStore for DynamoStore {
             }
             Ok(Updated::Refused(_)) => return Ok(TakeOutcome::Lost),
             Err(error) if error.is_validation() => {
-                let reason = causes::chain(&error);
+                let reason = error_chain::chain(&error);
                 return Ok(TakeOutcome::Rejected { reason });
             }
             Err(error) => return Err(error),

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use super::{StoreError, VALIDATION};
+use aws::store_error::{StoreError, VALIDATION};
+
 use crate::task::{Lease, StatusKey, TaskId, Ttl};
 use crate::time::Millis;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use lifo_queue::causes;
+use aws::error_chain;
 use lifo_queue::process::{Exit, FailedTurn, Invocation, Processor, TurnSummary};
 use lifo_queue::sweep::Sweeper;
 use lifo_queue::wake::Waker;
@@ -76,7 +76,7 @@ async fn handle(
             .request(&event.message_id, event.reason)
             .await
             .map_or_else(
-                |error| Some(causes::chain(&error)),
+                |error| Some(error_chain::chain(&error)),
                 |wake| {
                     world.note(process.id, format!("{wake:?}"));
                     None
@@ -133,7 +133,7 @@ async fn turn(
     };
     let (summary, error) = match processor.turn(invocation).await {
         Ok(summary) => (summary, None),
-        Err(FailedTurn { summary, error }) => (summary, Some(causes::chain(&error))),
+        Err(FailedTurn { summary, error }) => (summary, Some(error_chain::chain(&error))),
     };
     ended_turn(world, process, &summary);
     error
@@ -166,6 +166,6 @@ async fn sweep(world: &Arc<World>, process: &Arc<Process>, event: &Event) -> Opt
             world.note(process.id, format!("{report:?}"));
             None
         }
-        Err(error) => Some(causes::chain(&error)),
+        Err(error) => Some(error_chain::chain(&error)),
     }
 }

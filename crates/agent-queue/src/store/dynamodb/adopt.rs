@@ -3,10 +3,10 @@
 //! The release before has one partition for the outbox and one for the leases. What it left there
 //! would otherwise never be published or taken back.
 
+use aws::store_error::store_error;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
 
-use super::error::store_error;
 use super::item::{Item, string};
 use super::{DynamoStore, TRANSACT, incomplete};
 use crate::schema;

@@ -1,9 +1,9 @@
 //! The registry of lines of waiting calls: plain writes, outside of every transaction.
 
+use aws::store_error::store_error;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 
 use super::DynamoStore;
-use super::error::store_error;
 use super::item::{key, number, string};
 use super::read::readable;
 use crate::criteria::Criteria;

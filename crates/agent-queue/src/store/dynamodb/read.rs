@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
+use aws::store_error::store_error;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, Select};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::DynamoStore;
-use super::error::store_error;
 use super::item::{Attributes, Item, key, string};
 use crate::agent::Agent;
 use crate::call::{Call, CallRecord, OutboxEntry};

@@ -1,9 +1,9 @@
 //! The real client over prepared answers.
 
+use aws::error_chain;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::causes;
 use crate::runner::fake_aws::{FakeAws, Made, Prepared, answer};
 
 const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/ingest";
@@ -22,11 +22,18 @@ fn queue(answers: impl IntoIterator<Item = Prepared>) -> (SqsIngestQueue, FakeAw
     )
 }
 
-/// An answer that rejects these entries.
+/// An answer that takes all entries of a batch but these.
 fn refusing(refused: &[usize]) -> Prepared {
     let entry = |id: &usize| json!({"Id": id.to_string(), "SenderFault": true, "Code": "InvalidMessageContents", "Message": "because"});
     let failed: Vec<_> = refused.iter().map(entry).collect();
-    answer(200, json!({"Successful": [], "Failed": failed}).to_string())
+    let taken = (0..10).filter(|id| !refused.contains(id));
+    let taken =
+        taken.map(|id| json!({"Id": id.to_string(), "MessageId": "m", "MD5OfMessageBody": "0"}));
+    let taken: Vec<_> = taken.collect();
+    answer(
+        200,
+        json!({"Successful": taken, "Failed": failed}).to_string(),
+    )
 }
 
 fn too_long() -> Prepared {
@@ -72,9 +79,18 @@ async fn each_letter_has_its_own_answer_across_batches() {
     let failed: Vec<_> = (0..12).filter(|n| answers[*n].is_err()).collect();
     assert_eq!(failed, [3]);
     let error = answers[3].as_ref().unwrap_err();
-    let error = causes::chain(&**error);
+    let error = error_chain::chain(&**error);
     assert!(error.contains("InvalidMessageContents: because"), "{error}");
     assert_eq!(aws.made().len(), 2);
+}
+
+#[tokio::test]
+async fn a_letter_that_the_answer_does_not_mention_was_not_sent() {
+    let silent = answer(200, json!({"Successful": [], "Failed": []}).to_string());
+    let (queue, _) = queue([silent]);
+    let answers = queue.bury(&[letter(0, 5)]).await;
+    let error = error_chain::chain(&**answers[0].as_ref().unwrap_err());
+    assert!(error.contains("NoAnswer"), "{error}");
 }
 
 #[tokio::test]
@@ -96,7 +112,7 @@ fn a_batch_has_at_most_ten_letters_and_one_mebibyte() {
     let large: Vec<_> = (0..3).map(|id| letter(id, 400_000)).collect();
     assert_eq!(sizes(&large), [2, 1]);
     // One that is too large by itself is tried all the same: SQS has the last word.
-    assert_eq!(sizes(&[letter(0, MAX_BATCH_BYTES), letter(1, 5)]), [1, 1]);
+    assert_eq!(sizes(&[letter(0, MAX_BYTES), letter(1, 5)]), [1, 1]);
     assert!(batches(&[]).is_empty());
 }
 

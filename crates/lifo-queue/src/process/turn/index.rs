@@ -1,7 +1,8 @@
 //! Reads of the index during a turn.
 
+use aws::error_chain;
+
 use super::{POLL, Turn, TurnEnd};
-use crate::causes;
 use crate::process::read::Read;
 use crate::process::select::{DEEP_PAGE_PAUSE, Wanted};
 use crate::time::Millis;
@@ -48,7 +49,7 @@ impl Turn<'_> {
                 if self.failed_reads >= MAX_FAILED_READS || !error.is_transient() {
                     return Some(TurnEnd::Failed(error));
                 }
-                let error = causes::chain(&error);
+                let error = error_chain::chain(&error);
                 tracing::warn!(error, "index not read, will try again");
                 self.wait(self.now().plus(POLL)).await;
                 None

@@ -1,7 +1,8 @@
 //! What follows from the end of an attempt: for the summary, for the selection, for the slots.
 
+use aws::error_chain;
+
 use super::{AFTER_STORE_ERROR, Turn};
-use crate::causes;
 use crate::process::attempt::{Attempted, Downstream, End, Why};
 use crate::process::slots::Slots;
 use crate::time::Millis;
@@ -12,7 +13,7 @@ impl Turn<'_> {
             Ok(attempted) => attempted,
             Err(error) => {
                 // Runners' panics are caught in the attempt; this would be our own.
-                tracing::error!(error = causes::chain(&error), "an attempt panicked");
+                tracing::error!(error = error_chain::chain(&error), "an attempt panicked");
                 self.summary.store_errors += 1;
                 return;
             }

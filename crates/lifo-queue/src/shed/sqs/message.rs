@@ -1,10 +1,10 @@
 //! One shed task as one message, and messages in batches.
 
+use aws::batch::{MAX_BYTES, MAX_MESSAGES};
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use serde_json::{Value, json};
 
-use super::{MAX_BATCH_BYTES, MAX_BATCH_MESSAGES};
 use crate::shed::ShedTask;
 
 /// A message, and the task it is of.
@@ -20,7 +20,7 @@ impl<'a> Message<'a> {
     /// With its payload, unless no message can be so large.
     fn new(index: usize, task: &'a ShedTask) -> Self {
         let whole = Self::with(index, task, true);
-        if whole.bytes() <= MAX_BATCH_BYTES {
+        if whole.bytes() <= MAX_BYTES {
             return whole;
         }
         Self::with(index, task, false)
@@ -65,9 +65,9 @@ pub(super) fn batches(tasks: &[ShedTask]) -> impl Iterator<Item = Vec<Message<'_
     std::iter::from_fn(move || {
         let mut batch = vec![messages.next()?];
         let mut bytes = batch[0].bytes();
-        while let Some(next) = messages.next_if(|next| {
-            batch.len() < MAX_BATCH_MESSAGES && bytes + next.bytes() <= MAX_BATCH_BYTES
-        }) {
+        while let Some(next) =
+            messages.next_if(|next| batch.len() < MAX_MESSAGES && bytes + next.bytes() <= MAX_BYTES)
+        {
             bytes += next.bytes();
             batch.push(next);
         }

@@ -138,7 +138,7 @@ async fn a_batch_holds_ten_messages() {
 #[tokio::test]
 async fn a_batch_holds_one_mebibyte_and_no_byte_more() {
     let overhead = task_with_payload(0);
-    let large = MAX_BATCH_BYTES / 2 - overhead;
+    let large = batch::MAX_BYTES / 2 - overhead;
     for (extra, calls) in [(0, 1), (1, 2)] {
         let tasks = [large, large + extra].map(|n| ShedTask {
             payload: json!("x".repeat(n)),
@@ -162,7 +162,7 @@ fn task_with_payload(bytes: usize) -> usize {
 
 #[tokio::test]
 async fn a_payload_that_no_message_can_hold_is_left_out_and_said_to_be() {
-    let fits = MAX_BATCH_BYTES - task_with_payload(0);
+    let fits = batch::MAX_BYTES - task_with_payload(0);
     for (bytes, omitted) in [(fits, false), (fits + 1, true)] {
         let large = ShedTask {
             payload: json!("x".repeat(bytes)),
@@ -234,7 +234,7 @@ async fn after_a_message_that_failed_no_further_batch_is_sent() {
     let failing = answers(&[], &[(0, false, "InternalError")]);
     let (left, made) = hand_over([answers(&all, &[]), refuses, failing], &tasks(35)).await;
     assert_eq!(indices(&left), (19..35).collect::<Vec<_>>());
-    assert!(matches!(left[0].error, HandOverError::Refused { .. }));
+    assert!(matches!(left[0].error, HandOverError::Refused(_)));
     for untried in &left[1..] {
         assert!(matches!(untried.error, HandOverError::NotTried));
     }
@@ -270,7 +270,7 @@ async fn a_call_that_never_succeeds_is_made_once() {
     for code in ["QueueDoesNotExist", "AccessDeniedException", "KmsDisabled"] {
         let (left, made) = hand_over([error(400, code)], &tasks(12)).await;
         assert_eq!(indices(&left), (0..12).collect::<Vec<_>>(), "{code}");
-        let error = crate::causes::chain(&left[0].error);
+        let error = aws::error_chain::chain(&left[0].error);
         assert!(error.contains(code), "{error}");
         assert!(matches!(left[11].error, HandOverError::NotTried));
         assert_eq!(made.len(), 1, "{code}");

@@ -164,7 +164,8 @@ impl ControlStore for DynamoStore {
             (None, Some(until)) if until > now => Ok(Acquired::Paused(until)),
             _ => Err(StoreError::Undecodable {
                 operation: "UpdateItem",
-                attribute: schema::LEASE_UNTIL,
+                attribute: schema::LEASE_UNTIL.to_owned(),
+                key: schema::CONTROL_ITEM.to_owned(),
             }),
         }
     }

@@ -1,9 +1,10 @@
 //! Reads of the index.
 
+use aws::store_error::store_error;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 
+use super::DynamoStore;
 use super::item::{self, number, string};
-use super::{DynamoStore, store_error};
 use crate::schema;
 use crate::store::{Order, Page, PageQuery, StoreError, TakenPage};
 use crate::task::TTL_REACH;

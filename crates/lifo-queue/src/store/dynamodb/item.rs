@@ -114,12 +114,17 @@ pub(super) fn ttl(item: &Item) -> Ttl {
     }
 }
 
+fn undecodable(item: &Item, operation: &'static str, attribute: &str) -> StoreError {
+    StoreError::Undecodable {
+        operation,
+        attribute: attribute.to_owned(),
+        key: text(item, schema::TASK_ID).unwrap_or("?").to_owned(),
+    }
+}
+
 /// An index entry.
 pub(super) fn candidate(item: &Item) -> Result<Candidate, StoreError> {
-    let missing = |attribute| StoreError::Undecodable {
-        operation: "Query",
-        attribute,
-    };
+    let missing = |attribute| undecodable(item, "Query", attribute);
     Ok(Candidate {
         id: TaskId::from_stored(
             text(item, schema::TASK_ID).ok_or_else(|| missing(schema::TASK_ID))?,
@@ -143,20 +148,14 @@ pub(super) fn status(item: &Item) -> Result<TaskStatus, StoreError> {
     text(item, schema::TASK_STATUS)
         .and_then(|text| text.parse::<StatusKey>().ok())
         .map(|key| key.status)
-        .ok_or(StoreError::Undecodable {
-            operation: "GetItem",
-            attribute: schema::TASK_STATUS,
-        })
+        .ok_or_else(|| undecodable(item, "GetItem", schema::TASK_STATUS))
 }
 
 /// When a task was created.
 pub(super) fn created(item: &Item) -> Result<Millis, StoreError> {
     integer(item, schema::TASK_CREATED)
         .map(Millis)
-        .ok_or(StoreError::Undecodable {
-            operation: "GetItem",
-            attribute: schema::TASK_CREATED,
-        })
+        .ok_or_else(|| undecodable(item, "GetItem", schema::TASK_CREATED))
 }
 
 /// An index entry under TAKEN; `None` for one that no take wrote.
@@ -174,10 +173,7 @@ pub(super) fn standing_lease(item: &Item) -> Option<StandingLease> {
 
 /// Where a page ended.
 pub(super) fn cursor(key: &Item) -> Result<Cursor, StoreError> {
-    let missing = |attribute| StoreError::Undecodable {
-        operation: "Query",
-        attribute,
-    };
+    let missing = |attribute| undecodable(key, "Query", attribute);
     let created = key
         .get(schema::TASK_CREATED)
         .and_then(|value| value.as_n().ok());

@@ -1,6 +1,7 @@
 //! The operators' transitions on DynamoDB.
 
 use async_trait::async_trait;
+use aws::store_error::store_error;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::delete_item::builders::DeleteItemFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
@@ -8,7 +9,7 @@ use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use serde_json::{Map, Value};
 
 use super::item::{self, Item, number, string};
-use super::{DynamoStore, Updated, send, store_error};
+use super::{DynamoStore, Updated, send};
 use crate::control::{BreakerHold, RedrivenTasks};
 use crate::schema;
 use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};

@@ -1,0 +1,133 @@
+//! Batches of Amazon SQS and Amazon SNS: their limits, and what an answer says of each entry.
+
+use std::time::Duration;
+
+use aws_sdk_sns::types as sns;
+use aws_sdk_sqs::error::BuildError;
+use aws_sdk_sqs::types as sqs;
+use backon::ExponentialBuilder;
+
+/// The most messages in one batch
+/// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>,
+/// <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>).
+pub const MAX_MESSAGES: usize = 10;
+
+/// The most bytes in one message of SQS, and in all messages of one SendMessageBatch together: 1 MiB,
+/// by the same page. A queue may be configured to take less; it then rejects the message.
+pub const MAX_BYTES: usize = 1_048_576;
+
+/// An entry of a batch that the service did not take.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{code}: {message}")]
+pub struct Rejected {
+    /// The service's error code; `NoAnswer` if its answer does not mention the entry.
+    pub code: String,
+    /// Why.
+    pub message: String,
+    /// Whether another content may help.
+    pub sender_fault: bool,
+}
+
+impl Rejected {
+    fn new(code: &str, message: Option<&str>, sender_fault: bool) -> Self {
+        Self {
+            code: code.to_owned(),
+            message: message.unwrap_or("no reason given").to_owned(),
+            sender_fault,
+        }
+    }
+}
+
+/// An entry of an answer's list of failures.
+pub trait Failure {
+    /// The entry's id in the request.
+    fn id(&self) -> &str;
+    /// What the service says of it.
+    fn rejected(&self) -> Rejected;
+}
+
+impl Failure for sqs::BatchResultErrorEntry {
+    fn id(&self) -> &str {
+        self.id()
+    }
+
+    fn rejected(&self) -> Rejected {
+        Rejected::new(self.code(), self.message(), self.sender_fault())
+    }
+}
+
+impl Failure for sns::BatchResultErrorEntry {
+    fn id(&self) -> &str {
+        self.id()
+    }
+
+    fn rejected(&self) -> Rejected {
+        Rejected::new(self.code(), self.message(), self.sender_fault())
+    }
+}
+
+/// What an answer says of each entry of a batch, whose ids are 0, 1, and so on.
+///
+/// The service answers for each entry by itself. An entry that the answer does not mention was not taken.
+pub fn outcomes<'a>(
+    entries: usize,
+    taken: impl IntoIterator<Item = &'a str>,
+    failed: &[impl Failure],
+) -> Vec<Result<(), Rejected>> {
+    let mut outcomes = vec![Err(Rejected::new("NoAnswer", None, false)); entries];
+    let mut set = |id: &str, outcome| {
+        let place = id.parse().ok().and_then(|id: usize| outcomes.get_mut(id));
+        if let Some(place) = place {
+            *place = outcome;
+        }
+    };
+    for id in taken {
+        set(id, Ok(()));
+    }
+    for failure in failed {
+        set(failure.id(), Err(failure.rejected()));
+    }
+    outcomes
+}
+
+/// A message attribute of SQS with a text.
+///
+/// # Errors
+/// [`BuildError`] never, as the only required field is set.
+pub fn text(value: &str) -> Result<sqs::MessageAttributeValue, BuildError> {
+    sqs::MessageAttributeValue::builder()
+        .data_type("String")
+        .string_value(value)
+        .build()
+}
+
+/// The delays before what a successful call rejected is sent again. Failed calls are repeated by the client.
+#[must_use]
+pub fn delays() -> ExponentialBuilder {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(50))
+        .with_max_delay(Duration::from_secs(2))
+        .with_max_times(3)
+        .with_jitter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_that_the_answer_does_not_mention_was_not_taken() {
+        let failed = sqs::BatchResultErrorEntry::builder()
+            .id("1")
+            .code("InternalError")
+            .sender_fault(false)
+            .build()
+            .unwrap();
+        let outcomes = outcomes(3, ["0", "7", "x"], &[failed]);
+        let codes: Vec<_> = outcomes
+            .iter()
+            .map(|outcome| outcome.as_ref().err().map(|error| error.code.as_str()))
+            .collect();
+        assert_eq!(codes, [None, Some("InternalError"), Some("NoAnswer")]);
+    }
+}

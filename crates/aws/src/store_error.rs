@@ -1,0 +1,184 @@
+//! Errors of DynamoDB, sorted by what their caller can do about them.
+
+use std::error::Error;
+
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+
+/// The cause of an error, whole.
+pub type Source = Box<dyn Error + Send + Sync>;
+
+/// A step that failed. Whether it took effect is not known: the client retries by itself, so an
+/// attempt before the one that is reported may have been carried out. Repeat the step with the
+/// same token to find out.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// DynamoDB asked for patience and the client's own retries were used up.
+    #[error(
+        "{operation}: throttled by DynamoDB; it goes on by itself, or raise the table's limits"
+    )]
+    Throttled {
+        /// The step.
+        operation: &'static str,
+        /// What DynamoDB said.
+        source: Source,
+    },
+    /// DynamoDB rejected the request, and would reject it again.
+    #[error("{operation}: rejected by DynamoDB ({code})")]
+    Refused {
+        /// The step.
+        operation: &'static str,
+        /// DynamoDB's error code.
+        code: String,
+        /// What DynamoDB said.
+        source: Source,
+    },
+    /// No usable answer: time-out, network, a fault on the other side.
+    #[error("{operation}: no answer from DynamoDB, so it may or may not have happened")]
+    Unanswered {
+        /// The step.
+        operation: &'static str,
+        /// What the client said.
+        source: Source,
+    },
+    /// An item of the queue cannot be read.
+    #[error(
+        "{operation}: attribute {attribute} of the item {key} is missing or has the wrong type; restore it"
+    )]
+    Undecodable {
+        /// The step.
+        operation: &'static str,
+        /// The attribute.
+        attribute: String,
+        /// The item's key; `?` where it cannot be read either.
+        key: String,
+    },
+}
+
+/// DynamoDB's code for a request that it will reject again.
+pub const VALIDATION: &str = "ValidationException";
+
+impl StoreError {
+    /// Whether the same step may work when it is repeated.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Throttled { .. } | Self::Unanswered { .. })
+    }
+
+    /// Whether the item itself was rejected.
+    #[must_use]
+    pub fn is_validation(&self) -> bool {
+        matches!(self, Self::Refused { code, .. } if code == VALIDATION)
+    }
+}
+
+/// The codes with which DynamoDB asks for patience
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>).
+/// A read that meets a transaction fails with such a code, too. A transaction whose first try is still
+/// under way is in progress.
+const THROTTLES: [&str; 7] = [
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "ThrottlingError",
+    "RequestLimitExceeded",
+    "LimitExceededException",
+    "TransactionConflictException",
+    "TransactionInProgressException",
+];
+
+/// Sorts a client error by what its caller can do about it.
+pub fn store_error<E, R>(operation: &'static str, error: SdkError<E, R>) -> StoreError
+where
+    E: ProvideErrorMetadata + Error + Send + Sync + 'static,
+    R: std::fmt::Debug + Send + Sync + 'static,
+{
+    let code = error
+        .as_service_error()
+        .and_then(ProvideErrorMetadata::code)
+        .map(str::to_owned);
+    let source = Box::new(error);
+    match code {
+        Some(code) if THROTTLES.contains(&code.as_str()) => {
+            StoreError::Throttled { operation, source }
+        }
+        Some(code) if !code.starts_with("Internal") && !code.starts_with("ServiceUnavailable") => {
+            StoreError::Refused {
+                operation,
+                code,
+                source,
+            }
+        }
+        _ => StoreError::Unanswered { operation, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::error::ErrorMetadata;
+    use aws_sdk_dynamodb::operation::put_item::PutItemError;
+
+    use super::*;
+
+    #[test]
+    fn an_error_is_sorted_by_what_can_be_done_about_it() {
+        let sorted = |code: &str| {
+            let metadata = ErrorMetadata::builder().code(code).build();
+            let error = PutItemError::generic(metadata);
+            store_error("PutItem", SdkError::service_error(error, ()))
+        };
+        for code in THROTTLES {
+            assert!(
+                matches!(sorted(code), StoreError::Throttled { .. }),
+                "{code}"
+            );
+        }
+        for code in [
+            "InternalServerError",
+            "InternalFailure",
+            "ServiceUnavailable",
+        ] {
+            assert!(
+                matches!(sorted(code), StoreError::Unanswered { .. }),
+                "{code}"
+            );
+        }
+        for refused in ["ValidationException", "AccessDeniedException"] {
+            let error = sorted(refused);
+            let told = matches!(&error, StoreError::Refused { code, .. } if code == refused);
+            assert!(told, "{error}");
+        }
+    }
+
+    #[test]
+    fn only_what_may_work_again_is_transient_and_only_an_item_s_fault_is_validation() {
+        let operation = "UpdateItem";
+        let refused = |code: &str| StoreError::Refused {
+            operation,
+            code: code.to_owned(),
+            source: "no".into(),
+        };
+        let undecodable = StoreError::Undecodable {
+            operation,
+            attribute: "ttl".to_owned(),
+            key: "one".to_owned(),
+        };
+        let throttled = StoreError::Throttled {
+            operation,
+            source: "no".into(),
+        };
+        let unanswered = StoreError::Unanswered {
+            operation,
+            source: "no".into(),
+        };
+        let kinds = [
+            (refused("ValidationException"), false, true),
+            (refused("AccessDeniedException"), false, false),
+            (undecodable, false, false),
+            (throttled, true, false),
+            (unanswered, true, false),
+        ];
+        for (error, transient, validation) in kinds {
+            assert_eq!(error.is_transient(), transient, "{error}");
+            assert_eq!(error.is_validation(), validation, "{error}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! SQS and SNS by their real clients, over prepared answers.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agent_queue::agent::Ticket;
+use agent_queue::aws::AwsPublisher;
+use agent_queue::call::{Assignment, ExpiredCall, OutboxEvent};
+use agent_queue::intake::sqs::SqsCallQueue;
+use agent_queue::intake::{CallQueue, Delivery};
+use agent_queue::publish::Publisher;
+use agents::*;
+use aws_credential_types::Credentials;
+use aws_smithy_runtime_api::client::http::{SharedHttpClient, http_client_fn};
+use serde_json::{Value, json};
+use simulator::protocol::{connector, respond};
+
+const CALLS: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/calls.fifo";
+const DEAD: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/dead.fifo";
+const TOPIC: &str = "arn:aws:sns:eu-west-1:111122223333:assignments";
+
+type Bodies = Arc<Mutex<Vec<String>>>;
+
+/// Gives the same answer to every request; the bodies of the requests.
+fn answering(answer: impl Into<String>) -> (SharedHttpClient, Bodies) {
+    let (answer, bodies) = (answer.into(), Bodies::default());
+    let made = Arc::clone(&bodies);
+    let connector = connector(move |request| {
+        let body = String::from_utf8(request.body().bytes().unwrap().to_vec()).unwrap();
+        made.lock().unwrap().push(body);
+        let answer = answer.clone();
+        async move { respond(200, answer) }
+    });
+    (http_client_fn(move |_, _| connector.clone()), bodies)
+}
+
+fn credentials() -> Credentials {
+    Credentials::new("AKIDEXAMPLE", "hidden-key", None, None, "test")
+}
+
+fn sqs(client: SharedHttpClient) -> aws_sdk_sqs::Client {
+    use aws_sdk_sqs::config::{BehaviorVersion, Config, Region};
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("eu-west-1"))
+        .credentials_provider(credentials())
+        .http_client(client);
+    aws_sdk_sqs::Client::from_conf(config.build())
+}
+
+fn sns(client: SharedHttpClient) -> aws_sdk_sns::Client {
+    use aws_sdk_sns::config::{BehaviorVersion, Config, Region};
+    let config = Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("eu-west-1"))
+        .credentials_provider(credentials())
+        .http_client(client);
+    aws_sdk_sns::Client::from_conf(config.build())
+}
+
+/// An answer of SQS: entries 0 to 9 but 3 and 4; 3 failed, and 4 is not mentioned.
+fn but_two() -> String {
+    let done: Vec<Value> = (0..10)
+        .filter(|id| ![3, 4].contains(id))
+        .map(|id| json!({"Id": id.to_string(), "MessageId": "m", "MD5OfMessageBody": "0"}))
+        .collect();
+    let failed = json!({"Id": "3", "SenderFault": true, "Code": "ReceiptHandleIsInvalid", "Message": "because"});
+    json!({"Successful": done, "Failed": [failed]}).to_string()
+}
+
+fn delivery(number: u32) -> Delivery {
+    Delivery {
+        id: format!("m{number}"),
+        receipt: format!("r{number}"),
+        received: 1,
+        body: "{}".to_owned(),
+        group: "Spanish#M".to_owned(),
+        deduplication: format!("d{number}"),
+        sent: at(1),
+        sequence: number.into(),
+    }
+}
+
+#[tokio::test]
+async fn calls_become_visible_ten_at_a_time_and_each_failure_is_reported() {
+    let (client, made) = answering(but_two());
+    let queue = SqsCallQueue::new(sqs(client), CALLS);
+    let deliveries: Vec<_> = (0..11).map(delivery).collect();
+    let messages: Vec<_> = deliveries.iter().collect();
+
+    let failed = queue.show_again(&messages, Duration::from_secs(7)).await;
+
+    let error = failed.unwrap_err();
+    assert_eq!(error, "2 of 10 messages: ReceiptHandleIsInvalid: because");
+    let made = made.lock().unwrap();
+    let requests: Vec<Value> = made
+        .iter()
+        .map(|b| serde_json::from_str(b).unwrap())
+        .collect();
+    let entries: Vec<_> = requests
+        .iter()
+        .flat_map(|r| r["Entries"].as_array().unwrap())
+        .collect();
+    assert_eq!(
+        requests.len(),
+        2,
+        "an error does not keep the rest from being tried"
+    );
+    assert_eq!(entries.len(), 11);
+    assert!(requests.iter().all(|request| request["QueueUrl"] == CALLS));
+    assert!(entries.iter().all(|entry| entry["VisibilityTimeout"] == 7));
+    assert_eq!(entries[10]["ReceiptHandle"], "r10");
+}
+
+#[tokio::test]
+async fn an_expired_call_that_the_answer_does_not_mention_is_not_published() {
+    let (client, made) = answering(but_two());
+    let publisher = AwsPublisher::new(sns(client.clone()), sqs(client), TOPIC, DEAD);
+    let expired = |number: u64| {
+        OutboxEvent::Expired(ExpiredCall {
+            call_id: call_id(&format!("c{number}")),
+            criteria: criteria("Spanish#M"),
+            arrived_at: at(number),
+        })
+    };
+    let events: Vec<_> = (0..10).map(expired).collect();
+
+    let answers = publisher.publish(&events).await;
+
+    let failed: Vec<_> = answers
+        .iter()
+        .filter_map(|answer| answer.as_ref().err())
+        .collect();
+    let calls: Vec<_> = failed.iter().map(|error| error.call.as_str()).collect();
+    assert_eq!(calls, ["c3", "c4"]);
+    assert!(
+        failed[0]
+            .reason
+            .ends_with("ReceiptHandleIsInvalid: because"),
+        "{}",
+        failed[0]
+    );
+    assert!(
+        failed[1].reason.ends_with("NoAnswer: no reason given"),
+        "{}",
+        failed[1]
+    );
+    assert_eq!(made.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn an_assignment_that_the_answer_does_not_mention_is_not_published() {
+    let answer = "<PublishBatchResponse xmlns='http://sns.amazonaws.com/doc/2010-03-31/'><PublishBatchResult>\
+        <Successful><member><Id>0</Id><MessageId>m</MessageId></member></Successful>\
+        <Failed><member><Id>2</Id><Code>InternalError</Code><SenderFault>false</SenderFault></member></Failed>\
+        </PublishBatchResult></PublishBatchResponse>";
+    let (client, made) = answering(answer);
+    let publisher = AwsPublisher::new(sns(client.clone()), sqs(client), TOPIC, DEAD);
+    let assigned = |number: u64| {
+        OutboxEvent::Assigned(Assignment {
+            call_id: call_id(&format!("c{number}")),
+            number: 1,
+            criteria: criteria("Spanish#M"),
+            agent_id: agent_id("ana"),
+            agent_name: "Ana Ruiz".to_owned(),
+            ticket: Ticket::fresh(),
+            assigned_at: at(number),
+            lease_until: None,
+        })
+    };
+    let events: Vec<_> = (0..3).map(assigned).collect();
+
+    let answers = publisher.publish(&events).await;
+
+    let reasons: Vec<_> = answers
+        .iter()
+        .map(|answer| {
+            answer
+                .as_ref()
+                .err()
+                .map(|e| e.reason.rsplit(": ").nth(1).unwrap())
+        })
+        .collect();
+    assert_eq!(reasons, [None, Some("NoAnswer"), Some("InternalError")]);
+    assert_eq!(made.lock().unwrap().len(), 1);
+}
