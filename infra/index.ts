@@ -35,4 +35,5 @@ export type { IngestSettings, ProvisionedPollers } from './tasks/settings/ingest
 export type { BreakerSettings, CodelSettings, ProcessingSettings } from './tasks/settings/processing';
 export { StreamBatching, type StreamSettings } from './tasks/settings/stream';
 export type { TaskSettings } from './tasks/settings/tasks';
+export type { TraceSettings } from './tasks/settings/traces';
 export { ShedQueue, type ShedQueueProps } from './tasks/shed-queue';

@@ -109,6 +109,7 @@ async fn insert(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Error> {
         payload: Some(serde_json::json!({"device": format!("d-{n}"), "reading": [n, 2, 3]})),
         create_token: Uuid::new_v4(),
         keyed: None,
+        trace: None,
     };
     store.insert(&task).await?;
     Ok(())

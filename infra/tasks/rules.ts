@@ -9,6 +9,7 @@ import { ALARMS } from './settings/alarms';
 import { BREAKER, CODEL, PROCESSING } from './settings/processing';
 import { STREAM } from './settings/stream';
 import { TASKS } from './settings/tasks';
+import { TRACES } from './settings/traces';
 
 /** How often `sweep-tasks` looks for lost wake-ups and leases that expired. */
 export const SWEEP_INTERVAL = Duration.minutes(1);
@@ -29,6 +30,7 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
     ...rangeProblems('processing.codel', CODEL, settings.processing.codel ?? {}),
     ...rangeProblems('stream', STREAM, settings.stream),
     ...rangeProblems('alarms', ALARMS, settings.alarms),
+    ...rangeProblems('traces', TRACES, settings.traces ?? {}),
     ...turnProblems(settings),
     ...leaseProblems(settings),
     ...asyncProblems(settings),

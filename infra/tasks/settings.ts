@@ -6,6 +6,7 @@ import { type IngestSettings, type ResolvedIngestSettings, resolveIngestSettings
 import { BREAKER, type BreakerSettings, PROCESSING, type ProcessingSettings } from './settings/processing';
 import { STREAM, type StreamSettings } from './settings/stream';
 import { TASKS, type TaskSettings } from './settings/tasks';
+import { TRACES, type TraceSettings } from './settings/traces';
 
 /** `T`, where all but `K` is known. */
 type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
@@ -22,6 +23,7 @@ export interface QueueSettings {
   readonly stream: Required<StreamSettings>;
   readonly alarms: Required<AlarmSettings>;
   readonly ingest?: ResolvedIngestSettings;
+  readonly traces?: Required<TraceSettings>;
 }
 
 /** The parts of a queue's settings as a user gives them. */
@@ -51,6 +53,11 @@ export interface PartialQueueSettings {
    * @default - none
    */
   readonly ingest?: IngestSettings;
+  /**
+   * Traces of sampled tasks in AWS X-Ray; `{}` samples one task in a hundred.
+   * @default - none
+   */
+  readonly traces?: TraceSettings;
 }
 
 /** 8 minutes, but always before the idle bound ends the tail calls. */
@@ -86,6 +93,7 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
       ...definedOf(given.alarms),
     },
     ...(given.ingest && { ingest }),
+    ...(given.traces && { traces: { ...defaultsOf(TRACES), ...definedOf(given.traces) } }),
   };
 }
 

@@ -13,6 +13,7 @@ use lifo_queue::task::{
     LeaseToken, NewTask, Retention, StatusKey, TakenTask, TaskId, TaskStatus, Ttl,
 };
 use lifo_queue::time::{EpochSeconds, Millis};
+use lifo_queue::trace::TraceHeader;
 use simulator::dynamodb::{EmbeddedDynamo, TABLE};
 use uuid::Uuid;
 
@@ -61,7 +62,20 @@ pub fn new_task(id: &str, created: i64) -> NewTask {
         payload: Some(serde_json::json!({"n": created, "deep": [1, -2.5, null, "ü"]})),
         create_token: Uuid::new_v4(),
         keyed: None,
+        trace: None,
     }
+}
+
+/// A trace header, of this letter.
+///
+/// # Panics
+/// If the letter is not a hex digit.
+#[must_use]
+#[allow(clippy::expect_used, reason = "for the hex digits of tests only")]
+pub fn trace(letter: char) -> TraceHeader {
+    let [time, random, parent] = [8, 24, 16].map(|digits| letter.to_string().repeat(digits));
+    let header = format!("Root=1-{time}-{random};Parent={parent};Sampled=1");
+    header.parse().expect("a hex digit")
 }
 
 /// Inserts tasks created one millisecond apart, in this order.

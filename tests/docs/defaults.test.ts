@@ -6,6 +6,7 @@ import { INGEST } from '../../infra/tasks/settings/ingest';
 import { BREAKER, PROCESSING } from '../../infra/tasks/settings/processing';
 import { STREAM } from '../../infra/tasks/settings/stream';
 import { TASKS } from '../../infra/tasks/settings/tasks';
+import { TRACES } from '../../infra/tasks/settings/traces';
 import { Declarations } from './declarations';
 
 const GROUPS: readonly [string, Readonly<Record<string, Declared>>][] = [
@@ -15,6 +16,7 @@ const GROUPS: readonly [string, Readonly<Record<string, Declared>>][] = [
   ['StreamSettings', STREAM],
   ['IngestSettings', INGEST],
   ['AlarmSettings', ALARMS],
+  ['TraceSettings', TRACES],
   ['AgentSettings', AGENTS],
   ['CallSettings', CALLS],
   ['AgentAlarmSettings', AGENT_ALARMS],

@@ -26,6 +26,7 @@ const SECTIONS: readonly Section[] = [
     path: 'ingest.provisionedPollers',
   },
   { title: 'alarms', names: ['AlarmSettings'], path: 'alarms', queue: 'tasks' },
+  { title: 'traces', names: ['TraceSettings'], path: 'traces', queue: 'tasks' },
   { title: 'simulation', names: ['SimulationSettings'] },
   { title: 'simulation.load', names: ['SimulatedLoad'] },
   { title: 'TaskRunner.http', names: ['HttpRunnerProps', 'NetworkSettings'] },

@@ -14,7 +14,7 @@ import { Synthesized } from '../infra/synthesis';
 
 const INTRODUCTION = `# Telemetry
 
-What the queues report: metrics, lines of the logs, dashboards and saved queries. This page is a contract. A change of a name or of a
+What the queues report: metrics, lines of the logs, dashboards, saved queries and traces. This page is a contract. A change of a name or of a
 meaning here is named in the changelog. \`make docs\` writes the page from the declarations in \`infra/*/telemetry\`, and tests compare
 these with the Rust sources and with the logs of a deployed queue.
 
@@ -29,6 +29,7 @@ these with the Rust sources and with the logs of a deployed queue.
 - \`processing.loggedSuccesses\` leaves out lines \`run ended\` of successful runs, at random. Metrics, alarms and dashboards count every
   run in any case. Of the saved queries, *failures by answer* stays exact, *task story* may lack the last run, *slowest runs* and *age at start*
   see a sample of the successes and all other runs.
+- [Traces](../how-to/traces.md) are off by default. Their segments have the name of the function, and the annotations \`task_id\`, \`attempt\` and \`answer\`.
 - Saved queries are in CloudWatch, Logs Insights, Saved queries, folder \`freshq/<stack>/queue\`. A query that is not run costs nothing;
   one that runs costs what Logs Insights bills for the bytes that it scans.
 

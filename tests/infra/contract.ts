@@ -23,6 +23,7 @@ import { type PartialQueueSettings, resolveSettings } from '../../infra/tasks/se
 import { INGEST, resolveIngestSettings } from '../../infra/tasks/settings/ingest';
 import { BREAKER, CODEL, PROCESSING } from '../../infra/tasks/settings/processing';
 import { TASKS } from '../../infra/tasks/settings/tasks';
+import { TRACES } from '../../infra/tasks/settings/traces';
 import { TASK_LINES } from '../../infra/tasks/telemetry/log-lines';
 
 /** The settings of each function, as its variable has them, for settings of both queues. */
@@ -55,7 +56,12 @@ function extremes(end: 0 | 1, order: 'newest-first' | 'oldest-key-first'): Recor
   };
   const tasks = { ...atBound(TASKS, end), allowDirectWrites: false };
   return functionSettings(
-    { tasks, processing, ingest: atBound(INGEST, end) } as unknown as PartialQueueSettings,
+    {
+      tasks,
+      processing,
+      ingest: atBound(INGEST, end),
+      traces: atBound(TRACES, end),
+    } as unknown as PartialQueueSettings,
     { agents: { ...atBound(AGENTS, end), order: 'lifo' }, calls: atBound(CALLS, end) },
     true,
   );

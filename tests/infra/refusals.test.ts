@@ -23,6 +23,7 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
   ['no failed task at all', { alarms: { failedTasks: 0 } }, 'alarms.failedTasks'],
   ['more failed tasks than all', { alarms: { failedShare: 1 } }, 'alarms.failedShare'],
   ['a share that is no number', { alarms: { failedShare: Number.NaN } }, 'alarms.failedShare'],
+  ['more sampled tasks than there are', { traces: { sampledTasks: 1.01 } }, 'traces.sampledTasks'],
   ['errors below none', { alarms: { createErrors: -1 } }, 'alarms.createErrors'],
   [
     'turn + task timeout + margin > function timeout',

@@ -5,8 +5,11 @@ use ::aws::client;
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use lifo_queue::trace::Traced;
 
 /// The configuration for every client of this process.
+///
+/// In a traced invocation each request is a subsegment ([`lifo_queue::trace`]).
 ///
 /// Region, credentials and `AWS_ENDPOINT_URL` come from the environment, as Lambda sets it; an
 /// endpoint may be plain `http`, as a local AWS has it. Calls that may rightly take longer than
@@ -22,7 +25,7 @@ pub async fn sdk_config() -> SdkConfig {
     // The credentials' cache is the SDK's default: lazy, shared by all clients made from this
     // configuration, refreshed before they expire.
     aws_config::defaults(BehaviorVersion::latest())
-        .http_client(https)
+        .http_client(Traced(https))
         .timeout_config(timeouts)
         .retry_config(client::retries())
         .load()

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`config`] | typed configuration from the environment, all its errors at once |
 //! | [`aws`] | one HTTPS client, one set of timeouts and retries |
-//! | [`telemetry`] | logs by Lambda's logging controls, metrics in embedded format |
+//! | [`telemetry`] | logs by Lambda's logging controls, metrics in embedded format, traces for X-Ray |
 //! | [`serve()`], [`Handler`] | from the process's start to the handler |
 //! | [`event`] | events as they arrive |
 //! | [`sqs`] | batches of an SQS queue, and which of their messages failed |

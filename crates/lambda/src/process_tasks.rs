@@ -32,6 +32,7 @@ use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::task::Task;
 use lifo_queue::time::{Clock, Millis, SystemClock};
+use lifo_queue::trace::Tracer;
 use serde_json::Value;
 
 use crate::aws;
@@ -114,7 +115,11 @@ pub fn serve<R: TaskRunner + 'static>(
         let runner = Arc::new(factory(start).await?);
         let clock = Arc::new(SystemClock);
         let processor = Processor::new(store, notifier, runner, clock, settings);
-        Ok(ProcessTasksHandler { processor, metrics })
+        Ok(ProcessTasksHandler {
+            processor,
+            metrics,
+            tracer: telemetry::traces::tracer(settings.traces),
+        })
     })
 }
 
@@ -131,6 +136,7 @@ fn threads(config: &Result<ProcessTasks, ConfigError>) -> usize {
 struct ProcessTasksHandler {
     processor: Processor,
     metrics: Metrics,
+    tracer: Option<Arc<Tracer>>,
 }
 
 impl Handler for ProcessTasksHandler {
@@ -146,6 +152,10 @@ impl Handler for ProcessTasksHandler {
         log(&summary);
         self.metrics.emit(&summary);
         failed.map_or(Ok(summary), |error| Err(error.into()))
+    }
+
+    fn tracer(&self) -> Option<&Arc<Tracer>> {
+        self.tracer.as_ref()
     }
 }
 

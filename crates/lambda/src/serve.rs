@@ -2,8 +2,10 @@
 
 use std::future::Future;
 use std::io;
+use std::sync::Arc;
 
 use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
+use lifo_queue::trace::{self, Tracer};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -29,6 +31,11 @@ pub trait Handler {
         event: Value,
         context: lambda_runtime::Context,
     ) -> Result<Self::Response, Failure>;
+
+    /// Records the requests of each invocation, where the function is traced.
+    fn tracer(&self) -> Option<&Arc<Tracer>> {
+        None
+    }
 }
 
 /// Serves events for as long as Lambda keeps the process, on a runtime with `threads` worker
@@ -51,7 +58,9 @@ pub fn serve<H: Handler>(
             Ok(handler) => {
                 let handler = &handler;
                 let handle = |event: LambdaEvent<Value>| async move {
-                    handler.handle(event.payload, event.context).await
+                    let header = event.context.xray_trace_id.clone();
+                    let work = handler.handle(event.payload, event.context);
+                    trace::invocation(handler.tracer(), header.as_deref(), work).await
                 };
                 lambda_runtime::run(service_fn(handle)).await
             }

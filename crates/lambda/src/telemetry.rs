@@ -1,6 +1,7 @@
-//! What a function says of itself: logs and metrics.
+//! What a function says of itself: logs, metrics and traces.
 
 pub mod metrics;
+pub mod traces;
 
 use lambda_runtime::tracing::subscriber::EnvFilter;
 use lambda_runtime::tracing::subscriber::filter::LevelFilter;

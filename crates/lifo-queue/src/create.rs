@@ -20,6 +20,7 @@ use crate::settings::{ms, positive_ms};
 use crate::store::{Inserted, QueueStore, Replaced};
 use crate::task::{NewTask, Place, TaskId, Ttl};
 use crate::time::Clock;
+use crate::trace;
 
 /// The most tasks of one event or message: what one invocation inserts within seconds, and whose
 /// report fits into an answer of Lambda's 6 MB
@@ -203,7 +204,9 @@ impl Creator {
     async fn insert_all(&self, tasks: Vec<Indexed>, parallel: usize) -> Vec<(usize, Fate)> {
         let inserts = tasks.into_iter().map(|(index, task)| async move {
             let created = |id, supersedes| Fate::Created { id, supersedes };
-            let fate = match self.store.insert(&task).await {
+            let insert = self.store.insert(&task);
+            let insert = trace::creation(task.id.as_str(), task.trace.as_ref(), insert);
+            let fate = match insert.await {
                 Ok(Inserted::Created) => created(task.id, false),
                 Ok(Inserted::Replaced(what)) => created(task.id, what == Replaced::Waiting),
                 Ok(Inserted::Duplicate) => Fate::Duplicate(task.id),

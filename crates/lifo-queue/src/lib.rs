@@ -26,6 +26,7 @@
 //! | [`causes`] | an error and its causes on one line |
 //! | [`schema`] | the table's names |
 //! | [`settings`] | how settings are read from JSON |
+//! | [`trace`] | traces of sampled tasks: AWS X-Ray |
 //!
 //! The crate knows AWS services behind traits. It knows no Lambda event or runtime type
 //! ([`runner::lambda`] is a client of Invoke) and reads no environment.
@@ -48,6 +49,7 @@ pub mod store;
 pub mod sweep;
 pub mod task;
 pub mod time;
+pub mod trace;
 pub mod wake;
 
 /// Compiles the Rust snippet of `docs/how-to/producers.md`.

@@ -27,6 +27,10 @@ pub struct Notification {
     pub reason: WakeReason,
     /// The event it stems from.
     pub event: String,
+    /// The trace header of the turn that tail-calls, if its trace is recorded: the next turn starts a trace of its
+    /// own, and links to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
 }
 
 /// Why a processor is woken.

@@ -14,6 +14,8 @@ pub mod simulated;
 pub(crate) mod fake_aws;
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod traces;
 
 use std::time::Duration;
 

@@ -47,6 +47,8 @@ pub const SUPERSEDED: &str = "superseded";
 pub const OVERTAKEN: &str = "overtaken";
 /// The put that replaced an expired state (S), until the next take.
 pub const REVIVED: &str = "revived";
+/// Which trace the task belongs to (S), a [`TraceHeader`](crate::trace::TraceHeader). Only sampled tasks have it.
+pub const TRACE_HEADER: &str = "traceHeader";
 
 /// The index the queue is read from: `taskStatus` + `taskCreated`.
 pub const INDEX: &str = "task-status-created-index";

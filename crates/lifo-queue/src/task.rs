@@ -36,6 +36,7 @@ pub use self::ttl::{MAX_TTL_SECONDS, Ttl};
 pub use self::version::{Keyed, Place, Version};
 use crate::settings::ms;
 use crate::time::{EpochSeconds, Millis};
+use crate::trace::TraceHeader;
 
 /// How much of an error is kept in `lastError`, in bytes.
 pub const MAX_ERROR_BYTES: usize = 1024;
@@ -111,6 +112,8 @@ pub struct TakenTask {
     pub task: Task,
     /// The lease.
     pub lease: Lease,
+    /// Its trace, if it has one.
+    pub trace: Option<TraceHeader>,
 }
 
 /// The end of a task.
@@ -206,6 +209,8 @@ pub struct NewTask {
     pub create_token: Uuid,
     /// What makes it the state of a key; `None` for a task that no other replaces.
     pub keyed: Option<Keyed>,
+    /// Its trace, if it is sampled.
+    pub trace: Option<TraceHeader>,
 }
 
 /// How long settled tasks are kept.

@@ -93,6 +93,7 @@ impl Waker {
         let notification = Notification {
             reason,
             event: event.to_owned(),
+            trace: None,
         };
         self.notifier.wake_processor(&notification).await?;
         Ok(Wake::Published)

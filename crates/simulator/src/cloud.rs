@@ -196,6 +196,7 @@ impl Cloud {
         let notification = Notification {
             reason: WakeReason::Operator,
             event: "operator".to_owned(),
+            trace: None,
         };
         let world = &self.world;
         topic::send(world, &self.operator, Function::ProcessTasks, &notification);

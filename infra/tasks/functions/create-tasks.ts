@@ -69,5 +69,5 @@ export class CreateTasks extends RustFunction<'create-tasks'> {
 
 /** What `create-tasks` is set up with. */
 export function createTasksSettings(settings: QueueSettings, simulation: boolean) {
-  return { create: expiriesOf(settings), simulation };
+  return { create: expiriesOf(settings), simulation, traces: settings.traces };
 }

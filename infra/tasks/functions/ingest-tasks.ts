@@ -64,5 +64,6 @@ export function ingestTasksSettings(settings: QueueSettings, ingest: ResolvedIng
       visibility: { base: ingest.visibilityBase, max: ingest.visibilityMax },
       writeParallelism: ingest.writeParallelism,
     },
+    traces: settings.traces,
   };
 }

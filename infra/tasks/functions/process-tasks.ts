@@ -75,5 +75,6 @@ export function processTasksSettings(settings: QueueSettings) {
     maxBusyReturns: tasks.maxBusyReturns,
     retention: { success: tasks.successRetention, failure: tasks.failureRetention },
     retry: { base: tasks.retryBase, max: tasks.retryMax },
+    traces: settings.traces,
   };
 }

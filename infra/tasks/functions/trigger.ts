@@ -72,6 +72,6 @@ export class Trigger extends RustFunction<'trigger'> {
 }
 
 /** What `trigger` is set up with. */
-export function triggerSettings({ processing: { notificationMarker } }: QueueSettings) {
-  return { notificationMarker };
+export function triggerSettings({ processing: { notificationMarker }, traces }: QueueSettings) {
+  return { notificationMarker, traces };
 }

@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 use lambda::config::{self, CreateTasks, CreateTasksSettings};
 use lambda::telemetry::metrics::Metrics;
+use lambda::telemetry::traces;
 use lambda::{Context, Failure, Handler, aws};
 use lifo_queue::create::{CreateReport, Creator};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::SystemClock;
+use lifo_queue::trace::Tracer;
 use serde_json::Value;
 
 use crate::answer::Answer;
@@ -27,11 +29,16 @@ struct Creates {
     creator: Creator,
     metrics: Metrics,
     simulation: bool,
+    tracer: Option<Arc<Tracer>>,
 }
 
 async fn start() -> Result<Creates, Failure> {
     let CreateTasks { table, settings } = CreateTasks::read(&config::environment)?;
-    let CreateTasksSettings { create, simulation } = settings;
+    let CreateTasksSettings {
+        create,
+        simulation,
+        traces,
+    } = settings;
     let metrics = Metrics::install(&table)?;
     let aws = aws::sdk_config().await;
     let store = Arc::new(DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), table));
@@ -40,6 +47,7 @@ async fn start() -> Result<Creates, Failure> {
         creator,
         metrics,
         simulation,
+        tracer: traces::tracer(traces),
     })
 }
 
@@ -57,6 +65,10 @@ impl Handler for Creates {
         let request = event::read(event, self.simulation)?;
         let simulated = matches!(request, Request::Simulate(_));
         Answer::to_invoker(self.carry_out(request).await, simulated)
+    }
+
+    fn tracer(&self) -> Option<&Arc<Tracer>> {
+        self.tracer.as_ref()
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use aws_lambda_events::sqs::SqsBatchResponse;
 use lambda::config::{self, IngestTasks};
 use lambda::telemetry::metrics::Metrics;
+use lambda::telemetry::traces;
 use lambda::{Context, Failure, Handler, aws, sqs};
 use lifo_queue::ingest::sqs::SqsIngestQueue;
 use lifo_queue::ingest::{Deadlines, Ingest};
@@ -18,6 +19,7 @@ use lifo_queue::shed::sqs::SqsShedSink;
 use lifo_queue::shed::{ShedCounter, ShedSink};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::SystemClock;
+use lifo_queue::trace::Tracer;
 use serde_json::Value;
 
 fn main() -> Result<(), lambda::Error> {
@@ -28,6 +30,7 @@ struct Ingests {
     ingest: Ingest,
     metrics: Metrics,
     margin: Duration,
+    tracer: Option<Arc<Tracer>>,
 }
 
 async fn start() -> Result<Ingests, Failure> {
@@ -52,6 +55,7 @@ async fn start() -> Result<Ingests, Failure> {
         ingest,
         metrics,
         margin: config.settings.margin,
+        tracer: traces::tracer(config.settings.traces),
     })
 }
 
@@ -77,5 +81,9 @@ impl Handler for Ingests {
         );
         self.metrics.emit(&report);
         Ok(sqs::response(report.returned))
+    }
+
+    fn tracer(&self) -> Option<&Arc<Tracer>> {
+        self.tracer.as_ref()
     }
 }

@@ -3,8 +3,8 @@
 
 use aws_lambda_events::dynamodb::{Event, EventRecord};
 use lambda::event::{self, EventError};
-use lifo_queue::notify::WakeReason;
-use lifo_queue::schema::{RESERVED_PREFIX, TASK_ID, TASK_STATUS, TASK_VERSION};
+use lifo_queue::notify::{Notification, WakeReason};
+use lifo_queue::schema::{RESERVED_PREFIX, TASK_ID, TASK_STATUS, TASK_VERSION, TRACE_HEADER};
 use lifo_queue::task::{StatusKey, TaskStatus};
 use serde_json::Value;
 
@@ -18,6 +18,8 @@ pub(crate) struct WakeUp {
     pub(crate) reason: WakeReason,
     /// New tasks, and new states of keys, that are PENDING; 0 for a tail call.
     pub(crate) tasks: usize,
+    /// Trace headers of what the wake-up is for: sampled tasks, or the turn that tail-calls.
+    pub(crate) causes: Vec<String>,
 }
 
 /// The wake-up that the event asks for; `None` if no record of its batch does.
@@ -31,11 +33,15 @@ pub(crate) fn read(event: Value) -> Result<Option<WakeUp>, EventError> {
         return Ok(new_tasks(&event.records));
     }
     if event::is_from(&event, "aws:sns") {
+        let body = event["Records"][0]["Sns"]["Message"].as_str();
+        let turn: Option<Notification> = body.and_then(|body| serde_json::from_str(body).ok());
+        let causes = turn.and_then(|turn| turn.trace).into_iter().collect();
         let id = event::sns_message_id(event)?;
         return Ok(Some(WakeUp {
             id,
             reason: WakeReason::TailCall,
             tasks: 0,
+            causes,
         }));
     }
     Err(EventError::unexpected(
@@ -48,11 +54,18 @@ pub(crate) fn read(event: Value) -> Result<Option<WakeUp>, EventError> {
 /// with the same first record, until it succeeds or its retries are used up.
 fn new_tasks(records: &[EventRecord]) -> Option<WakeUp> {
     let first = records.first()?;
-    let tasks = records.iter().filter(|record| is_new_task(record)).count();
-    (tasks > 0).then(|| WakeUp {
+    let tasks: Vec<_> = records
+        .iter()
+        .filter(|record| is_new_task(record))
+        .collect();
+    let traces = tasks
+        .iter()
+        .filter_map(|record| text(&record.change.new_image, TRACE_HEADER));
+    (!tasks.is_empty()).then(|| WakeUp {
         id: first.event_id.clone(),
         reason: WakeReason::Insert,
-        tasks,
+        tasks: tasks.len(),
+        causes: traces.map(str::to_owned).collect(),
     })
 }
 

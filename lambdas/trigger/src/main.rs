@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 use lambda::config::{self, Trigger};
 use lambda::telemetry::metrics::Metrics;
+use lambda::telemetry::traces;
 use lambda::{Context, Failure, Handler, aws};
 use lifo_queue::notify::sns::SnsNotifier;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::SystemClock;
+use lifo_queue::trace::{self, Tracer};
 use lifo_queue::wake::{Wake, Waker};
 use serde::Serialize;
 use serde_json::Value;
@@ -24,6 +26,7 @@ fn main() -> Result<(), lambda::Error> {
 struct Wakes {
     waker: Waker,
     metrics: Metrics,
+    tracer: Option<Arc<Tracer>>,
 }
 
 /// What an event came to.
@@ -49,7 +52,11 @@ async fn start() -> Result<Wakes, Failure> {
     let sns = aws_sdk_sns::Client::new(&aws);
     let notifier = Arc::new(SnsNotifier::new(sns, process_tasks_topic, None));
     let waker = Waker::new(store, notifier, Arc::new(SystemClock), settings.marker);
-    Ok(Wakes { waker, metrics })
+    Ok(Wakes {
+        waker,
+        metrics,
+        tracer: traces::tracer(settings.traces),
+    })
 }
 
 impl Handler for Wakes {
@@ -59,6 +66,10 @@ impl Handler for Wakes {
         let Some(event) = event::read(event)? else {
             return Ok(Answer::NothingInserted);
         };
+        event
+            .causes
+            .iter()
+            .for_each(|header| trace::caused_by(header));
         let wake = self.waker.request(&event.id, event.reason).await?;
         tracing::info!(event = event.id, reason = ?event.reason, tasks = event.tasks, ?wake, "wake-up");
         self.metrics.emit(&wake);
@@ -68,5 +79,9 @@ impl Handler for Wakes {
             Wake::AlreadyNotified => Answer::AlreadyNotified,
             Wake::Paused => Answer::Paused,
         })
+    }
+
+    fn tracer(&self) -> Option<&Arc<Tracer>> {
+        self.tracer.as_ref()
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,6 +24,7 @@ use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::sweep::{SweepReport, SweepSettings, Sweeper};
 use lifo_queue::task::Task;
 use lifo_queue::time::{Clock, Millis, SystemClock};
+use lifo_queue::trace::{self, TraceSettings, Tracer};
 use lifo_queue::wake::Waker;
 use simulator::dynamodb::TABLE;
 use simulator::topics::Topics;
@@ -195,6 +197,31 @@ async fn three_attributes_are_enough() {
         (60..120).contains(&kept),
         "the retention of SUCCESS, in epoch seconds: {kept}"
     );
+}
+
+#[tokio::test]
+async fn a_malformed_trace_header_does_not_keep_a_task_from_running() {
+    let world = World::start().await;
+    let malformed = [
+        ("unfinished", text("Root=1-5759e988")),
+        (
+            "injected",
+            text("Root=1-63442e4f-111111111111111111111111;Parent=\r\nx: y"),
+        ),
+        ("number", number(7)),
+        ("empty", text("")),
+    ];
+    for (id, header) in &malformed {
+        world.put(id, 0, &[("traceHeader", header.clone())]).await;
+    }
+    let settings = TraceSettings { sampled_tasks: 1.0 };
+    let daemon = SocketAddr::from(([127, 0, 0, 1], 9));
+    let tracer = Tracer::new(daemon, Arc::new(SystemClock), "f", settings).unwrap();
+    let summary = trace::invocation(Some(&Arc::new(tracer)), None, world.turn()).await;
+    assert_eq!(summary.succeeded, 4);
+    for (id, header) in &malformed {
+        assert_eq!(world.item(id).await["traceHeader"], *header, "{id}");
+    }
 }
 
 #[tokio::test]

@@ -105,6 +105,7 @@ fn takes_of_a_deadline_of_another_kind_are_lost() {
         payload: None,
         create_token: Uuid::from_u128(2),
         keyed: None,
+        trace: None,
     });
     on_every_store(&[insert.clone(), take(Ttl::Missing)]);
     on_every_store(&[insert, take(Ttl::Milliseconds(at(3_600)))]);

@@ -8,6 +8,7 @@ use lifo_queue::process::ProcessSettings;
 use lifo_queue::runner::config::RunnerConfig;
 use lifo_queue::settings::ms;
 use lifo_queue::sweep::SweepSettings;
+use lifo_queue::trace::TraceSettings;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -19,7 +20,7 @@ use super::{ConfigError, Reader};
 pub const REPORT_MARGIN: Duration = Duration::from_secs(1);
 
 /// Configuration of `create-tasks`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CreateTasks {
     /// The task table.
     pub table: String,
@@ -28,12 +29,14 @@ pub struct CreateTasks {
 }
 
 /// The JSON of `SETTINGS_CREATE_TASKS`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct CreateTasksSettings {
     /// Expiries of new tasks.
     pub create: CreateSettings,
     /// Whether `{"simulate": …}` is answered: outside production only.
     pub simulation: bool,
+    /// What is traced; `None`: nothing.
+    pub traces: Option<TraceSettings>,
 }
 
 impl CreateTasks {
@@ -55,7 +58,7 @@ impl CreateTasks {
 }
 
 /// Configuration of `ingest-tasks`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct IngestTasks {
     /// The task table.
     pub table: String,
@@ -70,7 +73,7 @@ pub struct IngestTasks {
 }
 
 /// The JSON of `SETTINGS_INGEST_TASKS`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct IngestTasksSettings {
     /// How batches are worked through.
     pub ingest: IngestSettings,
@@ -78,6 +81,8 @@ pub struct IngestTasksSettings {
     /// invalid, shed and failed messages.
     #[serde(rename = "deadlineMarginMs", deserialize_with = "ms")]
     pub margin: Duration,
+    /// What is traced; `None`: nothing.
+    pub traces: Option<TraceSettings>,
 }
 
 impl IngestTasks {
@@ -116,11 +121,13 @@ pub struct Waking<S> {
 }
 
 /// The JSON of `SETTINGS_TRIGGER`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TriggerSettings {
     /// How long one notification holds others back (rule 9).
     #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
     pub marker: Duration,
+    /// What is traced; `None`: nothing.
+    pub traces: Option<TraceSettings>,
 }
 
 /// The JSON of `SETTINGS_SWEEP_TASKS`.

@@ -9,6 +9,7 @@ use super::CreateSettings;
 use super::payload::{self, InvalidPayload};
 use crate::task::{InvalidTaskId, Keyed, NewTask, TaskId, Version};
 use crate::time::{EpochSeconds, Millis};
+use crate::trace;
 
 const FIELDS: [&str; 7] = [
     "taskId",
@@ -163,6 +164,7 @@ pub(crate) fn parse(
         payload: payload.cloned(),
         create_token: Uuid::new_v4(),
         keyed,
+        trace: trace::sample(origin.now),
     })
 }
 

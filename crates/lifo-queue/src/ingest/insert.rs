@@ -11,6 +11,7 @@ use super::keys::Chain;
 use super::message::Wrong;
 use crate::store::{Inserted, Replaced, StoreError, TaskStore};
 use crate::task::{NewTask, Version};
+use crate::trace;
 
 /// The outcome of a task.
 pub(super) enum Fate {
@@ -71,6 +72,7 @@ async fn one(store: &dyn TaskStore, task: NewTask, until: Instant) -> Fate {
     // The same create token at every try, so that a lost acknowledgement is recognised.
     let insert = || store.insert(&task);
     let insert = insert.retry(patience()).when(StoreError::is_transient);
+    let insert = trace::creation(task.id.as_str(), task.trace.as_ref(), insert);
     match timeout_at(until, insert).await {
         Ok(Ok(Inserted::Replaced(Replaced::Waiting))) => Fate::Superseding,
         Ok(Ok(Inserted::Created | Inserted::Replaced(_))) => Fate::Created,

@@ -21,6 +21,7 @@ use crate::runner::{Outcome, TaskRunner};
 use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest};
 use crate::task::{Lease, LeaseToken, Settlement, TakenTask, TaskId};
 use crate::time::{Clock, Millis};
+use crate::trace;
 
 /// `ttl` of a TAKEN task lies this far past its lease: DynamoDB deletes running work only if the
 /// sweep failed for longer.
@@ -111,11 +112,17 @@ impl Attempts {
                 self.return_unstarted(&taken.lease, suspect).await
             }
             Ok(TakeOutcome::Won(taken)) => {
+                trace::taken(
+                    taken.task.task_id.as_str(),
+                    taken.task.attempt,
+                    taken.trace.as_ref(),
+                );
                 let started = self.clock.now();
                 start_age = Some(started.since(taken.task.task_created));
                 let number = self.breaker.lock().run_starts();
                 let outcome = self.run(&taken).await;
                 let answer = run_log::answer(outcome.as_ref());
+                trace::answered(answer);
                 downstream = Downstream::from(outcome.as_ref());
                 let signal = Signal::from(outcome.as_ref());
                 let ended = self.clock.now();

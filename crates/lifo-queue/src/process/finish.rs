@@ -10,6 +10,7 @@ use crate::control::{IdleTurns, OpenBreaker, Release, Released};
 use crate::notify::{Notification, WakeReason};
 use crate::store::StoreError;
 use crate::time::Millis;
+use crate::trace;
 use crate::wake::Waker;
 
 /// Why the loop ended.
@@ -144,8 +145,10 @@ impl Processor {
         let notification = Notification {
             reason: WakeReason::TailCall,
             event: release.owner.to_string(),
+            trace: trace::here().map(|header| header.to_string()),
         };
-        self.notifier.tail_call(&notification).await?;
+        let tail_call = self.notifier.tail_call(&notification);
+        trace::fresh(self.clock.now(), tail_call).await?;
         summary.tail_call = true;
         Ok(())
     }

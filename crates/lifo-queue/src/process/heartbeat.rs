@@ -15,6 +15,7 @@ use super::settings::ProcessSettings;
 use crate::control::{Control, Renewal, Renewed};
 use crate::store::QueueStore;
 use crate::time::{Clock, Millis};
+use crate::trace;
 
 /// What is known of the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,8 @@ impl Heartbeat {
     pub(super) fn start(beat: Beat, until: Millis, control: Control) -> Self {
         let (tell, held) = watch::channel(Held::Until(until, control));
         let sender = tell.clone();
-        let beats = tokio::spawn(async move { beat.run(&sender).await }.in_current_span());
+        let beats = trace::inherited(async move { beat.run(&sender).await });
+        let beats = tokio::spawn(beats.in_current_span());
         Self { tell, held, beats }
     }
 

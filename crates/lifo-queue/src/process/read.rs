@@ -8,6 +8,7 @@ use super::select::Wanted;
 use crate::store::{Cursor, Order, Page, PageQuery, QueueStore, StoreError};
 use crate::task::TaskStatus;
 use crate::time::{Clock, Millis};
+use crate::trace;
 
 pub(super) struct Reads {
     store: Arc<dyn QueueStore>,
@@ -63,10 +64,10 @@ impl Reads {
             now,
         };
         let (store, clock) = (self.store.clone(), self.clock.clone());
-        let page = tokio::spawn(async move {
+        let page = tokio::spawn(trace::inherited(async move {
             let page = store.pending_page(&query).await;
             (page, clock.now())
-        });
+        }));
         self.ahead = Some(Ahead {
             wanted,
             asked: now,

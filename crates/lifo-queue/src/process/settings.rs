@@ -11,6 +11,7 @@ use crate::settings::{all, ms, optional_ms, positive, positive_ms, share};
 use crate::store::{Candidate, Order};
 use crate::task::Retention;
 use crate::time::Millis;
+use crate::trace::TraceSettings;
 
 /// How `process-tasks` works: the JSON of `SETTINGS_PROCESS_TASKS`. `docs/reference/settings.md` has the
 /// defaults.
@@ -82,6 +83,8 @@ pub struct ProcessSettings {
     /// The share of successful runs that leave a line in the log, from 0 to 1; other runs always do.
     #[serde(default = "all", deserialize_with = "share")]
     pub logged_successes: f64,
+    /// What is traced; `None`: nothing.
+    pub traces: Option<TraceSettings>,
 }
 
 impl ProcessSettings {

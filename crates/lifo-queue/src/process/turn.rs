@@ -33,6 +33,7 @@ use super::summary::TurnSummary;
 use crate::control::Control;
 use crate::store::Candidate;
 use crate::time::Millis;
+use crate::trace;
 
 /// How often the index is read again while there is nothing to take.
 const POLL: Duration = Duration::from_millis(250);
@@ -216,8 +217,8 @@ impl<'a> Turn<'a> {
         self.summary.probes += u32::from(self.breaker.lock().starts(&task.id));
         // Until it ended nothing else in this turn may try it.
         self.selector.leave_alone(task.id.clone(), Millis::MAX);
-        self.running
-            .spawn(self.attempts.clone().attempt(task, alone).in_current_span());
+        let attempt = trace::attempt(self.attempts.clone().attempt(task, alone));
+        self.running.spawn(attempt.in_current_span());
         if let Some(wanted) = self.selector.read_ahead() {
             self.bound_reads(now);
             self.reads.start(wanted, now);

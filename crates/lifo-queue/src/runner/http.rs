@@ -14,6 +14,7 @@
 //!   characters, and the percent sign, are percent-encoded as UTF-8, since a header holds nothing
 //!   else: `é 1` becomes `%C3%A9%201`.
 //! - `Freshq-Attempt`: which attempt this is, 1 for the first. No header of common use says this.
+//! - `X-Amzn-Trace-Id`: the [trace](crate::trace) of a sampled task.
 //!
 //! ## The answer
 //!
@@ -65,6 +66,7 @@ pub use super::MAX_RETRY_AFTER;
 use super::reason::chain;
 use super::{Outcome, TaskRunner};
 use crate::task::Task;
+use crate::trace::Traced;
 
 /// The header that carries the task's idempotency key.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -103,7 +105,7 @@ impl HttpRunner {
             url,
             auth,
             timeout,
-            connector: SharedHttpConnector::new(connector),
+            connector: SharedHttpConnector::new(Traced(connector)),
         }
     }
 

@@ -200,7 +200,11 @@ impl TaskStore for DynamoStore {
         // An earlier try of this call may have made the lease, and the sweep goes by the item.
         lease.until = item::lease_until(&item).unwrap_or(lease.until);
         Ok(match item::taken_task(&item, &lease) {
-            Ok(task) => TakeOutcome::Won(Box::new(TakenTask { task, lease })),
+            Ok(task) => TakeOutcome::Won(Box::new(TakenTask {
+                task,
+                lease,
+                trace: item::trace(&item),
+            })),
             Err(reason) => TakeOutcome::Unreadable { lease, reason },
         })
     }

@@ -120,6 +120,7 @@ impl TaskStore for MemoryStore {
             not_before: task.not_before,
             payload: task.payload.clone(),
             create_token: Some(task.create_token),
+            trace: task.trace.clone(),
             ..Record::pending(task.created, Ttl::Seconds(task.expires_at))
         };
         state.tasks.insert(task.id.clone(), record);
@@ -218,7 +219,8 @@ impl TaskStore for MemoryStore {
             expires_at: record.expires_at.unwrap_or(request.default_deadline),
             payload: record.payload.clone().unwrap_or_default(),
         };
-        Ok(TakeOutcome::Won(Box::new(TakenTask { task, lease })))
+        let trace = record.trace.clone();
+        Ok(TakeOutcome::Won(Box::new(TakenTask { task, lease, trace })))
     }
 
     async fn settle(

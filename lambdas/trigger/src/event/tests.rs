@@ -27,9 +27,27 @@ fn a_batch_is_one_wake_up_named_after_its_first_record() {
         WakeUp {
             id,
             reason: WakeReason::Insert,
-            tasks: 2
+            tasks: 2,
+            causes: vec![],
         }
     );
+}
+
+#[test]
+fn a_wake_up_names_the_traces_of_its_tasks_and_of_the_turn_that_tail_calls() {
+    let mut event = stream();
+    event["Records"][0]["dynamodb"]["NewImage"]["traceHeader"] = json!({"S": "Root=1-a"});
+    event["Records"][1]["dynamodb"]["NewImage"]["traceHeader"] = json!({"N": "7"});
+    assert_eq!(read(event).unwrap().unwrap().causes, ["Root=1-a"]);
+
+    let mut event = tail_call();
+    let body = &mut event["Records"][0]["Sns"]["Message"];
+    *body = json!(r#"{"reason":"tail-call","event":"e","trace":"Root=1-b"}"#);
+    assert_eq!(read(event).unwrap().unwrap().causes, ["Root=1-b"]);
+
+    let mut event = tail_call();
+    event["Records"][0]["Sns"]["Message"] = json!("an operator's own words");
+    assert_eq!(read(event).unwrap().unwrap().causes, [""; 0]);
 }
 
 #[test]
@@ -110,7 +128,8 @@ fn a_notification_is_a_tail_call() {
         WakeUp {
             id,
             reason: WakeReason::TailCall,
-            tasks: 0
+            tasks: 0,
+            causes: vec![],
         }
     );
 }

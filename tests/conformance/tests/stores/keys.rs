@@ -278,6 +278,20 @@ pub(crate) async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
     assert_eq!(taken(&*store, 6).await.task.task_created, Millis(NOW.0 + 6));
 }
 
+pub(crate) async fn a_state_has_its_own_trace(store: Arc<dyn QueueStore>) {
+    let traced = |sequence, header| NewTask {
+        trace: header,
+        ..state(sequence)
+    };
+    put(&*store, &traced(1, Some(trace('a')))).await;
+    put(&*store, &traced(2, None)).await;
+    let second = taken(&*store, 2).await;
+    assert_eq!(second.trace, None);
+    put(&*store, &traced(3, Some(trace('c')))).await;
+    assert_eq!(settle(&*store, &second).await, Written::Overtaken);
+    assert_eq!(taken(&*store, 3).await.trace, Some(trace('c')));
+}
+
 pub(crate) async fn a_state_starts_after_its_own_delay(store: Arc<dyn QueueStore>) {
     let after = |seconds| Some(NOW.plus(Duration::from_secs(seconds)));
     let delayed = |sequence, seconds| NewTask {

@@ -40,6 +40,7 @@ on_every_store!(
     settling_needs_the_token,
     a_lost_acknowledgement_of_a_settlement_is_recognised,
     a_task_given_back_keeps_its_place_and_waits,
+    a_task_has_its_trace_at_every_attempt,
     a_busy_return_gives_the_attempt_back,
     a_late_worker_cannot_touch_what_another_holds,
     a_lease_is_reclaimed_once_it_ran_out_and_only_that_lease,
@@ -76,5 +77,6 @@ on_every_store!(
     a_key_and_a_task_without_one_keep_apart,
     a_key_may_keep_its_place,
     a_state_starts_after_its_own_delay,
+    a_state_has_its_own_trace,
     a_take_that_arrives_after_the_end_of_its_lease_is_lost,
 );

@@ -188,6 +188,24 @@ pub(crate) async fn a_task_given_back_keeps_its_place_and_waits(store: Arc<dyn Q
     assert_eq!(second.task.expires_at, first.task.expires_at);
 }
 
+pub(crate) async fn a_task_has_its_trace_at_every_attempt(store: Arc<dyn QueueStore>) {
+    let mut task = new_task("a", 0);
+    task.trace = Some(trace('a'));
+    store.insert(&task).await.unwrap();
+    let first = take(&*store, "a").await;
+    assert_eq!(first.trace, task.trace);
+    let back = GiveBack {
+        not_before: NOW,
+        attempt_counts: true,
+        lease_ran_out: false,
+        reason: "again".into(),
+    };
+    store.give_back(&first.lease, &back, NOW).await.unwrap();
+    assert_eq!(take(&*store, "a").await.trace, task.trace);
+    let attributes = store.attributes(&task.id).await.unwrap().unwrap();
+    assert_eq!(attributes["traceHeader"], trace('a').to_string());
+}
+
 pub(crate) async fn a_busy_return_gives_the_attempt_back(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let lease = take(&*store, "a").await.lease;

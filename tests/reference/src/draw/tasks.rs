@@ -3,6 +3,7 @@
 use lifo_queue::store::{Candidate, TakeRequest};
 use lifo_queue::task::{Keyed, LeaseToken, NewTask, Place, TaskId, TaskStatus, Ttl, Version};
 use lifo_queue::time::{EpochSeconds, Millis};
+use lifo_queue::trace::TraceHeader;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -61,6 +62,7 @@ pub(super) fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
             payload,
             create_token: token,
             keyed: None,
+            trace: trace(token),
         })
     });
     if machine.inserts.is_empty() {
@@ -120,10 +122,18 @@ pub(super) fn state(machine: &Machine) -> BoxedStrategy<Operation> {
                         place,
                         written,
                     }),
+                    trace: trace(token),
                 })
             },
         )
         .boxed()
+}
+
+/// Half of the tasks have a trace.
+fn trace(token: Uuid) -> Option<TraceHeader> {
+    let step = token.as_u128();
+    let header = format!("Root=1-5759e988-{step:024x};Parent=53995c3f42cd8ad8;Sampled=1");
+    header.parse().ok().filter(|_| step.is_multiple_of(2))
 }
 
 /// A deadline of a direct writer.

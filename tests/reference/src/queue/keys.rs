@@ -87,6 +87,7 @@ fn replace(there: &mut Record, task: &NewTask, keyed: &Keyed) -> (Inserted, Rule
 fn write(record: &mut Record, task: &NewTask, keyed: &Keyed) {
     record.version = Some(keyed.version.clone());
     record.create_token = Some(task.create_token);
+    record.trace.clone_from(&task.trace);
     record.not_before = task.not_before.or(record.not_before);
     record.payload.clone_from(&task.payload);
     record.last_error = None;

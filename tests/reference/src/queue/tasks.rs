@@ -26,6 +26,7 @@ impl ReferenceQueue {
                     not_before: task.not_before,
                     payload: task.payload.clone(),
                     create_token: Some(task.create_token),
+                    trace: task.trace.clone(),
                     ..bare.record()
                 };
                 self.tasks.insert(task.id.clone(), record);
@@ -168,5 +169,6 @@ fn won(task: &Record, request: &TakeRequest) -> Answer {
             // A repeated take found the lease that an earlier one made.
             until: task.lease_until.unwrap_or(request.lease_until),
         },
+        trace: task.trace.clone(),
     })))
 }

@@ -178,6 +178,9 @@ fn record(mut item: Item) -> Result<Record, Failure> {
         superseded: count(item, schema::SUPERSEDED)?,
         overtaken: flag(item, schema::OVERTAKEN)?,
         revived: id(item, schema::REVIVED)?,
+        trace: text(item, schema::TRACE_HEADER)?
+            .map(|trace| trace.parse())
+            .transpose()?,
     };
     integer(item, schema::TASK_UPDATED)?;
     match item.keys().next() {

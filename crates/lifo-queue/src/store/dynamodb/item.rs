@@ -15,6 +15,7 @@ use crate::task::{
     Lease, LeaseToken, NewTask, StatusKey, Task, TaskId, TaskStatus, TokenText, Ttl, Version,
 };
 use crate::time::{EpochSeconds, Millis};
+use crate::trace::TraceHeader;
 
 /// An item as the client has it.
 pub(super) type Item = HashMap<String, AttributeValue>;
@@ -98,6 +99,9 @@ pub(super) fn new_item(task: &NewTask) -> Result<Item, StoreError> {
     ]);
     if let Some(at) = task.not_before {
         item.insert(schema::NOT_BEFORE.to_owned(), number(at.0));
+    }
+    if let Some(trace) = &task.trace {
+        item.insert(schema::TRACE_HEADER.to_owned(), string(trace));
     }
     if let Some(payload) = payload(task)? {
         item.insert(schema::PAYLOAD.to_owned(), payload);
@@ -224,6 +228,11 @@ pub(super) fn taken_task(item: &Item, lease: &Lease) -> Result<Task, String> {
             .ok_or_else(|| unreadable(schema::EXPIRES_AT))?,
         payload,
     })
+}
+
+/// The trace of a task. A text that is not a trace header counts as none.
+pub(super) fn trace(item: &Item) -> Option<TraceHeader> {
+    text(item, schema::TRACE_HEADER)?.parse().ok()
 }
 
 /// Every attribute as JSON; of one that has no JSON form, such as binary, the type.

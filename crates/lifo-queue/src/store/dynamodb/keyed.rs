@@ -139,10 +139,12 @@ impl DynamoStore {
         found: Found,
     ) -> UpdateItemFluentBuilder {
         let (mut set, mut remove) = (STATE.to_vec(), vec!["#error"]);
-        match payload {
-            Some(_) => set.push("#payload = :payload"),
-            None => remove.push("#payload"),
-        }
+        let mut replace = |is_there: bool, assignment, name| match is_there {
+            true => set.push(assignment),
+            false => remove.push(name),
+        };
+        replace(payload.is_some(), "#payload = :payload", "#payload");
+        replace(task.trace.is_some(), "#trace = :trace", "#trace");
         match keyed.place {
             Place::Moves => {
                 set.push("#created = :created");
@@ -161,16 +163,12 @@ impl DynamoStore {
             Found::RunningOvertaken => &["#expires = :ttl"],
             _ => &WAITING,
         });
-        if task.not_before.is_some() {
-            set.push("#notBefore = :notBefore");
-        }
+        set.extend(task.not_before.map(|_| "#notBefore = :notBefore"));
         if found.supersedes() {
             // The first state of a key replaces none.
             set.push("#superseded = if_not_exists(#superseded, :none) + :one");
         }
-        if found == Found::Expired {
-            set.push("#revived = :createToken");
-        }
+        set.extend((found == Found::Expired).then_some("#revived = :createToken"));
         let change = format!("SET {} REMOVE {}", set.join(", "), remove.join(", "));
         let update = self
             .update(task.id.as_str())
@@ -187,6 +185,7 @@ impl DynamoStore {
         ];
         values.extend(payload.map(|payload| (":payload", payload)));
         values.extend(task.not_before.map(|at| (":notBefore", number(at.0))));
+        values.extend(task.trace.as_ref().map(|trace| (":trace", string(trace))));
         with_used(update, &change, &found.condition(), values)
     }
 
@@ -288,7 +287,7 @@ const WAITING: [&str; 4] = [
 ];
 
 /// The attributes by their placeholders.
-const NAMES: [(&str, &str); 18] = [
+const NAMES: [(&str, &str); 19] = [
     ("#id", schema::TASK_ID),
     ("#status", schema::TASK_STATUS),
     ("#version", schema::TASK_VERSION),
@@ -307,6 +306,7 @@ const NAMES: [(&str, &str); 18] = [
     ("#until", schema::LEASE_UNTIL),
     ("#notBefore", schema::NOT_BEFORE),
     ("#token", schema::LEASE_TOKEN),
+    ("#trace", schema::TRACE_HEADER),
 ];
 
 /// Adds the change, its condition, and the names and values that they use: DynamoDB rejects a

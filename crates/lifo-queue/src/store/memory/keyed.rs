@@ -15,6 +15,7 @@ impl MemoryStore {
                 record.create_token = Some(task.create_token);
                 record.not_before = task.not_before;
                 record.payload.clone_from(&task.payload);
+                record.trace.clone_from(&task.trace);
                 record.state_created = keyed.state_created(task);
                 state.tasks.insert(task.id.clone(), record);
                 Inserted::Created
@@ -68,6 +69,7 @@ impl Record {
         self.create_token = Some(task.create_token);
         self.not_before = task.not_before.or(self.not_before);
         self.payload.clone_from(&task.payload);
+        self.trace.clone_from(&task.trace);
         self.last_error = None;
         self.superseded += u32::from(replaced == Replaced::Waiting);
         if replaced == Replaced::Expired {

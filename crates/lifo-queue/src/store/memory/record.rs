@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::schema;
 use crate::task::{Lease, LeaseToken, TaskId, TaskStatus, TokenText, Ttl, Version};
 use crate::time::{EpochSeconds, Millis};
+use crate::trace::TraceHeader;
 
 /// A task as it is stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +49,8 @@ pub struct Record {
     pub overtaken: bool,
     /// The put that replaced an expired state.
     pub revived: Option<Uuid>,
+    /// Its trace, if it is sampled.
+    pub trace: Option<TraceHeader>,
 }
 
 impl Record {
@@ -74,6 +77,7 @@ impl Record {
             superseded: 0,
             overtaken: false,
             revived: None,
+            trace: None,
         }
     }
 
@@ -144,6 +148,10 @@ impl Record {
             (
                 schema::SUPERSEDED,
                 json!((self.superseded > 0).then_some(self.superseded)),
+            ),
+            (
+                schema::TRACE_HEADER,
+                json!(self.trace.as_ref().map(ToString::to_string)),
             ),
         ];
         all.into_iter()

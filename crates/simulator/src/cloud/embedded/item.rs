@@ -56,6 +56,7 @@ pub(super) fn decode(item: &Value) -> Option<Record> {
         superseded: count(item, schema::SUPERSEDED),
         overtaken: item[schema::OVERTAKEN]["BOOL"].as_bool().unwrap_or(false),
         revived: uuid(item, schema::REVIVED),
+        trace: text(item, schema::TRACE_HEADER).and_then(|trace| trace.parse().ok()),
     })
 }
 
@@ -112,6 +113,11 @@ pub(super) fn encode(id: &TaskId, record: &Record) -> Value {
         schema::REVIVED,
         "S",
         record.revived.map(|token| token.to_string()),
+    );
+    set(
+        schema::TRACE_HEADER,
+        "S",
+        record.trace.as_ref().map(ToString::to_string),
     );
     if record.alone {
         item.insert(schema::ALONE.to_owned(), json!({"BOOL": true}));

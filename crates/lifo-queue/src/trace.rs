@@ -1,0 +1,220 @@
+//! Traces of sampled tasks, by way of AWS X-Ray.
+//!
+//! A sampled task has a trace of its own: its creation, then each of its runs, with the requests of
+//! each as subsegments. The item carries the [`TraceHeader`], and so do the runner's requests. Runs
+//! link to the invocation that they ran in, and the creation links to its invocation.
+//!
+//! Work in a traced invocation finds its segment by [`tokio::task_local!`]. Without a [`Tracer`] there is none: no
+//! attribute is written and nothing is recorded. `docs/how-to/traces.md` shows what X-Ray receives.
+
+mod calls;
+mod header;
+mod span;
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::{fmt, io};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+pub use self::calls::{TRACE_ID_HEADER, Traced};
+pub use self::header::{InvalidTraceHeader, TraceHeader};
+#[cfg(test)]
+pub(crate) use self::span::MAX_CALLS;
+use self::span::{Place, Span};
+use crate::settings::share;
+use crate::time::{Clock, Millis};
+
+/// What is traced.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TraceSettings {
+    /// The share of new tasks that have a trace, from 0 to 1.
+    #[serde(deserialize_with = "share")]
+    pub sampled_tasks: f64,
+}
+
+/// Records segments and sends them to the X-Ray daemon by UDP: a lost datagram costs a segment and
+/// delays nothing.
+pub struct Tracer {
+    socket: UdpSocket,
+    clock: Arc<dyn Clock>,
+    /// The name of each segment.
+    function: String,
+    settings: TraceSettings,
+}
+
+impl fmt::Debug for Tracer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracer")
+            .field("function", &self.function)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tracer {
+    /// A tracer that sends to the daemon at this address.
+    ///
+    /// # Errors
+    /// When the operating system gives no socket.
+    pub fn new(
+        daemon: SocketAddr,
+        clock: Arc<dyn Clock>,
+        function: impl Into<String>,
+        settings: TraceSettings,
+    ) -> io::Result<Self> {
+        let any = match daemon {
+            SocketAddr::V4(_) => SocketAddr::from(([0; 4], 0)),
+            SocketAddr::V6(_) => SocketAddr::from(([0; 16], 0)),
+        };
+        let socket = UdpSocket::bind(any)?;
+        socket.set_nonblocking(true)?;
+        socket.connect(daemon)?;
+        let function = function.into();
+        Ok(Self {
+            socket,
+            clock,
+            function,
+            settings,
+        })
+    }
+
+    /// The daemon's format: a header, a line feed, the document.
+    fn send(&self, document: &Value) {
+        let datagram = format!("{{\"format\":\"json\",\"version\":1}}\n{document}");
+        if let Err(error) = self.socket.send(datagram.as_bytes()) {
+            tracing::debug!(%error, bytes = datagram.len(), "a segment was not sent");
+        }
+    }
+}
+
+/// The segment of the work under way.
+#[derive(Clone)]
+struct Context {
+    span: Arc<Span>,
+    /// The trace that the requests start, in place of the segment's own.
+    fresh_root: Option<String>,
+}
+
+impl Context {
+    /// A segment that this one causes in another trace, with the link to it.
+    fn caused(&self, place: Place) -> Span {
+        let span = Span::start(&self.span.tracer, place);
+        if let Some(cause) = self.span.header() {
+            span.link(&cause);
+        }
+        span
+    }
+}
+
+tokio::task_local! {
+    static CURRENT: Option<Context>;
+}
+
+fn current() -> Option<Context> {
+    CURRENT.try_with(Clone::clone).ok().flatten()
+}
+
+/// Sends the segment when its work is over or dropped.
+struct Finish(Arc<Span>);
+
+impl Drop for Finish {
+    fn drop(&mut self) {
+        self.0.finish();
+    }
+}
+
+/// Does work as a segment of its own; without one, just does it.
+async fn within<F: Future>(span: Option<Span>, work: F) -> F::Output {
+    let span = span.map(Arc::new);
+    let _finish = span.clone().map(Finish);
+    let context = span.map(|span| Context {
+        span,
+        fresh_root: None,
+    });
+    CURRENT.scope(context, work).await
+}
+
+/// Serves an invocation with this trace header. Without a tracer nothing is recorded.
+pub async fn invocation<F: Future>(
+    tracer: Option<&Arc<Tracer>>,
+    header: Option<&str>,
+    work: F,
+) -> F::Output {
+    let place = || match header.and_then(|header| header.parse().ok()) {
+        Some(header) => Place::Invocation(header),
+        None => Place::Nowhere,
+    };
+    within(tracer.map(|tracer| Span::start(tracer, place())), work).await
+}
+
+/// Links the invocation to what caused it in another trace. Has no effect where nothing is traced, or for a text that is
+/// not a trace header.
+pub fn caused_by(header: &str) {
+    if let (Some(context), Ok(cause)) = (current(), header.parse()) {
+        context.span.link(&cause);
+    }
+}
+
+/// The header of work that the work under way causes, if that is recorded.
+pub(crate) fn here() -> Option<TraceHeader> {
+    current()?.span.header()
+}
+
+/// The header of a new task, if it is sampled.
+pub(crate) fn sample(now: Millis) -> Option<TraceHeader> {
+    let share = current()?.span.tracer.settings.sampled_tasks;
+    (fastrand::f64() < share).then(|| TraceHeader::fresh(now))
+}
+
+/// Creates a task: the first segment of its trace, if it has one.
+pub(crate) async fn creation<F: Future>(
+    task: &str,
+    header: Option<&TraceHeader>,
+    work: F,
+) -> F::Output {
+    let place = header.map(|header| Place::Creation(header.clone()));
+    let span = place.zip(current()).map(|(place, context)| {
+        let span = context.caused(place);
+        span.annotate("task_id", task.into());
+        span
+    });
+    within(span, work).await
+}
+
+/// An attempt at a task, from before it is known whether the task is sampled. The work may run elsewhere: the segment that
+/// it links to is that of the caller.
+pub(crate) fn attempt<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    within(current().map(|context| context.caused(Place::Later)), work)
+}
+
+/// The task of the attempt was taken, and runs.
+pub(crate) fn taken(task: &str, attempt: u32, header: Option<&TraceHeader>) {
+    if let Some(Context { span, .. }) = current() {
+        span.annotate("task_id", task.into());
+        span.annotate("attempt", attempt.into());
+        span.place(header.map_or(Place::Nowhere, |header| Place::Run(header.clone())));
+    }
+}
+
+/// The runner answered.
+pub(crate) fn answered(answer: &'static str) {
+    if let Some(context) = current() {
+        context.span.annotate("answer", answer.into());
+    }
+}
+
+/// Work of the same segment that runs elsewhere.
+pub(crate) fn inherited<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    CURRENT.scope(current(), work)
+}
+
+/// Work whose requests start a trace of their own.
+pub(crate) async fn fresh<F: Future>(now: Millis, work: F) -> F::Output {
+    let context = current().map(|context| Context {
+        fresh_root: Some(header::fresh_root(now)),
+        ..context
+    });
+    CURRENT.scope(context, work).await
+}

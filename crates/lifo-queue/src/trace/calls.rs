@@ -1,0 +1,229 @@
+//! Requests to AWS and to the HTTP endpoint: each is a subsegment, and carries the header of its
+//! trace.
+
+use aws_smithy_runtime_api::box_error::BoxError;
+use aws_smithy_runtime_api::client::connector_metadata::ConnectorMetadata;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
+    SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::{
+    RuntimeComponents, RuntimeComponentsBuilder,
+};
+use aws_smithy_types::config_bag::ConfigBag;
+use serde_json::{Value, json};
+
+use super::header::fresh_id;
+use super::span::seconds;
+use super::{Context, TraceHeader};
+use crate::time::Millis;
+
+/// The header that carries a trace. Signatures leave it out, so that it may change after signing.
+pub const TRACE_ID_HEADER: &str = "x-amzn-trace-id";
+
+/// A client or a connector whose calls are recorded. Outside of a traced invocation it changes
+/// nothing.
+#[derive(Debug)]
+pub struct Traced<C>(pub C);
+
+impl HttpClient for Traced<SharedHttpClient> {
+    fn http_connector(
+        &self,
+        settings: &HttpConnectorSettings,
+        components: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        SharedHttpConnector::new(Traced(self.0.http_connector(settings, components)))
+    }
+
+    fn validate_base_client_config(
+        &self,
+        components: &RuntimeComponentsBuilder,
+        config: &ConfigBag,
+    ) -> Result<(), BoxError> {
+        self.0.validate_base_client_config(components, config)
+    }
+
+    fn validate_final_config(
+        &self,
+        components: &RuntimeComponents,
+        config: &ConfigBag,
+    ) -> Result<(), BoxError> {
+        self.0.validate_final_config(components, config)
+    }
+
+    fn connector_metadata(&self) -> Option<ConnectorMetadata> {
+        self.0.connector_metadata()
+    }
+}
+
+impl<C: HttpConnector> HttpConnector for Traced<C> {
+    fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
+        let Some(mut call) = Call::start(&mut request) else {
+            return self.0.call(request);
+        };
+        let answer = self.0.call(request);
+        HttpConnectorFuture::new(async move {
+            let answer = answer.await;
+            call.answered(&answer);
+            answer
+        })
+    }
+}
+
+/// A request under way. It is recorded when it is dropped, without a status if it was cut off.
+struct Call {
+    context: Context,
+    id: String,
+    /// The service and the operation, or the endpoint's host.
+    name: String,
+    operation: Option<String>,
+    is_aws: bool,
+    started: Millis,
+    status: Option<u16>,
+}
+
+impl Call {
+    /// The call, if one may be recorded. Gives the request the header of the trace.
+    fn start(request: &mut HttpRequest) -> Option<Self> {
+        let context = super::current()?;
+        let id = fresh_id();
+        let headers = request.headers_mut();
+        if let Some(header) = context.outgoing(&id) {
+            let lineage = headers.get(TRACE_ID_HEADER).map_or("", lineage);
+            headers.insert(TRACE_ID_HEADER, format!("{header}{lineage}"));
+        }
+        let headers = request.headers();
+        let service = headers.get("x-amz-user-agent").and_then(service);
+        let target = headers.get("x-amz-target");
+        let operation = target.and_then(|target| target.rsplit('.').next());
+        let operation = operation.or_else(|| action(request.body().bytes()?));
+        let is_wanted = context.span.is_wanted();
+        is_wanted.then(|| Self {
+            id,
+            is_aws: service.is_some(),
+            name: service.unwrap_or_else(|| host(request.uri())),
+            operation: operation.map(str::to_owned),
+            started: context.span.tracer.clock.now(),
+            status: None,
+            context,
+        })
+    }
+
+    fn answered(&mut self, answer: &Result<HttpResponse, ConnectorError>) {
+        self.status = answer.as_ref().ok().map(|there| there.status().as_u16());
+    }
+
+    fn document(&self) -> Value {
+        let ended = self.context.span.tracer.clock.now();
+        let mut document = json!({
+            "id": self.id,
+            "name": self.name,
+            "namespace": if self.is_aws { "aws" } else { "remote" },
+            "start_time": seconds(self.started),
+            "end_time": seconds(ended),
+        });
+        if let Some(operation) = &self.operation {
+            document["aws"] = json!({"operation": operation});
+        }
+        match self.status {
+            Some(status) => {
+                document["http"] = json!({"response": {"status": status}});
+                document["throttle"] = json!(status == 429);
+                document["error"] = json!((400..500).contains(&status));
+                document["fault"] = json!(status >= 500);
+            }
+            None => document["fault"] = json!(true),
+        }
+        document
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.context.span.add(self.document());
+    }
+}
+
+impl Context {
+    /// The header of a call, where it differs from the one that the SDK sets.
+    fn outgoing(&self, call: &str) -> Option<String> {
+        if let Some(root) = &self.fresh_root {
+            return Some(format!("Root={root}"));
+        }
+        let header = self.span.header()?;
+        let parent = Some(call.to_owned());
+        Some(TraceHeader { parent, ..header }.to_string())
+    }
+}
+
+/// What Lambda counts the links of a chain of invocations by. It stays as it is.
+fn lineage(header: &str) -> &str {
+    header.find(";Lineage=").map_or("", |at| {
+        let end = header[at + 1..]
+            .find(';')
+            .map_or(header.len(), |end| at + 1 + end);
+        &header[at..end]
+    })
+}
+
+/// The service that an SDK's client calls, as X-Ray names it.
+fn service(user_agent: &str) -> Option<String> {
+    let mut words = user_agent.split(' ');
+    let api = words.find_map(|word| word.strip_prefix("api/"))?;
+    let name = api.split('/').next()?;
+    Some(match name {
+        "dynamodb" => "DynamoDB".to_owned(),
+        "lambda" => "Lambda".to_owned(),
+        name => name.to_uppercase(),
+    })
+}
+
+/// The operation of a request in the query protocol, such as SNS has it.
+fn action(body: &[u8]) -> Option<&str> {
+    let rest = body.strip_prefix(b"Action=")?;
+    let action = rest.split(|byte| *byte == b'&').next()?;
+    std::str::from_utf8(action).ok()
+}
+
+fn host(uri: &str) -> String {
+    let uri: Option<http::Uri> = uri.parse().ok();
+    let host = uri.as_ref().and_then(http::Uri::host);
+    host.unwrap_or("unknown").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lineage_is_found_wherever_it_stands() {
+        let found = ";Lineage=1:25c8a9d2:0";
+        assert_eq!(lineage("Root=1-a;Lineage=1:25c8a9d2:0;Sampled=1"), found);
+        assert_eq!(lineage("Root=1-a;Sampled=1;Lineage=1:25c8a9d2:0"), found);
+        assert_eq!(lineage("Root=1-a;Sampled=1"), "");
+    }
+
+    #[test]
+    fn services_and_operations_have_the_names_of_x_ray() {
+        let agent =
+            |api| format!("aws-sdk-rust/1.3.9 ua/2.1 api/{api}/1.121.0 os/linux lang/rust/1.95");
+        for (api, name) in [
+            ("dynamodb", "DynamoDB"),
+            ("lambda", "Lambda"),
+            ("sns", "SNS"),
+        ] {
+            assert_eq!(service(&agent(api)).as_deref(), Some(name));
+        }
+        assert_eq!(
+            action(b"Action=Publish&Version=2010-03-31"),
+            Some("Publish")
+        );
+        assert_eq!(action(b"{}"), None);
+        assert_eq!(
+            host("https://api.example.com/tasks?secret=1"),
+            "api.example.com"
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! The trace header of AWS X-Ray.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::time::Millis;
+
+/// Which trace a piece of work belongs to: `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1`
+/// (<https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html#xray-concepts-tracingheader>).
+///
+/// Other fields, such as Lambda's `Lineage`, are not part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceHeader {
+    /// The trace's id.
+    pub(super) root: String,
+    /// The segment that caused this work.
+    pub(super) parent: Option<String>,
+    /// Whether the trace is recorded.
+    pub(super) sampled: bool,
+}
+
+/// The text is not a trace header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not a trace header; write Root=1-<8 hex digits>-<24 hex digits>;Parent=<16 hex digits>;Sampled=1"
+)]
+pub struct InvalidTraceHeader;
+
+impl TraceHeader {
+    /// The header of a recorded trace that starts now with a segment of a fresh id.
+    pub(super) fn fresh(now: Millis) -> Self {
+        Self {
+            root: fresh_root(now),
+            parent: Some(fresh_id()),
+            sampled: true,
+        }
+    }
+}
+
+/// The id of a new trace: the second it starts in, and 96 random bits.
+pub(super) fn fresh_root(now: Millis) -> String {
+    let random = fastrand::u128(..) >> 32;
+    format!("1-{:08x}-{random:024x}", now.floor_seconds().0)
+}
+
+/// The id of a new segment.
+pub(super) fn fresh_id() -> String {
+    format!("{:016x}", fastrand::u64(..))
+}
+
+/// Only hex digits get into a header or a document: any writer may have written the text.
+impl FromStr for TraceHeader {
+    type Err = InvalidTraceHeader;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTraceHeader> {
+        let (mut root, mut parent, mut sampled) = (None, None, false);
+        for field in text.split(';') {
+            match field.trim().split_once('=') {
+                Some(("Root", id)) => root = Some(id),
+                Some(("Parent", id)) => parent = Some(id),
+                Some(("Sampled", decision)) => sampled = decision == "1",
+                _ => {}
+            }
+        }
+        let root = root
+            .filter(|root| is_root(root))
+            .ok_or(InvalidTraceHeader)?;
+        if parent.is_some_and(|id| !is_hex(id, 16)) {
+            return Err(InvalidTraceHeader);
+        }
+        Ok(Self {
+            root: root.to_owned(),
+            parent: parent.map(str::to_owned),
+            sampled,
+        })
+    }
+}
+
+fn is_root(text: &str) -> bool {
+    let mut parts = text.split('-');
+    let mut next = || parts.next().unwrap_or_default();
+    let (version, time, random) = (next(), next(), next());
+    version == "1" && is_hex(time, 8) && is_hex(random, 24) && parts.next().is_none()
+}
+
+fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+impl fmt::Display for TraceHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Root={}", self.root)?;
+        if let Some(parent) = &self.parent {
+            write!(f, ";Parent={parent}")?;
+        }
+        write!(f, ";Sampled={}", u8::from(self.sampled))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOT: &str = "1-5759e988-bd862e3fe1be46a994272793";
+
+    #[test]
+    fn headers_are_read_with_and_without_the_fields_that_may_be_left_out() {
+        let whole = format!("Root={ROOT};Parent=53995c3f42cd8ad8;Sampled=1");
+        let read: TraceHeader = format!("{whole};Lineage=1:25c8a9d2:0").parse().unwrap();
+        assert_eq!(read.to_string(), whole);
+        let bare: TraceHeader = format!("Root={ROOT}").parse().unwrap();
+        assert_eq!((bare.parent.as_deref(), bare.sampled), (None, false));
+        let fresh = TraceHeader::fresh(Millis(1_800_000_000_123));
+        assert_eq!(fresh.to_string().parse(), Ok(fresh));
+    }
+
+    #[test]
+    fn what_could_break_a_header_or_a_document_is_rejected() {
+        for text in [
+            "",
+            "Root=",
+            "Root=1-5759e988-bd862e3fe1be46a99427279",
+            "Root=1-5759e988-bd862e3fe1be46a994272793-0",
+            "Root=2-5759e988-bd862e3fe1be46a994272793",
+            "Root=1-5759e988-bd862e3fe1be46a99427279\r",
+            "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=é\"",
+        ] {
+            assert_eq!(
+                text.parse::<TraceHeader>(),
+                Err(InvalidTraceHeader),
+                "{text}"
+            );
+        }
+    }
+}
