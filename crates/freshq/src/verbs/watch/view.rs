@@ -35,12 +35,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History) {
     frame.render_widget(Paragraph::new(facts(sample)).block(block), head);
     let pending = &sample.status.pending;
     let title = format!(" pending: {pending} ");
-    let depths = history.figures.iter().map(|look| look.pending.into());
+    let depths = history.figures.iter().map(|look| Some(look.pending.into()));
     sparkline(frame, depth, title, depths.collect());
     let latest = sample.start_age.map_or("no task runs".to_owned(), rough);
-    let ages = history.figures.iter().filter_map(|look| look.start_age);
+    // Both curves have one column for each look.
+    let ages = history
+        .figures
+        .iter()
+        .map(|look| look.start_age.map(millis));
     let title = format!(" age at start: {latest} ");
-    sparkline(frame, age, title, ages.map(millis).collect());
+    sparkline(frame, age, title, ages.collect());
     let [newest, oldest] =
         Layout::horizontal([Constraint::Percentage(50), Constraint::Percentage(50)]).areas(tasks);
     list(
@@ -120,7 +124,7 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
     ]
 }
 
-fn sparkline(frame: &mut Frame<'_>, area: Rect, title: String, mut values: Vec<u64>) {
+fn sparkline(frame: &mut Frame<'_>, area: Rect, title: String, mut values: Vec<Option<u64>>) {
     let width = usize::from(area.width.saturating_sub(2));
     let skipped = values.len().saturating_sub(width);
     values.drain(..skipped);

@@ -1,0 +1,133 @@
+"""freshq watch in a terminal, on the deployed template.
+
+``FRESHQ_SCREENSHOTS=1`` also writes the picture of the documentation, docs/img/watch.svg.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+import pytest
+from expectations import wait_for
+from terminal import Terminal, terminal
+from test_operate import Run, create, expect, freshq
+
+from local.emulator import local_environment
+from local.paths import PROJECT
+from local.queue import DeployedQueue
+
+__all__ = ["freshq"]  # a fixture
+
+PICTURE = PROJECT / "docs" / "img" / "watch.svg"
+BARS = "▁▂▃▄▅▆▇█"
+
+Watch = Callable[[], AbstractContextManager[Terminal]]
+
+
+@pytest.fixture
+def watch(queue: DeployedQueue, command: str) -> Watch:
+    """Run watch in a terminal of 100 columns and 30 rows."""
+    line = [command, "watch", "--env", "dev", "--every", "1s"]
+    return lambda: terminal(line, local_environment(queue.endpoint), 100, 30)
+
+
+@pytest.fixture
+def slow(queue: DeployedQueue) -> Iterator[None]:
+    """Let each task run for two seconds, five at once."""
+    runner = {"kind": "simulated", "capacity": 5, "durationMs": 2000}
+    before = queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)})
+    yield
+    queue.replace_environment("process-tasks", before)
+
+
+def box(screen: str, title: str) -> list[str]:
+    """The rows between the borders of the box with this title; none while it is half drawn."""
+    lines = screen.splitlines()
+    top = next((row for row, line in enumerate(lines) if f"┌ {title}" in line), len(lines))
+    left = lines[top].index(f"┌ {title}") if top < len(lines) else 0
+    below = [line[left:] for line in lines[top + 1 :]]
+    bottom = next((row for row, line in enumerate(below) if line.startswith("└")), 0)
+    return [line[1:].split("│")[0].strip() for line in below[:bottom]]
+
+
+def has_bars(screen: str, title: str) -> bool:
+    return not set(BARS).isdisjoint("".join(box(screen, title)))
+
+
+def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Watch, slow: None) -> None:
+    queue.wait_until_idle()
+    expect(freshq, 0, "pause", "--for", "10m", "--reason", "to watch")
+    ids = create(queue, 3)
+    pending = queue.count("PENDING")
+    with watch() as view:
+        view.wait_for("LifoQueue-dev", r"paused +.+ still: to watch", "breaker +closed", "processor +none")
+        view.wait(lambda _: view.is_alternate and view.screen.cursor.hidden, "a screen of its own, without a cursor")
+        view.wait(lambda now: f" pending: {pending} " in now and has_bars(now, "pending: "), "the depth and its curve")
+        view.wait(lambda now: {row.split()[-1] for row in box(now, "newest pending")[:3] if row} == set(ids), "3 tasks")
+        view.wait(lambda now: any(box(now, "oldest pending")), "the oldest tasks")
+
+        (newest,) = create(queue, 1)
+        view.wait(lambda now: (box(now, "newest pending") or [""])[0].endswith(newest), "the new task on top")
+        expect(freshq, 0, "breaker", "open", "--for", "10m", "--reason", "a new release")
+        view.wait_for("breaker +held open, .* still: a new release")
+        assert "is closed" in expect(freshq, 1, "breaker", "close"), "no processor is woken during the pause"
+        expect(freshq, 0, "resume")
+        view.wait_for("running: [1-9]", "processor +active", "paused +no", "breaker +closed")
+        view.wait(lambda now: has_bars(now, "age at start: "), "the ages at start as a curve")
+        wait_for(queue, [*ids, newest])
+        view.wait_for("running: 0", "age at start: no task runs", "processor +none", r"of these succeeded: ([4-9]|\d\d)")
+
+
+def test_the_view_fits_the_terminal_after_a_resize(watch: Watch) -> None:
+    with watch() as view:
+        view.wait_for("oldest pending")
+        for columns, rows in ((70, 24), (130, 40), (20, 5), (100, 30)):
+            view.resize(columns, rows)
+            view.wait(
+                lambda now: now.splitlines()[0].endswith("┐") and len(now.splitlines()[0]) == columns,
+                f"a view of {columns} columns",
+            )
+            if rows >= 24:
+                view.wait(lambda now: now.splitlines()[-1] == "q ends the view", f"a view of {rows} rows")
+
+
+@pytest.mark.parametrize("keys", [b"q", b"\x1b", b"\x03"], ids=["q", "Esc", "Ctrl-C"])
+def test_a_key_ends_the_view_and_leaves_the_terminal_as_it_was(watch: Watch, keys: bytes) -> None:
+    with watch() as view:
+        before = view.settings
+        view.wait_for("q ends the view")
+        assert view.settings != before, "keys are read one at a time, without echo"
+        began = time.monotonic()
+        view.press(keys)
+        assert view.ended() == 0
+        assert time.monotonic() - began < 5
+        assert view.settings == before
+        assert not view.is_alternate and not view.screen.cursor.hidden
+        assert "looked " in view.text
+
+
+def test_without_a_terminal_the_view_names_the_remedy(freshq: Run) -> None:
+    finished = freshq("watch")
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert "--once" in finished.stderr
+
+
+@pytest.mark.skipif("FRESHQ_SCREENSHOTS" not in os.environ, reason="writes the picture of the documentation")
+def test_picture(queue: DeployedQueue, freshq: Run, watch: Watch, slow: None) -> None:
+    """Bursts of tasks, more than the runner can take."""
+    queue.wait_until_idle()
+    expect(freshq, 0, "pause", "--for", "10m", "--reason", "for the picture")
+    expect(freshq, 0, "purge", "--confirm", queue.outputs["QueueTableName"])
+    expect(freshq, 0, "resume")
+    with watch() as view:
+        for burst in (25, 5, 5, 40, 5, 5, 20, 5, 30, 3):
+            if burst:
+                create(queue, burst)
+            end = time.monotonic() + 5
+            view.wait(lambda _: time.monotonic() > end, "the next burst")
+        PICTURE.write_text(view.svg("freshq watch --env dev"))
+    expect(freshq, 0, "purge", "--confirm", queue.outputs["QueueTableName"])
