@@ -9,6 +9,8 @@ from local.paths import PROJECT
 
 BUILD_SECONDS = 1200
 VERB_SECONDS = 120
+#: Verbs that work on no queue.
+WITHOUT_QUEUE = {"completions", "man"}
 
 
 def make(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -35,7 +37,7 @@ def built_freshq() -> str:
 def run(command: str, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a verb of freshq as in a script, on the queue of dev unless the arguments name another."""
     line = [command, *arguments]
-    if "--env" not in arguments:
+    if {"--env", "--stack"}.isdisjoint(arguments) and arguments[0] not in WITHOUT_QUEUE:
         line += ["--env", "dev"]
     return subprocess.run(
         line,

@@ -1,6 +1,6 @@
 """What each verb of freshq prints on the deployed templates, compared with transcript.txt.
 
-Times, durations and random ids are masked. ``FRESHQ_WRITE_TRANSCRIPT=1`` writes the file.
+Every verb of ``freshq --help`` is in the transcript, but for those in ELSEWHERE. Times, durations and random ids are masked. ``FRESHQ_WRITE_TRANSCRIPT=1`` writes the file.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import commands
@@ -19,12 +20,15 @@ from local.emulator import local_environment
 from local.queue import DeployedQueue
 
 TRANSCRIPT = Path(__file__).with_name("transcript.txt")
+#: Verbs that are not in the transcript, and why.
+ELSEWHERE = {"console": "serves a page until Ctrl-C; tests/console looks at it in a browser"}
 FAILS = {"simulate": {"outcome": "fail"}}
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"), "<time>"),
-    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uuid>"),
     (re.compile(r"\b(\d+(\.\d+)?(ms|s|m|h|days?)\b ?)+"), "<duration> "),
     (re.compile(r"\b1[789]\d{8}(\d{3}){0,2}\b"), "<timestamp>"),
+    (re.compile(r"^http\S+/LifoQueue-dev-\S+", re.MULTILINE), "<url of the queue>"),
     (re.compile(r"(?<=created: )[\d.]+(?=/s)"), "<rate>"),
     # Earlier tests on the same queue decide these.
     (
@@ -32,6 +36,7 @@ MASKS = (
         r"\1  <earlier>",
     ),
     (re.compile(r"(?<=settings checked: )\d+|(?<=not checked: )\d+"), "<count>"),
+    (re.compile(r'(?<="queued": )\d+'), "<count>"),
     (re.compile(r"(?<=deleted: )\d+.*"), "<count>"),
     (re.compile(r"^(│[▁▂▃▄▅▆▇█ ]+│)+\n", re.MULTILINE), ""),
     (re.compile(r"[-─]{3,}"), "---"),
@@ -43,14 +48,18 @@ MASKS = (
 class Session:
     """Verbs that run one after the other, and what they printed."""
 
-    def __init__(self, command: str, environment: dict[str, str], table: str) -> None:
+    def __init__(self, command: str, environment: dict[str, str], table: str, folder: Path) -> None:
         self.lines: list[str] = []
         self._command = command
         self._environment = environment
         self._table = table
+        self._folder = folder
 
-    def run(self, *arguments: str, only: str | None = None, without: str | None = None) -> None:
-        """Run a verb and record it, its first line and those with `only`, or those that do not begin with `without`."""
+    def run(self, *arguments: str, only: str | None = None, without: str | None = None) -> str:
+        """Run a verb and record it, its first line and those with `only`, or those that do not begin with `without`.
+
+        Returns what it printed on standard output.
+        """
         ran = commands.run(self._command, self._environment, *arguments)
         shown = ran.stdout + ran.stderr
         if only:
@@ -58,11 +67,15 @@ class Session:
             shown = "".join([first, *(line for line in rest if only in line)])
         if without:
             shown = "".join(line for line in shown.splitlines(keepends=True) if not line.startswith(without))
-        shown = shown.replace(self._table, "<table>")
+        line = self._named(shlex.join(["freshq", *arguments]))
+        shown = self._named(shown)
         for mask, text in MASKS:
             shown = mask.sub(text, shown)
-        line = shlex.join(["freshq", *arguments]).replace(self._table, "<table>")
         self.lines += [f"$ {line}", *shown.splitlines(), f"exit code {ran.returncode}", ""]
+        return ran.stdout
+
+    def _named(self, text: str) -> str:
+        return UUID.sub("<uuid>", text.replace(self._table, "<table>").replace(str(self._folder), "<folder>"))
 
 
 def tasks(session: Session, queue: DeployedQueue) -> None:
@@ -95,37 +108,83 @@ def tasks(session: Session, queue: DeployedQueue) -> None:
     session.run("status")
     session.run("wake")
     queue.wait_until_idle()
+    queue.client("sqs").send_message(
+        QueueUrl=queue.outputs["IngestDeadLetterQueueUrl"],
+        MessageBody='{"ttl": 0}',
+        MessageAttributes={"reason": {"DataType": "String", "StringValue": "ttl: it is in the past"}},
+    )
+    session.run("messages")
+    queue.empty_queues()
+    session.run("messages")
     session.run("doctor", without="not checked: ")
 
 
 def agents_and_calls(session: Session) -> None:
-    """Every verb of the agents' queue but those for all agents at once."""
+    """Every verb of the agents' queue. In the end all available agents are offline again."""
     profile = ["--attributes", "language=Transcript", "--attribute", "gender=F"]
     session.run("agent", "register", "--id", "ana", "--name", "Ana Transcript", *profile)
     session.run("agent", "available", "ana")
     session.run("agent", "enqueue", "ana")
     session.run("agents", only="Ana Transcript")
     session.run("queues", only="Transcript")
-    session.run("match", "--call", "call-1", "--criteria", "language=Transcript")
+    matched = session.run("match", "--call", "call-1", "--criteria", "language=Transcript")
+    of_call = ["ana", "--call", "call-1", "--ticket", json.loads(matched)["assignment"]["ticket"]]
     session.run("call", "call-1")
     session.run("agent", "enqueue", "ana")
+    session.run("agent", "extend", *of_call)
+    session.run("agent", "finish", *of_call)
+    session.run("agent", "finish", *of_call)
+    session.run("agent", "leave", "ana", "--to", "offline")
+    session.run("match", "--call", "call-2", "--criteria", "language=Transcript")
+    session.run("queues", only="Transcript")
+    session.run("call", "call-2", "--cancel")
+    session.run("call", "call-2")
+    seeded = session.run("agent", "seed", "2")
+    session.run("agent", "queue-all-available", only='"queued"')
+    for agent in seeded.splitlines()[1:]:
+        session.run("agent", "leave", agent.split()[0], "--to", "offline", only='"status"')
+    session.run("messages", "--agents")
     session.run("doctor", "--agents", without="not checked: ")
 
 
+def for_the_shell(session: Session, folder: Path) -> None:
+    """The verbs that need no queue."""
+    session.run("completions", "bash", only="complete -F")
+    session.run("man", str(folder))
+
+
 def test_each_verb_prints_what_the_transcript_says(
-    queue: DeployedQueue, agents: DeployedAgents, command: str
+    queue: DeployedQueue, agents: DeployedAgents, command: str, tmp_path: Path
 ) -> None:
     """Messages that earlier tests left in failure queues are findings of doctor, so the queues are emptied first."""
     queue.wait_until_idle()
     for stack in (queue, agents):
         stack.empty_queues()
-    session = Session(command, local_environment(agents.endpoint), queue.outputs["QueueTableName"])
+    session = Session(command, local_environment(agents.endpoint), queue.outputs["QueueTableName"], tmp_path)
     try:
         tasks(session, queue)
         agents_and_calls(session)
+        for_the_shell(session, tmp_path)
     finally:
         commands.run(command, local_environment(queue.endpoint), "resume")
     transcript = "\n".join(session.lines)
     if os.environ.get("FRESHQ_WRITE_TRANSCRIPT") == "1":
         TRANSCRIPT.write_text(transcript)
     assert transcript == TRANSCRIPT.read_text()
+
+
+def verbs(command: str, *before: str) -> set[str]:
+    """The verbs in the help of a command, with those below them in their place."""
+    shown = subprocess.run([command, *before, "-h"], capture_output=True, text=True, check=True).stdout
+    _, _, listed = shown.partition("\nCommands:\n")
+    names = set(re.findall(r"^  (\S+)", listed.split("\n\n")[0], re.MULTILINE)) - {"help"}
+    below = {name: verbs(command, *before, name) for name in names}
+    return {" ".join(filter(None, [name, verb])) for name in names for verb in below[name] or {""}}
+
+
+def test_every_verb_is_in_the_transcript(command: str) -> None:
+    lines = TRANSCRIPT.read_text().splitlines()
+    known = verbs(command)
+    assert {"status", "breaker open", "agent seed"} <= known
+    there = {verb for verb in known if any(f"{line} ".startswith(f"$ freshq {verb} ") for line in lines)}
+    assert known - there == set(ELSEWHERE)

@@ -231,6 +231,15 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
     expect(new Set(named)).toEqual(new Set(Object.values(RUNBOOK)));
   });
 
+  test('names commands of freshq for its own stack', () => {
+    for (const { Properties, Metadata } of alarms) {
+      const stack = String(Metadata?.['aws:cdk:path']).split('/')[0];
+      const named = [...Properties.AlarmDescription.matchAll(/ --stack ([^ ,.:]+)/g)].map(([, name]) => name);
+      expect(new Set([stack, ...named])).toEqual(new Set([stack]));
+      expect(Properties.AlarmDescription).not.toMatch(/\bmake [a-z]/);
+    }
+  });
+
   test('have no action without a topic', () => {
     for (const { Properties } of alarms) expect(Properties.AlarmActions).toBeUndefined();
   });

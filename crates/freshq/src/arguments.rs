@@ -9,8 +9,8 @@ use crate::queue::QueueArguments;
 use crate::report::Format;
 use crate::shell::{Completions, Man};
 use crate::verbs::{
-    Cancel, Close, Create, Doctor, Export, List, Open, Pause, Purge, Redrive, Resume, Show, Status,
-    VerbOnQueue, Wake, Watch,
+    Cancel, Close, Create, Doctor, Export, List, Messages, Open, Pause, Purge, Redrive, Resume,
+    Show, Status, VerbOnQueue, Wake, Watch,
 };
 
 /// Operates a newest-first task queue and an agents' queue.
@@ -38,6 +38,8 @@ pub(crate) enum Verb {
     Console(On<Console>),
     /// Check a deployed queue against every setting that matters
     Doctor(On<Doctor>),
+    /// Show the messages in the failure and dead-letter queues
+    Messages(On<Messages>),
     /// List tasks of a status, newest first
     List(On<List>),
     /// Show a task: attributes, payload, last error, timeline
@@ -121,6 +123,7 @@ impl Verb {
             Self::Agent(verb) => return Job::at_desk(verb.parts()),
             Self::Status(on) => on.parts(),
             Self::Console(on) => return Job::Console(&on.verb, &on.common),
+            Self::Messages(on) => return Job::Messages(&on.verb, &on.common),
             Self::Doctor(on) if on.verb.agents => return Job::CheckAgents(&on.common),
             Self::Doctor(on) => on.parts(),
             Self::Watch(on) => on.parts(),
@@ -149,6 +152,8 @@ pub(crate) enum Job<'a> {
     Desk(&'a dyn DeskVerb, &'a DeskArguments),
     /// The check of an agents' queue.
     CheckAgents(&'a Common),
+    /// The messages in the failure and dead-letter queues of a stack.
+    Messages(&'a Messages, &'a Common),
     /// The web page of a queue.
     Console(&'a Console, &'a Common),
     Completions(&'a Completions),

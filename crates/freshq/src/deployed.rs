@@ -2,6 +2,7 @@
 
 mod aws;
 mod functions;
+mod message;
 mod messages;
 mod table;
 mod template;
@@ -10,6 +11,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 pub(crate) use self::aws::AwsStack;
+pub(crate) use self::message::Message;
 pub(crate) use self::template::{Kind, Resource, Stack};
 use crate::failure::Failure;
 
@@ -27,4 +29,10 @@ pub(crate) trait Deployed: Send + Sync {
     /// # Errors
     /// [`Failure`]: its service did not answer.
     async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure>;
+
+    /// Some messages of a queue, at most [`Message::MOST`]; they stay in the queue, and visible.
+    ///
+    /// # Errors
+    /// [`Failure`]: SQS did not answer.
+    async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure>;
 }

@@ -39,6 +39,7 @@ mod stack;
 mod time_format;
 mod verbs;
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -51,10 +52,15 @@ use crate::queue::Queue;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let exit = run(&Arguments::parse()).await.unwrap_or_else(|failure| {
-        eprintln!("freshq: {}", failure.line());
-        failure.exit()
-    });
+    let exit = match run(&Arguments::parse()).await {
+        Ok(exit) => exit,
+        // A reader that takes only the beginning, such as head, is not an error.
+        Err(Failure::Terminal(error)) if error.kind() == ErrorKind::BrokenPipe => Exit::Done,
+        Err(failure) => {
+            eprintln!("freshq: {}", failure.line());
+            failure.exit()
+        }
+    };
     exit.into()
 }
 
@@ -65,6 +71,10 @@ async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             let report = verb.run(&queue, &mut Terminal).await?;
             report::print(&*report, on.output)
         }
+        Job::Messages(messages, on) => {
+            let report = messages.read(&on.queue, &on.aws).await?;
+            report::print(&*report, on.output)
+        }
         Job::CheckAgents(on) => {
             let report = verbs::check_agents(&on.queue, &on.aws).await?;
             report::print(&*report, on.output)
@@ -72,8 +82,8 @@ async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Job::Desk(verb, on) => report::print(&agents::run(verb, on).await?, on.output),
         Job::Console(console, on) => console.serve(&on.queue, &on.aws, on.output).await,
         Job::Completions(completions) => {
-            completions.print(&mut Arguments::command());
-            Ok(Exit::Done)
+            let printed = completions.print(&mut Arguments::command());
+            printed.map(|()| Exit::Done)
         }
         Job::Man(man) => man.write(Arguments::command()).map(|()| Exit::Done),
     }

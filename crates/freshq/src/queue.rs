@@ -66,6 +66,24 @@ pub(crate) struct QueueArguments {
 }
 
 impl QueueArguments {
+    /// The stack that they name, with its name. `of` names that of an environment.
+    ///
+    /// # Errors
+    /// [`Failure`]: no region, or they name no stack.
+    pub(crate) async fn deployed(
+        &self,
+        aws: &AwsArguments,
+        of: fn(&str) -> String,
+    ) -> Result<(String, AwsStack), Failure> {
+        let name = self.stack.clone().or(self.env.as_deref().map(of));
+        let name = name.ok_or(Failure::NoTemplate)?;
+        let aws = aws::sdk_config(aws).await;
+        if aws.region().is_none() {
+            return Err(Failure::NoRegion);
+        }
+        Ok((name.clone(), AwsStack::new(name, &aws)))
+    }
+
     /// Where the queue is.
     async fn place(&self, aws: &SdkConfig) -> Result<Place, Failure> {
         let stack = self.stack.clone();

@@ -1,6 +1,6 @@
 //! Shell completions and manual pages.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
@@ -25,8 +25,12 @@ pub(crate) struct Man {
 }
 
 impl Completions {
-    pub(crate) fn print(&self, command: &mut Command) {
-        clap_complete::generate(self.shell, command, "freshq", &mut io::stdout());
+    pub(crate) fn print(&self, command: &mut Command) -> Result<(), Failure> {
+        // The generator panics where it cannot write.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, command, "freshq", &mut script);
+        let written = io::stdout().write_all(&script);
+        written.map_err(Failure::Terminal)
     }
 }
 

@@ -3,7 +3,7 @@ import { Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { emitted } from '../../lambda/alarms/custom-metric';
-import { QueueAlarm } from '../../lambda/alarms/queue-alarm';
+import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { CallIntake } from '../call-intake';
 import type { AgentQueueSettings } from '../settings';
 
@@ -43,13 +43,13 @@ export function callAlarms(
         period,
       }),
       rings: { above: 0 },
-      says: 'Calls are in the dead-letter queue: no matching agent was queued in time, or the message was rejected. First read a message of the dead-letter queue: its attribute reason has the cause. SQS moved messages without a reason after their last attempt.',
+      says: `Calls are in the dead-letter queue: no matching agent was queued in time, or the message was rejected. First run ${freshq(scope, 'messages')}: the attribute reason of a message has the cause. SQS moved messages without a reason after their last attempt.`,
       section: 'deadCalls',
     }),
     oldestWaiting: new QueueAlarm(scope, 'oldest-waiting', {
       metric: emitted(table, 'OldestWaitingCallSeconds'),
       rings: { above: alarms.oldestWaiting.toSeconds() },
-      says: `The oldest call has been pending for more than ${alarms.oldestWaiting.toSeconds()} s; it expires after ${calls.maxWait.toSeconds()} s. First send the command queues to agent-desk: which criteria have pending calls, and is a matching agent queued?`,
+      says: `The oldest call has been pending for more than ${alarms.oldestWaiting.toSeconds()} s; it expires after ${calls.maxWait.toSeconds()} s. First run ${freshq(scope, 'queues')}: which criteria have pending calls, and is a matching agent queued?`,
       section: 'oldestWaiting',
     }),
     intakeDelay: new QueueAlarm(scope, 'intake-delay', {

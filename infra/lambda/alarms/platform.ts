@@ -3,7 +3,7 @@ import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import type { FailureQueue } from '../failure-queue';
 import type { RustFunction } from '../rust-function';
-import { QueueAlarm } from './queue-alarm';
+import { freshq, QueueAlarm } from './queue-alarm';
 
 const EVERY_MINUTE = Duration.minutes(1);
 
@@ -64,7 +64,7 @@ export function failureAlarms(
           period: EVERY_MINUTE,
         }),
         rings: { above: 0 },
-        says: `Something could not be delivered or processed (${name}). First read the message in the queue; fix the cause, then delete it. ${aftermath}`,
+        says: `Something could not be delivered or processed (${name}). First run ${freshq(scope, 'messages')}, which shows the message with its reason; fix the cause, then delete the message. ${aftermath}`,
         section: 'failures',
       }),
   );

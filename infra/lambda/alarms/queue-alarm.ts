@@ -1,3 +1,4 @@
+import { Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 
@@ -22,6 +23,11 @@ export const RUNBOOK = {
   unpublished: 'Assignments are not published',
   functionErrors: "A function of the agents' queue fails",
 } as const;
+
+/** A command of `freshq` for the stack of a construct, as an operator types it. */
+export function freshq(scope: Construct, verb: string): string {
+  return `freshq ${verb} --stack ${Stack.of(scope).stackName}`;
+}
 
 /** Props of {@link QueueAlarm}. */
 export interface QueueAlarmProps {

@@ -3,7 +3,7 @@ import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { emitted } from '../../lambda/alarms/custom-metric';
-import { QueueAlarm } from '../../lambda/alarms/queue-alarm';
+import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { AlarmSettings } from '../settings/alarms';
 
 /** Long enough for a queue with a task a minute, short enough for a deployment that is being watched. */
@@ -35,7 +35,7 @@ export function failingAlarm(
   return new QueueAlarm(scope, 'failing', {
     metric,
     rings: { above: 0 },
-    says: `In five minutes at least ${failedTasks} tasks ended as FAILURE, more than ${percent(failedShare)} of all that ended. First read lastError of a failed task, or the answers of the downstream in the log of process-tasks. make pause keeps the other tasks from failing too; make redrive runs the failed ones again.`,
+    says: `In five minutes at least ${failedTasks} tasks ended as FAILURE, more than ${percent(failedShare)} of all that ended. First run ${freshq(scope, 'list --status failure')}, which shows the last errors. freshq pause keeps the other tasks from failing too; freshq redrive retries the failed ones.`,
     section: 'failing',
   });
 }

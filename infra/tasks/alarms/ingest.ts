@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { QueueAlarm } from '../../lambda/alarms/queue-alarm';
+import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { TaskIngest } from '../ingest/task-ingest';
 import type { AlarmSettings } from '../settings/alarms';
 
@@ -19,7 +19,7 @@ export function ingestAlarms(
     new QueueAlarm(scope, 'ingest-dead-letters', {
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, period }),
       rings: { above: ingestDeadLetters },
-      says: 'Messages are in the ingest dead-letter queue: they are invalid, or could not be written. First read a message of the dead-letter queue: its attribute reason has the cause. SQS moved messages without a reason after their last attempt.',
+      says: `Messages are in the ingest dead-letter queue: they are invalid, or could not be written. First run ${freshq(scope, 'messages')}: the attribute reason of a message has the cause. SQS moved messages without a reason after their last attempt.`,
       section: 'ingestDeadLetters',
     }),
     new QueueAlarm(scope, 'ingest-delay', {

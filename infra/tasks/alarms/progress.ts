@@ -3,7 +3,7 @@ import { TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { emitted } from '../../lambda/alarms/custom-metric';
-import { QueueAlarm } from '../../lambda/alarms/queue-alarm';
+import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { AlarmSettings } from '../settings/alarms';
 
 /** How long no sweep may have run: five rounds. */
@@ -40,13 +40,13 @@ export function progressAlarms(
     paused: new QueueAlarm(scope, 'paused', {
       metric: emitted(table, 'QueuePaused'),
       rings: { above: 0 },
-      says: 'The queue is paused and starts nothing: the downstream rejected several distinct tasks (401, 403 or 404), or distinct tasks found it busy for long, or an operator paused it. First run make status for the reason, then check the downstream: its credentials, its address, its load. The queue goes on by itself after its pause.',
+      says: `The queue is paused and starts nothing: the downstream rejected several distinct tasks (401, 403 or 404), or distinct tasks found it busy for long, or an operator paused it. First run ${freshq(scope, 'status')} for the reason, then check the downstream: its credentials, its address, its load. The queue goes on by itself after its pause.`,
       section: 'paused',
     }),
     breakerOpen: new QueueAlarm(scope, 'breaker-open', {
       metric: emitted(table, 'BreakerOpen', { period: BREAKER_PERIOD }),
       rings: { above: 1 },
-      says: 'The circuit breaker is open: the downstream is unavailable (5xx, no connection, no answer in time), so only probes start. No task loses an attempt. First run make status, then check the downstream and the network between. The queue goes on within seconds after the downstream answers.',
+      says: `The circuit breaker is open: the downstream is unavailable (5xx, no connection, no answer in time), so only probes start. No task loses an attempt. First run ${freshq(scope, 'status')}, then check the downstream and the network between. The queue goes on within seconds after the downstream answers.`,
       section: 'breakerOpen',
     }),
     stalled: new QueueAlarm(scope, 'stalled', {
@@ -58,7 +58,7 @@ export function progressAlarms(
     oldestPending: new QueueAlarm(scope, 'oldest-pending', {
       metric: emitted(table, 'OldestPendingSeconds'),
       rings: { above: oldestPending.toSeconds() },
-      says: `The oldest pending task has waited for more than ${oldestPending.toSeconds()} s and is about to expire undone. First run make status: is the queue paused, is a processor at work, how many tasks wait? Then compare what arrives with what succeeds.`,
+      says: `The oldest pending task has waited for more than ${oldestPending.toSeconds()} s and is about to expire undone. First run ${freshq(scope, 'status')}: is the queue paused, is a processor active, how many tasks are pending? Then run ${freshq(scope, 'doctor')}, which finds settings that stop the queue.`,
       section: 'oldestPending',
     }),
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {

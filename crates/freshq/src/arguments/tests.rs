@@ -199,7 +199,7 @@ fn the_help_of_each_verb_is_as_it_was_read_last() {
     all.retain(|(path, _)| !path.contains("-help"));
     assert_eq!(
         all.len(),
-        33,
+        34,
         "{:?}",
         all.iter().map(|(path, _)| path).collect::<Vec<_>>()
     );

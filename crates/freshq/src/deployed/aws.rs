@@ -8,7 +8,7 @@ use aws_sdk_cloudformation::error::ProvideErrorMetadata;
 use lifo_queue::store::Source;
 use serde_json::Value;
 
-use super::{Deployed, Kind, Stack};
+use super::{Deployed, Kind, Message, Stack};
 use crate::failure::Failure;
 
 /// The services' codes for what does not exist.
@@ -132,6 +132,10 @@ impl Deployed for AwsStack {
             Kind::LogGroup => self.by_cloud_control("AWS::Logs::LogGroup", id).await,
             Kind::Alarm => self.by_cloud_control("AWS::CloudWatch::Alarm", id).await,
         }
+    }
+
+    async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure> {
+        self.received(queue).await
     }
 }
 

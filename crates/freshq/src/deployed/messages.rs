@@ -1,8 +1,9 @@
-//! The settings of topics and queues.
+//! The settings of topics and queues, and the messages of a queue.
 
-use aws_sdk_sqs::types::QueueAttributeName;
+use aws_sdk_sqs::types::{MessageSystemAttributeName, QueueAttributeName};
 use serde_json::{Map, Value, json};
 
+use super::Message;
 use super::aws::{AwsStack, found};
 use crate::failure::Failure;
 
@@ -28,6 +29,20 @@ impl AwsStack {
             let named = read.attributes().into_iter().flatten();
             attributes(named.map(|(name, value)| (name.as_str(), value)))
         }))
+    }
+
+    pub(super) async fn received(&self, queue: &str) -> Result<Vec<Message>, Failure> {
+        let read = self.sqs.receive_message().queue_url(queue);
+        let read = read
+            .max_number_of_messages(Message::MOST)
+            .visibility_timeout(0)
+            // Only a long poll asks all servers of a queue.
+            .wait_time_seconds(1)
+            .message_attribute_names("All")
+            .message_system_attribute_names(MessageSystemAttributeName::SentTimestamp);
+        let read = found("ReceiveMessage", read.send().await)?;
+        let messages = read.and_then(|read| read.messages).unwrap_or_default();
+        Ok(messages.into_iter().map(Message::from).collect())
     }
 }
 

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::VerbOnQueue;
 use crate::agents;
-use crate::aws::{self, AwsArguments};
+use crate::aws::AwsArguments;
 use crate::confirm::Prompt;
-use crate::deployed::{AwsStack, Deployed, Resource};
+use crate::deployed::{Deployed, Resource};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::{Queue, QueueArguments};
@@ -78,13 +78,7 @@ pub(crate) async fn check_agents(
     queue: &QueueArguments,
     aws: &AwsArguments,
 ) -> Result<Box<dyn Report>, Failure> {
-    let name = queue.env.as_deref().map(agents::stack_of);
-    let name = queue.stack.clone().or(name).ok_or(Failure::NoTemplate)?;
-    let aws = aws::sdk_config(aws).await;
-    if aws.region().is_none() {
-        return Err(Failure::NoRegion);
-    }
-    let stack = AwsStack::new(name.clone(), &aws);
+    let (name, stack) = queue.deployed(aws, agents::stack_of).await?;
     Ok(Box::new(examine(name, &stack).await?))
 }
 

@@ -209,3 +209,14 @@ async fn a_task_is_listed_shown_and_exported_and_its_stack_is_named_directly() {
     let completions = run.freshq("completions bash");
     assert!(stdout(&completions).contains("_freshq()"));
 }
+
+#[test]
+fn a_reader_that_stops_early_is_not_an_error() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_freshq"));
+    let command = command.args(["completions", "bash"]);
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = piped.spawn().unwrap();
+    drop(running.stdout.take());
+    let ended = running.wait_with_output().unwrap();
+    assert_eq!((code(&ended), stderr(&ended)), (0, String::new()));
+}

@@ -40,8 +40,8 @@ pub(super) fn messages(stack: &Stack, resource: &Resource, now: &Value) -> Vec<F
         findings.push(Finding {
             place: resource.place(),
             what: format!("it holds {count} messages"),
-            why: "each is an event that failed all its retries".to_owned(),
-            remedy: "docs/how-to/operate.md, \"Messages in a failure queue\", says what each queue means".to_owned(),
+            why: "each is an event that failed all its retries, or a message that was rejected".to_owned(),
+            remedy: "freshq messages shows them, with --agents those of the agents' queue; docs/how-to/operate.md, \"Messages in a failure queue\", says what each queue means".to_owned(),
         });
     }
     let visibility = number("VisibilityTimeout").unwrap_or(0);

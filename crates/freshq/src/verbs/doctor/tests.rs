@@ -13,7 +13,7 @@ use simulator::topics::Topics;
 use uuid::Uuid;
 
 use super::*;
-use crate::deployed::{Kind, Stack};
+use crate::deployed::{Kind, Message, Stack};
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
@@ -117,6 +117,10 @@ impl Deployed for Fake {
         let is_it = |there: &&Resource| there.kind == kind && there.id == id;
         let resource = self.stack.resources.iter().find(is_it).unwrap();
         Ok(self.now[&resource.logical].clone())
+    }
+
+    async fn messages(&self, _: &str) -> Result<Vec<Message>, Failure> {
+        Ok(vec![])
     }
 }
 

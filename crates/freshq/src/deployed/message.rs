@@ -1,0 +1,42 @@
+//! A message of a queue.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_sqs::types::{self, MessageSystemAttributeName};
+use lifo_queue::time::Millis;
+
+/// A message as it is in its queue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Message {
+    pub(crate) id: String,
+    /// When it was sent to this queue; SQS says it of each message.
+    pub(crate) sent: Option<Millis>,
+    pub(crate) attributes: BTreeMap<String, String>,
+    pub(crate) body: String,
+}
+
+impl Message {
+    /// As many as SQS returns at once.
+    pub(crate) const MOST: i32 = 10;
+}
+
+impl From<types::Message> for Message {
+    fn from(message: types::Message) -> Self {
+        let sent = message
+            .attributes()
+            .and_then(|all| all.get(&MessageSystemAttributeName::SentTimestamp))
+            .and_then(|text| text.parse().ok());
+        let attributes = message.message_attributes.unwrap_or_default().into_iter();
+        let text = |value: &types::MessageAttributeValue| {
+            value.string_value().unwrap_or("(binary)").to_owned()
+        };
+        Self {
+            id: message.message_id.unwrap_or_default(),
+            sent: sent.map(Millis),
+            attributes: attributes
+                .map(|(name, value)| (name, text(&value)))
+                .collect(),
+            body: message.body.unwrap_or_default(),
+        }
+    }
+}

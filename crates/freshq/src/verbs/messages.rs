@@ -1,0 +1,160 @@
+//! `freshq messages`: what could not be delivered or processed, and why.
+
+use clap::Args;
+use futures::{StreamExt, TryStreamExt, stream};
+use lifo_queue::time::{Clock, Millis, SystemClock};
+use serde_json::{Value, json};
+
+use crate::aws::AwsArguments;
+use crate::deployed::{Deployed, Kind, Message, Resource};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::queue::QueueArguments;
+use crate::report::{Report, two_columns};
+use crate::time_format::{exact, relative};
+use crate::{agents, stack};
+
+/// Queues read at once.
+const READS_AT_ONCE: usize = 8;
+
+/// Characters of a body that are printed for people.
+const BODY: usize = 500;
+
+/// What Lambda writes beside an event that it sends to a failure queue.
+const CAUSES: [(&str, &str); 2] = [
+    ("condition", "/requestContext/condition"),
+    ("error", "/responsePayload/errorMessage"),
+];
+
+/// Shows up to 10 messages of each failure queue and dead-letter queue, with their reasons, oldest
+/// first. The messages stay in their queues.
+#[derive(Debug, Args)]
+pub(crate) struct Messages {
+    /// Those of the agents' queue of the environment instead, or of the one in --stack
+    #[arg(long)]
+    pub(crate) agents: bool,
+}
+
+impl Messages {
+    /// Reads the queues of the stack that the command line names.
+    ///
+    /// # Errors
+    /// [`Failure`]: no stack is named, or a service did not answer.
+    pub(crate) async fn read(
+        &self,
+        queue: &QueueArguments,
+        aws: &AwsArguments,
+    ) -> Result<Box<dyn Report>, Failure> {
+        let of = if self.agents {
+            agents::stack_of
+        } else {
+            stack::name_of
+        };
+        let (name, deployed) = queue.deployed(aws, of).await?;
+        Ok(Box::new(
+            received(name, &deployed, SystemClock.now()).await?,
+        ))
+    }
+}
+
+async fn received(name: String, deployed: &dyn Deployed, now: Millis) -> Result<Received, Failure> {
+    let stack = deployed.stack().await?;
+    let takes =
+        |queue: &&Resource| queue.kind == Kind::Queue && stack.takes_failures(&queue.logical);
+    let queues = stack.resources.iter().filter(takes);
+    let reads: Vec<_> = queues.map(|queue| one(deployed, &queue.id)).collect();
+    let queues = stream::iter(reads).buffered(READS_AT_ONCE).try_collect();
+    Ok(Received {
+        name,
+        now,
+        queues: queues.await?,
+    })
+}
+
+async fn one(deployed: &dyn Deployed, url: &str) -> Result<(String, Vec<Message>), Failure> {
+    let mut messages = deployed.messages(url).await?;
+    messages.sort_by_key(|message| message.sent);
+    Ok((url.to_owned(), messages))
+}
+
+/// The messages of each queue, by its address.
+#[derive(Debug)]
+struct Received {
+    name: String,
+    now: Millis,
+    queues: Vec<(String, Vec<Message>)>,
+}
+
+impl Received {
+    fn lines(&self, url: &str, messages: &[Message]) -> String {
+        let count = match messages.len() {
+            most if most >= Message::MOST as usize => format!("{most} or more"),
+            count => count.to_string(),
+        };
+        let mut text = format!("{url}\nmessages: {count}");
+        for message in messages {
+            text += &format!("\n\n{}", two_columns(self.rows(message)));
+        }
+        text
+    }
+
+    fn rows(&self, message: &Message) -> Vec<(String, String)> {
+        let body: Value = serde_json::from_str(&message.body).unwrap_or_default();
+        let causes = CAUSES.iter().filter_map(|(name, path)| {
+            let cause = body.pointer(path)?.as_str()?;
+            Some(((*name).to_owned(), cause.to_owned()))
+        });
+        let sent = message.sent.map_or("-".to_owned(), |at| {
+            format!("{}, {}", exact(at), relative(at, self.now))
+        });
+        let row = |name: &str, value: String| (name.to_owned(), value);
+        let mut rows = vec![row("sent", sent), row("id", message.id.clone())];
+        rows.extend(message.attributes.clone());
+        rows.extend(causes);
+        let mut shown: String = message.body.chars().take(BODY).collect();
+        if shown.len() < message.body.len() {
+            shown += "… (--output json prints it to its end)";
+        }
+        rows.push(row("body", shown));
+        rows
+    }
+}
+
+impl Report for Received {
+    fn exit(&self) -> Exit {
+        Exit::Done
+    }
+
+    fn text(&self) -> String {
+        let holding = self
+            .queues
+            .iter()
+            .filter(|(_, messages)| !messages.is_empty());
+        let queues: Vec<String> = holding
+            .map(|(url, messages)| self.lines(url, messages))
+            .collect();
+        let (name, all) = (&self.name, self.queues.len());
+        match queues.is_empty() {
+            true => format!("{name}: no messages in {all} failure and dead-letter queues"),
+            false => queues.join("\n\n"),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let message = |message: &Message| {
+            json!({
+                "id": message.id,
+                "sent": message.sent.map(exact),
+                "attributes": message.attributes,
+                "body": message.body,
+            })
+        };
+        let queues = self.queues.iter().map(|(url, messages)| {
+            json!({ "queue": url, "messages": messages.iter().map(message).collect::<Vec<_>>() })
+        });
+        json!({ "stack": self.name, "queues": queues.collect::<Vec<_>>() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! A stack with a queue that takes tasks, and two for what fails.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+
+use super::*;
+use crate::deployed::Stack;
+
+const NOW: Millis = Millis(1_800_000_000_000);
+
+/// Has these messages in the queue `dead`, and one in `tasks`.
+struct Fake(Vec<Message>);
+
+#[async_trait]
+impl Deployed for Fake {
+    async fn stack(&self) -> Result<Stack, Failure> {
+        let dead = json!({ "Fn::GetAtt": ["dead", "Arn"] });
+        let failed = json!({ "Fn::GetAtt": ["failed", "Arn"] });
+        let template = json!({ "Resources": {
+            "tasks": { "Type": "AWS::SQS::Queue", "Properties": { "RedrivePolicy": { "deadLetterTargetArn": dead } } },
+            "dead": { "Type": "AWS::SQS::Queue", "Properties": {} },
+            "failed": { "Type": "AWS::SQS::Queue", "Properties": {} },
+            "invocation": { "Type": "AWS::Lambda::EventInvokeConfig", "Properties": {
+                "FunctionName": { "Ref": "function" }, "DestinationConfig": { "OnFailure": { "Destination": failed } },
+            } },
+        }});
+        let ids = ["tasks", "dead", "failed"];
+        let ids = ids.map(|name| (name.to_owned(), format!("https://sqs/1/the-{name}")));
+        Ok(Stack::new(String::new(), &template, ids.into()))
+    }
+
+    async fn now(&self, _: Kind, _: &str) -> Result<Option<Value>, Failure> {
+        Ok(None)
+    }
+
+    async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure> {
+        Ok(match queue.rsplit_once('/').unwrap().1 {
+            "the-dead" => self.0.clone(),
+            "the-failed" => vec![],
+            _ => vec![Message::default()],
+        })
+    }
+}
+
+fn message(id: &str, seconds_ago: i64, body: &str) -> Message {
+    Message {
+        id: id.to_owned(),
+        sent: Some(Millis(NOW.0 - 1_000 * seconds_ago)),
+        attributes: BTreeMap::new(),
+        body: body.to_owned(),
+    }
+}
+
+async fn report(messages: Vec<Message>) -> Received {
+    let name = "LifoQueue-dev".to_owned();
+    received(name, &Fake(messages), NOW).await.unwrap()
+}
+
+#[tokio::test]
+async fn failed_messages_are_shown_with_their_reasons_oldest_first() {
+    let mut rejected = message("m-2", 5, "{\"ttl\":0}");
+    let reason = ("reason".to_owned(), "ttl: it is 0".to_owned());
+    rejected.attributes.extend([reason]);
+    let condition = json!({ "condition": "RetriesExhausted" });
+    let body =
+        json!({ "requestContext": condition, "responsePayload": { "errorMessage": "no table" } });
+    let report = report(vec![rejected, message("m-1", 65, &body.to_string())]).await;
+    let expected = "\
+https://sqs/1/the-dead
+messages: 2
+
+sent       2027-01-15T07:58:55.000Z, 1m 5s ago
+id         m-1
+condition  RetriesExhausted
+error      no table
+body       {\"requestContext\":{\"condition\":\"RetriesExhausted\"},\"responsePayload\":{\"errorMessage\":\"no table\"}}
+
+sent    2027-01-15T07:59:55.000Z, 5s ago
+id      m-2
+reason  ttl: it is 0
+body    {\"ttl\":0}";
+    assert_eq!(report.text(), expected);
+    assert_eq!(report.exit(), Exit::Done);
+    let json = report.json();
+    assert_eq!(json["queues"].as_array().unwrap().len(), 2);
+    let first = &json["queues"][0];
+    assert_eq!(first["queue"], "https://sqs/1/the-dead");
+    assert_eq!(first["messages"][1]["attributes"]["reason"], "ttl: it is 0");
+}
+
+#[tokio::test]
+async fn long_bodies_are_cut_for_people_and_whole_for_programs() {
+    let body = "ä".repeat(BODY + 1);
+    let messages = vec![message("m", 1, &body); 10];
+    let report = report(messages).await;
+    let text = report.text();
+    assert!(text.starts_with("https://sqs/1/the-dead\nmessages: 10 or more\n"));
+    let cut = format!("{}… (--output json prints it to its end)", "ä".repeat(BODY));
+    assert!(text.ends_with(&cut), "{text}");
+    assert_eq!(report.json()["queues"][0]["messages"][9]["body"], body);
+}
+
+#[tokio::test]
+async fn empty_queues_are_counted() {
+    let text = report(vec![]).await.text();
+    assert_eq!(
+        text,
+        "LifoQueue-dev: no messages in 2 failure and dead-letter queues"
+    );
+}
