@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import pty
 import re
@@ -77,9 +78,11 @@ class Terminal:
         """Draw until the screen has a match of each pattern; the screen."""
         return self.wait(lambda text: all(re.search(pattern, text) for pattern in patterns), " and ".join(patterns))
 
-    def ended(self) -> int:
+    def ended(self, seconds: float = WAIT_SECONDS) -> int:
         """Draw the rest; the exit code of the command."""
+        deadline = time.monotonic() + seconds
         while self.process.poll() is None:
+            assert time.monotonic() < deadline, f"not within {seconds:.0f} s: the end, on\n{self.text}"
             self._draw(0.1)
         while self._draw(0.1):
             pass
@@ -100,7 +103,7 @@ class Terminal:
             cells = [self.screen.buffer[row][column] for column in range(self.screen.columns)]
             for look, same in groupby(cells, style):
                 line.append("".join(cell.data for cell in same), look)
-        console = Console(record=True, width=self.screen.columns, file=open(os.devnull, "w"))
+        console = Console(record=True, width=self.screen.columns, file=io.StringIO())
         console.print(Text("\n").join(lines))
         return console.export_svg(title=title, code_format=plain, unique_id="watch")
 

@@ -101,10 +101,8 @@ def test_a_key_ends_the_view_and_leaves_the_terminal_as_it_was(watch: Watch, key
         before = view.settings
         view.wait_for("q ends the view")
         assert view.settings != before, "keys are read one at a time, without echo"
-        began = time.monotonic()
         view.press(keys)
         assert view.ended() == 0
-        assert time.monotonic() - began < 5
         assert view.settings == before
         assert not view.is_alternate and not view.screen.cursor.hidden
         assert "looked " in view.text

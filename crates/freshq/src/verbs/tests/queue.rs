@@ -120,7 +120,7 @@ async fn a_wake_up_says_what_became_of_it() {
     world
         .expect(
             &Wake {},
-            "a processor was notified just before, by another",
+            "a processor was notified just before, by another; if no task starts, run freshq wake after 10 s",
             Exit::Done,
         )
         .await;

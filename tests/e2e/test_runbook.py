@@ -1,0 +1,217 @@
+"""On call with the runbook alone: from the text of an alarm to the cause and the fix.
+
+Each test causes what an alarm rings for. Then it runs the command that the alarm's text names and the commands of the
+section of docs/how-to/operate.md to which the text leads, all as printed there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import commands
+import pytest
+from expectations import wait_for
+
+from local.agents import DeployedAgents, fresh
+from local.assembly import Assembly
+from local.crew import Crew, wait_for_call
+from local.emulator import local_environment
+from local.http_endpoint import http_endpoint
+from local.paths import PROJECT
+from local.queue import DeployedQueue
+from local.stack import DeployedStack
+from local.waiting import wait_until
+
+RUNBOOK = PROJECT / "docs" / "how-to" / "operate.md"
+
+
+@dataclass
+class OnCall:
+    """A person with a terminal, the text of an alarm and the section of the runbook that it names."""
+
+    stack: DeployedStack
+    command: str
+    text: str
+
+    @property
+    def section(self) -> str:
+        """The section of the runbook."""
+        (title,) = re.findall(r'More: docs/how-to/operate\.md, "(.+)"\.$', self.text)
+        _, _, rest = RUNBOOK.read_text().partition(f"\n### {title}\n")
+        return re.split(r"^##", rest, flags=re.MULTILINE)[0]
+
+    def printed(self, after: str, before: str) -> list[str]:
+        """The commands between two marks of the section."""
+        _, _, rest = self.section.partition(after)
+        span = rest.partition(before)[0]
+        return re.findall(r"`((?:freshq|aws) [^`]+)`", span.replace("\n  ", " "))
+
+    def look(self, **values: str) -> str:
+        """Run the alarm's own commands, then those of the first look; what they print."""
+        first = re.findall(r"freshq [^.,:]+ --stack [\w-]+", self.text)
+        assert first, self.text
+        lines = first + self.printed("- **First look**", "- **Do**")
+        # A command for another answer than those so far names a value that is not known yet.
+        known = [line for line in lines if set(re.findall(r"<(\w+)>", line)) <= {"env", *values}]
+        return "\n".join(self.run(line, **values) for line in known)
+
+    def do(self, beginning: str, **values: str) -> str:
+        """Run the command of the remedy that begins like this; what it prints."""
+        (line,) = {line for line in self.printed("- **Do**", "- **Over**") if line.startswith(beginning)}
+        return self.run(line, **values)
+
+    def run(self, line: str, **values: str) -> str:
+        """Run a command as it is printed, with values for its placeholders; what it prints."""
+        for name, value in {"env": "dev", **values}.items():
+            line = line.replace(f"<{name}>", value)
+        program, *arguments = shlex.split(line)
+        assert "<" not in line, line
+        if program == "aws":
+            return self._aws(*arguments)
+        ran = commands.run(self.command, local_environment(self.stack.endpoint), *arguments)
+        assert ran.returncode in (0, 1), (line, ran.stdout, ran.stderr)
+        return ran.stdout
+
+    def _aws(self, service: str, operation: str, *options: str) -> str:
+        """A command of the AWS CLI, by the client that it uses."""
+        pairs = zip(options[::2], options[1::2], strict=True)
+        words = {"".join(word.title() for word in name[2:].split("-")): value for name, value in pairs}
+        given: dict[str, Any] = {name: int(value) if value.isdigit() else value for name, value in words.items()}
+        return str(getattr(self.stack.client(service), operation.replace("-", "_"))(**given))
+
+
+def alarm(template: Assembly, name: str) -> str:
+    """The text of an alarm."""
+    (text,) = [
+        alarm.properties["AlarmDescription"]
+        for alarm in template.resources("AWS::CloudWatch::Alarm")
+        if alarm.attributes["Metadata"]["aws:cdk:path"].split("/")[-2] == f"{name}-alarm"
+    ]
+    return text
+
+
+@pytest.fixture
+def tasks(queue: DeployedQueue, template: Assembly, command: str) -> Iterator[Any]:
+    """On call for an alarm of the task queue, which is idle, with empty failure queues, before and after."""
+
+    def freshq(*arguments: str) -> None:
+        commands.run(command, local_environment(queue.endpoint), *arguments)
+
+    queue.wait_until_idle()
+    queue.empty_queues()
+    before = queue.environment("process-tasks")
+    yield lambda name: OnCall(queue, command, alarm(template, name))
+    # After a failed test, tasks are left: they run in the end as in other tests.
+    freshq("pause", "--for", "10m", "--reason", "the end of a test")
+    queue.replace_environment("process-tasks", before)
+    freshq("breaker", "close")
+    freshq("resume")
+    queue.wait_until_idle()
+    queue.empty_queues()
+
+
+def runs_on(queue: DeployedQueue, url: str) -> None:
+    """Let the queue send its tasks to this endpoint."""
+    queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
+
+
+def create(queue: DeployedQueue, count: int) -> list[str]:
+    answer = queue.create([{"payload": {"number": n}} for n in range(count)])
+    assert answer["failed"] == []
+    return [created["taskId"] for created in answer["created"]]
+
+
+def test_the_downstream_is_unavailable(queue: DeployedQueue, tasks: Any) -> None:
+    answers = [502]
+    with http_endpoint(lambda *_: (answers[0], {})) as url:
+        runs_on(queue, url)
+        ids = create(queue, 40)
+        on_call = tasks("breaker-open")
+        wait_until(lambda: "breakerSince" in (queue.item("#processor") or {}), 30, "an open breaker")
+        found = on_call.look()
+        assert re.search(r"circuit breaker +open since", found), found
+        assert re.search(r"(?m)^\S+ .* HTTP 502", found), found
+
+        answers[0] = 200
+        assert "the circuit breaker is closed" in on_call.do("freshq breaker close")
+        wait_for(queue, ids)
+        # The processor writes the state with its next heartbeat, or when it ends.
+        queue.wait_until_idle()
+        assert re.search(r"circuit breaker +closed", on_call.look())
+
+
+def test_the_downstream_rejects_the_tasks(queue: DeployedQueue, tasks: Any) -> None:
+    answers = [422]
+    with http_endpoint(lambda *_: (answers[0], {})) as url:
+        runs_on(queue, url)
+        ids = create(queue, 6)
+        wait_for(queue, ids, "FAILURE")
+        on_call = tasks("failing")
+        found = on_call.look(id=ids[0])
+        assert all(task in found for task in ids) and "HTTP 422" in found, found
+        assert '"number": 0' in found, "the payload of one of them"
+
+        assert "paused until" in on_call.do("freshq pause")
+        answers[0] = 200
+        assert "resumed" in on_call.do("freshq resume")
+        text = shlex.quote("HTTP 422")
+        (dry, redrive) = [line for line in on_call.printed("- **Do**", "- **Over**") if "redrive" in line]
+        assert all(task in on_call.run(dry, text=text) for task in ids)
+        assert [queue.status(task) for task in ids] == ["FAILURE"] * len(ids)
+        on_call.run(f"{redrive} --yes", text=text)
+        wait_for(queue, ids)
+
+
+def test_an_invalid_message_is_in_the_dead_letter_queue(queue: DeployedQueue, tasks: Any) -> None:
+    sent = queue.client("sqs").send_message(
+        QueueUrl=queue.outputs["IngestQueueUrl"], MessageBody=json.dumps({"taskId": "a task", "ttlSecond": 60})
+    )
+    on_call = tasks("ingest-dead-letters")
+    wait_until(lambda: sent["MessageId"] in on_call.look(), 30, "the message with its reason")
+    found = on_call.look()
+    assert re.search(r"reason +.*ttlSecond", found), found
+    (url,) = set(re.findall(r"^http\S+", found, re.MULTILINE))
+    on_call.do("aws sqs purge-queue", url=url)
+    assert "no messages in" in on_call.look()
+
+
+def test_no_processor_may_start(queue: DeployedQueue, tasks: Any) -> None:
+    name = queue.function("process-tasks")
+    queue.client("lambda").put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
+    ids = create(queue, 3)
+    on_call = tasks("oldest-pending")
+    found = on_call.look()
+    assert re.search(r"PENDING +[1-9]", found) and re.search(r"processor +none", found), found
+    assert "ReservedConcurrentExecutions is 0, and 1 in the template" in found, found
+
+    (remedy,) = set(re.findall(r"remedy: (aws lambda put-function-concurrency [^;]+);", found))
+    on_call.run(remedy)
+    # The notification at the creation of the tasks is lost, and holds others back for 10 s.
+    wait_until(lambda: "just before" not in on_call.do("freshq wake"), 30, "another notification", every=2)
+    wait_for(queue, ids)
+    assert "ReservedConcurrentExecutions" not in on_call.look()
+
+
+def test_a_matching_agent_is_not_queued(agents: DeployedAgents, agents_template: Assembly, command: str) -> None:
+    on_call = OnCall(agents, command, alarm(agents_template, "oldest-waiting"))
+    # Listed before all agents of other tests.
+    crew, agent, call = Crew(agents), fresh("0"), fresh("call")
+    profile = {"language": [crew.language], "gender": crew.gender}
+    agents.command("register", agentId=agent, name="Ana", attributes=profile)
+    agents.command("available", agentId=agent)
+    crew.send(call)
+    wait_for_call(agents, call, "waiting")
+    found = on_call.look()
+    assert re.search(rf"{crew.language}#{crew.gender} +1\b", found), found
+    assert re.search(rf"{agent} +Ana +available .*{crew.language}", found), found
+
+    on_call.do("freshq agent enqueue", agentId=agent)
+    assigned = wait_for_call(agents, call, "assigned")["assignment"]
+    assert assigned["agentId"] == agent
+    agents.command("finish", agentId=agent, callId=call, ticket=assigned["ticket"])
+    agents.command("leave", agentId=agent, to="offline")
