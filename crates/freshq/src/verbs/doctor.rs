@@ -116,10 +116,14 @@ impl Checkup {
     }
 }
 
+fn is_local(failure: &Failure) -> bool {
+    matches!(failure, Failure::NotLocal)
+}
+
 impl Report for Checkup {
     fn exit(&self) -> Exit {
         let mut unchecked = self.unchecked.iter();
-        let complete = unchecked.all(|(_, failure)| matches!(failure, Failure::NotLocal));
+        let complete = unchecked.all(|(_, failure)| is_local(failure));
         match (self.findings.is_empty(), complete) {
             (false, _) => Exit::NotAll,
             (true, false) => Exit::Failed,
@@ -134,8 +138,14 @@ impl Report for Checkup {
             lines.push(format!("  why it matters: {}", finding.why));
             lines.push(format!("  remedy: {}", finding.remedy));
         }
-        for (place, failure) in &self.unchecked {
+        let unchecked = self.unchecked.iter();
+        let (local, others): (Vec<_>, Vec<_>) =
+            unchecked.partition(|(_, failure)| is_local(failure));
+        for (place, failure) in others {
             lines.push(format!("not checked: {place}: {}", failure.line()));
+        }
+        if !local.is_empty() {
+            lines.push(format!("not checked: {} resources that a local AWS does not know; --output json names them", local.len()));
         }
         lines.push(format!(
             "{}: settings checked: {}, findings: {}, not checked: {}",

@@ -288,3 +288,24 @@ async fn a_queue_named_by_its_table_has_no_stack_to_check() {
         .unwrap_err();
     assert_eq!(failure.exit(), Exit::Usage);
 }
+
+#[test]
+fn what_a_local_aws_does_not_know_is_one_line() {
+    let local = ["alarm a", "alarm b"].map(|place| (place.to_owned(), Failure::NotLocal));
+    let mut checkup = Checkup {
+        queue: "LifoQueue-dev".to_owned(),
+        checked: 3,
+        unchecked: local.into(),
+        ..Checkup::default()
+    };
+    let expected = "not checked: 2 resources that a local AWS does not know; --output json names them\n\
+                    LifoQueue-dev: settings checked: 3, findings: 0, not checked: 2";
+    assert_eq!(checkup.text(), expected);
+    assert_eq!(checkup.exit(), Exit::Done);
+    checkup
+        .unchecked
+        .push(("table t".to_owned(), Failure::NoRegion));
+    let first = "not checked: table t: no AWS region";
+    assert!(checkup.text().starts_with(first), "{}", checkup.text());
+    assert_eq!(checkup.exit(), Exit::Failed);
+}
