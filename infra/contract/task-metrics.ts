@@ -8,7 +8,7 @@ const SWEEP = ['sweep-tasks'];
 export const TASK_METRICS = {
   Taken: counter(PROCESS, 'tasks taken: starts'),
   Succeeded: counter(PROCESS, 'tasks that ended as SUCCESS'),
-  Failed: counter([...PROCESS, ...SWEEP], 'tasks that ended as FAILURE: `make redrive` runs them again'),
+  Failed: counter([...PROCESS, ...SWEEP], 'tasks that ended as FAILURE: `freshq redrive` retries them'),
   Retried: counter(PROCESS, 'tasks returned after an attempt that counts'),
   Busy: counter(PROCESS, 'tasks returned because the downstream was busy'),
   Unavailable: counter(

@@ -65,7 +65,7 @@ pub fn hold<S: Subject>(
         held.map_err(TestCaseError::fail)
     };
     for _ in 0..MOST_DRAWS {
-        match TestRunner::new(config.clone()).run(&strategy, &one) {
+        match TestRunner::new(config.clone()).run(&strategy, one) {
             Ok(()) if figures.borrow().unused().is_empty() => break,
             Ok(()) => {}
             Err(TestError::Fail(reason, (_, operations, _))) => {
