@@ -63,15 +63,19 @@ class Storm:
     def blow(self, connected: Callable[[list[Event]], None], every: float = 0.1) -> dict[str, int]:
         """Let the devices connect, at their moments; `connected` gets those of each tenth of a second.
 
-        Returns when each device connected last (this machine's clock, ms).
+        Returns when each device connected last (this machine's clock, ms). That is the moment when it should, also if
+        this machine was late: a device that connects twice within one call of `connected` has two moments.
         """
-        began = time.monotonic()
+        began, began_ms = time.monotonic(), now_ms()
         moments = list(self.moments())
         times: dict[str, int] = {}
         blown = 0
         while blown < len(moments):
             due = [m for m in moments[blown:] if m <= time.monotonic() - began]
-            events = [connection(*self.device(blown + number)) for number in range(len(due))]
+            events = [
+                connection(*self.device(blown + number), at_ms=began_ms + round(moment * 1000))
+                for number, moment in enumerate(due)
+            ]
             blown += len(due)
             times.update({event["clientId"]: event["timestamp"] for event in events})
             if events:
@@ -80,11 +84,11 @@ class Storm:
         return times
 
 
-def connection(number: int, before: int = 0) -> Event:
-    """The lifecycle event of a device that connects now, and connected so often before."""
+def connection(number: int, before: int = 0, at_ms: int | None = None) -> Event:
+    """The lifecycle event of a device that connects at `at_ms` (default: now), and connected so often before."""
     return {
         "clientId": f"device-{number:05}",
-        "timestamp": now_ms(),
+        "timestamp": now_ms() if at_ms is None else at_ms,
         "eventType": "connected",
         "sessionIdentifier": str(uuid.uuid4()),
         "principalIdentifier": uuid.uuid4().hex * 2,

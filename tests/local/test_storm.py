@@ -39,6 +39,15 @@ def test_some_devices_connect_again() -> None:
     assert (last["versionNumber"], last["timestamp"]) == (2, times["device-00002"])
 
 
+def test_connections_of_one_device_differ_even_if_the_machine_is_late() -> None:
+    storm = Storm(burst=2, burst_seconds=0.02, steady=100, steady_seconds=0.04, reconnects=1)
+    batches: list[list[Event]] = []
+    storm.blow(batches.append, every=0.2)
+    assert len(batches) <= 2, "the test needs a machine that is late"
+    stamps = [(event["clientId"], event["timestamp"]) for events in batches for event in events]
+    assert len(set(stamps)) == storm.connections
+
+
 def test_an_outdated_connection_is_counted() -> None:
     with fake_downstream(capacity=2, service_seconds=0) as legacy:
         legacy.connect("d1", 2_000)
