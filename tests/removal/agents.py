@@ -8,17 +8,17 @@ import uuid
 from typing import Any
 
 from local.agents import DeployedAgents, fresh, intake_message
-from local.contract import AGENT_PK
+from local.contract import AGENT_PK, AGENT_SK
 from local.mailbox import Mailbox
 from local.paths import PROJECT
-from local.stack import InvocationFailed
 from local.waiting import wait_until
-from tests.removal.permissions import Role
 from tests.removal.probe import Probe, Unmet, demand
 
 _SOON_SECONDS = 3.0
-#: The outbox: events until they are published.
-_OUTBOX = "Outbox"
+#: The partitions of the outbox: events until they are published.
+_OUTBOX = "Outbox#"
+#: The partitions of pending calls, one for each criteria.
+_LINES = "C#"
 
 
 class AgentProbes:
@@ -28,7 +28,6 @@ class AgentProbes:
         self._queue = queue
         self._assignments = assignments
         self._dead = Mailbox(queue.client("sqs"), queue.outputs["CallDeadLetterQueueUrl"])
-        self._desk = Role(queue, "agent-desk")
 
     def all(self) -> list[Probe]:
         """The probes, in the order in which they are to run."""
@@ -40,8 +39,8 @@ class AgentProbes:
                 "match-calls",
                 "makes a failed call visible soon",
                 self._intake_failed,
-                # A table that it may not use, so that the message is left.
-                {"AGENT_TABLE_NAME": "no-such-table"},
+                # DynamoDB is out of reach, so that the message is left.
+                {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9"},
             ),
             Probe("sweep-agents", "assigns a pending call after a crash", self._pair),
             Probe("sweep-agents", "moves an expired call to the dead-letter queue", self._sweep_late, settings={"maxWaitMs": 1000}),
@@ -94,13 +93,14 @@ class AgentProbes:
     def _pair(self) -> None:
         criteria = self._criteria()
         agent, call = self._available(criteria), self._waiting(criteria)
-        # An agent is queued first, and looks for calls afterwards: who may not look leaves a pair.
-        with self._desk.without(self._desk.of("dynamodb:Query")):
-            try:
-                answer = self._queue.command("enqueue", agentId=agent)
-            except InvocationFailed:
-                answer = None
-        demand(answer is None, answer)
+        # A process that crashes between queueing an agent and its second look at the calls leaves a pair.
+        table = {"TableName": self._queue.table}
+        dynamodb = self._queue.client("dynamodb")
+        (entry,) = self._about(call, _LINES)
+        dynamodb.delete_item(**table, Key={name: entry[name] for name in (AGENT_PK, AGENT_SK)})
+        answer = self._queue.command("enqueue", agentId=agent)
+        demand(answer["changed"] is True, answer)
+        dynamodb.put_item(**table, Item=entry)
         report = self._queue.invoke("sweep-agents", {})
         demand(report["complete"] is True, report)
         self._told(self._assignments, call)
@@ -155,14 +155,18 @@ class AgentProbes:
             raise Unmet(str(error)) from error
 
     def _is_to_be_told(self, call: str) -> bool:
-        pages = self._queue.client("dynamodb").get_paginator("query").paginate(
+        return bool(self._about(call, _OUTBOX))
+
+    def _about(self, call: str, partitions: str) -> list[dict[str, Any]]:
+        """The items about a call in the partitions with a prefix."""
+        pages = self._queue.client("dynamodb").get_paginator("scan").paginate(
             TableName=self._queue.table,
-            KeyConditionExpression="#pk = :outbox",
+            FilterExpression="begins_with(#pk, :partitions)",
             ExpressionAttributeNames={"#pk": AGENT_PK},
-            ExpressionAttributeValues={":outbox": {"S": _OUTBOX}},
+            ExpressionAttributeValues={":partitions": {"S": partitions}},
             ConsistentRead=True,
         )
-        return any(call in json.dumps(item) for page in pages for item in page["Items"])
+        return [item for page in pages for item in page["Items"] if call in json.dumps(item)]
 
 
 def _record(message: dict[str, str]) -> dict[str, Any]:
