@@ -47,7 +47,11 @@ parts! {
 }
 
 /// Seeds in which a guarantee was broken, and why.
-const ONCE_BROKEN: [(u64, &str); 7] = [
+const ONCE_BROKEN: [(u64, &str); 8] = [
+    (
+        1_350_567_129,
+        "two processors left leases that they had acquired without an answer",
+    ),
     (1_444_779_447, "a late repetition took a key's new state"),
     (
         2_086_459_955,

@@ -65,6 +65,8 @@ pub(crate) struct Ledger {
     /// What processes saw of the index and of their lease.
     seen: BTreeMap<u32, Seen>,
     owners: BTreeMap<Uuid, u32>,
+    /// The process whose lease is in the control item, live or expired.
+    holder: Option<u32>,
     marks: Marks,
     waiting: Waiting,
     /// Whether the control item says that the circuit breaker is open.
@@ -87,6 +89,7 @@ impl Ledger {
             gave_up: BTreeSet::new(),
             seen: BTreeMap::new(),
             owners: BTreeMap::new(),
+            holder: None,
             marks: Marks::default(),
             waiting: Waiting::default(),
             breaker_open: false,
@@ -124,6 +127,9 @@ impl Ledger {
             self.dead.insert(process.id);
             self.runs.retain(|run| run.process != process.id);
             self.setback(now, format!("process {} died", process.id));
+        } else if ended == Ended::Failed && self.holder == Some(process.id) {
+            // For example, it acquired its lease without an answer. A sweep waits for the lease to expire.
+            self.setback(now, format!("process {} left its lease", process.id));
         }
         self.waiting.ended(now, process, ended);
         if process.function == Function::ProcessTasks {

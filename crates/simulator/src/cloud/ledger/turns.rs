@@ -193,6 +193,7 @@ impl Ledger {
             if let Some(owner) = has {
                 self.owners.insert(owner, process.id);
             }
+            self.holder = has.map(|_| process.id);
         }
         self.marked(process, before, after);
         let claims = had != has && has.is_some();
