@@ -15,8 +15,8 @@ INGEST_GUARDS: tuple[Guard, ...] = (
     one_change(
         "forget what was not written",
         _INGEST,
-        "Fate::Left => open[index].left = true,",
-        "Fate::Left => {}",
+        "InsertOutcome::Left => open[index].left = true,",
+        "InsertOutcome::Left => {}",
     ),
     one_change(
         "bring the whole batch again",

@@ -14,7 +14,7 @@ use futures::{StreamExt, stream};
 use crate::agent::{Agent, AgentState};
 use crate::agent_lifecycle::Changed;
 use crate::call::{Assignment, Call};
-use crate::meet::{MatchOutcome, Tried};
+use crate::meet::{MatchOutcome, TryOutcome};
 use crate::name::{AgentId, CallId};
 use crate::queue::{AgentQueue, QueueError};
 use crate::serve::Served;
@@ -111,7 +111,7 @@ impl AgentQueue {
             let (now, term) = self.term();
             let change = Change::assign_available(&call, &agent, now, term);
             match self.try_change(change).await? {
-                Tried::Met(met) => match *met {
+                TryOutcome::Ended(met) => match *met {
                     MatchOutcome::Assigned(assignment) => {
                         let attending = self.attending(agent, &assignment);
                         served.assignments.push(assignment);
@@ -122,7 +122,7 @@ impl AgentQueue {
                     MatchOutcome::NoAgent => return Ok(None),
                 },
                 // The agent was changed, or another process is serving this call.
-                Tried::Gone | Tried::Conflict => match pauses.next() {
+                TryOutcome::Gone | TryOutcome::Conflict => match pauses.next() {
                     Some(pause) => tokio::time::sleep(pause).await,
                     None => return Ok(None),
                 },

@@ -24,7 +24,7 @@ use crate::agent::Ticket;
 use crate::call::Call;
 use crate::criteria::Criteria;
 use crate::matcher::{Matched, answered};
-use crate::meet::{MatchOutcome, Tried};
+use crate::meet::{MatchOutcome, TryOutcome};
 use crate::queue::{AgentQueue, QueueError};
 use crate::transaction::Before;
 
@@ -197,22 +197,22 @@ impl Lane<'_> {
             };
             let tried = self.queue.try_assign(call, Before::New, &entry).await;
             self.gate.leave(match &tried {
-                Ok(Tried::Gone | Tried::Conflict) => Claimed::Lost,
+                Ok(TryOutcome::Gone | TryOutcome::Conflict) => Claimed::Lost,
                 _ => Claimed::Settled,
             });
             match tried? {
-                Tried::Met(met) => {
+                TryOutcome::Ended(met) => {
                     match *met {
                         MatchOutcome::Assigned(_) => self.queue.windows.won(self.criteria),
                         _ => drop(self.claims.lock().remove(&entry.ticket)),
                     }
                     return Ok(Some(*met));
                 }
-                Tried::Gone => {
+                TryOutcome::Gone => {
                     self.queue.count_lost_match();
                     self.queue.windows.lost(self.criteria);
                 }
-                Tried::Conflict => {
+                TryOutcome::Conflict => {
                     losses += 1;
                     self.claims.lock().remove(&entry.ticket);
                     self.queue.windows.lost(self.criteria);

@@ -25,8 +25,8 @@ pub(crate) enum MatchOutcome {
 }
 
 /// How one try with one agent ended.
-pub(crate) enum Tried {
-    Met(Box<MatchOutcome>),
+pub(crate) enum TryOutcome {
+    Ended(Box<MatchOutcome>),
     /// The agent is gone.
     Gone,
     /// Another transaction was in the way.
@@ -66,13 +66,13 @@ impl AgentQueue {
                 self.commit("discard", &Change::discard(entry)).await?;
             }
             let tried = self.try_each(call, before, &entries).await?;
-            if let Tried::Met(met) = tried {
+            if let TryOutcome::Ended(met) = tried {
                 return Ok(*met);
             }
             let pause = pauses.next().filter(|_| !self.is_over());
             let pause = pause.ok_or_else(|| self.contended("match"))?;
             match tried {
-                Tried::Conflict => tokio::time::sleep(pause).await,
+                TryOutcome::Conflict => tokio::time::sleep(pause).await,
                 _ => outdated = entries,
             }
         }
@@ -84,14 +84,14 @@ impl AgentQueue {
         call: &Call,
         before: Before,
         entries: &[QueueEntry],
-    ) -> Result<Tried, QueueError> {
+    ) -> Result<TryOutcome, QueueError> {
         for entry in entries {
             match self.try_assign(call, before, entry).await? {
-                Tried::Gone => self.count_lost_match(),
+                TryOutcome::Gone => self.count_lost_match(),
                 tried => return Ok(tried),
             }
         }
-        Ok(Tried::Gone)
+        Ok(TryOutcome::Gone)
     }
 
     pub(crate) async fn try_assign(
@@ -99,7 +99,7 @@ impl AgentQueue {
         call: &Call,
         before: Before,
         entry: &QueueEntry,
-    ) -> Result<Tried, QueueError> {
+    ) -> Result<TryOutcome, QueueError> {
         let (now, term) = self.term();
         self.try_change(Change::assign(call, before, entry, now, term))
             .await
@@ -108,16 +108,18 @@ impl AgentQueue {
     pub(crate) async fn try_change(
         &self,
         (change, assignment): (Change, Assignment),
-    ) -> Result<Tried, QueueError> {
+    ) -> Result<TryOutcome, QueueError> {
         let refusals = match self.commit_unless_conflict(&change).await? {
-            None => return Ok(Tried::Conflict),
+            None => return Ok(TryOutcome::Conflict),
             Some(Outcome::Done) => {
-                return Ok(Tried::Met(Box::new(MatchOutcome::Assigned(assignment))));
+                return Ok(TryOutcome::Ended(Box::new(MatchOutcome::Assigned(
+                    assignment,
+                ))));
             }
             Some(Outcome::Refused(refusals)) => refusals,
         };
         if let Some(record) = call_there(&refusals) {
-            return Ok(Tried::Met(Box::new(match record.state {
+            return Ok(TryOutcome::Ended(Box::new(match record.state {
                 // By this very change, whose answer was lost for longer than its token is good.
                 CallState::Assigned(made) if made == assignment => {
                     MatchOutcome::Assigned(assignment)
@@ -130,9 +132,9 @@ impl AgentQueue {
             steps.any(what)
         };
         Ok(if refused(|step| matches!(step, Step::Call(..))) {
-            Tried::Met(Box::new(MatchOutcome::NoRecord))
+            TryOutcome::Ended(Box::new(MatchOutcome::NoRecord))
         } else {
-            Tried::Gone
+            TryOutcome::Gone
         })
     }
 

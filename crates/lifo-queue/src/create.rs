@@ -122,7 +122,7 @@ impl CreateReport {
     }
 }
 
-enum Fate {
+enum InsertOutcome {
     Created {
         id: TaskId,
         supersedes: bool,
@@ -156,7 +156,7 @@ impl Creator {
     /// "delaySeconds"?}`.
     pub async fn create(&self, specs: &[Value]) -> CreateReport {
         let (now, request) = (self.clock.now(), Uuid::now_v7().to_string());
-        let mut fates = Vec::with_capacity(specs.len());
+        let mut outcomes = Vec::with_capacity(specs.len());
         let mut tasks = Vec::with_capacity(specs.len());
         for (index, spec) in specs.iter().enumerate() {
             let origin = Origin {
@@ -168,21 +168,21 @@ impl Creator {
             match self.read(spec, origin) {
                 Ok(task) => tasks.push((index, task)),
                 Err(error) => {
-                    let fate = Fate::Failed {
+                    let outcome = InsertOutcome::Failed {
                         id: spec::given_id(spec).map(str::to_owned),
                         error: error.to_string(),
                         retryable: false,
                     };
-                    fates.push((index, fate));
+                    outcomes.push((index, outcome));
                 }
             }
         }
         let (first, again) = split_repeats(tasks);
-        fates.extend(self.insert_all(first, PARALLEL).await);
+        outcomes.extend(self.insert_all(first, PARALLEL).await);
         // Of tasks with one id the first is created, so the others follow it. Of states of one key
         // the last wins.
-        fates.extend(self.insert_all(again, 1).await);
-        report(fates)
+        outcomes.extend(self.insert_all(again, 1).await);
+        report(outcomes)
     }
 
     fn read(&self, spec: &Value, origin: Origin<'_>) -> Result<NewTask, InvalidTask> {
@@ -201,17 +201,21 @@ impl Creator {
         self.create(&specs).await
     }
 
-    async fn insert_all(&self, tasks: Vec<Indexed>, parallel: usize) -> Vec<(usize, Fate)> {
+    async fn insert_all(
+        &self,
+        tasks: Vec<Indexed>,
+        parallel: usize,
+    ) -> Vec<(usize, InsertOutcome)> {
         let inserts = tasks.into_iter().map(|(index, task)| async move {
-            let created = |id, supersedes| Fate::Created { id, supersedes };
+            let created = |id, supersedes| InsertOutcome::Created { id, supersedes };
             let insert = self.store.insert(&task);
             let insert = trace::creation(task.id.as_str(), task.trace.as_ref(), insert);
-            let fate = match insert.await {
+            let outcome = match insert.await {
                 Ok(Inserted::Created) => created(task.id, false),
                 Ok(Inserted::Replaced(what)) => created(task.id, what == Replaced::Waiting),
-                Ok(Inserted::Duplicate) => Fate::Duplicate(task.id),
-                Ok(Inserted::Outdated) => Fate::Outdated(task.id),
-                Ok(Inserted::Conflict(conflict)) => Fate::Failed {
+                Ok(Inserted::Duplicate) => InsertOutcome::Duplicate(task.id),
+                Ok(Inserted::Outdated) => InsertOutcome::Outdated(task.id),
+                Ok(Inserted::Conflict(conflict)) => InsertOutcome::Failed {
                     error: format!("{} {conflict}", task.id),
                     id: Some(task.id.to_string()),
                     retryable: false,
@@ -222,14 +226,14 @@ impl Creator {
                         error = error_chain::chain(&error),
                         "task not inserted"
                     );
-                    Fate::Failed {
+                    InsertOutcome::Failed {
                         id: Some(task.id.to_string()),
                         retryable: !error.is_validation(),
                         error: format!("{error}; create it again under the same taskId"),
                     }
                 }
             };
-            (index, fate)
+            (index, outcome)
         });
         futures::stream::iter(inserts)
             .buffer_unordered(parallel)
@@ -246,20 +250,22 @@ fn split_repeats(tasks: Vec<Indexed>) -> (Vec<Indexed>, Vec<Indexed>) {
         .partition(|(_, task)| seen.insert(task.id.clone()))
 }
 
-fn report(mut fates: Vec<(usize, Fate)>) -> CreateReport {
-    fates.sort_by_key(|(index, _)| *index);
+fn report(mut outcomes: Vec<(usize, InsertOutcome)>) -> CreateReport {
+    outcomes.sort_by_key(|(index, _)| *index);
     let mut report = CreateReport::default();
     let listed = |index, task_id, supersedes| CreatedTask {
         index,
         task_id,
         supersedes,
     };
-    for (index, fate) in fates {
-        match fate {
-            Fate::Created { id, supersedes } => report.created.push(listed(index, id, supersedes)),
-            Fate::Duplicate(id) => report.duplicates.push(listed(index, id, false)),
-            Fate::Outdated(id) => report.outdated.push(listed(index, id, false)),
-            Fate::Failed {
+    for (index, outcome) in outcomes {
+        match outcome {
+            InsertOutcome::Created { id, supersedes } => {
+                report.created.push(listed(index, id, supersedes))
+            }
+            InsertOutcome::Duplicate(id) => report.duplicates.push(listed(index, id, false)),
+            InsertOutcome::Outdated(id) => report.outdated.push(listed(index, id, false)),
+            InsertOutcome::Failed {
                 id,
                 error,
                 retryable,

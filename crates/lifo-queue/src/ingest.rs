@@ -30,7 +30,7 @@ use aws::error_chain;
 use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
-use self::insert::Fate;
+use self::insert::InsertOutcome;
 use self::message::{Contents, Wrong};
 pub use self::queue::{DeadLetter, IngestQueue, Postponed};
 use crate::backoff::Backoff;
@@ -227,17 +227,17 @@ impl Ingest {
         first.sort_by_key(|chain| chain.first().map(|(index, _)| Reverse(batch[*index].sent)));
         // Of tasks with one id the first is written, so the others follow it.
         for (round, parallel) in [(first, self.settings.parallel), (again, 1)] {
-            for (index, fate) in insert::all(&*self.store, round, parallel, until).await {
-                match fate {
-                    Fate::Created => report.created += 1,
-                    Fate::Superseding => {
+            for (index, outcome) in insert::all(&*self.store, round, parallel, until).await {
+                match outcome {
+                    InsertOutcome::Created => report.created += 1,
+                    InsertOutcome::Superseding => {
                         report.created += 1;
                         report.superseded += 1;
                     }
-                    Fate::Duplicate => report.duplicates += 1,
-                    Fate::Outdated => report.superseded += 1,
-                    Fate::Left => open[index].left = true,
-                    Fate::Wrong(wrong) => open[index].wrong.push(wrong),
+                    InsertOutcome::Duplicate => report.duplicates += 1,
+                    InsertOutcome::Outdated => report.superseded += 1,
+                    InsertOutcome::Left => open[index].left = true,
+                    InsertOutcome::Wrong(wrong) => open[index].wrong.push(wrong),
                 }
             }
         }

@@ -120,7 +120,7 @@ pub(crate) struct Enqueue {
 
 /// Where an agent goes that leaves its queues.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Rest {
+enum IdleStatus {
     Available,
     Offline,
 }
@@ -132,8 +132,8 @@ pub(crate) struct Leave {
     #[arg(value_name = "AGENT_ID")]
     agent: String,
     /// The status afterwards
-    #[arg(long, value_enum, default_value_t = Rest::Available)]
-    to: Rest,
+    #[arg(long, value_enum, default_value_t = IdleStatus::Available)]
+    to: IdleStatus,
 }
 
 /// A call of an agent, as the assignment has it.
@@ -257,8 +257,8 @@ impl DeskVerb for Enqueue {
 impl DeskVerb for Leave {
     fn command(&self) -> Result<Value, Failure> {
         let to = match self.to {
-            Rest::Available => "available",
-            Rest::Offline => "offline",
+            IdleStatus::Available => "available",
+            IdleStatus::Offline => "offline",
         };
         Ok(json!({ "command": "leave", "agentId": self.agent, "to": to }))
     }

@@ -14,7 +14,7 @@ use crate::task::{NewTask, Version};
 use crate::trace;
 
 /// The outcome of a task.
-pub(super) enum Fate {
+pub(super) enum InsertOutcome {
     /// It is in the table, by this write.
     Created,
     /// It is in the table, and a state of its key that waited is superseded.
@@ -36,57 +36,61 @@ pub(super) async fn all(
     chains: Vec<Chain>,
     parallel: usize,
     until: Instant,
-) -> Vec<(usize, Fate)> {
+) -> Vec<(usize, InsertOutcome)> {
     let writes = chains.into_iter().map(|chain| written(store, chain, until));
-    let fates: Vec<_> = futures::stream::iter(writes)
+    let outcomes: Vec<_> = futures::stream::iter(writes)
         .buffer_unordered(parallel)
         .collect()
         .await;
-    fates.into_iter().flatten().collect()
+    outcomes.into_iter().flatten().collect()
 }
 
 /// Writes the first task of the chain that can be written. The older ones behind it are
 /// superseded by it, even if its message has to be redelivered.
-async fn written(store: &dyn TaskStore, chain: Chain, until: Instant) -> Vec<(usize, Fate)> {
-    let mut fates = Vec::with_capacity(chain.len());
+async fn written(
+    store: &dyn TaskStore,
+    chain: Chain,
+    until: Instant,
+) -> Vec<(usize, InsertOutcome)> {
+    let mut outcomes = Vec::with_capacity(chain.len());
     let mut newest: Option<Option<Version>> = None;
     for (index, task) in chain {
         let version = task.keyed.as_ref().map(|keyed| keyed.version.clone());
-        let fate = match &newest {
-            Some(newest) if *newest == version => Fate::Duplicate,
-            Some(_) => Fate::Outdated,
+        let outcome = match &newest {
+            Some(newest) if *newest == version => InsertOutcome::Duplicate,
+            Some(_) => InsertOutcome::Outdated,
             None => one(store, task, until).await,
         };
-        if newest.is_none() && !matches!(fate, Fate::Wrong(_)) {
+        if newest.is_none() && !matches!(outcome, InsertOutcome::Wrong(_)) {
             newest = Some(version);
         }
-        fates.push((index, fate));
+        outcomes.push((index, outcome));
     }
-    fates
+    outcomes
 }
 
-async fn one(store: &dyn TaskStore, task: NewTask, until: Instant) -> Fate {
+async fn one(store: &dyn TaskStore, task: NewTask, until: Instant) -> InsertOutcome {
     if Instant::now() >= until {
-        return Fate::Left;
+        return InsertOutcome::Left;
     }
     // The same create token at every try, so that a lost acknowledgement is recognised.
     let insert = || store.insert(&task);
     let insert = insert.retry(patience()).when(StoreError::is_transient);
     let insert = trace::creation(task.id.as_str(), task.trace.as_ref(), insert);
     match timeout_at(until, insert).await {
-        Ok(Ok(Inserted::Replaced(Replaced::Waiting))) => Fate::Superseding,
-        Ok(Ok(Inserted::Created | Inserted::Replaced(_))) => Fate::Created,
-        Ok(Ok(Inserted::Duplicate)) => Fate::Duplicate,
-        Ok(Ok(Inserted::Outdated)) => Fate::Outdated,
-        Ok(Ok(Inserted::Conflict(conflict))) => Fate::Wrong(wrong(&task, &conflict)),
-        Ok(Err(error)) if error.is_validation() => Fate::Wrong(wrong(&task, &error)),
+        Ok(Ok(Inserted::Replaced(Replaced::Waiting))) => InsertOutcome::Superseding,
+        Ok(Ok(Inserted::Created | Inserted::Replaced(_))) => InsertOutcome::Created,
+        Ok(Ok(Inserted::Duplicate)) => InsertOutcome::Duplicate,
+        Ok(Ok(Inserted::Outdated)) => InsertOutcome::Outdated,
+        Ok(Ok(Inserted::Conflict(conflict))) => InsertOutcome::Wrong(wrong(&task, &conflict)),
+        Ok(Err(error)) if error.is_validation() => InsertOutcome::Wrong(wrong(&task, &error)),
         Ok(Err(error)) => {
             let error = error_chain::chain(&error);
             tracing::error!(task_id = %task.id, error, "task not written; its message is redelivered");
-            Fate::Left
+            InsertOutcome::Left
         }
         // In time for the report; a write that was carried out is a duplicate the next time.
-        Err(_) => Fate::Left,
+        Err(_) => InsertOutcome::Left,
     }
 }
 
