@@ -2,177 +2,27 @@
 //! head of the queue.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-use std::collections::HashMap;
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+mod counting;
+mod world;
 
-use async_trait::async_trait;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
-};
-use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
-use conformance::{RETENTION, embedded};
-use lifo_queue::backoff::Backoff;
-use lifo_queue::process::{Invocation, ProcessSettings, Processor, TurnSummary};
-use lifo_queue::runner::{Outcome, TaskRunner};
+use aws_smithy_runtime_api::client::http::{HttpClient, SharedHttpConnector, http_client_fn};
+use conformance::RETENTION;
 use lifo_queue::store::dynamodb::DynamoStore;
-use lifo_queue::sweep::{SweepReport, SweepSettings, Sweeper};
-use lifo_queue::task::Task;
-use lifo_queue::time::{Clock, Millis, SystemClock};
+use lifo_queue::time::{Clock, SystemClock};
 use lifo_queue::trace::{self, TraceSettings, Tracer};
-use lifo_queue::wake::Waker;
 use simulator::dynamodb::TABLE;
-use simulator::topics::Topics;
+
+use self::counting::Counting;
+use self::world::{World, number, text};
 
 const HOUR: i64 = 3_600;
-
-#[derive(Default)]
-struct Remembering {
-    ran: Mutex<Vec<Task>>,
-}
-
-#[async_trait]
-impl TaskRunner for Remembering {
-    async fn run(&self, task: &Task) -> Outcome {
-        self.ran.lock().unwrap().push(task.clone());
-        Outcome::Success
-    }
-}
-
-struct World {
-    client: Client,
-    store: Arc<DynamoStore>,
-    topics: Arc<Topics>,
-    runner: Arc<Remembering>,
-    now: Millis,
-}
-
-fn text(value: &str) -> AttributeValue {
-    AttributeValue::S(value.to_owned())
-}
-
-fn number(value: i64) -> AttributeValue {
-    AttributeValue::N(value.to_string())
-}
-
-impl World {
-    async fn start() -> Self {
-        let client = embedded().await.client;
-        Self {
-            store: Arc::new(DynamoStore::new(client.clone(), TABLE)),
-            client,
-            topics: Arc::default(),
-            runner: Arc::default(),
-            now: SystemClock.now(),
-        }
-    }
-
-    /// Puts an item with the three attributes a writer must give, and these.
-    async fn put(&self, id: &str, created: i64, more: &[(&str, AttributeValue)]) {
-        let mut item = HashMap::from([
-            ("taskId".to_owned(), text(id)),
-            ("taskStatus".to_owned(), text("PENDING")),
-            ("taskCreated".to_owned(), number(self.now.0 + created)),
-        ]);
-        item.extend(
-            more.iter()
-                .map(|(name, value)| ((*name).to_owned(), value.clone())),
-        );
-        self.client
-            .put_item()
-            .table_name(TABLE)
-            .set_item(Some(item))
-            .send()
-            .await
-            .unwrap();
-    }
-
-    async fn item(&self, id: &str) -> HashMap<String, AttributeValue> {
-        let get = self
-            .client
-            .get_item()
-            .table_name(TABLE)
-            .key("taskId", text(id));
-        get.consistent_read(true)
-            .send()
-            .await
-            .unwrap()
-            .item
-            .unwrap()
-    }
-
-    async fn status(&self, id: &str) -> String {
-        self.item(id).await["taskStatus"].as_s().unwrap().clone()
-    }
-
-    fn ran(&self, id: &str) -> Option<Task> {
-        self.runner
-            .ran
-            .lock()
-            .unwrap()
-            .iter()
-            .find(|task| task.task_id.as_str() == id)
-            .cloned()
-    }
-
-    async fn turn(&self) -> TurnSummary {
-        let settings = ProcessSettings {
-            turn: Duration::from_secs(20),
-            task_timeout: Duration::from_secs(5),
-            deadline_margin: Duration::from_secs(1),
-            slots: 4,
-            breaker: None,
-            backoff: Backoff {
-                base: Duration::from_secs(1),
-                max: Duration::from_secs(2),
-            },
-            index_lag: Duration::ZERO,
-            max_idle_turns: 3,
-            retention: RETENTION,
-            pause: Duration::from_secs(60),
-            ..*simulator::deployed::PROCESS_TASKS
-        };
-        let clock = Arc::new(SystemClock);
-        let (store, runner) = (self.store.clone(), self.runner.clone());
-        let processor = Processor::new(store, self.topics.clone(), runner, clock, settings);
-        let invocation = Invocation {
-            message_id: "m1".into(),
-            deadline: None,
-        };
-        processor.turn(invocation).await.unwrap()
-    }
-
-    async fn sweep(&self, event: &str) -> SweepReport {
-        self.sweep_on(self.store.clone(), event).await
-    }
-
-    async fn sweep_on(&self, store: Arc<DynamoStore>, event: &str) -> SweepReport {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let marker = Duration::from_secs(10);
-        let waker = Waker::new(store.clone(), self.topics.clone(), clock.clone(), marker);
-        let settings = SweepSettings {
-            default_ttl: Duration::from_secs(3_600),
-            expiry_bound: None,
-            overload_reach: None,
-            max_attempts: 5,
-            backoff: Backoff {
-                base: Duration::ZERO,
-                max: Duration::ZERO,
-            },
-            failure_retention: RETENTION.failure,
-            clock_skew: Duration::from_secs(2),
-        };
-        Sweeper::new(store, waker, clock, settings)
-            .sweep(event)
-            .await
-            .unwrap()
-    }
-}
 
 #[tokio::test]
 async fn three_attributes_are_enough() {
@@ -401,31 +251,6 @@ async fn a_ttl_that_dynamodb_never_deletes_is_a_failure() {
     }
     assert_eq!(world.status("within").await, "PENDING", "left to DynamoDB");
     assert_eq!(world.sweep("second").await.quarantined, 0);
-}
-
-/// Passes requests on, and counts the updates under way at once.
-#[derive(Clone, Debug)]
-struct Counting {
-    below: SharedHttpConnector,
-    under_way: Arc<AtomicU32>,
-    most: Arc<AtomicU32>,
-}
-
-impl HttpConnector for Counting {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let counting = self.clone();
-        let target = request.headers().get("x-amz-target").unwrap_or_default();
-        let update = u32::from(target.ends_with("UpdateItem"));
-        HttpConnectorFuture::new(async move {
-            let now = counting.under_way.fetch_add(update, Ordering::SeqCst) + update;
-            counting.most.fetch_max(now, Ordering::SeqCst);
-            // Long enough for others to begin.
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            let answer = counting.below.call(request).await;
-            counting.under_way.fetch_sub(update, Ordering::SeqCst);
-            answer
-        })
-    }
 }
 
 #[tokio::test]
