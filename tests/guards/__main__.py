@@ -23,6 +23,13 @@ from tests.guards.ingest import INGEST_GUARDS
 from tests.guards.keys import KEY_GUARDS
 
 ALL_GUARDS = GUARDS + AGENT_GUARDS + INGEST_GUARDS + KEY_GUARDS
+#: The packages whose tests are compiled soonest and notice most, by the folder of the broken source.
+NEAREST = {
+    "crates/agent-queue/": ("agent-queue", "agents"),
+    "crates/lifo-queue/": ("lifo-queue", "conformance"),
+}
+#: nextest's exit code for tests that failed, and not a build: https://docs.rs/nextest-metadata
+_TEST_RUN_FAILED = 100
 _FAILED = re.compile(r"^\s+(?:FAIL|TIMEOUT|SIGABRT) \[.*?\] (?:\(.*?\) )?(\S+ \S+)", re.MULTILINE)
 
 
@@ -60,7 +67,7 @@ def check(guard: Guard, root: Path, target: str) -> bool:
     try:
         for file, source in broken.items():
             (root / file).write_text(source)
-        noticed, what = run_tests(root, target)
+        noticed, what = notice(nearest(guard), root, target)
     finally:
         for file, original in originals.items():
             (root / file).write_text(original)
@@ -93,20 +100,36 @@ def broken_sources(guard: Guard, root: Path) -> tuple[list[str], dict[str, str]]
     return faults, sources
 
 
-def run_tests(root: Path, target: str) -> tuple[bool, str]:
-    """Run the Rust tests that need no template and no model, until the first fails."""
-    nextest = ["cargo", "nextest", "run", "--locked", "--workspace", "--target", target]
-    build = subprocess.run([*nextest, "--no-run"], cwd=root, capture_output=True, text=True)
-    if build.returncode != 0:
-        raise SystemExit(f"the broken guard does not compile:\n{build.stderr[-3000:]}")
-    run = subprocess.run(
-        [*nextest, "--filterset", "not package(model)"], cwd=root, capture_output=True, text=True
-    )
+def nearest(guard: Guard) -> list[str]:
+    """The packages whose tests run first."""
+    files = [change.file for change in guard.changes]
+    return [
+        package
+        for folder, packages in NEAREST.items()
+        if any(file.startswith(folder) for file in files)
+        for package in packages
+    ]
+
+
+def notice(packages: list[str], root: Path, target: str) -> tuple[bool, str]:
+    """Whether a test fails: one of these packages, or else any Rust test that needs no template and no model."""
+    nextest = ["cargo", "nextest", "run", "--locked", "--target", target]
+    chosen = [argument for package in packages for argument in ("--package", package)]
+    if packages:
+        noticed, what = run_tests([*nextest, *chosen], root)
+        if noticed:
+            return noticed, what
+    return run_tests([*nextest, "--workspace", "--filterset", "not package(model)"], root)
+
+
+def run_tests(command: list[str], root: Path) -> tuple[bool, str]:
+    """Run tests until the first fails."""
+    run = subprocess.run(command, cwd=root, capture_output=True, text=True)
     if run.returncode == 0:
         return False, "every test passed"
     failed = _FAILED.findall(run.stderr + run.stdout)
-    if not failed:
-        raise SystemExit(f"no test failed, but the run did:\n{run.stderr[-3000:]}")
+    if run.returncode != _TEST_RUN_FAILED or not failed:
+        raise SystemExit(f"no test failed, but the build or the run did:\n{run.stderr[-3000:]}")
     return True, ", ".join(dict.fromkeys(failed))
 
 

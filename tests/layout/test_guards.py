@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from local.paths import PROJECT
-from tests.guards.__main__ import ALL_GUARDS, misfits
+from tests.guards.__main__ import ALL_GUARDS, NEAREST, misfits, nearest
 from tests.guards.guard import Change, Guard
 
 
@@ -37,3 +37,12 @@ def test_the_changes_of_one_guard_are_looked_for_one_after_the_other(tmp_path: P
 
     assert misfits(guard, tmp_path) == []
     assert (tmp_path / "a.rs").read_text() == "one();\n"
+
+
+def test_the_tests_of_the_broken_crate_run_first() -> None:
+    packages = {path.parent.relative_to(PROJECT).as_posix(): path for path in PROJECT.glob("*/*/Cargo.toml")}
+    assert all(folder.rstrip("/") in packages for folder in NEAREST)
+    broken = Guard("both", (Change("crates/agent-queue/src/a.rs", "a", "b"),))
+    assert nearest(broken) == ["agent-queue", "agents"]
+    assert nearest(Guard("none", (Change("lambdas/trigger/src/main.rs", "a", "b"),))) == []
+    assert all(nearest(guard) for guard in ALL_GUARDS if guard.changes[0].file.startswith("crates/lifo-queue/"))
