@@ -19,6 +19,8 @@ from local.queue import DeployedQueue
 from local.waiting import wait_until
 
 RUN_SECONDS = 1.0
+#: Less than the task timeout.
+_LONGEST_RUN_SECONDS = 20
 
 
 @dataclass
@@ -28,6 +30,8 @@ class Downstream:
     calls: list[dict[str, Any]] = field(default_factory=list)
     idempotency: list[str] = field(default_factory=list)
     most_at_once: int = 0
+    #: No call is answered before.
+    may_answer: threading.Event = field(default_factory=threading.Event)
     _running: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -39,6 +43,7 @@ class Downstream:
             self.idempotency.append(idempotency)
             self._running[key] = self._running.get(key, 0) + 1
             self.most_at_once = max(self.most_at_once, self._running[key])
+        self.may_answer.wait(_LONGEST_RUN_SECONDS)
         time.sleep(RUN_SECONDS)
         with self._lock:
             self._running[key] -= 1
@@ -77,6 +82,7 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
         # During the run: of these the last one follows, once the run is over.
         for n in (2, 5, 3, 4):
             queue.create([state(key, n)])
+        downstream.may_answer.set()
         wait_for(queue, [key])
         assert downstream.states(key) == [1, 5]
         assert downstream.most_at_once == 1

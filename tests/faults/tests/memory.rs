@@ -47,7 +47,11 @@ parts! {
 }
 
 /// Seeds in which a guarantee was broken, and why.
-const ONCE_BROKEN: [(u64, &str); 8] = [
+const ONCE_BROKEN: [(u64, &str); 9] = [
+    (
+        54_001_848,
+        "a busy run was counted after a later one had succeeded",
+    ),
     (
         1_350_567_129,
         "two processors left leases that they had acquired without an answer",

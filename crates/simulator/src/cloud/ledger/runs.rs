@@ -1,5 +1,7 @@
 //! Runs: each under a lease of its own, no more of them than the limits allow.
 
+use std::time::Duration;
+
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{LeaseToken, Task, TaskId, TaskStatus};
 use lifo_queue::time::Millis;
@@ -7,6 +9,10 @@ use lifo_queue::time::Millis;
 use super::trace::What;
 use super::{Ledger, Process, RunEnd};
 use crate::cloud::process::Life;
+
+/// A processor counts a busy run when its task is returned. With faults that may be this long after
+/// the run, and after another run was answered.
+const LATE_RETURN: Duration = Duration::from_secs(5);
 
 /// A run under way in a process that lives.
 #[derive(Clone, Debug)]
@@ -99,11 +105,14 @@ impl Ledger {
         match end {
             // One that started before the downstream failed says nothing of it.
             RunEnd::Final if seen.doubtful_since.is_some_and(|at| run.started <= at) => {}
-            RunEnd::Final => (seen.unanswered, seen.doubtful_since) = (0, None),
+            RunEnd::Final => {
+                seen.unanswered.retain(|at| now.since(*at) <= LATE_RETURN);
+                seen.doubtful_since = None;
+            }
             // Retried, rejected or panicked: that opens no circuit breaker.
             RunEnd::Again => {}
             RunEnd::Busy | RunEnd::Unavailable | RunEnd::Dropped => {
-                seen.unanswered += 1;
+                seen.unanswered.push(now);
                 seen.doubtful_since.get_or_insert(run.started);
             }
         }

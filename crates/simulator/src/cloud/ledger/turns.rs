@@ -34,8 +34,8 @@ pub(super) struct Seen {
     touched: BTreeMap<TaskId, Millis>,
     /// Takes it asked for, and when first.
     pub(super) asked: BTreeMap<Uuid, Millis>,
-    /// Runs that ended without an answer of the downstream, since the last one that had one.
-    pub(super) unanswered: usize,
+    /// When runs ended without an answer of the downstream, since the last one that had one.
+    pub(super) unanswered: Vec<Millis>,
     /// When the first of them started.
     pub(super) doubtful_since: Option<Millis>,
 }
@@ -162,7 +162,7 @@ impl Ledger {
     /// allows a little more: `turns` tests the order of probes.
     fn may_probe(&self, process: &Process) -> bool {
         let seen = self.seen.get(&process.id);
-        let unanswered = seen.map_or(0, |seen| seen.unanswered);
+        let unanswered = seen.map_or(0, |seen| seen.unanswered.len());
         self.settings.process.breaker.is_some()
             && (self.breaker_open || unanswered >= FEWEST_TO_OPEN)
     }
