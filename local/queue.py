@@ -107,11 +107,12 @@ class DeployedQueue(DeployedStack):
         return self.invoke("process-tasks", {})
 
 
-def wait_for_last_turn(queue: DeployedQueue, since_ms: int, seconds: float = 90) -> None:
+def wait_for_last_turn(queue: DeployedQueue, since_ms: int, taken: int = 0, seconds: float = 90) -> None:
     """Wait until the last turn since `since_ms` has ended, and every turn's summary is logged.
 
-    The emulator may hand the last lines of an invocation to the log of the next one. So if
-    summaries are missing after the last processor ended, an extra turn flushes them.
+    The emulator may hand the last lines of an invocation to the log of the next one, with several processors also the
+    line of its start. So if summaries are missing after the last processor ended, or they have fewer than `taken`
+    tasks in all, an extra turn flushes them.
     """
 
     def ended() -> bool:
@@ -119,7 +120,9 @@ def wait_for_last_turn(queue: DeployedQueue, since_ms: int, seconds: float = 90)
         return queue.is_idle() and bool(turns) and not turns[-1]["tail_call"]
 
     def complete() -> bool:
-        return ended() and len(queue.turns(since_ms)) >= queue.invocations("process-tasks", since_ms)
+        turns = queue.turns(since_ms)
+        logged = len(turns) >= queue.invocations("process-tasks", since_ms)
+        return ended() and logged and sum(turn["taken"] for turn in turns) >= taken
 
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -30,7 +30,7 @@ def test_a_short_turn_drains_a_thousand_tasks_by_tail_calls(
     wait_until(
         lambda: succeeded(history, wanted) == TASKS, 240, f"{TASKS} tasks in SUCCESS", every=1.0
     )
-    wait_for_last_turn(queue, began)
+    wait_for_last_turn(queue, began, TASKS)
     turns = queue.turns(began)
     tail_calls = [turn for turn in turns if turn["tail_call"]]
     print(f"{TASKS} tasks in {len(turns)} turns, {len(tail_calls)} tail calls")

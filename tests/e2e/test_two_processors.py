@@ -50,7 +50,7 @@ def test_a_second_invocation_finds_the_first_active_and_leaves(
     assert left_at_once(second) and second["taken"] == 0
     assert not queue.is_idle(), "the first was still at work when the second had left"
     wait_for(queue, ids, seconds=120)
-    wait_for_last_turn(queue, began)
+    wait_for_last_turn(queue, began, TASKS)
     assert len(request_ids(queue, began)) >= 2
     assert set(takes(history, ids).values()) == {1}
 
@@ -66,7 +66,7 @@ def test_two_that_both_process_run_no_task_twice(queue: DeployedQueue, history: 
     queue.client("dynamodb").delete_item(TableName=queue.table, Key={KEY: {"S": CONTROL_ITEM}})
     notify(queue)
     wait_for(queue, ids, seconds=120)
-    wait_for_last_turn(queue, began)
+    wait_for_last_turn(queue, began, TASKS)
     both = working(queue, began)
     print([(turn["exit"], turn["taken"], turn["lost_races"]) for turn in both])
     assert len(both) >= 2 and len(request_ids(queue, began)) >= 2
