@@ -113,7 +113,7 @@ def nearest(guard: Guard) -> list[str]:
 
 def notice(packages: list[str], root: Path, target: str) -> tuple[bool, str]:
     """Whether a test fails: one of these packages, or else any Rust test that needs no template and no model."""
-    nextest = ["cargo", "nextest", "run", "--locked", "--target", target]
+    nextest = ["cargo", "nextest", "run", "--profile", "guards", "--locked", "--target", target]
     chosen = [argument for package in packages for argument in ("--package", package)]
     if packages:
         noticed, what = run_tests([*nextest, *chosen], root)

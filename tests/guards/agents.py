@@ -68,7 +68,7 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         "let a call wait and do not look for an agent",
         _MATCHER,
         "Outcome::Done => self.look_again(call, true).await,",
-        "Outcome::Done => Ok(Matched { state: CallState::Waiting, assignments: vec![], queued: true, expired: 0 }),",
+        "Outcome::Done => Ok(Matched { state: CallState::Waiting, assignments: vec![], queued: true, expired: 0, cut_short: false }),",
     ),
     one_change(
         "assign and keep no outbox entry",
