@@ -71,11 +71,6 @@ class Role:
         finally:
             self._put(self._document)
 
-    def of(self, action: str) -> Permission:
-        """The one permission for an action."""
-        (found,) = [permission for permission in self.permissions if permission.action == action]
-        return found
-
     def _put(self, document: dict[str, Any]) -> None:
         self._iam.put_role_policy(
             RoleName=self.name, PolicyName=self._policy, PolicyDocument=json.dumps(document)
