@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from typing import Any
 
 from rich.console import Console
@@ -64,14 +63,13 @@ def _burst(queue: DeployedQueue, console: Console) -> int:
     waves: list[Wave] = []
     with History(queue) as history, Display(console, total) as display:
         refused: list[dict[str, Any]] = []
-        while _should_go_on(history, waves, total):
-            if _next_wave_is_due(history.changes(), waves):
+        changes = history.changes()
+        while _should_go_on(changes, history.opened, waves, total):
+            if _next_wave_is_due(changes, waves):
                 waves.append(Wave(len(waves) + 1))
                 refused += _create(queue, waves[-1])
-            display.show(history.changes(), waves)
-            time.sleep(0.2)
-        changes = history.changes()
-        display.show(changes, waves)
+            changes = history.changes()
+            display.show(changes, waves)
     return _report(queue, console, changes, waves, refused, began)
 
 
@@ -95,12 +93,11 @@ def _create(queue: DeployedQueue, wave: Wave) -> list[dict[str, Any]]:
     return refused
 
 
-def _should_go_on(history: History, waves: list[Wave], total: int) -> bool:
-    changes = history.changes()
+def _should_go_on(changes: list[Change], opened: int, waves: list[Wave], total: int) -> bool:
     by_status = progress.counts(changes)
     if len(waves) == WAVES and sum(by_status[status] for status in _FINAL) >= total:
         return False
-    last = changes[-1].seen if changes else history.opened
+    last = changes[-1].seen if changes else opened
     if now_ms() - last > STALL_SECONDS * 1000:
         return False
     return True

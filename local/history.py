@@ -16,6 +16,8 @@ from local.queue import DeployedQueue
 from local.waiting import now_ms
 
 _POLL_SECONDS = 0.1
+_PAGE = 1000
+_PATIENCE_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,10 @@ class History:
         #: This machine's clock (ms) when the reading began.
         self.opened = now_ms()
         self._changes: list[Change] = []
-        self._lock = threading.Lock()
+        #: Number of the last read that began, and of the last one that reached the stream's end.
+        self._began = self._reached_end = 0
+        self._ended = False
+        self._progress = threading.Condition()
         self._stop = threading.Event()
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._follow, name="stream", daemon=True)
@@ -78,21 +83,37 @@ class History:
         self._thread.join(timeout=10)
 
     def changes(self) -> list[Change]:
-        """Every change read so far; raises what made the reading fail, if anything did."""
-        if self._error is not None:
-            raise self._error
-        with self._lock:
+        """Every change that was committed before the call, or before `close`.
+
+        Waits for a read of the stream that begins after the call: at most two poll intervals
+        on an idle machine. Raises the error that ended the reading, if there is one.
+        """
+        with self._progress:
+            last = self._began
+            caught_up = self._progress.wait_for(
+                lambda: self._reached_end > last or self._ended, _PATIENCE_SECONDS
+            )
+            if self._error is not None:
+                raise self._error
+            if not caught_up:
+                raise TimeoutError(f"the stream was not read to its end in {_PATIENCE_SECONDS} s")
             return list(self._changes)
 
     def _follow(self) -> None:
         try:
             iterator = self._first_iterator()
             while not self._stop.wait(_POLL_SECONDS):
-                answer = self._streams.get_records(ShardIterator=iterator, Limit=1000)
+                with self._progress:
+                    self._began += 1
+                answer = self._streams.get_records(ShardIterator=iterator, Limit=_PAGE)
                 self._add(answer["Records"])
                 iterator = answer["NextShardIterator"]
         except Exception as error:  # noqa: BLE001 - handed to the reader by changes()
             self._error = error
+        finally:
+            with self._progress:
+                self._ended = True
+                self._progress.notify_all()
 
     def _first_iterator(self) -> str:
         shards = self._streams.describe_stream(StreamArn=self._arn)["StreamDescription"]["Shards"]
@@ -104,11 +125,14 @@ class History:
 
     def _add(self, records: list[dict[str, Any]]) -> None:
         seen = now_ms()
-        with self._lock:
+        with self._progress:
             for record in records:
                 change = _change(len(self._changes), seen, record["dynamodb"])
                 if change is not None:
                     self._changes.append(change)
+            if len(records) < _PAGE:
+                self._reached_end = self._began
+                self._progress.notify_all()
 
 
 def _change(position: int, seen: int, record: dict[str, Any]) -> Change | None:
