@@ -7,26 +7,26 @@ use serde::Deserialize;
 
 use crate::settings::ms;
 
-/// How long a task waits after an attempt.
+/// The delay of a task after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Backoff {
-    /// Upper bound after the first attempt; it doubles with each further one.
+    /// Upper bound of the delay after the first attempt. It doubles with each further attempt.
     #[serde(rename = "baseMs", deserialize_with = "ms")]
     pub base: Duration,
-    /// Upper bound after every attempt.
+    /// Limit of the upper bound, after any attempt.
     #[serde(rename = "maxMs", deserialize_with = "ms")]
     pub max: Duration,
 }
 
 impl Backoff {
-    /// A wait after this attempt (1 for the first), drawn from zero to the attempt's bound.
+    /// A random delay after this attempt (1 for the first), from zero to the attempt's bound.
     #[must_use]
     pub fn draw(&self, attempt: u32) -> Duration {
         self.bound(attempt).mul_f64(fastrand::f64())
     }
 
-    /// A wait from half of the attempt's bound to the bound, where too short a wait would use up
-    /// what the next attempt needs.
+    /// A random delay from half of the attempt's bound to the bound, for a limited number of
+    /// attempts that short delays would use up.
     #[must_use]
     pub fn draw_upper_half(&self, attempt: u32) -> Duration {
         self.bound(attempt).mul_f64(0.5 + 0.5 * fastrand::f64())

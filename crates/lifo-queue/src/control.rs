@@ -1,4 +1,5 @@
-//! The control item: who processes, and how many wake-ups were asked for.
+//! The control item: the processor lease, the number of requested wake-ups, and state of the queue
+//! that outlives a turn.
 
 use std::time::Duration;
 
@@ -9,59 +10,59 @@ use crate::time::{EpochSeconds, Millis};
 /// The control item as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Control {
-    /// Wake-ups requested so far. Only ever grows.
+    /// Number of wake-ups requested so far. Never decreases.
     pub requested: u64,
     /// The processor lease, live or expired.
     pub lease: Option<ProcessorLease>,
-    /// No task starts before.
+    /// End of the pause; until then no task starts.
     pub paused_until: Option<Millis>,
-    /// Why it is paused.
+    /// Reason of the pause.
     pub pause_reason: Option<String>,
-    /// A notification is on its way until.
+    /// Expiry of the start marker (rule 9); until then a notification is considered under way.
     pub notified_until: Option<Millis>,
-    /// The event that sent it.
+    /// Id of the event that set the start marker.
     pub notified_by: Option<String>,
-    /// Consecutive turns that settled nothing.
+    /// Consecutive turns that settled no task (rule 10).
     pub idle_turns: u32,
-    /// Consecutive pauses by processors themselves, because the downstream was busy or rejected
-    /// tasks: the next turn starts with one slot.
+    /// Consecutive pauses that processors started, because the downstream was busy or rejected
+    /// tasks. After such a pause the next turn starts with one slot.
     pub busy_pauses: u32,
-    /// When the rate limit's bucket is full again.
+    /// Time at which the rate limit's bucket is full again.
     pub rate_full_at: Option<Millis>,
-    /// Tasks that were redriven, for the bound on the index's sort key.
+    /// Redriven tasks, which lower the bound on the index's sort key.
     pub redriven: Option<RedrivenTasks>,
     /// The circuit breaker, while it is open.
     pub breaker: Option<OpenBreaker>,
-    /// What operators commanded the circuit breaker to do.
+    /// Operators' commands to the circuit breaker.
     pub breaker_by_hand: BreakerByHand,
-    /// Since when the queue has been overloaded, as the processor last wrote it.
+    /// Start of the overload, as a processor last wrote it; `None` without overload.
     pub overloaded_since: Option<Millis>,
 }
 
-/// What operators commanded the circuit breaker to do, whatever processors wrote.
+/// Operators' commands to the circuit breaker. Processors do not change them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BreakerByHand {
-    /// Commands so far. A processor that finds another count obeys the last command.
+    /// Number of commands so far. A processor that reads a new number obeys the last command.
     pub commands: u64,
-    /// The last command, if it was to open: until when no answer closes the breaker, and why.
+    /// The last command, if it opened the breaker.
     pub hold: Option<BreakerHold>,
 }
 
 /// A circuit breaker that an operator holds open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BreakerHold {
-    /// No answer closes it before.
+    /// Until this time no answer closes the breaker.
     pub until: Millis,
-    /// Why, for operators.
+    /// The reason, for operators.
     pub reason: String,
 }
 
-/// An open circuit breaker, as it was when the processor last renewed or released its lease.
+/// An open circuit breaker, as a processor wrote it with its last renewal or release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenBreaker {
-    /// Since when it has been open.
+    /// Time at which it opened.
     pub since: Millis,
-    /// Probes that failed since then.
+    /// Number of probes that failed since then.
     pub probes: u32,
 }
 
@@ -71,18 +72,18 @@ pub struct OpenBreaker {
 pub struct RedrivenTasks {
     /// `taskCreated` of the oldest.
     pub oldest: Millis,
-    /// When the last of them expires.
+    /// Time at which the last of them expires.
     pub until: EpochSeconds,
 }
 
-/// Who processes.
+/// The lease on being the active processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessorLease {
-    /// One invocation attempt.
+    /// Id of the invocation attempt that acquired it.
     pub owner: Uuid,
-    /// The message that invoked it.
+    /// Id of the message that invoked this attempt.
     pub message_id: String,
-    /// When it expires unless renewed.
+    /// Time at which the lease expires unless it is renewed.
     pub until: Millis,
 }
 
@@ -93,29 +94,29 @@ impl Control {
         self.lease.as_ref().filter(|lease| lease.until > now)
     }
 
-    /// Whether a pause forbids starts now.
+    /// Whether the queue is paused now.
     #[must_use]
     pub fn is_paused(&self, now: Millis) -> bool {
         self.paused_until.is_some_and(|until| until > now)
     }
 
-    /// The hold of an operator on the circuit breaker, if its time is not over.
+    /// The operator's hold on the circuit breaker, if it has not ended.
     #[must_use]
     pub fn held_breaker(&self, now: Millis) -> Option<&BreakerHold> {
         let hold = self.breaker_by_hand.hold.as_ref();
         hold.filter(|hold| hold.until > now)
     }
 
-    /// Whether an event other than `event` is about to notify.
+    /// Whether another event than `event` has set the start marker, and the marker has not expired.
     #[must_use]
     pub fn is_notified_by_other(&self, event: &str, now: Millis) -> bool {
         self.notified_until.is_some_and(|until| until > now)
             && self.notified_by.as_deref() != Some(event)
     }
 
-    /// Where the reads of the index end: the [bound](Self::created_bound) with a margin for clocks
-    /// that differ, and a second, because `ttl` is in whole ones. `None` where no longest expiry
-    /// is promised.
+    /// Lowest `taskCreated` that reads of the index return: the [bound](Self::created_bound), less
+    /// `clock_skew`, and less one second, because `ttl` is in whole seconds. `None` without a
+    /// longest expiry.
     #[must_use]
     pub fn created_from(
         &self,
@@ -127,17 +128,17 @@ impl Control {
         Some(self.created_bound(bound, now))
     }
 
-    /// Where the reads of the index end while the queue is overloaded: tasks created earlier do
-    /// not start, redriven ones excepted.
+    /// Lowest `taskCreated` that reads of the index return under overload. Older tasks do not
+    /// start, except redriven ones. `None` without overload or `reach`.
     #[must_use]
     pub fn newest_from(&self, reach: Option<Duration>, now: Millis) -> Option<Millis> {
         let reach = reach.filter(|_| self.overloaded_since.is_some())?;
         Some(self.created_bound(reach, now))
     }
 
-    /// The lower bound on `taskCreated` below which every task has expired, where no task
-    /// outlives its creation by more than `longest_expiry`: never above a redriven task that
-    /// may still be PENDING.
+    /// Bound on `taskCreated`: every task created before it has expired, if no task expires later
+    /// than `longest_expiry` after its creation. The bound is never above the `taskCreated` of a
+    /// redriven task that may still be PENDING.
     #[must_use]
     pub fn created_bound(&self, longest_expiry: Duration, now: Millis) -> Millis {
         let bound = now.minus(longest_expiry);
@@ -148,18 +149,19 @@ impl Control {
     }
 }
 
-/// A wish for the processor lease.
+/// A request for the processor lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Fresh for each invocation attempt; never the request's or the message's id, since a
-    /// duplicate of the message would then own the lease too.
+    /// A new id for each invocation attempt. It must not be the id of the request or message,
+    /// because a duplicate of the message would then own the lease too.
     pub owner: Uuid,
-    /// The message that invoked this attempt.
+    /// Id of the message that invoked this attempt.
     pub message_id: String,
-    /// Until when.
+    /// Time at which the lease expires.
     pub until: Millis,
-    /// Until this claim's holder says better, when the rate limit's bucket is full again:
-    /// what it may grant at most, so that one that dies leaves no full bucket behind.
+    /// Time at which the rate limit's bucket is full again if this turn grants all starts that it
+    /// may, so that a crashed turn leaves no full bucket. The release replaces it. `None` without
+    /// a limit.
     pub rate_full_at: Option<Millis>,
 }
 
@@ -167,24 +169,24 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one value a turn, moved once")]
 pub enum Acquired {
-    /// The lease is ours; the item as it was just before, but for the lease itself.
+    /// The caller has the lease. Contains the item as it was just before; ignore its `lease`.
     Ours(Control),
-    /// Another's lease is live.
+    /// Another processor has a live lease.
     Held(ProcessorLease),
-    /// The queue is paused until then.
+    /// The queue is paused until this time.
     Paused(Millis),
 }
 
-/// A wish to keep the processor lease.
+/// A request to extend the processor lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Renewal {
-    /// Whose lease.
+    /// Owner of the lease.
     pub owner: Uuid,
-    /// Until when.
+    /// Time at which the lease then expires.
     pub until: Millis,
-    /// The circuit breaker as it is now; `None` while it is closed.
+    /// The current circuit breaker; `None` while it is closed.
     pub breaker: Option<OpenBreaker>,
-    /// Since when the queue has been overloaded; `None` if it is not.
+    /// Start of the overload; `None` without overload.
     pub overloaded_since: Option<Millis>,
 }
 
@@ -195,40 +197,41 @@ pub struct Renewal {
     reason = "one value a renewal or release, moved once"
 )]
 pub enum Renewed {
-    /// The lease is still ours; the item as it is now.
+    /// The lease is extended. Contains the item after this write.
     Ours(Control),
-    /// The lease is another's, or free.
+    /// Another processor has the lease, or no processor has it.
     Lost,
 }
 
-/// A wish to give the processor lease up.
+/// A request to release the processor lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// Whose lease.
+    /// Owner of the lease.
     pub owner: Uuid,
-    /// Only if no wake-up was requested since this count (rule 5); `None` at the end of a
-    /// turn, when a tail call follows whatever was requested (rule 6).
+    /// Releases only if the number of requested wake-ups is still this (rule 5). `None` releases
+    /// whatever the number is, for example before a tail call (rule 6).
     pub if_requested_is: Option<u64>,
-    /// What the turn does to the count of turns that settled nothing.
+    /// Change of the count of idle turns.
     pub idle_turns: IdleTurns,
-    /// Whether the turn ended otherwise than by a pause: the next turn starts with every slot.
+    /// Whether the turn settled a task and did not end by a pause. The next turn then starts with
+    /// all slots.
     pub recovered: bool,
-    /// When the rate limit's bucket is full again; `None` without a limit.
+    /// Time at which the rate limit's bucket is full again; `None` without a limit.
     pub rate_full_at: Option<Millis>,
-    /// The circuit breaker as the turn leaves it; `None` if it is closed.
+    /// The circuit breaker at the end of the turn; `None` if it is closed.
     pub breaker: Option<OpenBreaker>,
-    /// Since when the queue has been overloaded; `None` if it is not.
+    /// Start of the overload; `None` without overload.
     pub overloaded_since: Option<Millis>,
 }
 
-/// Rule 10's count.
+/// Change of the count of consecutive turns that settled no task (rule 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleTurns {
-    /// The turn settled a task, or found the queue empty: back to zero.
+    /// Sets the count to 0: the turn settled a task, or found the queue empty.
     Reset,
-    /// The turn ran tasks and settled none, though work remains: one more.
+    /// Adds 1: the turn settled no task, and did not find the queue empty.
     Add,
-    /// The turn ran nothing, because the rate limit allowed no start: as it was.
+    /// Leaves the count unchanged: the turn took no task, because the rate limit allowed no start.
     Keep,
 }
 
@@ -241,25 +244,25 @@ pub enum IdleTurns {
 pub enum Released {
     /// The lease is released.
     Done {
-        /// Consecutive turns that settled nothing, this one included.
+        /// Consecutive turns that settled no task, this one included.
         idle_turns: u32,
     },
-    /// Still ours: a wake-up was requested in the meantime. The item as it is now.
+    /// The lease is not released, because a wake-up was requested in the meantime. Contains the
+    /// current item.
     Requested(Control),
-    /// The lease is another's, or free.
+    /// Another processor has the lease, or no processor has it.
     NotOurs,
 }
 
 /// A pause to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// Until when.
+    /// End of the pause.
     pub until: Millis,
-    /// Why, for operators.
+    /// The reason, for operators.
     pub reason: String,
-    /// Whether a processor pauses the queue by itself, because the downstream is busy or rejects
-    /// tasks: the next turn then starts with one slot, and the next pause for a busy downstream
-    /// is longer.
+    /// Whether a processor pauses the queue because the downstream is busy or rejects tasks. The
+    /// next turn then starts with one slot, and the next pause for a busy downstream is longer.
     pub busy: bool,
 }
 
@@ -274,7 +277,7 @@ mod tests {
             Control::default().created_from(expiry, skew, Millis(100_000))
         };
         assert_eq!(from(None), None);
-        // The expiry, the clocks' difference, and a second for `ttl`'s whole ones.
+        // 100 s less the expiry (60 s), the clock skew (2 s), and 1 s because `ttl` is in seconds.
         assert_eq!(from(Some(Duration::from_secs(60))), Some(Millis(37_000)));
     }
 }

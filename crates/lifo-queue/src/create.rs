@@ -1,4 +1,5 @@
-//! Checks and inserts new tasks. One bad task fails alone; creating is idempotent by task id.
+//! Checks and inserts new tasks. An invalid task does not affect the others. Creating is idempotent
+//! by task id.
 
 mod payload;
 pub(crate) mod spec;
@@ -22,35 +23,35 @@ use crate::task::{NewTask, Place, TaskId, Ttl};
 use crate::time::Clock;
 use crate::trace;
 
-/// The most tasks of one event or message: what one invocation inserts within seconds, and whose
-/// report fits into an answer of Lambda's 6 MB
+/// Maximum number of tasks in one event or message. One invocation inserts them within seconds, and
+/// their report fits into Lambda's answer of at most 6 MB
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>).
 pub const MAX_TASKS: usize = 10_000;
 
-/// Inserts under way at once.
+/// Concurrent inserts.
 const PARALLEL: usize = 16;
 
-/// The longest expiry where the configuration sets none: ten years.
+/// The longest expiry if the configuration sets none: ten years.
 pub const LONGEST_TTL: Duration = Duration::from_secs(10 * 366 * 86_400);
 
-/// What new tasks get.
+/// Settings of new tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct CreateSettings {
-    /// The expiry of a task that names none.
+    /// Time until a task without `ttlSeconds` expires.
     #[serde(rename = "defaultTtlMs", deserialize_with = "positive_ms")]
     pub default_ttl: Duration,
-    /// The longest expiry a task may name.
+    /// Longest expiry that a task may request.
     #[serde(
         rename = "maxTtlMs",
         default = "longest_ttl",
         deserialize_with = "positive_ms"
     )]
     pub max_ttl: Duration,
-    /// The longest expiry of a task with a key: as long as settled tasks are kept, since with the
-    /// settled task the order of its key is forgotten.
+    /// Longest expiry of a task with a key: the retention of settled tasks, because the settled
+    /// task remembers the order of its key.
     #[serde(rename = "keyTtlMs", deserialize_with = "ms")]
     pub key_ttl: Duration,
-    /// Where a key stands whose waiting state is replaced.
+    /// Place of a key in the queue after a newer state replaced its pending one.
     #[serde(rename = "order")]
     pub place: Place,
 }
@@ -66,30 +67,30 @@ pub struct Creator {
     settings: CreateSettings,
 }
 
-/// The answer: every description is in exactly one list, by its index in the request.
+/// Result of a request. Every description is in exactly one list, by its index in the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CreateReport {
-    /// In the table by this request, as PENDING or, of a key that runs, as the state that
-    /// follows.
+    /// Tasks that this request wrote: PENDING or, if their key is running, stored as its next
+    /// state.
     pub created: Vec<CreatedTask>,
-    /// A task with this id was there before, and is unchanged.
+    /// Tasks that were in the table before, and are unchanged.
     pub duplicates: Vec<CreatedTask>,
-    /// A newer state of the key was there before: superseded on arrival.
+    /// States that were not written, because a newer state of their key was in the table before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outdated: Vec<CreatedTask>,
-    /// Not inserted; the others were.
+    /// Tasks that were not inserted.
     pub failed: Vec<FailedTask>,
 }
 
-/// A task that is in the table.
+/// A task of the request that did not fail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatedTask {
-    /// Its place in the request, from 0.
+    /// Index of the task in the request, from 0.
     pub index: usize,
-    /// Its id.
+    /// Id of the task.
     pub task_id: TaskId,
-    /// A state of the key that waited was superseded by this one.
+    /// Whether this state replaced one of its key that had not started.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub supersedes: bool,
 }
@@ -98,23 +99,23 @@ pub struct CreatedTask {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedTask {
-    /// Its place in the request, from 0.
+    /// Index of the task in the request, from 0.
     pub index: usize,
-    /// Its id, if it was given one.
+    /// Id or key of the task, if the request has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
     /// What is wrong, with the field's name and the remedy.
     pub error: String,
-    /// Whether the same task may be created when it is sent again: DynamoDB was unavailable or
-    /// throttled. Otherwise the task itself has to be fixed.
+    /// Whether the caller may send the same task again, for example because DynamoDB was
+    /// unavailable or throttled. Otherwise the task itself must be fixed.
     pub retryable: bool,
 }
 
-/// A task and its place in the request.
+/// A task and its index in the request.
 pub(crate) type Indexed = (usize, NewTask);
 
 impl CreateReport {
-    /// How many states of keys were superseded, by others of the request or on arrival.
+    /// Number of superseded states: those that this request replaced, and its own outdated ones.
     #[must_use]
     pub fn superseded(&self) -> u64 {
         let replaced = self.created.iter().filter(|task| task.supersedes);
@@ -179,8 +180,8 @@ impl Creator {
         }
         let (first, again) = split_repeats(tasks);
         outcomes.extend(self.insert_all(first, PARALLEL).await);
-        // Of tasks with one id the first is created, so the others follow it. Of states of one key
-        // the last wins.
+        // Repeats of an id are inserted afterwards, in order. So the first of several tasks is
+        // created, and the newest of several states of a key stays in the table.
         outcomes.extend(self.insert_all(again, 1).await);
         report(outcomes)
     }
@@ -193,7 +194,7 @@ impl Creator {
         Ok(task)
     }
 
-    /// Creates `count` tasks with a small payload, for trying the queue out.
+    /// Creates `count` tasks with a small payload, to try the queue out.
     pub async fn simulate(&self, count: usize) -> CreateReport {
         let specs: Vec<_> = (0..count)
             .map(|n| json!({"payload": {"simulated": n}}))
@@ -242,7 +243,7 @@ impl Creator {
     }
 }
 
-/// Splits off every task whose id stood before it.
+/// Separates the first task of each id from its repeats.
 fn split_repeats(tasks: Vec<Indexed>) -> (Vec<Indexed>, Vec<Indexed>) {
     let mut seen = HashSet::new();
     tasks

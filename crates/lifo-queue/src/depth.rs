@@ -1,7 +1,7 @@
-//! How many tasks there are in a state: exact up to [`MAX_COUNT`], then "at least".
+//! The number of tasks in a state: exact up to [`MAX_COUNT`], then "at least".
 //!
-//! A DynamoDB table knows no such number; counting reads the index. What has expired does not
-//! count: it will not start, whether DynamoDB has deleted it yet or not.
+//! DynamoDB does not provide this number, so counting reads the index. Expired tasks do not count:
+//! they will not start, whether DynamoDB has deleted them or not.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use crate::store::{Order, PageQuery, QueueStore, StoreError};
 use crate::task::TaskStatus;
 use crate::time::Millis;
 
-/// How far is counted.
+/// Largest exact count.
 pub const MAX_COUNT: u32 = 10_000;
 
 /// Items of the index evaluated in one read.
 const PAGE: u16 = 1_000;
 
-/// Pages read for one number. Expired items that DynamoDB has not deleted yet fill pages
-/// without adding to the count.
+/// Maximum number of pages read for one count. Expired items that DynamoDB has not deleted yet fill
+/// pages without adding to the count.
 const MAX_PAGES: u32 = 20;
 
 /// A number of tasks.
@@ -26,7 +26,7 @@ const MAX_PAGES: u32 = 20;
 pub struct Depth {
     /// The number of tasks.
     pub count: u32,
-    /// Whether there are no more.
+    /// Whether this is the exact number. Otherwise there may be more tasks.
     pub exact: bool,
 }
 
@@ -36,7 +36,7 @@ impl Depth {
         self.count = self.count.saturating_add(tasks);
     }
 
-    /// What is beyond the maximum was not counted to its end.
+    /// Limits the count to [`MAX_COUNT`], because tasks beyond it were not all counted.
     pub(crate) fn cap(&mut self) {
         self.count = self.count.min(MAX_COUNT);
     }
@@ -88,8 +88,8 @@ pub async fn measure(
     Ok(depth)
 }
 
-/// When the oldest PENDING task that has not expired was created; `None` also when nothing but
-/// expired ones was found within a bounded number of reads.
+/// Creation time of the oldest PENDING task that has not expired. `None` without such a task, and
+/// also if a bounded number of reads found only expired tasks.
 ///
 /// # Errors
 /// [`StoreError`]: the index could not be read.

@@ -12,27 +12,27 @@ use crate::time::Millis;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EndedTask {
-    /// Its identity; of a task with a key, the key.
+    /// Id of the task; for a task with a key, the key.
     pub task_id: String,
     /// SUCCESS or FAILURE.
     pub task_status: TaskStatus,
-    /// When it was created, in milliseconds.
+    /// Time of its creation, in milliseconds since the epoch.
     pub task_created: Option<Millis>,
-    /// When it ended, in milliseconds.
+    /// Time of its end, in milliseconds since the epoch.
     pub ended_at: Option<Millis>,
     /// Attempts that counted against the maximum.
     pub attempts: Option<u32>,
     /// Every start, busy returns included.
     pub total_attempts: Option<u32>,
-    /// Why the last attempt did not succeed, truncated. A success has none.
+    /// The last recorded error, truncated. A success has it too, if an earlier attempt failed.
     pub last_error: Option<String>,
-    /// Which state of its key it was. Only tasks with a key have it.
+    /// Version of the state of its key. Only tasks with a key have it.
     pub task_version: Option<String>,
 }
 
 impl EndedTask {
-    /// The task of a changed item, from the item before and after the change; `None` unless the change is from PENDING
-    /// or TAKEN to SUCCESS or FAILURE.
+    /// Reads the task from its item before and after a change. `None` unless the change is from
+    /// PENDING or TAKEN to SUCCESS or FAILURE, and the id can be read.
     #[must_use]
     pub fn from_images(before: &Value, after: &Value) -> Option<Self> {
         let earlier = Attributes::of(before).read(schema::TASK_STATUS, status)?;

@@ -7,10 +7,11 @@ use serde_json::Value;
 use crate::store::parse_number;
 use crate::task::{StatusKey, TaskStatus};
 
-/// The attributes of an item. Each is read by itself, so that a bad one costs no other.
+/// The attributes of an item. Each is read separately, so an unreadable one does not affect the
+/// others.
 pub(crate) struct Attributes<'a> {
     image: &'a Value,
-    /// The names of those that the item had and that could not be read.
+    /// Names of the attributes that the item has but that could not be read.
     pub(crate) unreadable: Vec<&'static str>,
 }
 

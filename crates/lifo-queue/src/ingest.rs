@@ -1,18 +1,18 @@
-//! Tasks from an SQS standard queue: bursts land there at any rate and from any producer, and
-//! reach the table as fast as it takes them.
+//! Tasks from an SQS standard queue. The queue accepts bursts at any rate and from any producer,
+//! and they reach the table as fast as it can take them.
 //!
-//! A message's body is one task or an array of tasks, as [`create`](crate::create) has them. SQS
-//! delivers at least once and in no order, so
+//! A message's body is one task or an array of tasks, as [`create`](crate::create) reads them. SQS
+//! delivers at least once and in no order. Therefore:
 //!
-//! - a task's id comes from its message, if it has none itself: a message that is delivered twice
-//!   creates its tasks once;
-//! - a task's age comes from its producer or from the moment its message was sent, never from its
-//!   arrival: a redelivered old message does not overtake newer tasks. Expired tasks are shed,
-//!   counted and sent to the shed queue, and never written;
+//! - a task without an id gets one from its message. So a message that is delivered twice creates
+//!   its tasks once;
+//! - a task's age comes from its producer or from the time its message was sent, never from its
+//!   arrival. So a redelivered old message does not overtake newer tasks. Expired tasks are shed:
+//!   counted and sent to the shed queue, but never written;
 //! - SQS redelivers exactly the messages of which a part could not be written
 //!   (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>);
 //! - of several states of one key in a batch, the newest is written;
-//! - an invalid task would fail every time: it goes to the dead-letter queue at once, with the
+//! - an invalid task would fail every time. So it goes to the dead-letter queue at once, with the
 //!   reason, and delays no other task.
 
 mod insert;
@@ -44,58 +44,58 @@ use crate::time::{Clock, Millis};
 /// A message as it was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// `messageId`, by which a failure is reported; the default `taskId`.
+    /// `messageId`: identifies a failed message to Lambda, and is the default `taskId`.
     pub id: String,
-    /// `receiptHandle`, by which it becomes visible again.
+    /// `receiptHandle`: identifies the message when its visibility timeout is changed.
     pub receipt: String,
     /// One task or an array of tasks, as JSON.
     pub body: String,
     /// `SentTimestamp`, the default `taskCreated`.
     pub sent: Millis,
-    /// `ApproximateReceiveCount`: 1 the first time.
+    /// `ApproximateReceiveCount`: 1 for the first delivery.
     pub receives: u32,
 }
 
-/// How batches are worked through.
+/// Settings of an ingest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct IngestSettings {
-    /// What new tasks get.
+    /// Settings of new tasks.
     pub create: CreateSettings,
-    /// Writes under way at once.
+    /// Concurrent writes.
     #[serde(rename = "writeParallelism", deserialize_with = "positive")]
     pub parallel: usize,
-    /// When what could not be written becomes visible again: a time from half the bound to the
-    /// bound, which doubles with each receive. At the queue's own visibility timeout, which has
-    /// to be six times the function's, a task would wait for minutes.
+    /// Delay until a failed message becomes visible again: random, from half of the bound to the
+    /// bound, which doubles with each receive. With the queue's own visibility timeout, which must
+    /// be six times the function's timeout, a task would wait for minutes.
     pub visibility: Backoff,
 }
 
-/// Until when a batch may be worked on.
+/// Deadlines of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadlines {
-    /// No write goes on after this.
+    /// The writes end by this time.
     pub writes: Instant,
-    /// The report has to be there: a function that runs into its timeout reports nothing, and
-    /// SQS redelivers every message.
+    /// The report is ready by this time. A function that times out reports nothing, and SQS
+    /// redelivers every message.
     pub report: Instant,
 }
 
-/// The outcome of a batch.
+/// Result of a batch.
 #[derive(Debug, Default)]
 pub struct IngestReport {
-    /// Tasks inserted as PENDING.
+    /// Tasks written, newer states of keys included.
     pub created: u64,
-    /// Tasks that were there before, and are unchanged.
+    /// Tasks that were in the table before, and are unchanged.
     pub duplicates: u64,
     /// States of keys that a newer one replaced before they ran, in the table or within the
     /// batch.
     pub superseded: u64,
     /// Tasks that had expired before they were written.
     pub shed: ShedReport,
-    /// Tasks and bodies that are none: in the dead-letter queue.
+    /// Invalid tasks and bodies that were sent to the dead-letter queue.
     pub refused: u64,
-    /// The ids of the messages to redeliver: exactly those of which a part is not
-    /// done, in the batch's order.
+    /// Ids of the messages that SQS must redeliver, in the batch's order: exactly those of which a
+    /// part failed.
     pub returned: Vec<String>,
 }
 
@@ -108,12 +108,12 @@ pub struct Ingest {
     settings: IngestSettings,
 }
 
-/// A message in work.
+/// A message that is being processed.
 struct Open<'a> {
     delivery: &'a Delivery,
     wrong: Vec<Wrong<'a>>,
     expired: Vec<ShedTask>,
-    /// A part of it is not done: SQS redelivers it.
+    /// Whether a part of it failed, so that SQS redelivers it.
     left: bool,
 }
 
@@ -136,11 +136,12 @@ impl Ingest {
         }
     }
 
-    /// Works through a batch, in waves that fit into memory.
+    /// Processes a batch, in waves that fit into memory.
     ///
-    /// SQS redelivers messages that are not written by the deadline. Of a message with more than one task
-    /// that means all of them: those that are there by then are duplicates. What is wrong in it,
-    /// and what has expired, is looked after once the rest is written, so that it is done once.
+    /// SQS redelivers messages that are not written completely by the deadline. All tasks of a
+    /// redelivered message are written again; those that are in the table are then duplicates.
+    /// Invalid and expired tasks are sent to their queues only after the other tasks of their
+    /// message were written, so that they are sent once.
     pub async fn work(&self, batch: &[Delivery], deadlines: Deadlines) -> IngestReport {
         let mut report = IngestReport::default();
         let mut left = BTreeSet::new();
@@ -169,7 +170,7 @@ impl Ingest {
         report
     }
 
-    /// Works through messages that fit into memory together.
+    /// Processes one wave.
     async fn work_wave<'a>(
         &self,
         batch: &[&'a Delivery],
@@ -184,7 +185,7 @@ impl Ingest {
         };
         if timeout_at(deadlines.report, closing).await.is_err() {
             tracing::error!("the deadline came before everything of the batch was looked after");
-            // Whether these were looked after is not known.
+            // It is not known which invalid and expired tasks were sent.
             for message in &mut open {
                 message.left |= !message.expired.is_empty() || !message.wrong.is_empty();
             }
@@ -192,8 +193,8 @@ impl Ingest {
         open
     }
 
-    /// Writes what can be written, the newest messages first: if the deadline cuts it short,
-    /// SQS redelivers older ones.
+    /// Writes tasks, those of the newest messages first. So if the deadline ends the writes, SQS
+    /// redelivers the older messages.
     async fn write<'a>(
         &self,
         batch: &[&'a Delivery],
@@ -225,7 +226,7 @@ impl Ingest {
         }
         let (mut first, again) = keys::chains(tasks);
         first.sort_by_key(|chain| chain.first().map(|(index, _)| Reverse(batch[*index].sent)));
-        // Of tasks with one id the first is written, so the others follow it.
+        // Repeats of an id follow one by one, so that the first task of the id is written.
         for (round, parallel) in [(first, self.settings.parallel), (again, 1)] {
             for (index, outcome) in insert::all(&*self.store, round, parallel, until).await {
                 match outcome {
@@ -244,7 +245,7 @@ impl Ingest {
         open
     }
 
-    /// Hands over what had expired, of the messages of which nothing is left to write.
+    /// Hands over the expired tasks of those messages of which no part failed.
     async fn hand_over(&self, open: &mut [Open<'_>]) -> ShedReport {
         let (mut owners, mut tasks) = (vec![], vec![]);
         for (index, message) in open.iter().enumerate().filter(|(_, open)| !open.left) {
@@ -308,7 +309,7 @@ impl Ingest {
     }
 }
 
-/// A task as the shed queue has it: it was never in the table, and had no attempt.
+/// The shed task of an expired task that was never in the table, and so had no attempt.
 fn shed_task(task: crate::task::NewTask) -> ShedTask {
     ShedTask {
         task_id: Some(task.id),

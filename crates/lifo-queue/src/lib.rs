@@ -1,35 +1,34 @@
 //! # A newest-first task queue on DynamoDB
 //!
-//! For work that loses its value with age, in front of a system that cannot keep up: the
-//! newest task runs first, and what got too old is shed.
+//! For tasks that lose their value with age, sent to a system that cannot keep up. The newest task
+//! runs first. Tasks that are too old are shed.
 //!
-//! ## Layout, in the order of a task's way
+//! ## Modules, in the order in which a task uses them
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`task`] | a task, its states and what may follow what |
+//! | [`task`] | a task, its states and their transitions |
 //! | [`create`] | checks and inserts new tasks |
-//! | [`ingest`] | tasks from an SQS standard queue, a batch at a time |
-//! | [`wake`] | the wake-up protocol: trigger's side |
+//! | [`ingest`] | inserts the tasks of an SQS standard queue, one batch at a time |
+//! | [`wake`] | the wake-up protocol: requests |
 //! | [`process`] | the newest-first loop: one turn of `process-tasks` |
-//! | [`runner`] | what a task does: HTTP, Lambda, simulated, or your own |
-//! | [`sweep`] | expired leases and lost wake-ups |
-//! | [`operate`] | what operators do: look, pause, resume, redrive, cancel, wake |
-//! | [`depth`] | how many tasks there are, and how old the oldest is |
+//! | [`runner`] | runs a task: by HTTP, Lambda, a simulation or your own code |
+//! | [`sweep`] | handles expired leases and lost wake-ups |
+//! | [`operate`] | operators' commands: status, pause, resume, redrive, cancel, wake |
+//! | [`depth`] | the number of tasks, and the age of the oldest |
 //! | [`ended`] | tasks that ended, as the table's stream shows them |
-//! | [`shed`] | what DynamoDB deleted before it was done: counted, and handed to a queue |
-//! | [`store`] | where tasks live: DynamoDB, and memory for tests |
+//! | [`shed`] | counts tasks that expired before they ended, and sends them to a queue |
+//! | [`store`] | stores tasks: in DynamoDB, or in memory for tests |
 //! | [`control`] | the control item, which names the one active processor |
-//! | [`notify`] | how a processor is woken: SNS |
+//! | [`notify`] | notifications to processors: SNS |
 //! | [`time`] | milliseconds, epoch seconds and the clock |
-//! | [`backoff`] | how long a task waits after an attempt |
-//! | [`causes`] | an error and its causes on one line |
-//! | [`schema`] | the table's names |
-//! | [`settings`] | how settings are read from JSON |
+//! | [`backoff`] | the delay of a task after an attempt |
+//! | [`schema`] | the names in the table |
+//! | [`settings`] | reads settings from JSON |
 //! | [`trace`] | traces of sampled tasks: AWS X-Ray |
 //!
-//! The crate knows AWS services behind traits. It knows no Lambda event or runtime type
-//! ([`runner::lambda`] is a client of Invoke) and reads no environment.
+//! The crate uses AWS services through traits. It depends on no Lambda event or runtime type
+//! ([`runner::lambda`] is a client of Invoke), and reads no environment variable.
 
 pub mod backoff;
 pub mod control;

@@ -1,4 +1,4 @@
-//! Notifications: how a processor is woken.
+//! Notifications, which wake a processor.
 
 pub mod sns;
 
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::Source;
 
-/// Sends wake-ups. Delivery is at least once or not at all; the protocol in
-/// [`wake`](crate::wake) lives with both.
+/// Publishes notifications. A notification may be delivered once, several times or not at all. The
+/// protocol in [`wake`](crate::wake) handles each case.
 #[async_trait]
 pub trait Notifier: Send + Sync {
     /// Wakes `process-tasks`, through ProcessTasksTopic.
     async fn wake_processor(&self, notification: &Notification) -> Result<(), NotifyError>;
 
-    /// Tail-calls: asks `trigger` for another turn, through TriggerTopic.
+    /// Publishes a tail call: requests another turn from `trigger`, through TriggerTopic.
     async fn tail_call(&self, notification: &Notification) -> Result<(), NotifyError>;
 }
 
-/// The body of a notification. Nothing decides by it; it tells an operator where a wake-up
-/// came from.
+/// The body of a notification. No decision depends on it; it shows operators the origin of a
+/// wake-up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Notification {
-    /// Why.
+    /// The reason of the wake-up.
     pub reason: WakeReason,
-    /// The event it stems from.
+    /// Id of the event that caused it.
     pub event: String,
-    /// The trace header of the turn that tail-calls, if its trace is recorded: the next turn starts a trace of its
-    /// own, and links to it.
+    /// Trace header of the turn that publishes the tail call, if its trace is recorded. The next
+    /// turn starts a trace of its own, which links to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
 }
@@ -41,16 +41,16 @@ pub enum WakeReason {
     Insert,
     /// A turn ended with work left.
     TailCall,
-    /// A task was returned by a process that no longer has the processor lease.
+    /// A process returned a task and lost the processor lease.
     LateGiveBack,
     /// The sweep found due tasks and no active processor.
     Sweep,
-    /// An operator asked.
+    /// An operator requested it, or resumed the queue.
     Operator,
 }
 
 impl WakeReason {
-    /// Whether to notify although another notification may be on its way: it may be lost.
+    /// Whether to publish even if another notification is under way, because that one may be lost.
     pub(crate) fn insists(self) -> bool {
         self == Self::Sweep
     }
@@ -60,8 +60,8 @@ impl WakeReason {
 #[derive(Debug, thiserror::Error)]
 #[error("the notification to {topic} was not published")]
 pub struct NotifyError {
-    /// Where to.
+    /// The topic.
     pub topic: String,
-    /// What the client said.
+    /// The client's error.
     pub source: Source,
 }

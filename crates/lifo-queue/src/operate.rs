@@ -1,4 +1,5 @@
-//! What operators do: look, pause, resume, redrive, cancel, wake, and command the circuit breaker.
+//! Operators' commands: status, pause, resume, redrive, cancel, wake, and those to the circuit
+//! breaker.
 
 mod bulk;
 mod find;
@@ -19,30 +20,30 @@ use crate::task::{TaskId, TaskStatus};
 use crate::time::{Clock, Millis};
 use crate::wake::{Wake, WakeError, Waker};
 
-/// Pending tasks that are read for the count of superseded states.
+/// Maximum number of pending tasks that are read to count superseded states.
 const KEYS_READ: usize = 100;
 
-/// An operator's hand on one queue.
+/// Executes operators' commands on one queue.
 pub struct Operator {
     store: Arc<dyn QueueStore>,
     waker: Waker,
     clock: Arc<dyn Clock>,
 }
 
-/// A queue as it stands.
+/// The state of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// When this was read.
     pub now: Millis,
-    /// Who processes, whether it is paused, what was asked for.
+    /// The control item: processor lease, pause, requested wake-ups.
     pub control: Control,
-    /// The pending tasks without expired ones.
+    /// Pending tasks that have not expired.
     pub pending: Depth,
     /// When the oldest of them was created.
     pub oldest_pending: Option<Millis>,
     /// Running tasks, and tasks of crashed processes.
     pub taken: Depth,
-    /// What failed and may be redriven.
+    /// Failed tasks, which may be redriven.
     pub failed: Depth,
     /// The pending keys, and how many of their states were superseded.
     pub keys: Keys,
@@ -53,30 +54,30 @@ pub struct Status {
 pub struct Keys {
     /// Tasks with a key.
     pub tasks: u32,
-    /// States of these keys that newer ones replaced while they waited, in all.
+    /// Total number of states of these keys that were replaced before they ended.
     pub superseded: u64,
     /// Whether every pending task was read.
     pub exact: bool,
 }
 
-/// The outcome of the failed tasks.
+/// Result of a redrive of several tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RedriveReport {
-    /// PENDING again.
+    /// Tasks that are PENDING again.
     pub redriven: u32,
-    /// In another state meanwhile, or gone.
+    /// Tasks that had left FAILURE, or were deleted, before the redrive reached them.
     pub lost: u32,
-    /// Whether a processor was woken for them, if there were any.
+    /// Result of the wake-up request; `None` if no task was redriven.
     pub wake: Option<Wake>,
 }
 
-/// An operation that may be repeated.
+/// A command failed. It may be repeated.
 #[derive(Debug, thiserror::Error)]
 pub enum OperateError {
     /// The table could not be read or written.
     #[error("the table could not be used")]
     Store(#[from] StoreError),
-    /// The operation is done, but no processor could be woken; the sweep wakes one within a minute.
+    /// The command is done, but no processor could be woken; the sweep wakes one within a minute.
     #[error("it is done, but no processor was woken for it; the sweep wakes within a minute")]
     Wake(#[from] WakeError),
 }
@@ -92,7 +93,8 @@ impl Operator {
         }
     }
 
-    /// Looks; reads at most some twenty pages of the index a number, and a hundred items.
+    /// Reads the state of the queue: about 20 pages of the index at most for each number, and the
+    /// items of at most 100 tasks.
     ///
     /// # Errors
     /// [`StoreError`]: the table could not be read.
@@ -102,7 +104,7 @@ impl Operator {
         Ok(Status { keys, ..status })
     }
 
-    /// Looks without reading any task: the keys are left out.
+    /// As [`status`](Self::status), but leaves out the keys, and so reads no task's item.
     ///
     /// # Errors
     /// [`StoreError`]: the table could not be read.
@@ -119,7 +121,8 @@ impl Operator {
         })
     }
 
-    /// Reads the newest pending tasks, because the index does not show what was superseded.
+    /// Reads the items of the newest pending tasks, because the index does not count superseded
+    /// states.
     async fn keys(&self) -> Result<Keys, StoreError> {
         let found = self
             .find(&Find {
@@ -144,11 +147,11 @@ impl Operator {
         Ok(keys)
     }
 
-    /// No task starts before the time is over; running tasks finish. A longer pause
-    /// is kept: the answer is then [`Written::Lost`].
+    /// Pauses the queue for `time`; running tasks finish. A longer pause is kept: the answer is
+    /// then [`Written::Lost`].
     ///
     /// # Errors
-    /// [`StoreError`]: the pause may stand or not.
+    /// [`StoreError`]: the queue may be paused or not.
     pub async fn pause(&self, time: Duration, reason: &str) -> Result<Written, StoreError> {
         let pause = Pause {
             until: self.clock.now().plus(time),
@@ -158,7 +161,7 @@ impl Operator {
         self.store.pause(&pause).await
     }
 
-    /// Ends a pause, and wakes.
+    /// Ends a pause, and wakes a processor.
     ///
     /// # Errors
     /// [`OperateError`].
@@ -167,11 +170,11 @@ impl Operator {
         Ok(self.wake().await?)
     }
 
-    /// Opens the circuit breaker for that time: only probes start, and no answer closes it before.
+    /// Holds the circuit breaker open for `time`: only probes start, and no answer closes it.
     /// Afterwards the next answer closes it. Replaces an earlier hold.
     ///
     /// # Errors
-    /// [`StoreError`]: it may be held open or not.
+    /// [`StoreError`]: the breaker may be held open or not.
     pub async fn open_breaker(&self, time: Duration, reason: &str) -> Result<(), StoreError> {
         let hold = BreakerHold {
             until: self.clock.now().plus(time),
@@ -180,7 +183,8 @@ impl Operator {
         self.store.hold_breaker(&hold).await
     }
 
-    /// Closes the circuit breaker, whether an operator or a processor opened it, and wakes.
+    /// Closes the circuit breaker, whether an operator or a processor opened it, and wakes a
+    /// processor.
     ///
     /// # Errors
     /// [`OperateError`].
@@ -189,7 +193,7 @@ impl Operator {
         Ok(self.wake().await?)
     }
 
-    /// Runs one failed task again, with a new deadline so far ahead, and wakes.
+    /// Returns one failed task to PENDING, with an expiry after `ttl`, and wakes a processor.
     ///
     /// # Errors
     /// [`OperateError`].
@@ -207,10 +211,10 @@ impl Operator {
         self.store.redrive(&Redrive { task, expires_at }, now).await
     }
 
-    /// Removes a task that waits.
+    /// Deletes a pending task.
     ///
     /// # Errors
-    /// [`StoreError`]: it may be gone or not.
+    /// [`StoreError`]: the task may be deleted or not.
     pub async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
         self.store.cancel(task).await
     }

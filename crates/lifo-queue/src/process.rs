@@ -1,23 +1,23 @@
-//! The newest-first loop: one turn of `process-tasks`.
+//! One turn of `process-tasks`: the loop that takes and runs tasks, by default the newest first.
 //!
-//! A turn acquires the processor lease, takes and runs tasks until the queue is empty or the
-//! time is up, and ends by a release or by a release and a tail call: rules 2 to 7 and 10 of the
-//! wake-up protocol (`docs/explanation/wake-protocol.md`).
+//! A turn acquires the processor lease. It takes and runs tasks until the queue is empty or the
+//! time is up. It then releases the lease, and publishes a tail call if work may remain. These are
+//! rules 2 to 7 and 10 of the wake-up protocol (`docs/explanation/wake-protocol.md`).
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `turn` | the loop |
-//! | `select` | which task is next |
-//! | `rate` | how many may start a second |
-//! | `read` | reads of the index, on demand or ahead of it |
-//! | `slots` | how many run at once |
-//! | `breaker` | whether anything but probes starts |
-//! | `codel` | whether anything but new tasks starts |
-//! | `attempt` | one task: take, run, settle or return |
-//! | `heartbeat` | the processor lease |
-//! | `ending` | who is awake after the turn |
-//! | `settings` | how a turn works |
-//! | `summary` | what a turn did |
+//! | `select` | the choice of the next task |
+//! | `rate` | the limit on starts per second |
+//! | `read` | reads of the index, on demand or in advance |
+//! | `slots` | the limit on concurrent tasks |
+//! | `breaker` | the circuit breaker: whether only probes start |
+//! | `codel` | overload: whether only new tasks start |
+//! | `attempt` | one attempt at a task: take, run, settle or return |
+//! | `heartbeat` | renewals of the processor lease |
+//! | `finish` | the release, the tail call and wake-up requests at the end of a turn |
+//! | `settings` | the settings of a turn |
+//! | `summary` | the summary of a turn |
 
 mod attempt;
 mod breaker;
@@ -50,7 +50,7 @@ use crate::runner::TaskRunner;
 use crate::store::QueueStore;
 use crate::time::Clock;
 
-/// Runs turns.
+/// Runs turns of `process-tasks`.
 pub struct Processor {
     store: Arc<dyn QueueStore>,
     notifier: Arc<dyn Notifier>,
@@ -60,7 +60,7 @@ pub struct Processor {
 }
 
 impl Processor {
-    /// A processor.
+    /// Creates a processor.
     #[must_use]
     pub fn new(
         store: Arc<dyn QueueStore>,
@@ -81,13 +81,13 @@ impl Processor {
     /// Runs one turn.
     ///
     /// # Errors
-    /// [`FailedTurn`]: the message must be delivered again.
+    /// [`FailedTurn`] if the turn failed: Lambda must retry its message.
     pub async fn turn(&self, invocation: Invocation) -> Result<TurnSummary, FailedTurn> {
         let started = self.clock.now();
-        // Fresh for each invocation attempt (rule 2).
+        // A new owner for each invocation attempt (rule 2).
         let owner = Uuid::new_v4();
         let until = started.plus(self.settings.processor_lease);
-        // Whatever this turn starts, it starts before this.
+        // This turn starts no task after `last_start`.
         let hard_stop = self.settings.hard_stop(started, invocation.deadline);
         let last_start = hard_stop
             .minus(self.settings.task_timeout)

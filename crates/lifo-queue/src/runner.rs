@@ -1,7 +1,7 @@
-//! Task runners: what a task *does*.
+//! Task runners: they do the work of a task.
 //!
-//! Implement [`TaskRunner`] for your own, or choose one by configuration: [`http`], [`lambda`]
-//! or [`simulated`].
+//! Implement [`TaskRunner`], or choose a runner by configuration: [`http`], [`lambda`] or
+//! [`simulated`].
 
 pub mod config;
 pub mod http;
@@ -24,17 +24,17 @@ use async_trait::async_trait;
 
 use crate::task::Task;
 
-/// Runs one task against the throughput-constrained system.
+/// Runs one task on the downstream, the system whose throughput is limited.
 ///
-/// A run may be repeated: after a crash, a time-out or [`Outcome::Retry`] the same task runs
-/// again with a higher [`Task::attempt`]. Use [`Task::idempotency_key`] as the idempotency key of
-/// its effects. A run that panics or outlasts the task timeout costs this task one attempt and
-/// others nothing; a run that blocks its thread delays the others, so move blocking work to
-/// `tokio::task::spawn_blocking`. When the function nears its deadline the run is dropped at
-/// its next await point.
+/// A task may run more than once: after a crash, a time-out or [`Outcome::Retry`] it runs again
+/// with a higher [`Task::attempt`]. Use [`Task::idempotency_key`] as the idempotency key of its
+/// effects. A run that panics or exceeds the task timeout costs this task one attempt, and other
+/// tasks nothing. A run that blocks its thread delays the others, so move blocking work to
+/// `tokio::task::spawn_blocking`. When the function nears its deadline, the run is dropped at its
+/// next await point.
 #[async_trait]
 pub trait TaskRunner: Send + Sync {
-    /// Runs the task and says how it ended. Errors are outcomes.
+    /// Runs the task and returns its outcome. Errors are outcomes too.
     async fn run(&self, task: &Task) -> Outcome;
 }
 
@@ -43,36 +43,36 @@ pub trait TaskRunner: Send + Sync {
 pub enum Outcome {
     /// Done: SUCCESS.
     Success,
-    /// Will never succeed: FAILURE, without further attempts.
+    /// Failed permanently: FAILURE, without further attempts.
     Failure {
-        /// Kept with the task.
+        /// Stored in the task's `lastError`.
         reason: String,
     },
-    /// Did not work this time: back to PENDING with backoff, FAILURE once the attempts are used
-    /// up.
+    /// Failed this time: the task returns to PENDING with backoff, and is FAILURE once the attempts
+    /// are used up.
     Retry {
-        /// Kept with the task.
+        /// Stored in the task's `lastError`.
         reason: String,
     },
-    /// The downstream has no room: back to PENDING, and the processor slows down. The attempt
-    /// does not count, a bounded number of times.
+    /// The downstream is busy: the task returns to PENDING, and the processor slows down. The
+    /// attempt does not count, a bounded number of times.
     Busy {
-        /// Not before, if the downstream said so. [`MAX_RETRY_AFTER`] at most; never sooner than
-        /// the queue's own backoff.
+        /// The wait that the downstream asked for, if any. The queue waits [`MAX_RETRY_AFTER`] at
+        /// most, and at least for its own backoff.
         retry_after: Option<Duration>,
     },
     /// The downstream is down, or cannot be reached. For one task alone it is a
-    /// [`Retry`](Self::Retry). When more distinct tasks than run at once meet it with no answer in
-    /// between, the circuit breaker opens: only probes start, and no attempt counts.
+    /// [`Retry`](Self::Retry). If more distinct tasks than run at once get this outcome with no
+    /// answer in between, the circuit breaker opens: only probes start, and no attempt counts.
     Unavailable {
-        /// Kept with the task.
+        /// Stored in the task's `lastError`.
         reason: String,
     },
-    /// The downstream rejects *us*: wrong credentials or a wrong address. For one task alone it
-    /// is a [`Retry`](Self::Retry); when several distinct tasks hit it in a row the queue
-    /// pauses, rather than fail one task after another.
+    /// The downstream rejects *us*: wrong credentials or a wrong address. For one task alone it is
+    /// a [`Retry`](Self::Retry). If several distinct tasks in a row get this outcome, the queue
+    /// pauses. Otherwise one task after another would fail.
     Refused {
-        /// Kept with the task and the pause.
+        /// Stored in the task's `lastError`.
         reason: String,
     },
 }

@@ -1,7 +1,7 @@
-//! How settings are read from JSON: units and least values.
+//! Reads settings from JSON: units and minimums.
 //!
-//! The defaults and the rules between settings are in `infra/`. What is checked here protects the
-//! core from values that it cannot work with.
+//! The defaults and the rules between settings are in `infra/`. The checks here protect the core
+//! from values that it cannot work with.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
-/// The longest time that the core works with: 1,000 years. Synthesis accepts 100.
+/// The longest duration that the core accepts: 1,000 years. Synthesis accepts 100 years.
 const LONGEST_MS: u64 = 1_000 * 365 * 86_400_000;
 
-/// Milliseconds.
+/// Reads a duration in milliseconds.
 ///
 /// # Errors
 /// When the number is not whole, is negative or is more than 1,000 years.
@@ -25,7 +25,7 @@ pub fn ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Err
     Ok(Duration::from_millis(millis))
 }
 
-/// Milliseconds, at least 1.
+/// Reads a duration of at least 1 millisecond.
 ///
 /// # Errors
 /// As [`ms`], and for 0.
@@ -33,7 +33,7 @@ pub fn positive_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duratio
     at_least(ms(deserializer)?, Duration::from_millis(1), 1)
 }
 
-/// Milliseconds, at least 1, of a setting that may be left out: `default` belongs beside it.
+/// Reads an optional duration of at least 1 millisecond. The field also needs `#[serde(default)]`.
 ///
 /// # Errors
 /// As [`positive_ms`].
@@ -43,10 +43,10 @@ pub fn optional_ms<'de, D: Deserializer<'de>>(
     positive_ms(deserializer).map(Some)
 }
 
-/// A whole number, at least 1.
+/// Reads a whole number of at least 1.
 ///
 /// # Errors
-/// When it is 0, or no number of this type.
+/// When it is 0, or not a number of this type.
 pub fn positive<'de, D, N>(deserializer: D) -> Result<N, D::Error>
 where
     D: Deserializer<'de>,
@@ -55,7 +55,7 @@ where
     at_least(N::deserialize(deserializer)?, N::from(1), 1)
 }
 
-/// A share from 0 to 1.
+/// Reads a share from 0 to 1.
 ///
 /// # Errors
 /// When the number is below 0 or above 1.
@@ -68,12 +68,12 @@ pub(crate) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D
     Err(D::Error::custom(error))
 }
 
-/// The share of a setting that may be left out: all.
+/// Default of an optional share: 1.
 pub(crate) fn all() -> f64 {
     1.0
 }
 
-/// A number of starts a second, as the time between two of them.
+/// Reads a number of starts per second, as the time between two starts.
 ///
 /// # Errors
 /// When it is not a rate from one in 1,000 years to one in a nanosecond.

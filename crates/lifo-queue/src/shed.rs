@@ -1,12 +1,11 @@
-//! What was shed: tasks that DynamoDB's time to live deleted while they were PENDING or TAKEN.
+//! Shed tasks: DynamoDB's time to live deleted them while they were PENDING or TAKEN.
 //!
-//! A PENDING task goes when its deadline passed before a slot was free: what a queue is for that
-//! would rather lose the old than delay the new. A TAKEN one goes only if the sweep failed for a
-//! day. Either is counted, and with a [`ShedSink`] it is handed on, so that nothing disappears
-//! unseen. (What is deleted after SUCCESS or FAILURE was done, and is no business of this module.)
+//! A PENDING task is deleted if it expires before a slot is free. The queue loses old tasks rather
+//! than delay new ones. A TAKEN task is deleted only if the sweep failed for a day. This module
+//! counts both, and hands them to a [`ShedSink`] if there is one. Items that were deleted after
+//! SUCCESS or FAILURE are not shed tasks.
 //!
-//! Counting and sending are at least once: the caller repeats deleted tasks until they are
-//! taken.
+//! Tasks are counted and sent at least once: the caller repeats them until the sink takes them.
 
 mod image;
 pub mod sqs;
@@ -23,18 +22,18 @@ use crate::store::Source;
 use crate::task::{TaskId, TaskStatus};
 use crate::time::{EpochSeconds, Millis};
 
-/// A task as it was when DynamoDB deleted it. What its item did not have is `None`, and so is
-/// what could not be read, since anyone may have written the item; [`unreadable`](Self::unreadable)
-/// tells the two apart.
+/// A task as it was when it was shed. An attribute that the item did not have is `None`. So is an
+/// attribute that could not be read, because any writer may have written the item;
+/// [`unreadable`](Self::unreadable) names those.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShedTask {
-    /// Its identity.
+    /// Id of the task.
     pub task_id: Option<TaskId>,
     /// PENDING or TAKEN.
     pub task_status: TaskStatus,
-    /// When it was created, in milliseconds.
+    /// Time of its creation, in milliseconds since the epoch.
     pub task_created: Option<Millis>,
-    /// Its deadline, in epoch seconds.
+    /// Time of its expiry, in epoch seconds.
     pub expires_at: Option<EpochSeconds>,
     /// Attempts that counted against the maximum.
     pub attempts: Option<u32>,
@@ -48,32 +47,31 @@ pub struct ShedTask {
     pub unreadable: Vec<&'static str>,
 }
 
-/// Where shed tasks go: the hook of `count-shed`.
+/// Destination of shed tasks.
 #[async_trait]
 pub trait ShedSink: Send + Sync {
-    /// Takes the tasks, oldest deletion first, and says which it did not take, in ascending order
-    /// of their index. Waiting and trying again is its own part; what it reports is final for
-    /// this call.
+    /// Takes the tasks, oldest deletion first. Returns those that it did not take, in ascending
+    /// order of their index. The sink itself retries; its answer is final for this call.
     ///
-    /// The caller brings everything from the first such task on again. So a sink does well not to
-    /// go on after one, and reports the rest as [`HandOverError::NotTried`]: what it took of them
-    /// would come twice.
+    /// The caller later repeats all tasks from the first failed one on. So a sink should stop at
+    /// that task, and report the rest as [`HandOverError::NotTried`]. Otherwise it takes some of
+    /// them twice.
     async fn hand_over(&self, tasks: &[ShedTask]) -> Vec<NotHandedOver>;
 }
 
 /// A task that a sink did not take.
 #[derive(Debug)]
 pub struct NotHandedOver {
-    /// Its place in the list that was handed over.
+    /// Index of the task in the list, from 0.
     pub index: usize,
-    /// Why.
+    /// The reason.
     pub error: HandOverError,
 }
 
 /// Why a sink did not take a task.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum HandOverError {
-    /// An earlier one failed.
+    /// An earlier task failed.
     #[error("not tried, because a task before it was not taken")]
     NotTried,
     /// The service rejects this message.
@@ -89,27 +87,29 @@ pub struct ShedCounter {
     sink: Option<Arc<dyn ShedSink>>,
 }
 
-/// The outcome of a list of shed tasks.
+/// Result of counting a list of shed tasks.
 #[derive(Debug, Default)]
 pub struct ShedReport {
-    /// Counted, of those that were PENDING.
+    /// Counted tasks that were PENDING.
     pub pending: u32,
-    /// Counted, of those that were TAKEN: the sweep failed for a day.
+    /// Counted tasks that were TAKEN, because the sweep failed for a day.
     pub taken: u32,
-    /// The tasks that must be brought again begin here. None of them is counted.
+    /// Index of the first task that the caller must repeat, with all after it. None of them is
+    /// counted. `None` if the sink took every task.
     pub again_from: Option<usize>,
     /// The tasks that the sink did not take, in ascending order of their index.
     pub not_handed_over: Vec<NotHandedOver>,
 }
 
 impl ShedReport {
-    /// How many tasks are counted.
+    /// Number of counted tasks.
     #[must_use]
     pub fn counted(&self) -> u64 {
         u64::from(self.pending) + u64::from(self.taken)
     }
 
-    /// Adds what another list came to. Each list has indexes of its own, so `again_from` stays.
+    /// Adds the result of another list. `again_from` is unchanged, because each list has its own
+    /// indexes.
     pub(crate) fn add(&mut self, other: Self) {
         self.pending += other.pending;
         self.taken += other.taken;
@@ -124,8 +124,8 @@ impl ShedCounter {
         Self { sink }
     }
 
-    /// Hands the tasks over and counts them, up to the first that was not taken: from there on
-    /// they must be brought again, and are counted then.
+    /// Hands the tasks over, and counts those before the first that the sink did not take. The
+    /// caller must repeat the others, and they are counted then.
     pub async fn count(&self, tasks: &[ShedTask]) -> ShedReport {
         let not_handed_over = match &self.sink {
             Some(sink) if !tasks.is_empty() => sink.hand_over(tasks).await,

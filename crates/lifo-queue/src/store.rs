@@ -1,9 +1,9 @@
-//! Where tasks and the control item live.
+//! Stores of tasks and of the control item.
 //!
-//! Two traits, two implementations, one conformance suite (`tests/conformance`):
-//! [`dynamodb`] is the real one, [`memory`] is for tests and simulations. Every method is one
-//! atomic step. Losing a race is a value ([`Written::Lost`], [`TakeOutcome::Lost`]); a
-//! [`StoreError`] means that the step may or may not have happened.
+//! There are two implementations, and one conformance suite for both (`tests/conformance`):
+//! [`dynamodb`] for production, [`memory`] for tests and simulations. Every method is one atomic
+//! step. A lost race is a value ([`Written::Lost`], [`TakeOutcome::Lost`]). A [`StoreError`] means
+//! that the step may or may not have happened.
 
 pub mod dynamodb;
 pub mod memory;
@@ -25,7 +25,7 @@ pub use self::page::{
     Candidate, Cursor, InvalidCursor, Order, Page, PageQuery, StandingLease, TakenPage,
 };
 
-/// Everything the queue needs of a store.
+/// All operations that the queue needs.
 pub trait QueueStore: TaskStore + ControlStore + OperatorStore {}
 
 impl<S: TaskStore + ControlStore + OperatorStore> QueueStore for S {}
@@ -33,33 +33,36 @@ impl<S: TaskStore + ControlStore + OperatorStore> QueueStore for S {}
 /// Tasks: each method is one transition of the state machine in [`task`](crate::task).
 #[async_trait]
 pub trait TaskStore: Send + Sync {
-    /// – → PENDING, if no task has this id. A put of ours whose acknowledgement was lost is
-    /// recognised by its create token and answered [`Inserted::Created`].
+    /// – → PENDING, if no task has this id. If the acknowledgement of an earlier try was lost, the
+    /// store recognises the create token and answers [`Inserted::Created`].
     ///
-    /// A task with a key replaces an older state of it: payload, deadline and version. One that
-    /// waits starts with no attempts, but keeps its `notBefore` and the mark of an expired lease;
-    /// one that was settled is PENDING again; one that runs is PENDING when its run ends.
+    /// A task with a key replaces the payload, expiry and version of an older state. A key that is
+    /// PENDING starts with no attempts, but keeps the mark of an expired lease, and its `notBefore`
+    /// unless the new state has one. A settled key becomes PENDING. A running key becomes PENDING
+    /// when its run ends.
     async fn insert(&self, task: &NewTask) -> Result<Inserted, StoreError>;
 
-    /// One page of the index. Expired tasks are left out if DynamoDB will delete them: those whose
-    /// `ttl` is in seconds and no more than five years ago. The page may be stale by the index's
-    /// lag.
+    /// One page of the index. It leaves out expired tasks that DynamoDB will delete: those whose
+    /// `ttl` is in seconds and at most five years ago. The page may be stale by the index's lag.
     async fn pending_page(&self, query: &PageQuery) -> Result<Page, StoreError>;
 
-    /// PENDING → TAKEN, if still PENDING, due and not expired. One attempt more, a new lease.
-    /// What the index showed of `ttl` decides how the deadline is kept: in seconds as it stands
-    /// by now, in milliseconds as it was shown; if it is of another kind by now, the take is
-    /// lost. A take of ours whose acknowledgement was lost is recognised by its token; the lease
-    /// then ends when that take said, not when this repetition says. One that arrives after the
-    /// end of its own lease is lost: its holder might settle what has not run.
+    /// PENDING → TAKEN, if still PENDING, due and not expired. Adds an attempt and creates a lease.
+    ///
+    /// The kind of `ttl` in the index decides which expiry the task keeps. In seconds: the item's
+    /// current value. In milliseconds: the value in the index. Missing: the request's default. If
+    /// the item's `ttl` is of another kind by now, the take is lost.
+    ///
+    /// If the acknowledgement of an earlier try was lost, the store recognises the token; the lease
+    /// then has the earlier try's expiry. A try that arrives after its task was settled or returned
+    /// is lost. Otherwise the former holder could settle a task that has not run.
     async fn take(&self, request: &TakeRequest) -> Result<TakeOutcome, StoreError>;
 
-    /// TAKEN → SUCCESS or FAILURE, by the lease's token. The token stays, so that a lost
-    /// acknowledgement is recognised: our token *and* our target status.
+    /// TAKEN → SUCCESS or FAILURE, by the lease's token. The item keeps the token. So after a lost
+    /// acknowledgement a repetition recognises its own token *and* its target status.
     ///
-    /// To PENDING instead, with no attempts, if a newer state of its key came while it ran
-    /// ([`Written::Overtaken`]); so do [`give_back`](Self::give_back) and
-    /// [`reclaim`](Self::reclaim).
+    /// If a newer state of the key was written during the run, the task becomes PENDING with no
+    /// attempts instead ([`Written::Overtaken`]). The same holds for
+    /// [`give_back`](Self::give_back) and [`reclaim`](Self::reclaim).
     async fn settle(
         &self,
         lease: &Lease,
@@ -68,8 +71,8 @@ pub trait TaskStore: Send + Sync {
         now: Millis,
     ) -> Result<Written, StoreError>;
 
-    /// TAKEN → PENDING, by the lease's token; the task's own deadline becomes its `ttl` again.
-    /// Keeps the mark of a task whose lease expired before ([`GiveBack::lease_ran_out`]).
+    /// TAKEN → PENDING, by the lease's token. The task's expiry becomes its `ttl` again. Keeps the
+    /// mark of a task whose lease expired before ([`GiveBack::lease_ran_out`]).
     async fn give_back(
         &self,
         lease: &Lease,
@@ -80,8 +83,8 @@ pub trait TaskStore: Send + Sync {
     /// One page of the index under TAKEN, newest first; it may be stale by the index's lag.
     async fn taken_page(&self, query: &PageQuery) -> Result<TakenPage, StoreError>;
 
-    /// TAKEN → PENDING or FAILURE, if this very lease is unchanged and expired before `now`;
-    /// to FAILURE only if the task ran alone ([`TakeRequest::alone`]).
+    /// TAKEN → PENDING or FAILURE, if the task still has this lease and the lease has expired by
+    /// `now`. To FAILURE only if the task ran alone ([`TakeRequest::alone`]).
     async fn reclaim(
         &self,
         lease: &Lease,
@@ -89,8 +92,8 @@ pub trait TaskStore: Send + Sync {
         now: Millis,
     ) -> Result<Written, StoreError>;
 
-    /// PENDING → FAILURE, for a task whose take is rejected because of the item itself, so that
-    /// it never blocks the head of the queue. With `seen`, only while the item has this `ttl`.
+    /// PENDING → FAILURE, for a task that cannot be taken because its item is invalid. Otherwise it
+    /// would block the head of the queue. With `seen`, only while the item has this `ttl`.
     async fn quarantine(
         &self,
         task: &TaskId,
@@ -100,9 +103,9 @@ pub trait TaskStore: Send + Sync {
         now: Millis,
     ) -> Result<Written, StoreError>;
 
-    /// Gives a foreign writer's PENDING task a `ttl` that DynamoDB can act on, if the
-    /// current one is still of the kind that was `seen`: missing, or in milliseconds. Without it
-    /// DynamoDB would never delete such a task.
+    /// Sets the `ttl` of a direct writer's PENDING task to epoch seconds, if the current one is
+    /// still of the kind that was `seen`: missing, or in milliseconds. Without this, DynamoDB would
+    /// never delete the task.
     async fn adopt_ttl(
         &self,
         task: &TaskId,
@@ -115,11 +118,11 @@ pub trait TaskStore: Send + Sync {
 /// [`wake`](crate::wake).
 #[async_trait]
 pub trait ControlStore: Send + Sync {
-    /// Rule 1: one more wake-up requested; the item as it is afterwards.
+    /// Rule 1: adds 1 to the number of requested wake-ups. Returns the item after this write.
     async fn request(&self) -> Result<Control, StoreError>;
 
-    /// Rule 9: marks that `event` is about to notify, unless a live lease or another event's
-    /// live mark is there.
+    /// Rule 9: sets the start marker to `event` until `until`, unless there is a live lease or
+    /// another event's live marker.
     async fn mark_notified(
         &self,
         event: &str,
@@ -127,59 +130,61 @@ pub trait ControlStore: Send + Sync {
         now: Millis,
     ) -> Result<Written, StoreError>;
 
-    /// The item as it is, strongly consistent.
+    /// Reads the item, strongly consistent.
     async fn control(&self) -> Result<Control, StoreError>;
 
-    /// Rule 2: the processor lease, if it is free, has expired or is already the claim's, and
-    /// the queue is not paused. Clears rule 9's mark.
+    /// Rule 2: acquires the processor lease if it is free, has expired or already has the claim's
+    /// owner, and the queue is not paused. Deletes the start marker of rule 9.
     async fn acquire(&self, claim: &Claim, now: Millis) -> Result<Acquired, StoreError>;
 
-    /// Rule 2: a longer lease, if its owner still has it; and the state of the circuit breaker.
+    /// Rule 2: extends the lease if its owner still has it. Also writes the state of the circuit
+    /// breaker and of the overload.
     async fn renew(&self, renewal: &Renewal) -> Result<Renewed, StoreError>;
 
-    /// Rules 5 and 6: gives the lease up.
+    /// Rules 5 and 6: releases the lease.
     async fn release(&self, release: &Release) -> Result<Released, StoreError>;
 
-    /// No task starts before the pause is over; never shortens a pause.
+    /// Pauses the queue. Never shortens a pause: with an equal or later end it is
+    /// [`Written::Lost`].
     async fn pause(&self, pause: &Pause) -> Result<Written, StoreError>;
 }
 
 /// The answer to an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
-    /// The task is there, and this put made it. A put that is recognised after its
-    /// acknowledgement was lost is answered so too, whatever it replaced.
+    /// This put created the task. Also the answer if the store recognises the put after a lost
+    /// acknowledgement, even if the put replaced a state.
     Created,
-    /// The key's older state is replaced.
+    /// The put replaced the older state of the key.
     Replaced(Replaced),
-    /// A task with this id was there before, in this very state; it is unchanged.
+    /// The task, or this state of the key, was in the table before; it is unchanged.
     Duplicate,
-    /// A newer state of the key is there; it is unchanged.
+    /// A newer state of the key is in the table; it is unchanged.
     Outdated,
-    /// The id is there and cannot be compared with; it is unchanged.
+    /// The id cannot be used, for this reason; the task in the table is unchanged.
     Conflict(Conflict),
 }
 
-/// What a newer state replaced.
+/// The older state that a newer one replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replaced {
-    /// A state that waited: it is superseded.
+    /// A state that had not started: it is superseded.
     Waiting,
-    /// A state that waited and had expired: it is shed.
+    /// A PENDING state that had expired: it is shed.
     Expired,
-    /// A state that was settled.
+    /// A settled state.
     Settled,
-    /// None: the older state runs, and the new one waits for the end of the run.
+    /// None: the older state is running, and the newer one follows at the end of the run.
     Running,
 }
 
 /// Why a task's id cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Conflict {
-    /// A key, and a task without one is there.
+    /// The new task has a key, but the id belongs to a task without a key.
     #[error("is the taskId of a task without a key; choose another key")]
     NotAKey,
-    /// A task without a key, and a key is there.
+    /// The new task has no key, but its id is a key.
     #[error("is a key; choose another taskId, or give it as key")]
     IsAKey,
     /// One of the two states has a sequence and the other has none.
@@ -192,51 +197,52 @@ pub enum Conflict {
 /// The answer to a conditional write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// The item is now as asked, by this very call.
+    /// This call changed the item as requested.
     Done,
-    /// The end of a run: by this very call the run is over, but a newer state of the key came
-    /// while it lasted, so the task is PENDING with that.
+    /// This call ended the run. A newer state of the key was written during the run, so the task
+    /// is PENDING with that state.
     Overtaken,
-    /// Another was faster: the item is in another state, and unchanged by this call.
+    /// Another writer was faster. The item is in another state, and this call did not change it.
     Lost,
 }
 
-/// A wish to take one task.
+/// A request to take one task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakeRequest {
-    /// What the index said of it.
+    /// The task, as the index shows it.
     pub candidate: Candidate,
-    /// A fresh token.
+    /// A new token.
     pub token: LeaseToken,
-    /// Until when the lease is wanted.
+    /// Time at which the lease expires.
     pub lease_until: Millis,
-    /// `ttl` while TAKEN: past `lease_until`, so that DynamoDB never deletes running work.
+    /// `ttl` while TAKEN. It is later than `lease_until`, so that DynamoDB does not delete a
+    /// running task.
     pub taken_ttl: EpochSeconds,
-    /// The deadline of a task that has none.
+    /// Expiry of a task without `ttl`.
     pub default_deadline: EpochSeconds,
-    /// Whether it will run without neighbours.
+    /// Whether no other task will run beside it.
     pub alone: bool,
-    /// Now.
+    /// The current time.
     pub now: Millis,
 }
 
 /// The answer to a take.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TakeOutcome {
-    /// The task is ours until the lease expires. Boxed, because it carries the payload.
+    /// The caller may run the task until the lease expires. Boxed, because it has the payload.
     Won(Box<TakenTask>),
-    /// Another was faster, or the task is gone, not due or expired.
+    /// Another writer was faster, or the task was deleted, is not due or has expired.
     Lost,
-    /// TAKEN by this call, but no runner can read it: settle it as FAILURE.
+    /// This call took the task, but its item cannot be read. The caller settles it as FAILURE.
     Unreadable {
-        /// The lease to settle it by.
+        /// The lease for the settlement.
         lease: Lease,
-        /// What cannot be read.
+        /// The attribute that cannot be read, and why.
         reason: String,
     },
-    /// Rejected because of the item itself: quarantine it.
+    /// The item is invalid, so the task cannot be taken. The caller quarantines it.
     Rejected {
-        /// What DynamoDB or the codec said.
+        /// The error of DynamoDB or of the check.
         reason: String,
     },
 }

@@ -3,8 +3,8 @@
 //! - returns tasks whose lease expired, because their process crashed, or fails them once their
 //!   attempts are used up;
 //! - wakes the queue if a PENDING task is due and no processor is active;
-//! - gives direct writers' tasks a `ttl` that DynamoDB can act on;
-//! - measures how many tasks wait, and how old the oldest is.
+//! - sets or corrects the `ttl` of direct writers' tasks, so that DynamoDB deletes them in time;
+//! - measures the number of pending tasks and the age of the oldest.
 
 mod foreign;
 mod leases;
@@ -29,46 +29,48 @@ use crate::wake::{Wake, WakeError, Waker};
 /// Items of the index evaluated in one read.
 const PAGE: u16 = 1_000;
 
-/// Pages read of each status in one sweep: its work is bounded, and the next comes in a minute.
+/// Maximum number of index pages that one sweep reads for each status. The next sweep starts in a
+/// minute.
 const MAX_PAGES: u32 = 100;
 
-/// Changes under way at once.
+/// Concurrent changes.
 const PARALLEL: usize = 16;
 
-/// After this many changes that DynamoDB throttled or did not answer, the sweep leaves the others
-/// to the next one. Each may take 8 s, and the wake-up and the figures must follow in time.
+/// After this many changes that DynamoDB throttled or did not answer, the sweep leaves the
+/// remaining changes to the next sweep. Each may take 8 s, and this sweep must still wake the queue
+/// and report.
 const MAX_UNANSWERED: u32 = 32;
 
-/// How a sweep returns and fails the tasks that it finds.
+/// Settings of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SweepSettings {
-    /// The expiry of a foreign task without `ttl`, from first sight.
+    /// Time until a direct writer's task without `ttl` expires, from the sweep that finds it.
     #[serde(rename = "defaultTtlMs", deserialize_with = "positive_ms")]
     pub default_ttl: Duration,
-    /// Every task expires at most this long after its creation; `None`
-    /// where that is not promised.
+    /// Longest time from the creation of a task to its expiry; `None` if the queue does not
+    /// guarantee one.
     #[serde(rename = "expiryBoundMs", default, deserialize_with = "optional_ms")]
     pub expiry_bound: Option<Duration>,
-    /// How old a task is at most that starts while the queue is overloaded; `None` where all do.
+    /// Maximum age of tasks that start under overload; `None` if tasks of every age start.
     #[serde(rename = "overloadReachMs", default, deserialize_with = "optional_ms")]
     pub overload_reach: Option<Duration>,
     /// Attempts before FAILURE.
     #[serde(deserialize_with = "positive")]
     pub max_attempts: u32,
-    /// How long a returned task waits: jitter, so that one that kills its process meets other
-    /// neighbours the next time.
+    /// Backoff of a returned task. Its jitter separates a task that crashes its process from the
+    /// tasks that ran beside it.
     #[serde(rename = "retry")]
     pub backoff: Backoff,
-    /// How long a FAILURE is kept.
+    /// Retention of tasks that the sweep fails.
     #[serde(rename = "failureRetentionMs", deserialize_with = "ms")]
     pub failure_retention: Duration,
-    /// How far clocks may differ: a lease counts as expired only this long after its end.
+    /// Maximum difference between clocks. A lease counts as expired only this long after its end.
     #[serde(rename = "clockSkewMs", deserialize_with = "ms")]
     pub clock_skew: Duration,
 }
 
-/// One sweep.
+/// Runs sweeps.
 pub struct Sweeper {
     store: Arc<dyn QueueStore>,
     waker: Waker,
@@ -76,48 +78,48 @@ pub struct Sweeper {
     settings: SweepSettings,
 }
 
-/// What a sweep saw and did.
+/// Result of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SweepReport {
     /// Index pages read.
     pub pages: u32,
     /// Tasks returned to PENDING after their lease expired.
     pub returned: u32,
-    /// Tasks whose last lease expired: FAILURE.
+    /// Tasks that became FAILURE because the lease of their last attempt expired.
     pub failed: u32,
-    /// States of keys that a newer one replaced before a run brought them to their end.
+    /// States of keys that a newer state replaced before a run settled them.
     pub superseded: u32,
-    /// A due PENDING task was seen.
+    /// Whether a PENDING task was due.
     pub due: bool,
-    /// A processor was woken.
+    /// Whether the sweep published a notification.
     pub woke: bool,
-    /// Foreign tasks whose `ttl` was set or corrected.
+    /// Direct writers' tasks whose `ttl` the sweep set or corrected.
     pub adopted: u32,
-    /// Foreign tasks put to FAILURE, because DynamoDB would never delete them.
+    /// Direct writers' tasks that became FAILURE, because DynamoDB would never delete them.
     pub quarantined: u32,
     /// Tasks that could not be changed; the log names each.
     pub errors: u32,
-    /// Of these, changes that DynamoDB throttled or did not answer.
+    /// Of these, tasks whose change DynamoDB throttled or did not answer.
     pub unanswered: u32,
-    /// The queue is paused.
+    /// Whether the queue is paused.
     pub paused: bool,
-    /// Whether everything PENDING and TAKEN was seen.
+    /// Whether both counts below are exact, and no change failed.
     pub complete: bool,
-    /// The pending tasks without expired ones.
+    /// Pending tasks that have not expired. Under overload: only those new enough to start.
     pub pending: Depth,
-    /// Age of the oldest task that waits, in milliseconds.
+    /// Age of the oldest of them, in milliseconds; `None` without one.
     pub oldest_pending_ms: Option<u64>,
-    /// Live and expired leases.
+    /// Leases of TAKEN tasks, live and expired.
     pub taken: Depth,
 }
 
-/// A sweep that failed in part, and what it did all the same; the next one comes in a minute.
+/// A sweep with a failed step. The next sweep starts in a minute.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct FailedSweep {
-    /// What the sweep saw and did.
+    /// Result of the other steps.
     pub report: SweepReport,
-    /// Why it failed.
+    /// The first failure; the log has the others.
     #[source]
     pub error: SweepError,
 }
@@ -150,14 +152,14 @@ impl Sweeper {
         }
     }
 
-    /// Sweeps once. Safe to run twice at once: every change is on the condition that what was
-    /// seen still stands.
+    /// Sweeps once. Two sweeps may run at once: every change is conditional on the state that the
+    /// sweep read.
     ///
-    /// A task that cannot be changed is counted and logged, and holds up no other. A step that
-    /// fails does not keep the others from being tried.
+    /// The sweep counts and logs a task that it cannot change, and continues with the others. After
+    /// a failed step it still tries the other steps.
     ///
     /// # Errors
-    /// [`FailedSweep`]: the index could not be read, or no processor could be woken.
+    /// [`FailedSweep`]: the control item or the index could not be read, or the wake-up failed.
     pub async fn sweep(&self, event: &str) -> Result<SweepReport, FailedSweep> {
         let mut report = SweepReport::default();
         let control = match self.store.control().await {
@@ -188,7 +190,8 @@ impl Sweeper {
         Err(FailedSweep { report, error })
     }
 
-    /// Returned tasks are due after a jitter, within the turn of the processor that is woken now.
+    /// Wakes the queue for returned tasks. They become due after their backoff, within the turn
+    /// that starts now.
     async fn wake_for_returned(
         &self,
         event: &str,
@@ -200,7 +203,7 @@ impl Sweeper {
         Ok(())
     }
 
-    /// Makes changes side by side, each to one task. Answers what came of those that worked.
+    /// Makes changes concurrently, each to one task. Returns the results of those that succeeded.
     async fn make<T>(
         &self,
         changes: Vec<impl Future<Output = (TaskId, Result<T, StoreError>)>>,

@@ -1,4 +1,4 @@
-//! The task: its identity, its states and what may follow what.
+//! The task: its id, its states and their transitions.
 //!
 //! | from | to | by |
 //! |---|---|---|
@@ -13,8 +13,8 @@
 //! | PENDING, SUCCESS, FAILURE | PENDING | [`TaskStore::insert`](crate::store::TaskStore::insert) of a newer [`Version`] of the key |
 //! | TAKEN | TAKEN, then PENDING | the same while the task runs: the end of the run makes it PENDING ([`Written::Overtaken`](crate::store::Written::Overtaken)) |
 //!
-//! Nothing else can be written down: [`Settlement`] has terminal targets only, and both it and
-//! [`GiveBack`] need a [`Lease`], which only a take hands out.
+//! The types allow no other transition: [`Settlement`] has terminal targets only, and both it and
+//! [`GiveBack`] need a [`Lease`], which only a take creates.
 
 mod id;
 mod status;
@@ -38,15 +38,15 @@ use crate::settings::ms;
 use crate::time::{EpochSeconds, Millis};
 use crate::trace::TraceHeader;
 
-/// How much of an error is kept in `lastError`, in bytes.
+/// Maximum length of `lastError`, in bytes.
 pub const MAX_ERROR_BYTES: usize = 1024;
 
-/// Fresh for every take: who holds it may settle.
+/// The token of a lease, new for every take. Its holder may settle the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseToken(pub Uuid);
 
 impl LeaseToken {
-    /// A token no other take has.
+    /// A token that no other take has.
     #[must_use]
     pub fn fresh() -> Self {
         Self(Uuid::new_v4())
@@ -66,7 +66,7 @@ pub struct Lease {
     pub task: TaskId,
     /// The take's token.
     pub token: LeaseToken,
-    /// When the sweep may return the task.
+    /// When the lease expires, and the sweep may return the task.
     pub until: Millis,
 }
 
@@ -74,27 +74,27 @@ pub struct Lease {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
-    /// Its identity, and the key of a task that has one.
+    /// Id of the task; for a task with a key, the key.
     pub task_id: TaskId,
     /// Which state of its key this is; `None` for a task without a key. A greater version is
     /// newer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was created, in milliseconds. Of a task with a key: when this state was.
+    /// Time of its creation, in milliseconds since the epoch. For a task with a key: of this state.
     pub task_created: Millis,
-    /// The attempt this is: 1 for the first.
+    /// Number of this attempt: 1 for the first.
     pub attempt: u32,
-    /// Every start so far, busy returns included.
+    /// Number of starts so far, busy returns included.
     #[serde(skip)]
     pub total_attempts: u32,
-    /// When it is shed, in epoch seconds.
+    /// Time of its expiry, in epoch seconds.
     pub expires_at: EpochSeconds,
     /// The producer's payload; `null` when there is none.
     pub payload: serde_json::Value,
 }
 
 impl Task {
-    /// The idempotency key of the task's effects: the same at every attempt, another for every
+    /// The idempotency key of the task's effects: the same for every attempt, different for every
     /// state of a key.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
@@ -119,17 +119,17 @@ pub struct TakenTask {
 /// The end of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settlement {
-    /// Done.
+    /// The task succeeded.
     Success,
-    /// It failed for good, and why.
+    /// The task failed for good.
     Failure {
-        /// Kept in `lastError`.
+        /// The reason, kept in `lastError`.
         reason: String,
     },
 }
 
 impl Settlement {
-    /// The status that follows.
+    /// The status of the task afterwards.
     #[must_use]
     pub fn status(&self) -> TaskStatus {
         match self {
@@ -139,39 +139,39 @@ impl Settlement {
     }
 }
 
-/// A task put back: it keeps its `taskCreated`, and so its place in age.
+/// A return of a task to PENDING. The task keeps its `taskCreated`, and so its place in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GiveBack {
-    /// It may not start again before.
+    /// Earliest next start.
     pub not_before: Millis,
-    /// Whether the attempt counts against the maximum. It does not when the downstream was
-    /// busy, a bounded number of times.
+    /// Whether the attempt counts against the maximum. It does not if the downstream was
+    /// unavailable or, a bounded number of times, busy, or if the task was not started.
     pub attempt_counts: bool,
-    /// Whether an earlier lease of the task expired: the task may have killed its process. The
-    /// mark stays until a run settles the task.
+    /// Whether an earlier lease of the task expired. The task may have crashed its process. The
+    /// item keeps this mark until a run settles the task.
     pub lease_ran_out: bool,
-    /// Why, kept in `lastError`.
+    /// The reason, kept in `lastError`.
     pub reason: String,
 }
 
-/// The outcome of a task whose lease expired. Its token is removed, so its former process can
-/// no longer settle it.
+/// The sweep's change of a task whose lease expired. It removes the lease's token, so that the
+/// former process can no longer settle the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reclaim {
-    /// Back to PENDING.
+    /// Returns the task to PENDING.
     Return {
-        /// It may not start again before.
+        /// Earliest next start.
         not_before: Millis,
     },
-    /// FAILURE: its attempts are used up.
+    /// Sets FAILURE, because the attempts are used up.
     Fail {
-        /// How long it is kept.
+        /// Time until which the task is kept.
         keep_until: EpochSeconds,
     },
 }
 
 impl Reclaim {
-    /// The status that follows.
+    /// The status of the task afterwards.
     #[must_use]
     pub fn status(&self) -> TaskStatus {
         match self {
@@ -180,7 +180,7 @@ impl Reclaim {
         }
     }
 
-    /// Why, as it is kept in `lastError`.
+    /// The reason, as it is kept in `lastError`.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match self {
@@ -192,40 +192,40 @@ impl Reclaim {
     }
 }
 
-/// A new task, checked.
+/// A new task that was checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewTask {
-    /// Its identity.
+    /// Its id.
     pub id: TaskId,
     /// When it was created.
     pub created: Millis,
-    /// When it is shed.
+    /// When it expires.
     pub expires_at: EpochSeconds,
-    /// It does not start before, if its producer delays it.
+    /// Earliest start, if its producer delays it.
     pub not_before: Option<Millis>,
     /// Its payload, if any.
     pub payload: Option<serde_json::Value>,
-    /// Fresh for every put, so that a lost acknowledgement of it is recognised.
+    /// New for every put, so that the put is recognised after its acknowledgement was lost.
     pub create_token: Uuid,
-    /// What makes it the state of a key; `None` for a task that no other replaces.
+    /// Version and place, if the task is the state of a key; `None` otherwise.
     pub keyed: Option<Keyed>,
     /// Its trace, if it is sampled.
     pub trace: Option<TraceHeader>,
 }
 
-/// How long settled tasks are kept.
+/// Retention of settled tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Retention {
     /// After SUCCESS.
     #[serde(rename = "successMs", deserialize_with = "ms")]
     pub success: Duration,
-    /// After FAILURE: how long a redrive is possible.
+    /// After FAILURE. A redrive is possible during this time.
     #[serde(rename = "failureMs", deserialize_with = "ms")]
     pub failure: Duration,
 }
 
 impl Retention {
-    /// How long a task with this end is kept.
+    /// Retention of a task with this end.
     #[must_use]
     pub fn after(&self, settlement: &Settlement) -> Duration {
         match settlement {
@@ -235,7 +235,7 @@ impl Retention {
     }
 }
 
-/// Cuts an error to [`MAX_ERROR_BYTES`] at a character's border.
+/// Truncates an error to at most [`MAX_ERROR_BYTES`], at a character boundary.
 #[must_use]
 pub fn truncate_error(error: &str) -> &str {
     let mut end = error.len().min(MAX_ERROR_BYTES);

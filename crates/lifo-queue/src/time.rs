@@ -1,9 +1,9 @@
-//! Points in time, and the clock that tells them.
+//! Points in time, and clocks.
 //!
-//! Milliseconds and epoch seconds are different types because the two meet on one item:
-//! `taskCreated` is in milliseconds, while DynamoDB's time to live reads `ttl` as epoch seconds
+//! Milliseconds and epoch seconds are different types because one item has both: `taskCreated` is
+//! in milliseconds, while DynamoDB's time to live reads `ttl` as epoch seconds
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-before-you-start.html>).
-//! A queue that writes one for the other never sheds anything.
+//! A queue that writes `ttl` in milliseconds never sheds a task.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -22,35 +22,35 @@ pub struct Millis(pub i64);
 pub struct EpochSeconds(pub i64);
 
 impl Millis {
-    /// The end of time.
+    /// The latest point in time.
     pub const MAX: Self = Self(i64::MAX);
 
-    /// This moment and a duration later; saturates.
+    /// This time plus a duration; saturates.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(as_millis(duration)))
     }
 
-    /// This moment and a duration earlier; saturates.
+    /// This time minus a duration; saturates.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(as_millis(duration)))
     }
 
-    /// How long after `earlier` this is; zero when it is not.
+    /// The time from `earlier` to this; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
-    /// The second this moment falls in.
+    /// This time, rounded down to whole seconds.
     #[must_use]
     pub fn floor_seconds(self) -> EpochSeconds {
         EpochSeconds(self.0.div_euclid(1000))
     }
 
-    /// The first whole second that is not before this moment.
+    /// This time, rounded up to whole seconds.
     #[must_use]
     pub fn ceil_seconds(self) -> EpochSeconds {
         EpochSeconds(self.0.saturating_add(999).div_euclid(1000))
@@ -64,7 +64,7 @@ impl EpochSeconds {
         Millis(self.0.saturating_mul(1000))
     }
 
-    /// This second and a duration later, rounded down to whole seconds; saturates.
+    /// This time plus a duration that is rounded down to whole seconds; saturates.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(
@@ -78,10 +78,10 @@ fn as_millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Tells the time. Everything in this crate that compares times asks one of these, so that a
-/// test can set it; waiting is tokio's, which a test can pause.
+/// A clock. All code in this crate that compares times reads one, so that a test can set the time.
+/// Delays use tokio's clock, which a test can pause.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// The current time.
     fn now(&self) -> Millis;
 }
 
@@ -98,8 +98,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that starts at a given moment and advances with tokio's time: with tokio's clock
-/// paused (`tokio::time::pause`), tests of minutes run in milliseconds and always alike.
+/// A clock that starts at a given time and advances with tokio's clock. While that is paused
+/// (`tokio::time::pause`), tests of minutes run in milliseconds, and always in the same way.
 #[derive(Clone, Copy, Debug)]
 pub struct TokioClock {
     origin: Millis,
@@ -107,7 +107,7 @@ pub struct TokioClock {
 }
 
 impl TokioClock {
-    /// A clock that says `origin` at this moment.
+    /// A clock that returns `origin` now.
     #[must_use]
     pub fn starting_at(origin: Millis) -> Self {
         Self {

@@ -1,11 +1,12 @@
 //! Traces of sampled tasks, by way of AWS X-Ray.
 //!
-//! A sampled task has a trace of its own: its creation, then each of its runs, with the requests of
-//! each as subsegments. The item carries the [`TraceHeader`], and so do the runner's requests. Runs
-//! link to the invocation that they ran in, and the creation links to its invocation.
+//! A sampled task has its own trace: a segment for its creation, and one for each run. The requests
+//! of each are subsegments. The item and the runner's requests carry the [`TraceHeader`]. Each
+//! segment links to the invocation that recorded it.
 //!
-//! Work in a traced invocation finds its segment by [`tokio::task_local!`]. Without a [`Tracer`] there is none: no
-//! attribute is written and nothing is recorded. `docs/how-to/traces.md` shows what X-Ray receives.
+//! Code in a traced invocation finds its segment in a [`tokio::task_local!`]. Without a [`Tracer`]
+//! there is no segment: no attribute is written and nothing is recorded. `docs/how-to/traces.md`
+//! shows what X-Ray receives.
 
 mod calls;
 mod header;
@@ -26,7 +27,7 @@ use self::span::{Place, Span};
 use crate::settings::share;
 use crate::time::{Clock, Millis};
 
-/// What is traced.
+/// Settings of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceSettings {
@@ -35,8 +36,8 @@ pub struct TraceSettings {
     pub sampled_tasks: f64,
 }
 
-/// Records segments and sends them to the X-Ray daemon by UDP: a lost datagram costs a segment and
-/// delays nothing.
+/// Records segments and sends them to the X-Ray daemon by UDP. A lost datagram loses one segment
+/// and delays nothing.
 pub struct Tracer {
     socket: UdpSocket,
     clock: Arc<dyn Clock>,
@@ -57,7 +58,7 @@ impl Tracer {
     /// A tracer that sends to the daemon at this address.
     ///
     /// # Errors
-    /// When the operating system gives no socket.
+    /// When the operating system provides no socket.
     pub fn new(
         daemon: SocketAddr,
         clock: Arc<dyn Clock>,
@@ -80,7 +81,7 @@ impl Tracer {
         })
     }
 
-    /// The daemon's format: a header, a line feed, the document.
+    /// Sends a document in the daemon's format: a header, a line feed, the document.
     fn send(&self, document: &Value) {
         let datagram = format!("{{\"format\":\"json\",\"version\":1}}\n{document}");
         if let Err(error) = self.socket.send(datagram.as_bytes()) {
@@ -89,16 +90,16 @@ impl Tracer {
     }
 }
 
-/// The segment of the work under way.
+/// The current segment.
 #[derive(Clone)]
 struct Context {
     span: Arc<Span>,
-    /// The trace that the requests start, in place of the segment's own.
+    /// Id of the trace that requests start instead of continuing the segment's trace.
     fresh_root: Option<String>,
 }
 
 impl Context {
-    /// A segment that this one causes in another trace, with the link to it.
+    /// Starts a segment in another trace, with a link to this one.
     fn caused(&self, place: Place) -> Span {
         let span = Span::start(&self.span.tracer, place);
         if let Some(cause) = self.span.header() {
@@ -125,7 +126,7 @@ impl Drop for Finish {
     }
 }
 
-/// Does work as a segment of its own; without one, just does it.
+/// Does work in the given segment, if there is one.
 async fn within<F: Future>(span: Option<Span>, work: F) -> F::Output {
     let span = span.map(Arc::new);
     let _finish = span.clone().map(Finish);
@@ -136,7 +137,7 @@ async fn within<F: Future>(span: Option<Span>, work: F) -> F::Output {
     CURRENT.scope(context, work).await
 }
 
-/// Serves an invocation with this trace header. Without a tracer nothing is recorded.
+/// Does the work of an invocation with this trace header. Without a tracer nothing is recorded.
 pub async fn invocation<F: Future>(
     tracer: Option<&Arc<Tracer>>,
     header: Option<&str>,
@@ -149,15 +150,15 @@ pub async fn invocation<F: Future>(
     within(tracer.map(|tracer| Span::start(tracer, place())), work).await
 }
 
-/// Links the invocation to what caused it in another trace. Has no effect where nothing is traced, or for a text that is
-/// not a trace header.
+/// Links the invocation to its cause in another trace. Has no effect without a tracer, or if the
+/// text is not a trace header.
 pub fn caused_by(header: &str) {
     if let (Some(context), Ok(cause)) = (current(), header.parse()) {
         context.span.link(&cause);
     }
 }
 
-/// The header of work that the work under way causes, if that is recorded.
+/// The header for work that the current segment causes; `None` if its trace is not recorded.
 pub(crate) fn here() -> Option<TraceHeader> {
     current()?.span.header()
 }
@@ -168,7 +169,7 @@ pub(crate) fn sample(now: Millis) -> Option<TraceHeader> {
     (fastrand::f64() < share).then(|| TraceHeader::fresh(now))
 }
 
-/// Creates a task: the first segment of its trace, if it has one.
+/// Creates a task in the first segment of its trace, if it has a trace.
 pub(crate) async fn creation<F: Future>(
     task: &str,
     header: Option<&TraceHeader>,
@@ -183,13 +184,13 @@ pub(crate) async fn creation<F: Future>(
     within(span, work).await
 }
 
-/// An attempt at a task, from before it is known whether the task is sampled. The work may run elsewhere: the segment that
-/// it links to is that of the caller.
+/// Does an attempt at a task in a segment. Only the take shows whether the task is sampled. The
+/// segment links to the caller's segment, even if the work runs in another tokio task.
 pub(crate) fn attempt<F: Future>(work: F) -> impl Future<Output = F::Output> {
     within(current().map(|context| context.caused(Place::Later)), work)
 }
 
-/// The task of the attempt was taken, and runs.
+/// Puts the attempt's segment into the trace of the task that was taken.
 pub(crate) fn taken(task: &str, attempt: u32, header: Option<&TraceHeader>) {
     if let Some(Context { span, .. }) = current() {
         span.annotate("task_id", task.into());
@@ -198,19 +199,19 @@ pub(crate) fn taken(task: &str, attempt: u32, header: Option<&TraceHeader>) {
     }
 }
 
-/// The runner answered.
+/// Records the runner's answer.
 pub(crate) fn answered(answer: &'static str) {
     if let Some(context) = current() {
         context.span.annotate("answer", answer.into());
     }
 }
 
-/// Work of the same segment that runs elsewhere.
+/// Does work in the caller's segment, even if it runs in another tokio task.
 pub(crate) fn inherited<F: Future>(work: F) -> impl Future<Output = F::Output> {
     CURRENT.scope(current(), work)
 }
 
-/// Work whose requests start a trace of their own.
+/// Does work whose requests start a new trace.
 pub(crate) async fn fresh<F: Future>(now: Millis, work: F) -> F::Output {
     let context = current().map(|context| Context {
         fresh_root: Some(header::fresh_root(now)),

@@ -1,9 +1,9 @@
 //! Wake-up requests: rules 1 and 9 of the wake-up protocol.
 //!
-//! After a task became PENDING and due, either a processor is active and will look again, or a
-//! notification is on its way, or the sweep sends one (W1); and a burst of N inserts wakes in
-//! proportion to activations, not to N (W3). The whole protocol is model-checked in
-//! `tests/model`; `docs/explanation/wake-protocol.md` lists its rules.
+//! After a task became PENDING and due, a processor is active and reads the index again, or a
+//! notification is under way, or the sweep sends one (W1). A burst of N inserts causes
+//! notifications in proportion to activations, not to N (W3). The whole protocol is model-checked
+//! in `tests/model`; `docs/explanation/wake-protocol.md` lists its rules.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::notify::{Notification, Notifier, NotifyError, WakeReason};
 use crate::store::{QueueStore, StoreError, Written};
 use crate::time::Clock;
 
-/// Asks for a turn of `process-tasks`.
+/// Requests wake-ups of `process-tasks`.
 #[derive(Clone)]
 pub struct Waker {
     store: Arc<dyn QueueStore>,
@@ -21,20 +21,20 @@ pub struct Waker {
     marker: Duration,
 }
 
-/// What a request for a wake-up came to.
+/// Result of a wake-up request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// A notification was published.
     Published,
-    /// A processor is active, and will look again before it rests.
+    /// A processor is active, and reads the index again before it ends.
     AlreadyAwake,
-    /// Another event's notification is on its way.
+    /// Another event's notification is under way.
     AlreadyNotified,
     /// The queue is paused; the sweep wakes it afterwards.
     Paused,
 }
 
-/// A wake-up that may be lost: the caller must fail, so that it is asked again.
+/// The wake-up may be lost. The caller must fail, so that its event requests the wake-up again.
 #[derive(Debug, thiserror::Error)]
 pub enum WakeError {
     /// The control item could not be read or written.
@@ -46,8 +46,8 @@ pub enum WakeError {
 }
 
 impl Waker {
-    /// A waker. `marker` is how long one notification holds others back (rule 9): about as long
-    /// as a processor takes from the notification to its start.
+    /// A waker. `marker` is the lifetime of the start marker, which suppresses other events'
+    /// notifications (rule 9): about the time from a notification to the start of a processor.
     #[must_use]
     pub fn new(
         store: Arc<dyn QueueStore>,
@@ -63,15 +63,17 @@ impl Waker {
         }
     }
 
-    /// Requests one wake-up, once per stream batch, tail call, late return or sweep.
+    /// Requests one wake-up: once for each stream batch, tail call, late return, sweep or
+    /// operator's command.
     ///
-    /// The request is counted first and unconditionally: a holder that is about to rest sees the
-    /// count move and looks again. The sweep publishes whatever another event's mark says (rule
-    /// 8): its notification may be lost. `event` identifies the caller's event; the same event again
-    /// may publish again, because its first publish may have failed.
+    /// The request is counted first and unconditionally. A processor that is about to end sees the
+    /// new number, and reads the index again. The sweep publishes even if another event's marker is
+    /// set (rule 8), because that event's notification may be lost. `event` identifies the caller's
+    /// event. A retry of the same event may publish again, because its first publish may have
+    /// failed.
     ///
     /// # Errors
-    /// [`WakeError`]: the event must be delivered again.
+    /// [`WakeError`]: the event must be redelivered.
     pub async fn request(&self, event: &str, reason: WakeReason) -> Result<Wake, WakeError> {
         let control = self.store.request().await?;
         let now = self.clock.now();

@@ -1,20 +1,20 @@
-//! Which payloads round-trip through DynamoDB.
+//! Checks that DynamoDB can store a payload and return it unchanged.
 //!
 //! Limits: <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>
 //! (400 KB an item, 32 levels of nesting, numbers from 1E-130 to 9.99E+125).
 
 use serde_json::Value;
 
-/// The largest payload as JSON text. DynamoDB's item limit is 400 KB (409,600 bytes) in its own
-/// counting; the rest of the item, and the difference in counting, need room.
+/// Largest payload as JSON text, in bytes. An item may have 400 KB (409,600 bytes) as DynamoDB
+/// counts it. The rest is for the other attributes and for the difference in counting.
 pub const MAX_PAYLOAD_BYTES: usize = 350 * 1024;
 
-/// The largest payload as DynamoDB counts it: an array of many small numbers takes more there
-/// than as text. An item may have 400 KB; the rest is for its id and the queue's own attributes.
+/// Largest payload in bytes, as DynamoDB counts it: an array of many small numbers takes more
+/// there than as text. An item may have 400 KB; the rest is for its id and the queue's attributes.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>
 pub const MAX_ITEM_BYTES: usize = 392 * 1024;
 
-/// How deep a payload may nest, itself included.
+/// Largest number of levels of nesting, the payload itself included.
 pub const MAX_DEPTH: usize = 31;
 
 /// Why a payload is rejected, and where.
@@ -33,14 +33,14 @@ pub enum InvalidPayload {
     /// Nested too deeply.
     #[error("{0} is nested deeper than {MAX_DEPTH} levels; flatten it or pass it as a string")]
     TooDeep(String),
-    /// A number that would come back as another.
+    /// A number that DynamoDB would not return unchanged.
     #[error(
         "{0} is {1}, a number that would lose digits or is out of DynamoDB's range; pass it as a string"
     )]
     Number(String, f64),
 }
 
-/// Checks that the payload comes back from DynamoDB as it went in.
+/// Checks that DynamoDB can store the payload and return it unchanged.
 ///
 /// # Errors
 /// [`InvalidPayload`] names the path, as in `payload.readings[3]`.
@@ -50,14 +50,14 @@ pub(super) fn check(payload: &Value) -> Result<(), InvalidPayload> {
         return Err(InvalidPayload::TooLarge(bytes));
     }
     check_value(payload, &mut vec!["payload".to_owned()])?;
-    // By now its depth is bounded.
+    // This recursion is bounded: the depth was checked above.
     match item_bytes(payload) {
         bytes if bytes > MAX_ITEM_BYTES => Err(InvalidPayload::TooManyValues(bytes)),
         _ => Ok(()),
     }
 }
 
-/// What a value takes in an item, at least.
+/// Smallest number of bytes that a value can take in an item.
 fn item_bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 1,
@@ -105,8 +105,8 @@ fn significant_digits(number: &str) -> usize {
     digits.trim_matches('0').len()
 }
 
-/// Beyond 64 bits an integer has lost digits before it got here (RFC 8259, section 6); below
-/// 1E-130 DynamoDB rejects it.
+/// Whether the number is stored unchanged. An integer beyond 64 bits lost digits when it was
+/// parsed (RFC 8259, section 6). DynamoDB rejects magnitudes below 1E-130, except 0.
 fn survives(float: f64) -> bool {
     float == 0.0 || (float.abs() >= 1e-130 && float.abs() < 18_446_744_073_709_551_616.0)
 }
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn many_small_values_are_bounded_by_what_they_take_in_an_item() {
-        // Three bytes each in an item, two as text.
+        // Each number takes three bytes in an item and two as text.
         let numbers = |count| check(&Value::from(vec![7; count]));
         assert_eq!(numbers((MAX_ITEM_BYTES - 3) / 3), Ok(()));
         let refused = numbers(MAX_ITEM_BYTES / 3);

@@ -1,4 +1,4 @@
-//! A task as its producer describes it.
+//! Parses the producers' descriptions of tasks.
 
 use std::time::Duration;
 
@@ -21,12 +21,12 @@ const FIELDS: [&str; 7] = [
     "delaySeconds",
 ];
 
-/// By how much a producer's clock may be ahead of ours. A task from the future would stay the
-/// newest until that moment, so what is ahead by less is created now.
+/// How far a producer's clock may be ahead of ours. A task from the future would be the newest
+/// until that time. So a `taskCreated` that is ahead by less becomes the time of sending.
 const MAX_AHEAD: Duration = Duration::from_secs(60);
 
-/// The first `taskCreated` that is not taken for seconds: 1973 in milliseconds, the year 5138 in
-/// seconds.
+/// Smallest valid `taskCreated`, in milliseconds (the year 1973). A smaller one is probably in
+/// seconds, in which this number is the year 5138.
 const FIRST_MILLIS: i64 = 100_000_000_000;
 
 /// Why a description is rejected; each message names the field and the remedy.
@@ -45,13 +45,13 @@ pub enum InvalidTask {
     /// Both `taskId` and `key`.
     #[error("the task has both taskId and key; the key is the task's id, so leave taskId out")]
     IdAndKey,
-    /// `key` is no string.
+    /// `key` is not a string.
     #[error("key is {0}, not a string; quote it")]
     KeyType(&'static str),
-    /// `key` cannot be a key.
+    /// `key` is not a valid task id.
     #[error("key {0}")]
     Key(#[source] InvalidTaskId),
-    /// `sequence` is no whole number.
+    /// `sequence` is not a whole number of 0 or more.
     #[error("sequence is {given}; give a whole number that is not negative")]
     Sequence {
         /// What was given.
@@ -60,31 +60,33 @@ pub enum InvalidTask {
     /// `sequence` without `key`.
     #[error("the task has a sequence and no key; a sequence orders the states of a key")]
     SequenceWithoutKey,
-    /// The state of a key would outlive the memory of its order.
+    /// The task has a key, and its expiry exceeds the retention of settled tasks, which remember
+    /// the order of the key's states.
     #[error(
         "the task expires after {given} s; a task with a key at most after {max} s, for as long as settled tasks are kept: give a smaller ttlSeconds, or raise tasks.successRetention and tasks.failureRetention"
     )]
     KeyTtl {
         /// Its expiry in seconds.
         given: u64,
-        /// The longest that a task with a key may have.
+        /// Longest expiry of a task with a key, in seconds.
         max: u64,
     },
-    /// `taskId` is no string.
+    /// `taskId` is not a string.
     #[error("taskId is {0}, not a string; quote it, or leave it out for a UUIDv7")]
     IdType(&'static str),
-    /// `taskId` cannot be a key.
+    /// `taskId` is not a valid task id.
     #[error("taskId {0}")]
     Id(#[from] InvalidTaskId),
-    /// `ttlSeconds` is no whole number in its range.
+    /// `ttlSeconds` is not a whole number from 1 to `max`.
     #[error("ttlSeconds is {given}; give a whole number of seconds from 1 to {max}")]
     Ttl {
         /// What was given.
         given: String,
-        /// The longest expiry allowed here.
+        /// Longest expiry, in seconds.
         max: u64,
     },
-    /// `taskCreated` is no moment a task can have been created at.
+    /// `taskCreated` is not a whole number of milliseconds, or is more than a minute ahead of the
+    /// time of sending.
     #[error(
         "taskCreated is {given}; give milliseconds since 1970 as a whole number, not seconds and at most a minute ahead of us, or leave it out"
     )]
@@ -92,19 +94,19 @@ pub enum InvalidTask {
         /// What was given.
         given: String,
     },
-    /// `delaySeconds` is no whole number in its range.
+    /// `delaySeconds` is not a whole number from 0 to `max`.
     #[error(
         "delaySeconds is {given}; give a whole number of seconds from 0 to {max}, because the task expires {expiry} s after its creation: give a smaller delay, or raise ttlSeconds"
     )]
     Delay {
         /// What was given.
         given: String,
-        /// The longest delay that this task's expiry allows.
+        /// Longest delay that this task's expiry allows, in seconds.
         max: u64,
-        /// The task's expiry.
+        /// The task's expiry, in seconds after its creation.
         expiry: u64,
     },
-    /// By its `taskCreated` and its expiry it would be shed at once.
+    /// The task has expired already, according to its `taskCreated` and its expiry.
     #[error(
         "the task expired at {} (epoch seconds), which is past: raise ttlSeconds, or leave taskCreated out", .0.0
     )]
@@ -114,24 +116,24 @@ pub enum InvalidTask {
     Payload(#[from] InvalidPayload),
 }
 
-/// Where a description comes from.
+/// The origin of a description.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin<'a> {
-    /// The default of `taskCreated`.
+    /// Time of sending: the default of `taskCreated`.
     pub(crate) sent: Millis,
-    /// When it is written.
+    /// Time of the write.
     pub(crate) now: Millis,
-    /// The message or the request.
+    /// Id of the message or of the request.
     pub(crate) request: &'a str,
-    /// The description's place in it, from 0. Of two states of a key the later one is newer.
+    /// Place of the description in it, from 0. Of two states of a key that were created in the
+    /// same millisecond, the one with the greater place is newer.
     pub(crate) place: usize,
 }
 
-/// Checks one description and makes a task of it.
+/// Checks one description and converts it to a task.
 ///
-/// What the description leaves out comes from its transport: a task without `taskCreated` was
-/// created when it was sent, one without `taskId` and `key` gets `default_id`. Whether it has
-/// expired is the caller's to look at.
+/// A task without `taskCreated` was created when it was sent. A task without `taskId` and `key`
+/// gets `default_id`. The caller checks whether the task has expired.
 pub(crate) fn parse(
     spec: &Value,
     settings: &CreateSettings,
@@ -168,7 +170,7 @@ pub(crate) fn parse(
     })
 }
 
-/// The key, if there is one; a sequence needs one.
+/// The key, if there is one. A sequence without a key is an error.
 fn key(fields: &Map<String, Value>) -> Result<Option<TaskId>, InvalidTask> {
     match fields.get("key") {
         None if fields.contains_key("sequence") => Err(InvalidTask::SequenceWithoutKey),
@@ -207,7 +209,7 @@ fn keyed(
     })
 }
 
-/// The producer's id or key, if it gave one that is a string.
+/// The producer's `taskId` or `key`, if it is a string.
 pub(super) fn given_id(spec: &Value) -> Option<&str> {
     let id = spec.get("taskId").or_else(|| spec.get("key"));
     id.and_then(Value::as_str)

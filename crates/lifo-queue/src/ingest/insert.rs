@@ -1,4 +1,4 @@
-//! Writing tasks side by side, until a deadline.
+//! Writes tasks in parallel, until a deadline.
 
 use std::time::Duration;
 
@@ -13,24 +13,24 @@ use crate::store::{Inserted, Replaced, StoreError, TaskStore};
 use crate::task::{NewTask, Version};
 use crate::trace;
 
-/// The outcome of a task.
+/// The result of writing a task.
 pub(super) enum InsertOutcome {
-    /// It is in the table, by this write.
+    /// This write stored the task.
     Created,
-    /// It is in the table, and a state of its key that waited is superseded.
+    /// This write stored the task, and superseded a waiting state of its key.
     Superseding,
-    /// It was there before.
+    /// The task was in the table or the batch before.
     Duplicate,
-    /// A newer state of its key was there before.
+    /// A newer state of its key was in the table or the batch before.
     Outdated,
-    /// It is not written, or perhaps it is: its message is redelivered.
+    /// The task may or may not be written. Its message is redelivered.
     Left,
-    /// DynamoDB rejects the item itself, and would every time.
+    /// The task is invalid: every attempt to write it would be rejected.
     Wrong(Wrong<'static>),
 }
 
-/// Writes tasks, `parallel` chains at a time in their order, until `until`; what throttling or a
-/// lost answer leaves open is tried again until then. Each answer comes with its task's index.
+/// Writes chains in their order, up to `parallel` at a time, until `until`. Throttled and
+/// unanswered writes are retried until then. Returns each result with its task's index.
 pub(super) async fn all(
     store: &dyn TaskStore,
     chains: Vec<Chain>,
@@ -45,8 +45,8 @@ pub(super) async fn all(
     outcomes.into_iter().flatten().collect()
 }
 
-/// Writes the first task of the chain that can be written. The older ones behind it are
-/// superseded by it, even if its message has to be redelivered.
+/// Writes the first valid task of the chain. The older tasks after it are superseded, even if the
+/// message of the first one has to be redelivered.
 async fn written(
     store: &dyn TaskStore,
     chain: Chain,
@@ -73,7 +73,7 @@ async fn one(store: &dyn TaskStore, task: NewTask, until: Instant) -> InsertOutc
     if Instant::now() >= until {
         return InsertOutcome::Left;
     }
-    // The same create token at every try, so that a lost acknowledgement is recognised.
+    // Each attempt has the same create token, so that a lost acknowledgement is recognised.
     let insert = || store.insert(&task);
     let insert = insert.retry(patience()).when(StoreError::is_transient);
     let insert = trace::creation(task.id.as_str(), task.trace.as_ref(), insert);
@@ -89,12 +89,13 @@ async fn one(store: &dyn TaskStore, task: NewTask, until: Instant) -> InsertOutc
             tracing::error!(task_id = %task.id, error, "task not written; its message is redelivered");
             InsertOutcome::Left
         }
-        // In time for the report; a write that was carried out is a duplicate the next time.
+        // The deadline passed. If the write took effect, the redelivered task is a duplicate.
         Err(_) => InsertOutcome::Left,
     }
 }
 
-/// On top of the client's own tries of one call, for as long as there is time.
+/// The backoff between attempts, each of which has the client's own retries. The caller's deadline
+/// bounds them.
 fn patience() -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(50))
@@ -103,7 +104,7 @@ fn patience() -> ExponentialBuilder {
         .with_jitter()
 }
 
-/// A task that would be rejected every time, as its producer could have described it, so that it
+/// Describes a task that every attempt would reject, in the form that producers send, so that it
 /// can be sent again.
 fn wrong(task: &NewTask, error: &(dyn std::error::Error + 'static)) -> Wrong<'static> {
     let delay = task

@@ -1,16 +1,16 @@
-//! Of the states of one key in a batch, the newest is written.
+//! Selects the newest state of each key in a batch.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::create::Indexed;
 use crate::task::TaskId;
 
-/// What is written under one id, one after the other until one of them can be: a task, or the
-/// states of a key, the newest first.
+/// A task, or the states of a key, newest first. They are tried in this order until one is
+/// written.
 pub(super) type Chain = Vec<Indexed>;
 
-/// The chains of a batch's tasks: first the first one of each id, then those that are written
-/// after it.
+/// Groups the tasks of a batch into chains. Returns the first chain of each id, and the chains to
+/// write after these.
 pub(super) fn chains(tasks: Vec<Indexed>) -> (Vec<Chain>, Vec<Chain>) {
     let mut chains: Vec<Chain> = Vec::with_capacity(tasks.len());
     let mut of_key: HashMap<(TaskId, String), usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! The content of a message.
+//! Parses the content of a message.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ use crate::create::{CreateSettings, MAX_TASKS};
 use crate::task::{NewTask, TaskId};
 use crate::time::Millis;
 
-/// The most bytes of a reason in the dead-letter queue: it fits beside any body but the largest, and
-/// an operator reads.
+/// Largest reason in the dead-letter queue, in bytes. It fits beside any body except the largest,
+/// and an operator can read it.
 const MAX_REASON_BYTES: usize = 1_024;
 
-/// What a message holds: every element is in exactly one of the two.
+/// The content of a message: every element is in exactly one of the two lists.
 #[derive(Debug, Default)]
 pub(super) struct Contents<'a> {
-    /// Its tasks, expired ones too.
+    /// The valid tasks, including expired ones.
     pub(super) tasks: Vec<NewTask>,
     /// The invalid tasks.
     pub(super) wrong: Vec<Wrong<'a>>,
@@ -27,9 +27,9 @@ pub(super) struct Contents<'a> {
 /// An invalid task.
 #[derive(Debug, PartialEq)]
 pub(super) struct Wrong<'a> {
-    /// Its place in the message's array; `None`: the whole body.
+    /// Its place in the message's array; `None` for the whole body, or if the store rejected it.
     pub(super) element: Option<usize>,
-    /// As it was written.
+    /// Its text, as it was written.
     pub(super) text: Cow<'a, str>,
     /// What is wrong with it, and the remedy.
     pub(super) reason: String,
@@ -50,7 +50,7 @@ enum NoTask {
     Task(#[from] InvalidTask),
 }
 
-/// Reads a message's tasks. What is wrong is wrong by itself, and leaves the others alone.
+/// Parses a message's tasks. An invalid element does not affect the others.
 pub(super) fn read<'a>(
     delivery: &'a Delivery,
     settings: &CreateSettings,
@@ -112,7 +112,7 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// The dead-letter message for the invalid parts of a message: one for each message.
+/// The one dead-letter message for all invalid parts of a message.
 pub(super) fn dead_letter(delivery: &Delivery, wrong: &[Wrong<'_>]) -> DeadLetter {
     let (body, mut reason) = match wrong {
         [whole] if whole.element.is_none() => (whole.text.to_string(), whole.reason.clone()),
@@ -121,7 +121,7 @@ pub(super) fn dead_letter(delivery: &Delivery, wrong: &[Wrong<'_>]) -> DeadLette
             (format!("[{}]", texts.join(",")), reasons(wrong))
         }
     };
-    // Control characters are not allowed in a message attribute either.
+    // A message attribute must not contain control characters.
     reason.retain(|c| !c.is_control());
     DeadLetter {
         message_id: delivery.id.clone(),
@@ -147,7 +147,7 @@ fn reasons(wrong: &[Wrong<'_>]) -> String {
     text
 }
 
-/// Cuts at a character's border, and shows that it did.
+/// Cuts a long reason at a character's border, and ends it with `…`.
 fn shorten(mut reason: String) -> String {
     if reason.len() > MAX_REASON_BYTES {
         let end = (0..=MAX_REASON_BYTES - 3).rfind(|end| reason.is_char_boundary(*end));

@@ -1,4 +1,4 @@
-//! What an ingest asks of its queues.
+//! The operations of an ingest on its queues.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::store::Source;
 /// A message for the dead-letter queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// The message it came with.
+    /// Id of the original message.
     pub message_id: String,
-    /// The whole body; of an array, in which other elements are tasks, an array of those that
-    /// are none, as they were written.
+    /// The whole body of the message. If it is an array, an array of its invalid elements, as they
+    /// were written.
     pub body: String,
     /// What is wrong with it, and the remedy.
     pub reason: String,
@@ -23,17 +23,17 @@ pub struct DeadLetter {
 pub struct Postponed {
     /// Its receipt handle.
     pub receipt: String,
-    /// It becomes visible after so long, in whole seconds rounded up.
+    /// Time until the message becomes visible. It is rounded up to whole seconds.
     pub by: Duration,
 }
 
 /// The ingest queue and its dead-letter queue.
 #[async_trait]
 pub trait IngestQueue: Send + Sync {
-    /// Sends messages to the dead-letter queue; answers for each by itself, in order.
+    /// Sends messages to the dead-letter queue. Returns a result for each message, in order.
     async fn bury(&self, letters: &[DeadLetter]) -> Vec<Result<(), Source>>;
 
-    /// Makes messages visible again earlier than the queue would; why it failed, for each of
-    /// which it did.
+    /// Makes messages visible earlier than the queue's timeout. Returns the errors of the messages
+    /// for which this failed.
     async fn postpone(&self, messages: &[Postponed]) -> Vec<Source>;
 }

@@ -1,5 +1,5 @@
-//! The ingest queue on Amazon SQS: its dead-letter queue by SendMessageBatch, postponed messages by
-//! ChangeMessageVisibilityBatch, ten at a time, the most either takes
+//! The ingest queue on Amazon SQS. Dead-letter messages go by SendMessageBatch, and postponed
+//! messages by ChangeMessageVisibilityBatch. Both accept at most ten messages at a time
 //! (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>).
 
 use std::sync::Arc;
@@ -17,17 +17,18 @@ use futures::StreamExt;
 use super::{DeadLetter, IngestQueue, Postponed};
 use crate::store::Source;
 
-/// The message attribute that says why a message is in the dead-letter queue. What SQS itself
-/// moved there has none.
+/// The message attribute with the reason why a message is in the dead-letter queue. A message that
+/// SQS itself moved there has none.
 pub const REASON: &str = "reason";
 
-/// The message attribute with the id of the message it came with.
+/// The message attribute with the id of the original message.
 pub const MESSAGE_ID: &str = "messageId";
 
-/// What the two attributes' names and types count for; their values are counted as they are.
+/// Allowance for the names and types of the two attributes, in bytes. Their values are counted
+/// exactly.
 const ATTRIBUTE_BYTES: usize = 64;
 
-/// Batches under way at once.
+/// Largest number of concurrent requests.
 const PARALLEL: usize = 8;
 
 /// The longest visibility timeout.
@@ -41,7 +42,7 @@ pub struct SqsIngestQueue {
     dead_letters_url: String,
 }
 
-/// SQS did not do what it was asked to.
+/// SQS did not accept an entry.
 #[derive(Clone, Debug, thiserror::Error)]
 enum NotDone {
     #[error("SQS rejected it: {0}")]
@@ -61,8 +62,8 @@ impl SqsIngestQueue {
         }
     }
 
-    /// Sends a batch; if it is rejected as a whole, its messages go one by one, because of a queue
-    /// that takes less than SQS's most one of them may be too large.
+    /// Sends a batch. If no message was accepted, sends each one alone: the queue may be
+    /// configured for smaller messages than SQS's maximum, and one of them may be too large.
     async fn send(&self, batch: &[DeadLetter]) -> Vec<Result<(), NotDone>> {
         let answers = self.send_batch(batch).await;
         if batch.len() == 1 || answers.iter().any(Result::is_ok) {
@@ -149,7 +150,7 @@ fn failed(error: impl Into<Source>) -> NotDone {
     NotDone::Failed(Arc::new(error.into()))
 }
 
-/// What an answer says of each entry: the ids of those taken, and those that failed.
+/// The result of each entry, from the ids of the accepted entries and the failed entries.
 fn verdicts(
     entries: usize,
     answer: Result<(Vec<String>, Vec<BatchResultErrorEntry>), NotDone>,
@@ -174,7 +175,7 @@ fn entry(id: usize, letter: &DeadLetter) -> Result<SendMessageBatchRequestEntry,
         .build()
 }
 
-/// As many letters in one batch as SQS takes by number and by bytes, in their order.
+/// Splits the messages, in their order, into batches within SQS's limits of number and bytes.
 fn batches(letters: &[DeadLetter]) -> Vec<&[DeadLetter]> {
     let bytes = |letter: &DeadLetter| {
         letter.body.len() + letter.reason.len() + letter.message_id.len() + ATTRIBUTE_BYTES

@@ -5,7 +5,7 @@ use aws_sdk_sns::Client;
 
 use super::{Notification, Notifier, NotifyError};
 
-/// Publishes on the queue's two topics. A function that never tail-calls needs no
+/// Publishes to the queue's two topics. Only a function that publishes tail calls needs
 /// TriggerTopic.
 #[derive(Clone, Debug)]
 pub struct SnsNotifier {
@@ -15,7 +15,7 @@ pub struct SnsNotifier {
 }
 
 impl SnsNotifier {
-    /// A notifier on ProcessTasksTopic, and on TriggerTopic for one who tail-calls; both by ARN.
+    /// A notifier for the topics with these ARNs. `trigger_topic` is needed for tail calls only.
     #[must_use]
     pub fn new(client: Client, process_tasks_topic: String, trigger_topic: Option<String>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What operators do to many tasks: redrive all or by error, purge.
+//! Operations on many tasks: redrive all, redrive by error, purge.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use super::{Find, OperateError, Operator, RedriveReport};
 use crate::store::{Cancelled, Candidate, Order, PageQuery, Redriven, StoreError};
 use crate::task::{TaskId, TaskStatus};
 
-/// Writes under way at once.
+/// Largest number of concurrent writes.
 const AT_ONCE: usize = 16;
 
-/// Entries of the index in one read.
+/// Index entries in one read.
 const PAGE: u16 = 1_000;
 
-/// Tasks found at once, before they are redriven.
+/// Largest number of tasks that one search finds, and of items that it reads, before a redrive.
 const FOUND: usize = 1_000;
 
 /// The statuses of the tasks that a purge deletes.
@@ -28,29 +28,31 @@ const PURGED: [TaskStatus; 3] = [
 /// The outcome of a purge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PurgeReport {
-    /// Deleted by this purge.
+    /// Tasks that this purge deleted.
     pub deleted: u32,
-    /// Deleted by another writer, by DynamoDB after its expiry, or by a lost answer of this purge.
+    /// Tasks that were deleted already: by another writer, by DynamoDB after their expiry, or by
+    /// an earlier attempt of this purge whose answer was lost.
     pub gone: u32,
-    /// Still in the table: TAKEN meanwhile.
+    /// Tasks that are still in the table, because a processor took them meanwhile.
     pub left: u32,
 }
 
 impl Operator {
-    /// Redrives every failed task that has not failed since this began, and wakes once.
+    /// Redrives every task that failed before this call, and requests one wake-up. A task that
+    /// fails during the call may be left out.
     ///
     /// # Errors
-    /// [`OperateError`]: some may be redriven; repeat it for the others.
+    /// [`OperateError`]: some tasks may be redriven; repeat the call for the others.
     pub async fn redrive_all(&self, ttl: Duration) -> Result<RedriveReport, OperateError> {
         let mut report = RedriveReport::default();
         let done = self.redrive_pages(ttl, &mut report).await;
         self.wake_redriven(report, done).await
     }
 
-    /// Redrives every failed task whose last error contains `error`, and wakes once.
+    /// Redrives every failed task whose last error contains `error`, and requests one wake-up.
     ///
     /// # Errors
-    /// [`OperateError`]: some may be redriven; repeat it for the others.
+    /// [`OperateError`]: some tasks may be redriven; repeat the call for the others.
     pub async fn redrive_by_error(
         &self,
         error: &str,
@@ -61,7 +63,7 @@ impl Operator {
         self.wake_redriven(report, done).await
     }
 
-    /// Wakes also when the rest could not be read: those that are PENDING wait.
+    /// Requests a wake-up for the redriven tasks, also if redriving the others failed.
     async fn wake_redriven(
         &self,
         mut report: RedriveReport,
@@ -131,10 +133,10 @@ impl Operator {
     }
 
     /// Deletes every PENDING, SUCCESS and FAILURE task that the index shows, never a TAKEN one.
-    /// `progress` hears of each page. Expired tasks are left to DynamoDB.
+    /// Calls `progress` after each page. DynamoDB deletes expired tasks.
     ///
     /// # Errors
-    /// [`StoreError`]: some may be deleted; repeat it for the others.
+    /// [`StoreError`]: some tasks may be deleted; repeat the call for the others.
     pub async fn purge(
         &self,
         mut progress: impl FnMut(&PurgeReport),
@@ -158,7 +160,7 @@ impl Operator {
         Ok(report)
     }
 
-    /// The tasks of a status, newest first, as the pages of the index show them.
+    /// The tasks of a status, newest first, in pages of the index.
     fn pages(&self, status: TaskStatus) -> impl Stream<Item = Result<Vec<Candidate>, StoreError>> {
         let first = PageQuery {
             status: status.into(),

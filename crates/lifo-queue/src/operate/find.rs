@@ -1,4 +1,4 @@
-//! Finding tasks by status, age and last error. Reads are bounded.
+//! Finds tasks by status, age and last error. The number of reads is bounded.
 
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Map, Value};
@@ -9,42 +9,42 @@ use crate::store::{Candidate, Cursor, Order, PageQuery, StoreError};
 use crate::task::{TaskId, TaskStatus};
 use crate::time::Millis;
 
-/// Items read at once.
+/// Largest number of concurrent reads of items.
 const READS_AT_ONCE: usize = 16;
 
-/// The most entries of the index in one read: each may cost the read of its item.
+/// Largest number of index entries in one read. Each entry costs the read of its item.
 const PAGE: usize = 100;
 
-/// The most reads of the index. Expired tasks fill pages without an entry.
+/// Largest number of index reads in one search. A page of expired tasks is empty.
 const MAX_PAGES: u32 = 200;
 
-/// Which tasks to find, newest first.
+/// A search for tasks, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Find {
-    /// In this status.
+    /// Status of the tasks.
     pub status: TaskStatus,
-    /// Created at this moment or later; `None` for all.
+    /// Smallest `taskCreated`; `None` for no bound.
     pub created_from: Option<Millis>,
-    /// Behind this place; `None` from the newest on.
+    /// Place in the index to start after; `None` starts with the newest task.
     pub after: Option<Cursor>,
-    /// With this text in the last error; `None` for all.
+    /// Text that the last error contains; `None` for all tasks.
     pub error: Option<String>,
-    /// The most tasks in the answer.
+    /// Largest number of tasks in the result.
     pub limit: usize,
-    /// The most items to read.
+    /// Largest number of items to read.
     pub max_items: usize,
 }
 
-/// The tasks that were found, and what it took.
+/// The result of a search, and its cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// Newest first.
+    /// The tasks, newest first.
     pub tasks: Vec<FoundTask>,
-    /// Reads of the index.
+    /// Number of index reads.
     pub pages: u32,
-    /// Items read, strongly consistent: one read unit for each 4 KB.
+    /// Number of items read, strongly consistent: one read unit for each 4 KB of an item.
     pub items: usize,
-    /// Where to go on; `None` if no further task may match.
+    /// Place from which to continue; `None` if no further task can match.
     pub next: Option<Cursor>,
 }
 
@@ -80,7 +80,7 @@ impl Operator {
                 order: Order::NewestFirst,
                 created_from: find.created_from,
                 after: found.next.take(),
-                // Every page is used to its end, so that the next one begins where it ends.
+                // Limited to the rest of the result, so that every page is used completely.
                 limit: u16::try_from(left.min(PAGE)).unwrap_or(u16::MAX),
                 now: self.clock.now(),
             };
@@ -133,13 +133,13 @@ impl FoundTask {
                 .is_none_or(|text| error.contains(text))
     }
 
-    /// A text attribute.
+    /// The value of a text attribute; `None` if it is missing or of another type.
     #[must_use]
     pub fn text(&self, attribute: &str) -> Option<&str> {
         self.attributes.get(attribute)?.as_str()
     }
 
-    /// A whole number.
+    /// The value of a whole-number attribute; `None` if it is missing or of another type.
     #[must_use]
     pub fn number(&self, attribute: &str) -> Option<i64> {
         self.attributes.get(attribute)?.as_i64()

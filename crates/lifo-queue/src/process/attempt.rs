@@ -23,18 +23,18 @@ use crate::task::{Lease, LeaseToken, Settlement, TakenTask, TaskId};
 use crate::time::{Clock, Millis};
 use crate::trace;
 
-/// `ttl` of a TAKEN task lies this far past its lease: DynamoDB deletes running work only if the
-/// sweep failed for longer.
+/// Time from the end of a task's lease to its `ttl` while it is TAKEN. DynamoDB deletes the task
+/// only if the sweep fails for this long.
 const TAKEN_TTL_MARGIN: Duration = Duration::from_secs(86_400);
 
-/// What every attempt needs.
+/// Shared by the attempts of a turn.
 pub(super) struct Attempts {
     pub(super) store: Arc<dyn QueueStore>,
     pub(super) runner: Arc<dyn TaskRunner>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) settings: ProcessSettings,
     pub(super) breaker: SharedBreaker,
-    /// Turns true when running tasks must be returned.
+    /// Becomes true when running tasks must be returned.
     pub(super) cut_off: watch::Receiver<bool>,
 }
 
@@ -42,17 +42,16 @@ pub(super) struct Attempts {
 #[derive(Debug)]
 pub(super) struct Attempted {
     pub(super) task: TaskId,
-    /// How old the task was at its start; `None` if it was not taken.
+    /// Age of the task when its run started; `None` if it did not run.
     pub(super) start_age: Option<Duration>,
-    /// Its run, if there was one.
+    /// `None` if the task did not run.
     pub(super) run: Option<Run>,
     pub(super) end: End,
-    /// A newer state of the task's key came while it ran: it is PENDING.
+    /// Whether a newer state of the task's key was written during the run: the task is PENDING.
     pub(super) overtaken: bool,
     pub(super) downstream: Downstream,
 }
 
-/// The run of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) number: RunNumber,
@@ -60,21 +59,20 @@ pub(super) struct Run {
     pub(super) ended: Millis,
 }
 
-/// The end of an attempt.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum End {
     Succeeded,
     Failed,
-    /// Back to PENDING until then.
+    /// Returned to PENDING. It may start again at `not_before`.
     GivenBack {
         not_before: Millis,
         why: Why,
     },
-    /// FAILURE, because the item itself is at fault.
+    /// FAILURE, because the item cannot be taken or read.
     Quarantined,
-    /// Another was faster.
+    /// Another process changed the task first.
     LostRace,
-    /// The store gave no usable answer, repeatedly.
+    /// A step failed permanently, or after all retries. The sweep returns the task if it is TAKEN.
     StoreFailed,
 }
 
@@ -87,21 +85,21 @@ pub(super) enum Why {
     CutOff,
 }
 
-/// What the run says of the downstream, whatever became of the task.
+/// State of the downstream according to the run, independent of the task's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Downstream {
-    /// It had room.
+    /// It answered with success or failure.
     Answered,
-    /// It had none.
+    /// It was busy, and may have asked for a wait.
     Busy { retry_after: Option<Duration> },
-    /// It rejects us.
+    /// It rejects the queue's calls.
     Refused,
-    /// Nothing is known: no run, no answer, or cut off.
+    /// Unknown: no run, no answer, a retry, or a run that was cut off.
     Unknown,
 }
 
 impl Attempts {
-    /// Takes the task and, if it is ours, runs and settles it.
+    /// Takes the task. If the take succeeds, runs the task and settles or returns it.
     pub(super) async fn attempt(self: Arc<Self>, candidate: Candidate, alone: bool) -> Attempted {
         let task = candidate.id.clone();
         let suspect = candidate.lease_ran_out;
@@ -168,8 +166,8 @@ impl Attempts {
     async fn take(&self, candidate: Candidate, alone: bool) -> Result<TakeOutcome, StoreError> {
         let token = LeaseToken::fresh();
         let settings = &self.settings;
-        // The same token at every repetition: if an earlier one was carried out, the store
-        // recognises it.
+        // Each retry has the same token: the store recognises a take whose acknowledgement was
+        // lost.
         let take = || {
             let now = self.clock.now();
             let lease_until = now.plus(settings.task_lease());
@@ -189,8 +187,8 @@ impl Attempts {
             .await
     }
 
-    /// Whether a run may outlast the lease. The store recognizes a take whose acknowledgement was
-    /// lost; the lease that it made then ends by the first try's time.
+    /// Whether a run could outlast the lease. If the acknowledgement of a take was lost, the store
+    /// recognises the retry. The lease then ends at the time that the first try set.
     fn is_too_short(&self, lease: &Lease) -> bool {
         let needed = self.settings.task_timeout + self.settings.deadline_margin / 2;
         lease.until.since(self.clock.now()) < needed
@@ -208,7 +206,8 @@ impl Attempts {
                 let end = match &settlement {
                     Settlement::Success => End::Succeeded,
                     Settlement::Failure { .. } => {
-                        // Not the reason: it quotes the downstream, which may quote the payload.
+                        // Without the reason: it quotes the downstream, which may quote the
+                        // payload.
                         let (task_id, attempt) = (&taken.task.task_id, taken.task.attempt);
                         tracing::warn!(%task_id, attempt, "task failed; its lastError says why");
                         End::Failed
@@ -225,7 +224,7 @@ impl Attempts {
         }
     }
 
-    /// Runs the task; `None` if it was cut off. A panic or a time-out is this task's alone.
+    /// Runs the task; `None` if it was cut off. A panic or a time-out affects only this task.
     async fn run(&self, taken: &TakenTask) -> Option<Outcome> {
         tracing::debug!(
             task_id = %taken.task.task_id,
@@ -269,7 +268,8 @@ impl From<Option<&Outcome>> for Signal {
             Some(Outcome::Success | Outcome::Failure { .. }) => Self::Answered,
             Some(Outcome::Unavailable { .. }) => Self::Unavailable,
             Some(Outcome::Busy { retry_after: None }) => Self::Busy,
-            // One that names a time, or rejects us, has a pause of its own.
+            // A busy answer with a time, and a rejection, pause the queue instead of opening the
+            // breaker.
             Some(Outcome::Busy { .. } | Outcome::Refused { .. } | Outcome::Retry { .. }) | None => {
                 Self::Nothing
             }

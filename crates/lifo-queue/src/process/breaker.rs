@@ -1,16 +1,15 @@
-//! The circuit breaker: while the downstream is unavailable, nothing starts but probes, and no
-//! task loses an attempt.
+//! The circuit breaker: while the downstream is unavailable, only probes start, and no task loses
+//! an attempt.
 //!
-//! It opens when distinct tasks, more than run at once, find the downstream unavailable with no
-//! answer in between. An answer is a run that ended with success or failure and did not start
-//! before the first run that found the downstream unavailable. Any answer closes the breaker, and
-//! the tasks that had found the downstream unavailable are discounted from then on.
-//! While it is open, one probe runs at a time: [`FIRST_PROBE`] after the last one ended, then
-//! twice as long each time up to [`LONGEST_PROBE`].
+//! It opens when more distinct tasks than run at once find the downstream unavailable, with no
+//! answer in between. An *answer* is a run that ends with success or failure, unless it started
+//! before the first run that found the downstream unavailable. Any answer closes the breaker. From
+//! then on, the tasks that had found the downstream unavailable are *discounted*. While the breaker
+//! is open, one probe runs at a time. The first starts [`FIRST_PROBE`] after the opening. The wait
+//! after each failed probe is twice as long as the last, up to [`LONGEST_PROBE`].
 //!
-//! This is the state alone. Which task becomes a probe is decided by [`Breaker::choose`]; the
-//! control item keeps the state over turns and processors as an
-//! [`OpenBreaker`].
+//! This module holds only the state. [`Breaker::choose`] chooses the task for a probe. The control
+//! item keeps the state across turns and processors as an [`OpenBreaker`].
 
 mod hand;
 mod shared;
@@ -27,50 +26,49 @@ use crate::control::OpenBreaker;
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// From the moment the breaker opens to the first probe. It doubles with each failed probe.
+/// The wait from the opening of the breaker to the first probe. It doubles with each failed probe.
 pub const FIRST_PROBE: Duration = Duration::from_secs(1);
 
 /// The longest wait between two probes, counted from the end of the earlier one.
 pub const LONGEST_PROBE: Duration = Duration::from_secs(4);
 
-/// The breaker opens at this many distinct tasks at the earliest: fewer may be at fault
-/// themselves.
+/// The threshold is at least this many distinct tasks. Fewer tasks may be the cause themselves.
 const FEWEST_TASKS: usize = 10;
 
-/// Discounted tasks open the breaker too, after this many times as many runs without an
-/// answer: the downstream may be available for moments only.
+/// A factor of the threshold: that many runs without an answer open the breaker, whatever their
+/// tasks. So discounted tasks open it too: the downstream may be available only for moments.
 const RUNS_PER_TASK: usize = 4;
 
-/// [`FEWEST_TASKS`] tasks that run repeatedly open the breaker too, after this many times as many
-/// runs without an answer as there would be of distinct tasks. They may be newer than all others,
-/// so that no other task starts.
+/// A factor of the threshold: that many runs of [`FEWEST_TASKS`] tasks or more without an answer
+/// open the breaker. Tasks that are newer than all others may run repeatedly, so that no other
+/// starts.
 const REPEATED_RUNS: usize = 2;
 
-/// This many distinct tasks without an answer are hardly all at fault themselves: before the breaker
-/// opens, each of them loses one attempt and no more.
+/// From this number of distinct tasks without an answer on, hardly all of them are the cause
+/// themselves. Further runs of these tasks cost no attempt, even before the breaker opens.
 const FEWEST_TO_SPARE: usize = 3;
 
-/// How soon a probe follows one that found nothing out: its task was gone, or failed by itself.
+/// The wait after a probe without a result: its task was gone, or failed by itself.
 const AFTER_NO_ANSWER: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub(super) struct Breaker {
-    /// Distinct tasks that open it; `None` where there is no breaker.
+    /// The threshold: the number of distinct tasks that opens it; `None` if there is no breaker.
     threshold: Option<usize>,
     /// Tasks that found the downstream unavailable since it last answered.
     unanswered: HashSet<TaskId>,
-    /// Tasks that found it unavailable before it answered others: perhaps at fault themselves.
+    /// Tasks that found it unavailable before it answered others. They may be the cause.
     discounted: HashSet<TaskId>,
     /// Runs that found it unavailable since it last answered.
     unanswered_runs: usize,
-    /// The first of their runs. What started before it says nothing of the time since.
+    /// The first run of these tasks. An answer to an earlier run says nothing about the time since.
     doubtful_since: Option<RunNumber>,
     runs: BTreeSet<RunNumber>,
     next_run: u64,
     open: Option<Open>,
-    /// It closed, and the loop does not know yet.
+    /// The breaker closed, and [`Breaker::attempt_over`] has not reported it to the loop yet.
     closed: bool,
-    /// Tasks whose run was answered, and whose attempt is not over: the loop does not know yet.
+    /// Tasks with an answered run whose attempt is not over: the loop does not know it yet.
     answered: HashSet<TaskId>,
     hand: Hand,
 }
@@ -78,10 +76,10 @@ pub(super) struct Breaker {
 #[derive(Debug)]
 struct Open {
     since: Millis,
-    /// Failed probes since then, those of other turns included.
+    /// Failed probes since then, including those of other turns.
     probes: u32,
     next_probe: Millis,
-    /// The probe under way.
+    /// The task of the active probe.
     probing: Option<TaskId>,
     /// When this turn last tried each task.
     tried: HashMap<TaskId, Millis>,
@@ -90,8 +88,8 @@ struct Open {
 }
 
 impl Breaker {
-    /// The breaker of a turn with this many slots, as the turn before left it. One that is open
-    /// probes at once.
+    /// The breaker of a turn with `slots` slots, as the previous turn left it. If it is open, the
+    /// first probe may start at once.
     pub(super) fn new(
         settings: Option<BreakerSettings>,
         slots: u16,
@@ -122,7 +120,7 @@ impl Breaker {
         }
     }
 
-    /// What the control item keeps; `None` while the breaker is closed.
+    /// The state for the control item; `None` while the breaker is closed.
     pub(super) fn state(&self) -> Option<OpenBreaker> {
         self.open.as_ref().map(|open| OpenBreaker {
             since: open.since,
@@ -130,12 +128,12 @@ impl Breaker {
         })
     }
 
-    /// Whether it is open, and when the next probe may start.
+    /// When the next probe may start; `None` while the breaker is closed.
     pub(super) fn next_probe(&self) -> Option<Millis> {
         self.open.as_ref().map(|open| open.next_probe)
     }
 
-    /// For how long it has been open, once a probe of this turn has confirmed it.
+    /// Time for which it has been open; `None` until a probe of this turn has failed.
     pub(super) fn confirmed_for(&self, now: Millis) -> Option<Duration> {
         self.open
             .as_ref()
@@ -143,10 +141,10 @@ impl Breaker {
             .map(|open| now.since(open.since))
     }
 
-    /// Whether one more task may start beside those that run.
+    /// Whether one more task may start beside `running` others.
     pub(super) fn start(&self, running: usize, now: Millis) -> Start {
         let Some(open) = &self.open else {
-            // Running tasks may open the breaker: start no more than needed to find out.
+            // Running tasks may open the breaker: start no more than the threshold needs.
             let doubtful = !self.unanswered.is_empty()
                 && running > 0
                 && self
@@ -164,10 +162,10 @@ impl Breaker {
         }
     }
 
-    /// Which of the due tasks, in the order of the index, is the next probe. The task farthest
-    /// from all that were tried since the breaker opened takes turns with the first one not tried,
-    /// so that neither poison tasks at the head nor old ones delay the recovery. Once all were
-    /// tried, it is the one that was tried longest ago.
+    /// Chooses the next probe from the due tasks, which are in the order of the index, and returns
+    /// its position. Two tasks take turns: the one farthest from all that this turn tried since the
+    /// breaker opened, and the first one not tried. So neither poison tasks at the head nor old
+    /// ones delay the recovery. Once all were tried, it is the task tried longest ago.
     pub(super) fn choose(&self, due: &[&TaskId]) -> Option<usize> {
         let open = self.open.as_ref()?;
         let is_tried = |place: &usize| open.tried.contains_key(due[*place]);
@@ -186,7 +184,7 @@ impl Breaker {
         })
     }
 
-    /// An attempt at a task starts; whether it is a probe.
+    /// Notes that an attempt at a task starts. Returns whether it is a probe.
     pub(super) fn starts(&mut self, task: &TaskId) -> bool {
         if let Some(open) = &mut self.open {
             open.probing = Some(task.clone());
@@ -194,7 +192,7 @@ impl Breaker {
         self.open.is_some()
     }
 
-    /// A run starts.
+    /// Notes that a run starts, and returns its number.
     pub(super) fn run_starts(&mut self) -> RunNumber {
         self.next_run += 1;
         let run = RunNumber(self.next_run);
@@ -207,7 +205,8 @@ impl Breaker {
         RunNumber(self.next_run)
     }
 
-    /// A run ended with this signal; whether its attempt is spared if that is not an answer.
+    /// Notes that a run ended with this signal. Returns whether a run without an answer costs no
+    /// attempt, and when its task may start again.
     pub(super) fn run_ended(
         &mut self,
         run: RunNumber,
@@ -235,8 +234,8 @@ impl Breaker {
         }
     }
 
-    /// An attempt is over; whether the breaker closed since the last one. A probe that found
-    /// nothing out is followed by another one soon.
+    /// Notes that an attempt is over. Returns whether the breaker has closed since the last call.
+    /// After a probe without a result, another one follows soon ([`AFTER_NO_ANSWER`]).
     pub(super) fn attempt_over(&mut self, task: &TaskId, now: Millis) -> bool {
         self.answered.remove(task);
         if let Some(open) = &mut self.open
@@ -254,7 +253,7 @@ impl Breaker {
         !self.answered.is_empty()
     }
 
-    /// Opens it, for example because the downstream has been busy for long.
+    /// Opens the breaker if there is one, for example after the downstream was busy for long.
     pub(super) fn open(&mut self, now: Millis) {
         if self.threshold.is_some() {
             self.open_at(now);
@@ -276,7 +275,7 @@ impl Breaker {
         });
     }
 
-    /// Whether the runs without an answer open it, where `most` distinct tasks do.
+    /// Whether the tasks and runs without an answer open the breaker; `most` is the threshold.
     fn opens_at(&self, most: usize) -> bool {
         let (tasks, runs) = (self.unanswered.len(), self.unanswered_runs);
         tasks >= most
@@ -307,7 +306,7 @@ impl Breaker {
             return;
         };
         open.tried.insert(task.clone(), now);
-        // Runs from before the breaker opened are no probes.
+        // Runs that started before the breaker opened are not probes.
         if open.probing.as_ref() == Some(task) {
             open.probing = None;
             open.confirmed = true;

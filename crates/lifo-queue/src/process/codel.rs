@@ -1,12 +1,11 @@
 //! Bounded age under overload, after Facebook's CoDel variant for servers
 //! (Ben Maurer, "Fail at Scale", 2015).
 //!
-//! A task is *new* until it is twice the target old. The queue is overloaded when every look for
-//! one interval found a new task that is due. From then on the index is read only as far back as
-//! new tasks are, so an old backlog costs neither reads nor writes; its tasks expire as ever. The
-//! overload is over when, for one target, no look found the slots full or a new task left. A
-//! processor rests only afterwards, when it has read the whole index: the wake-up protocol
-//! does not know of the overload.
+//! A task is *new* until its age is twice the target. The queue is overloaded when new tasks were
+//! due throughout one interval. From then on the index is read only as far back as new tasks are,
+//! so an old backlog costs neither reads nor writes. Its tasks expire as usual. The overload ends
+//! when, for one target, slots were free and no new task was pending. A processor ends only after
+//! that, when it has read the whole index: the wake-up protocol does not know of the overload.
 
 use std::time::Duration;
 
@@ -16,42 +15,43 @@ use tokio::sync::watch;
 use crate::settings::positive_ms;
 use crate::time::Millis;
 
-/// How old tasks may become under overload.
+/// Settings of the bound on age under overload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct CodelSettings {
-    /// Under overload a task starts within twice this time, or waits until the overload is over.
+    /// Half the bound: under overload a task starts within twice this time after its creation, or
+    /// waits until the overload is over.
     #[serde(rename = "targetMs", deserialize_with = "positive_ms")]
     pub target: Duration,
-    /// For how long new tasks must have been waiting before the queue is overloaded.
+    /// Time for which new tasks must have been due before the queue is overloaded.
     #[serde(rename = "intervalMs", deserialize_with = "positive_ms")]
     pub interval: Duration,
 }
 
 impl CodelSettings {
-    /// How old a new task is at most.
+    /// The greatest age of a new task: twice the target.
     #[must_use]
     pub fn reach(&self) -> Duration {
         2 * self.target
     }
 }
 
-/// Whether the queue is overloaded, as the turn's loop sees it.
+/// The state of the overload in a turn.
 pub(super) struct Codel {
     settings: Option<CodelSettings>,
-    /// When the last look found no new task that is due.
+    /// When the turn last found no new task that is due.
     caught_up: Millis,
-    /// Since when the queue has been overloaded. The heartbeat reads it.
+    /// Since when the queue has been overloaded; `None` if it is not. The heartbeat reads it.
     since: watch::Sender<Option<Millis>>,
-    /// Since when this turn has found the queue overloaded.
+    /// When the current overload began within this turn.
     counted_from: Millis,
-    /// How long the queue was overloaded in this turn, up to `counted_from`.
+    /// Total duration of the earlier overloads in this turn.
     counted: Duration,
-    /// Since when no look found the slots full.
+    /// When a free slot first found no due task since the slots were last full; `None` if none has.
     spare_since: Option<Millis>,
 }
 
 impl Codel {
-    /// As the turn before left it: overloaded since `left`, or not.
+    /// The state that the previous turn left: overloaded since `left`, or not overloaded.
     pub(super) fn new(settings: Option<CodelSettings>, left: Option<Millis>, now: Millis) -> Self {
         Self {
             settings,
@@ -68,12 +68,12 @@ impl Codel {
         *self.since.borrow()
     }
 
-    /// The same, for the heartbeat.
+    /// A receiver of that time, for the heartbeat.
     pub(super) fn watch(&self) -> watch::Receiver<Option<Millis>> {
         self.since.subscribe()
     }
 
-    /// How far back to read the index; `None` for all of it.
+    /// The greatest age of tasks to read from the index; `None` for the whole index.
     pub(super) fn reach(&self) -> Option<Duration> {
         let settings = self.settings.filter(|_| self.since().is_some());
         settings.map(|settings| settings.reach())
@@ -85,7 +85,8 @@ impl Codel {
         self.counted + open.unwrap_or_default()
     }
 
-    /// The newest due task was created at this moment.
+    /// Notes that the newest due task was created at `created`. The overload begins if there have
+    /// been new tasks for one interval.
     pub(super) fn found(&mut self, created: Millis, now: Millis) {
         let Some(settings) = self.settings else {
             return;
@@ -100,7 +101,7 @@ impl Codel {
         }
     }
 
-    /// A free slot found no due task in what it read; whether older ones may be hidden from it.
+    /// Notes that a free slot found no due task. Returns whether the reads may have hidden tasks.
     pub(super) fn found_nothing(&mut self, now: Millis) -> bool {
         let (Some(settings), Some(_)) = (self.settings, self.since()) else {
             self.caught_up = now;
@@ -111,16 +112,16 @@ impl Codel {
             return true;
         }
         self.lift(now);
-        // What was read until now did not show the whole index.
+        // The reads so far did not cover the whole index.
         true
     }
 
-    /// Nothing may start at the moment.
+    /// Notes that no task may start at the moment.
     pub(super) fn no_slot(&mut self) {
         self.spare_since = None;
     }
 
-    /// The queue is not overloaded, or what it is cannot be known.
+    /// Ends the overload, and starts the interval again.
     pub(super) fn lift(&mut self, now: Millis) {
         self.caught_up = now;
         self.counted = self.overloaded_for(now);

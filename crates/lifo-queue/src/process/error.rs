@@ -5,11 +5,11 @@ use crate::notify::NotifyError;
 use crate::store::StoreError;
 use crate::wake::WakeError;
 
-/// A turn that failed, and what it did until then. The platform must deliver its message again.
+/// A turn that failed, and its summary. Lambda must retry its message.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct FailedTurn {
-    /// What the turn did until it failed.
+    /// The summary of the turn until it failed.
     pub summary: TurnSummary,
     /// Why it failed.
     #[source]
@@ -32,24 +32,24 @@ impl From<TurnError> for FailedTurn {
 /// Why a turn failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TurnError {
-    /// Rule 3: an earlier attempt of this very message still holds the lease, so it died.
+    /// Rule 3: the lease of an earlier attempt of this message is live, so that attempt crashed.
     #[error(
         "an earlier attempt of message {message_id} died holding the processor lease until {until_ms} ms; to be retried"
     )]
     Predecessor {
-        /// The message.
+        /// The id of the message.
         message_id: String,
         /// When the lease expires, in milliseconds since the epoch.
         until_ms: i64,
     },
-    /// The store gave no usable answer, repeatedly.
+    /// The store failed or did not answer.
     #[error("the turn could not use the table")]
     Store(#[from] StoreError),
     /// The tail call was not published.
     #[error("work remains, but the tail call was not published")]
     TailCall(#[from] NotifyError),
-    /// A task was returned late, or the queue was resumed during the end of the turn; and no
-    /// processor could be woken for it.
+    /// The wake-up request failed, after a task was returned late or the queue was resumed during
+    /// the end of the turn.
     #[error("work remains without an active processor, and the wake-up failed")]
     Wake(#[from] WakeError),
 }

@@ -1,4 +1,4 @@
-//! How a turn ends: who is awake afterwards (rules 6 and 10).
+//! The end of a turn: release of the lease, tail call and wake-up requests (rules 6 and 10).
 
 use aws::error_chain;
 use uuid::Uuid;
@@ -16,23 +16,23 @@ use crate::wake::Waker;
 /// Why the loop ended.
 #[derive(Debug)]
 pub(super) enum TurnEnd {
-    /// Nothing is left, and the lease was released on the condition of rule 5.
+    /// The queue is empty, and the lease was released on the conditions of rule 5.
     Empty,
     /// Time is up, or the lease expired; work may remain.
     TimeUp,
-    /// The processor lease is another's.
+    /// This processor no longer owns the processor lease.
     LeaseLost,
     /// The queue was paused.
     Paused,
-    /// The index cannot be read, or the lease not be released.
+    /// The store failed: a read of the index, the release or the write of a pause.
     Failed(StoreError),
 }
 
-/// A turn that no longer runs anything.
+/// A turn whose runs and heartbeat have ended.
 pub(super) struct Stopped {
     pub(super) owner: Uuid,
     pub(super) summary: TurnSummary,
-    /// A task was returned.
+    /// Whether a task of this turn became PENDING again.
     pub(super) gave_back: bool,
     pub(super) rate: Rate,
     pub(super) breaker: Option<OpenBreaker>,
@@ -40,10 +40,10 @@ pub(super) struct Stopped {
 }
 
 impl Stopped {
-    /// The release of this turn's lease, on the condition of rule 5 where there is one.
+    /// The release of this turn's lease, without the condition of rule 5 on `requested`.
     fn release(&self, end: &TurnEnd) -> Release {
         let paused = matches!(end, TurnEnd::Paused);
-        // During a pause every task grows old, however many arrive.
+        // A pause ends the overload, because tasks age during a pause at any load.
         let overloaded_since = self.overloaded_since.filter(|_| !paused);
         let (summary, rate) = (&self.summary, &self.rate);
         release(
@@ -58,7 +58,8 @@ impl Stopped {
     }
 }
 
-/// A release by the holder of the processor lease.
+/// Builds a release of the processor lease. With `if_requested_is`, it applies only if `requested`
+/// has this value (rule 5).
 pub(super) fn release(
     owner: Uuid,
     summary: &TurnSummary,
@@ -87,8 +88,9 @@ pub(super) fn release(
 }
 
 impl Processor {
-    /// What follows the loop. On every way out either the lease was released on the condition
-    /// of rule 5, or someone is woken, or the sweep is left to wake (rule 10, pause).
+    /// Ends the turn after the loop, so that no wake-up is lost (W1). Unless rule 5 released the
+    /// lease, work continues through another processor, a wake-up request, a tail call, Lambda's
+    /// retry or the sweep (rule 10, pause).
     pub(super) async fn finish(
         &self,
         end: TurnEnd,
@@ -113,8 +115,8 @@ impl Processor {
             }
             TurnEnd::TimeUp => self.tail_call(&release, summary).await?,
             TurnEnd::Failed(error) => {
-                // Lambda retries the message, which should find the lease free; the caller must
-                // see the reason of the failure.
+                // Lambda retries the message, which can then acquire the lease. An error of the
+                // release must not hide the reason of the failure.
                 if let Err(second) = self.release(&release, summary).await {
                     let second = error_chain::chain(&second);
                     tracing::error!(error = second, "lease not released; it will expire");
@@ -125,8 +127,8 @@ impl Processor {
         Ok(())
     }
 
-    /// Rule 6: release first, then the tail call, also when the release was rejected. Rule 10:
-    /// not after too many turns in a row that settled nothing.
+    /// Rule 6: releases the lease, then publishes the tail call, even if the release was rejected.
+    /// Rule 10: publishes no tail call after `max_idle_turns` turns in a row that settled nothing.
     async fn tail_call(
         &self,
         release: &Release,
@@ -153,8 +155,9 @@ impl Processor {
         Ok(())
     }
 
-    /// A resume during the end of this turn found a live lease, and left the wake-up to its
-    /// holder. Checked only after the release: a later resume finds no lease, and wakes.
+    /// Requests a wake-up if the queue was resumed before the release. That resume found a live
+    /// lease, and left the wake-up to this processor. A resume after the release finds no lease,
+    /// and requests the wake-up itself.
     async fn wake_if_resumed(&self, owner: Uuid) -> Result<(), TurnError> {
         let control = self.store.control().await?;
         if !control.is_paused(self.clock.now()) {

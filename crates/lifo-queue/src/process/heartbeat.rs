@@ -1,5 +1,5 @@
-//! Keeps the processor lease (rule 2): renews it at every beat, tells when it is lost, and
-//! brings what operators wrote to the control item meanwhile.
+//! Renews the processor lease at intervals (rule 2). Reports the loss of the lease, and the
+//! operators' changes to the control item.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,26 +17,26 @@ use crate::store::QueueStore;
 use crate::time::{Clock, Millis};
 use crate::trace;
 
-/// What is known of the lease.
+/// The last known state of the processor lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one value a heartbeat")]
 enum Held {
-    /// Ours until then, at least; and the control item as it was then.
+    /// This processor owns the lease at least until this time. With the control item as last read.
     Until(Millis, Control),
-    /// Another's.
+    /// Another processor owns the lease, or it is free.
     Lost,
 }
 
-/// Whose the processor lease is.
+/// State of the processor lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeaseState {
-    /// Ours.
+    /// This processor owns it.
     Ours,
-    /// Ours, but the queue was paused.
+    /// This processor owns it, but the queue is paused.
     Paused,
-    /// Not renewed in time: perhaps free, so no processor may be active.
+    /// It expired without a renewal. Possibly no other processor is active.
     RanOut,
-    /// Another's, who looks again before it rests.
+    /// Another processor acquired it, and reads the index again before it ends.
     Others,
 }
 
@@ -46,21 +46,21 @@ pub(super) struct Heartbeat {
     beats: JoinHandle<()>,
 }
 
-/// How to beat.
+/// Parameters of the heartbeat.
 pub(super) struct Beat {
     pub(super) store: Arc<dyn QueueStore>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) owner: Uuid,
     pub(super) lease: Duration,
     pub(super) interval: Duration,
-    /// Its state goes into the control item with each renewal.
+    /// Each renewal writes its state to the control item.
     pub(super) breaker: SharedBreaker,
-    /// And this.
+    /// Since when the queue has been overloaded; each renewal writes it too.
     pub(super) overloaded_since: watch::Receiver<Option<Millis>>,
 }
 
 impl Heartbeat {
-    /// Starts to beat; the lease was acquired until `until`, when the item was `control`.
+    /// Starts the heartbeat of a lease acquired until `until`. `control` is the item at that time.
     pub(super) fn start(beat: Beat, until: Millis, control: Control) -> Self {
         let (tell, held) = watch::channel(Held::Until(until, control));
         let sender = tell.clone();
@@ -69,8 +69,7 @@ impl Heartbeat {
         Self { tell, held, beats }
     }
 
-    /// What is known of the lease now. A renewal that got no answer is tried again at the next
-    /// beat; until then the lease is ours only until it expires.
+    /// State of the lease at `now`. The next beat retries a failed renewal.
     pub(super) fn lease(&self, now: Millis) -> LeaseState {
         match &*self.held.borrow() {
             Held::Until(until, _) if *until <= now => LeaseState::RanOut,
@@ -80,8 +79,8 @@ impl Heartbeat {
         }
     }
 
-    /// The lower bound on `taskCreated`, by what is known of redriven tasks. `reach`: the queue is
-    /// overloaded, and older tasks do not start.
+    /// The lower bound on `taskCreated` for reads of the index; it never hides known redriven
+    /// tasks. `reach` is set under overload: tasks older than this do not start.
     pub(super) fn created_from(
         &self,
         settings: &ProcessSettings,
@@ -98,14 +97,14 @@ impl Heartbeat {
         }
     }
 
-    /// Lets the breaker obey the operators' commands that the control item brought.
+    /// Passes the operators' commands in the control item to the breaker.
     pub(super) fn command(&self, breaker: &SharedBreaker, now: Millis) {
         if let Held::Until(_, control) = &*self.held.borrow() {
             breaker.lock().obey(control, now);
         }
     }
 
-    /// Takes in the control item as another call brought it.
+    /// Stores the control item that another call returned.
     pub(super) fn learn(&self, control: Control) {
         self.tell.send_modify(|held| {
             if let Held::Until(_, known) = held {
@@ -114,20 +113,19 @@ impl Heartbeat {
         });
     }
 
-    /// Returns when a beat has brought something new: the control item, or the loss of the lease.
+    /// Waits until the control item is updated or the lease is lost.
     pub(super) async fn changed(&mut self) {
         if self.held.changed().await.is_err() {
-            // The beats ended without a loss, which only `stop` makes them do.
+            // Does not happen: `self.tell` keeps the channel open.
             std::future::pending::<()>().await;
         }
     }
 
-    /// Stops beating, and returns when no renewal is under way any more: no work after the
+    /// Stops the heartbeat, and waits until no renewal is in progress: no work continues after the
     /// handler returns.
     pub(super) async fn stop(mut self) {
         self.beats.abort();
-        // Its only errors are the abort just asked for and a panic, after either of which no
-        // renewal is under way.
+        // An error is the abort or a panic. After either of them no renewal is in progress.
         let _ended = (&mut self.beats).await;
     }
 }

@@ -1,9 +1,9 @@
-//! The rate limit: a maximum of starts a second, across turns.
+//! The rate limit: the most starts per second, across turns.
 //!
-//! The bucket is governor's (GCRA). It lives for one turn, so what was granted last is kept in
-//! the control item as the moment at which the bucket is full again; the next turn begins with
-//! what has refilled since. While a turn holds the processor lease, the item says the worst
-//! that the turn may grant: one that dies leaves an empty bucket, never a full one.
+//! The bucket is governor's (GCRA) and exists for one turn. The control item keeps its state as the
+//! time at which the bucket is full again. The next turn starts with the refill since then. While a
+//! turn holds the processor lease, the item has the latest such time that the turn can cause. So a
+//! turn that crashes leaves an empty bucket, never a full one.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,23 +18,23 @@ use serde::Deserialize;
 use crate::settings::interval_of_rate;
 use crate::time::{Clock, Millis};
 
-/// How many tasks may start.
+/// The limit on starts of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct RateLimit {
-    /// One start each so long, in the long run. Not zero. In JSON: starts a second.
+    /// Time between two starts on average; not zero. In JSON: starts per second.
     #[serde(rename = "perSecond", deserialize_with = "interval_of_rate")]
     pub interval: Duration,
-    /// Starts at once after a rest.
+    /// The most starts at once after a quiet time: the size of the bucket.
     pub burst: NonZeroU32,
 }
 
 impl RateLimit {
-    /// How long an empty bucket takes to be full.
+    /// Time in which an empty bucket becomes full.
     fn refill(&self) -> Duration {
         self.interval.saturating_mul(self.burst.get())
     }
 
-    /// When the bucket is full again at the latest, if a turn that ends then grants all it may.
+    /// The latest time at which the bucket is full again, if a turn grants all it may until `end`.
     pub(super) fn worst(&self, end: Millis) -> Millis {
         whole_millis(since_epoch(end).saturating_add(self.refill()))
     }
@@ -54,26 +54,25 @@ pub(super) struct Rate {
 struct Bucket {
     limit: RateLimit,
     limiter: Limiter,
-    /// Since the epoch, and to the nanosecond: with an interval cut to milliseconds, each start
-    /// would cost less than it does.
+    /// When the bucket is full again, as time since the epoch. It is exact to the nanosecond: with
+    /// an interval cut to milliseconds, each start would cost too little.
     full_at: Duration,
 }
 
-/// The queue's clock as governor wants it: the time since the epoch. While it is held, it says
-/// the moment of [`Hold`].
+/// The queue's clock for governor: the time since the epoch, or the time in [`Hold`] if set.
 struct Epoch {
     clock: Arc<dyn Clock>,
     hold: Hold,
 }
 
-/// A moment to which a clock is held, or nothing.
+/// A fixed time for the clock; `None` if the clock runs.
 type Hold = Arc<Mutex<Option<Duration>>>;
 
 fn since_epoch(moment: Millis) -> Duration {
     moment.since(Millis(0))
 }
 
-/// The first whole millisecond that is not before this time since the epoch.
+/// A time since the epoch, rounded up to a whole millisecond.
 fn whole_millis(since_epoch: Duration) -> Millis {
     Millis(0).plus(since_epoch.saturating_add(Duration::from_nanos(999_999)))
 }
@@ -88,7 +87,7 @@ impl GovernorClock for Epoch {
 }
 
 impl Rate {
-    /// The limit of a turn that begins now; `full_at` is what the turn before left.
+    /// The limit of a turn that starts now. `full_at` is the value that the previous turn left.
     pub(super) fn start(
         limit: Option<RateLimit>,
         full_at: Option<Millis>,
@@ -102,7 +101,7 @@ impl Rate {
         }
     }
 
-    /// Asks for one start; when to ask again if there is none. What was granted stays granted
+    /// Requests one start. The error is the time of the next request. A granted start stays granted
     /// until it is used.
     pub(super) fn grant(&mut self, now: Millis) -> Result<(), Millis> {
         let Some(bucket) = self.bucket.as_mut().filter(|_| !self.permit) else {
@@ -110,7 +109,7 @@ impl Rate {
         };
         if let Err(refused) = bucket.limiter.check() {
             self.waited = true;
-            // To the next whole millisecond, or each request would be too early.
+            // Rounded up to a whole millisecond. Otherwise each request would be too early.
             let wait = refused.wait_time_from(since_epoch(now));
             return Err(now.plus(wait + Duration::from_millis(1)));
         }
@@ -120,13 +119,13 @@ impl Rate {
         Ok(())
     }
 
-    /// The start that was granted has happened.
+    /// Notes that the granted start has happened.
     pub(super) fn used(&mut self) {
         self.permit = false;
     }
 
-    /// When the bucket is full again, rounded up; `None` without a limit. A start that was granted and not
-    /// used goes back.
+    /// When the bucket is full again, rounded up to a millisecond; `None` without a limit. A start
+    /// that was granted but not used does not count.
     pub(super) fn full_at(&self) -> Option<Millis> {
         let bucket = self.bucket.as_ref()?;
         Some(whole_millis(match self.permit {
@@ -140,7 +139,7 @@ impl Bucket {
     fn start(limit: RateLimit, full_at: Option<Millis>, clock: Arc<dyn Clock>) -> Option<Self> {
         let now = since_epoch(clock.now());
         let empty = now.saturating_add(limit.refill());
-        // Never more than empty: a clock that was ahead must not stop the queue.
+        // At most empty: a clock that was ahead must not stop the queue.
         let full_at = full_at.map_or(now, since_epoch).clamp(now, empty);
         let quota = Quota::with_period(limit.interval)?.allow_burst(limit.burst);
         let missing = full_at
@@ -150,8 +149,8 @@ impl Bucket {
         let missing = u32::try_from(missing).map_or(limit.burst, |n| {
             NonZeroU32::new(n).map_or(NonZeroU32::MIN, |n| n.min(limit.burst))
         });
-        // Whole starts can be taken out of governor's bucket, and `full_at` lies between two: so
-        // they are taken out at the moment from which exactly that many lead to it.
+        // Only whole starts can be taken out of governor's bucket, and `full_at` lies between two.
+        // So they are taken out at `then`, from where exactly that many starts lead to `full_at`.
         let then = full_at.saturating_sub(limit.interval.saturating_mul(missing.get()));
         let hold = Hold::new(Mutex::new(Some(then)));
         let clock = Epoch {
@@ -159,7 +158,7 @@ impl Bucket {
             hold: hold.clone(),
         };
         let limiter = RateLimiter::direct_with_clock(quota, clock);
-        // A new bucket is full, and no more than it holds is taken out.
+        // A new bucket is full, and `missing` is not more than its size.
         let taken = limiter.check_n(missing);
         debug_assert!(matches!(taken, Ok(Ok(()))), "{taken:?}");
         *hold.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -194,7 +193,8 @@ mod tests {
         Arc::new(Hand(AtomicI64::new(now)))
     }
 
-    /// Starts granted by a turn from `from` to `to` that requests each start as early as allowed.
+    /// The starts granted by a turn from `from` to `to` that requests each start as early as
+    /// allowed, and the end of its bucket's refill.
     fn turn(full_at: Option<Millis>, from: i64, to: i64) -> (u32, Option<Millis>) {
         turn_of(LIMIT, full_at, from, to)
     }
@@ -225,7 +225,7 @@ mod tests {
         let start = 1_800_000_000_000;
         let (granted, full_at) = turn(None, start, start + 10_000);
         assert!((54..=55).contains(&granted), "{granted}");
-        // Empty: it takes the burst's whole time to fill.
+        // The bucket is empty: it takes the whole refill time.
         let refill = full_at.unwrap().since(Millis(start + 10_000));
         assert!(
             refill > Duration::from_millis(700) && refill <= LIMIT.refill(),
@@ -243,7 +243,7 @@ mod tests {
             total += granted;
             full_at = left;
         }
-        // Ten seconds at five a second, and one burst; not twenty bursts.
+        // Ten seconds at five starts per second, and one burst; not twenty bursts.
         assert!((45..=55).contains(&total), "{total}");
     }
 
@@ -263,7 +263,7 @@ mod tests {
                 full_at = left;
             }
             let allowed = 60 * a_second + burst;
-            // Rounding up costs a millisecond a turn at most, and so does the clock.
+            // Rounding up costs at most a millisecond per turn, and so does the clock.
             let lost = 20 * a_second.div_ceil(1_000);
             let range = allowed - lost..=allowed + 1;
             assert!(

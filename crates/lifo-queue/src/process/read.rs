@@ -1,4 +1,4 @@
-//! Reads of the index: one at a time, on demand or ahead of it.
+//! Reads of the index: one at a time, on demand or in advance.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ pub(super) struct Reads {
     store: Arc<dyn QueueStore>,
     clock: Arc<dyn Clock>,
     order: Order,
-    /// Tasks created before this are not asked for.
+    /// The reads leave out tasks created before this time.
     pub(super) created_from: Option<Millis>,
     ahead: Option<Ahead>,
-    /// Pages asked for.
+    /// Number of pages requested.
     pub(super) queries: u32,
 }
 
-/// A read under way.
+/// A read in progress.
 struct Ahead {
     wanted: Wanted,
     asked: Millis,
     page: JoinHandle<(Result<Page, StoreError>, Millis)>,
 }
 
-/// A read that is over.
+/// A completed read.
 pub(super) struct Read {
     pub(super) wanted: Wanted,
     pub(super) asked: Millis,
-    /// When it was over, which may be before it is taken in.
+    /// When the read completed. The turn may handle it later.
     pub(super) arrived: Millis,
     pub(super) page: Result<Page, StoreError>,
 }
@@ -49,7 +49,7 @@ impl Reads {
         }
     }
 
-    /// Starts to read, unless a read is under way.
+    /// Starts a read, unless one is in progress.
     pub(super) fn start(&mut self, wanted: Wanted, now: Millis) {
         if self.ahead.is_some() {
             return;
@@ -75,14 +75,15 @@ impl Reads {
         });
     }
 
-    /// The lower bound for a page. It rises with time, but never above the page's start:
-    /// DynamoDB rejects such a start. Below that start every task has expired.
+    /// The lower bound for a page. It rises with time, but not above the cursor at which the page
+    /// starts, because DynamoDB rejects such a cursor. Once it has reached the cursor, no task
+    /// below may start: the tasks have expired, or are too old under overload.
     fn bound(&self, wanted: &Wanted) -> Option<Millis> {
         let start = wanted.after.as_ref().map_or(Millis::MAX, Cursor::created);
         self.created_from.map(|from| from.min(start))
     }
 
-    /// The read under way, if it is over.
+    /// The read in progress, if it has completed.
     pub(super) async fn arrived(&mut self) -> Option<Read> {
         match &self.ahead {
             Some(ahead) if ahead.page.is_finished() => self.finish().await,
@@ -90,14 +91,14 @@ impl Reads {
         }
     }
 
-    /// A page that is needed now: the one under way, whichever it is, or else this one.
+    /// Waits for a page: that of the read in progress, or else the page `wanted`.
     pub(super) async fn next(&mut self, wanted: Wanted, now: Millis) -> Option<Read> {
         self.start(wanted, now);
         self.finish().await
     }
 
     async fn finish(&mut self) -> Option<Read> {
-        // Awaited in place, so that a caller who is dropped here leaves no read behind.
+        // Awaited in place: if the caller is dropped here, `drop` still aborts the read.
         let answer = (&mut self.ahead.as_mut()?.page).await;
         let Ahead { wanted, asked, .. } = self.ahead.take()?;
         let (page, arrived) = answer.unwrap_or_else(|error| {
@@ -116,7 +117,7 @@ impl Reads {
     }
 }
 
-/// No work after the handler returns.
+/// Aborts the read in progress: no work continues after the handler returns.
 impl Drop for Reads {
     fn drop(&mut self) {
         if let Some(ahead) = &self.ahead {

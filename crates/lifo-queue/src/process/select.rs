@@ -1,10 +1,10 @@
-//! Which task is next: the newest eligible one of an index page at most 100 ms old (S5), or the
-//! oldest, as [`ProcessSettings::order`](super::ProcessSettings::order) says.
+//! The choice of the next task: the newest eligible one of an index page at most 100 ms old (S5),
+//! or the oldest. [`ProcessSettings::order`](super::ProcessSettings::order) decides which.
 //!
-//! A *pass* reads the newest page (the head) and, when nothing on it is eligible, goes on page
-//! by page to the index's end, so that tasks in backoff never hide older ones. Whenever the page
-//! at hand is too old the head is read again first; the pass then goes on where it was. A pass
-//! that reached the end without a successful take says that the queue is empty (rule 4).
+//! A *pass* reads the newest page (the head). If no task on it is eligible, it continues page by
+//! page to the end of the index, so that tasks in backoff never hide older ones. If the current
+//! page is too old, the pass reads the head again and then continues where it was. A pass that
+//! reaches the end without a successful take means that the queue is empty (rule 4).
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -13,52 +13,52 @@ use crate::store::{Candidate, Cursor, Order, Page};
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// How old a page may be when a task is taken from it (S5), counted from its arrival: a slow
-/// index must not make every page too old to use.
+/// The greatest age of a page from which a task is taken (S5). It counts from the arrival of the
+/// page: otherwise a slow index would make every page too old.
 pub const MAX_PAGE_AGE: Duration = Duration::from_millis(100);
 
-/// The largest head: the newest page, which is read again and again.
+/// The most tasks of a head, the newest page, which is read most often.
 pub const MAX_HEAD: u16 = 100;
 
-/// How large further pages are: one page of the index's small items is far below DynamoDB's
-/// limit of 1 MB an answer.
+/// The most tasks of a page beyond the head. A page of the index's small items is far below
+/// DynamoDB's limit of 1 MB for each answer.
 pub const DEEP_PAGE: u16 = 1_000;
 
-/// Further pages are read at most this often, so that a backlog of tasks that are not due costs
-/// a bounded number of reads. An older task behind `n` of them so waits for
-/// `n / DEEP_PAGE × DEEP_PAGE_PAUSE` at most, beside the reads themselves.
+/// The least time between two reads beyond the head, so that a backlog of tasks that are not due
+/// costs a bounded number of reads. An older task behind `n` of them waits at most
+/// `n / DEEP_PAGE × DEEP_PAGE_PAUSE`, plus the time of the reads.
 pub const DEEP_PAGE_PAUSE: Duration = Duration::from_millis(100);
 
-/// What to do next.
+/// The next step of a pass.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
-    /// Take this one.
+    /// Take this task.
     Take(Candidate),
-    /// Read a page of the index and hand it in.
+    /// Read this page of the index, and call [`Selector::accept`] with it.
     Read(Wanted),
-    /// The pass is over and nothing is left to take.
+    /// The pass is over, and no task is left to take.
     Exhausted(Pass),
 }
 
-/// A page of the index that is wanted.
+/// A page of the index to read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wanted {
-    /// Where it starts; `None` for the head.
+    /// The page starts after this task; `None` for the head.
     pub(super) after: Option<Cursor>,
-    /// How many items.
+    /// The most items of the page.
     pub(super) limit: u16,
 }
 
 /// A pass over the index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pass {
-    /// When its first page was asked for.
+    /// When its first page was requested.
     pub(super) started: Option<Millis>,
-    /// Something was taken.
+    /// A task was taken.
     pub(super) took: bool,
-    /// A due task was passed over, because it may not start beside those that run.
+    /// A due task was passed over, because it may not start beside the running tasks.
     pub(super) passed_over: bool,
-    /// When the first of the tasks in backoff becomes due.
+    /// When the first task in backoff becomes due.
     pub(super) next_due: Option<Millis>,
 }
 
@@ -66,32 +66,32 @@ struct Held {
     tasks: VecDeque<Candidate>,
     next: Option<Cursor>,
     arrived: Millis,
-    /// Nothing was taken from it so far.
+    /// No task has been taken from it yet.
     fruitless: bool,
 }
 
 pub(super) struct Selector {
     head: Option<Held>,
     deep: Option<Held>,
-    /// Where the pass goes on beyond the head; `None` until it left the head.
+    /// Where the pass continues beyond the head; `None` until it leaves the head.
     resume: Option<Cursor>,
     order: Order,
-    /// Where the pass began: everything from here on to `resume` was seen. By time
-    /// alone, because DynamoDB promises no order among equal sort keys.
+    /// Creation time at which the pass began: the pass has seen all tasks from there to `resume`.
+    /// It is only a time, because DynamoDB guarantees no order among equal sort keys.
     top: Option<Millis>,
     pass: Pass,
-    /// Tasks this turn must not touch before a moment: running ones, and those whose index
-    /// entry may lag behind what this turn knows.
+    /// Tasks that this turn must not select before a time: running tasks, returned tasks, and tasks
+    /// whose index entry may be stale.
     skip: HashMap<TaskId, Millis>,
     smallest_page: u16,
-    /// Taken since the head was last read.
+    /// Number of tasks taken since the head was last read.
     used: u16,
-    /// Whether the head was what was read last.
+    /// Whether the last page read was a head.
     read_head: bool,
 }
 
 impl Selector {
-    /// A selector for a processor with this many slots, of pages in this order.
+    /// A selector for a processor with `slots` slots, of pages in this order.
     pub(super) fn new(slots: u16, order: Order) -> Self {
         let smallest_page = slots.clamp(1, MAX_HEAD);
         Self {
@@ -108,8 +108,8 @@ impl Selector {
         }
     }
 
-    /// The next step. `Read` is answered by [`Self::accept`]. A task that `may_start` rejects
-    /// is passed over; the next page shows it again.
+    /// The next step. The caller answers a `Read` with [`Self::accept`]. If `may_start` rejects a
+    /// task, the task is passed over, and the next page shows it again.
     pub(super) fn next(
         &mut self,
         now: Millis,
@@ -130,8 +130,8 @@ impl Selector {
         let Some(head) = &self.head else {
             return self.read_head();
         };
-        // A head that showed nothing to take leads on, however slow the index is. Otherwise the
-        // newest come first again as soon as the head is too old.
+        // After a head without a task to take, the pass continues, however slow the index is.
+        // Otherwise it reads an old head again, because the newest tasks come first.
         let leads_on = self.read_head && head.fruitless && head.tasks.is_empty();
         if now.since(head.arrived) > MAX_PAGE_AGE && !leads_on {
             return self.read_head();
@@ -145,9 +145,9 @@ impl Selector {
         }
     }
 
-    /// The head to read while tasks of the one at hand are still being taken, so that no slot
-    /// waits for the index: when more of it was used than the slots can hold at once, and no
-    /// more than that is left. A slow downstream never uses that much of a head.
+    /// The head to read in advance, while tasks of the current head are still being taken, so that
+    /// no slot waits for the index. It is due when more tasks were used than there are slots, and
+    /// no more than that are left. A slow downstream never uses that many tasks of a head.
     pub(super) fn read_ahead(&self) -> Option<Wanted> {
         let head = self.head.as_ref()?;
         let slots = self.smallest_page;
@@ -159,7 +159,8 @@ impl Selector {
         Step::Read(self.wanted_head())
     }
 
-    /// As much as was used since the last head, and twice that while it is used up.
+    /// A head of twice the number of tasks used since the last head, at least one for each slot,
+    /// and at most [`MAX_HEAD`].
     fn wanted_head(&self) -> Wanted {
         let limit = self
             .used
@@ -168,7 +169,7 @@ impl Selector {
         Wanted { after: None, limit }
     }
 
-    /// Where the pass goes on; `None` at the index's end.
+    /// Where the pass continues; `None` at the end of the index.
     fn next_beyond_head(&mut self) -> Option<Cursor> {
         match self.deep.take_if(|deep| deep.tasks.is_empty()) {
             Some(deep) => {
@@ -183,7 +184,7 @@ impl Selector {
         }
     }
 
-    /// Takes in a page that was asked for and arrived at these moments.
+    /// Accepts a page that was requested at `asked` and arrived at `arrived`.
     pub(super) fn accept(&mut self, wanted: Wanted, page: Page, asked: Millis, arrived: Millis) {
         self.pass.started.get_or_insert(asked);
         self.read_head = wanted.after.is_none();
@@ -204,8 +205,9 @@ impl Selector {
         }
     }
 
-    /// A new head: the pass goes on where it was only if the head reaches down to what the pass
-    /// has seen. Otherwise there are newer tasks between, and the pass starts again below it.
+    /// Joins a new head to the pass. If the head reaches down to the tasks that the pass has seen,
+    /// the pass continues where it was. Otherwise there are unseen tasks in between, and the pass
+    /// continues directly below the head.
     fn join(&mut self, head: &Page) {
         let end = head.next.as_ref().map(Cursor::created);
         let reaches = match (end, self.top) {
@@ -228,7 +230,7 @@ impl Selector {
             .or(self.top);
     }
 
-    /// Whether a task is due, and this turn may touch it.
+    /// Whether a task is due and not expired, and this turn may select it.
     pub(super) fn may_start(&self, task: &Candidate, now: Millis) -> bool {
         let skipped_until = self.skip.get(&task.id).copied();
         !task.ttl.is_expired(now)
@@ -238,31 +240,31 @@ impl Selector {
                 .is_none_or(|at| at <= now)
     }
 
-    /// A task of this pass was taken.
+    /// Notes that a task was taken during this pass.
     pub(super) fn took(&mut self) {
         self.pass.took = true;
     }
 
-    /// Leaves a task alone until `until`, whatever the index says of it.
+    /// Does not select the task before `until`, whatever the index shows.
     pub(super) fn leave_alone(&mut self, task: TaskId, until: Millis) {
         self.skip.insert(task, until);
     }
 
-    /// The head is read again before anything else.
+    /// Drops both pages, so that the next step reads the head.
     pub(super) fn forget_pages(&mut self) {
         self.head = None;
         self.deep = None;
     }
 
-    /// The largest head, read at once.
+    /// Drops the current head, and returns the largest head as the next page to read.
     pub(super) fn largest_head(&mut self) -> Wanted {
         self.head = None;
         let limit = MAX_HEAD;
         Wanted { after: None, limit }
     }
 
-    /// The newest eligible task of the head that `wanted` selects, whatever is newer. The head
-    /// is used up then.
+    /// The newest eligible task of the head that `wanted` selects, even if other tasks are newer.
+    /// Drops both pages.
     pub(super) fn pick(
         &mut self,
         now: Millis,
@@ -286,7 +288,7 @@ impl Selector {
 }
 
 impl Held {
-    /// The first eligible task.
+    /// Removes tasks up to the first eligible one, and returns that.
     fn pop(
         &mut self,
         pass: &mut Pass,
@@ -305,7 +307,7 @@ impl Held {
                     self.fruitless = false;
                     return Some(task);
                 }
-                // Runs in this very turn.
+                // The task runs in this turn, so it is not known when it is due.
                 Some(Millis::MAX) => {}
                 Some(at) => pass.next_due = Some(pass.next_due.map_or(at, |due| due.min(at))),
             }

@@ -1,4 +1,4 @@
-//! How `process-tasks` works, and what one invocation of it knows.
+//! The settings of `process-tasks`, and one invocation of it.
 
 use std::time::Duration;
 
@@ -13,99 +13,99 @@ use crate::task::Retention;
 use crate::time::Millis;
 use crate::trace::TraceSettings;
 
-/// How `process-tasks` works: the JSON of `SETTINGS_PROCESS_TASKS`. `docs/reference/settings.md` has the
-/// defaults.
+/// The settings of `process-tasks`: the JSON of `SETTINGS_PROCESS_TASKS`.
+/// `docs/reference/settings.md` has the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessSettings {
-    /// How long a turn takes tasks.
+    /// Time for which a turn takes new tasks.
     #[serde(rename = "turnMs", deserialize_with = "positive_ms")]
     pub turn: Duration,
-    /// How long one run may take.
+    /// The longest time of one run.
     #[serde(rename = "taskTimeoutMs", deserialize_with = "positive_ms")]
     pub task_timeout: Duration,
-    /// How long before the function's deadline every task must be returned.
+    /// Time before the function's deadline at which every task must be settled or returned.
     #[serde(rename = "deadlineMarginMs", deserialize_with = "ms")]
     pub deadline_margin: Duration,
-    /// Tasks that run at once.
+    /// The most tasks that run at once within one invocation.
     #[serde(rename = "concurrency", deserialize_with = "positive")]
     pub slots: u16,
-    /// Starts a second, if they are limited.
+    /// The limit on starts per second; `None` for no limit.
     pub rate: Option<RateLimit>,
-    /// Attempts before FAILURE.
+    /// Attempts before a task is FAILURE.
     #[serde(deserialize_with = "positive")]
     pub max_attempts: u32,
-    /// How often a busy downstream costs no attempt.
+    /// How often a busy downstream may return a task without costing it an attempt.
     pub max_busy_returns: u32,
-    /// The circuit breaker; `None` to do without one.
+    /// The circuit breaker; `None` for no breaker.
     pub breaker: Option<BreakerSettings>,
-    /// The bound on age under overload; `None` to do without one.
+    /// The bound on age under overload; `None` for no bound.
     pub codel: Option<CodelSettings>,
-    /// How long a run takes at most while the downstream is well; slower ones lower the
-    /// concurrency.
+    /// The longest time of a run while the downstream is healthy. Slower runs lower the
+    /// concurrency. `None`: the duration of runs has no effect.
     #[serde(rename = "targetLatencyMs", default, deserialize_with = "optional_ms")]
     pub target_latency: Option<Duration>,
-    /// How long a task waits after an attempt.
+    /// The backoff of a task after an attempt.
     #[serde(rename = "retry")]
     pub backoff: Backoff,
-    /// The processor lease.
+    /// Duration of the processor lease: how long a crashed processor blocks others.
     #[serde(rename = "processorLeaseMs", deserialize_with = "positive_ms")]
     pub processor_lease: Duration,
-    /// How often the lease is renewed.
+    /// Time between two renewals of the processor lease.
     #[serde(rename = "heartbeatMs", deserialize_with = "positive_ms")]
     pub heartbeat: Duration,
-    /// How long the index may lag behind the table.
+    /// The longest time by which the index lags behind the table.
     #[serde(rename = "indexLagMs", deserialize_with = "ms")]
     pub index_lag: Duration,
-    /// Consecutive turns without a settled task before the tail calls end.
+    /// Turns in a row without a settled task before the tail calls end (rule 10).
     #[serde(deserialize_with = "positive")]
     pub max_idle_turns: u32,
-    /// How far clocks may differ.
+    /// The greatest difference between the clocks of two functions.
     #[serde(rename = "clockSkewMs", deserialize_with = "ms")]
     pub clock_skew: Duration,
     /// How long settled tasks are kept.
     pub retention: Retention,
-    /// The expiry of a foreign task without `ttl`, from first sight.
+    /// The expiry of a direct writer's task without `ttl`, from its take.
     #[serde(rename = "defaultTtlMs", deserialize_with = "positive_ms")]
     pub default_ttl: Duration,
-    /// Every task expires at most this long after its creation; `None`
-    /// where that is not promised. Expired tasks then cost no reads.
+    /// The longest time from a task's creation to its expiry, where that is guaranteed; otherwise
+    /// `None`. With it, expired tasks cost no reads.
     #[serde(rename = "expiryBoundMs", default, deserialize_with = "optional_ms")]
     pub expiry_bound: Option<Duration>,
-    /// From which end the queue runs.
+    /// The order in which tasks start.
     pub order: Order,
-    /// How long one notification holds others back.
+    /// Time for which the start marker of one notification suppresses others (rule 9).
     #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
     pub notification_marker: Duration,
-    /// How long the queue pauses when the downstream rejects us, and at most when it is busy.
+    /// Duration of an automatic pause. A pause for a busy downstream may be shorter.
     #[serde(rename = "pauseMs", deserialize_with = "positive_ms")]
     pub pause: Duration,
-    /// The share of successful runs that leave a line in the log, from 0 to 1; other runs always do.
+    /// The share of successful runs that are logged, from 0 to 1, by default 1. Others always are.
     #[serde(default = "all", deserialize_with = "share")]
     pub logged_successes: f64,
-    /// What is traced; `None`: nothing.
+    /// The settings of traces; `None` for no traces.
     pub traces: Option<TraceSettings>,
 }
 
 impl ProcessSettings {
-    /// How long a task's lease is: enough to run, settle and be wrong about the time.
+    /// Duration of a task's lease: enough to run and settle it, with clocks that differ.
     #[must_use]
     pub fn task_lease(&self) -> Duration {
         self.task_timeout + self.deadline_margin + self.clock_skew
     }
 
-    /// When every run of a turn that starts now must have ended: a margin before the function's
-    /// deadline, or where no deadline is known, one run after the turn.
+    /// When every run of a turn that starts at `now` must have ended: the margin before the
+    /// function's deadline. Without a deadline: one task timeout after the end of the turn.
     pub(super) fn hard_stop(&self, now: Millis, deadline: Option<Millis>) -> Millis {
         deadline.map_or(now.plus(self.turn + self.task_timeout), |at| {
             at.minus(self.deadline_margin)
         })
     }
 
-    /// Whether a task runs without neighbours (S4): it may have killed its process before. From
-    /// the third start on, because most processes die of something else; from the last attempt
-    /// on in any case, because only a run alone proves whose fault it was. A newer state of a key
-    /// starts with no attempts, so that it is alone at once.
+    /// Whether a task must run alone (S4), because its lease expired and it may have killed its
+    /// process. Starts before the third are exempt, because most processes die of another cause.
+    /// The last attempt is never exempt, because only a run alone proves which task is the cause. A
+    /// newer state of a key starts with no attempts, and runs alone at once.
     #[must_use]
     pub fn must_run_alone(&self, task: &Candidate) -> bool {
         let spared = self.max_attempts.saturating_sub(1).min(2);
@@ -113,22 +113,23 @@ impl ProcessSettings {
     }
 }
 
-/// How the circuit breaker works.
+/// The settings of the circuit breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BreakerSettings {
-    /// After it has been open for this long, the queue pauses.
+    /// Time for which the breaker is open before the queue pauses.
     #[serde(rename = "pauseAfterMs", deserialize_with = "positive_ms")]
     pub pause_after: Duration,
-    /// How often an open breaker returns one task without counting an attempt.
+    /// How often an open breaker may return a task without counting an attempt, beyond
+    /// `max_busy_returns`.
     pub max_returns: u32,
 }
 
 /// One invocation of `process-tasks`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
-    /// The message that invoked it; the same at each of the platform's retries.
+    /// The id of the message that invoked it. It is the same at each of Lambda's retries.
     pub message_id: String,
-    /// When the platform ends it; `None` if unknown.
+    /// When Lambda ends it; `None` if unknown.
     pub deadline: Option<Millis>,
 }

@@ -1,24 +1,26 @@
-//! How many tasks run at once: bounded, and adapted while the downstream is busy or slow by
-//! additive increase and multiplicative decrease (Chiu and Jain, 1989).
+//! The limit on concurrent tasks. It adapts to a busy or slow downstream by additive increase and
+//! multiplicative decrease (Chiu and Jain, 1989).
 
 use std::time::Duration;
 
 use crate::time::Millis;
 
-/// The wait after the first busy answer; it doubles with each further one in a row.
+/// The wait after the first burst of busy answers, before jitter. It doubles with each further
+/// burst in a row.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
-/// The longest wait between two probes of a busy downstream.
+/// The longest wait before the next start while the downstream is busy.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// Busy bursts in a row after which the queue should pause.
+/// Bursts of busy answers in a row after which the queue should pause.
 const PROBES_TO_PAUSE: u32 = 8;
 
-/// What a slow run leaves of the slots: as much as the target is of its time, within these bounds.
+/// Bounds of the factor by which a slow run lowers the limit. The factor is the target latency
+/// divided by the run's duration.
 const AFTER_SLOW_RUN: (f64, f64) = (0.5, 0.9);
 
-/// Answers of one burst count once: those that come this soon after a decrease were sent before
-/// it.
+/// Busy answers this soon after a decrease belong to the same burst, which counts once: their runs
+/// started before the decrease.
 const ONE_BURST: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -27,15 +29,15 @@ pub(super) struct Slots {
     limit: f64,
     busy_in_a_row: u32,
     decreased: Option<Millis>,
-    /// When a slow run last took slots away.
+    /// When a slow run last lowered the limit.
     slowed: Option<Millis>,
     wait_until: Option<Millis>,
-    /// The latest moment that the downstream itself has named, since it last had room.
+    /// The latest time until which the downstream asked for no calls, since its last answer.
     retry_after: Option<Millis>,
 }
 
 impl Slots {
-    /// Starts with every slot open.
+    /// Starts with all slots: `max`, at least 1.
     pub(super) fn new(max: u16) -> Self {
         let max = f64::from(max.max(1));
         Self {
@@ -49,7 +51,7 @@ impl Slots {
         }
     }
 
-    /// Starts with one slot, after a pause: it probes.
+    /// Starts with one slot, after an automatic pause.
     pub(super) fn probing(max: u16) -> Self {
         Self {
             limit: 1.0,
@@ -57,8 +59,8 @@ impl Slots {
         }
     }
 
-    /// Whether the downstream has been busy for so long that waiting for it within the turn is
-    /// worth little: some ten seconds of slower and slower probes, or it said so itself.
+    /// Whether to stop waiting within the turn for a busy downstream: after about ten seconds
+    /// ([`PROBES_TO_PAUSE`] bursts), or if it asked for more than [`LONGEST_WAIT`].
     pub(super) fn is_congested(&self, now: Millis) -> bool {
         self.busy_in_a_row >= PROBES_TO_PAUSE
             || self
@@ -66,17 +68,17 @@ impl Slots {
                 .is_some_and(|at| at.since(now) > LONGEST_WAIT)
     }
 
-    /// Until when the downstream wants to be left alone, if it said so.
+    /// The time until which the downstream asked for no calls, if it named one.
     pub(super) fn retry_after(&self) -> Option<Millis> {
         self.retry_after
     }
 
-    /// Whether one more task may start beside those that run.
+    /// Whether one more task may start beside `running` others.
     pub(super) fn is_open(&self, running: usize, now: Millis) -> bool {
         running < self.limit() && self.wait_until.is_none_or(|until| until <= now)
     }
 
-    /// Tasks that may run at once.
+    /// The limit on concurrent tasks: from 1 to `max`.
     pub(super) fn limit(&self) -> usize {
         #[allow(
             clippy::cast_possible_truncation,
@@ -87,21 +89,21 @@ impl Slots {
         limit.max(1)
     }
 
-    /// Until when nothing starts.
+    /// The time before which no task starts, after a busy answer.
     pub(super) fn wait_until(&self) -> Option<Millis> {
         self.wait_until
     }
 
-    /// The downstream had room: one slot more for each round of answers.
+    /// Records an answer within the target latency: one slot more for each round of answers.
     pub(super) fn succeeded(&mut self) {
         self.busy_in_a_row = 0;
         self.retry_after = None;
         self.limit = (self.limit + 1.0 / self.limit).min(self.max);
     }
 
-    /// The downstream answered a run too slowly, with the target at this share of the run's time:
-    /// fewer slots, but none for a run that started before the last decrease, because it says
-    /// nothing of the time since.
+    /// Records an answer that took longer than the target latency: fewer slots. `share` is the
+    /// target latency divided by the run's duration. A run that started before the last decrease
+    /// does not count, because it says nothing about the time since.
     pub(super) fn slow(&mut self, started: Millis, share: f64, now: Millis) {
         self.busy_in_a_row = 0;
         self.retry_after = None;
@@ -116,8 +118,8 @@ impl Slots {
         }
     }
 
-    /// The downstream had none: half the slots, once for each burst, and a wait.
-    /// `jitter` is drawn from 0 to 1.
+    /// Records a busy answer: half the slots, once for each burst, and a wait. `jitter` is a random
+    /// number from 0 to 1.
     pub(super) fn busy(&mut self, retry_after: Option<Duration>, jitter: f64, now: Millis) {
         let same_burst = self.decreased.is_some_and(|at| now.since(at) < ONE_BURST);
         if !same_burst {
@@ -126,7 +128,7 @@ impl Slots {
             self.busy_in_a_row = self.busy_in_a_row.saturating_add(1);
         }
         let doubled = FIRST_WAIT * 2_u32.pow(self.busy_in_a_row.saturating_sub(1).min(10));
-        // A downstream may ask for no wait at all, or name a moment that has passed.
+        // A downstream may ask for no wait, or name a past time. So the backoff is the least wait.
         let wait = doubled
             .mul_f64(0.5 + jitter / 2.0)
             .max(retry_after.unwrap_or_default());

@@ -1,25 +1,25 @@
-//! What a turn did.
+//! The summary of a turn.
 
 use serde::Serialize;
 
-/// The summary that a turn returns and logs.
+/// The summary that a turn returns and logs: how it ended, and counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TurnSummary {
     /// Why the turn ended.
     pub exit: Exit,
     /// Whether a tail call was published.
     pub tail_call: bool,
-    /// Successful takes.
+    /// Tasks taken that started a run.
     pub taken: u32,
-    /// Settled as SUCCESS.
+    /// Tasks settled as SUCCESS.
     pub succeeded: u32,
-    /// Settled as FAILURE, quarantined ones included.
+    /// Tasks settled as FAILURE, including quarantined ones.
     pub failed: u32,
-    /// Returned after an attempt that counts, cut-off ones included.
+    /// Tasks returned after an attempt that counts, including all of `cut_off`.
     pub retried: u32,
-    /// Returned because the downstream was busy.
+    /// Tasks returned because the downstream was busy.
     pub busy: u32,
-    /// Returned because the downstream was unavailable, without counting an attempt.
+    /// Tasks returned because the downstream was unavailable, without counting an attempt.
     pub unavailable: u32,
     /// Starts while the circuit breaker was open.
     pub probes: u32,
@@ -27,30 +27,30 @@ pub struct TurnSummary {
     pub breaker_open: bool,
     /// States of keys that a newer one replaced before their run succeeded or failed.
     pub superseded: u32,
-    /// How long the queue was overloaded and only new tasks started, in milliseconds.
+    /// Time for which the queue was overloaded and only new tasks started, in milliseconds.
     pub overloaded_ms: u64,
-    /// Returned because the time was up.
+    /// Tasks returned because the time was up, or because too little of their lease was left.
     pub cut_off: u32,
-    /// Put to FAILURE because the item itself could not be taken or read.
+    /// Tasks set to FAILURE because their item cannot be taken or read.
     pub quarantined: u32,
-    /// Takes and settlements that another was faster with.
+    /// Takes, returns and settlements that failed because another process had changed the task.
     pub lost_races: u32,
-    /// Passes over the index that found nothing to take: spare capacity.
+    /// Passes over the index that found no task to take: spare capacity.
     pub empty_polls: u32,
     /// Index pages read.
     pub queries: u32,
-    /// Steps that failed after repeated store errors; the sweep repairs their tasks.
+    /// Steps and reads that the store failed. The sweep returns the tasks of failed steps.
     pub store_errors: u32,
-    /// Consecutive turns that settled nothing, this one included.
+    /// Turns in a row that settled nothing, including this one.
     pub idle_turns: u32,
-    /// How long the turn took, in milliseconds.
+    /// Duration of the turn, in milliseconds.
     pub duration_ms: u64,
-    /// Age of the oldest task at its start, in milliseconds.
+    /// Greatest age of a task at its start, in milliseconds.
     pub oldest_start_ms: u64,
 }
 
 impl TurnSummary {
-    /// Tasks brought to an end.
+    /// Tasks settled as SUCCESS or FAILURE.
     #[must_use]
     pub fn settled(&self) -> u32 {
         self.succeeded + self.failed
@@ -61,19 +61,19 @@ impl TurnSummary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// Another processor is active, and will look again.
+    /// Another processor is active, and reads the index again before it ends.
     #[default]
     AlreadyActive,
     /// The queue is paused.
     Paused,
-    /// Nothing is left to do.
+    /// The queue is empty.
     Empty,
     /// The time was up, or the processor lease expired; a tail call follows.
     TimeUp,
     /// The time was up, but too many turns in a row settled nothing: no tail call, the sweep
     /// takes over (rule 10).
     NoProgress,
-    /// The processor lease went to another, who looks again.
+    /// Another processor acquired the processor lease, and reads the index again before it ends.
     LeaseLost,
     /// The turn failed; Lambda retries its message.
     Failed,

@@ -35,17 +35,18 @@ use crate::store::Candidate;
 use crate::time::Millis;
 use crate::trace;
 
-/// How often the index is read again while there is nothing to take.
+/// Longest wait between two reads of the index while no task can be taken.
 const POLL: Duration = Duration::from_millis(250);
 
-/// How long a task is left alone after its step failed: longer each time would be kinder, but
-/// a turn is short.
+/// Time after a store error during which the turn does not take the task again. It is constant,
+/// because a turn is too short for a growing backoff.
 const AFTER_STORE_ERROR: Duration = Duration::from_secs(10);
 
 pub(super) struct Turn<'a> {
     processor: &'a Processor,
     owner: Uuid,
-    /// `requested` as it was at acquire, or at the last rejected release: at no other time.
+    /// *Seen* of rules 2 and 5: `requested` at the acquire, or at the last rejected release.
+    /// Nothing else changes it.
     seen: u64,
     heartbeat: Heartbeat,
     selector: Selector,
@@ -61,12 +62,12 @@ pub(super) struct Turn<'a> {
     walls: Walls,
     /// Automatic pauses in a row before this turn.
     busy_pauses: u32,
-    /// The running task must stay alone.
+    /// The running task must run alone: nothing else may start.
     alone: bool,
     gap: Gap,
-    /// When the index may be read beyond the head again.
+    /// Earliest time of the next read beyond the head.
     next_deep: Millis,
-    /// Since when the queue has looked empty.
+    /// Since when the passes have found the queue empty.
     empty_since: Option<Millis>,
     failed_reads: u32,
     gave_back: bool,
@@ -138,7 +139,7 @@ impl<'a> Turn<'a> {
             empty_since: None,
             failed_reads: 0,
             gave_back: false,
-            // Rule 4: take only what can finish before the deadline less the margin.
+            // Rule 4: take only tasks that can end before the deadline less the margin.
             stop_taking: now
                 .plus(settings.turn)
                 .min(hard_stop.minus(settings.task_timeout)),
@@ -146,7 +147,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Takes and runs tasks until there is a reason to stop. Tasks may still run then.
+    /// Takes and runs tasks until the turn must end, and returns the reason. Tasks may still run
+    /// then.
     pub(super) async fn work(&mut self) -> TurnEnd {
         loop {
             while let Some(ended) = self.running.try_join_next() {
@@ -193,7 +195,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// The next step of the pass. While others run, a task that must run alone is passed over.
+    /// The next step of the pass. While other tasks run, it passes over tasks that must run alone.
     fn next_step(&mut self, now: Millis) -> Step {
         let settings = self.processor.settings;
         let (runs, gap) = (!self.running.is_empty(), &mut self.gap);
@@ -206,7 +208,6 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// Starts the task's attempt.
     fn start_attempt(&mut self, task: Candidate, now: Millis) {
         let alone = self.processor.settings.must_run_alone(&task);
         if alone {
@@ -215,7 +216,7 @@ impl<'a> Turn<'a> {
         self.alone = alone;
         self.rate.used();
         self.summary.probes += u32::from(self.breaker.lock().starts(&task.id));
-        // Until it ended nothing else in this turn may try it.
+        // Until the attempt ends, this turn must not select the task again.
         self.selector.leave_alone(task.id.clone(), Millis::MAX);
         let attempt = trace::attempt(self.attempts.clone().attempt(task, alone));
         self.running.spawn(attempt.in_current_span());
@@ -225,8 +226,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Waits for the runs to end, until the hard stop, and returns the tasks that still run then.
-    /// What the last runs met may still pause the queue.
+    /// Waits for the runs to end. At the hard stop it returns the tasks that still run. The
+    /// outcomes of the last runs may still pause the queue.
     pub(super) async fn drain(&mut self, end: TurnEnd) -> TurnEnd {
         while !self.running.is_empty() {
             let left = self.hard_stop.since(self.now());
@@ -244,7 +245,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Ends the heartbeat.
+    /// Stops the heartbeat, and returns what the end of the turn needs.
     pub(super) async fn stop(mut self) -> Stopped {
         self.heartbeat.stop().await;
         self.summary.queries = self.reads.queries;
@@ -263,7 +264,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Waits until a task ends, the control item is read again or the moment has come.
+    /// Waits until a task ends, the control item is updated or `until` has passed. It waits no
+    /// longer than until the last possible start of the turn.
     async fn wait(&mut self, until: Millis) {
         let last_start = self.gap.end().max(Some(self.stop_taking));
         let pause = last_start

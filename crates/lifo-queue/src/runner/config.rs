@@ -1,4 +1,4 @@
-//! Which runner, as configuration: what `TASK_RUNNER` holds, and what the CDK construct writes.
+//! The configuration of a runner: the value of `TASK_RUNNER`, which the CDK construct writes.
 //!
 //! ```json
 //! {"kind": "simulated", "capacity": 3, "durationMs": 15000}
@@ -25,11 +25,11 @@ use super::http::{Auth, HttpRunner, InvalidHeaderName, InvalidUrl};
 use super::lambda::LambdaRunner;
 use super::simulated::{Rates, Simulated};
 
-/// How much longer than the task timeout an invocation is waited for by default, so that the
-/// processor's time-out comes first and is the one that is reported.
+/// Added to the task timeout as the default wait for an invocation, so that the processor's
+/// time-out is first and is the one reported.
 const INVOKE_MARGIN: Duration = Duration::from_secs(5);
 
-/// The choice of a runner. Unknown fields are errors, so that a misspelt option is no default.
+/// The choice of a runner. Unknown fields are errors, to find misspelt options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "kind",
@@ -40,35 +40,35 @@ const INVOKE_MARGIN: Duration = Duration::from_secs(5);
 pub enum RunnerConfig {
     /// [`Simulated`].
     Simulated {
-        /// How many tasks run at once; at least 1.
+        /// The number of tasks that run at once; at least 1.
         capacity: usize,
-        /// How long each takes, in milliseconds.
+        /// The duration of each run, in milliseconds.
         duration_ms: u64,
-        /// The shares of runs that do not succeed; none by default.
+        /// The shares of runs that do not succeed; all 0 by default.
         #[serde(default, skip_serializing_if = "Rates::are_zero")]
         rates: Rates,
     },
     /// [`HttpRunner`].
     Http {
-        /// Where tasks are posted to: https, or http to this machine.
+        /// The URL that tasks are posted to: https, or http to this machine.
         url: String,
-        /// Authentication; without it there is none.
+        /// Authentication; none by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         auth: Option<AuthConfig>,
-        /// How long a call may take, in milliseconds; the task timeout by default.
+        /// The longest time of a call, in milliseconds, at least 1; the task timeout by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
     /// [`LambdaRunner`].
     Lambda {
-        /// The function, a version of it or an alias.
+        /// The ARN of the function, a version of it or an alias.
         function_arn: String,
-        /// How long its reply is waited for, in milliseconds; the task timeout and 5 s by
-        /// default.
+        /// The longest wait for its reply, in milliseconds, at least 1; the task timeout plus 5 s
+        /// by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
     },
-    /// A runner in Rust, in a binary of its own: nothing to configure here.
+    /// A runner in Rust, in a binary of its own. It has no configuration here.
     Custom {},
 }
 
@@ -83,9 +83,9 @@ pub enum RunnerConfig {
 pub enum AuthConfig {
     /// A header whose whole value is a secret.
     Header {
-        /// The header.
+        /// The header's name.
         name: String,
-        /// The secret in Secrets Manager.
+        /// The ARN of the secret in Secrets Manager.
         secret_arn: String,
     },
     /// AWS Signature Version 4, with the function's credentials.
@@ -98,27 +98,27 @@ pub enum AuthConfig {
     },
 }
 
-/// Why a configuration is no runner.
+/// Why no runner can be built from a configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerConfigError {
     /// Not the JSON described in the [module](self).
     #[error("the task runner's configuration cannot be read: {0}")]
     Syntax(#[from] serde_json::Error),
-    /// The endpoint's address.
+    /// The endpoint's address is invalid.
     #[error("the task runner's url {0}")]
     Url(#[from] InvalidUrl),
-    /// The header for a secret.
+    /// The header for a secret is invalid.
     #[error("the task runner's auth.name {0}")]
     HeaderName(#[from] InvalidHeaderName),
-    /// Any other field.
+    /// Another field is invalid.
     #[error("the task runner's {field} {problem}")]
     Field {
-        /// Its path.
+        /// The field's path.
         field: &'static str,
-        /// What is wrong with it, and what to write instead.
+        /// The problem, and the value to write instead.
         problem: String,
     },
-    /// A custom runner was asked of a binary that holds none.
+    /// The runner is custom, but the binary has none.
     #[error(
         "the task runner is \"custom\", and this binary holds none: build a process-tasks binary \
          of your own with your TaskRunner (examples/custom-runner shows how) and name it by \
@@ -136,9 +136,8 @@ impl FromStr for RunnerConfig {
 }
 
 impl RunnerConfig {
-    /// The runner. `aws` gives the clients their credentials, region and HTTP client; a function
-    /// or secret in another region than `aws`' is asked in its own. `task_timeout` is the
-    /// processor's.
+    /// Builds the runner. `aws` gives the AWS clients their credentials and HTTP client. Their
+    /// region is that in the ARN of the function or secret. `task_timeout` is the processor's.
     ///
     /// # Errors
     /// [`RunnerConfigError`] names the field and says what to write.

@@ -1,4 +1,4 @@
-//! AWS without a network: the real clients over a connector that gives prepared answers.
+//! AWS without a network: the real clients with a connector that returns prepared answers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use aws_smithy_types::body::SdkBody;
 use aws_types::SdkConfig;
 use aws_types::region::Region;
 
-/// One prepared answer: status, headers, body. Status 0 is a connection that breaks.
+/// One prepared answer: status, headers, body. With status 0 the connection breaks.
 pub(crate) type Prepared = (u16, Vec<(&'static str, &'static str)>, String);
 
 /// A prepared answer without headers.
@@ -23,7 +23,7 @@ pub(crate) fn answer(status: u16, body: impl Into<String>) -> Prepared {
     (status, Vec::new(), body.into())
 }
 
-/// A request as it was made.
+/// A request that a client made.
 #[derive(Clone, Debug)]
 pub(crate) struct Made {
     pub(crate) uri: String,
@@ -31,7 +31,7 @@ pub(crate) struct Made {
     pub(crate) body: String,
 }
 
-/// Gives the prepared answers in turn, then repeats the last one; records the requests.
+/// Returns the prepared answers in turn, then repeats the last one. Records the requests.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeAws {
     answers: Arc<Mutex<VecDeque<Prepared>>>,
@@ -49,12 +49,12 @@ impl FakeAws {
         }
     }
 
-    /// Lets each answer take this long.
+    /// Delays each answer by this time.
     pub(crate) fn after(self, delay: Duration) -> Self {
         Self { delay, ..self }
     }
 
-    /// The configuration that a function would load, over this connector.
+    /// The configuration that a function would load, with this connector.
     pub(crate) fn config(&self) -> SdkConfig {
         let connector = SharedHttpConnector::new(self.clone());
         let credentials = Credentials::new(

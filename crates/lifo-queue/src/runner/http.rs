@@ -5,15 +5,16 @@
 //! ```json
 //! {"taskId": "…", "taskCreated": 1700000000000, "attempt": 1, "expiresAt": 1700003600, "payload": …}
 //! ```
-//! `taskCreated` in milliseconds, `expiresAt` in seconds since the epoch; `payload` is `null` if
-//! the task has none. A task with a key has its `version` too: a greater one, compared as text, is
-//! newer. An endpoint that keeps the greatest version it received can ignore a late older state.
-//! Beside `Content-Type`, `User-Agent` and [authentication](Auth), each call carries
+//! `taskCreated` is in milliseconds, `expiresAt` in seconds since the epoch. `payload` is `null` if
+//! the task has none. A task with a key also has a `version`: a greater one, compared as text, is
+//! newer. An endpoint that keeps the greatest version it received can ignore an older state that
+//! arrives late. Beside `Content-Type`, `User-Agent` and [authentication](Auth), each call has
+//! these headers:
 //! - `Idempotency-Key`: the task's id, the same for every attempt. For a task with a key: the key,
-//!   a colon and the version, which differs for each state. All but visible ASCII
-//!   characters, and the percent sign, are percent-encoded as UTF-8, since a header holds nothing
-//!   else: `é 1` becomes `%C3%A9%201`.
-//! - `Freshq-Attempt`: which attempt this is, 1 for the first. No header of common use says this.
+//!   a colon and the version, which differs for each state. A header holds only visible ASCII, so
+//!   all other characters are percent-encoded as UTF-8, and so is the percent sign: `é 1` becomes
+//!   `%C3%A9%201`.
+//! - `Freshq-Attempt`: the number of the attempt, 1 for the first. No common header means this.
 //! - `X-Amzn-Trace-Id`: the [trace](crate::trace) of a sampled task.
 //!
 //! ## The answer
@@ -28,19 +29,18 @@
 //! | any other 5xx or unknown status | unavailable |
 //! | no answer in time, no connection, TLS error, an answer that breaks off | unavailable |
 //!
-//! A reason holds the status and the start of the answer's body in one line, without the
-//! credentials even if the endpoint echoes them. It never holds the URL, whose query may be
-//! secret.
+//! A reason contains the status and the start of the answer's body in one line. Credentials are
+//! removed, even if the endpoint echoes them. It never contains the URL, whose query may be secret.
 //!
 //! ## The client
-//! The SDK's own HTTP client, without the SDK: it is in the binary already (one hyper, one
-//! rustls on ring, one copy of the trust roots), follows no redirect, reads no proxy from the
-//! environment and repeats nothing that reached the wire. A second client would add packages,
-//! start-up time and another set of roots for a single `POST`.
+//! The runner uses the SDK's own HTTP client, without the SDK. The binary has it already: one
+//! hyper, one rustls on ring, one copy of the trust roots. It follows no redirect, reads no proxy
+//! from the environment, and does not repeat a request that was sent. A second client would add
+//! packages, start-up time and another set of roots for a single `POST`.
 //!
-//! Trust roots are the machine's: on Lambda those of Amazon Linux 2023's runtime, which the AWS
-//! clients use as well. `SSL_CERT_FILE` names another bundle, say with a private authority, for
-//! all of them.
+//! Trust roots are those of the machine: on Lambda those of Amazon Linux 2023's runtime, which the
+//! AWS clients use as well. `SSL_CERT_FILE` names another bundle for all of them, for example with
+//! a private authority.
 
 mod answer;
 mod auth;
@@ -73,10 +73,10 @@ pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The header that carries the number of the attempt.
 pub const ATTEMPT: &str = "freshq-attempt";
 
-/// What an idempotency key cannot hold as it is: everything but visible ASCII, and the percent
+/// The characters of an idempotency key that are encoded: all but visible ASCII, and the percent
 /// sign, so that decoding is exact.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'%');
-/// A connection that is not there by now will not come.
+/// The longest wait for a connection. A later one is unlikely.
 const MAX_CONNECT_TIME: Duration = Duration::from_secs(5);
 const USER_AGENT: &str = concat!("freshq/", env!("CARGO_PKG_VERSION"));
 
@@ -90,8 +90,8 @@ pub struct HttpRunner {
 }
 
 impl HttpRunner {
-    /// Posts to `url`. A call, with everything it needs (a secret, a second try after a 401 or
-    /// 403, the answer's body), ends within `timeout`.
+    /// A runner that posts to `url`. A whole call ends within `timeout`, including the fetch of a
+    /// secret, a second try after a 401 or 403, and the answer's body.
     #[must_use]
     pub fn new(url: TaskUrl, auth: Auth, timeout: Duration) -> Self {
         let settings = HttpConnectorSettings::builder()
@@ -109,8 +109,8 @@ impl HttpRunner {
         }
     }
 
-    /// Calls, and once more if the endpoint did not accept a secret that has been rotated since.
-    /// API Gateway answers a wrong key with 403, other services with 401.
+    /// Calls the endpoint, and once more if it rejected a secret that has been rotated since. API
+    /// Gateway answers a wrong key with 403, other services with 401.
     async fn call(&self, task: &Task, body: &[u8]) -> Result<Answer, Outcome> {
         let Auth::Header { name, secret } = &self.auth else {
             return self.post(task, body, None).await;

@@ -1,13 +1,14 @@
-//! Invokes a Lambda function of your own, in any language, with each task.
+//! Invokes your own Lambda function, in any language, with each task.
 //!
 //! ## The event
 //! The [`Task`] as JSON:
 //! ```json
 //! {"taskId": "…", "taskCreated": 1700000000000, "attempt": 1, "expiresAt": 1700003600, "payload": …}
 //! ```
-//! `taskCreated` in milliseconds, `expiresAt` in seconds since the epoch; `payload` is `null` if
-//! the task has none. The same task may run again: use `taskId` as the idempotency key. A task with
-//! a key has its `version` too: use both together. A greater version, compared as text, is newer.
+//! `taskCreated` is in milliseconds, `expiresAt` in seconds since the epoch. `payload` is `null` if
+//! the task has none. The same task may run more than once: use `taskId` as the idempotency key. A
+//! task with a key also has a `version`: use both together. A greater version, compared as text, is
+//! newer.
 //!
 //! ## The reply
 //!
@@ -17,34 +18,34 @@
 //! | returns `{"outcome": "success"}` | success |
 //! | returns `{"outcome": "failure", "reason": "…"}` | failure, without further attempts |
 //! | returns `{"outcome": "retry", "reason": "…"}` | retry |
-//! | returns `{"outcome": "busy", "retryAfterSeconds": 5}` | busy; `retryAfterSeconds` may be left out |
-//! | returns `{"outcome": "unavailable", "reason": "…"}` | unavailable: what the function needs is down |
+//! | returns `{"outcome": "busy", "retryAfterSeconds": 5}` | busy; `retryAfterSeconds` is optional |
+//! | returns `{"outcome": "unavailable", "reason": "…"}` | unavailable: a system that the function needs is down |
 //! | throws | retry, with the error's message |
 //! | cannot start, exits, or exceeds its time or memory | unavailable, with the error's message |
 //! | returns anything else | failure, with a reason that names the field |
 //!
-//! `reason` may be left out, and other fields are ignored. A reply that cannot be read is a
-//! failure and no retry, because the function *has* run and would answer the same again: what it
-//! did would be done once more for each attempt. Redrive such tasks once the function is fixed.
+//! `reason` is optional, and other fields are ignored. A reply that cannot be read is a failure and
+//! not a retry: the function *has* run, and would reply the same again. Each further attempt would
+//! repeat its effects. Redrive such tasks once the function is fixed.
 //!
 //! ## Errors of the invocation
 //!
 //! | error | outcome |
 //! |---|---|
 //! | throttled (429), or the function is still being prepared or updated | busy |
-//! | no permission, no such function, or a set-up with which it cannot start | rejecting |
-//! | a payload that Lambda does not take | failure |
+//! | no permission, no such function, or a configuration with which it cannot start | rejecting |
+//! | a payload that Lambda rejects | failure |
 //! | anything else: service errors, network, time-outs | unavailable |
 //!
-//! The client's own retries are off: a repeated Invoke runs the task a second time, and the
-//! attempt would not be counted.
+//! The client's own retries are off: a repeated Invoke would run the task a second time without
+//! counting the attempt.
 //!
 //! ## Recursive-loop detection
 //! Lambda stops a function that is invoked about 16 times in one chain of requests
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html>). The queue's own
-//! functions invoke each other in such a loop, and allow it. Your function is a leaf of that
-//! chain: each invocation is its first. It counts only if it publishes to the queue's topics,
-//! which it has no need to.
+//! functions invoke each other in such a loop, and allow it. Your function is a leaf of that chain,
+//! so each invocation is its first. It counts only if it publishes to the queue's topics, which it
+//! does not need to do.
 
 mod reply;
 
@@ -71,15 +72,17 @@ pub struct LambdaRunner {
 }
 
 impl LambdaRunner {
-    /// Invokes `function_arn` (which may name a version or an alias) and waits up to `timeout`
-    /// for its reply. Of `client`, everything but its retries and time-outs is used.
+    /// A runner that invokes `function_arn`, which may name a version or an alias. It waits up to
+    /// `timeout` for the reply. It uses the configuration of `client` except for its retries and
+    /// its read and operation time-outs.
     ///
-    /// Choose a `timeout` above the task timeout: the processor's comes first then, and says so.
-    /// Neither stops the function, whose own timeout should therefore be the shortest.
+    /// Choose a `timeout` above the task timeout, so that the processor's time-out is first and is
+    /// the one reported. Neither time-out stops the function, so its own timeout should be the
+    /// shortest.
     #[must_use]
     pub fn new(client: &Client, function_arn: impl Into<String>, timeout: Duration) -> Self {
         let inherited = client.config().timeout_config();
-        // All three, or a shorter one of the given client would cut the function off.
+        // All three are set. Otherwise a shorter one of the given client would end the wait early.
         let timeouts = inherited
             .map_or_else(TimeoutConfig::builder, TimeoutConfig::to_builder)
             .read_timeout(timeout)
@@ -131,7 +134,7 @@ impl TaskRunner for LambdaRunner {
     }
 }
 
-/// What an Invoke that brought no reply means: see
+/// The outcome of an Invoke without a reply: see
 /// <https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html#API_Invoke_Errors>.
 fn not_invoked(error: &SdkError<InvokeError>) -> Outcome {
     let reason = format!("Invoke: {}", aws_error(error));

@@ -1,5 +1,5 @@
-//! The reasons that are kept with a task: one line, of bounded length, from errors and from what
-//! others wrote.
+//! The reasons that are stored with a task: one line of limited length, from errors and from texts
+//! of other systems.
 
 use std::error::Error;
 
@@ -8,12 +8,12 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 use aws::error_chain;
 
-/// How much of a foreign text is kept, in characters. A whole reason stays well below
+/// The most characters of another system's text that are kept. A whole reason stays well below
 /// [`MAX_ERROR_BYTES`](crate::task::MAX_ERROR_BYTES).
 const MAX_EXCERPT: usize = 200;
 
-/// One line of a foreign text: runs of white space and control characters become one space, and
-/// what is too long ends in an ellipsis.
+/// Another system's text as one line. Runs of white space and control characters become one space.
+/// A text that is too long ends in an ellipsis.
 pub(super) fn excerpt(text: &str) -> String {
     let mut line = String::new();
     let mut kept = 0;
@@ -35,13 +35,13 @@ pub(super) fn excerpt(text: &str) -> String {
     line
 }
 
-/// An error and what caused it, outermost first.
+/// An error and its causes, outermost first.
 pub(super) fn chain(error: &dyn Error) -> String {
     excerpt(&error_chain::chain(error))
 }
 
-/// An AWS client's error: the service's own code and message where it sent any, else the chain
-/// of causes.
+/// An AWS client's error: the service's own code and message if it sent any, otherwise the chain of
+/// causes.
 pub(super) fn aws_error<E, R>(error: &SdkError<E, R>) -> String
 where
     E: Error + ProvideErrorMetadata + 'static,
@@ -54,8 +54,8 @@ where
     }
 }
 
-/// Whether an AWS error code says that our credentials are missing, wrong or not enough: the
-/// codes common to all services
+/// Whether an AWS error code means that our credentials are missing, wrong or not sufficient. The
+/// codes are common to all services
 /// (<https://docs.aws.amazon.com/awssupport/latest/APIReference/CommonErrors.html>).
 pub(super) fn is_denied(code: &str) -> bool {
     matches!(

@@ -1,19 +1,19 @@
-//! `Retry-After`: when a busy downstream wants to be asked again.
+//! `Retry-After`: the wait that a busy downstream asks for.
 
 use std::time::{Duration, SystemTime};
 
-/// The longest wait that is honoured, whichever runner reports it. A task lives for one hour by
-/// default. If a downstream asks for more, the queue asks it again before the task is shed.
+/// The longest wait that is honoured, whichever runner reports it. A task expires after one hour by
+/// default. If a downstream asks for more, the queue calls it again before the task is shed.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(15 * 60);
 
 /// Reads a `Retry-After`: whole seconds, or a date in any of the three forms of HTTP
-/// (<https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3>). A date that has passed is no wait;
-/// what is longer than [`MAX_RETRY_AFTER`] is cut to it; what is neither is `None`, so that the
-/// queue chooses.
+/// (<https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3>). A date in the past is a wait of zero.
+/// A wait above [`MAX_RETRY_AFTER`] is cut to it. Any other text is `None`, so that the queue
+/// chooses the wait.
 pub(super) fn parse(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
-        // Digits that do not fit 64 bits are still a long time.
+        // A number that does not fit 64 bits is still a long wait.
         let seconds = value.parse().unwrap_or(u64::MAX);
         return Some(cap(Duration::from_secs(seconds)));
     }

@@ -1,7 +1,7 @@
-//! A stand-in for a system that cannot keep up, for demonstrations, load tests and development.
+//! A simulated system with limited capacity, for demonstrations, load tests and development.
 //!
-//! A task succeeds, or ends by chance as [`Rates`] say, unless its payload says otherwise. `make smoke`
-//! proves with such payloads how a deployed queue treats failures:
+//! A task succeeds, or ends at random by the shares of [`Rates`], unless its payload sets the
+//! outcome. `make smoke` uses such payloads to test how a deployed queue handles failures:
 //!
 //! ```json
 //! {"simulate": {"outcome": "exit", "attempts": 1}}
@@ -9,13 +9,13 @@
 //!
 //! | `outcome` | the run |
 //! |---|---|
-//! | `fail` | fails for good |
+//! | `fail` | fails permanently |
 //! | `retry` | fails, and may be retried |
 //! | `hang` | does not end before the task timeout |
 //! | `exit` | ends the process, as a crash or a lack of memory would |
 //!
-//! `attempts` limits that to a number of first attempts of the task (default: all); later ones succeed.
-//! Rates do not apply to a task whose payload says how it ends.
+//! `attempts` limits the outcome to that number of first attempts of the task (default: all); later
+//! ones succeed. Rates do not apply to a task whose payload sets an outcome.
 
 use std::time::Duration;
 
@@ -26,21 +26,21 @@ use tokio::sync::Semaphore;
 use super::{Outcome, TaskRunner};
 use crate::task::Task;
 
-/// The exit code of a process that a payload ended.
+/// The exit code of a process that a payload terminates.
 pub const EXIT_CODE: i32 = 70;
 
-/// The member of a payload that [`Simulated`] obeys.
+/// The field of a payload that sets the outcome.
 const INSTRUCTION: &str = "simulate";
 
 /// The shares of runs that do not succeed, each from 0 to 1; together at most 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rates {
-    /// Fail for good.
+    /// Fail permanently.
     pub failure: f64,
     /// Fail, and may be retried.
     pub retry: f64,
-    /// Are answered with [`Outcome::Busy`] at once.
+    /// End with [`Outcome::Busy`] at once.
     pub busy: f64,
 }
 
@@ -51,14 +51,14 @@ impl Rates {
         *self == Self::default()
     }
 
-    /// Whether the shares are shares. Their sum may be above 1 by what adding fractions costs.
+    /// Whether no share is negative and their sum is at most 1, except for rounding errors (1e-9).
     #[must_use]
     pub fn are_valid(&self) -> bool {
         let shares = [self.failure, self.retry, self.busy];
         shares.iter().all(|share| *share >= 0.0) && shares.iter().sum::<f64>() < 1.0 + 1e-9
     }
 
-    /// How the run ends for a number that was drawn from 0 to 1; `None`: with success.
+    /// The outcome of a run for `drawn`, a random number from 0 to 1; `None` for success.
     fn at(&self, drawn: f64) -> Option<Outcome> {
         let reason = || "failed by chance, as the rates of the simulated runner say".to_owned();
         if drawn < self.busy {
@@ -73,10 +73,10 @@ impl Rates {
     }
 }
 
-/// Runs up to `capacity` tasks at once, each for a fixed time, with success, by chance or as the payload
-/// says; answers [`Outcome::Busy`] to more, without saying for how long.
+/// Runs up to `capacity` tasks at once, each for a fixed time. A run succeeds, or ends at random or
+/// as the payload says. Further tasks get [`Outcome::Busy`] without a time.
 ///
-/// Waiting is tokio's, so a test that pauses tokio's clock does not wait.
+/// It waits by tokio's clock, so a test that pauses this clock does not wait.
 #[derive(Debug)]
 pub struct Simulated {
     slots: Semaphore,
@@ -84,7 +84,7 @@ pub struct Simulated {
     rates: Rates,
 }
 
-/// What a payload asks for.
+/// The outcome that a payload sets.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Instruction {
@@ -107,7 +107,7 @@ fn every_attempt() -> u32 {
 }
 
 impl Simulated {
-    /// A system with room for `capacity` tasks (0: never any), each of which takes `duration`.
+    /// A system that runs up to `capacity` tasks at once (0: none), each for `duration`.
     #[must_use]
     pub fn new(capacity: usize, duration: Duration) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl Simulated {
         }
     }
 
-    /// The same system, where some runs do not succeed.
+    /// The same system, where these shares of runs do not succeed.
     #[must_use]
     pub fn with_rates(self, rates: Rates) -> Self {
         Self { rates, ..self }
@@ -134,8 +134,7 @@ impl TaskRunner for Simulated {
         if let Some(busy @ Outcome::Busy { .. }) = by_chance {
             return busy;
         }
-        // The permit is returned when it is dropped: also when the processor drops this run
-        // half-way.
+        // Dropping the permit returns it, even if the processor drops this run before its end.
         let Ok(_slot) = self.slots.try_acquire() else {
             return Outcome::Busy { retry_after: None };
         };
@@ -153,7 +152,7 @@ impl TaskRunner for Simulated {
     }
 }
 
-/// What the payload asks for in this attempt, if anything.
+/// The outcome that the payload sets for this attempt, if any.
 fn instruction(task: &Task) -> serde_json::Result<Option<Simulation>> {
     let Some(given) = task.payload.get(INSTRUCTION) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What a traced run sends: segments to the daemon, and headers with the requests.
+//! Tests of a traced run: its segments to the daemon, and the headers of its requests.
 
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Daemon {
         Self { socket, tracer }
     }
 
-    /// Every document so far.
+    /// All documents received so far.
     fn received(&self) -> Vec<Value> {
         let mut datagram = [0; 65_536];
         let next = || Some(self.socket.recv(&mut datagram).ok()?).map(|n| datagram[..n].to_vec());
@@ -54,7 +54,7 @@ impl Daemon {
     }
 }
 
-/// Runs a task by a Lambda function, as the processor does it.
+/// Runs a task with the Lambda runner, as the processor does.
 async fn run(aws: &FakeAws, trace: Option<&str>) -> Outcome {
     let client = Traced(aws.config().http_client().unwrap());
     let config = aws.config().to_builder().http_client(client).build();

@@ -1,5 +1,5 @@
-//! A deleted item to a shed task. Reading is lenient: the item is gone, so what can be read of it
-//! is all there will ever be.
+//! Converts a deleted item to a shed task. Reading is lenient, because a deleted item cannot be
+//! read again.
 
 use serde_json::Value;
 
@@ -9,28 +9,28 @@ use crate::schema;
 use crate::task::{TaskId, TaskStatus, Ttl, truncate_error};
 use crate::time::{EpochSeconds, Millis};
 
-/// Why a deleted item is no shed task.
+/// Why a deleted item is not a shed task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotShed {
     /// One of the queue's own items.
     #[error("it is one of the queue's own items")]
     OwnItem,
-    /// It was done; its retention passed.
+    /// The task was settled, and its retention ended.
     #[error("it was {0}")]
     Settled(TaskStatus),
-    /// It has no status of ours, so it is not a task.
+    /// `taskStatus` is missing or not one of the queue's, so the item is not a task.
     #[error("its {} is missing or none of the queue's", schema::TASK_STATUS)]
     NoStatus,
 }
 
 impl ShedTask {
-    /// The task that an item was, from its key and the item as it was before the deletion, both
-    /// in DynamoDB's own JSON, as in `{"taskId": {"S": "order-1"}}`.
+    /// Reads a task from its key and its item before the deletion, both in DynamoDB's own JSON,
+    /// as in `{"taskId": {"S": "order-1"}}`.
     ///
-    /// Each attribute is read by itself, so that a bad one costs no other.
+    /// An attribute that cannot be read does not affect the others.
     ///
     /// # Errors
-    /// [`NotShed`] when the item was no task that waited or ran.
+    /// [`NotShed`]: the item was not a PENDING or TAKEN task.
     pub fn from_image(key: &Value, image: &Value) -> Result<Self, NotShed> {
         let mut attributes = Attributes::of(image);
         let task_id = attributes
@@ -64,8 +64,8 @@ impl ShedTask {
     }
 }
 
-/// While a task is TAKEN its deadline stands in `expiresAt`, because `ttl` is moved out of the
-/// way of running work. One that a foreign writer wrote as TAKEN has but its `ttl`.
+/// The task's expiry. While a task is TAKEN, `expiresAt` has it, because the take moves `ttl` past
+/// the end of the lease. A task that a direct writer wrote as TAKEN has only `ttl`.
 fn deadline(attributes: &mut Attributes<'_>, status: TaskStatus) -> Option<EpochSeconds> {
     let moved = match status {
         TaskStatus::Taken => attributes

@@ -1,4 +1,5 @@
-//! Shed tasks to an Amazon SQS standard queue: one message a task, its body one JSON document:
+//! Sends shed tasks to an Amazon SQS standard queue. Each task is one message, with one JSON
+//! document as its body:
 //!
 //! ```json
 //! {
@@ -21,11 +22,11 @@
 //! | `taskCreated` | milliseconds since the epoch |
 //! | `expiresAt` | the deadline, in epoch seconds |
 //! | `attempts`, `totalAttempts` | those that count against the maximum, and every start |
-//! | `payloadOmitted` | `true`: there was a payload, the queue takes no message so large (or rejected it), and `payload` is `null` |
+//! | `payloadOmitted` | `true`: the task had a payload, but the message with it was too large or the queue rejected it; `payload` is `null` |
 //! | `unreadable` | attributes that the item had and that could not be read |
 //!
-//! Every field is always there; what the item did not have, or what could not be read, is `null`.
-//! A message may come twice: `taskId` and `taskCreated` together name the task.
+//! Every field is always present; an attribute that is missing or cannot be read is `null`. A task
+//! may be sent twice: `taskId` and `taskCreated` together identify it.
 
 mod message;
 
@@ -48,7 +49,7 @@ pub struct SqsShedSink {
     queue_url: String,
 }
 
-/// A message that was not taken, and what may help.
+/// The error of a message that SQS did not accept, and its remedy.
 struct Rejection {
     error: HandOverError,
     remedy: Remedy,
@@ -56,11 +57,11 @@ struct Rejection {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Remedy {
-    /// Time.
+    /// Send the message again later.
     Wait,
-    /// Another content.
+    /// Send the message without its payload.
     Shorten,
-    /// Nothing that can be done from here.
+    /// None: a retry would fail too.
     None,
 }
 
@@ -71,7 +72,8 @@ impl SqsShedSink {
         Self { client, queue_url }
     }
 
-    /// Sends until each message of the batch was taken, is rejected for good, or the time is over.
+    /// Sends until SQS has accepted each message of the batch or rejected it permanently, or the
+    /// retries are used up. Returns the messages that SQS did not accept.
     async fn send(&self, mut batch: Vec<Message<'_>>) -> Vec<NotHandedOver> {
         let mut delays = batch::delays().build();
         let mut given_up = Vec::new();
@@ -103,10 +105,10 @@ impl SqsShedSink {
         }
     }
 
-    /// Sends the batch once: for each message, `None` if it was taken.
+    /// Sends the batch once. Returns `None` for each message that SQS accepted.
     ///
-    /// A queue that takes less than [`batch::MAX_BYTES`] may reject a batch as a whole; its
-    /// messages then go one by one.
+    /// A queue that accepts less than [`batch::MAX_BYTES`] may reject the whole batch. Its messages
+    /// are then sent one by one.
     async fn attempt(&self, batch: &[Message<'_>]) -> Vec<Option<Rejection>> {
         let answer = self.call(batch).await;
         if batch.len() == 1 || !answer.as_ref().is_err_and(is_too_long) {
@@ -151,7 +153,7 @@ impl ShedSink for SqsShedSink {
     }
 }
 
-/// What the answer to a batch of this many messages says of each.
+/// The result of each message, from the answer to its batch.
 fn verdicts(
     messages: usize,
     answer: Result<SendMessageBatchOutput, SdkError<SendMessageBatchError>>,
@@ -183,17 +185,17 @@ fn rejection(rejected: Rejected) -> Rejection {
     }
 }
 
-/// `AWS.SimpleQueueService.BatchRequestTooLong` by SQS itself; bare where no header gives the
-/// code of the older protocol.
+/// SQS itself sends `AWS.SimpleQueueService.BatchRequestTooLong`. Without the header that has the
+/// code of the older protocol, the code is `BatchRequestTooLong`.
 fn is_too_long(error: &SdkError<SendMessageBatchError>) -> bool {
     let code = error.as_service_error().and_then(|error| error.code());
     code.is_some_and(|code| code.ends_with("BatchRequestTooLong"))
 }
 
-/// What may help against an error of the whole call.
+/// The remedy for an error of the whole call.
 fn remedy(error: &SdkError<SendMessageBatchError>) -> Remedy {
     let Some(service) = error.as_service_error() else {
-        // No answer at all.
+        // No answer.
         return Remedy::Wait;
     };
     let theirs = error

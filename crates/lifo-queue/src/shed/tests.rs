@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A task as every test of this module has it.
+/// The task that the tests of this module use.
 pub(super) fn task(id: &str) -> ShedTask {
     ShedTask {
         task_id: Some(TaskId::from_stored(id)),
@@ -27,7 +27,7 @@ fn taken(id: &str) -> ShedTask {
     }
 }
 
-/// Rejects some by their index; records the number of tasks of each call.
+/// Rejects the tasks with these indexes, and records the number of tasks of each call.
 #[derive(Default)]
 struct Scripted {
     refuses: Vec<usize>,
@@ -85,7 +85,7 @@ async fn from_the_first_task_that_was_not_taken_on_nothing_is_counted() {
         .map(|task| task.index)
         .collect();
     assert_eq!(named, [1, 3]);
-    // The rest is repeated, and is then counted: each task once.
+    // After the caller repeats the rest, each task is counted once.
     let (second, _) = count(&[], &tasks[1..]).await;
     assert_eq!(report.counted() + second.counted(), 4);
 

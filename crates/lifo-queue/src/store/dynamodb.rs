@@ -1,8 +1,8 @@
-//! The queue on DynamoDB. Every transition is one conditional `UpdateItem`
-//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ConditionExpressions.html>);
-//! when its condition fails, the item comes back with the answer
-//! (`ReturnValuesOnConditionCheckFailure`), which tells a lost race from a lost acknowledgement
-//! of our own write without another call.
+//! The store on DynamoDB. Every transition is one conditional write
+//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ConditionExpressions.html>).
+//! If its condition fails, the answer contains the item
+//! (`ReturnValuesOnConditionCheckFailure`). So the store can tell a lost race from a lost
+//! acknowledgement of its own write without another call.
 
 mod control;
 mod index;
@@ -40,16 +40,16 @@ pub struct DynamoStore {
     table: String,
 }
 
-/// How a conditional update ended.
+/// The result of a conditional update.
 enum Updated {
     Done(Item),
-    /// The condition failed; the item as it is, empty when there is none.
+    /// The condition failed. Has the item as it is; empty if there is none.
     Refused(Item),
 }
 
 impl DynamoStore {
-    /// The store on `table`, through `client`. The client may retry by itself: every write is
-    /// recognised when its acknowledgement was lost.
+    /// A store on `table`. The client may retry by itself, because the store recognises a write
+    /// whose acknowledgement was lost.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self {
@@ -66,8 +66,8 @@ impl DynamoStore {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     }
 
-    /// Ends a run: sends a change by the holder of the task's lease, or returns the task if a
-    /// newer state of its key came meanwhile.
+    /// Ends a run: sends an update of the lease's holder. If a newer state of the key was written
+    /// during the run, makes the task PENDING instead.
     async fn end_run(
         &self,
         update: impl Fn(LastError<'_>) -> UpdateItemFluentBuilder,
@@ -85,9 +85,9 @@ impl DynamoStore {
             return self.end_overtaken(lease, &overtaken, reason, now).await;
         }
         Ok(match item::version(&there) {
-            // A lost acknowledgement: our token and our target.
+            // Our token and our target: an earlier attempt succeeded.
             _ if is_ours(target) => Written::Done,
-            // A lost acknowledgement too: a newer state made the task PENDING since.
+            // Our token: an earlier attempt succeeded, and a newer state made the task PENDING.
             Some(_) if is_ours(TaskStatus::Pending) => Written::Overtaken,
             _ => Written::Lost,
         })
@@ -125,7 +125,7 @@ impl DynamoStore {
     }
 }
 
-/// Sends a conditional update and sorts its answers.
+/// Sends a conditional update. A failed condition is a value, not an error.
 async fn send(update: UpdateItemFluentBuilder) -> Result<Updated, StoreError> {
     match update.send().await {
         Ok(UpdateItemOutput { attributes, .. }) => {
@@ -140,8 +140,8 @@ async fn send(update: UpdateItemFluentBuilder) -> Result<Updated, StoreError> {
     }
 }
 
-/// Sends an update that keeps a reason. An item near DynamoDB's limit of 400 KB may have no space
-/// for one: it then goes without.
+/// Sends an update that writes `lastError`. An item near DynamoDB's limit of 400 KB may have no
+/// space for it. The update is then sent without it.
 async fn send_fitting(
     update: impl Fn(LastError<'_>) -> UpdateItemFluentBuilder,
     reason: LastError<'_>,
@@ -186,7 +186,7 @@ impl TaskStore for DynamoStore {
         };
         let item = match send(update).await {
             Ok(Updated::Done(item)) => item,
-            // A lost acknowledgement: the item carries the token of this very call.
+            // The item has the token of this call: an earlier attempt succeeded.
             Ok(Updated::Refused(item)) if item::is_ours(&item, TaskStatus::Taken, lease.token) => {
                 item
             }
@@ -197,7 +197,7 @@ impl TaskStore for DynamoStore {
             }
             Err(error) => return Err(error),
         };
-        // An earlier try of this call may have made the lease, and the sweep goes by the item.
+        // An earlier attempt of this call may have set the lease. The sweep uses the item.
         lease.until = item::lease_until(&item).unwrap_or(lease.until);
         Ok(match item::taken_task(&item, &lease) {
             Ok(task) => TakeOutcome::Won(Box::new(TakenTask {
@@ -261,7 +261,7 @@ impl TaskStore for DynamoStore {
         let reason = LastError::Is(reclaim.reason());
         let answer = send_fitting(update, reason, &lease.task).await;
         let answer = match (answer, reclaim) {
-            // Only another writer leaves a TAKEN task without any deadline.
+            // The item has neither `expiresAt` nor `ttl`. Only a direct writer can cause this.
             (Err(error), Reclaim::Return { not_before }) if error.is_validation() => {
                 send(self.bare_return_update(lease, *not_before, now)).await
             }

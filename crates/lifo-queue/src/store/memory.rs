@@ -1,5 +1,5 @@
-//! The queue in memory: for tests, simulations and models. It keeps the same promises as the
-//! DynamoDB store (the conformance suite holds the two together) and is never stale.
+//! A store in memory, for tests, simulations and models. It gives the same guarantees as the
+//! DynamoDB store, which the conformance suite checks. Its index is never stale.
 
 mod control;
 mod index;
@@ -43,13 +43,13 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// A task as it is stored.
+    /// The record of a task; `None` if there is no such task.
     #[must_use]
     pub fn record(&self, task: &TaskId) -> Option<Record> {
         self.lock().tasks.get(task).cloned()
     }
 
-    /// Every task, by id.
+    /// All tasks, ordered by id.
     #[must_use]
     pub fn records(&self) -> Vec<(TaskId, Record)> {
         self.lock()
@@ -59,7 +59,7 @@ impl MemoryStore {
             .collect()
     }
 
-    /// Writes a task as a foreign writer would, unchecked.
+    /// Writes a task without checks, as a direct writer could.
     pub fn put(&self, task: TaskId, record: Record) {
         self.lock().tasks.insert(task, record);
     }
@@ -70,11 +70,11 @@ impl MemoryStore {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while the lock is held, so the state is whole either way.
+        // No code panics while it holds the lock, so the state is always consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends a run: to `target`, or to PENDING if a newer state of its key came meanwhile.
+    /// Ends a run with `target`, or with PENDING if a newer state was written during the run.
     fn end_run(
         &self,
         lease: &Lease,
@@ -184,12 +184,12 @@ impl TaskStore for MemoryStore {
             return Ok(TakeOutcome::Lost);
         };
         if !record.is_ours(TaskStatus::Taken, &lease) {
-            // A take that arrives after the end of its own lease.
+            // The same token, but not TAKEN: this take arrived after the end of its own lease.
             if !record.due(request.now) || record.lease_token == Some(lease.token) {
                 return Ok(TakeOutcome::Lost);
             }
-            // As on DynamoDB: a deadline in seconds is the item's own, one in milliseconds is
-            // what the index showed, and one of another kind than it showed is a lost race.
+            // As on DynamoDB: an expiry in seconds comes from the item, one in milliseconds from
+            // the index. If the item's `ttl` is now of another kind, the take is lost.
             let deadline = match (seen, record.ttl) {
                 (Ttl::Missing, Ttl::Missing) => request.default_deadline,
                 (Ttl::Seconds(_), Ttl::Seconds(at)) => at,
@@ -208,7 +208,7 @@ impl TaskStore for MemoryStore {
             record.expires_at = Some(deadline);
             record.ttl = Ttl::Seconds(request.taken_ttl);
         }
-        // An earlier try of this call may have made the lease, and the sweep goes by the record.
+        // An earlier attempt of this call may have set the lease. The sweep uses the record.
         lease.until = record.lease_until.unwrap_or(lease.until);
         let task = Task {
             task_id: lease.task.clone(),

@@ -1,4 +1,4 @@
-//! What operators do to tasks and to the queue.
+//! Operations of operators on tasks and on the queue.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -8,66 +8,66 @@ use crate::control::BreakerHold;
 use crate::task::{TaskId, TaskStatus};
 use crate::time::{EpochSeconds, Millis};
 
-/// The operators' transitions: each is one atomic step, but for [`redrive`](Self::redrive),
-/// which widens the bound on the index's sort key first.
+/// The operators' transitions. Each is one atomic step, except [`redrive`](Self::redrive), which
+/// first widens the bound on the index's sort key.
 #[async_trait]
 pub trait OperatorStore: Send + Sync {
-    /// FAILURE → PENDING: attempts from 0, a new deadline, no lease. It keeps its `taskCreated`,
-    /// and so its place in age. The control item remembers that age *before* the task is
-    /// PENDING, so that no processor's bound on the sort key hides it. Who calls this wakes.
+    /// FAILURE → PENDING: attempts from 0, a new expiry, no lease. The task keeps its
+    /// `taskCreated`. The control item stores that time *before* the task becomes PENDING, so that
+    /// no processor's bound on the sort key hides the task. The caller requests a wake-up.
     async fn redrive(&self, redrive: &Redrive, now: Millis) -> Result<Redriven, StoreError>;
 
     /// All attributes of a task by their names in the table, strongly consistent; `None` if there
     /// is no such task.
     async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError>;
 
-    /// PENDING, SUCCESS or FAILURE → gone. Never a TAKEN task.
+    /// Deletes a PENDING, SUCCESS or FAILURE task, never a TAKEN one.
     async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError>;
 
-    /// PENDING → gone.
+    /// Deletes a PENDING task.
     async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError>;
 
-    /// Ends any pause. Clears rule 9's mark too: the pause may have dropped its notification, so
-    /// it must not block the next wake-up. The caller wakes the queue.
+    /// Ends any pause. Deletes the start marker too (rule 9): the pause may have dropped its
+    /// notification, so it must not block the next wake-up. The caller requests a wake-up.
     async fn resume(&self) -> Result<(), StoreError>;
 
-    /// Opens the circuit breaker, or keeps it open, until the time of the hold. Replaces an earlier
-    /// hold. A processor obeys with its next renewal.
+    /// Opens the circuit breaker, or keeps it open, until the time in `hold`. Replaces an earlier
+    /// hold. A processor applies it with its next lease renewal.
     async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError>;
 
-    /// Closes the circuit breaker, whether an operator or a processor opened it. A processor obeys
-    /// with its next renewal. The caller wakes the queue.
+    /// Closes the circuit breaker, whether an operator or a processor opened it. A processor
+    /// applies it with its next lease renewal. The caller requests a wake-up.
     async fn close_breaker(&self) -> Result<(), StoreError>;
 }
 
-/// A wish to run a failed task again.
+/// A request to redrive a failed task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redrive {
     /// The task.
     pub task: TaskId,
-    /// Its new deadline.
+    /// Its new expiry.
     pub expires_at: EpochSeconds,
 }
 
-/// The answer to a redrive.
+/// The result of a redrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redriven {
-    /// It is PENDING again.
+    /// The task is PENDING again.
     Done,
-    /// It is in another state, and unchanged.
+    /// The task has this other status, and is unchanged.
     Is(TaskStatus),
     /// There is no such task.
     NotFound,
 }
 
-/// The answer to a cancellation.
+/// The result of a cancellation or a purge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancelled {
-    /// It is gone.
+    /// The task is deleted.
     Done,
-    /// It is in another state, and unchanged.
+    /// The task has this other status, and is unchanged.
     Is(TaskStatus),
-    /// There is no such task, perhaps because an earlier call of ours removed it and its
+    /// There is no such task. An earlier attempt of this call may have deleted it, if its
     /// acknowledgement was lost.
     NotFound,
 }

@@ -1,4 +1,4 @@
-//! What the index shows, page by page.
+//! Pages of the index: query, cursor and entries.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,26 +10,26 @@ use aws::store_error::{StoreError, VALIDATION};
 use crate::task::{Lease, StatusKey, TaskId, Ttl};
 use crate::time::Millis;
 
-/// What to read of the index.
+/// A query for one page of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageQuery {
-    /// Which partition.
+    /// Partition of the index.
     pub status: StatusKey,
-    /// From which end.
+    /// Newest or oldest first.
     pub order: Order,
-    /// Only tasks created at this moment or later; `None` for all. Older ones cost no reads.
+    /// Smallest `taskCreated`; `None` for no bound. Older tasks cost no reads.
     pub created_from: Option<Millis>,
-    /// Where the previous page ended; `None` for the first.
+    /// End of the previous page; `None` for the first page.
     pub after: Option<Cursor>,
-    /// The most items that are evaluated.
+    /// Largest number of index entries to evaluate. Expired tasks count too.
     pub limit: u16,
-    /// For leaving out what has expired.
+    /// Current time, to leave out expired tasks.
     pub now: Millis,
 }
 
 impl PageQuery {
-    /// Rejects a cursor that lies outside the bound, in every store as DynamoDB does: a start
-    /// key must fulfil the condition on the sort key.
+    /// Rejects a cursor below `created_from`. DynamoDB rejects such a start key, because it does
+    /// not meet the condition on the sort key. Every store calls this and so behaves alike.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let (Some(cursor), Some(from)) = (&self.after, self.created_from) else {
             return Ok(());
@@ -47,48 +47,49 @@ impl PageQuery {
     }
 }
 
-/// From which end the index is read.
+/// The order in which the index is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Order {
-    /// As the queue runs, unless it starts the key first that has waited longest.
+    /// Greatest `taskCreated` first: the default order of the queue.
     #[serde(rename = "newest-first")]
     NewestFirst,
-    /// To measure the oldest, and where the key runs first that has waited longest.
+    /// Smallest `taskCreated` first: to find the oldest task, and in a queue with the order
+    /// `oldest-key-first`.
     #[serde(rename = "oldest-key-first")]
     OldestFirst,
 }
 
-/// Where a page of the index ended.
+/// The end of a page of the index: the last entry that was evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// `taskCreated` of the last item evaluated, exactly as DynamoDB spells it.
+    /// `taskCreated` of the entry, exactly as DynamoDB spells it.
     pub(crate) created: String,
-    /// Its id.
+    /// Id of the task.
     pub(crate) task: TaskId,
 }
 
 impl Cursor {
-    /// The place of a task in the index; the task need not exist.
+    /// A cursor at a task's place in the index. The task need not exist.
     #[must_use]
     pub fn at(created: Millis, task: TaskId) -> Self {
         let created = created.0.to_string();
         Self { created, task }
     }
 
-    /// When the task it stands on was created, to the millisecond.
+    /// `taskCreated` of the entry, rounded down to whole milliseconds.
     pub(crate) fn created(&self) -> Millis {
         Millis(parse_number(&self.created).unwrap_or_default())
     }
 }
 
-/// `<taskCreated>:<taskId>`, for people to hand back.
+/// `<taskCreated>:<taskId>`: an operator passes it to continue a search.
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.created, self.task)
     }
 }
 
-/// A text that is not a place in the index.
+/// The text is not a [`Cursor`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is not <taskCreated>:<taskId>, as an earlier answer printed it")]
 pub struct InvalidCursor;
@@ -108,7 +109,8 @@ impl FromStr for Cursor {
     }
 }
 
-/// A DynamoDB number rounded down; a foreign writer may have left decimals or an exponent.
+/// Parses a DynamoDB number and rounds it down. A direct writer may have written decimals or an
+/// exponent.
 pub(crate) fn parse_number(digits: &str) -> Option<i64> {
     #[allow(
         clippy::cast_possible_truncation,
@@ -120,38 +122,39 @@ pub(crate) fn parse_number(digits: &str) -> Option<i64> {
         .or_else(|| digits.parse::<f64>().ok().map(|value| value.floor() as i64))
 }
 
-/// A page of the index, in the order that was asked for.
+/// A page of the index, in the order of the query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    /// What the index says of each task.
+    /// The tasks, as the index shows them.
     pub candidates: Vec<Candidate>,
-    /// Where to go on; `None` at the index's end.
+    /// Cursor for the next page; `None` at the end of the index.
     pub next: Option<Cursor>,
 }
 
 /// A task as the index shows it: enough to decide whether to take it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// Its identity.
+    /// Id of the task.
     pub id: TaskId,
-    /// When it was created.
+    /// `taskCreated`.
     pub created: Millis,
-    /// When it is shed.
+    /// `ttl`: the task's expiry.
     pub ttl: Ttl,
-    /// It may not start before.
+    /// Earliest start; `None` if the task is not delayed.
     pub not_before: Option<Millis>,
-    /// Attempts that counted so far.
+    /// Attempts so far that count against the maximum.
     pub attempts: u32,
-    /// A lease of it expired, and no run settled it since: it may have killed its process.
+    /// A lease of the task expired, and no run has settled the task since. The task may have
+    /// crashed its process.
     pub lease_ran_out: bool,
 }
 
-/// A page of the index under TAKEN.
+/// A page of TAKEN tasks in the index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TakenPage {
-    /// The leases that stand.
+    /// Their leases, live and expired. Tasks that no take wrote are left out.
     pub leases: Vec<StandingLease>,
-    /// Where to go on; `None` at the index's end.
+    /// Cursor for the next page; `None` at the end of the index.
     pub next: Option<Cursor>,
 }
 
@@ -160,6 +163,6 @@ pub struct TakenPage {
 pub struct StandingLease {
     /// The lease.
     pub lease: Lease,
-    /// Attempts that count, this one included.
+    /// Attempts that count against the maximum, this one included.
     pub attempts: u32,
 }

@@ -1,19 +1,19 @@
-//! Foreign writers' tasks whose `ttl` DynamoDB cannot act on.
+//! Corrects direct writers' tasks that DynamoDB would never delete because of their `ttl`.
 
 use super::{SweepReport, Sweeper};
 use crate::store::{Candidate, StoreError, Written};
 use crate::task::{TaskId, Ttl};
 use crate::time::{EpochSeconds, Millis};
 
-/// How a task's `ttl` is put right.
+/// The correction of a task's `ttl`.
 enum Remedy {
-    /// It gets this one.
+    /// The task gets this `ttl`.
     Adopt(EpochSeconds),
     /// The task becomes FAILURE, if the item still has this `ttl`.
     Quarantine(EpochSeconds),
 }
 
-/// What was done to a task.
+/// The result of a correction.
 enum Done {
     Adopted,
     Quarantined,
@@ -21,7 +21,7 @@ enum Done {
 }
 
 impl Sweeper {
-    /// Puts each task's `ttl` right.
+    /// Corrects the `ttl` of each task that needs it.
     pub(super) async fn adopt(&self, tasks: &[Candidate], now: Millis, report: &mut SweepReport) {
         let mut changes = Vec::new();
         for task in tasks {

@@ -1,4 +1,4 @@
-//! Leases that expired.
+//! Ends the expired leases of tasks.
 
 use super::{MAX_PAGES, PAGE, SweepReport, Sweeper};
 use crate::depth::MAX_COUNT;
@@ -8,9 +8,9 @@ use crate::time::Millis;
 
 /// A lease that the sweep ended.
 struct Reclaimed {
-    /// The task's status now.
+    /// The task's new status.
     status: TaskStatus,
-    /// With a newer state of its key.
+    /// Whether a newer state of the key was written during the run.
     overtaken: bool,
 }
 
@@ -23,7 +23,7 @@ impl Sweeper {
             let query = PageQuery {
                 status: TaskStatus::Taken.into(),
                 order: Order::NewestFirst,
-                // However old: a task that was taken must come to an end.
+                // No bound on the age: every TAKEN task must end.
                 created_from: None,
                 after,
                 limit: PAGE,
@@ -52,7 +52,7 @@ impl Sweeper {
         Ok(())
     }
 
-    /// The task, and how its lease ended if it was reclaimed.
+    /// Returns the task with the lease that was ended, or `None` if the item changed meanwhile.
     async fn reclaim(
         &self,
         held: &StandingLease,
@@ -62,8 +62,8 @@ impl Sweeper {
         (task, self.fail_or_return(held, now).await)
     }
 
-    /// Once its attempts are used up a task is FAILURE, but only if it ran alone: otherwise a
-    /// neighbour may have killed the process, and it gets one start more, alone (S4).
+    /// Fails a task whose attempts are used up, but only if it ran alone. Otherwise another task
+    /// may have crashed the process, so this one starts once more, alone (S4).
     async fn fail_or_return(
         &self,
         held: &StandingLease,

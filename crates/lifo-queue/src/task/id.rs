@@ -61,7 +61,7 @@ impl TaskId {
         Self(Uuid::now_v7().to_string())
     }
 
-    /// An id as it stands in the table. A foreign writer's id is not checked: it is there.
+    /// An id from the table. It is not checked, because the item exists already.
     #[must_use]
     pub fn from_stored(id: impl Into<String>) -> Self {
         Self(id.into())

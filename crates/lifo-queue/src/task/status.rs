@@ -1,4 +1,4 @@
-//! The states of a task, and how they stand in the table.
+//! The statuses of a task, and their text in the table.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,9 +13,9 @@ pub enum TaskStatus {
     Pending,
     /// A processor holds a lease on it.
     Taken,
-    /// Done.
+    /// A run succeeded.
     Success,
-    /// It failed for good.
+    /// The task failed permanently.
     Failure,
 }
 
@@ -23,7 +23,7 @@ impl TaskStatus {
     /// Every status.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Taken, Self::Success, Self::Failure];
 
-    /// The status' name, as it stands in the table.
+    /// The status's name in the table.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -34,7 +34,8 @@ impl TaskStatus {
         }
     }
 
-    /// Whether nothing but retention follows (and, for FAILURE, an operator's redrive).
+    /// Whether the task ended. Only a redrive after FAILURE, or a newer state of the key, runs it
+    /// again.
     #[must_use]
     pub fn is_settled(self) -> bool {
         matches!(self, Self::Success | Self::Failure)
@@ -48,8 +49,8 @@ impl fmt::Display for TaskStatus {
 }
 
 /// The value of `taskStatus`: a status and a shard, `STATUS` for shard 0 and `STATUS#n` for
-/// others. Only shard 0 is written today; the codec is there so that sharding the index's
-/// partitions later needs no migration.
+/// others. Only shard 0 is written today. With this codec, sharding the index's partitions later
+/// needs no migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StatusKey {
     /// The status.
@@ -73,7 +74,7 @@ impl fmt::Display for StatusKey {
     }
 }
 
-/// A `taskStatus` that is none of ours.
+/// The text is not a value of `taskStatus`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a task status; PENDING, TAKEN, SUCCESS and FAILURE are, each with an optional '#shard'"

@@ -6,25 +6,26 @@ use uuid::Uuid;
 
 use super::LeaseToken;
 
-/// Begins each mark behind the token.
+/// Stands before each mark.
 const SEPARATOR: char = '#';
 
 /// The mark of [`TokenText::lease_ran_out`].
 const SUSPECT: &str = "suspect";
 
 /// The value of `leaseToken`: the token of the current or last lease, then marks, as in
-/// `TOKEN#suspect`. The marks stand here because the index shows this attribute and its projection
-/// cannot change. A reader ignores marks that it does not know.
+/// `TOKEN#suspect`. The marks are here because the index projects this attribute, and its
+/// projection cannot change. A reader ignores marks that it does not know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenText {
-    /// The token; `None` where no lease was handed out or another writer wrote the attribute.
+    /// The token; `None` before the first lease, after the sweep ended a lease, or if a direct
+    /// writer wrote the attribute.
     pub token: Option<LeaseToken>,
-    /// A lease of the task expired, and no run settled the task since.
+    /// A lease of the task expired, and no run has settled the task since.
     pub lease_ran_out: bool,
 }
 
 impl TokenText {
-    /// After a lease of the task expired: no lease, and the mark.
+    /// The value after a lease of the task expired: the mark without a token.
     pub(crate) const SUSPECT: Self = Self {
         token: None,
         lease_ran_out: true,

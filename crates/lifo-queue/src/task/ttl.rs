@@ -1,23 +1,24 @@
-//! When a task is shed, as it stands in the table.
+//! The expiry of a task in the table.
 
 use std::time::Duration;
 
 use crate::time::{EpochSeconds, Millis};
 
-/// A `ttl` above this is not seconds (it would be the year 5138) but milliseconds (from 1973).
+/// The largest `ttl` that is read as seconds (the year 5138). A greater one is milliseconds (from
+/// 1973 on).
 pub const MAX_TTL_SECONDS: i64 = 100_000_000_000;
 
-/// DynamoDB's time to live leaves items alone whose `ttl` is more than five years in the past
+/// DynamoDB's time to live does not delete items whose `ttl` is more than five years in the past
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-before-you-start.html>).
 pub(crate) const TTL_REACH: Duration = Duration::from_secs(5 * 365 * 86_400);
 
-/// The value of `ttl`. Ours is epoch seconds; a direct writer may leave it out, or write
+/// The value of `ttl`. The queue writes epoch seconds. A direct writer may leave it out, or write
 /// milliseconds or another type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ttl {
-    /// No `ttl`: the default applies from first sight.
+    /// No `ttl`: the take or the sweep sets the default expiry, counted from then.
     Missing,
-    /// Epoch seconds, as DynamoDB reads it.
+    /// Epoch seconds, the unit of DynamoDB.
     Seconds(EpochSeconds),
     /// Above [`MAX_TTL_SECONDS`]: milliseconds. DynamoDB would keep the item for millennia.
     Milliseconds(Millis),
@@ -26,7 +27,7 @@ pub enum Ttl {
 }
 
 impl Ttl {
-    /// Reads the number that stands in `ttl`.
+    /// Interprets the number in `ttl`.
     #[must_use]
     pub fn from_number(number: i64) -> Self {
         if number > MAX_TTL_SECONDS {
@@ -36,8 +37,8 @@ impl Ttl {
         }
     }
 
-    /// Whether it expired so long ago that DynamoDB never deletes the item. Such a `ttl` is a
-    /// duration or another unit by mistake.
+    /// Whether the expiry is so long ago that DynamoDB never deletes the item. Its writer probably
+    /// gave a duration or another unit by mistake.
     #[must_use]
     pub fn is_never_deleted(self, now: Millis) -> bool {
         matches!(self, Self::Seconds(at) if at < now.minus(TTL_REACH).floor_seconds())

@@ -1,4 +1,4 @@
-//! Which state of a key is newer.
+//! Versions: the order of the states of a key.
 
 use std::fmt;
 
@@ -6,36 +6,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Millis;
 
-/// Begins the version of a state whose producer gave a `sequence`.
+/// First letter of the version of a state with a `sequence`.
 const BY_SEQUENCE: char = 's';
-/// Begins the version of a state that is ordered by its `taskCreated`.
+/// First letter of the version of a state without a `sequence`, ordered by its `taskCreated`.
 const BY_TIME: char = 't';
 
-/// The order among the states of one key: a newer state has a greater version. Written so that
-/// DynamoDB and Rust compare it alike, byte by byte: a letter, twenty digits, and for a state
-/// that is ordered by time a suffix that tells states of the same millisecond apart.
+/// The version of a state of a key: a newer state has a greater version. The text has a letter,
+/// twenty digits and, for a state ordered by time, a suffix that distinguishes states of the same
+/// millisecond. DynamoDB and Rust both compare it byte by byte.
 ///
-/// Versions of the two kinds have no order between them: a key has a sequence always or never.
+/// Versions of the two kinds cannot be compared: a key has a sequence always or never.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Version(String);
 
 impl Version {
-    /// The version of a state that its producer numbers. The same number is the same state.
+    /// The version of a state with a `sequence`. The same number is the same state.
     #[must_use]
     pub fn by_sequence(sequence: u64) -> Self {
         Self(format!("{BY_SEQUENCE}{sequence:020}"))
     }
 
-    /// The version of a state of this moment. `suffix` decides between states of the same
-    /// millisecond: the message's or the request's id, and the place in it.
+    /// The version of a state created at `created`. `suffix` orders states of the same
+    /// millisecond: it is the id of the message or request, and the place in it.
     #[must_use]
     pub fn by_time(created: Millis, suffix: &str) -> Self {
         let created = created.0.max(0);
         Self(format!("{BY_TIME}{created:020}#{suffix}"))
     }
 
-    /// A version as it stands in the table.
+    /// A version from the table, unchecked.
     #[must_use]
     pub fn from_stored(version: impl Into<String>) -> Self {
         Self(version.into())
@@ -53,14 +53,14 @@ impl Version {
         &self.0
     }
 
-    /// With what all versions begin that this one can be compared with.
+    /// The first letter. Versions with the same first letter can be compared.
     #[must_use]
     pub fn kind(&self) -> &str {
         let end = self.0.chars().next().map_or(0, char::len_utf8);
         &self.0[..end]
     }
 
-    /// Whether the two have an order between them.
+    /// Whether the two versions can be compared.
     #[must_use]
     pub fn is_comparable(&self, other: &Self) -> bool {
         self.kind() == other.kind()
@@ -73,25 +73,25 @@ impl fmt::Display for Version {
     }
 }
 
-/// What makes a task the state of a key. The task's id is the key.
+/// The data of a task that is a state of a key. The task's id is the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keyed {
-    /// Which state this is.
+    /// Version of this state.
     pub version: Version,
-    /// Where the key stands in the queue once this state has replaced a waiting one.
+    /// The key's place in the queue after this state has replaced a waiting one.
     pub place: Place,
-    /// When it is written: a waiting state that has expired by then is shed, not superseded.
+    /// Time of the write. A waiting state that has expired by then is shed, not superseded.
     pub written: Millis,
 }
 
-/// Where a key stands in the queue whose waiting state is replaced.
+/// The place of a key in the queue after its waiting state is replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Place {
-    /// It moves to the new state's moment: newest first.
+    /// The key moves to the creation time of the new state: newest first.
     #[default]
     #[serde(rename = "newest-first")]
     Moves,
-    /// It keeps its place: the key that has waited longest comes first.
+    /// The key keeps its place: the key that has waited longest runs first.
     #[serde(rename = "oldest-key-first")]
     Stays,
 }

@@ -1,5 +1,5 @@
-//! Requests to AWS and to the HTTP endpoint: each is a subsegment, and carries the header of its
-//! trace.
+//! Records requests to AWS and to the HTTP endpoint. Each is a subsegment, and carries the header
+//! of its trace.
 
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::connector_metadata::ConnectorMetadata;
@@ -20,11 +20,11 @@ use super::span::seconds;
 use super::{Context, TraceHeader};
 use crate::time::Millis;
 
-/// The header that carries a trace. Signatures leave it out, so that it may change after signing.
+/// The HTTP header for the trace. Signatures do not include it, so it may change after signing.
 pub const TRACE_ID_HEADER: &str = "x-amzn-trace-id";
 
-/// A client or a connector whose calls are recorded. Outside of a traced invocation it changes
-/// nothing.
+/// An HTTP client or connector that records its calls. Outside of a traced invocation it has no
+/// effect.
 #[derive(Debug)]
 pub struct Traced<C>(pub C);
 
@@ -72,11 +72,11 @@ impl<C: HttpConnector> HttpConnector for Traced<C> {
     }
 }
 
-/// A request under way. It is recorded when it is dropped, without a status if it was cut off.
+/// A request in progress. It is recorded when it is dropped, without a status if no answer came.
 struct Call {
     context: Context,
     id: String,
-    /// The service and the operation, or the endpoint's host.
+    /// The service, or the endpoint's host.
     name: String,
     operation: Option<String>,
     is_aws: bool,
@@ -85,7 +85,7 @@ struct Call {
 }
 
 impl Call {
-    /// The call, if one may be recorded. Gives the request the header of the trace.
+    /// Sets the trace header of the request. Returns the call if it may have to be recorded.
     fn start(request: &mut HttpRequest) -> Option<Self> {
         let context = super::current()?;
         let id = fresh_id();
@@ -147,7 +147,7 @@ impl Drop for Call {
 }
 
 impl Context {
-    /// The header of a call, where it differs from the one that the SDK sets.
+    /// The header of a call; `None` leaves the header that the SDK sets.
     fn outgoing(&self, call: &str) -> Option<String> {
         if let Some(root) = &self.fresh_root {
             return Some(format!("Root={root}"));
@@ -158,7 +158,7 @@ impl Context {
     }
 }
 
-/// What Lambda counts the links of a chain of invocations by. It stays as it is.
+/// The field by which Lambda counts the invocations in a chain. It is passed on unchanged.
 fn lineage(header: &str) -> &str {
     header.find(";Lineage=").map_or("", |at| {
         let end = header[at + 1..]
@@ -168,7 +168,7 @@ fn lineage(header: &str) -> &str {
     })
 }
 
-/// The service that an SDK's client calls, as X-Ray names it.
+/// X-Ray's name for the service that an SDK client calls.
 fn service(user_agent: &str) -> Option<String> {
     let mut words = user_agent.split(' ');
     let api = words.find_map(|word| word.strip_prefix("api/"))?;
@@ -180,7 +180,7 @@ fn service(user_agent: &str) -> Option<String> {
     })
 }
 
-/// The operation of a request in the query protocol, such as SNS has it.
+/// The operation of a request in the query protocol, which SNS uses.
 fn action(body: &[u8]) -> Option<&str> {
     let rest = body.strip_prefix(b"Action=")?;
     let action = rest.split(|byte| *byte == b'&').next()?;

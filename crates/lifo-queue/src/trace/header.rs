@@ -5,15 +5,16 @@ use std::str::FromStr;
 
 use crate::time::Millis;
 
-/// Which trace a piece of work belongs to: `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1`
+/// Identifies the trace of a piece of work:
+/// `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1`
 /// (<https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html#xray-concepts-tracingheader>).
 ///
 /// Other fields, such as Lambda's `Lineage`, are not part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceHeader {
-    /// The trace's id.
+    /// Id of the trace.
     pub(super) root: String,
-    /// The segment that caused this work.
+    /// Id of the segment that caused this work.
     pub(super) parent: Option<String>,
     /// Whether the trace is recorded.
     pub(super) sampled: bool,
@@ -27,7 +28,7 @@ pub struct TraceHeader {
 pub struct InvalidTraceHeader;
 
 impl TraceHeader {
-    /// The header of a recorded trace that starts now with a segment of a fresh id.
+    /// The header of a new recorded trace. `parent` is the id for its first segment.
     pub(super) fn fresh(now: Millis) -> Self {
         Self {
             root: fresh_root(now),
@@ -48,7 +49,8 @@ pub(super) fn fresh_id() -> String {
     format!("{:016x}", fastrand::u64(..))
 }
 
-/// Only hex digits get into a header or a document: any writer may have written the text.
+/// Accepts only hex digits as ids: any writer may have written the text, and the ids go into
+/// headers and documents.
 impl FromStr for TraceHeader {
     type Err = InvalidTraceHeader;
 

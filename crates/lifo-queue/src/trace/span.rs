@@ -9,10 +9,10 @@ use super::header::fresh_id;
 use super::{TraceHeader, Tracer};
 use crate::time::Millis;
 
-/// Calls of one segment that are recorded: their document fits into a datagram.
+/// Largest number of recorded calls of one segment, so that its document fits into a datagram.
 pub(crate) const MAX_CALLS: usize = 100;
 
-/// Links of one segment: [X-Ray's limit](https://docs.aws.amazon.com/xray/latest/devguide/xray-tracelinking.html).
+/// Largest number of links of one segment: [X-Ray's limit](https://docs.aws.amazon.com/xray/latest/devguide/xray-tracelinking.html).
 const MAX_LINKS: usize = 20;
 
 /// A segment while it is recorded. [`finish`](Self::finish) sends it.
@@ -33,18 +33,18 @@ struct Recorded {
     left_out: usize,
 }
 
-/// Where a segment belongs.
+/// The place of a segment in a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A part of the segment that Lambda records of the invocation.
+    /// A subsegment of the segment that Lambda records for the invocation.
     Invocation(TraceHeader),
     /// The first segment of a task's trace.
     Creation(TraceHeader),
     /// A later segment of a task's trace.
     Run(TraceHeader),
-    /// Not known before the task is taken.
+    /// Unknown until the task is taken.
     Later,
-    /// In no recorded trace.
+    /// Not in a recorded trace.
     Nowhere,
 }
 
@@ -63,7 +63,7 @@ impl Place {
 impl Span {
     pub(super) fn start(tracer: &Arc<Tracer>, place: Place) -> Self {
         let id = match &place {
-            // The item names it, so that runs find it.
+            // The task's item stores this id, so that the runs can refer to this segment.
             Place::Creation(header) => header.parent.clone(),
             _ => None,
         };
@@ -85,7 +85,7 @@ impl Span {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The header of work that this segment causes, if it is recorded.
+    /// The header for work that this segment causes; `None` if the segment is not recorded.
     pub(super) fn header(&self) -> Option<TraceHeader> {
         let recorded = self.lock();
         let trace = recorded.place.recorded()?;
@@ -95,17 +95,17 @@ impl Span {
         })
     }
 
-    /// The task is taken, and its trace is known.
+    /// Sets the place, once the task is taken and its trace is known.
     pub(super) fn place(&self, place: Place) {
         self.lock().place = place;
     }
 
-    /// Adds a field by which X-Ray finds the trace.
+    /// Adds a field by which X-Ray can search for the trace.
     pub(super) fn annotate(&self, name: &str, value: Value) {
         self.lock().annotations.insert(name.to_owned(), value);
     }
 
-    /// Links to what caused this segment in another trace.
+    /// Links to the segment of another trace that caused this one.
     pub(super) fn link(&self, cause: &TraceHeader) {
         let mut recorded = self.lock();
         if let (Some(id), true) = (&cause.parent, cause.sampled)
@@ -125,7 +125,7 @@ impl Span {
         recorded.place == Place::Later || recorded.place.recorded().is_some()
     }
 
-    /// Adds a call.
+    /// Adds a call. Above [`MAX_CALLS`] it is only counted.
     pub(super) fn add(&self, call: Value) {
         let mut recorded = self.lock();
         if recorded.calls.len() < MAX_CALLS {
@@ -165,7 +165,7 @@ impl Span {
     }
 }
 
-/// As segments have it.
+/// A time in seconds, as segment documents have it.
 pub(super) fn seconds(at: Millis) -> f64 {
     #[allow(
         clippy::cast_precision_loss,

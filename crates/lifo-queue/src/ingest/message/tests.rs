@@ -79,7 +79,7 @@ fn an_empty_array_holds_no_task_and_nothing_wrong() {
     assert_eq!((contents.tasks.len(), contents.wrong.len()), (0, 0));
 }
 
-/// The letter of a body that is wrong as a whole.
+/// The dead-letter message of a body that is invalid as a whole.
 fn refused(body: &str) -> DeadLetter {
     let message = delivery(body);
     let contents = read(&message, &settings(), crate::time::Millis(0));
@@ -128,7 +128,7 @@ fn a_reason_fits_an_attribute() {
     assert!(!letter.reason.contains('\n'), "{}", letter.reason);
 }
 
-/// JSON that is nearly a task, and much that is not.
+/// Valid and nearly valid tasks, and arbitrary text.
 fn bodies() -> impl Strategy<Value = String> {
     let field = prop_oneof![
         Just(r#""taskId":"a""#.to_owned()),
@@ -152,7 +152,7 @@ proptest! {
     fn every_element_is_a_task_or_is_kept_with_a_reason(body in bodies()) {
         let message = delivery(&body);
         let contents = read(&message, &settings(), crate::time::Millis(0));
-        // Not as values: a number that is none, such as 1e999, is one element's fault.
+        // Raw values, because an invalid number such as 1e999 makes only its element invalid.
         let elements = serde_json::from_str::<Vec<&RawValue>>(&body).map_or(1, |e| e.len());
         prop_assert_eq!(contents.tasks.len() + contents.wrong.len(), elements);
         for task in &contents.tasks {
@@ -162,7 +162,7 @@ proptest! {
         if !contents.wrong.is_empty() {
             let letter = dead_letter(&message, &contents.wrong);
             prop_assert!(!letter.reason.is_empty() && letter.reason.len() <= MAX_REASON_BYTES);
-            // It can be read again, and is as wrong as before.
+            // The dead-letter message can be parsed, and has the same number of invalid elements.
             let again = delivery(&letter.body);
             let again = read(&again, &settings(), crate::time::Millis(0));
             prop_assert_eq!(again.wrong.len(), contents.wrong.len());

@@ -1,4 +1,4 @@
-//! The real client over prepared answers.
+//! Tests of the real client with prepared answers.
 
 use aws::error_chain;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ const DEAD: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/dead";
 
 fn queue(answers: impl IntoIterator<Item = Prepared>) -> (SqsIngestQueue, FakeAws) {
     let aws = FakeAws::answering(answers);
-    // The client's own repetitions are its own business: here each call is one request.
+    // Without the client's own retries, each call is one request.
     let config = aws_sdk_sqs::config::Builder::from(&aws.config())
         .retry_config(aws_sdk_sqs::config::retry::RetryConfig::disabled())
         .build();
@@ -22,7 +22,7 @@ fn queue(answers: impl IntoIterator<Item = Prepared>) -> (SqsIngestQueue, FakeAw
     )
 }
 
-/// An answer that takes all entries of a batch but these.
+/// An answer that accepts all entries of a batch except these.
 fn refusing(refused: &[usize]) -> Prepared {
     let entry = |id: &usize| json!({"Id": id.to_string(), "SenderFault": true, "Code": "InvalidMessageContents", "Message": "because"});
     let failed: Vec<_> = refused.iter().map(entry).collect();
@@ -111,7 +111,7 @@ fn a_batch_has_at_most_ten_letters_and_one_mebibyte() {
     assert_eq!(sizes(&small), [10, 10, 1]);
     let large: Vec<_> = (0..3).map(|id| letter(id, 400_000)).collect();
     assert_eq!(sizes(&large), [2, 1]);
-    // One that is too large by itself is tried all the same: SQS has the last word.
+    // A message above the limit is sent alone, and SQS decides whether it accepts it.
     assert_eq!(sizes(&[letter(0, MAX_BYTES), letter(1, 5)]), [1, 1]);
     assert!(batches(&[]).is_empty());
 }

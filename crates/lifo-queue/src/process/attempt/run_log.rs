@@ -1,4 +1,4 @@
-//! The line that a run leaves in the log. `docs/reference/telemetry.md` promises its fields.
+//! The log line of a run. `docs/reference/telemetry.md` specifies its fields.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::runner::Outcome;
 use crate::task::Task;
 use crate::time::Millis;
 
-/// What the runner answered; `None`: the run was cut off.
+/// The name of the runner's answer; `None` means that the run was cut off.
 pub(super) fn answer(outcome: Option<&Outcome>) -> &'static str {
     match outcome {
         Some(Outcome::Success) => "success",
@@ -20,16 +20,16 @@ pub(super) fn answer(outcome: Option<&Outcome>) -> &'static str {
     }
 }
 
-/// Whether a run leaves a line: of successful runs a share does. `draw` draws from 0 to 1, and only where it decides,
-/// so that the default leaves seeded schedules as they are.
+/// Whether to log a run: of successful runs the share `logged_successes`, of others each. `draw`
+/// returns a random number from 0 to 1. It is called only if the number decides, so that the
+/// default does not change seeded schedules.
 pub(super) fn is_due(end: Option<&End>, logged_successes: f64, draw: impl FnOnce() -> f64) -> bool {
     !matches!(end, Some(End::Succeeded)) || logged_successes >= 1.0 || draw() < logged_successes
 }
 
-/// Logs a run from `started` to `ended`. `end` is the result for the task, unless the store did
-/// not answer.
+/// Logs a run from `started` to `ended`. `end` is its result; `None` if the store did not answer.
 ///
-/// Not the reason: it quotes the downstream, which may quote the payload.
+/// Without the reason: it quotes the downstream, which may quote the payload.
 pub(super) fn write(
     task: &Task,
     answer: &'static str,

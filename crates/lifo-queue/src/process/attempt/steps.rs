@@ -1,4 +1,4 @@
-//! Steps on a task's lease, repeated while DynamoDB throttles or does not answer.
+//! Writes that end an attempt, retried while DynamoDB throttles or does not answer.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ impl From<End> for Ended {
     }
 }
 
-/// What a write of the attempt's end came to.
+/// The end of an attempt, by the result of its last write.
 pub(super) fn after(written: Written, end: End) -> Ended {
     match written {
         Written::Done => end.into(),
@@ -94,8 +94,8 @@ impl Attempts {
         Ok(after(done, End::Quarantined))
     }
 
-    /// Repeats a step of a lease's holder for as long as the lease is worth it. If the processor
-    /// stopped sooner, the sweep would return a task that has run already.
+    /// Retries a write of the lease's holder until the lease or the turn ends. If it stopped
+    /// sooner, the sweep would return a task that has already run.
     async fn while_leased<F>(
         &self,
         lease: &Lease,
@@ -104,7 +104,7 @@ impl Attempts {
     where
         F: Future<Output = Result<Written, StoreError>>,
     {
-        // The first try is never cut short: the lease may have ended while the process stood still.
+        // The first try is never cancelled: the lease may have ended during a suspension.
         let mut last = match step().await {
             Err(error) if error.is_transient() => error,
             answer => return answer,
@@ -126,15 +126,15 @@ impl Attempts {
         }
     }
 
-    /// Returns when the lease ends, less a margin for clocks that differ; or earlier, when the
-    /// function's deadline leaves just enough time to end the turn.
+    /// Waits until the lease ends, less a margin for clocks that differ. Returns earlier if the
+    /// function's deadline leaves only the time to end the turn.
     async fn over(&self, lease: &Lease) {
         let left = lease.until.minus(self.settings.clock_skew);
         let left = left.since(self.clock.now());
         let mut cut_off = self.cut_off.clone();
         let end_of_turn = async {
             if cut_off.wait_for(|cut| *cut).await.is_err() {
-                // The turn is gone, and this attempt with it.
+                // The turn was dropped, and this attempt with it.
                 std::future::pending::<()>().await;
             }
             tokio::time::sleep(self.settings.deadline_margin / 2).await;
@@ -146,7 +146,7 @@ impl Attempts {
     }
 }
 
-/// Repetitions of a step that got no usable answer.
+/// Retries of a step that got no usable answer: at most 4, after 50 ms to 2 s and with jitter.
 pub(super) fn patience() -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(50))

@@ -9,24 +9,25 @@ use crate::runner::{MAX_RETRY_AFTER, Outcome};
 use crate::task::{GiveBack, Settlement, TakenTask};
 use crate::time::Millis;
 
-/// The shortest wait of a task that met a busy downstream, whatever the downstream asked for.
+/// The least wait of a task after a busy answer, whatever wait the downstream asked for.
 const SHORTEST_BUSY_WAIT: Duration = Duration::from_millis(200);
 
-/// What is drawn on top: more with each busy answer to the same task, so that the next probe of
-/// the downstream is made with another.
+/// The random wait added to it. It grows with each busy answer to the same task, so that another
+/// task probes the downstream next.
 const BUSY_WAIT: Backoff = Backoff {
     base: Duration::from_secs(2),
     max: Duration::from_secs(15),
 };
 
-/// What follows from an outcome.
+/// The next state of a task after an outcome.
 pub(super) enum Verdict {
     Settle(Settlement),
     GiveBack(GiveBack, Why),
 }
 
 impl Attempts {
-    /// `spared`: if the downstream was unavailable, no attempt counts.
+    /// The next state after an outcome; `None` means that the run was cut off. With `spared`, a run
+    /// that found the downstream unavailable costs no attempt.
     pub(super) fn verdict(
         &self,
         taken: &TakenTask,
@@ -37,7 +38,8 @@ impl Attempts {
             Some(Outcome::Unavailable { reason }) => match spared {
                 Some(Spared::UntilProbe(at)) => self.unavailable(taken, reason, at),
                 Some(Spared::Backoff) => {
-                    // No longer than a probe would wait: each run may find the downstream available.
+                    // At most the longest wait of a probe: the downstream may be available in each
+                    // run.
                     let wait = self.settings.backoff.draw(taken.task.total_attempts);
                     let wait = wait.min(LONGEST_PROBE);
                     self.unavailable(taken, reason, self.clock.now().plus(wait))
@@ -61,7 +63,7 @@ impl Attempts {
         }
     }
 
-    /// Back with backoff, or FAILURE with the last error once the attempts are used up.
+    /// Returns the task with backoff, or fails it with the last error after the last attempt.
     fn retry(&self, taken: &TakenTask, reason: String, why: Why) -> Verdict {
         let settings = &self.settings;
         if taken.task.attempt >= settings.max_attempts {
@@ -83,7 +85,7 @@ impl Attempts {
         )
     }
 
-    /// Returned after a short wait with its attempt restored, a bounded number of times.
+    /// Returns the task after a short wait and restores its attempt, a bounded number of times.
     fn busy(&self, taken: &TakenTask, retry_after: Option<Duration>) -> Verdict {
         let returns = taken.task.total_attempts.saturating_sub(taken.task.attempt);
         let reason = "the downstream was busy".to_owned();
@@ -92,7 +94,7 @@ impl Attempts {
         }
         let jitter = SHORTEST_BUSY_WAIT + BUSY_WAIT.draw(returns.saturating_add(1));
         let jitter = jitter.min(self.settings.backoff.max);
-        // The downstream may ask for no wait at all, or name a moment that has passed.
+        // The downstream may ask for no wait, or name a past time. So `jitter` is the least wait.
         let wait = retry_after.map_or(jitter, |asked| asked.min(MAX_RETRY_AFTER).max(jitter));
         let not_before = self.clock.now().plus(wait);
         Verdict::GiveBack(
@@ -106,8 +108,8 @@ impl Attempts {
         )
     }
 
-    /// Back until then: while the breaker is open until the next probe, so that one task is due for
-    /// it. No attempt counts, a bounded number of times.
+    /// Returns the task until `not_before` and restores its attempt, a bounded number of times.
+    /// While the breaker is open, that is the next probe's time, so that one task is due for it.
     fn unavailable(&self, taken: &TakenTask, reason: String, not_before: Millis) -> Verdict {
         let settings = &self.settings;
         let returns = taken.task.total_attempts.saturating_sub(taken.task.attempt);

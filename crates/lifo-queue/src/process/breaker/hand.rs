@@ -1,21 +1,21 @@
-//! Operators' commands: the circuit breaker is held open for a time, or closed.
+//! Operators' commands to the circuit breaker: hold it open for a time, or close it.
 
 use super::Breaker;
 use crate::control::Control;
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// The operators' commands that a turn knows of.
+/// The operators' commands that a turn has read.
 #[derive(Debug, Default)]
 pub(super) struct Hand {
-    /// How many.
+    /// Number of commands.
     commands: u64,
-    /// Until when the last one holds the breaker open.
+    /// Time until which the last command holds the breaker open; `None` if it does not.
     until: Option<Millis>,
 }
 
 impl Breaker {
-    /// Learns the commands before this turn. A hold opens the breaker, also where the settings
+    /// Reads the commands from the control item. A hold opens the breaker, even if the settings
     /// switch it off.
     pub(in crate::process) fn know(&mut self, control: &Control, now: Millis) {
         self.hand.commands = control.breaker_by_hand.commands;
@@ -25,7 +25,7 @@ impl Breaker {
         }
     }
 
-    /// Obeys the last command, if there was one since this turn last looked.
+    /// Obeys the last command, if this turn has not read it yet.
     pub(in crate::process) fn obey(&mut self, control: &Control, now: Millis) {
         if control.breaker_by_hand.commands == self.hand.commands {
             return;
@@ -36,7 +36,8 @@ impl Breaker {
         }
     }
 
-    /// The downstream answered: the breaker closes, or probes go on while it is held open.
+    /// Notes an answer of the downstream: the breaker closes. While an operator holds it open, it
+    /// opens again at once, and probes continue.
     pub(super) fn answered(&mut self, task: &TaskId, now: Millis) {
         self.answered.insert(task.clone());
         self.close();

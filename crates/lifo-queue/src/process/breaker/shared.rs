@@ -1,10 +1,10 @@
-//! One breaker for all parts of a turn.
+//! One breaker, shared by all parts of a turn.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Breaker;
 
-/// The breaker of a turn: its loop, its attempts and its heartbeat share it.
+/// The breaker of a turn. The loop, the attempts and the heartbeat share it.
 #[derive(Clone, Debug)]
 pub(in crate::process) struct SharedBreaker(Arc<Mutex<Breaker>>);
 

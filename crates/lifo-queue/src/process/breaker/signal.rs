@@ -1,18 +1,18 @@
-//! The signals of runs to the breaker, and its answers.
+//! Signals of runs to the breaker, and the breaker's decisions.
 
 use crate::time::Millis;
 
-/// What a run says of the downstream.
+/// State of the downstream according to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) enum Signal {
     /// It answered: success or failure.
     Answered,
     /// It is unavailable.
     Unavailable,
-    /// It is busy and names no time. Says nothing while an earlier run is under way: the
-    /// downstream may be working on that one.
+    /// It is busy and names no time. While the breaker is closed, this does not count if an earlier
+    /// run is active: the downstream may be working on that one.
     Busy,
-    /// The run says nothing of the downstream.
+    /// Unknown.
     Nothing,
 }
 
@@ -23,19 +23,19 @@ pub(in crate::process) enum Start {
     Any,
     /// One task, as a probe.
     Probe,
-    /// Not before this moment, or before a run ends.
+    /// No task until this time or the end of a run, whichever is first.
     Wait(Millis),
 }
 
-/// When a task that found the downstream unavailable may start again, without losing an attempt.
+/// When a task that found the downstream unavailable may start again without losing an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) enum Spared {
     /// The breaker is open: at the next probe.
     UntilProbe(Millis),
-    /// The breaker is closed, but this and other tasks had no answer before: after its backoff.
+    /// The breaker is closed, but this task and others had no answer before: after its backoff.
     Backoff,
 }
 
-/// A run under way, in the order of the starts.
+/// The number of a run, in the order of the starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::process) struct RunNumber(pub(super) u64);

@@ -13,14 +13,14 @@ fn id(number: usize) -> TaskId {
     TaskId::from_stored(format!("task-{number:03}"))
 }
 
-/// One run from start to end.
+/// Starts and ends one run.
 fn run(breaker: &mut Breaker, task: usize, signal: Signal, now: i64) {
     let number = breaker.run_starts();
     breaker.run_ended(number, &id(task), signal, Millis(now));
     breaker.attempt_over(&id(task), Millis(now));
 }
 
-/// A breaker that opened at 0 after the tasks from 0 to 9.
+/// A breaker that the tasks 0 to 9 opened at time 0.
 fn open() -> Breaker {
     let mut breaker = breaker(8);
     for task in 0..10 {
@@ -91,7 +91,7 @@ fn doubtful_tasks_and_running_ones_are_together_no_more_than_open_it() {
     }
     assert_eq!(breaker.start(5, Millis(0)), Start::Any);
     assert_eq!(breaker.start(6, Millis(0)), Start::Wait(Millis::MAX));
-    // Whatever is counted, a run alone may start, or the turn would stand still.
+    // With no other run, a task may always start. Otherwise the turn would stop.
     for task in 4..9 {
         run(&mut breaker, task, Signal::Unavailable, 0);
     }
@@ -136,7 +136,7 @@ fn any_answer_closes_it() {
 fn tasks_that_failed_beside_an_answer_are_discounted_but_not_for_ever() {
     let mut breaker = open();
     probe(&mut breaker, 10, Signal::Answered, 1_000);
-    // The ten that opened it may be at fault themselves.
+    // The ten tasks that opened it may be the cause themselves.
     for round in 0..3 {
         for task in 0..10 {
             run(&mut breaker, task, Signal::Unavailable, 2_000 + round);
@@ -144,7 +144,7 @@ fn tasks_that_failed_beside_an_answer_are_discounted_but_not_for_ever() {
     }
     assert_eq!(breaker.state(), None);
     assert_eq!(breaker.start(8, Millis(3_000)), Start::Any);
-    // Without any answer in between, the downstream is at fault after all.
+    // Without an answer in between, the downstream is the cause after all.
     for task in 0..10 {
         run(&mut breaker, task, Signal::Unavailable, 3_000);
     }

@@ -27,7 +27,7 @@ fn a_look_without_a_new_task_begins_the_interval_again() {
     for old in [Some(Millis(11_999)), None] {
         let mut codel = codel(None);
         match old {
-            // Newest first: when an old task is next, no new one waits.
+            // The order is newest first: if the next task is old, no new task is due.
             Some(created) => codel.found(created, Millis(14_000)),
             None => assert!(!codel.found_nothing(Millis(14_000))),
         }
@@ -44,7 +44,7 @@ fn the_overload_is_over_after_a_target_in_which_the_slots_were_never_full() {
     assert!(codel.found_nothing(Millis(11_000)));
     codel.no_slot();
     assert!(codel.found_nothing(Millis(11_999)));
-    // A task that arrives and starts at once takes no spare slot away.
+    // A task that arrives and starts at once does not use up the free slots.
     codel.found(Millis(12_400), Millis(12_400));
     assert!(codel.found_nothing(Millis(12_998)));
     assert_eq!(codel.since(), Some(Millis(1)));

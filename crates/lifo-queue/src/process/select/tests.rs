@@ -17,7 +17,7 @@ fn any(_: &Candidate) -> bool {
     true
 }
 
-/// A page of a list of tasks, newest first.
+/// A page of `index`, which is a list of tasks, newest first.
 fn page(index: &[Candidate], wanted: &Wanted) -> Page {
     let below = wanted.after.as_ref().map_or(Millis::MAX, Cursor::created);
     let mut rest = index.iter().filter(|task| task.created < below).cloned();
@@ -87,7 +87,7 @@ fn a_pass_goes_on_where_it_was_however_slow_the_index_is() {
             Step::Read(wanted) => {
                 reads.push(wanted.after.as_ref().map(|cursor| cursor.created().0));
                 assert!(reads.len() < 100, "the pass never ends");
-                // Every read takes longer than a page may be old.
+                // Every read takes longer than `MAX_PAGE_AGE`.
                 let asked = now;
                 now = now.plus(Duration::from_millis(150));
                 selector.accept(wanted.clone(), page(&index, &wanted), asked, now);
@@ -108,7 +108,7 @@ fn a_pass_goes_on_where_it_was_however_slow_the_index_is() {
 fn more_new_tasks_than_a_head_shows_are_not_skipped() {
     let backlog: Vec<_> = (1..=300).rev().map(|n| task(n, Some(99_999))).collect();
     let mut selector = Selector::new(10, Order::NewestFirst);
-    // The pass gets below the head ...
+    // The pass continues below the head ...
     let Step::Read(head) = selector.next(Millis(1_000), any) else {
         panic!("no head wanted")
     };
@@ -129,7 +129,7 @@ fn more_new_tasks_than_a_head_shows_are_not_skipped() {
         selector.next(Millis(1_000), any),
         Step::Read(Wanted { after: Some(_), .. })
     ));
-    // ... and meanwhile more arrive than the next head shows.
+    // ... and in the meantime more tasks arrive than the next head shows.
     let mut index: Vec<_> = (1..=25).rev().map(|n| task(500 + n, None)).collect();
     index.extend(backlog);
     let order: Vec<_> = (0..25)
@@ -186,7 +186,7 @@ fn the_head_is_read_ahead_only_while_it_is_used_up() {
             selector.accept(wanted.clone(), page(&index, &wanted), now, now);
         }
     }
-    // The page grows with the rate, and is asked for while ten are left for the slots.
+    // The page grows with the rate. It is requested while ten tasks are left for the slots.
     let expected = [
         (11, 22),
         (23, 24),
@@ -198,7 +198,7 @@ fn the_head_is_read_ahead_only_while_it_is_used_up() {
     ];
     assert_eq!(asked, expected);
 
-    // One task at a time, from a downstream that takes its time.
+    // A slow downstream: one task every 500 ms.
     for slots in [1, 10] {
         let mut slow = Selector::new(slots, Order::NewestFirst);
         for round in 0..20 {
@@ -261,7 +261,7 @@ fn after_a_probe_the_newest_come_first_again_although_the_head_had_led_on() {
         panic!("no page is at hand");
     };
     selector.accept(head.clone(), page(&index, &head), Millis(100), Millis(100));
-    // Nothing on the head is due, so the pass goes on below it.
+    // No task on the head is due, so the pass continues below it.
     let below = |step| matches!(step, Step::Read(Wanted { after: Some(_), .. }));
     assert!(below(selector.next(Millis(100), any)));
     assert!(below(selector.next(Millis(600), any)));

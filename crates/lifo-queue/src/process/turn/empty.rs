@@ -1,4 +1,4 @@
-//! Nothing is left to take: rules 5 and 7.
+//! A pass that found no task to take: rules 5 and 7.
 
 use super::{POLL, Turn, TurnEnd};
 use crate::control::Released;
@@ -7,9 +7,10 @@ use crate::process::select::Pass;
 use crate::time::Millis;
 
 impl Turn<'_> {
-    /// Rule 5: the queue looks empty. While tasks run, or one is due within the turn, look again
-    /// soon; otherwise linger at least as long as the index lags, look again, and release on
-    /// the condition that no wake-up was requested meanwhile.
+    /// Rule 5: the pass found no task to take. While tasks run, or a task becomes due within the
+    /// turn, waits shortly for the next pass. Otherwise waits for as long as the index can lag,
+    /// reads the index again, and releases the lease. The condition is that no wake-up was
+    /// requested in the meantime.
     pub(super) async fn nothing_to_take(&mut self, pass: Pass, now: Millis) -> Option<TurnEnd> {
         self.summary.empty_polls += u32::from(!pass.took);
         if self.codel.found_nothing(now) {
@@ -50,7 +51,8 @@ impl Turn<'_> {
             Ok(Released::Done { .. }) => Some(TurnEnd::Empty),
             Ok(Released::Requested(control)) => {
                 self.seen = control.requested;
-                // An operator may have redriven an older task than the bound lets us see.
+                // An operator may have redriven a task that is older than the bound on reads. The
+                // item lowers the bound.
                 self.heartbeat.learn(control);
                 self.empty_since = None;
                 None

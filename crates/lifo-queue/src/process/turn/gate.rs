@@ -9,13 +9,13 @@ use crate::time::Millis;
 /// Whether one more task may start.
 pub(super) enum Gate {
     Open,
-    /// As a probe of the downstream.
+    /// One task may start, as a probe of the downstream.
     Probe,
     /// Only a task that must run alone may start.
     Alone,
-    /// Not before this moment, or before a run ends.
+    /// Wait until this time or the end of a run, whichever is first.
     Wait(Millis),
-    /// The loop ends.
+    /// The loop must end.
     End(TurnEnd),
     Pause(Pause),
 }
@@ -26,7 +26,8 @@ impl Turn<'_> {
             LeaseState::Ours => {}
             LeaseState::Paused => return Gate::End(TurnEnd::Paused),
             LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),
-            // Perhaps no processor is active: make a tail call, as at the end of the time (rule 6).
+            // Possibly no other processor is active: publish a tail call, as when the time is up
+            // (rule 6).
             LeaseState::RanOut => return Gate::End(TurnEnd::TimeUp),
         }
         let kept = self.gap.is_kept(now);
@@ -36,7 +37,8 @@ impl Turn<'_> {
         if let Some(pause) = self.wants_pause(now) {
             return match self.running.is_empty() {
                 true => Gate::Pause(pause),
-                // Runs that started earlier may show that the tasks themselves are at fault.
+                // A run that is still active may be answered. Then the tasks are the cause, not the
+                // downstream.
                 false => Gate::Wait(Millis::MAX),
             };
         }
@@ -53,13 +55,13 @@ impl Turn<'_> {
             )
         };
         if is_open {
-            // Every task grows old, however many arrive.
+            // An outage ends the overload, because it ages every task at any load.
             self.codel.lift(now);
         }
         if let Start::Wait(until) = start {
             return Gate::Wait(until);
         }
-        // A probe is one task, however many slots are open.
+        // A probe needs no free slot: only one runs at a time.
         if start == Start::Any && !self.slots.is_open(self.running.len(), now) {
             let wake = self.slots.wait_until().filter(|at| *at > now);
             return Gate::Wait(wake.unwrap_or(Millis::MAX));

@@ -7,11 +7,12 @@ use crate::process::read::Read;
 use crate::process::select::{DEEP_PAGE_PAUSE, Wanted};
 use crate::time::Millis;
 
-/// Reads of the index that may fail in a row before the turn does.
+/// Failed reads of the index in a row after which the turn fails.
 const MAX_FAILED_READS: u32 = 3;
 
 impl Turn<'_> {
-    /// Reads a page that is needed now; one beyond the head not too soon after the last.
+    /// Reads a page that is needed now. Reads beyond the head are at least [`DEEP_PAGE_PAUSE`]
+    /// apart.
     pub(super) async fn read(&mut self, wanted: Wanted, now: Millis) -> Option<TurnEnd> {
         if wanted.after.is_some() {
             if now < self.next_deep {
@@ -25,8 +26,8 @@ impl Turn<'_> {
         self.take_in(read).await
     }
 
-    /// Where no task outlives its creation by more than a promised time, older ones need not be
-    /// read; under overload only new ones are. Redriven ones are excepted.
+    /// Sets the lower bound on `taskCreated` for the next reads. Tasks older than `expiry_bound`
+    /// have expired. Under overload only new tasks are read. The bound never hides redriven tasks.
     pub(super) fn bound_reads(&mut self, now: Millis) {
         let settings = &self.processor.settings;
         self.reads.created_from = self
@@ -34,7 +35,7 @@ impl Turn<'_> {
             .created_from(settings, self.codel.reach(), now);
     }
 
-    /// Takes in a page of the index, or the failure to read it.
+    /// Handles a page of the index, or the error of its read.
     pub(super) async fn take_in(&mut self, read: Read) -> Option<TurnEnd> {
         match read.page {
             Ok(page) => {

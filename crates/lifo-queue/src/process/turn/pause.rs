@@ -1,5 +1,5 @@
-//! When the queue pauses by itself: the downstream rejects several tasks in a row, or is busy for
-//! them. The next turn then probes with one slot.
+//! Automatic pauses: the downstream rejects several tasks in a row, is busy for them, or is
+//! unavailable for long. After rejections or busy answers the next turn starts with one slot.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,26 +10,26 @@ use crate::process::breaker::RunNumber;
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// Distinct tasks in a row that must meet the same wall before the queue pauses: one task alone
-/// may be at fault itself.
+/// Number of distinct tasks in a row that the downstream must reject, or be busy for, before the
+/// queue pauses. One task alone may be the cause itself.
 const TASKS_TO_PAUSE: usize = 3;
 
-/// The first pause for a busy downstream; it doubles with each further one. The sweep, which
-/// comes every minute, ends it.
+/// The first pause for a busy downstream; it doubles with each further one. The sweep, which runs
+/// every minute, wakes the queue after it.
 const FIRST_BUSY_PAUSE: Duration = Duration::from_secs(30);
 
-/// Distinct tasks that found the downstream busy or rejecting, since it last answered. A run that
-/// started before that answer says nothing of the time after it, whichever ended first.
+/// Distinct tasks that the downstream was busy for or rejected since its last answer. A run that
+/// started before that answer does not count, even if it ends later.
 #[derive(Debug, Default)]
 pub(super) struct Walls {
     rejected: HashSet<TaskId>,
     busy: HashSet<TaskId>,
-    /// The newest run at the last answer.
+    /// The newest run at the time of the last answer.
     answered: Option<RunNumber>,
 }
 
 impl Walls {
-    /// The downstream answered; `newest` is the run that started last.
+    /// Records that the downstream answered; `newest` is the run that started last.
     pub(super) fn answered(&mut self, newest: RunNumber) {
         *self = Self {
             answered: Some(newest),
@@ -37,14 +37,14 @@ impl Walls {
         };
     }
 
-    /// The downstream was busy for this run.
+    /// Records that the downstream was busy for this run.
     pub(super) fn busy(&mut self, task: &TaskId, run: Option<RunNumber>) {
         if run > self.answered {
             self.busy.insert(task.clone());
         }
     }
 
-    /// The downstream rejected this run.
+    /// Records that the downstream rejected this run.
     pub(super) fn rejected(&mut self, task: &TaskId, run: Option<RunNumber>) {
         if run > self.answered {
             self.rejected.insert(task.clone());
@@ -53,15 +53,17 @@ impl Walls {
 }
 
 impl Turn<'_> {
-    /// Whether the downstream rejected several tasks, and answered none in between.
+    /// Whether the downstream rejected several tasks without an answer in between.
     fn is_rejected(&self) -> bool {
         self.walls.rejected.len() >= TASKS_TO_PAUSE
     }
 
-    /// Whether to pause, and for how long. To be decided when no run is left to answer.
+    /// The pause that is due, if any. For a busy downstream that named no time, opens the circuit
+    /// breaker instead. A pause takes effect only when no run is active, because a run may still be
+    /// answered.
     pub(super) fn wants_pause(&self, now: Millis) -> Option<Pause> {
         if self.breaker.lock().knows_of_an_answer() {
-            // Its settlement is under way; after that the walls are known to be down.
+            // The attempt of the answered run is not over; its end clears `walls`.
             return None;
         }
         let settings = &self.processor.settings;
@@ -82,7 +84,8 @@ impl Turn<'_> {
             return None;
         }
         if self.slots.retry_after().is_none() && settings.breaker.is_some() {
-            // It named no time, so probes find out soonest when it has room again.
+            // The downstream named no time: probes find out sooner than a pause that it takes
+            // tasks.
             self.breaker.lock().open(now);
             return None;
         }
@@ -101,7 +104,8 @@ impl Turn<'_> {
         })
     }
 
-    /// The downstream has been unavailable for so long that probing it is worth less than rest.
+    /// The pause that is due after the circuit breaker has been open for `pause_after` and a probe
+    /// of this turn has failed.
     fn long_unavailable(&self, now: Millis) -> Option<Pause> {
         let settings = &self.processor.settings;
         let open_for = self.breaker.lock().confirmed_for(now)?;

@@ -7,19 +7,19 @@ use crate::task::TaskId;
 use crate::time::Millis;
 
 impl Turn<'_> {
-    /// Starts the next probe. Where nothing is due, the queue may be empty: that is found out as
-    /// at any other time.
+    /// Starts the next probe. If no task of its page is due, the usual selection continues and
+    /// detects an empty queue.
     pub(super) async fn probe(&mut self, now: Millis) -> Option<TurnEnd> {
         let wanted = Wanted {
             after: None,
             limit: DEEP_PAGE,
         };
         self.gap.look_again();
-        // A probe chooses from a page of its own. Afterwards the newest come first again.
+        // The probe is chosen from a page of its own. The selection then starts with a new head.
         self.selector.forget_pages();
         self.bound_reads(now);
         let read = self.reads.next(wanted, now).await?;
-        // Pages at hand went on ageing meanwhile.
+        // The read took time.
         let now = self.now();
         if let Ok(page) = &read.page
             && let Some(task) = self.probe_of(page, now)
@@ -40,8 +40,8 @@ impl Turn<'_> {
         }
     }
 
-    /// The task to probe with; `None` if no task of the page is due. One that must run alone is
-    /// left out while runs from before are under way.
+    /// The task for the probe; `None` if no task of the page is due. While earlier runs are active,
+    /// it leaves out tasks that must run alone.
     fn probe_of(&self, page: &Page, now: Millis) -> Option<Candidate> {
         let alone = self.running.is_empty();
         let due: Vec<&Candidate> = page

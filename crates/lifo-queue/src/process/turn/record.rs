@@ -1,4 +1,4 @@
-//! What follows from the end of an attempt: for the summary, for the selection, for the slots.
+//! Effects of the end of an attempt on the summary, the selection, the slots and automatic pauses.
 
 use aws::error_chain;
 
@@ -12,14 +12,14 @@ impl Turn<'_> {
         let attempted = match ended {
             Ok(attempted) => attempted,
             Err(error) => {
-                // Runners' panics are caught in the attempt; this would be our own.
+                // The attempt catches panics of the runner, so this panic is a bug of the queue.
                 tracing::error!(error = error_chain::chain(&error), "an attempt panicked");
                 self.summary.store_errors += 1;
                 return;
             }
         };
         let now = self.now();
-        // The index may lag behind what just happened.
+        // The index may still show the task in its former state.
         let mut leave_alone = now.plus(self.processor.settings.index_lag);
         if let Some(age) = attempted.start_age {
             self.summary.taken += 1;
@@ -53,7 +53,7 @@ impl Turn<'_> {
         }
         self.adapt(&attempted, now);
         if self.breaker.lock().attempt_over(&attempted.task, now) {
-            // How much room there is now was not seen while the downstream was unavailable.
+            // The limit from before the outage says nothing about the capacity now.
             self.slots = Slots::new(self.processor.settings.slots);
         }
         self.selector.leave_alone(attempted.task, leave_alone);
@@ -88,7 +88,7 @@ impl Turn<'_> {
                 self.walls.busy(task, run);
             }
             Downstream::Refused => {
-                // Not the answer: it quotes the downstream, which may quote the payload.
+                // Without the answer: it quotes the downstream, which may quote the payload.
                 tracing::error!(task_id = %task, "the downstream rejects us; the task's lastError says how");
                 self.walls.rejected(task, run);
             }
@@ -96,8 +96,8 @@ impl Turn<'_> {
         }
     }
 
-    /// When a run that took longer than the target latency started, and what share of its time
-    /// the target is.
+    /// For a run that took longer than the target latency: when it started, and the target divided
+    /// by its duration.
     fn slowness(&self, attempted: &Attempted) -> Option<(Millis, f64)> {
         let target = self.processor.settings.target_latency?;
         let run = attempted.run?;

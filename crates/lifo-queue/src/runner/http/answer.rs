@@ -1,4 +1,4 @@
-//! What an endpoint's answer means for the task.
+//! The answer of an endpoint, and the task's outcome.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,29 +11,28 @@ use super::super::reason::{chain, excerpt};
 use super::super::retry_after;
 use super::Outcome;
 
-/// How much of a body is read, in bytes. The rest is left on the wire, and the connection closed.
+/// The most bytes that are read of a body. The rest is not read, and the connection is closed.
 const MAX_BODY: usize = 64 * 1024;
-/// How long the body of an answer that is no success may take: it only illustrates the status.
+/// The longest time to read the body of an answer other than 2xx. It only explains the status.
 const MAX_BODY_TIME: Duration = Duration::from_secs(2);
-/// Secrets shorter than this are not looked for in bodies: they would be found in any text.
+/// Secrets with fewer bytes than this are not removed from bodies: they would be found in any text.
 const MIN_SECRET: usize = 4;
 
 /// The answer to one call.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// Its status.
     pub(super) status: StatusCode,
     retry_after: Option<Duration>,
-    /// The start of its body, in one line, without what is confidential.
+    /// The start of its body in one line, without confidential texts.
     excerpt: String,
 }
 
 impl Answer {
-    /// Receives an answer; `confidential` is what must not be repeated from its body.
+    /// Receives an answer. Texts in `confidential` are removed from its body.
     ///
     /// # Errors
-    /// [`Outcome::Unavailable`] if a successful answer breaks off: whether the endpoint did its work is
-    /// then unknown, and tasks run at least once.
+    /// [`Outcome::Unavailable`] if the status is invalid, or a 2xx answer breaks off. In the second
+    /// case it is unknown whether the endpoint did its work, and tasks run at least once.
     pub(super) async fn read(
         response: HttpResponse,
         confidential: &[String],
@@ -57,7 +56,7 @@ impl Answer {
         } else {
             let reading = read_into(&mut body, response.into_body());
             if let Ok(Err(error)) = tokio::time::timeout(MAX_BODY_TIME, reading).await {
-                // The status has said everything; only the excerpt ends early.
+                // The status decides the outcome. Only the excerpt is shorter.
                 tracing::debug!(%status, error, "the body of an answer broke off");
             }
         }

@@ -1,4 +1,4 @@
-//! How a call shows who is calling.
+//! Authentication of the HTTP runner's calls.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -13,10 +13,10 @@ use super::super::reason::chain;
 use super::Outcome;
 use super::secret::{Secret, SecretText};
 
-/// How long a secret is used before it is fetched again, unless a 401 or 403 comes first.
+/// Time after which a secret is fetched again, unless a 401 or 403 comes first.
 pub const SECRET_TTL: Duration = Duration::from_secs(5 * 60);
 
-/// Headers that a secret cannot stand in: the call's own, and those that frame a request.
+/// Headers that cannot carry a secret: the call's own, and those that frame a request.
 const RESERVED: [&str; 13] = [
     super::IDEMPOTENCY_KEY,
     super::ATTEMPT,
@@ -35,47 +35,47 @@ const RESERVED: [&str; 13] = [
 
 /// Authentication of calls.
 pub enum Auth {
-    /// None: for an endpoint that knows its callers by the network.
+    /// No authentication, for an endpoint that identifies its callers by the network.
     None,
-    /// A header whose whole value is a secret in Secrets Manager (for `Authorization` that
-    /// includes the scheme: `Bearer …`). Fetched at the first call, again every [`SECRET_TTL`],
-    /// and after a 401 or 403, at most twice a minute: if it was rotated, the call is made once
-    /// more.
+    /// A header whose whole value is a secret in Secrets Manager (for `Authorization` that includes
+    /// the scheme: `Bearer …`). The secret is fetched at the first call, and again every
+    /// [`SECRET_TTL`]. It is also fetched after a 401 or 403, at most twice a minute. If it was
+    /// rotated, the call is made once more.
     Header {
-        /// The header.
+        /// The header's name.
         name: HeaderName,
-        /// Its value.
+        /// The header's value.
         secret: Secret,
     },
-    /// AWS Signature Version 4, over the body too: for API Gateway (`execute-api`), function
-    /// URLs (`lambda`), VPC Lattice (`vpc-lattice-svcs`) or your own verifier
+    /// AWS Signature Version 4, which covers the body too. For API Gateway (`execute-api`),
+    /// function URLs (`lambda`), VPC Lattice (`vpc-lattice-svcs`) or your own verifier
     /// (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html>).
     SigV4 {
         /// The service's signing name.
         service: String,
         /// The service's region.
         region: String,
-        /// Whose signature.
+        /// The credentials to sign with.
         credentials: SharedCredentialsProvider,
     },
 }
 
-/// A header that a secret cannot stand in.
+/// A header that cannot carry a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidHeaderName {
-    /// Not a header's name.
+    /// Not a valid header name.
     #[error("{0:?} is not a header's name; give one like Authorization or X-Api-Key")]
     Syntax(String),
-    /// One that the call sets itself.
+    /// A header that the call sets itself, or that frames a request.
     #[error("{0:?} is set by the call itself; give one like Authorization or X-Api-Key")]
     Reserved(String),
 }
 
 impl Auth {
-    /// A header from a secret.
+    /// Authentication by a header with a secret.
     ///
     /// # Errors
-    /// [`InvalidHeaderName`] if the header does not exist or belongs to the call.
+    /// [`InvalidHeaderName`] if `name` is not a valid header name, or belongs to the call.
     pub fn header(
         name: &str,
         client: aws_sdk_secretsmanager::Client,
@@ -92,7 +92,8 @@ impl Auth {
         })
     }
 
-    /// Puts authentication on a request. Returns what must not be repeated from the answer.
+    /// Adds authentication to a request. Returns the texts that must not be repeated from the
+    /// answer.
     ///
     /// # Errors
     /// The task's outcome, if there are no credentials or they cannot be used.
@@ -139,7 +140,7 @@ impl Auth {
     }
 }
 
-/// The header to send a secret in, and the secret.
+/// A header's name, and the secret to send in it.
 pub(super) type SecretHeader<'a> = (&'a HeaderName, &'a SecretText);
 
 fn add_signature(
@@ -176,7 +177,7 @@ impl SecretText {
     /// The secret as a header's value.
     ///
     /// # Errors
-    /// [`Outcome::Refused`]: no task can be sent with it.
+    /// [`Outcome::Refused`] if the secret has characters that a header cannot hold.
     fn header_value(&self) -> Result<HeaderValue, Outcome> {
         let mut value = HeaderValue::from_str(self.as_str()).map_err(|_| Outcome::Refused {
             reason: "the secret for the header holds characters that no header can; store \
@@ -187,7 +188,7 @@ impl SecretText {
         Ok(value)
     }
 
-    /// The whole value, and what follows the scheme in `Bearer …`.
+    /// The whole value, and the part after the scheme in `Bearer …`.
     fn confidential(&self) -> Vec<String> {
         let credentials = self
             .as_str()

@@ -1,4 +1,4 @@
-//! A secret from Secrets Manager, kept for minutes.
+//! A secret from Secrets Manager, cached for minutes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use tokio::time::Instant;
 use super::super::reason::{aws_error, is_denied};
 use super::Outcome;
 
-/// When Secrets Manager could not be asked, the old value serves for this long before it is
-/// asked again: an outage there must not slow down every task. As long serves a value that an
-/// endpoint rejected although it is current: the endpoint may mean the task.
+/// Time for which the cached value is used after Secrets Manager could not be reached: an outage
+/// there must not slow down every task. Also the time for which a value is not fetched again that
+/// an endpoint rejected although it is current: the cause may be the task.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// A secret, fetched at its first use, and again when it is old or was rejected.
+/// A secret. It is fetched at its first use, and again when it is old or was rejected.
 pub struct Secret {
     client: Client,
     arn: String,
     ttl: Duration,
-    /// Locked while fetching, so that many tasks at once make one request.
+    /// Locked during a fetch, so that many tasks at once make one request.
     cached: Mutex<Option<Cached>>,
 }
 
 struct Cached {
     text: SecretText,
     fresh_until: Instant,
-    /// After an endpoint rejected this value and it was found to be current: until then it is not
-    /// fetched again.
+    /// Set when a fetch after a rejection returned the same value. Until then, a rejection causes
+    /// no fetch.
     current_until: Option<Instant>,
 }
 
@@ -46,7 +46,7 @@ impl SecretText {
 }
 
 impl Secret {
-    /// The current version (`AWSCURRENT`) of a secret, asked for again after `ttl`.
+    /// The current version (`AWSCURRENT`) of a secret, fetched again after `ttl`.
     #[must_use]
     pub fn new(client: Client, arn: impl Into<String>, ttl: Duration) -> Self {
         Self {
@@ -57,10 +57,10 @@ impl Secret {
         }
     }
 
-    /// The secret. An old value serves while Secrets Manager cannot be asked.
+    /// The secret's text. While Secrets Manager cannot be reached, this is the last known value.
     ///
     /// # Errors
-    /// [`Outcome::Unavailable`] if it cannot be had now, [`Outcome::Refused`] if it cannot be had
+    /// [`Outcome::Unavailable`] if it cannot be read now. [`Outcome::Refused`] if it cannot be read
     /// until a policy, the address or the secret changes.
     pub(super) async fn get(&self) -> Result<SecretText, Outcome> {
         let mut cached = self.cached.lock().await;
@@ -87,8 +87,8 @@ impl Secret {
         }
     }
 
-    /// The secret, once an endpoint has rejected a value of it: fetched, unless that was done
-    /// shortly before.
+    /// The secret's text after an endpoint rejected the value `refused`. It is fetched, unless the
+    /// cached value is another one, or a fetch shortly before returned the same value.
     ///
     /// # Errors
     /// As for [`get`](Self::get).
@@ -127,7 +127,7 @@ impl Secret {
             .send()
             .await
             .map_err(|error| self.unavailable(&error))?;
-        // A value typed into a file often ends in a line break, which no header can hold.
+        // A value from a file often ends in a line break, which a header cannot hold.
         match output
             .secret_string()
             .map(str::trim)

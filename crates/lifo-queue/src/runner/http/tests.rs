@@ -1,4 +1,4 @@
-//! Against real servers on this machine: what each answer becomes, and what goes out.
+//! Tests with real servers on this machine: requests, and the outcome of each answer.
 
 mod secret_header;
 mod server;
@@ -194,7 +194,7 @@ async fn what_does_not_answer_is_retried() {
         (hanging.url("http"), "no complete answer within 300ms"),
         (rude.url("http"), "no answer: "),
         (garbage.url("http"), "no answer: "),
-        // No TLS is spoken there.
+        // This server does not speak TLS.
         (garbage.url("https"), "no answer: "),
     ];
     for (url, why) in cases {

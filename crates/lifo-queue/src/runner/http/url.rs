@@ -1,4 +1,4 @@
-//! Where tasks are posted to.
+//! The URL that tasks are posted to.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ pub struct TaskUrl(Uri);
 /// Why a text is not the address of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidUrl {
-    /// No URL at all.
+    /// Not a URL.
     #[error("is not a URL ({0}); give one like https://api.example.com/tasks, percent-encoded")]
     Syntax(String),
     /// No scheme or host.
@@ -62,7 +62,8 @@ impl FromStr for TaskUrl {
     }
 }
 
-/// Whether a host names this machine. Other names are not looked up: what they mean may change.
+/// Whether a host is this machine. Other names are not resolved, because their addresses may
+/// change.
 fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")

@@ -1,4 +1,4 @@
-//! What the user's function said.
+//! The reply of the user's function.
 
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ struct Thrown {
 }
 
 impl Thrown {
-    /// Whether the runtime, the sandbox or an extension failed, or the time was exceeded: most often
-    /// not because of the task.
+    /// Whether the runtime, the sandbox or an extension failed, or the function exceeded its time.
+    /// The task is rarely the cause.
     fn is_the_platforms(&self) -> bool {
         let prefixes = ["Runtime.", "Sandbox.", "Extension."];
         let named = |name: &String| prefixes.iter().any(|prefix| name.starts_with(prefix));
@@ -46,7 +46,7 @@ impl Thrown {
     }
 }
 
-/// The outcome, once the function returned.
+/// The outcome after the function returned `payload`.
 pub(super) fn returned(payload: &[u8]) -> Outcome {
     if payload.trim_ascii().is_empty() || payload.trim_ascii() == b"null" {
         return Outcome::Success;
@@ -89,7 +89,7 @@ pub(super) fn returned(payload: &[u8]) -> Outcome {
 }
 
 fn busy_for(seconds: f64) -> Outcome {
-    // Not `Duration::try_from_secs_f64` alone: what is too long for it is still a long time.
+    // `Duration::try_from_secs_f64` is not enough: it also rejects a wait that is too long for it.
     if seconds.is_sign_negative() || seconds.is_nan() {
         return Outcome::Failure {
             reason: format!(
@@ -103,7 +103,7 @@ fn busy_for(seconds: f64) -> Outcome {
     }
 }
 
-/// What is wrong with a reply, without the parser's position, which means nothing to the reader.
+/// The mistake in a reply that cannot be read, in terms of the field `outcome`.
 fn unreadable(payload: &[u8], error: &serde_json::Error) -> String {
     match serde_json::from_slice::<serde_json::Value>(payload) {
         Ok(serde_json::Value::Object(fields)) if !fields.contains_key("outcome") => {
@@ -116,7 +116,7 @@ fn unreadable(payload: &[u8], error: &serde_json::Error) -> String {
     }
 }
 
-/// The outcome, once the function threw or was stopped.
+/// The outcome after an error or a stop of the function. `kind` is Lambda's `FunctionError`.
 pub(super) fn threw(kind: &str, payload: &[u8]) -> Outcome {
     let thrown = serde_json::from_slice(payload);
     let not_its_code = thrown.as_ref().is_ok_and(Thrown::is_the_platforms);

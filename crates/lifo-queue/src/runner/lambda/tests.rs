@@ -1,4 +1,4 @@
-//! The real client over prepared answers.
+//! The real client with prepared answers.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ async fn run(answers: impl IntoIterator<Item = Prepared>) -> (Outcome, FakeAws) 
     (runner.run(&task("é 1")).await, aws)
 }
 
-/// The answer of the service, without the function having run.
+/// An error of the service; the function did not run.
 fn error(status: u16, code: &'static str) -> Prepared {
     let headers = vec![("x-amzn-errortype", code)];
     (status, headers, json!({"Message": "because"}).to_string())

@@ -89,7 +89,7 @@ fn each_rate_has_its_share_of_the_draws() {
         };
         ends[end] += 1;
     }
-    // A share that is no sum of powers of two may lose or win a draw at its end.
+    // A share that is not exact in binary may gain or lose one draw by rounding.
     for (counted, wanted) in ends.into_iter().zip([100, 200, 300, 400_i32]) {
         assert!((wanted - 1..=wanted + 1).contains(&counted), "{ends:?}");
     }
@@ -159,7 +159,7 @@ async fn an_invalid_instruction_fails_the_task_and_names_the_remedy() {
     }
 }
 
-/// Set in the process that is to exit, which runs the test below once more.
+/// Set in the child process, which runs the test below once more and exits.
 const EXITING: &str = "FRESHQ_TEST_EXITING";
 
 #[test]

@@ -20,7 +20,7 @@ fn pending() -> Value {
     })
 }
 
-/// `pending` with one attribute set otherwise, or removed.
+/// `pending` with one attribute changed or removed.
 fn with(name: &str, value: Option<Value>) -> Result<ShedTask, NotShed> {
     let mut image = pending();
     let attributes = image.as_object_mut().unwrap();
@@ -57,12 +57,12 @@ fn the_deadline_of_a_taken_task_is_the_one_that_was_put_aside() {
     assert_eq!(task.task_status, TaskStatus::Taken);
     assert_eq!(task.expires_at, Some(EpochSeconds(1_700_000_900)));
 
-    // A foreign writer's, which no take ever moved.
+    // A direct writer's TAKEN task has only its ttl.
     image.as_object_mut().unwrap().remove("expiresAt");
     let task = ShedTask::from_image(&key(), &image).unwrap();
     assert_eq!(task.expires_at, Some(EpochSeconds(1_700_003_600)));
 
-    // A PENDING task's own is its ttl, whatever an earlier take left behind.
+    // A PENDING task's expiry is its ttl, even if an earlier take left `expiresAt`.
     image["taskStatus"] = json!({"S": "PENDING#3"});
     image["expiresAt"] = json!({"N": "5"});
     let task = ShedTask::from_image(&key(), &image).unwrap();

@@ -1,4 +1,4 @@
-//! One shed task as one message, and messages in batches.
+//! Converts each shed task to a message, and groups messages into batches.
 
 use aws::batch::{MAX_BYTES, MAX_MESSAGES};
 use aws_sdk_sqs::error::BuildError;
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::shed::ShedTask;
 
-/// A message, and the task it is of.
+/// A message and its task.
 pub(super) struct Message<'a> {
-    /// The task's place in the list that is handed over.
+    /// The task's index in the list that is handed over.
     pub(super) index: usize,
     task: &'a ShedTask,
     body: String,
@@ -17,7 +17,7 @@ pub(super) struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// With its payload, unless no message can be so large.
+    /// A message with the payload, or without it if the message would be too large for SQS.
     fn new(index: usize, task: &'a ShedTask) -> Self {
         let whole = Self::with(index, task, true);
         if whole.bytes() <= MAX_BYTES {
@@ -35,12 +35,12 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// What SQS counts of it.
+    /// Size in bytes, as SQS counts it.
     pub(super) fn bytes(&self) -> usize {
         self.body.len()
     }
 
-    /// The same without its payload; `None` if it has none.
+    /// The message without its payload; `None` if it has no payload.
     pub(super) fn without_payload(self) -> Option<Self> {
         self.has_payload
             .then(|| Self::with(self.index, self.task, false))
@@ -55,7 +55,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The tasks as messages, in order, in batches that SQS takes.
+/// The tasks as messages, in order, in batches within SQS's limits.
 pub(super) fn batches(tasks: &[ShedTask]) -> impl Iterator<Item = Vec<Message<'_>>> {
     let mut messages = tasks
         .iter()
@@ -77,8 +77,8 @@ pub(super) fn batches(tasks: &[ShedTask]) -> impl Iterator<Item = Vec<Message<'_
 
 /// The document described at [`super`].
 ///
-/// SQS takes the characters of XML 1.0 only. Of those that JSON does not escape anyway, U+FFFE and
-/// U+FFFF are none, and stand in strings only, where JSON may escape them.
+/// SQS accepts only the characters of XML 1.0. Of the characters that JSON does not escape anyway,
+/// it rejects U+FFFE and U+FFFF. These occur in strings only, where JSON may escape them.
 fn body(task: &ShedTask, payload: bool) -> String {
     let document = json!({
         "taskId": task.task_id,

@@ -1,4 +1,4 @@
-//! The real client over prepared answers.
+//! Tests of the real client with prepared answers.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::runner::fake_aws::{FakeAws, Made, Prepared, answer};
 
 const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/111122223333/shed";
 
-/// An answer that takes these entries and rejects those, by sender's fault or not, with a code.
+/// An answer that accepts some entries and rejects others: (id, sender's fault, code).
 fn answers(taken: &[usize], refused: &[(usize, bool, &str)]) -> Prepared {
     let taken: Vec<_> = taken
         .iter()
@@ -41,7 +41,7 @@ async fn hand_over(
     tasks: &[ShedTask],
 ) -> (Vec<NotHandedOver>, Vec<Made>) {
     let aws = FakeAws::answering(answers);
-    // The client's own repetitions are its own business: here each call is one request.
+    // Without the client's own retries, each call is one request.
     let config = aws_sdk_sqs::config::Builder::from(&aws.config())
         .retry_config(aws_sdk_sqs::config::retry::RetryConfig::disabled())
         .build();
@@ -117,7 +117,7 @@ async fn characters_that_sqs_refuses_are_escaped() {
     let (_, made) = hand_over([answers(&[0], &[])], std::slice::from_ref(&odd)).await;
     let request: Value = serde_json::from_str(&made[0].body).unwrap();
     let sent = request["Entries"][0]["MessageBody"].as_str().unwrap();
-    // The characters of XML 1.0, which are those that SQS names.
+    // The characters of XML 1.0, which SQS accepts.
     let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     assert!(sent.chars().all(allowed), "{sent}");
     assert_eq!(bodies(&made[0])[0]["payload"], odd.payload);
@@ -192,7 +192,7 @@ async fn of_a_batch_only_what_was_not_taken_is_sent_again() {
 #[tokio::test(start_paused = true)]
 async fn a_message_that_the_answer_does_not_mention_was_not_taken() {
     let (left, made) = hand_over([answers(&[0], &[])], &tasks(2)).await;
-    // The second answer takes what is now entry 0.
+    // The second answer accepts entry 0, which is order-1 in the second request.
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(ids(&made[1]), ["order-1"]);
 
@@ -277,7 +277,8 @@ async fn a_call_that_never_succeeds_is_made_once() {
     }
 }
 
-/// A request-wide rejection with the older protocol's code in a header, as SQS sends it, or without.
+/// A rejection of the whole request, with or without the header that has the older protocol's
+/// code. SQS sends the header.
 fn too_long(header: bool) -> Prepared {
     let mut refusal = error(400, "BatchRequestTooLong");
     if header {
@@ -292,7 +293,7 @@ async fn a_queue_that_takes_less_gets_its_messages_one_by_one() {
     for header in [true, false] {
         let prepared = [
             too_long(header),
-            // One by one: the second alone is too long, and goes again without its payload.
+            // One by one: the second message alone is too long, and is sent without its payload.
             answers(&[0], &[]),
             too_long(header),
             answers(&[0], &[]),

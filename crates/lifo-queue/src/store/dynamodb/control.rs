@@ -22,7 +22,7 @@ impl DynamoStore {
     }
 }
 
-/// The circuit breaker and the overload, which each renewal and release writes.
+/// The state of the circuit breaker and of the overload. Each renewal and release writes it.
 #[derive(Clone, Copy)]
 struct Load {
     breaker: Option<OpenBreaker>,
@@ -30,7 +30,7 @@ struct Load {
 }
 
 impl Load {
-    /// What an update sets of it, to go on with after other assignments.
+    /// The assignments, each with a comma before it, to append to others.
     fn assignments(self) -> String {
         let breaker = self
             .breaker
@@ -41,7 +41,7 @@ impl Load {
         breaker.into_iter().chain(overload).collect()
     }
 
-    /// What an update removes of it.
+    /// The attributes to remove.
     fn removals(self) -> Vec<&'static str> {
         let mut names = Vec::new();
         if self.breaker.is_none() {
@@ -73,8 +73,8 @@ impl Load {
 #[async_trait]
 impl ControlStore for DynamoStore {
     async fn request(&self) -> Result<Control, StoreError> {
-        // Unconditional: a repetition by the client after a lost acknowledgement counts twice,
-        // which costs the holder one more look and nothing else.
+        // Unconditional: a retry by the client after a lost acknowledgement counts twice. The
+        // only effect is that the processor reads the index once more.
         let update = self
             .update_control()
             .update_expression("ADD #requested :one")
@@ -155,7 +155,7 @@ impl ControlStore for DynamoStore {
             Updated::Done(item) => return Ok(Acquired::Ours(item::control(&item))),
             Updated::Refused(item) => item::control(&item),
         };
-        // Our own live lease is no obstacle: only a pause rejects it then.
+        // The owner's own live lease does not reject its claim; only a pause can.
         let others = refused
             .live_lease(now)
             .filter(|lease| lease.owner != claim.owner);

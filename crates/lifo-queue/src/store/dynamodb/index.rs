@@ -13,9 +13,9 @@ impl DynamoStore {
     pub(super) async fn read_pending(&self, query: &PageQuery) -> Result<Page, StoreError> {
         let read = self
             .index_page(query)?
-            // Written as a negation, so that an item without `ttl`, or with one that is not a
-            // number, stays visible and can be adopted or quarantined. So does an item whose
-            // `ttl` DynamoDB never acts on.
+            // A negation, so that items without `ttl`, or with one that is not a number, are
+            // visible and can be adopted or quarantined. The second term does the same for items
+            // whose `ttl` is too old for DynamoDB to delete them.
             .filter_expression("NOT (#ttl <= :now) OR #ttl < :reach")
             .projection_expression("#id, #created, #ttl, #notBefore, #token, #attempts")
             .expression_attribute_names("#created", schema::TASK_CREATED)
@@ -62,7 +62,7 @@ impl DynamoStore {
         })
     }
 
-    /// A read of one page of the index. The caller names `#created`.
+    /// A query for one page of the index. The caller defines the placeholder `#created`.
     fn index_page(&self, query: &PageQuery) -> Result<QueryFluentBuilder, StoreError> {
         query.check()?;
         let start = query

@@ -1,4 +1,5 @@
-//! Items to tasks and back. Reading is lenient, because anyone may have written the item.
+//! Converts items to tasks and back. Reading is lenient, because a direct writer may have written
+//! the item.
 
 use std::collections::HashMap;
 
@@ -17,7 +18,7 @@ use crate::task::{
 use crate::time::{EpochSeconds, Millis};
 use crate::trace::TraceHeader;
 
-/// An item as the client has it.
+/// An item in the SDK's types.
 pub(super) type Item = HashMap<String, AttributeValue>;
 
 /// A string attribute's value.
@@ -36,7 +37,7 @@ fn text<'a>(item: &'a Item, attribute: &str) -> Option<&'a str> {
         .map(String::as_str)
 }
 
-/// A number, rounded down: a foreign writer may have left decimals.
+/// A number, rounded down: a direct writer may have written decimals.
 fn integer(item: &Item, attribute: &str) -> Option<i64> {
     parse_number(item.get(attribute)?.as_n().ok()?)
 }
@@ -45,33 +46,33 @@ fn count(item: &Item, attribute: &str) -> Option<u32> {
     u32::try_from(integer(item, attribute)?).ok()
 }
 
-/// The token of the current or last lease, and the marks behind it.
+/// The token of the current or last lease, and its marks.
 fn token_text(item: &Item) -> TokenText {
     text(item, schema::LEASE_TOKEN).map_or_else(TokenText::default, TokenText::from)
 }
 
-/// Whether the item is in this state by the holder of this token.
+/// Whether the item has this status and this lease token.
 pub(super) fn is_ours(item: &Item, status: TaskStatus, ours: LeaseToken) -> bool {
     let stored = text(item, schema::TASK_STATUS).and_then(|text| text.parse::<StatusKey>().ok());
     stored.is_some_and(|key| key.status == status) && token_text(item).token == Some(ours)
 }
 
-/// Whether the item was made by this put.
+/// Whether the put with this token created the item or its current state.
 pub(super) fn is_created_by(item: &Item, create_token: Uuid) -> bool {
     text(item, schema::CREATE_TOKEN) == Some(create_token.to_string().as_str())
 }
 
-/// Which state of its key the item is; `None` for a task without a key.
+/// The version of the item's state; `None` for a task without a key.
 pub(super) fn version(item: &Item) -> Option<Version> {
     text(item, schema::TASK_VERSION).map(Version::from_stored)
 }
 
-/// Whether a newer state came while the one that runs was taken.
+/// Whether a newer state was written during the current run.
 pub(super) fn is_overtaken(item: &Item) -> bool {
     item.contains_key(schema::OVERTAKEN)
 }
 
-/// A new task's payload.
+/// A new task's payload as an attribute.
 pub(super) fn payload(task: &NewTask) -> Result<Option<AttributeValue>, StoreError> {
     let payload = task.payload.as_ref();
     let payload = payload.map(serde_dynamo::to_attribute_value).transpose();
@@ -126,7 +127,7 @@ fn undecodable(item: &Item, operation: &'static str, attribute: &str) -> StoreEr
     }
 }
 
-/// An index entry.
+/// Reads an index entry.
 pub(super) fn candidate(item: &Item) -> Result<Candidate, StoreError> {
     let missing = |attribute| undecodable(item, "Query", attribute);
     Ok(Candidate {
@@ -139,15 +140,15 @@ pub(super) fn candidate(item: &Item) -> Result<Candidate, StoreError> {
         ttl: ttl(item),
         not_before: integer(item, schema::NOT_BEFORE).map(Millis),
         attempts: count(item, schema::ATTEMPTS).unwrap_or(0),
-        // The sweep leaves the mark in place of the token, a later return behind the new one.
-        // Earlier releases deleted the token and left no mark.
+        // The sweep replaces the token by the mark. A later return adds the mark to the new
+        // token. Earlier releases deleted the token and wrote no mark.
         lease_ran_out: token_text(item).lease_ran_out
             || count(item, schema::ATTEMPTS).is_some_and(|attempts| attempts > 0)
                 && !item.contains_key(schema::LEASE_TOKEN),
     })
 }
 
-/// The state a task is in.
+/// The status of a task.
 pub(super) fn status(item: &Item) -> Result<TaskStatus, StoreError> {
     text(item, schema::TASK_STATUS)
         .and_then(|text| text.parse::<StatusKey>().ok())
@@ -162,7 +163,7 @@ pub(super) fn created(item: &Item) -> Result<Millis, StoreError> {
         .ok_or_else(|| undecodable(item, "GetItem", schema::TASK_CREATED))
 }
 
-/// An index entry under TAKEN; `None` for one that no take wrote.
+/// Reads an index entry of a TAKEN task; `None` if no take wrote it.
 pub(super) fn standing_lease(item: &Item) -> Option<StandingLease> {
     let lease = Lease {
         task: TaskId::from_stored(text(item, schema::TASK_ID)?),
@@ -175,7 +176,7 @@ pub(super) fn standing_lease(item: &Item) -> Option<StandingLease> {
     })
 }
 
-/// Where a page ended.
+/// Converts DynamoDB's `LastEvaluatedKey`.
 pub(super) fn cursor(key: &Item) -> Result<Cursor, StoreError> {
     let missing = |attribute| undecodable(key, "Query", attribute);
     let created = key
@@ -191,7 +192,7 @@ pub(super) fn cursor(key: &Item) -> Result<Cursor, StoreError> {
     })
 }
 
-/// Where the next page starts.
+/// Converts to DynamoDB's `ExclusiveStartKey`.
 pub(super) fn start_key(cursor: &Cursor, status: StatusKey) -> Item {
     Item::from([
         (schema::TASK_ID.to_owned(), string(&cursor.task)),
@@ -200,12 +201,12 @@ pub(super) fn start_key(cursor: &Cursor, status: StatusKey) -> Item {
     ])
 }
 
-/// When the lease of a TAKEN task ends.
+/// When the lease of a TAKEN task expires.
 pub(super) fn lease_until(item: &Item) -> Option<Millis> {
     integer(item, schema::LEASE_UNTIL).map(Millis)
 }
 
-/// A task just taken. The error says which attribute no runner could read.
+/// Reads a task that was just taken. The error names the attribute that cannot be read.
 pub(super) fn taken_task(item: &Item, lease: &Lease) -> Result<Task, String> {
     let unreadable = |attribute: &str| format!("{attribute} is missing or has the wrong type");
     let payload = match item.get(schema::PAYLOAD) {
@@ -230,12 +231,13 @@ pub(super) fn taken_task(item: &Item, lease: &Lease) -> Result<Task, String> {
     })
 }
 
-/// The trace of a task. A text that is not a trace header counts as none.
+/// The trace of a task; `None` also for a text that is not a trace header.
 pub(super) fn trace(item: &Item) -> Option<TraceHeader> {
     text(item, schema::TRACE_HEADER)?.parse().ok()
 }
 
-/// Every attribute as JSON; of one that has no JSON form, such as binary, the type.
+/// All attributes as JSON. An attribute without a JSON form, such as binary, becomes a text with
+/// its type.
 pub(super) fn attributes(item: Item) -> Map<String, Value> {
     let json = |value: AttributeValue| {
         let kind = format!("{value:?}");
@@ -249,7 +251,7 @@ pub(super) fn attributes(item: Item) -> Map<String, Value> {
         .collect()
 }
 
-/// The control item; everything it lacks is zero.
+/// Reads the control item. A missing count is 0, any other missing attribute `None`.
 pub(super) fn control(item: &Item) -> Control {
     Control {
         requested: counter(item, schema::REQUESTED),
@@ -290,7 +292,7 @@ fn breaker_by_hand(item: &Item) -> BreakerByHand {
     }
 }
 
-/// What the control item remembers of redriven tasks.
+/// Age and expiry of the redriven tasks, from the control item.
 pub(super) fn redriven(item: &Item) -> Option<RedrivenTasks> {
     Some(RedrivenTasks {
         oldest: Millis(integer(item, schema::OLDEST_REDRIVEN)?),
@@ -298,19 +300,19 @@ pub(super) fn redriven(item: &Item) -> Option<RedrivenTasks> {
     })
 }
 
-/// A count that only grows; zero where it is missing.
+/// A count that only grows; 0 if it is missing.
 fn counter(item: &Item, attribute: &str) -> u64 {
     integer(item, attribute)
         .and_then(|value| u64::try_from(value).ok())
         .unwrap_or(0)
 }
 
-/// How many turns in a row settled nothing.
+/// Number of consecutive turns that settled no task.
 pub(super) fn idle_turns(item: &Item) -> u32 {
     count(item, schema::IDLE_TURNS).unwrap_or(0)
 }
 
-/// The processor lease, live or not.
+/// The processor lease, live or expired.
 fn processor_lease(item: &Item) -> Option<ProcessorLease> {
     Some(ProcessorLease {
         owner: Uuid::parse_str(text(item, schema::OWNER)?).ok()?,

@@ -1,5 +1,5 @@
-//! States of keys on DynamoDB: a newer one replaces an older one by one conditional update, which
-//! depends on the status that the older one is in.
+//! States of keys on DynamoDB. A newer state replaces an older one by one conditional update,
+//! which depends on the status of the older one.
 
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
@@ -14,26 +14,26 @@ use crate::task::{
 };
 use crate::time::Millis;
 
-/// How often a put is tried that meets the key in another status than the time before.
+/// Largest number of attempts of a put while the status of the key changes between them.
 const CONTENDERS: u32 = 20;
 
-/// What a state meets under its key.
+/// The item that a put finds under its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// Nothing, or an older state that waits.
+    /// No item, or an older PENDING state that has not expired.
     NothingOrWaiting,
-    /// An older state that waited and has expired.
+    /// An older PENDING state that has expired.
     Expired,
-    /// An older state that was settled.
+    /// An older state that is settled.
     Settled,
-    /// An older state that runs.
+    /// An older state that is running.
     Running,
-    /// An older state that runs, and another one that waits for the end of the run.
+    /// A running state, and a state that waits for the end of the run. Both are older.
     RunningOvertaken,
 }
 
 impl Found {
-    /// The condition under which this is there, and older.
+    /// The condition that the item is this one and older than the put's state.
     fn condition(self) -> String {
         const OLDER: &str = "#version < :version AND begins_with(#version, :kind)";
         let found = match self {
@@ -50,12 +50,12 @@ impl Found {
         format!("{found} AND {OLDER}")
     }
 
-    /// Whether the state that is replaced waited, so that it counts as superseded.
+    /// Whether the replaced state was waiting for a run, so that it counts as superseded.
     fn supersedes(self) -> bool {
         matches!(self, Self::NothingOrWaiting | Self::RunningOvertaken)
     }
 
-    /// Whether a key that keeps its place has one.
+    /// Whether the key has a place in the queue that it can keep.
     fn has_place(self) -> bool {
         !matches!(self, Self::Settled | Self::Running)
     }
@@ -70,7 +70,7 @@ impl Found {
         })
     }
 
-    /// What is there; or the answer, where it is not older.
+    /// Classifies the item. `Err` is the result of the put, if the item is not an older state.
     fn sort(there: &Item, task: &NewTask, keyed: &Keyed) -> Result<Self, Inserted> {
         if there.is_empty() {
             return Ok(Self::NothingOrWaiting);
@@ -98,15 +98,15 @@ impl Found {
             Ok(TaskStatus::Taken) if item::is_overtaken(there) => Ok(Self::RunningOvertaken),
             Ok(TaskStatus::Taken) => Ok(Self::Running),
             Ok(TaskStatus::Success | TaskStatus::Failure) => Ok(Self::Settled),
-            // A status that is none of ours is not ours to change.
+            // The queue does not change an item with an unknown status.
             Err(_) => Err(Inserted::Conflict(Conflict::NotAKey)),
         }
     }
 }
 
 impl DynamoStore {
-    /// Puts the state of a key: first as if nothing were there or an older state waited, the
-    /// usual cases; then by the item that fails the condition.
+    /// Puts the state of a key. The first attempt assumes the usual cases: no item, or an older
+    /// PENDING state. The next attempts depend on the item that failed the condition.
     pub(super) async fn insert_keyed(
         &self,
         task: &NewTask,
@@ -165,7 +165,7 @@ impl DynamoStore {
         });
         set.extend(task.not_before.map(|_| "#notBefore = :notBefore"));
         if found.supersedes() {
-            // The first state of a key replaces none.
+            // -1 + 1 = 0: the first state of a key replaces none.
             set.push("#superseded = if_not_exists(#superseded, :none) + :one");
         }
         set.extend((found == Found::Expired).then_some("#revived = :createToken"));
@@ -189,7 +189,7 @@ impl DynamoStore {
         with_used(update, &change, &found.condition(), values)
     }
 
-    /// TAKEN → PENDING at the end of a run that was overtaken.
+    /// TAKEN → PENDING at the end of a run during which a newer state was written.
     pub(super) fn overtaken_update(
         &self,
         lease: &Lease,
@@ -206,7 +206,7 @@ impl DynamoStore {
         ];
         let mut values = vec![(":written", number(now.0)), (":token", string(lease.token))];
         if let Some(at) = end.not_before {
-            // The newer state may have a delay of its own.
+            // A newer state with a delay keeps its own.
             set.push("#notBefore = if_not_exists(#notBefore, :notBefore)");
             values.push((":notBefore", number(at.0)));
         }
@@ -236,7 +236,7 @@ impl DynamoStore {
         with_used(update, &change, &condition, values)
     }
 
-    /// Ends a run that was overtaken.
+    /// Ends a run during which a newer state was written.
     pub(super) async fn end_overtaken(
         &self,
         lease: &Lease,
@@ -247,7 +247,7 @@ impl DynamoStore {
         let update = |reason: LastError<'_>| self.overtaken_update(lease, end, reason, now);
         Ok(match send_fitting(update, reason, &lease.task).await? {
             Updated::Done(_) => Written::Overtaken,
-            // A lost acknowledgement; the sweep leaves no token to recognise its own by.
+            // An earlier attempt succeeded. The sweep removes the token, so it cannot know this.
             Updated::Refused(item)
                 if !end.expired && item::is_ours(&item, TaskStatus::Pending, lease.token) =>
             {
@@ -258,27 +258,27 @@ impl DynamoStore {
     }
 }
 
-/// How a run ends that was overtaken.
+/// The end of a run during which a newer state was written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OvertakenEnd {
-    /// The newer state may not start before, if it has no delay of its own.
+    /// Earliest start of the newer state, if it has no delay of its own.
     pub(super) not_before: Option<Millis>,
     /// The value of `leaseToken` afterwards, if it changes.
     pub(super) token: Option<TokenText>,
-    /// The run brought its state to no end.
+    /// The run did not settle its state, so the state counts as superseded.
     pub(super) supersedes: bool,
-    /// Only once the lease has expired.
+    /// Requires that the lease has expired.
     pub(super) expired: bool,
 }
 
-/// What every put of a state sets.
+/// Assignments of every put of a state.
 const STATE: [&str; 3] = [
     "#version = :version",
     "#createToken = :createToken",
     "#updated = :written",
 ];
 
-/// What a put sets of a state that waits.
+/// Further assignments of a put that makes the task PENDING.
 const WAITING: [&str; 4] = [
     "#status = :pending",
     "#ttl = :ttl",
@@ -286,7 +286,7 @@ const WAITING: [&str; 4] = [
     "#total = :zero",
 ];
 
-/// The attributes by their placeholders.
+/// Placeholders and their attributes.
 const NAMES: [(&str, &str); 19] = [
     ("#id", schema::TASK_ID),
     ("#status", schema::TASK_STATUS),
@@ -309,8 +309,8 @@ const NAMES: [(&str, &str); 19] = [
     ("#trace", schema::TRACE_HEADER),
 ];
 
-/// Adds the change, its condition, and the names and values that they use: DynamoDB rejects a
-/// request with others.
+/// Adds the change, its condition, and the names and values that they use. DynamoDB rejects a
+/// request with unused ones.
 fn with_used(
     update: UpdateItemFluentBuilder,
     change: &str,

@@ -16,7 +16,7 @@ use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
 use crate::task::{StatusKey, TaskId, TaskStatus, truncate_error};
 use crate::time::{EpochSeconds, Millis};
 
-/// Redrives that may widen the bound at once before one of them has to be repeated.
+/// Largest number of attempts to widen the bound while other redrives change it.
 const CONTENDERS: u32 = 20;
 
 #[async_trait]
@@ -30,7 +30,7 @@ impl OperatorStore for DynamoStore {
         if status != TaskStatus::Failure {
             return Ok(Redriven::Is(status));
         }
-        // Never changed afterwards, so what was read stands.
+        // A redrive keeps `taskCreated`; only a newer state of a key changes it.
         let created = item::created(&there)?;
         self.widen_bound(created, redrive.expires_at, now).await?;
         match send(self.redrive_update(redrive, now)).await? {
@@ -71,7 +71,8 @@ impl OperatorStore for DynamoStore {
         send(update).await.map(drop)
     }
 
-    // Both count a repetition by the client as a second command, which changes nothing else.
+    // If the client repeats this or `close_breaker`, it counts a second command. There is no
+    // other effect.
     async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
         let update = self
             .command_breaker("SET #heldUntil = :until, #reason = :reason")
@@ -90,7 +91,7 @@ impl OperatorStore for DynamoStore {
 }
 
 impl DynamoStore {
-    /// An item as it is, strongly consistent; empty when there is none.
+    /// Reads an item, strongly consistent; empty if there is none.
     pub(super) async fn item(&self, id: &str) -> Result<Item, StoreError> {
         let output = self
             .client
@@ -148,8 +149,8 @@ impl DynamoStore {
             .expression_attribute_values(":zero", number(0))
     }
 
-    /// Before a task of this age is PENDING until `until`, the control item remembers it: by
-    /// compare and set, since other redrives may do the same at this moment.
+    /// Stores in the control item that a task created at `created` may be PENDING until `until`.
+    /// Uses compare-and-set, because other redrives may write at the same time.
     async fn widen_bound(
         &self,
         created: Millis,
@@ -205,7 +206,7 @@ impl DynamoStore {
     }
 }
 
-/// The answer to a conditional deletion.
+/// Sends a conditional deletion. A failed condition is a value, not an error.
 async fn deleted(delete: DeleteItemFluentBuilder) -> Result<Cancelled, StoreError> {
     let Err(error) = delete.send().await else {
         return Ok(Cancelled::Done);

@@ -18,12 +18,12 @@ use crate::time::{EpochSeconds, Millis};
 pub(super) enum LastError<'a> {
     Unchanged,
     Is(&'a str),
-    /// The item has no space for it.
+    /// Removed, because the item has no space for it.
     Dropped,
 }
 
 impl LastError<'_> {
-    /// What it adds to the assignments and to the removals of an expression.
+    /// The terms to append to an expression's assignments and removals.
     pub(super) fn terms(self) -> (&'static str, &'static str) {
         match self {
             Self::Unchanged => ("", ""),
@@ -47,10 +47,10 @@ impl LastError<'_> {
 }
 
 impl DynamoStore {
-    /// The update of a take; `None` when `ttl` is no number.
+    /// The update of a take; `None` if `ttl` is not a number.
     pub(super) fn take_update(&self, request: &TakeRequest) -> Option<UpdateItemFluentBuilder> {
-        // The deadline is copied from the item itself where it can be, so that a `ttl` that
-        // changed since the index was read is honoured.
+        // An expiry in seconds is copied from the item itself, so that a `ttl` that changed since
+        // the index was read takes effect.
         let (deadline, in_time) = match request.candidate.ttl {
             Ttl::Missing => (":deadline", "attribute_not_exists(#ttl)"),
             Ttl::Seconds(_) => ("#ttl", "#ttl > :nowSeconds AND #ttl <= :maxSeconds"),
@@ -111,7 +111,8 @@ impl DynamoStore {
         Some(update)
     }
 
-    /// An update by the holder of a task's lease, unless a newer state of its key came meanwhile.
+    /// An update by the holder of a task's lease. Its condition fails if a newer state of the key
+    /// was written during the run.
     pub(super) fn held(&self, lease: &Lease) -> UpdateItemFluentBuilder {
         self.update(lease.task.as_str())
             .condition_expression(
@@ -196,7 +197,7 @@ impl DynamoStore {
         reason.fill(update)
     }
 
-    /// TAKEN → PENDING or FAILURE, once this very lease expired.
+    /// TAKEN → PENDING or FAILURE, if this lease is unchanged and has expired.
     pub(super) fn reclaim_update(
         &self,
         lease: &Lease,
@@ -240,8 +241,8 @@ impl DynamoStore {
         reason.fill(update)
     }
 
-    /// As [`reclaim_update`](Self::reclaim_update) to PENDING, for a task that has no deadline to
-    /// restore. The next sweep gives it one.
+    /// As [`reclaim_update`](Self::reclaim_update) to PENDING, for a task without an expiry to
+    /// restore. The next sweep sets one.
     pub(super) fn bare_return_update(
         &self,
         lease: &Lease,
@@ -265,7 +266,7 @@ impl DynamoStore {
             .expression_attribute_values(":notBefore", number(not_before.0))
     }
 
-    /// PENDING → FAILURE with the reason, until it is no longer kept.
+    /// PENDING → FAILURE with the reason. The task is kept until `keep_until`.
     pub(super) fn quarantine_update(
         &self,
         task: &TaskId,
@@ -291,8 +292,8 @@ impl DynamoStore {
             .expression_attribute_values(":error", string(truncate_error(reason)))
     }
 
-    /// PENDING → FAILURE for an item at DynamoDB's size limit: the two words are of one length,
-    /// so it does not grow. It keeps whatever `ttl` it has.
+    /// PENDING → FAILURE for an item at DynamoDB's size limit. The two status names have the same
+    /// length, so the item does not grow. Its `ttl` is unchanged.
     pub(super) fn bare_quarantine_update(
         &self,
         task: &TaskId,

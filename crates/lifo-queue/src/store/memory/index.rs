@@ -1,4 +1,4 @@
-//! The index in memory: by status, ordered by creation.
+//! The index in memory: the tasks of a status, ordered by `taskCreated`.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,10 @@ use crate::store::{Cursor, Order, PageQuery, StoreError};
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// Entries of a page, and where it ended.
+/// The entries of a page, and the cursor for the next page.
 type Entries = (Vec<(TaskId, Record)>, Option<Cursor>);
 
 impl State {
-    /// One page of the index.
     pub(super) fn page(&self, query: &PageQuery) -> Result<Entries, StoreError> {
         query.check()?;
         let partition = self

@@ -25,7 +25,7 @@ impl MemoryStore {
 }
 
 impl Keyed {
-    /// What is kept of the state's own moment, where the key has a place of its own.
+    /// The value of `stateCreated`: `None` if `taskCreated` is the state's creation time.
     fn state_created(&self, task: &NewTask) -> Option<crate::time::Millis> {
         match self.place {
             Place::Moves => None,

@@ -11,50 +11,50 @@ use crate::trace::TraceHeader;
 /// A task as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Its state.
+    /// Its status.
     pub status: TaskStatus,
-    /// When it was created.
+    /// `taskCreated`.
     pub created: Millis,
-    /// When DynamoDB would delete it.
+    /// `ttl`: when DynamoDB would delete the task.
     pub ttl: Ttl,
-    /// Its deadline while TAKEN.
+    /// The task's expiry while it is TAKEN.
     pub expires_at: Option<EpochSeconds>,
-    /// Attempts that count.
+    /// Attempts that count against the maximum.
     pub attempts: u32,
-    /// Every start.
+    /// All starts, busy returns included.
     pub total_attempts: u32,
-    /// The current or last lease's token.
+    /// Token of the current or last lease.
     pub lease_token: Option<LeaseToken>,
     /// When the lease expires.
     pub lease_until: Option<Millis>,
-    /// It may not start before.
+    /// Earliest start.
     pub not_before: Option<Millis>,
-    /// The last take ran it without neighbours.
+    /// The last start had no other task beside it.
     pub alone: bool,
-    /// A lease of it expired, and no run settled it since.
+    /// A lease of the task expired, and no run has settled the task since.
     pub lease_ran_out: bool,
     /// Why the last attempt did not succeed.
     pub last_error: Option<String>,
     /// Its payload.
     pub payload: Option<serde_json::Value>,
-    /// The put that made it, or its present state.
+    /// Token of the put that created the task or its current state.
     pub create_token: Option<Uuid>,
-    /// Which state of its key it is.
+    /// Version of the state, if the task has a key.
     pub version: Option<Version>,
-    /// When that state was created, where the key keeps its place.
+    /// When the state was created, if `created` is the place that its key keeps.
     pub state_created: Option<Millis>,
-    /// How many states of the key were replaced while they waited.
+    /// Number of states of the key that were replaced before they ended.
     pub superseded: u32,
-    /// A newer state came while this one runs.
+    /// A newer state was written during the current run.
     pub overtaken: bool,
-    /// The put that replaced an expired state.
+    /// Token of the put that replaced an expired state, until the next take.
     pub revived: Option<Uuid>,
     /// Its trace, if it is sampled.
     pub trace: Option<TraceHeader>,
 }
 
 impl Record {
-    /// A task that waits and has nothing but what a foreign writer gives.
+    /// A PENDING task with only the attributes that a direct writer gives.
     #[must_use]
     pub fn pending(created: Millis, ttl: Ttl) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl Record {
         self.status == status && self.lease_token == Some(lease.token)
     }
 
-    /// The run is over: PENDING with the newer state if there is one, else as `target` says.
+    /// Ends the run: PENDING if a newer state was written during it, else `target`.
     pub(super) fn leave(&mut self, target: TaskStatus) {
         self.status = target;
         self.lease_until = None;
@@ -99,7 +99,7 @@ impl Record {
         }
     }
 
-    /// The task may not start before this. A newer state that has a delay keeps its own.
+    /// Sets the earliest start. A newer state with a delay keeps its own.
     pub(super) fn wait_until(&mut self, at: Millis) {
         if !self.overtaken || self.not_before.is_none() {
             self.not_before = Some(at);
@@ -112,7 +112,7 @@ impl Record {
             && !self.ttl.is_expired(now)
     }
 
-    /// The attributes that the table would have.
+    /// The attributes as the table would store them.
     pub(super) fn attributes(&self, task: &TaskId) -> Map<String, Value> {
         let ttl = match self.ttl {
             Ttl::Seconds(at) => json!(at.0),

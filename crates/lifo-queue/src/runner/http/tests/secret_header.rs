@@ -1,4 +1,4 @@
-//! A header from a secret.
+//! Authentication by a header with a secret.
 
 use aws_sdk_secretsmanager::Client;
 use futures::future::join_all;
@@ -25,12 +25,13 @@ fn with_secret(url: &str, aws: &FakeAws) -> HttpRunner {
     HttpRunner::new(url.parse().unwrap(), auth, PATIENT)
 }
 
-/// Accepts one value of `Authorization` and repeats any other.
+/// A server that accepts one value of `Authorization`. It answers any other with 401.
 async fn server_that_accepts(value: &'static str) -> Server {
     server_that_answers(401, value).await
 }
 
-/// Answers any other value of `Authorization` with this status.
+/// A server that accepts one value of `Authorization`. It answers any other with the status
+/// `refusal`, and repeats it.
 async fn server_that_answers(refusal: u16, value: &'static str) -> Server {
     Server::start(move |call, _| {
         let given = call.header("authorization").unwrap_or("nothing").to_owned();
@@ -88,7 +89,7 @@ async fn a_current_secret_that_is_refused_again_and_again_is_fetched_once() {
         let outcome = runner.run(&task(id)).await;
         assert!(matches!(outcome, Outcome::Refused { .. }), "{outcome:?}");
     }
-    // At the first call, and after the first 403.
+    // The secret is fetched at the first call, and after the first 403.
     assert_eq!((server.calls().len(), aws.made().len()), (4, 2));
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Answers each call by this function of it and of the number of calls before it.
+    /// Starts a server. `answer` gets each call and the number of calls before it.
     pub(super) async fn start(
         answer: impl Fn(&Call, usize) -> Response<Body> + Clone + Send + Sync + 'static,
     ) -> Self {
@@ -81,22 +81,22 @@ impl Drop for Server {
     }
 }
 
-/// What a [`raw`] server does after its answer.
+/// The behaviour of a [`raw`] server after its answer.
 #[derive(Clone, Copy)]
 pub(super) enum After {
     /// Closes the connection.
     Close,
-    /// Keeps it open and says no more.
+    /// Keeps it open and sends no more.
     Hang,
 }
 
-/// A server that knows no HTTP.
+/// A server that does not interpret HTTP.
 pub(super) struct Raw {
     address: SocketAddr,
     serving: JoinHandle<()>,
 }
 
-/// Answers whatever comes with these bytes.
+/// Starts a server that answers each connection with these bytes.
 pub(super) async fn raw(answer: &'static [u8], after: After) -> Raw {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -104,7 +104,8 @@ pub(super) async fn raw(answer: &'static [u8], after: After) -> Raw {
         let mut open = Vec::new();
         loop {
             let (mut connection, _) = listener.accept().await.unwrap();
-            // Unread bytes would make the kernel reset the connection, and lose the answer.
+            // The server reads the request first. Otherwise the kernel would reset the connection,
+            // and the answer would be lost.
             let mut request = [0; 16 * 1024];
             let mut length = 0;
             while !request[..length].ends_with(b"}") && !request.starts_with(&[22]) {

@@ -17,7 +17,7 @@ fn signing(url: &str, aws: &FakeAws) -> HttpRunner {
     HttpRunner::new(url.parse().unwrap(), auth, PATIENT)
 }
 
-/// The `Authorization` that a verifier computes from what it received.
+/// The `Authorization` that a verifier computes from the call that it received.
 fn signature_of(call: &Call, host: &str) -> String {
     use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
     let stamp = call.header("x-amz-date").unwrap();
