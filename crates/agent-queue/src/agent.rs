@@ -1,23 +1,23 @@
-//! An agent, its states, and what may follow what.
+//! An agent, its states, and the transitions between them.
 //!
 //! | from | to | by | condition, on the agent's item |
 //! |---|---|---|---|
 //! | – | offline | register | no such agent |
 //! | offline, available, attendingCall | the same | register again: another profile | status and ticket as read |
 //! | offline | available | become available | status and ticket as read |
-//! | available | queued | enqueue: a fresh ticket, an entry in each queue | status and ticket as read |
+//! | available | queued | enqueue: a new ticket, an entry in each queue | status and ticket as read |
 //! | queued | attendingCall | match | queued, with the ticket of the queue's entry |
 //! | queued | available, offline | leave | status and ticket as read |
 //! | available | offline | leave | status and ticket as read |
-//! | available | attendingCall | match with a waiting call: a fresh ticket | status and ticket as read |
-//! | attendingCall | attendingCall | extend: another lease | status, ticket, call and lease as read |
-//! | attendingCall | available | finish | status, ticket, call and lease as read |
-//! | attendingCall | available | the sweep: the lease expired | status, ticket, call and lease |
+//! | available | attendingCall | match with a pending call: a new ticket | status and ticket as read |
+//! | attendingCall | attendingCall | extend: another call lease | status, ticket, call and call lease as read |
+//! | attendingCall | available | finish | status, ticket, call and call lease as read |
+//! | attendingCall | available | the sweep: the call lease expired | status, ticket, call and call lease |
 //!
-//! Nothing else. A *ticket* names one stay in the queues and the call that ended it; a new
-//! profile gets a new one too, so that no agent is queued by an old profile, unless a call is
-//! attended: its finish goes by the ticket. Correctness rests on these conditions, not on the
-//! queues' versions: a match by an outdated entry finds another ticket.
+//! No other transition exists. A *ticket* identifies one stay in the queues and the call that ended
+//! it. A new profile also changes the ticket, so an enqueue that read the old profile fails. During
+//! a call the ticket does not change, because `finish` names it. These conditions, not the queues'
+//! versions, make the queue correct: a match with an outdated entry fails on its ticket.
 
 mod status;
 
@@ -32,7 +32,7 @@ use crate::name::{AgentId, CallId};
 use crate::profile::Profile;
 use crate::time::Micros;
 
-/// Names one stay in the queues, and the call that ended it.
+/// Identifies one stay in the queues, and the call that ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ticket(pub Uuid);
@@ -54,54 +54,54 @@ impl fmt::Display for Ticket {
 /// An agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// The identity.
+    /// The unique id.
     pub id: AgentId,
-    /// For people; two agents may have one.
+    /// Name for display; two agents may have the same.
     pub name: String,
-    /// What the agent is chosen by.
+    /// The values by which calls choose the agent.
     pub profile: Profile,
-    /// Names the current or the last stay.
+    /// Ticket of the current or the last stay in the queues.
     pub ticket: Ticket,
-    /// What the agent does.
+    /// The status, with its data.
     pub state: AgentState,
 }
 
-/// Where an agent goes who leaves.
+/// Status of an agent that leaves the queues or its work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum IdleStatus {
-    /// Stays at work.
+    /// At work, in no queue.
     #[default]
     Available,
-    /// Goes home.
+    /// Not at work.
     Offline,
 }
 
-/// A call that an agent attends, and when the lease on it expires.
+/// The call that an agent attends, with the end of its call lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InCall {
     /// The call.
     pub call: CallId,
-    /// When the lease expires; `None`: never.
+    /// Time at which the lease expires; `None`: never.
     pub until: Option<Micros>,
 }
 
-/// One arrow of the table above: its condition and its result.
+/// One transition of the table above: its conditions and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentChange {
-    /// Whose.
+    /// The agent.
     pub agent: AgentId,
-    /// Condition: this status.
+    /// Condition: the agent has this status.
     pub from: AgentStatus,
-    /// Condition: this ticket.
+    /// Condition: the agent has this ticket.
     pub ticket: Ticket,
-    /// Condition: in this call, by this lease.
+    /// Condition: the agent attends this call with this call lease; `None`: no such condition.
     pub in_call: Option<InCall>,
-    /// The state it becomes.
+    /// The state after the change.
     pub to: AgentState,
-    /// The ticket it becomes, if another.
+    /// The ticket after the change, if it changes.
     pub fresh_ticket: Option<Ticket>,
-    /// The name and the profile it becomes, if others.
+    /// The name and the profile after the change, if they change.
     pub profile: Option<(String, Profile)>,
 }
 
@@ -119,7 +119,7 @@ impl AgentChange {
         agent.state.status() == self.from && agent.ticket == self.ticket && in_call
     }
 
-    /// The agent afterwards.
+    /// The agent after the change.
     #[must_use]
     pub fn applied_to(&self, mut agent: Agent) -> Agent {
         agent.state = self.to.clone();
@@ -134,10 +134,10 @@ impl AgentChange {
     }
 }
 
-/// An arrow that does not exist; the text says what to do first.
+/// A transition that does not exist. The message says what to do first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTransition {
-    /// Out of a state that has no such arrow.
+    /// The agent's state has no such transition.
     #[error("the agent is {status}; {remedy}")]
     Status {
         /// The agent's status.
@@ -145,7 +145,7 @@ pub enum InvalidTransition {
         /// What to do first.
         remedy: &'static str,
     },
-    /// Another call, or another stay.
+    /// The agent attends another call or none, or has another ticket.
     #[error(
         "the agent is not in this call with this ticket any more; give callId and ticket as the assignment has them"
     )]
@@ -165,10 +165,10 @@ impl Agent {
         }
     }
 
-    /// Another name and profile.
+    /// Changes the name and the profile.
     ///
     /// # Errors
-    /// [`InvalidTransition`] while queued: the entries in the queues would tell of another agent.
+    /// [`InvalidTransition`] while queued: the queue entries would have the old name and queues.
     pub fn with_profile(
         &self,
         name: String,
@@ -190,7 +190,7 @@ impl Agent {
     /// offline → available.
     ///
     /// # Errors
-    /// [`InvalidTransition`] out of any other state.
+    /// [`InvalidTransition`] in any other state.
     pub fn become_available(&self, at: Micros) -> Result<AgentChange, InvalidTransition> {
         match self.state {
             AgentState::Offline => Ok(self.to(AgentState::Available { since: at })),
@@ -199,10 +199,10 @@ impl Agent {
         }
     }
 
-    /// available → queued, in every queue that fits.
+    /// available → queued, in every queue of the agent's profile.
     ///
     /// # Errors
-    /// [`InvalidTransition`] out of any other state.
+    /// [`InvalidTransition`] in any other state.
     pub fn enqueue(
         &self,
         at: Micros,
@@ -225,7 +225,7 @@ impl Agent {
     /// queued → available or offline, or available → offline.
     ///
     /// # Errors
-    /// [`InvalidTransition`] out of any other state.
+    /// [`InvalidTransition`] for any other transition.
     pub fn leave(&self, rest: IdleStatus) -> Result<AgentChange, InvalidTransition> {
         match (&self.state, rest) {
             (AgentState::Queued { .. } | AgentState::Available { .. }, IdleStatus::Offline) => {
@@ -244,8 +244,8 @@ impl Agent {
     /// attendingCall → available.
     ///
     /// # Errors
-    /// [`InvalidTransition`] when the agent is not in this call with this ticket: a late finish never
-    /// frees an agent who is in a new call.
+    /// [`InvalidTransition`] if the agent does not attend this call with this ticket. So a late
+    /// finish never ends another call.
     pub fn finish(
         &self,
         call: &CallId,
@@ -262,10 +262,10 @@ impl Agent {
         }
     }
 
-    /// attendingCall → attendingCall, with a lease until this moment. The agent has answered.
+    /// attendingCall → attendingCall, with a call lease until `until`, as the agent's answer.
     ///
     /// # Errors
-    /// [`InvalidTransition`] when the agent is not in this call with this ticket.
+    /// [`InvalidTransition`] if the agent does not attend this call with this ticket.
     pub fn extend(
         &self,
         call: &CallId,
@@ -286,12 +286,12 @@ impl Agent {
         }
     }
 
-    /// queued → queued: nothing changes, if nothing has changed.
+    /// A change without effect, which only checks that the agent is as read.
     pub(crate) fn stay(&self) -> AgentChange {
         self.to(self.state.clone())
     }
 
-    /// The call that the agent attends, by its lease.
+    /// The call that the agent attends, with its call lease.
     fn in_call(&self) -> Option<InCall> {
         match &self.state {
             AgentState::AttendingCall { call, until, .. } => Some(InCall {

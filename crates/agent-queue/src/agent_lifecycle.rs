@@ -1,4 +1,4 @@
-//! Who is there: register, become available, leave, finish, list.
+//! Operations on agents: register, become available, leave, finish, extend, list.
 
 use backon::BackoffBuilder;
 
@@ -9,17 +9,18 @@ use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::store::{AgentPage, QueueCounters, WaitingCount};
 use crate::transaction::{CallLease, Change};
 
-/// How often a decision is repeated because the agent had changed in between.
+/// The most attempts of an operation. Another attempt follows if the agent changed between the read
+/// and the write.
 const ROUNDS: usize = 10;
 
-/// How a wish about an agent ended.
+/// The result of an operation on an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// As wished, by this very call; the agent as it is now.
+    /// This operation changed the agent; the agent after the change.
     Done(Agent),
-    /// Not possible in the agent's state; the agent, unchanged.
+    /// The agent's state does not allow the operation; the agent is unchanged.
     Refused {
-        /// Why, and what to do first.
+        /// The reason, and what to do first.
         why: InvalidTransition,
         /// The agent.
         agent: Agent,
@@ -28,12 +29,12 @@ pub enum Changed {
     Unknown,
 }
 
-/// What is to change, and as which transaction.
+/// The transition of the agent, and the transaction that contains it.
 pub(crate) type Plan = (AgentChange, Change);
 
 impl AgentQueue {
-    /// A new agent, offline; or another name and profile for one who is there. The agent's
-    /// queues exist from now on.
+    /// Registers a new agent as offline, or changes the name and the profile of a known one. It
+    /// also opens the agent's queues.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
@@ -76,7 +77,7 @@ impl AgentQueue {
         .await
     }
 
-    /// Out of all queues at once, or off work.
+    /// queued → available or offline, or available → offline. The agent leaves all queues at once.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
@@ -88,7 +89,7 @@ impl AgentQueue {
         .await
     }
 
-    /// attendingCall → available, by the assignment's call and ticket. The agent is not queued.
+    /// attendingCall → available, with the assignment's call and ticket. The agent joins no queue.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
@@ -106,8 +107,8 @@ impl AgentQueue {
         .await
     }
 
-    /// attendingCall → attendingCall, by the assignment's call and ticket. The new lease lasts for
-    /// a call's longest duration from now. The first extension answers the assignment.
+    /// attendingCall → attendingCall, with the assignment's call and ticket. The new call lease
+    /// lasts for the setting `call_lease` from now. The first extension answers the assignment.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
@@ -126,7 +127,7 @@ impl AgentQueue {
         .await
     }
 
-    /// A page of agents, by id.
+    /// At most `limit` agents with ids after `after`, ordered by id.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
@@ -146,7 +147,7 @@ impl AgentQueue {
         Ok(self.store.queues().await?)
     }
 
-    /// How many calls wait, for each criteria that ever waited.
+    /// The number of pending calls in each open line.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
@@ -154,7 +155,8 @@ impl AgentQueue {
         Ok(self.store.waiting().await?)
     }
 
-    /// Reads, decides, writes on the condition that what was read still stands; again if not.
+    /// Reads the agent, plans the change, and commits it on condition that the agent is as read. If
+    /// the agent has changed, all three are repeated.
     pub(crate) async fn change(
         &self,
         id: &AgentId,
@@ -174,7 +176,8 @@ impl AgentQueue {
             match self.commit_unless_conflict(&change).await? {
                 Some(Outcome::Done) => return Ok(Changed::Done(arrow.applied_to(agent))),
                 Some(Outcome::Refused(_)) => rounds += 1,
-                // The next plan counts its joins elsewhere, so the first conflict costs no pause.
+                // The next plan counts its joins on another random stripe, so the first conflict
+                // needs no pause.
                 None => {
                     conflicts += 1;
                     let pause = pauses.next().filter(|_| !self.is_over());
@@ -188,7 +191,7 @@ impl AgentQueue {
         Err(contended(operation))
     }
 
-    /// How many agents wait, each counted once.
+    /// The number of queued agents, each counted once.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
@@ -198,7 +201,7 @@ impl AgentQueue {
         Ok(all.iter().filter(queued).count() as u64)
     }
 
-    /// Every agent who is available, the longest available first.
+    /// All available agents, the longest available first.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.

@@ -1,4 +1,4 @@
-//! Publishes by SNS and SQS, in batches of ten, the most either takes
+//! Publishes through SNS and SQS, in batches of ten, the limit of both services
 //! (<https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>,
 //! <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html>).
 
@@ -14,28 +14,30 @@ use crate::call::{Assignment, ExpiredCall, OutboxEvent};
 use crate::intake::{DeadLetters, Delivery};
 use crate::publish::{PublishError, Publisher};
 
-/// How many batches are under way at once.
+/// Number of concurrent batch requests.
 const PARALLEL: usize = 8;
 
-/// The attributes that subscribers deduplicate by: the call, and the number of its assignment.
+/// Message attribute with the call's id. Subscribers deduplicate by it and [`ASSIGNMENT`].
 pub const CALL_ID: &str = "callId";
-/// The number.
+/// Message attribute with the number of the call's assignment.
 pub const ASSIGNMENT: &str = "assignment";
 
-/// The attribute that says why a message is in the dead-letter queue.
+/// Message attribute with the reason why a message is in the dead-letter queue.
 pub const REASON: &str = "reason";
 
-/// How the codes begin of a message that is too large with its attributes, or holds what SQS does
-/// not take (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html>).
+/// Prefixes of the error codes of SQS for a message that is too large with its attributes, or has
+/// characters that SQS rejects
+/// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html>).
 const REJECTED: [&str; 2] = ["InvalidParameterValue", "InvalidMessageContents"];
 
-/// The longest reason, in characters: it may quote a body of any length.
+/// The longest reason, in characters. A reason may quote a body of any length.
 const MAX_REASON: usize = 1_000;
 
-/// The reason of calls that waited for too long.
+/// The reason of expired calls.
 pub const WAITED_TOO_LONG: &str = "no agent was free within maxWait";
 
-/// A topic for assignments and a FIFO dead-letter queue.
+/// Publishes assignments to a topic, and sends expired calls and invalid messages to a FIFO
+/// dead-letter queue.
 #[derive(Clone, Debug)]
 pub struct AwsPublisher {
     sns: aws_sdk_sns::Client,
@@ -110,7 +112,8 @@ impl AwsPublisher {
                 .id(id.to_string())
                 .message_body(body)
                 .message_group_id(call.criteria.to_string())
-                // Of its own: a rejected message may have had the call's.
+                // Differs from the call's id, which a rejected message may have had as its
+                // deduplication id.
                 .message_deduplication_id(format!("{}.expired", call.call_id))
                 .message_attributes(REASON, text(WAITED_TOO_LONG).map_err(|e| e.to_string())?)
                 .build()
@@ -134,8 +137,8 @@ impl AwsPublisher {
 
 #[async_trait]
 impl DeadLetters for AwsPublisher {
-    /// With the reason; if SQS rejects that message, because the body leaves no space for an
-    /// attribute, without it.
+    /// Sends the message with the reason as an attribute. If SQS rejects it, because the body
+    /// leaves no space for an attribute, sends it without the reason.
     async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), PublishError> {
         let request = self
             .sqs
@@ -191,7 +194,7 @@ impl Publisher for AwsPublisher {
     }
 }
 
-/// A batch's answers: all failed with it, or each by itself.
+/// The result of each message of a batch. If the request failed, every message has its error.
 fn answers<T>(
     messages: &[(usize, &T)],
     call: impl Fn(&T) -> &str,
@@ -214,9 +217,9 @@ fn answers<T>(
     messages.iter().zip(reasons).map(one).collect()
 }
 
-/// A reason as SQS takes it: it rejects control characters and noncharacters
+/// Makes a reason a valid message attribute: SQS rejects control characters and noncharacters
 /// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html>),
-/// which a reason may quote from a body.
+/// which a reason may quote from a body. It is cut after [`MAX_REASON`] characters.
 fn attribute_value(reason: &str) -> String {
     let allowed = |c: char| match c {
         '\u{0}'..='\u{1f}' | '\u{7f}' | '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,

@@ -1,15 +1,16 @@
-//! A call, its outcome, and its assignment.
+//! A call, its states, and its assignment.
 //!
 //! | from | to | by |
 //! |---|---|---|
-//! | – | waiting | no agent fits, or others wait for the same |
+//! | – | waiting | no agent matches, earlier calls of the same criteria wait, or it is from `agent-desk` |
 //! | –, waiting | assigned | match |
-//! | waiting | cancelled | the caller |
-//! | –, waiting | expired | it waited for longer than `maxWait` |
+//! | –, waiting | cancelled | the caller, also before the call arrives |
+//! | –, waiting | expired | the call waited longer than `maxWait` |
 //! | assigned | waiting | the sweep: the agent did not answer in time |
 //!
-//! Nothing else. A redelivered call gets the answer that it has. A call that is waiting again is
-//! assigned under the next number. A finished call is kept for [`RETENTION`].
+//! No other transition exists. A waiting call is also called *pending*. A redelivered call gets its
+//! current state as the answer. A call that returned to its line gets the next number when it is
+//! assigned again. A finished call is kept for [`RETENTION`].
 
 use std::time::Duration;
 
@@ -20,55 +21,58 @@ use crate::criteria::Criteria;
 use crate::name::{AgentId, CallId};
 use crate::time::Micros;
 
-/// How long a finished call is kept at least: a day longer than SQS may redeliver its message
+/// The shortest time for which a finished call is kept: one day longer than SQS may redeliver its
+/// message
 /// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>).
 pub const RETENTION: Duration = Duration::from_secs(15 * 24 * 60 * 60);
 
 /// A call that asks for an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The identity; one live assignment at a time.
+    /// The unique id. A call has at most one valid assignment at a time.
     pub id: CallId,
-    /// Which agents fit.
+    /// The criteria that an agent must match.
     pub criteria: Criteria,
-    /// Since when it waits: when it was sent, not when it was delivered.
+    /// Start of the wait: the time at which the call was sent, not delivered.
     pub arrived: Micros,
-    /// Tells calls apart that arrived in one moment: SQS tells milliseconds only, but numbers
-    /// the messages of a group.
+    /// Orders calls of the same time. SQS gives times in milliseconds only, but numbers the
+    /// messages of a group.
     pub sequence: u128,
-    /// How often it was assigned to an agent who did not answer.
+    /// Number of earlier assignments that were not answered in time.
     pub unanswered: u32,
 }
 
 impl Call {
-    /// Its sort key among those waiting: the moment, the number, the id, each as wide as it gets.
+    /// The sort key among the pending calls: time, sequence and id. Time and sequence have a fixed
+    /// width.
     #[must_use]
     pub fn sort_key(&self) -> String {
         format!("{}#{:039}#{}", self.arrived, self.sequence, self.id)
     }
 }
 
-/// A call and its agent.
+/// The assignment of a call to an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Assignment {
     /// The call; subscribers deduplicate by it and the number.
     pub call_id: CallId,
-    /// The number of this assignment among the call's, from 1. A higher one replaces it.
+    /// Number of this assignment among those of the call, from 1. A higher number replaces a lower
+    /// one.
     #[serde(rename = "assignment")]
     pub number: u32,
-    /// What it asked for, canonical: `Spanish#M`.
+    /// The call's criteria in canonical form: `Spanish#M`.
     #[serde(serialize_with = "as_text")]
     pub criteria: Criteria,
     /// The agent.
     pub agent_id: AgentId,
-    /// The agent's name, for people.
+    /// The agent's name, for display.
     pub agent_name: String,
-    /// To finish the call with.
+    /// Ticket that finishes or extends the call.
     pub ticket: Ticket,
-    /// When they met.
+    /// Time of the assignment.
     pub assigned_at: Micros,
-    /// When the lease expires that the agent has at first; absent: never.
+    /// Time at which the first call lease expires; absent: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_until: Option<Micros>,
 }
@@ -77,21 +81,21 @@ fn as_text<S: serde::Serializer>(criteria: &Criteria, serializer: S) -> Result<S
     serializer.collect_str(criteria)
 }
 
-/// The outcome of a call.
+/// The state of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallState {
-    /// Waits for an agent.
+    /// Pending: waits for an agent.
     Waiting,
-    /// MatchOutcome its agent.
+    /// Assigned to an agent.
     Assigned(Assignment),
     /// Cancelled by the caller.
     Cancelled,
-    /// Waited for too long; it is in the dead-letter queue, or on its way there.
+    /// Waited longer than `maxWait`. The call is in the dead-letter queue, or still in the outbox.
     Expired,
 }
 
 impl CallState {
-    /// As it stands in the table.
+    /// The state as stored in the table.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -108,14 +112,15 @@ impl CallState {
 pub struct CallRecord {
     /// The call.
     pub call: Call,
-    /// Its outcome.
+    /// Its state.
     pub state: CallState,
-    /// When DynamoDB may delete it, in seconds since the Unix epoch; a waiting call stays.
+    /// Time at which DynamoDB may delete it, in seconds since the Unix epoch; `None` for a pending
+    /// call.
     pub ttl: Option<u64>,
 }
 
 impl CallRecord {
-    /// A call that waits.
+    /// A pending call.
     #[must_use]
     pub fn waiting(call: Call) -> Self {
         Self {
@@ -125,7 +130,7 @@ impl CallRecord {
         }
     }
 
-    /// A call whose wait ended at this moment.
+    /// A call whose wait ended at `at`; it is kept for [`RETENTION`].
     #[must_use]
     pub fn ended(call: Call, state: CallState, at: Micros) -> Self {
         Self {
@@ -136,39 +141,39 @@ impl CallRecord {
     }
 }
 
-/// A call in the dead-letter queue.
+/// An expired call, as sent to the dead-letter queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpiredCall {
     /// The call.
     pub call_id: CallId,
-    /// What it asked for, canonical.
+    /// The call's criteria in canonical form.
     #[serde(serialize_with = "as_text")]
     pub criteria: Criteria,
-    /// Since when it waited.
+    /// Start of the wait.
     pub arrived_at: Micros,
 }
 
 /// An event of the outbox, kept in the table until it is published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboxEntry {
-    /// When it was written; with the call's id its key.
+    /// Time of the write. With the call's id it is the sort key.
     pub at: Micros,
     /// The event.
     pub event: OutboxEvent,
 }
 
-/// Something to publish.
+/// An event to publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutboxEvent {
-    /// For the topic.
+    /// An assignment, for the topic.
     Assigned(Assignment),
-    /// For the dead-letter queue.
+    /// An expired call, for the dead-letter queue.
     Expired(ExpiredCall),
 }
 
 impl OutboxEvent {
-    /// The call it is about.
+    /// The id of the event's call.
     #[must_use]
     pub fn call_id(&self) -> &CallId {
         match self {
@@ -179,7 +184,7 @@ impl OutboxEvent {
 }
 
 impl OutboxEntry {
-    /// Its sort key.
+    /// The sort key of the entry.
     #[must_use]
     pub fn sort_key(&self) -> String {
         format!("{}#{}", self.at, self.event.call_id())

@@ -1,44 +1,44 @@
-//! What a caller asks for, and the queues it is found in.
+//! The criteria of a call, and the names of the queues that match them.
 
 use std::fmt;
 
 use crate::name::Value;
 use crate::profile::Profile;
 
-/// Separates values in keys; no value holds it.
+/// Separates values in keys; no value contains it.
 const SEPARATOR: char = '#';
 
-/// Stands for a dimension that was left out; no value holds it.
+/// Stands for a dimension that the criteria leave out; no value contains it.
 const ANY: &str = "*";
 
-/// What a caller asks for: a value in each dimension, or any. Its text is canonical: values in
-/// the dimensions' order, joined by `#`, `*` for any.
+/// The agents that a call asks for: one value for each dimension, or any value. The canonical text
+/// has the values in the order of the dimensions, joined by `#`, with `*` for any.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Criteria(Vec<Option<Value>>);
 
 impl Criteria {
-    /// Criteria of values that were checked
+    /// Criteria of checked values
     /// ([`Dimensions::criteria`](crate::dimension::Dimensions::criteria)).
     #[must_use]
     pub(crate) fn new(wanted: Vec<Option<Value>>) -> Self {
         Self(wanted)
     }
 
-    /// Reads the canonical text, as it stands in the table.
+    /// Reads the canonical text as stored in the table.
     #[must_use]
     pub(crate) fn from_stored(text: &str) -> Self {
         let wanted = |part| (part != ANY).then(|| Value::from_stored(part));
         Self(text.split(SEPARATOR).map(wanted).collect())
     }
 
-    /// The one queue that fits, if no dimension was left out.
+    /// The only matching queue; `None` if a dimension was left out.
     #[must_use]
     pub fn exact(&self) -> Option<QueueName> {
         let values: Option<Vec<_>> = self.0.iter().map(Option::as_ref).collect();
         values.map(QueueName::new)
     }
 
-    /// Whether an agent in this queue fits.
+    /// Whether the agents of this queue match.
     #[must_use]
     pub fn fits(&self, queue: &QueueName) -> bool {
         let mut values = queue.values();
@@ -51,7 +51,7 @@ impl Criteria {
         fits && values.next().is_none()
     }
 
-    /// Whether an agent of this profile fits.
+    /// Whether an agent of this profile matches.
     #[must_use]
     pub fn fits_profile(&self, profile: &Profile) -> bool {
         self.0.len() == profile.values().len()
@@ -73,28 +73,28 @@ impl fmt::Display for Criteria {
     }
 }
 
-/// A queue's name: `Q#<language>#<gender>`.
+/// A queue's name: `Q#` and one value for each dimension, for example `Q#Spanish#M`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueName(String);
 
 impl QueueName {
-    /// How every name begins.
+    /// Prefix of every name.
     pub(crate) const PREFIX: &str = "Q#";
 
-    /// The queue of agents with these values, one a dimension.
+    /// The queue of agents with these values, one for each dimension.
     #[must_use]
     pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a Value>) -> Self {
         let values: Vec<_> = values.into_iter().map(Value::as_str).collect();
         Self(format!("{}{}", Self::PREFIX, values.join("#")))
     }
 
-    /// A name as it stands in the table.
+    /// A name as stored in the table.
     #[must_use]
     pub(crate) fn from_stored(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
-    /// As text.
+    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -19,7 +19,7 @@ use crate::time::Clock;
 pub use self::answer::{AgentView, Answer, QueueView, WaitingView};
 pub use self::command::{Command, CommandError};
 
-/// Carries commands out.
+/// Executes commands.
 #[derive(Clone)]
 pub struct Desk {
     queue: Arc<AgentQueue>,
@@ -28,36 +28,36 @@ pub struct Desk {
     seed_enabled: bool,
 }
 
-/// What a command did, in numbers.
+/// Counts of the results of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeskReport {
-    /// Calls that met their agents.
+    /// Calls assigned to agents.
     pub assigned: u32,
-    /// New calls that wait.
+    /// New calls that are pending.
     pub calls_queued: u32,
     /// Calls cancelled by their caller.
     pub cancelled: u32,
-    /// Calls that had waited for too long.
+    /// Calls that expired.
     pub expired: u32,
-    /// Agents queued.
+    /// Agents queued, or assigned a pending call by `enqueue`.
     pub agents_queued: u32,
-    /// The published events.
+    /// Counts of the published events.
     pub published: Published,
 }
 
-/// Why a command was not carried out.
+/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DeskError {
     /// The queue failed.
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// No agents can be made up.
+    /// Sample agents cannot be created.
     #[error(transparent)]
     Seed(#[from] SeedError),
 }
 
 impl Desk {
-    /// A desk of a queue, which tells assignments at once.
+    /// A desk for a queue. It publishes assignments at once.
     #[must_use]
     pub fn new(
         queue: Arc<AgentQueue>,
@@ -73,7 +73,7 @@ impl Desk {
         }
     }
 
-    /// The same desk for one invocation, which begins nothing after `deadline`.
+    /// The same desk for one invocation. It starts nothing after `deadline`.
     #[must_use]
     pub fn until(&self, deadline: Instant) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Desk {
         }
     }
 
-    /// Carries a command out.
+    /// Executes a command.
     ///
     /// # Errors
     /// [`DeskError`]; repeat the command.
@@ -170,7 +170,7 @@ impl Desk {
         let ours = |made: &&Assignment| made.agent_id == *id;
         let assignment = enqueued.assignments.iter().find(ours).cloned();
         let mut changed = enqueued.changed;
-        // As the agent is now, not as the wish alone left it.
+        // The agent after the assignment, not only after the enqueue.
         if let (Changed::Done(agent), Some(made)) = (&mut changed, &assignment) {
             *agent = self.queue.attending(agent.clone(), made);
         }
@@ -193,7 +193,7 @@ impl Desk {
         Ok(Answer::Seeded { agents })
     }
 
-    /// The sweep publishes what fails here.
+    /// Publishes new assignments. If that fails, the sweep publishes them later.
     async fn publish(&self, assignments: &[Assignment], report: &mut DeskReport) {
         report.assigned = u32::try_from(assignments.len()).unwrap_or(u32::MAX);
         let published = self
@@ -202,7 +202,7 @@ impl Desk {
             .await;
         match published {
             Ok(published) => report.published = published,
-            // The assignments stand, and their tickets must reach the caller.
+            // The assignments are valid, and the caller needs their tickets.
             Err(error) => tracing::warn!(%error, "published again by the sweep"),
         }
     }

@@ -1,8 +1,8 @@
-//! The dimensions agents are chosen by: configuration, not code.
+//! The dimensions by which agents are chosen. They are configuration, not code.
 //!
-//! An agent has one value in a dimension (gender), or several where it is multi-valued (the
-//! languages the agent speaks, the types of request the agent knows). An agent waits in one queue
-//! for each combination of these values.
+//! An agent has one value in a dimension (gender), or several if the dimension is multi-valued (the
+//! languages the agent speaks, the types of request the agent knows). A queued agent is in one
+//! queue for each combination of these values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,70 +14,71 @@ use crate::name::Value;
 use crate::profile::Profile;
 use crate::schema;
 
-/// The most dimensions: their values make up a message group of at most 128 characters.
+/// The most dimensions. Their values form a message group id of at most 128 characters.
 pub const MAX_DIMENSIONS: usize = 5;
 
-/// The most items one DynamoDB transaction changes
+/// The most items in one DynamoDB transaction
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html>).
 pub const MAX_TRANSACTION: usize = 100;
 
-/// The largest transaction is the match of a waiting call: for each queue the agent's entry, and
-/// beside these the agent, the call, its place among those waiting, the lease and
-/// the assignment to publish.
+/// Number of items in the largest transaction beside the agent's queue entries: the agent, the
+/// call, its place in the line, the call lease and the assignment to publish. That transaction is
+/// the match of a pending call.
 pub const ITEMS_BESIDE_QUEUES: usize = 5;
 
-/// The most queues an agent may wait in: the numbers of values in the dimensions, multiplied.
+/// The most queues of an agent. It has as many as its numbers of values in the dimensions,
+/// multiplied.
 pub const MAX_QUEUES: usize = MAX_TRANSACTION - ITEMS_BESIDE_QUEUES;
 
 /// One dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Dimension {
-    /// Its name in commands and criteria: `language`.
+    /// Name in commands and criteria, for example `language`.
     pub name: String,
-    /// Its attribute in the table: `Languages`.
+    /// Attribute in the table, for example `Languages`.
     pub attribute: String,
     /// Whether an agent may have several values.
     #[serde(default)]
     pub multi_valued: bool,
 }
 
-/// All dimensions, in the order in which their values make up a queue's name.
+/// All dimensions, in the order of their values in a queue's name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Vec<Dimension>")]
 pub struct Dimensions(Vec<Dimension>);
 
-/// Why dimensions are rejected.
+/// Invalid dimensions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidDimensions {
-    /// None, or too many.
+    /// No dimension, or more than [`MAX_DIMENSIONS`].
     #[error("{0} dimensions are given; give 1 to {MAX_DIMENSIONS}")]
     Count(usize),
-    /// A name that cannot be used.
+    /// A name or an attribute that is invalid, reserved or used twice.
     #[error(
         "dimension {name:?}: give it a name and an attribute of letters and digits, each used once, and none of the table's own ({})",
         schema::RESERVED.join(", ")
     )]
     Name {
-        /// Which.
+        /// The dimension's name.
         name: String,
     },
 }
 
-/// Why a profile or criteria are rejected; names the field and the remedy.
+/// An invalid profile, or invalid criteria. The message names the field and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttributeError {
-    /// A field of another dimension.
+    /// A field that is not a dimension.
     #[error("field {path}.{name} is no dimension; the dimensions are {known}")]
     Unknown {
         /// `attributes` or `criteria`.
         path: &'static str,
         /// The field.
         name: String,
-        /// What there is.
+        /// The names of the dimensions.
         known: String,
     },
-    /// An agent without a value.
+    /// A dimension without a value, in a profile.
     #[error("field {path}.{name} is missing; an agent has a value in every dimension")]
     Missing {
         /// `attributes` or `criteria`.
@@ -85,7 +86,7 @@ pub enum AttributeError {
         /// The field.
         name: String,
     },
-    /// No value of the right kind.
+    /// An invalid value.
     #[error("field {path}.{name} {fault}")]
     Wrong {
         /// `attributes` or `criteria`.
@@ -107,7 +108,7 @@ pub enum AttributeError {
         path: &'static str,
         /// The multi-valued dimensions, each with its number of values.
         counts: String,
-        /// How many queues they make.
+        /// The resulting number of queues.
         queues: usize,
     },
 }
@@ -139,7 +140,7 @@ impl TryFrom<Vec<Dimension>> for Dimensions {
 }
 
 impl Default for Dimensions {
-    /// The published ones: several languages, one gender.
+    /// The dimensions of the published algorithm: several languages, one gender.
     fn default() -> Self {
         let dimension = |name: &str, attribute: &str, multi_valued| Dimension {
             name: name.to_owned(),
@@ -160,8 +161,8 @@ impl Dimensions {
         &self.0
     }
 
-    /// Reads an agent's attributes: a list of texts for each multi-valued dimension, a text for
-    /// each other.
+    /// Reads an agent's attributes: a list of texts for each multi-valued dimension, one text for
+    /// each other dimension.
     ///
     /// # Errors
     /// [`AttributeError`] names the first field that is missing, unknown or wrong, or the
@@ -183,7 +184,7 @@ impl Dimensions {
             }
         };
         let profile: Vec<_> = self.0.iter().map(read).collect::<Result<_, _>>()?;
-        // Counted before the queues are made up.
+        // Counted before the names of the queues are built.
         let queues = profile.iter().fold(1_usize, |queues, values| {
             queues.saturating_mul(values.len())
         });
@@ -199,7 +200,8 @@ impl Dimensions {
         Ok(Profile::new(profile))
     }
 
-    /// Reads criteria: a text for each dimension; one that is left out fits every agent.
+    /// Reads criteria: one text for each dimension. A dimension that is left out, or null, matches
+    /// every agent.
     ///
     /// # Errors
     /// [`AttributeError`] names the first field that is unknown or wrong.
@@ -214,13 +216,13 @@ impl Dimensions {
         Ok(Criteria::new(wanted.collect::<Result<_, _>>()?))
     }
 
-    /// Criteria that every agent fits.
+    /// Criteria that match every agent.
     #[must_use]
     pub(crate) fn any(&self) -> Criteria {
         Criteria::new(vec![None; self.0.len()])
     }
 
-    /// The queues an agent waits in: one for each combination of the agent's values.
+    /// The queues of an agent: one for each combination of its values.
     #[must_use]
     pub fn queues(&self, profile: &Profile) -> Vec<QueueName> {
         let combinations = profile.combinations().into_iter();

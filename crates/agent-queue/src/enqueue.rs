@@ -1,10 +1,11 @@
-//! A free agent is assigned the longest waiting call that fits, or joins all queues that fit.
+//! Enqueues an agent: it is assigned the oldest matching pending call, or joins all its queues.
 //!
-//! An agent looks for a waiting call first, and is assigned it in one transaction. Only an agent
-//! without a call joins the queues, and then looks again. Both sides write first and look
-//! afterwards, strongly consistent: an agent joins, then looks for a call; a call waits, then
-//! looks for an agent ([`matcher`](crate::matcher)). Of two that cross, the one that wrote later
-//! sees the other. The sweep looks again for a pair whose writers died between the two.
+//! The process of an agent first reads the pending calls, and assigns one in one transaction. Only
+//! an agent without a call joins the queues. Its process then reads the calls again. Both sides
+//! write first and read afterwards, strongly consistently: an agent joins its queues, then its
+//! process reads the calls; a call joins its line, then its process reads the agents
+//! ([`matcher`](crate::matcher)). If an agent and a call cross, the later writer sees the other. If
+//! a process crashes between its write and its read, the sweep repeats the read.
 
 use std::time::Duration;
 
@@ -22,36 +23,37 @@ use crate::store::Line;
 use crate::time::Micros;
 use crate::transaction::{Before, Change};
 
-/// How a wish to be queued ended.
+/// The result of the enqueue of one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enqueued {
     /// The result for the agent itself.
     pub changed: Changed,
-    /// The assignments made by it, to publish: this agent's, and others' that were due.
+    /// New assignments to publish: of this agent, and of other agents that came first.
     pub assignments: Vec<Assignment>,
-    /// How many calls were found to have waited for too long.
+    /// Number of calls that the operation expired.
     pub expired: u32,
 }
 
-/// How many agents were queued.
+/// The result of the enqueue of all available agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllEnqueued {
-    /// Agents.
+    /// Number of agents that were queued.
     pub queued: usize,
-    /// The assignments made by it, to publish.
+    /// New assignments to publish.
     pub assignments: Vec<Assignment>,
-    /// How many calls were found to have waited for too long.
+    /// Number of calls that the operation expired.
     pub expired: u32,
-    /// Whether it ended early, by an error or the queue's deadline: repeat it for the others.
+    /// Whether an error or the queue's deadline ended the operation early: repeat it for the
+    /// others.
     pub cut_short: bool,
 }
 
-/// How many agents are queued at once.
+/// Number of agents enqueued concurrently.
 const PARALLEL_JOINS: usize = 4;
 
 impl AgentQueue {
-    /// available → attendingCall, where a call waits; otherwise available → queued, in every queue
-    /// that fits.
+    /// available → attendingCall, if a matching call is pending; otherwise available → queued, in
+    /// every queue of the agent.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
@@ -77,15 +79,16 @@ impl AgentQueue {
         let changed = self.join(id, || self.clock.now()).await?;
         let served = match &changed {
             Changed::Done(agent) => self.serve_agent(agent).await?,
-            // Queued before, perhaps by a process that died before its look.
+            // Queued earlier, perhaps by a process that crashed before it read the calls again.
             Changed::Refused { agent, .. } if is_queued(agent) => self.serve_agent(agent).await?,
             _ => Served::default(),
         };
         Ok((changed, served))
     }
 
-    /// Assigns the longest waiting call that fits to an available agent, in one transaction.
-    /// `None`: no call waits, the agent is not available, or an agent was queued before that fits.
+    /// Assigns the oldest matching pending call to an available agent, in one transaction. `None`:
+    /// no matching call is pending, the agent is not available, a matching agent is already queued,
+    /// or too many attempts failed.
     async fn take_waiting(
         &self,
         id: &AgentId,
@@ -131,14 +134,14 @@ impl AgentQueue {
         Ok(None)
     }
 
-    /// Queues every agent who is available, the longest available first.
+    /// Queues all available agents, the longest available first.
     ///
     /// # Errors
     /// [`QueueError`]: some may be queued; repeat it for the others.
     pub async fn enqueue_all_available(&self) -> Result<AllEnqueued, QueueError> {
         let now = self.clock.now();
         let mut all = AllEnqueued::default();
-        // A place of its own for each, in this order, however the changes overtake each other.
+        // Each agent has its own place in this order, whichever transaction commits first.
         let places = (0..).map(|number| now.plus(Duration::from_micros(number)));
         let joins: Vec<_> = std::iter::zip(self.all_available().await?, places).collect();
         let joins = joins.into_iter().map(|(id, place)| async move {
@@ -162,7 +165,7 @@ impl AgentQueue {
         all.expired = served.expired;
         all.assignments = served.assignments;
         match failed.or(errors.into_iter().next()) {
-            // Completed changes are published nevertheless.
+            // An error is returned only if nothing was done: assignments must reach the caller.
             Some(error) if all == AllEnqueued::default() => Err(error),
             Some(error) => {
                 tracing::warn!(%error, "not all are queued");
@@ -181,8 +184,8 @@ impl AgentQueue {
         .await
     }
 
-    /// Serves the calls that wait for such an agent, the longest waiting first, until the agent
-    /// has one or none is left.
+    /// Assigns the pending calls that the agent matches, the oldest first, until the agent has a
+    /// call or no such call is left.
     async fn serve_agent(&self, agent: &Agent) -> Result<Served, QueueError> {
         let mut served = Served::default();
         let mut ended = None;
@@ -197,7 +200,7 @@ impl AgentQueue {
         Ok(served)
     }
 
-    /// Whether there may be another one to serve.
+    /// Serves the oldest of these calls. Returns whether to continue with the next one.
     async fn serve_longest(
         &self,
         agent: &Agent,
@@ -217,16 +220,16 @@ impl AgentQueue {
                 served.assignments.push(assignment);
                 return Ok(!ours);
             }
-            // Another process was faster with this call.
+            // Another process ended the wait of this call first.
             MatchOutcome::Known(_) => self.pass_over(&call, ended).await?,
             MatchOutcome::NoRecord => self.restore(&call).await?,
-            // Another process was faster with our agent.
+            // Another process took the agent first.
             MatchOutcome::NoAgent => return Ok(false),
         }
         Ok(true)
     }
 
-    /// The call that waits longest among those that fit an agent, as read.
+    /// The oldest pending call that the agent matches, as read.
     async fn longest_waiting(
         &self,
         agent: &Agent,
@@ -248,7 +251,7 @@ fn is_available(agent: &Agent) -> bool {
 }
 
 impl AgentQueue {
-    /// An agent right after this assignment.
+    /// The agent after this assignment.
     pub(crate) fn attending(&self, mut agent: Agent, assignment: &Assignment) -> Agent {
         agent.ticket = assignment.ticket;
         agent.state = AgentState::AttendingCall {

@@ -1,6 +1,7 @@
-//! A message of the call queue, an SQS FIFO queue: its body is a call, its message group the
-//! canonical criteria, so that calls for the same come in their order and others beside them,
-//! and its deduplication id the call's.
+//! Parses a message of the call queue, an SQS FIFO queue.
+//!
+//! Its body is a call. Its message group is the canonical criteria, so SQS delivers calls of the
+//! same criteria in order, and others concurrently. Its deduplication id is the call's id.
 
 mod batch;
 pub mod sqs;
@@ -17,44 +18,45 @@ use crate::time::Micros;
 
 pub use self::batch::{BatchReport, CallQueue, DeadLetters, Delivery, Intake, MARGIN};
 
-/// A message as it was received.
+/// A message as received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     /// `{"callId"?: "…", "criteria": {"language"?: "…", "gender"?: "…"}}`.
     pub body: &'a str,
     /// `MessageGroupId`.
     pub group: &'a str,
-    /// `MessageDeduplicationId`, the call's id where the body has none.
+    /// `MessageDeduplicationId`: the call's id, if the body has none.
     pub deduplication: &'a str,
-    /// When it was sent.
+    /// Time at which it was sent.
     pub sent: Micros,
     /// `SequenceNumber`, which grows within a group.
     pub sequence: u128,
 }
 
-/// Why a message is an invalid call. It would be rejected every time, so it must not be redelivered.
+/// A message that is not a valid call. Every delivery would fail, so it must not be redelivered.
 #[derive(Debug, thiserror::Error)]
 pub enum IntakeError {
-    /// Not of the shape.
+    /// The body does not have the expected form.
     #[error("the body must be {{\"callId\"?: \"…\", \"criteria\": {{…}}}}: field {field}: {fault}")]
     Shape {
-        /// Where.
+        /// The field.
         field: String,
         /// What is wrong.
         fault: String,
     },
-    /// Wrong criteria.
+    /// Invalid criteria.
     #[error(transparent)]
     Criteria(#[from] AttributeError),
-    /// No id that can be used.
+    /// The body has no `callId`, and the deduplication id is not a valid one.
     #[error("MessageDeduplicationId stands for callId, which the body does not have, and {0}")]
     Id(InvalidName),
-    /// Another group than the criteria's: calls for the same would overtake each other.
+    /// The message group differs from the criteria: calls of the same criteria could overtake each
+    /// other.
     #[error("MessageGroupId is {group:?} and should be the criteria's {canonical:?}")]
     Group {
-        /// What it is.
+        /// The group of the message.
         group: String,
-        /// What it should be.
+        /// The group that the criteria require.
         canonical: String,
     },
 }
@@ -66,7 +68,7 @@ struct Body {
     criteria: BTreeMap<String, Json>,
 }
 
-/// Reads a message.
+/// Parses a message.
 ///
 /// # Errors
 /// [`IntakeError`] names the field and the remedy.

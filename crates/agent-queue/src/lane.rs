@@ -1,13 +1,14 @@
-//! The new calls of one criteria in one batch, assigned side by side.
+//! Assigns the new calls of one criteria in one batch concurrently.
 //!
-//! The call queue delivers the calls of one criteria to one process at a time, in their order.
-//! One look therefore serves all of them: the first agents of the queue, and whether a call
-//! waits. Where agents are plenty, each call claims another agent, all at once. Where a call
-//! waits or agents are few, the calls go one after the other, so that none overtakes another.
+//! The call queue delivers the calls of one criteria to one process at a time, in their order. One
+//! read therefore serves all of them: the first agents of the queue, and the oldest pending call.
+//! With enough agents, each call claims another agent, all at once. If a call is pending or agents
+//! are few, the calls go one after the other, so that none overtakes another.
 //!
 //! Lanes of other criteria, and other processes, claim the same agents. Two transactions on one
-//! agent conflict; the loser claims another agent. While that happens, each call chooses at
-//! random among the first few agents ([`Windows`](crate::window::Windows)) instead of the very first.
+//! agent conflict; the call that loses claims another agent. During contention, each call chooses
+//! at random among the first few agents ([`Windows`](crate::window::Windows)) instead of the very
+//! first.
 
 mod gate;
 mod view;
@@ -28,24 +29,25 @@ use crate::meet::{MatchOutcome, TryOutcome};
 use crate::queue::{AgentQueue, QueueError};
 use crate::transaction::Before;
 
-/// Agents that a look reads beyond one for each call. With fewer, calls go one after the other.
+/// Number of agents to read beyond one for each call. With fewer, calls go one after the other.
 pub(crate) const SPARE: usize = 10;
 
-/// The longest pause after the second lost agent of a call.
+/// The longest pause after a call has lost its second agent.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// With each further loss the pause gets longer by this factor. Doubling it makes few competitors
-/// wait for too long.
+/// Factor by which the pause grows with each further loss. A factor of 2 makes calls with few
+/// competitors wait too long.
 const GROWTH: f64 = 1.3;
 
-/// The longest pause. 64 processes need about 40 ms between two claims of a call, where DynamoDB
-/// rejects both sides of a conflict.
+/// The longest pause of all. 64 processes need about 40 ms between two claims of a call, if
+/// DynamoDB rejects both sides of a conflict.
 const LONGEST_PAUSE: Duration = Duration::from_millis(64);
 
-/// A call that lost this number of agents goes on alone, in strict order and with longer pauses.
+/// After more lost agents than this, a call leaves the lane: it continues in strict order and with
+/// longer pauses.
 const MAX_LOSSES: u32 = 60;
 
-/// The agents that the lanes of one batch claim or have claimed, by their stays.
+/// The tickets of the agents that the lanes of one batch claim or have claimed.
 #[derive(Debug, Default)]
 pub struct Claims(Mutex<HashSet<Ticket>>);
 
@@ -66,9 +68,9 @@ struct Lane<'a> {
 }
 
 impl AgentQueue {
-    /// Assigns new calls of one criteria, in their order, or lets them wait. The answers are in
-    /// the same order. After an error the calls behind it may not have been begun: those without
-    /// an answer were not.
+    /// Assigns new calls of one criteria in their order, or sets them to pending. The answers have
+    /// the same order. An error or the deadline may end it early: calls without an answer were not
+    /// begun.
     pub async fn match_lane(
         &self,
         calls: &[Call],
@@ -128,7 +130,7 @@ impl AgentQueue {
         answers
     }
 
-    /// One after the other, up to the first error.
+    /// Assigns calls one after the other, up to the first error or the deadline.
     async fn one_by_one(&self, calls: &[Call]) -> Vec<Result<Matched, QueueError>> {
         let mut answers = vec![];
         for call in calls {
@@ -140,7 +142,7 @@ impl AgentQueue {
         answers
     }
 
-    /// One call, in strict order.
+    /// Assigns one call in strict order.
     async fn match_in_turn(&self, call: &Call) -> Result<Matched, QueueError> {
         if self.is_too_old(call) {
             return self.give_up(call).await;
@@ -160,7 +162,7 @@ impl AgentQueue {
         }
     }
 
-    /// Behind the calls that wait, one after the other, up to the first error.
+    /// Adds calls to the line, behind the pending calls, up to the first error or the deadline.
     async fn wait_in_turn(&self, calls: &[Call]) -> Vec<Result<Matched, QueueError>> {
         let mut answers = vec![];
         for call in calls {
@@ -173,13 +175,14 @@ impl AgentQueue {
     }
 }
 
-/// The number of entries that a read for `calls` calls reads.
+/// Number of queue entries to read for this number of calls.
 fn page(calls: usize) -> u16 {
     u16::try_from(calls + SPARE).unwrap_or(u16::MAX)
 }
 
 impl Lane<'_> {
-    /// One call, until it has an agent or is known. `None`: fewer agents than `few` are left.
+    /// Claims agents for one call until it is assigned or its state is known. `None`: fewer than
+    /// `few` agents are left, more than [`MAX_LOSSES`] were lost, or the deadline has passed.
     async fn claim(&self, call: &Call, few: usize) -> Result<Option<MatchOutcome>, QueueError> {
         let mut losses = 0;
         while losses <= MAX_LOSSES && !self.queue.is_over() {
@@ -220,7 +223,7 @@ impl Lane<'_> {
                     self.pause(losses).await;
                 }
             }
-            // Others have most likely taken more agents of those that were read.
+            // Other processes have probably taken more of the agents that were read.
             self.look(looks).await?;
         }
         Ok(None)
@@ -234,7 +237,8 @@ impl Lane<'_> {
         (pick, view.looks)
     }
 
-    /// Another look for all calls of the lane, unless one of them has looked since.
+    /// Reads the agents again for all calls of the lane, unless one of the calls has done so
+    /// meanwhile.
     async fn look(&self, looks: u32) -> Result<(), QueueError> {
         let mut view = self.view.lock().await;
         if view.looks == looks {
@@ -245,7 +249,7 @@ impl Lane<'_> {
         Ok(())
     }
 
-    /// No pause after the first loss: another agent is free most likely.
+    /// Pauses from the second loss on. After the first one, another agent is probably free.
     async fn pause(&self, losses: u32) {
         if let Some(further) = losses.checked_sub(2) {
             let longest = PAUSE

@@ -3,31 +3,31 @@
 //! A call asks for an agent, for example a Spanish-speaking man. Of the matching agents, the one
 //! queued longest is assigned, and leaves every other queue in the same transaction.
 //!
-//! ## Layout, in the order of a call's way
+//! ## Modules, in the order in which a call uses them
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`dimension`], [`profile`], [`criteria`], [`name`] | what agents are chosen by |
-//! | [`agent`] | an agent, its states and what may follow what |
-//! | [`call`] | a call, its outcome and its assignment |
+//! | [`dimension`], [`profile`], [`criteria`], [`name`] | dimensions, profiles of agents, criteria of calls, ids and values |
+//! | [`agent`] | an agent, its states and their transitions |
+//! | [`call`] | a call, its states and its assignment |
 //! | [`transaction`] | every change as one transaction, with its conditions |
-//! | [`store`] | where it all lives: DynamoDB, and memory for tests |
-//! | [`queue`] | the queue itself: settings, and how a change is carried through |
-//! | [`agent_lifecycle`] | register, become available, leave, finish |
-//! | [`enqueue`] | a waiting call for a free agent, or a place in all queues that fit |
-//! | [`matcher`] | a call is assigned to an agent, waits, or expires |
-//! | [`lane`] | the new calls of one criteria and one batch, side by side |
-//! | [`publish`] | assignments to the topic, expired calls to the dead-letter queue |
+//! | [`store`] | the storage: DynamoDB, and memory for tests |
+//! | [`queue`] | the queue: settings, commits and retries |
+//! | [`agent_lifecycle`] | register, become available, leave, extend, finish, list |
+//! | [`enqueue`] | assigns a pending call to a free agent, or adds the agent to all its queues |
+//! | [`matcher`] | assigns a call to an agent, sets it to pending, or expires it |
+//! | [`lane`] | assigns the new calls of one criteria in one batch concurrently |
+//! | [`publish`] | publishes assignments to the topic, and sends expired calls to the dead-letter queue |
 //! | [`aws`] | the topic and the dead-letter queue on SNS and SQS |
-//! | [`sweep`] | expired call leases, expired and missed calls, unpublished events |
-//! | [`intake`] | a message of the call queue |
+//! | [`sweep`] | ends expired call leases, expires and assigns pending calls, publishes remaining events |
+//! | [`intake`] | parses and processes the messages of the call queue |
 //! | [`desk`] | the commands of `agent-desk`, and their answers |
-//! | [`seed`] | made-up agents, for trying it out |
-//! | [`time`] | microseconds and the clock |
-//! | [`schema`] | the table's names |
+//! | [`seed`] | sample agents, for trying the queue |
+//! | [`time`] | times in microseconds, and the clock |
+//! | [`schema`] | the names of the table's keys and attributes |
 //!
-//! The crate knows AWS services behind traits. It knows no Lambda event or runtime type and
-//! reads no environment.
+//! The crate uses AWS services through traits. It depends on no Lambda event or runtime type and
+//! reads no environment variable.
 
 pub mod agent;
 pub mod agent_lifecycle;

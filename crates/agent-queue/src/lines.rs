@@ -1,5 +1,5 @@
-//! The lines of waiting calls, one for each criteria: opening, closing, and serving all of them,
-//! the longest waiting call first.
+//! The lines of pending calls, one for each criteria: opens them, closes them, and serves all of
+//! them, the oldest call first.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use crate::queue::{AgentQueue, QueueError};
 use crate::serve::Served;
 use crate::store::Line;
 
-/// A line is closed that is empty and was not opened for this long: much longer than any process
-/// relies on it.
+/// Time after which an empty line is closed, if no process opens it again. It is much longer than
+/// the time for which a process assumes that a line is open.
 const CLOSED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl AgentQueue {
-    /// A call may join this line from now on.
+    /// Opens a line, so that calls may join it. Does nothing if this process opened it recently.
     pub(crate) async fn open_line(&self, criteria: &Criteria) -> Result<(), QueueError> {
         let now = self.clock.now();
         if self.opened.is_open(criteria, now) {
@@ -49,13 +49,13 @@ impl AgentQueue {
         Ok(())
     }
 
-    /// Closes the lines that no call joined for a day. The registry so stays as small as what is
-    /// asked for in a day.
+    /// Closes the empty lines that no process opened for a day. So the registry has only the
+    /// criteria of about one day.
     pub(crate) async fn close_lines(&self) -> Result<(), QueueError> {
         let now = self.clock.now();
         for line in self.store.lines().await? {
             let Some(seen) = line.seen else {
-                // A release that did not note it may be using it.
+                // An earlier release, which did not store the time, may be using it.
                 self.store.open_line(&line.criteria, now).await?;
                 continue;
             };
@@ -74,8 +74,8 @@ impl AgentQueue {
         Ok(first.is_empty())
     }
 
-    /// Serves every line, always the longest waiting call of those that may still meet an agent.
-    /// A line that fails is left, and the others go on.
+    /// Serves all lines, always the oldest of their first calls. A line that fails or has no
+    /// matching agent is left out, and the others continue.
     pub(crate) async fn serve_lines(&self) -> (Served, Vec<QueueError>) {
         let (mut served, mut errors) = (Served::default(), vec![]);
         let mut lines = match self.first_of_lines().await {

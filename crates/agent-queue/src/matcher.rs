@@ -1,8 +1,8 @@
-//! A call is assigned to an agent, waits, or expires.
+//! Assigns a call to an agent, sets it to pending, or expires it.
 //!
-//! A call joins the line of its criteria, and the line is served: of a call and an agent that
-//! cross, the one that wrote later sees the other. The calls of the call queue, which come to one
-//! process at a time, are looked at before they join a line ([`lane`](crate::lane)).
+//! A call joins the line of its criteria, and then the line is served. Of a call and an agent that
+//! cross, the later writer sees the other. The call queue delivers calls of one criteria to one
+//! process at a time, so these are matched before they join a line ([`lane`](crate::lane)).
 
 use crate::call::{Assignment, Call, CallRecord, CallState};
 use crate::meet::call_there;
@@ -10,27 +10,27 @@ use crate::name::CallId;
 use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::transaction::{Before, Change};
 
-/// The outcome of a call, and the events to publish.
+/// The result of matching a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matched {
     /// The call's state.
     pub state: CallState,
-    /// The assignments made, to publish: this call's, and those of calls that waited for longer.
+    /// New assignments to publish: of this call, and of calls that were pending for longer.
     pub assignments: Vec<Assignment>,
-    /// Whether the call is new and waits.
+    /// Whether the call is new and pending.
     pub queued: bool,
-    /// How many calls were found to have waited for too long.
+    /// Number of calls that the operation expired.
     pub expired: u32,
-    /// Whether the look ended early, by an error or the queue's deadline: repeat the same call.
+    /// Whether an error or the queue's deadline ended the operation early: repeat the same call.
     pub cut_short: bool,
 }
 
-/// How the wish to give a call up ended.
+/// The result of a cancellation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancel {
-    /// It is cancelled by this request.
+    /// This request cancelled the call.
     Done,
-    /// It had ended before: its state, unchanged.
+    /// The call was not pending any more; this is its unchanged state.
     Is(CallState),
 }
 
@@ -46,7 +46,7 @@ impl Cancel {
 }
 
 impl AgentQueue {
-    /// Assigns a call, or lets it wait. A call that is known gets its first answer again.
+    /// Assigns a call, sets it to pending, or expires it. A known call gets its current state.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it with the same id.
@@ -60,7 +60,7 @@ impl AgentQueue {
         }
     }
 
-    /// A new call joins the line of its criteria, and the line is served.
+    /// Adds a new call to the line of its criteria, and serves the line.
     pub(crate) async fn wait(&self, call: &Call) -> Result<Matched, QueueError> {
         self.open_line(&call.criteria).await?;
         match self.commit("wait", &Change::wait(call)).await? {
@@ -72,7 +72,7 @@ impl AgentQueue {
         }
     }
 
-    /// The outcome of a call; `None` if there was none of this id.
+    /// The call and its state; `None` if no call has this id.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
@@ -80,8 +80,8 @@ impl AgentQueue {
         Ok(self.store.call(id).await?)
     }
 
-    /// Gives a call up, waiting or not arrived yet; one that is assigned stays so. A call that
-    /// arrives after it was cancelled is not assigned.
+    /// Cancels a call that is pending or has not arrived yet. An assigned call stays assigned. A
+    /// call that arrives after its cancellation is not assigned.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
@@ -103,14 +103,14 @@ impl AgentQueue {
             };
             match self.commit("cancel", &change).await? {
                 Outcome::Done => return Ok(Cancel::Done),
-                // It arrived, or ended, in between.
+                // The call arrived, or its wait ended, in between.
                 Outcome::Refused(refusals) => before = call_there(&refusals),
             }
         }
     }
 
-    /// A redelivered call. While it is pending, it reads again: the process that wrote it may
-    /// have crashed before its read.
+    /// Answers a redelivered call. If it is pending, the line is served again: the process that
+    /// wrote the call may have crashed before its read.
     pub(crate) async fn known(&self, record: CallRecord) -> Result<Matched, QueueError> {
         match record.state {
             CallState::Waiting => self.look_again(&record.call, false).await,
@@ -132,7 +132,7 @@ impl AgentQueue {
             .find(|made| made.call_id == call.id);
         let state = match ours {
             Some(assignment) => CallState::Assigned(assignment.clone()),
-            // Another may have served it meanwhile.
+            // Another process may have served it meanwhile.
             None => match self.store.call(&call.id).await? {
                 Some(record) => record.state,
                 None => CallState::Waiting,
@@ -151,7 +151,7 @@ impl AgentQueue {
         call.arrived.plus(self.settings.max_wait) <= self.clock.now()
     }
 
-    /// A call that arrives when it is too late already.
+    /// Expires a call that arrives too late.
     pub(crate) async fn give_up(&self, call: &Call) -> Result<Matched, QueueError> {
         let change = Change::expire(call, Before::New, self.clock.now());
         let known = match self.commit("expire", &change).await? {
@@ -177,7 +177,7 @@ impl AgentQueue {
         })
     }
 
-    /// A waiting call leaves; false if another process was faster.
+    /// Expires a pending call. Returns false if another process ended its wait first.
     async fn expire(&self, call: &Call) -> Result<bool, QueueError> {
         let change = Change::expire(call, Before::Waiting, self.clock.now());
         let outcome = self.commit("expire", &change).await?;

@@ -1,7 +1,7 @@
-//! One call and the agent who comes first among those that fit.
+//! Matches one call with the first matching agent.
 //!
-//! What decides is the agent's own item (queued, with the ticket of the entry). An outdated entry
-//! finds another ticket, and the next agent is tried.
+//! The agent's own item decides: the agent must be queued, with the ticket of the entry. An
+//! outdated entry has another ticket, and the next agent is tried.
 
 use backon::BackoffBuilder;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -13,37 +13,37 @@ use crate::store::{Order, Refusal, There};
 use crate::time::Micros;
 use crate::transaction::{Before, Change, QueueEntry, Step, Term};
 
-/// How one call and the queues met.
+/// The result of matching one call.
 pub(crate) enum MatchOutcome {
     Assigned(Assignment),
-    /// The call is in this state already.
+    /// The call already has this state.
     Known(CallRecord),
-    /// No agent fits.
+    /// No agent matches.
     NoAgent,
-    /// The call has a place in a line, and no item of its own.
+    /// The call has a place in a line, but no item of its own.
     NoRecord,
 }
 
-/// How one try with one agent ended.
+/// The result of one attempt with one agent.
 pub(crate) enum TryOutcome {
     Ended(Box<MatchOutcome>),
-    /// The agent is gone.
+    /// The agent has another status or ticket by now.
     Gone,
-    /// Another transaction was in the way.
+    /// Another transaction was changing one of the items.
     Conflict,
 }
 
-/// How many queues or lines are read at once.
+/// Number of queues or lines that are read concurrently.
 pub(crate) const PARALLEL_READS: usize = 16;
 
 impl AgentQueue {
-    /// One call and the agent who comes first among those that fit, as read. After a conflict it
-    /// looks again: the other transaction has most likely taken that very agent, and a
-    /// transaction to find that out would conflict with others.
+    /// Assigns a call to the first matching agent, as read. After a conflict it reads again: the
+    /// other transaction has probably taken that agent, and another attempt on it would conflict
+    /// with others.
     ///
-    /// An entry whose agent is not queued by its ticket was outdated when it was read. If it is
-    /// still there at the next look, it outlived its stay (the table was edited, or restored) and
-    /// is deleted: otherwise a page of such entries would hide every agent behind it.
+    /// If the agent is not queued with the ticket of its entry, the entry was outdated when it was
+    /// read. If the next read returns it again, it is obsolete, because the table was edited or
+    /// restored, and is deleted. Otherwise a page of such entries would hide all agents behind it.
     pub(crate) async fn meet(
         &self,
         call: &Call,
@@ -78,7 +78,7 @@ impl AgentQueue {
         }
     }
 
-    /// One entry after the other, until an agent is there or another transaction in the way.
+    /// Tries the entries in order, up to the first one whose agent is not gone.
     async fn try_each(
         &self,
         call: &Call,
@@ -120,7 +120,7 @@ impl AgentQueue {
         };
         if let Some(record) = call_there(&refusals) {
             return Ok(TryOutcome::Ended(Box::new(match record.state {
-                // By this very change, whose answer was lost for longer than its token is good.
+                // This change made it. Its answer was lost for longer than its token is valid.
                 CallState::Assigned(made) if made == assignment => {
                     MatchOutcome::Assigned(assignment)
                 }
@@ -138,7 +138,8 @@ impl AgentQueue {
         })
     }
 
-    /// The first entries of the queues that fit, merged by their places: a page of each.
+    /// The first entries of the matching queues, ordered by place. It reads at most `page` entries
+    /// of each queue, and returns at most `page`.
     pub(crate) async fn first_entries(
         &self,
         criteria: &Criteria,
@@ -155,7 +156,7 @@ impl AgentQueue {
         let mut entries: Vec<QueueEntry> = peeks.try_concat().await?;
         let place = |entry: &QueueEntry| (entry.at, entry.agent.clone());
         entries.sort_by_key(place);
-        // An agent may wait in several of the queues.
+        // An agent may be in several of the queues.
         entries.dedup_by_key(|entry| place(entry));
         if order == Order::Lifo {
             entries.reverse();
@@ -170,7 +171,7 @@ impl AgentQueue {
         Ok(queues)
     }
 
-    /// Now, and the term of an assignment made now.
+    /// The current time, and the term of an assignment made now.
     pub(crate) fn term(&self) -> (Micros, Term) {
         let now = self.clock.now();
         let Settings {
@@ -187,7 +188,7 @@ impl AgentQueue {
     }
 }
 
-/// The call that stands in the way of a change.
+/// The stored call that made a change fail.
 pub(crate) fn call_there(refusals: &[Refusal]) -> Option<CallRecord> {
     refusals.iter().find_map(|refusal| match &refusal.there {
         Some(There::Call(record)) => Some((**record).clone()),

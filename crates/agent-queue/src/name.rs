@@ -1,38 +1,39 @@
-//! Names that stand in keys: agents' and calls' ids, and the values agents are chosen by.
+//! Names in keys: ids of agents and calls, and values of dimensions.
 //!
-//! Their characters are few because a criterion's values make up the message group of an SQS
-//! FIFO queue, which takes 128 characters, letters, digits and punctuation
-//! (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queue-message-identifiers.html>),
-//! and because `#` and `*` have a meaning in keys.
+//! Few characters are allowed, for two reasons. The values of criteria form the message group of an
+//! SQS FIFO queue, which takes 128 characters: letters, digits and punctuation
+//! (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queue-message-identifiers.html>).
+//! And `#` and `*` have a meaning in keys.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// The longest id.
+/// The longest id, in characters.
 pub const MAX_ID: usize = 64;
 
-/// The longest value of a dimension: five of them and their separators fit into a message group.
+/// The longest value of a dimension, in characters. Five values and their separators fit into a
+/// message group.
 pub const MAX_VALUE: usize = 24;
 
-/// Why a text cannot be a name.
+/// A text that is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidName {
     /// The empty text.
     #[error("is empty; give 1 to {max} of A-Z a-z 0-9 _ . + -")]
     Empty {
-        /// The longest allowed.
+        /// The longest allowed length, in characters.
         max: usize,
     },
     /// Too long.
     #[error("has {length} characters; give 1 to {max}")]
     TooLong {
-        /// How long it is.
+        /// The length, in characters.
         length: usize,
-        /// The longest allowed.
+        /// The longest allowed length, in characters.
         max: usize,
     },
-    /// A character that keys and message groups do not take.
+    /// A character that is not allowed in names.
     #[error("holds {found:?}; use A-Z a-z 0-9 _ . + - only")]
     Character {
         /// The first such character.
@@ -75,13 +76,13 @@ macro_rules! name {
                 Ok(Self(text))
             }
 
-            /// A text as it stands in the table; it was checked before it got there.
+            /// A text as stored in the table, where it was checked before the write.
             #[must_use]
             pub(crate) fn from_stored(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
 
-            /// As text.
+            /// The name as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -106,12 +107,12 @@ macro_rules! name {
 }
 
 name!(
-    /// An agent's identity: names change and repeat, ids do not.
+    /// An agent's unique id. Names of agents may change and repeat, ids do not.
     AgentId,
     MAX_ID
 );
 name!(
-    /// A call's identity, and its permanent deduplication key.
+    /// A call's unique id, and its permanent deduplication key.
     CallId,
     MAX_ID
 );
@@ -122,7 +123,7 @@ name!(
 );
 
 impl AgentId {
-    /// A fresh UUIDv7.
+    /// A new UUIDv7.
     #[must_use]
     pub fn fresh() -> Self {
         Self(uuid::Uuid::now_v7().to_string())
@@ -130,7 +131,7 @@ impl AgentId {
 }
 
 impl CallId {
-    /// A fresh UUIDv7.
+    /// A new UUIDv7.
     #[must_use]
     pub fn fresh() -> Self {
         Self(uuid::Uuid::now_v7().to_string())

@@ -1,4 +1,4 @@
-//! The lines of waiting calls that this process opened, and how many there may be.
+//! The lines of pending calls that this process opened, and the limit on the number of lines.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,13 +7,13 @@ use std::time::Duration;
 use crate::criteria::Criteria;
 use crate::time::Micros;
 
-/// The most lines at once. An agent who looks for a call reads the names of all of them.
+/// The most open lines. Each enqueue of an agent reads the names of all of them.
 pub(crate) const MAX_LINES: usize = 1_000;
 
-/// For how long a process relies on a line that it opened.
+/// Time for which a process assumes that a line that it opened is still open.
 const RELIED_ON: Duration = Duration::from_secs(30 * 60);
 
-/// When this process opened which line.
+/// The lines that this process opened, each with its time.
 #[derive(Debug, Default)]
 pub(crate) struct OpenLines(Mutex<HashMap<Criteria, Micros>>);
 

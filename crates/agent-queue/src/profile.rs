@@ -1,4 +1,4 @@
-//! What an agent is chosen by.
+//! The values by which an agent is chosen.
 
 use std::collections::BTreeSet;
 

@@ -1,15 +1,16 @@
-//! Assignments to the topic, expired calls to the dead-letter queue: at least once.
+//! Publishes assignments to the topic, and sends expired calls to the dead-letter queue, at least
+//! once.
 //!
 //! An event is written to the outbox in the transaction of its change, and deleted after it was
-//! published. A crash in between leaves it for the sweep; so it may be published twice, and
-//! subscribers deduplicate by the call's id.
+//! published. After a crash in between, the sweep publishes it, perhaps a second time. So
+//! subscribers deduplicate by the call's id and the number of the assignment.
 
 use async_trait::async_trait;
 
 use crate::call::{Assignment, OutboxEntry, OutboxEvent};
 use crate::queue::{AgentQueue, QueueError};
 
-/// Publishes what happened to calls.
+/// Publishes events about calls.
 #[async_trait]
 pub trait Publisher: Send + Sync {
     /// Publishes each event. The answers are in the same order.
@@ -20,18 +21,18 @@ pub trait Publisher: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[error("call {call}: not published ({reason}); it is kept, and published by the next sweep")]
 pub struct PublishError {
-    /// Which call it is about.
+    /// The call's id, or the deduplication id of an invalid message.
     pub call: String,
-    /// What went wrong.
+    /// The cause.
     pub reason: String,
 }
 
-/// The published events.
+/// Counts of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Published {
     /// Assignments published.
     pub published: u32,
-    /// Calls put into the dead-letter queue.
+    /// Expired calls sent to the dead-letter queue.
     pub dead_lettered: u32,
     /// Events that are left in the outbox.
     pub failed: u32,
@@ -46,8 +47,8 @@ impl std::ops::AddAssign for Published {
 }
 
 impl AgentQueue {
-    /// Publishes new assignments, and deletes them from the outbox. The sweep publishes what fails
-    /// here: the assignments are valid in any case.
+    /// Publishes new assignments, and deletes them from the outbox. If publishing fails, the sweep
+    /// repeats it: the assignments are valid in any case.
     ///
     /// # Errors
     /// [`QueueError`] if a published event could not be deleted: it is published again.
@@ -66,7 +67,7 @@ impl AgentQueue {
         self.publish(publisher, &outbox).await
     }
 
-    /// Publishes, and deletes published events.
+    /// Publishes outbox entries, and deletes the published ones.
     pub(crate) async fn publish(
         &self,
         publisher: &dyn Publisher,

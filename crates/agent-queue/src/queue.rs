@@ -1,4 +1,4 @@
-//! The queue itself: its settings, and how a change is carried through.
+//! The queue: its settings, and the commit of a change with retries.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,27 +28,27 @@ pub struct AgentQueue {
     deadline: Option<Instant>,
 }
 
-/// How the queue behaves.
+/// The settings of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What agents are chosen by.
+    /// The dimensions by which agents are chosen.
     pub dimensions: Dimensions,
-    /// Who comes first.
+    /// Which of the matching agents is assigned.
     pub order: Order,
-    /// How long a call waits for an agent.
+    /// The longest wait of a call, from the time at which it was sent.
     pub max_wait: Duration,
-    /// How long a call may last, from its assignment or its last extension, before its agent is
-    /// available again; `None`: without limit.
+    /// Time that an agent may attend a call, from the assignment or the last extension. Then the
+    /// sweep makes the agent available; `None`: no limit.
     pub call_lease: Option<Duration>,
-    /// How long an agent has to answer an assignment by extending it, before the call returns to
-    /// its line; `None`: an assignment needs no answer.
+    /// Time in which an agent must answer an assignment, by an extension. Otherwise the call
+    /// returns to its line; `None`: an assignment needs no answer.
     pub answer_within: Option<Duration>,
-    /// How many entries of a queue a match reads at once.
+    /// Number of entries of a queue that a match reads at once.
     pub page: u16,
-    /// Among how many of the first agents of a queue a call of a lane chooses at most, while
-    /// transactions meet; 1 is strict order at all times.
+    /// During contention, a call of a lane chooses among at most this number of the first agents of
+    /// its queue. 1 is strict order at all times.
     pub contention_window: u16,
-    /// How a change is repeated.
+    /// How often and when a change is retried.
     pub patience: Patience,
 }
 
@@ -67,10 +67,10 @@ impl Default for Settings {
     }
 }
 
-/// How a change is repeated that met another transaction, or was not answered.
+/// Retries of a change that conflicted, was throttled, or got no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// How often at most, the first time not counted.
+    /// The most retries.
     pub repeats: usize,
     /// The first pause; each further one is twice as long, with jitter.
     pub shortest: Duration,
@@ -79,8 +79,8 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// Some three seconds in all. A transaction takes about ten milliseconds: during a much
-    /// longer pause, others change the items.
+    /// About three seconds in all. A transaction takes about ten milliseconds; during much longer
+    /// pauses, other transactions change the items.
     fn default() -> Self {
         Self {
             repeats: 60,
@@ -90,29 +90,29 @@ impl Default for Patience {
     }
 }
 
-/// Why an operation did not come to its end. What it asked for may be done or not; repeat it.
+/// An operation that did not finish. Its changes may or may not have taken effect; repeat it.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Others kept changing the same items.
+    /// Other transactions kept changing the same items.
     #[error(
         "{operation}: conflicted with other transactions {tries} times; repeat it, or see docs/explanation/agents.md for the limits of one queue"
     )]
     Contended {
         /// The operation.
         operation: &'static str,
-        /// How often it tried.
+        /// Number of attempts.
         tries: usize,
     },
-    /// Another line of waiting calls would be too many.
+    /// The limit on open lines is reached.
     #[error(
         "criteria {criteria}: calls wait for {MAX_LINES} different criteria already, the most a queue takes; \
          check what the callers send as values, or wait until the sweep closes lines that were empty for a day"
     )]
     TooManyLines {
-        /// What the call asks for.
+        /// The criteria of the call.
         criteria: Criteria,
     },
     /// The invocation is about to end.
@@ -124,7 +124,7 @@ pub enum QueueError {
 }
 
 impl QueueError {
-    /// Whether the same operation may work when it is repeated.
+    /// Whether the same operation may succeed when it is repeated.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
@@ -135,13 +135,13 @@ impl QueueError {
     }
 }
 
-/// How a change ended, once it did not meet another transaction.
+/// The result of a change without a conflict.
 pub(crate) enum Outcome {
     Done,
     Refused(Vec<Refusal>),
 }
 
-/// Why a change is tried again.
+/// The reason to retry a change.
 enum Again {
     Conflict,
     Store(StoreError),
@@ -156,19 +156,19 @@ impl Again {
     }
 }
 
-/// What was counted since the last look.
+/// The counters since [`AgentQueue::counted`] last read them.
 #[derive(Debug, Default)]
 struct Tally {
     conflicts: AtomicU64,
     lost_matches: AtomicU64,
 }
 
-/// What was counted.
+/// The counters of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Changes that met another transaction and were repeated.
+    /// Transactions that conflicted with another one.
     pub conflicts: u64,
-    /// Matches that came too late for an agent and went on to the next.
+    /// Attempts to assign an agent that was not available any more.
     pub lost_matches: u64,
 }
 
@@ -187,8 +187,8 @@ impl AgentQueue {
         }
     }
 
-    /// The same queue for one invocation: it starts no further try after `deadline`, and waits
-    /// until then for the answer to a change. Both queues count into one tally.
+    /// The same queue for one invocation. It starts no attempt after `deadline`, and waits at most
+    /// until then for the answer to a change. Both queues share their counters.
     #[must_use]
     pub fn until(&self, deadline: Instant) -> Self {
         Self {
@@ -197,7 +197,7 @@ impl AgentQueue {
         }
     }
 
-    /// Until when it works; `None`: without limit.
+    /// The deadline; `None`: no limit.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
@@ -214,7 +214,7 @@ impl AgentQueue {
         &self.settings
     }
 
-    /// What was counted since it was last asked.
+    /// Returns the counters, and resets them.
     #[must_use]
     pub fn counted(&self) -> Counted {
         Counted {
@@ -227,8 +227,8 @@ impl AgentQueue {
         self.tally.lost_matches.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Carries a change through: after a conflict, a throttle or silence the same change again,
-    /// by its token, with jitter; a bounded number of times.
+    /// Commits a change. After a conflict, throttling or no answer it retries the same change, with
+    /// the same token and with jitter, a bounded number of times.
     pub(crate) async fn commit(
         &self,
         operation: &'static str,
@@ -241,8 +241,9 @@ impl AgentQueue {
         })
     }
 
-    /// The same, but `None` at once after a conflict: another change may be due by then. A
-    /// change that was met by silence is repeated nevertheless: it may have happened.
+    /// The same, but returns `None` at once after a conflict: the caller may need another change by
+    /// then. After an attempt without an answer it retries nevertheless: the change may have taken
+    /// effect.
     pub(crate) async fn commit_unless_conflict(
         &self,
         change: &Change,
@@ -298,7 +299,7 @@ impl AgentQueue {
         }
     }
 
-    /// The pauses between tries.
+    /// The pauses between attempts.
     pub(crate) fn pauses(&self) -> ExponentialBuilder {
         let Patience {
             repeats,
@@ -312,7 +313,7 @@ impl AgentQueue {
             .with_jitter()
     }
 
-    /// Every try met another transaction, and no further one is due.
+    /// The error after the last attempt, which conflicted.
     pub(crate) fn contended(&self, operation: &'static str) -> QueueError {
         if self.is_over() {
             return QueueError::OutOfTime { operation };

@@ -1,4 +1,4 @@
-//! Made-up agents, for trying the queue out. Not for production.
+//! Sample agents, for trying the queue. Not for production.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use crate::dimension::Dimensions;
 use crate::name::Value;
 use crate::profile::Profile;
 
-/// Their first names.
+/// First names of the sample agents.
 const FIRST_NAMES: [&str; 10] = [
     "Ana", "Ben", "Chloe", "David", "Elena", "Felix", "Grace", "Hugo", "Irene", "Jonas",
 ];
 
-/// Their last names; as many as are needed to tell 500 agents apart by both.
+/// Last names of the sample agents: enough for 500 different full names.
 const LAST_NAMES: [&str; 51] = [
     "Adams", "Baker", "Carter", "Dubois", "Evans", "Fischer", "Garcia", "Hughes", "Ivanov",
     "Jensen", "Keller", "Lopez", "Martin", "Nguyen", "Olsen", "Perez", "Quinn", "Ruiz", "Silva",
@@ -20,35 +20,35 @@ const LAST_NAMES: [&str; 51] = [
     "Petit", "Rossi", "Sato", "Tanaka", "Urban", "Vogel", "Wagner", "Yilmaz", "Zimmer", "Abel",
 ];
 
-/// The languages of the made-up agents.
+/// Languages of the sample agents.
 const LANGUAGES: [&str; 3] = ["English", "Spanish", "French"];
 
-/// Their genders.
+/// Genders of the sample agents.
 const GENDERS: [&str; 2] = ["F", "M"];
 
-/// The most agents at once.
+/// The most sample agents of one command.
 pub const MAX_SEED: u32 = 500;
 
-/// Why no agents are made up.
+/// The reason why no sample agents are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeedError {
-    /// Switched off.
+    /// The command is switched off.
     #[error(
         "command seed: this queue makes up no agents; register real ones, or give the queue the prop `seed`, as outside production"
     )]
     Off,
-    /// Too many, or none.
+    /// The count is not from 1 to [`MAX_SEED`].
     #[error("field count is {0}; give a whole number from 1 to {MAX_SEED}")]
     Count(u32),
-    /// Dimensions that nothing is known about.
+    /// Dimensions other than the default ones.
     #[error(
         "command seed knows the default dimensions only, language and gender; register agents of yours with command register"
     )]
     Dimensions,
 }
 
-/// Made-up agents, by name and profile. Five of them already open all six queues: each speaks
-/// two of three languages, and genders alternate.
+/// Names and profiles of sample agents. Each speaks two of three languages, and genders alternate,
+/// so five of them already open all six queues.
 ///
 /// # Errors
 /// [`SeedError`] for a count out of range, and for other dimensions than the default ones.
@@ -67,7 +67,7 @@ fn agent(number: usize) -> (String, Profile) {
     let languages = [language(0), language(1)].map(Value::from_stored);
     let gender = Value::from_stored(GENDERS[number % GENDERS.len()]);
     let profile = Profile::new(vec![BTreeSet::from(languages), BTreeSet::from([gender])]);
-    // The two lists have no common length, so a pair repeats after all pairs only.
+    // The lengths of the two lists have no common factor, so a pair repeats only after all pairs.
     let first = FIRST_NAMES[number % FIRST_NAMES.len()];
     let last = LAST_NAMES[number % LAST_NAMES.len()];
     (format!("{first} {last}"), profile)

@@ -1,4 +1,4 @@
-//! The calls that wait for the same, served in their order.
+//! Serves the pending calls of one criteria in their order.
 
 use crate::call::{Assignment, Call};
 use crate::criteria::Criteria;
@@ -7,17 +7,17 @@ use crate::name::CallId;
 use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::transaction::{Before, Change};
 
-/// The assignments of one look at those waiting.
+/// The results of serving pending calls.
 #[derive(Debug, Default)]
 pub(crate) struct Served {
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) expired: u32,
-    /// Whether it ended early, by an error or the queue's deadline.
+    /// Whether an error or the queue's deadline ended the operation early.
     pub(crate) cut_short: bool,
 }
 
 impl Served {
-    /// Keeps what was done before an error. An error before anything was done is the answer.
+    /// Returns the results so far, or the error if there are none.
     pub(crate) fn or_error(mut self, error: QueueError) -> Result<Self, QueueError> {
         if self.assignments.is_empty() && self.expired == 0 {
             return Err(error);
@@ -29,8 +29,8 @@ impl Served {
 }
 
 impl AgentQueue {
-    /// Serves the calls that wait for the same, the longest waiting first, until none is left or
-    /// no agent fits. Calls that waited for too long leave.
+    /// Assigns the pending calls of one criteria, the oldest first, until none is left or no agent
+    /// matches. Calls that waited too long expire.
     pub(crate) async fn serve(&self, criteria: &Criteria) -> Result<Served, QueueError> {
         let mut served = Served::default();
         let mut ended = None;
@@ -58,7 +58,7 @@ impl AgentQueue {
         }
     }
 
-    /// Serves the first call of a line. Whether the next one may be served, too.
+    /// Serves the first call of a line. Returns whether to continue with the next one.
     pub(crate) async fn serve_call(
         &self,
         call: &Call,
@@ -77,7 +77,7 @@ impl AgentQueue {
         Ok(true)
     }
 
-    /// The first call of a line has waited for too long and leaves.
+    /// Expires the first call of a line.
     pub(crate) async fn expire_first(
         &self,
         call: &Call,
@@ -95,9 +95,9 @@ impl AgentQueue {
         Ok(true)
     }
 
-    /// The first call of a line has ended. Another process ended its wait since this one read the
-    /// line. A call that is still the first at the next look has a place that outlived its wait
-    /// (the table was edited, or restored): the place is deleted.
+    /// Passes over the first call of a line: another process ended its wait since this one read the
+    /// line. If the next read returns the same call, its place is obsolete, because the table was
+    /// edited or restored, and is deleted.
     pub(crate) async fn pass_over(
         &self,
         call: &Call,
@@ -111,7 +111,7 @@ impl AgentQueue {
         Ok(())
     }
 
-    /// A call that waits without an item of its own gets one again: the table was edited, or
+    /// Writes the missing item of a call that has a place in a line: the table was edited or
     /// restored.
     pub(crate) async fn restore(&self, call: &Call) -> Result<(), QueueError> {
         tracing::error!(call = %call.id, "a waiting call has no item of its own; it is written again");

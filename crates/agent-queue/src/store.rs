@@ -1,10 +1,10 @@
-//! Where agents, queues and calls live.
+//! The storage of agents, queues and calls.
 //!
-//! One trait, two implementations, one conformance suite (`tests/agents`): [`dynamodb`] is the
-//! real one, [`memory`] is for tests and simulations. Everything that changes anything is a
-//! [`Change`]; every read is strongly consistent, for a match rests on what was written before
-//! it looked. Losing a race is a value ([`Committed::Refused`], [`Committed::Conflict`]); a
-//! [`StoreError`] means that the change may or may not have happened.
+//! One trait has two implementations: [`dynamodb`] for production, [`memory`] for tests and
+//! simulations. One conformance suite (`tests/agents`) checks both. Agents, queues and calls change
+//! only by a [`Change`]. Every read is strongly consistent, because a match depends on everything
+//! that was written before its read. A lost race is a value ([`Committed::Refused`],
+//! [`Committed::Conflict`]). After a [`StoreError`] the change may or may not have taken effect.
 
 pub mod dynamodb;
 pub mod memory;
@@ -19,30 +19,31 @@ use crate::name::{AgentId, CallId};
 use crate::time::Micros;
 use crate::transaction::{CallLease, Change, QueueEntry};
 
-/// Everything the queue needs of a store.
+/// The operations that the queue needs of a store.
 #[async_trait]
 pub trait AgentStore: Send + Sync {
-    /// Carries out a change, all of it or nothing. The same change (by its token) a second time
-    /// changes nothing and is answered [`Committed::Done`] again, for ten minutes.
+    /// Commits a change: all of its steps or none. For ten minutes, a repeat of the same change (by
+    /// its token) changes nothing and returns [`Committed::Done`] again.
     async fn commit(&self, change: &Change) -> Result<Committed, StoreError>;
 
-    /// An agent.
+    /// An agent; `None` if no agent has this id.
     async fn agent(&self, agent: &AgentId) -> Result<Option<Agent>, StoreError>;
 
-    /// Agents by id, after a given one.
+    /// At most `limit` agents with ids after `after`, ordered by id.
     async fn agents(&self, after: Option<&AgentId>, limit: u16) -> Result<AgentPage, StoreError>;
 
     /// Every queue that was ever opened, by name, with its depth and version. It reads every
     /// entry of every queue.
     async fn queues(&self) -> Result<Vec<QueueCounters>, StoreError>;
 
-    /// The names alone, which one read brings.
+    /// The names of these queues. DynamoDB's store reads them without their entries.
     async fn queue_names(&self) -> Result<Vec<QueueName>, StoreError> {
         let queues = self.queues().await?.into_iter();
         Ok(queues.map(|is| is.queue).collect())
     }
 
-    /// The first entries of a queue: at most `limit` items are read, however many wait.
+    /// The first entries of a queue. It reads at most `limit` items, for any number of queued
+    /// agents.
     async fn peek(
         &self,
         queue: &QueueName,
@@ -50,27 +51,28 @@ pub trait AgentStore: Send + Sync {
         limit: u16,
     ) -> Result<Vec<QueueEntry>, StoreError>;
 
-    /// A call and its outcome.
+    /// A call and its state; `None` if no call has this id.
     async fn call(&self, call: &CallId) -> Result<Option<CallRecord>, StoreError>;
 
-    /// Every open line of waiting calls; some may be empty. One read for each megabyte.
+    /// Every open line of pending calls; some may be empty. It takes one read for each megabyte.
     async fn lines(&self) -> Result<Vec<Line>, StoreError>;
 
-    /// Opens a line, or notes that it was used at this moment. A call may join only an open line:
-    /// an agent reads no other.
+    /// Opens a line, or sets the time of its last use to `at`. A call may join only an open line,
+    /// because the processes of agents read no others.
     async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<(), StoreError>;
 
     /// Closes a line, unless it was used since it was read.
     async fn close_line(&self, line: &Line) -> Result<(), StoreError>;
 
-    /// How many calls wait in each open line. It counts every waiting call.
+    /// The number of pending calls in each open line. It counts every pending call.
     async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError>;
 
-    /// The calls that waited longest for the same: at most `limit`.
+    /// The oldest pending calls of one criteria, at most `limit`.
     async fn waiting_calls(&self, criteria: &Criteria, limit: u16)
     -> Result<Vec<Call>, StoreError>;
 
-    /// The leases that end first, behind `after`, and ended before `until`: at most `limit`.
+    /// The call leases that expire before `until`, the earliest first, after `after`; at most
+    /// `limit`.
     async fn leases(
         &self,
         after: Option<&CallLease>,
@@ -78,8 +80,8 @@ pub trait AgentStore: Send + Sync {
         limit: u16,
     ) -> Result<Vec<CallLease>, StoreError>;
 
-    /// The outbox: what was written before `until` and is not published yet, oldest first, behind
-    /// `after`; at most `limit`.
+    /// The outbox entries that were written before `until`, the oldest first, after `after`; at
+    /// most `limit`.
     async fn outbox_entries(
         &self,
         after: Option<&OutboxEntry>,
@@ -87,35 +89,35 @@ pub trait AgentStore: Send + Sync {
         limit: u16,
     ) -> Result<Vec<OutboxEntry>, StoreError>;
 
-    /// Deletes published events. One may stay nevertheless, and be published again.
+    /// Deletes published entries. One may remain, and is then published again.
     async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError>;
 
-    /// Moves items that another release wrote elsewhere to where this release reads them. How
-    /// many it moved; the next call goes on with the rest.
+    /// Moves items of another release to where this release reads them. Returns their number; the
+    /// next call continues with the rest.
     async fn adopt(&self) -> Result<u32, StoreError> {
         Ok(0)
     }
 }
 
-/// Who comes first in a queue.
+/// Which agent of a queue comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// The agent queued longest.
     #[default]
     Fifo,
-    /// Who came last.
+    /// The agent queued most recently.
     Lifo,
 }
 
-/// How a change ended.
+/// The result of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Committed {
-    /// Every step happened.
+    /// Every step took effect.
     Done,
-    /// No step happened, because the conditions of these were not met.
+    /// No step took effect, because the conditions of these steps were not met.
     Refused(Vec<Refusal>),
-    /// No step happened, because another transaction was changing one of the items; the same
-    /// change may succeed at once.
+    /// No step took effect, because another transaction was changing one of the items. The same
+    /// change may succeed at once if it is repeated.
     Conflict,
 }
 
@@ -124,11 +126,11 @@ pub enum Committed {
 pub struct Refusal {
     /// Its index among the change's steps.
     pub step: usize,
-    /// The current state, where the step is about an agent or a call.
+    /// The stored agent or call, if the step is about one.
     pub there: Option<There>,
 }
 
-/// The current state that makes a step fail.
+/// The stored item that made a step fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum There {
     /// This agent.
@@ -140,26 +142,26 @@ pub enum There {
 /// A page of agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentPage {
-    /// By id.
+    /// The agents, ordered by id.
     pub agents: Vec<Agent>,
-    /// The last one's id, if there may be more.
+    /// The id of the last agent, if there may be more.
     pub next: Option<AgentId>,
 }
 
-/// A queue's figures, read one after the other: exact while the queue does not change.
+/// Depth and version of a queue, read one after the other: exact while the queue does not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueCounters {
-    /// Which queue.
+    /// The queue.
     pub queue: QueueName,
-    /// How often it changed.
+    /// Number of changes: joins and departures.
     pub version: u64,
-    /// How many agents wait.
+    /// Number of queued agents.
     pub depth: u64,
 }
 
 impl QueueCounters {
-    /// Each join and each departure is one more version; agents who joined and have not departed
-    /// are the depth.
+    /// The counters after this number of joins. Each join and each departure adds one to the
+    /// version. The depth is the number of joins minus the number of departures.
     #[must_use]
     pub fn of(queue: QueueName, joins: u64, depth: u64) -> Self {
         let version = (2 * joins).saturating_sub(depth);
@@ -171,20 +173,20 @@ impl QueueCounters {
     }
 }
 
-/// A line of calls that wait for the same.
+/// A line of pending calls of one criteria.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// For what.
+    /// The criteria.
     pub criteria: Criteria,
-    /// When it was last opened; `None`: by a release that did not note it.
+    /// Time at which it was last opened; `None`: by a release that did not store it.
     pub seen: Option<Micros>,
 }
 
-/// How many calls wait for the same.
+/// The number of pending calls of one criteria.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingCount {
-    /// For what.
+    /// The criteria.
     pub criteria: Criteria,
-    /// How many.
+    /// The number.
     pub depth: u64,
 }

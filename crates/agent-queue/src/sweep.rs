@@ -1,10 +1,10 @@
-//! The sweep: every minute, `sweep-agents` publishes remaining events, ends expired call
-//! leases, expires calls that are pending for too long, looks again for pairs
-//! left by a crash between write and look, and measures.
+//! The sweep. Every minute, `sweep-agents` publishes remaining events, ends expired call leases,
+//! restores missing queue entries, expires old calls, and measures. It also assigns pending calls
+//! that a crashed process left between its write and its read.
 //!
-//! Safe to run twice at once: every step has the same conditions as any other process's. Each
-//! part stands alone: what fails in one is counted and reported, and the others go on. Publishing
-//! comes first, and no part takes more than its share of the time.
+//! Two sweeps may run at once: every change has the same conditions as those of other processes. A
+//! failed part is counted and reported, and the others continue. Publishing comes first, and no
+//! part takes more than its share of the time.
 
 mod entries;
 
@@ -20,43 +20,43 @@ use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::time::Micros;
 use crate::transaction::{CallLease, Change, Step};
 
-/// What one sweep did and found.
+/// The results of one sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SweepReport {
-    /// Agents returned from calls that never ended.
+    /// Agents made available, because their call lease expired.
     pub returned: u32,
-    /// Calls returned to their lines from agents who did not answer.
+    /// Calls returned to their lines, because the agent did not answer.
     pub calls_returned: u32,
-    /// Entries of queued agents that were missing.
+    /// Missing entries of queued agents, written again.
     pub restored: u32,
-    /// Pairs that had been left behind.
+    /// Pending calls assigned.
     pub assigned: u32,
-    /// Calls that waited for too long.
+    /// Calls that expired.
     pub expired: u32,
-    /// Assignments published that had not been.
+    /// Assignments published.
     pub published: u32,
-    /// Calls put into the dead-letter queue.
+    /// Expired calls sent to the dead-letter queue.
     pub dead_lettered: u32,
-    /// What could not be published.
+    /// Events that could not be published.
     pub untold: u32,
     /// Queued agents.
     pub queued_agents: u64,
-    /// Calls that wait.
+    /// Pending calls.
     pub waiting_calls: u64,
-    /// How long the oldest of them has waited, in microseconds.
+    /// Wait of the oldest pending call, in microseconds.
     pub oldest_waiting_micros: u64,
-    /// Whether it came to the end of everything; if not, the next sweep goes on.
+    /// Whether all parts finished; if not, the next sweep continues.
     pub complete: bool,
 }
 
-/// A sweep of which some parts failed.
+/// A sweep with failed steps.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the sweep did what it could, but {failures} of its steps failed; the next sweep repeats them. The first failure"
 )]
 pub struct SweepError {
-    /// What the other parts did.
+    /// The results of the other steps.
     pub report: SweepReport,
     /// How many steps failed.
     pub failures: usize,
@@ -64,13 +64,13 @@ pub struct SweepError {
     pub source: QueueError,
 }
 
-/// How many items are read at once.
+/// Number of items read at once.
 const PAGE: u16 = 100;
 
-/// The maker of an assignment publishes it at once; after this long it counts as forgotten.
+/// Age at which the sweep publishes an assignment, if the process that made it has not done so.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// A sweep under way.
+/// A running sweep.
 struct Sweep<'a> {
     queue: AgentQueue,
     publisher: &'a dyn Publisher,
@@ -81,10 +81,10 @@ struct Sweep<'a> {
 }
 
 impl AgentQueue {
-    /// One sweep, until the queue's deadline.
+    /// Runs one sweep, until the queue's deadline.
     ///
     /// # Errors
-    /// [`SweepError`] with the report: what was done stays done, and the next sweep goes on.
+    /// [`SweepError`] with the report: finished changes remain, and the next sweep continues.
     pub async fn sweep(&self, publisher: &dyn Publisher) -> Result<SweepReport, SweepError> {
         let mut sweep = Sweep {
             queue: self.clone(),
@@ -103,7 +103,7 @@ impl AgentQueue {
         sweep.return_agents(self.share(3)).await;
         sweep.restore_entries(self.share(3)).await;
         sweep.serve(self.share(2)).await;
-        // The calls that expired just now.
+        // Publish the calls that expired just now.
         if sweep.report.expired > 0 {
             sweep.publish_forgotten(self.share(2)).await;
         }
@@ -123,7 +123,7 @@ impl AgentQueue {
         }
     }
 
-    /// The same queue, whose deadline leaves the time of `parts - 1` more such parts.
+    /// The same queue, with one of `parts` equal parts of the remaining time.
     fn share(&self, parts: u32) -> Self {
         match self.deadline() {
             None => self.clone(),
@@ -153,10 +153,11 @@ impl Sweep<'_> {
         }
     }
 
-    /// What no other process publishes, page by page; a page that fails holds back no other.
+    /// Publishes the entries that no other process publishes, page by page. A page that cannot be
+    /// published does not block the others.
     async fn publish_forgotten(&mut self, queue: AgentQueue) {
         let now = queue.clock.now();
-        // Up to and with this very moment.
+        // Entries up to and including `now`.
         let until = Micros(now.0.saturating_add(1));
         let mut after: Option<OutboxEntry> = None;
         loop {
@@ -186,7 +187,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// attendingCall → available, where the lease expired.
+    /// Ends expired call leases: attendingCall → available.
     async fn return_agents(&mut self, queue: AgentQueue) {
         let now = queue.clock.now();
         let mut after: Option<CallLease> = None;
@@ -217,7 +218,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Every line, as the process that writes last would have done.
+    /// Serves every line, in case the process that wrote last has crashed before it did.
     async fn serve(&mut self, queue: AgentQueue) {
         let (served, errors) = queue.serve_lines().await;
         for error in errors {
@@ -240,7 +241,7 @@ impl Sweep<'_> {
     }
 
     async fn measure(&mut self) {
-        // An agent waits in several queues, so depths do not add up to agents.
+        // An agent may be in several queues, so the sum of the depths is not the number of agents.
         match self.queue.queued_agents().await {
             Ok(queued) => self.report.queued_agents = queued,
             Err(error) => self.failed(error),
@@ -262,8 +263,8 @@ impl Sweep<'_> {
 }
 
 impl AgentQueue {
-    /// Ends an expired lease. Each change depends on the lease as read, so that one that was
-    /// extended since ends nothing.
+    /// Ends an expired call lease. The change depends on the lease as read, so it fails if the
+    /// lease was extended since.
     async fn return_agent(&self, lease: &CallLease, now: Micros) -> Result<Returned, QueueError> {
         let call = match lease.answered {
             true => None,
@@ -286,7 +287,8 @@ impl AgentQueue {
             }
             Outcome::Refused(refusals) => refusals,
         };
-        // The call was finished or extended meanwhile, which deletes the lease, too.
+        // The call was finished or extended meanwhile, which also deletes this lease. A lease that
+        // remains is deleted here.
         let of_agent = |step: usize| matches!(change.steps.get(step), Some(Step::Agent(_)));
         if refusals.iter().any(|refusal| of_agent(refusal.step)) {
             let end = Change::end_lease(lease);
@@ -295,7 +297,7 @@ impl AgentQueue {
         Ok(Returned::default())
     }
 
-    /// The call that a lease is about, if it is still assigned by the lease's ticket.
+    /// The call of a lease, if it is still assigned with the lease's ticket.
     async fn assigned_by(&self, lease: &CallLease) -> Result<Option<Call>, QueueError> {
         let record = self.store.call(&lease.call).await?;
         Ok(record.and_then(|record| match record.state {
@@ -305,14 +307,14 @@ impl AgentQueue {
     }
 }
 
-/// What an expired lease returned.
+/// Whether an expired lease returned its agent, and its call.
 #[derive(Clone, Copy, Debug, Default)]
 struct Returned {
     agent: bool,
     call: bool,
 }
 
-/// What no process publishes at once: expired calls, and assignments whose maker has had the time.
+/// Whether the sweep publishes an entry: every expired call, and each assignment after [`GRACE`].
 fn is_forgotten(entry: &OutboxEntry, now: Micros) -> bool {
     match entry.event {
         OutboxEvent::Expired(_) => true,

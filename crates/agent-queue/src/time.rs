@@ -1,8 +1,8 @@
-//! Points in time, to the microsecond, and the clock that tells them.
+//! Times in microseconds, and the clock.
 //!
 //! A place in a queue is a sort key, and DynamoDB compares sort keys byte by byte
-//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html#HowItWorks.DataTypes.String>):
-//! so a moment is written with a fixed width, or 9 would come after 10.
+//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html#HowItWorks.DataTypes.String>).
+//! So a time is written with a fixed width; otherwise 9 would follow 10.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -13,35 +13,35 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Micros(pub u64);
 
-/// The last moment that has the fixed width: the end of the year 9999.
+/// The last time that has the fixed width: the end of the year 9999.
 const LAST: u64 = 253_402_300_799_999_999;
 
 impl Micros {
-    /// This moment and a duration later; stops at the end of the year 9999.
+    /// This time plus a duration, at most the end of the year 9999.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(as_micros(duration)).min(LAST))
     }
 
-    /// This moment and a duration earlier; stops at the epoch.
+    /// This time minus a duration, at least the epoch.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(as_micros(duration)))
     }
 
-    /// How long after `earlier` this is; zero when it is not.
+    /// The duration since `earlier`; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
 
-    /// Milliseconds since the epoch, as AWS services give them, as a moment.
+    /// Converts milliseconds since the epoch, as AWS services give them.
     #[must_use]
     pub fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000).min(LAST))
     }
 
-    /// Reads what [`Display`](fmt::Display) wrote.
+    /// Parses the text that [`Display`](fmt::Display) writes; `None` if it is invalid.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let moment = humantime::parse_rfc3339(text).ok()?;
@@ -50,7 +50,7 @@ impl Micros {
     }
 }
 
-/// RFC 3339 in UTC with six decimals: 27 characters, whose order is time's.
+/// RFC 3339 in UTC with six decimals: 27 characters, which sort by time.
 impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moment = UNIX_EPOCH + Duration::from_micros(self.0.min(LAST));
@@ -68,8 +68,8 @@ fn as_micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Tells the time. Everything in this crate that compares times asks one of these, so that a
-/// test can set it; waiting is tokio's, which a test can pause.
+/// The source of the current time. All comparisons of [`Micros`] with the current time use it, so
+/// that a test can set it. Pauses and deadlines use tokio's time, which a test can pause.
 pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> Micros;
@@ -86,8 +86,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that starts at a given moment and advances with tokio's time: with tokio's clock
-/// paused (`tokio::time::pause`), tests of minutes run in milliseconds and always alike.
+/// A clock that starts at a given time and advances with tokio's time. With tokio's time paused
+/// (`tokio::time::pause`), tests of minutes run in milliseconds, with the same result each time.
 #[derive(Clone, Copy, Debug)]
 pub struct TokioClock {
     origin: Micros,
@@ -95,7 +95,7 @@ pub struct TokioClock {
 }
 
 impl TokioClock {
-    /// A clock that says `origin` at this moment.
+    /// A clock whose current time is `origin`.
     #[must_use]
     pub fn starting_at(origin: Micros) -> Self {
         Self {

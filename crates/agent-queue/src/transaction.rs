@@ -1,7 +1,8 @@
-//! Every change of the table: one transaction, composed here, carried out by a store.
+//! Composes every change of agents and calls as one transaction, which a store commits.
 //!
-//! A [`Change`] is a list of [`Step`]s, each on one item of its own, each with its condition:
-//! all of them or none. What a transaction must hold is so said once, for every store.
+//! A [`Change`] is a list of [`Step`]s, which take effect together or not at all. Each step is on
+//! one item of its own and has its condition. So the content of a transaction is defined once, for
+//! every store.
 
 mod assign;
 mod key;
@@ -23,11 +24,11 @@ pub use self::step::{Before, CallLease, QueueEntry, Step, Term};
 
 use self::assign::FreeAgent;
 
-/// Steps that happen all together or not at all.
+/// Steps that take effect all together or not at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Names this change, so that a second try of the same one changes nothing
-    /// (`ClientRequestToken`, good for ten minutes:
+    /// Identifies this change, so that a repeat changes nothing (`ClientRequestToken`, valid for
+    /// ten minutes:
     /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-apis-txwriteitems-idempotency>).
     pub token: Uuid,
     /// At most one for each item.
@@ -35,7 +36,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// These steps, under a token of their own.
+    /// A change of these steps, with a new token.
     #[must_use]
     pub fn of(steps: Vec<Step>) -> Self {
         Self {
@@ -44,7 +45,7 @@ impl Change {
         }
     }
 
-    /// A new agent, whose queues exist from now on.
+    /// Creates an agent, and opens its queues.
     #[must_use]
     pub fn register(agent: Agent, queues: Vec<QueueName>) -> Self {
         let queues = queues.into_iter().map(Step::OpenQueue);
@@ -55,21 +56,21 @@ impl Change {
         )
     }
 
-    /// Another profile, whose queues exist from now on.
+    /// Changes the profile of an agent, and opens its queues.
     #[must_use]
     pub fn profile(change: AgentChange, queues: Vec<QueueName>) -> Self {
         let queues = queues.into_iter().map(Step::OpenQueue);
         Self::of(std::iter::once(Step::Agent(change)).chain(queues).collect())
     }
 
-    /// An arrow of the agent alone; ends the call lease, if there was one.
+    /// Changes the agent alone, and deletes its call lease, if it has one.
     #[must_use]
     pub fn agent(change: AgentChange, lease: Option<CallLease>) -> Self {
         let lease = lease.map(Step::Unlease);
         Self::of(std::iter::once(Step::Agent(change)).chain(lease).collect())
     }
 
-    /// Another lease in the place of the one as read.
+    /// Extends a call: replaces the call lease as read.
     #[must_use]
     pub fn extend(change: AgentChange, agent: &Agent) -> Self {
         let old = CallLease::of(agent);
@@ -82,7 +83,7 @@ impl Change {
         Self::of(steps)
     }
 
-    /// Into all queues of the arrow.
+    /// Adds an agent to all its queues.
     #[must_use]
     pub fn enqueue(change: AgentChange, agent: &Agent) -> Self {
         let entries = QueueEntry::all_of(&change.applied_to(agent.clone()));
@@ -94,7 +95,7 @@ impl Change {
         Self::of(steps)
     }
 
-    /// Out of all queues the agent waits in.
+    /// Removes an agent from all its queues, or only changes an agent that is in none.
     #[must_use]
     pub fn leave(change: AgentChange, agent: &Agent) -> Self {
         let mut steps = leaving(QueueEntry::all_of(agent));
@@ -102,7 +103,7 @@ impl Change {
         Self::of(steps)
     }
 
-    /// A call is assigned to the agent of an entry, who leaves all queues in the same instant.
+    /// Assigns a call to the agent of an entry, who leaves all queues in the same transaction.
     #[must_use]
     pub fn assign(
         call: &Call,
@@ -123,8 +124,8 @@ impl Change {
         (change, assignment)
     }
 
-    /// A waiting call is assigned to an available agent, who joins no queue. The assignment has a
-    /// ticket of its own.
+    /// Assigns a pending call to an available agent, who joins no queue. The assignment has a new
+    /// ticket.
     #[must_use]
     pub fn assign_available(
         call: &Call,
@@ -142,7 +143,7 @@ impl Change {
         free.assigned(call, Before::Waiting, at, term.into())
     }
 
-    /// A new call waits.
+    /// Adds a new call as pending.
     #[must_use]
     pub fn wait(call: &Call) -> Self {
         let record = CallRecord::waiting(call.clone());
@@ -152,13 +153,13 @@ impl Change {
         ])
     }
 
-    /// A pending call is cancelled.
+    /// Cancels a pending call.
     #[must_use]
     pub fn cancel(call: &Call, at: Micros) -> Self {
         Self::of(end_of_wait(call, Before::Waiting, CallState::Cancelled, at))
     }
 
-    /// A call is cancelled before its arrival.
+    /// Cancels a call before it arrives.
     #[must_use]
     pub fn cancel_early(call: Call) -> Self {
         let (state, at) = (CallState::Cancelled, call.arrived);
@@ -166,7 +167,7 @@ impl Change {
         Self::of(vec![Step::Call(Before::New, record)])
     }
 
-    /// A call waited for too long.
+    /// Expires a call that waited too long.
     #[must_use]
     pub fn expire(call: &Call, from: Before, at: Micros) -> Self {
         let mut steps = end_of_wait(call, from, CallState::Expired, at);
@@ -182,32 +183,32 @@ impl Change {
         Self::of(steps)
     }
 
-    /// An entry that outlived its stay leaves the queue.
+    /// Deletes an obsolete queue entry.
     #[must_use]
     pub fn discard(entry: &QueueEntry) -> Self {
         Self::of(vec![Step::Discard(entry.clone())])
     }
 
-    /// A queued agent whose entry in a queue is missing gets it back.
+    /// Writes the missing entry of a queued agent.
     #[must_use]
     pub(crate) fn rejoin(agent: &Agent, entry: QueueEntry) -> Self {
         Self::of(vec![Step::Agent(agent.stay()), Step::Join(entry)])
     }
 
-    /// The obsolete entry of a call that is not pending any more is deleted.
+    /// Deletes the obsolete place of a call that is not pending any more.
     #[must_use]
     pub fn forget(call: &Call) -> Self {
         Self::of(vec![Step::Unwait(call.clone())])
     }
 
-    /// A call that has a place in a line and no item of its own gets one again.
+    /// Writes the missing item of a call that has a place in a line.
     #[must_use]
     pub fn restore(call: &Call) -> Self {
         let record = CallRecord::waiting(call.clone());
         Self::of(vec![Step::Call(Before::New, record)])
     }
 
-    /// A lease expired: the agent is available again, and not queued.
+    /// Ends an expired call lease: the agent is available again, and not queued.
     #[must_use]
     pub fn take_back(lease: &CallLease, at: Micros) -> Self {
         let change = AgentChange {
@@ -225,8 +226,8 @@ impl Change {
         Self::agent(change, Some(lease.clone()))
     }
 
-    /// A lease expired before the agent answered: the agent is available again, and not queued,
-    /// and the call returns to its place in the line.
+    /// Ends a call lease that expired before the agent answered. The agent is available again, and
+    /// not queued, and the call returns to its place in the line.
     #[must_use]
     pub fn return_call(lease: &CallLease, assigned: &Call, at: Micros) -> Self {
         let call = Call {
@@ -242,7 +243,7 @@ impl Change {
         change
     }
 
-    /// A lease that stands for nothing any more.
+    /// Deletes an obsolete call lease.
     #[must_use]
     pub fn end_lease(lease: &CallLease) -> Self {
         Self::of(vec![Step::Unlease(lease.clone())])

@@ -1,12 +1,12 @@
-//! How many of the first agents a call chooses among.
+//! The number of first agents among which a call chooses.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::criteria::Criteria;
 
-/// A window for each criteria, of this process. It is 1 without contention, opens whole with a
-/// lost agent and shrinks by a half with each match.
+/// The windows of this process, one for each criteria. A window is 1 without contention. It grows
+/// to its maximum with a lost agent, and shrinks by 0.5 with each match.
 #[derive(Debug)]
 pub(crate) struct Windows {
     most: u16,
@@ -22,24 +22,24 @@ impl Windows {
         }
     }
 
-    /// The widest a window gets.
+    /// The maximum of a window.
     pub(crate) fn most(&self) -> usize {
         self.most.into()
     }
 
-    /// The window now.
+    /// The current window.
     pub(crate) fn of(&self, criteria: &Criteria) -> usize {
         self.lock()
             .get(criteria)
             .map_or(1, |window| *window as usize)
     }
 
-    /// Another transaction had the agent.
+    /// Sets the window to its maximum: another transaction had the agent.
     pub(crate) fn lost(&self, criteria: &Criteria) {
         self.lock().insert(criteria.clone(), f64::from(self.most));
     }
 
-    /// A call has its agent. A window of 1 is not kept.
+    /// Shrinks the window after a match. A window of 1 is not kept.
     pub(crate) fn won(&self, criteria: &Criteria) {
         let mut open = self.lock();
         if let Some(window) = open.get_mut(criteria) {

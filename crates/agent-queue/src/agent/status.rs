@@ -1,4 +1,4 @@
-//! What an agent does.
+//! The status and the state of an agent.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::criteria::QueueName;
 use crate::name::CallId;
 use crate::time::Micros;
 
-/// What an agent does.
+/// The status of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AgentStatus {
@@ -16,7 +16,7 @@ pub enum AgentStatus {
     Offline,
     /// At work, in no queue, in no call.
     Available,
-    /// Waits in every queue that fits.
+    /// Has an entry in each of its queues.
     Queued,
     /// In a call.
     AttendingCall,
@@ -31,7 +31,7 @@ impl AgentStatus {
         Self::AttendingCall,
     ];
 
-    /// As it stands in the table.
+    /// The status as stored in the table.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl AgentStatus {
         }
     }
 
-    /// Reads the status from the table.
+    /// Parses a status as stored in the table; `None` if it is unknown.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
@@ -55,30 +55,31 @@ impl fmt::Display for AgentStatus {
     }
 }
 
-/// What an agent does, with what belongs to it.
+/// The status of an agent, with its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentState {
     /// Not at work.
     Offline,
-    /// At work.
+    /// At work, in no queue, in no call.
     Available {
-        /// Since when.
+        /// Time at which the agent became available.
         since: Micros,
     },
-    /// Waits.
+    /// In the queues.
     Queued {
-        /// Available since when.
+        /// Time at which the agent became available.
         since: Micros,
-        /// The place in the queues.
+        /// Time of the enqueue: the place in the queues.
         at: Micros,
-        /// Which queues: those at the time, whatever the dimensions are now.
+        /// The queues at the time of the enqueue. A later change of the dimensions does not change
+        /// them.
         queues: Vec<QueueName>,
     },
     /// In a call.
     AttendingCall {
-        /// Which.
+        /// The call.
         call: CallId,
-        /// When the lease expires; `None`: never.
+        /// Time at which the call lease expires; `None`: never.
         until: Option<Micros>,
         /// Whether the agent has answered. If not, the call returns to its line when the lease
         /// expires.
@@ -87,7 +88,7 @@ pub enum AgentState {
 }
 
 impl AgentState {
-    /// The state's name.
+    /// The status without its data.
     #[must_use]
     pub fn status(&self) -> AgentStatus {
         match self {

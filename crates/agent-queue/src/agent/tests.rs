@@ -32,10 +32,11 @@ fn states() -> [AgentState; 4] {
     ]
 }
 
-/// An arrow, by its name, as a function of the agent.
+/// A transition as a function of the agent.
 type Arrow = fn(&Agent) -> Result<AgentChange, InvalidTransition>;
 
-/// The whole table of the module's documentation: which arrow leads where from each state.
+/// Checks the whole table of the module's documentation: the result of each transition from each
+/// state.
 #[test]
 fn only_the_table_s_arrows_exist() {
     use AgentStatus::{AttendingCall, Available, Offline, Queued};
@@ -101,7 +102,7 @@ fn a_late_finish_never_frees_an_agent_who_is_in_a_new_call() {
     let call = CallId::new("c1").unwrap();
     let late = agent.finish(&call, Ticket::fresh(), AT);
     assert_eq!(late, Err(InvalidTransition::OtherCall));
-    // And one that was right when it was decided upon, but is not any more when it is written.
+    // A finish that was valid when it was composed fails once the agent attends another call.
     let change = agent.finish(&call, agent.ticket, AT).unwrap();
     let state = AgentState::AttendingCall {
         call: other,
@@ -111,8 +112,8 @@ fn a_late_finish_never_frees_an_agent_who_is_in_a_new_call() {
     assert!(!change.is_met_by(&Agent { state, ..agent }));
 }
 
-/// Every arrow out of a call depends on the lease as it was read: the sweep, a finish and another
-/// profile that were decided before an extension change nothing after it.
+/// Every transition of an agent in a call depends on the call lease as read. A finish, an extension
+/// or a new profile that was composed before an extension fails after it.
 #[test]
 fn every_arrow_out_of_a_call_depends_on_the_lease_as_read() {
     let call = CallId::new("c1").unwrap();

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 proptest! {
-    /// The characters that SQS takes, and no more than it is given space for.
+    /// Every value has only characters that SQS accepts, and at most `MAX_REASON` of them.
     #[test]
     fn every_reason_is_one_that_sqs_takes(reason in any::<String>()) {
         let value = attribute_value(&reason);

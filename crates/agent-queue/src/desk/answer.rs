@@ -1,4 +1,4 @@
-//! What `agent-desk` answers.
+//! The answers of `agent-desk`.
 
 use std::collections::BTreeMap;
 
@@ -16,63 +16,63 @@ use crate::time::Micros;
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum Answer {
-    /// Of register, available, enqueue, leave and finish.
+    /// Answer of register, available, enqueue, leave, finish and extend.
     Changed {
-        /// Whether this command did it.
+        /// Whether this command changed the agent.
         changed: bool,
-        /// Why not, and what to do first.
+        /// If not: the reason, and what to do first.
         #[serde(skip_serializing_if = "Option::is_none")]
         refused: Option<String>,
         /// The agent as it is now.
         #[serde(skip_serializing_if = "Option::is_none")]
         agent: Option<AgentView>,
-        /// The agent's call, where one was waiting.
+        /// The agent's assignment, if a call was pending.
         #[serde(skip_serializing_if = "Option::is_none")]
         assignment: Option<Assignment>,
     },
-    /// Of queue-all-available.
+    /// Answer of queue-all-available.
     AllQueued {
-        /// How many agents.
+        /// Number of agents that were queued.
         queued: usize,
-        /// The calls that were waiting.
+        /// The assignments of calls that were pending.
         assignments: Vec<Assignment>,
-        /// Whether some are left: repeat the command.
+        /// Whether the command ended early: repeat it for the rest.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         cut_short: bool,
     },
-    /// Of seed.
+    /// Answer of seed.
     Seeded {
-        /// The agents, available.
+        /// The new agents, which are available.
         agents: Vec<AgentView>,
     },
-    /// Of match, call and cancel-call.
+    /// Answer of match, call and cancel-call.
     Call {
         /// The call.
         call_id: CallId,
         /// `assigned`, `waiting`, `cancelled`, `expired` or `unknown`.
         status: &'static str,
-        /// Its agent.
+        /// The assignment, if the call is assigned.
         #[serde(skip_serializing_if = "Option::is_none")]
         assignment: Option<Assignment>,
     },
-    /// Of queues.
+    /// Answer of queues.
     Queues {
         /// Every queue.
         queues: Vec<QueueView>,
-        /// All criteria that ever had a pending call.
+        /// Every open line of pending calls; some may be empty.
         waiting: Vec<WaitingView>,
     },
-    /// Of agents.
+    /// Answer of agents.
     Agents {
-        /// A page of them, by id.
+        /// A page of agents, ordered by id.
         agents: Vec<AgentView>,
-        /// To give as `after`, if there may be more.
+        /// The value of `after` for the next page, if there may be more agents.
         #[serde(skip_serializing_if = "Option::is_none")]
         next: Option<AgentId>,
     },
 }
 
-/// An agent, for people and programs.
+/// An agent, as shown in answers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentView {
@@ -93,7 +93,7 @@ pub struct AgentView {
     answer_by: Option<Micros>,
 }
 
-/// A queue's counters.
+/// Depth and version of a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueueView {
     queue: String,
@@ -101,7 +101,7 @@ pub struct QueueView {
     version: u64,
 }
 
-/// How many calls wait for the same.
+/// Number of pending calls of one criteria.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WaitingView {
     criteria: String,
@@ -109,7 +109,7 @@ pub struct WaitingView {
 }
 
 impl AgentView {
-    /// The agent, with the dimensions' names.
+    /// Shows an agent. The keys of its attributes are the names of the dimensions.
     #[must_use]
     pub fn of(agent: &Agent, dimensions: &Dimensions) -> Self {
         let values = std::iter::zip(dimensions.all(), agent.profile.values());
@@ -151,7 +151,8 @@ impl AgentView {
 }
 
 impl Answer {
-    /// Why the command left its agent unchanged; `None` where it did not, and for other commands.
+    /// The reason why the command did not change its agent. `None` if it did, and for other
+    /// commands.
     #[must_use]
     pub fn rejected(&self) -> Option<&str> {
         match self {

@@ -1,4 +1,4 @@
-//! What `agent-desk` is asked, as JSON; each command with an example in `docs/reference/agent-desk.md`.
+//! The commands of `agent-desk`, as JSON. `docs/reference/agent-desk.md` has an example of each.
 
 use std::collections::BTreeMap;
 
@@ -13,32 +13,32 @@ use crate::name::{AgentId, CallId};
 use crate::profile::Profile;
 use crate::seed::MAX_SEED;
 
-/// A command, checked.
+/// A valid command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// A new agent, or another profile.
+    /// Registers an agent, or changes its name and profile.
     Register(AgentId, String, Profile),
     /// Creates this number of sample agents.
     Seed(u32),
     /// offline → available.
     Available(AgentId),
-    /// available → queued.
+    /// available → queued, or available → attendingCall if a matching call is pending.
     Enqueue(AgentId),
-    /// The same, for everybody.
+    /// Queues all available agents.
     QueueAllAvailable,
-    /// Out of the queues, or off work.
+    /// Removes an agent from the queues, or ends its work.
     Leave(AgentId, IdleStatus),
-    /// The end of a call.
+    /// Ends a call.
     Finish(AgentId, CallId, Ticket),
-    /// An agent answers, or goes on with a call.
+    /// Answers an assignment, or continues a call.
     Extend(AgentId, CallId, Ticket),
-    /// A call asks for an agent.
+    /// Requests an agent for a call.
     Match(CallId, Criteria),
-    /// The outcome of a call.
+    /// Reads the state of a call.
     Call(CallId),
-    /// A caller hangs up.
+    /// Cancels a call.
     CancelCall(CallId),
-    /// Depths and versions.
+    /// Reads the depths and versions of the queues, and the numbers of pending calls.
     Queues,
     /// Lists agents: after this id, up to a limit.
     Agents(Option<AgentId>, u16),
@@ -51,31 +51,31 @@ const NAMES: &str = "register, seed, available, enqueue, queue-all-available, le
 /// The longest name of an agent, in characters.
 const MAX_AGENT_NAME: usize = 200;
 
-/// The most agents of one answer.
+/// The most agents in one answer.
 const MAX_PAGE: u16 = 1_000;
 
-/// A command that no rule covers; names the field and the remedy.
+/// An invalid command. The message names the field and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// No object, or no command in it.
+    /// The event is not an object, or its command is missing or unknown.
     #[error("{0}; send {{\"command\": \"…\", …}}, one of {NAMES}")]
     None(String),
     /// A field that is missing, unknown or wrong.
     #[error("command {command}: {field}: {fault}")]
     Field {
-        /// Which command.
+        /// The command's name.
         command: String,
-        /// Which field.
+        /// The field.
         field: String,
         /// What is wrong with it.
         fault: String,
     },
-    /// Attributes or criteria.
+    /// Invalid attributes or criteria.
     #[error("command {command}: {fault}")]
     Attribute {
-        /// Which command.
+        /// The command's name.
         command: &'static str,
-        /// Which field, and what is wrong with it.
+        /// The field, and what is wrong with it.
         #[source]
         fault: AttributeError,
     },
@@ -147,7 +147,7 @@ fn default_page() -> u16 {
 }
 
 impl Command {
-    /// The command's name, and the agent and the call that it is about: what the log has of it.
+    /// The command's name, its agent and its call, for the log.
     #[must_use]
     pub fn subject(&self) -> (&'static str, Option<&AgentId>, Option<&CallId>) {
         match self {
@@ -167,7 +167,7 @@ impl Command {
         }
     }
 
-    /// Reads a command.
+    /// Parses a command.
     ///
     /// # Errors
     /// [`CommandError`] names the field and the remedy.

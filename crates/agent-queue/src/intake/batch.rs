@@ -1,12 +1,12 @@
-//! A batch of messages: groups side by side, each group in its order.
+//! Processes a batch of messages: groups concurrently, each group in its order.
 //!
-//! Where a message fails, its group's later ones are left for the next time, or they would
-//! overtake it; the other groups go on
+//! If a message fails, the later ones of its group are redelivered too, or they would overtake it.
+//! The other groups continue
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>).
-//! What is left becomes visible again soon, not after the queue's visibility timeout: the calls
-//! of its group wait for it. The assignments of a group are published when it has ended, together
-//! with those of groups that end at the same time ([`publishing`]). A message that is not a call
-//! would fail every time: it goes to the dead-letter queue at once, with the reason.
+//! Failed messages become visible again soon, not after the queue's visibility timeout, because the
+//! calls of their group wait for them. The assignments of a group are published when it has ended,
+//! together with those of groups that end at the same time ([`publishing`]). A message that is not
+//! a valid call would fail every time. It goes to the dead-letter queue at once, with the reason.
 
 mod publishing;
 
@@ -29,11 +29,11 @@ use crate::time::Micros;
 /// A message of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// What a failure is reported by.
+    /// Id by which a failure is reported to Lambda.
     pub id: String,
-    /// What its visibility is changed by.
+    /// Receipt handle by which its visibility is changed.
     pub receipt: String,
-    /// How often it was received, this time included.
+    /// Number of receipts, this one included.
     pub received: u32,
     /// Its body.
     pub body: String,
@@ -41,47 +41,47 @@ pub struct Delivery {
     pub group: String,
     /// Its deduplication id.
     pub deduplication: String,
-    /// When it was sent.
+    /// Time at which it was sent.
     pub sent: Micros,
     /// Its sequence number.
     pub sequence: u128,
 }
 
-/// Where calls come from.
+/// The queue of the calls.
 #[async_trait]
 pub trait CallQueue: Send + Sync {
-    /// Lets messages become visible again after a while.
+    /// Makes messages visible again after the duration `after`.
     ///
     /// # Errors
-    /// The reason: they become visible after the queue's visibility timeout.
+    /// The reason of the failure. The messages become visible after the queue's visibility timeout.
     async fn show_again(&self, messages: &[&Delivery], after: Duration) -> Result<(), String>;
 }
 
-/// Where messages go that are not calls.
+/// The dead-letter queue for invalid messages.
 #[async_trait]
 pub trait DeadLetters: Send + Sync {
-    /// Keeps a message, with the reason.
+    /// Sends a message to the dead-letter queue, with the reason.
     async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), PublishError>;
 }
 
-/// What a batch did.
+/// The results of a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchReport {
-    /// The ids of the messages to be redelivered: exactly those that are not done.
+    /// Ids of the messages to redeliver: exactly the unfinished ones.
     pub failed: Vec<String>,
-    /// Calls that met their agents.
+    /// Calls assigned to agents.
     pub assigned: u32,
-    /// New calls that wait.
+    /// New calls that are pending.
     pub queued: u32,
-    /// Calls that had waited for too long.
+    /// Calls that expired.
     pub expired: u32,
-    /// Messages that are not calls.
+    /// Invalid messages, sent to the dead-letter queue.
     pub refused: u32,
-    /// What was published.
+    /// Counts of the published events.
     pub published: Published,
 }
 
-/// Works through batches of the call queue.
+/// Processes batches of the call queue.
 pub struct Intake {
     queue: Arc<AgentQueue>,
     publisher: Arc<dyn Publisher>,
@@ -89,29 +89,29 @@ pub struct Intake {
     calls: Option<Arc<dyn CallQueue>>,
 }
 
-/// The time that an invocation needs after the deadline of [`Intake::work`]: for the match that
-/// is under way, for publishing and for what is shown again.
+/// The time that an invocation needs after the deadline of [`Intake::work`]: to end the current
+/// matches, to publish, and to make failed messages visible again.
 pub const MARGIN: Duration = Duration::from_secs(6);
 
-/// So long after the deadline a match ends, whatever DynamoDB does.
+/// Time after the deadline at which matching ends, with or without an answer of DynamoDB.
 const MATCH_ENDS: Duration = Duration::from_secs(1);
 
-/// So long after the deadline publishing ends; the sweep publishes what is left.
+/// Time after the deadline at which publishing ends; the sweep publishes the rest.
 const PUBLISHING_ENDS: Duration = Duration::from_millis(3_500);
 
-/// So long after the deadline the report is there.
+/// Time after the deadline at which changes of visibility end and the report is complete.
 const REPORT_ENDS: Duration = Duration::from_millis(5_500);
 
-/// After how long a message becomes visible again that failed the first few times.
+/// Delay before a failed message is visible again, for its first [`SHOWN_SOON`] receipts.
 const SHOWN_AFTER: Duration = Duration::from_secs(2);
 
-/// How often a message may fail before the pause grows.
+/// Number of receipts after which the delay doubles with each further receipt.
 const SHOWN_SOON: u32 = 5;
 
-/// The longest pause.
+/// The longest delay.
 const SHOWN_AT_LATEST: Duration = Duration::from_secs(30);
 
-/// What one group came to.
+/// The results of one group.
 #[derive(Default)]
 struct Group {
     report: BatchReport,
@@ -119,7 +119,7 @@ struct Group {
 }
 
 impl Intake {
-    /// An intake of a queue, which publishes its assignments at once.
+    /// An intake for a queue. It publishes its assignments at once.
     #[must_use]
     pub fn new(
         queue: Arc<AgentQueue>,
@@ -134,17 +134,17 @@ impl Intake {
         }
     }
 
-    /// The same intake, whose failed messages become visible again soon.
+    /// The same intake. It makes failed messages visible again soon, through `calls`.
     #[must_use]
     pub fn showing_again(mut self, calls: Arc<dyn CallQueue>) -> Self {
         self.calls = Some(calls);
         self
     }
 
-    /// Works through a batch. No try is begun after `deadline`; what is left is redelivered. The
-    /// report is there within [`MARGIN`] of the deadline.
+    /// Processes a batch. It starts no attempt after `deadline`, and unfinished messages are
+    /// redelivered. It returns within [`MARGIN`] after the deadline.
     pub async fn work(&self, batch: &[Delivery], deadline: Instant) -> BatchReport {
-        // In the order in which each group first comes.
+        // Groups in the order of their first messages.
         let mut groups: Vec<Vec<&Delivery>> = vec![];
         for delivery in batch {
             match groups
@@ -184,7 +184,7 @@ impl Intake {
         let mut done = Group::default();
         let (mut begun, mut calls, mut read) = (vec![], vec![], 0);
         while read < group.len() && Instant::now() < deadline {
-            // Where a message is not done with, its group's later ones would overtake it.
+            // If a message is unfinished, the later ones of its group would overtake it.
             let Ok(call) = self.read(group[read], deadline, &mut done).await else {
                 break;
             };
@@ -220,7 +220,8 @@ impl Intake {
         report
     }
 
-    /// Otherwise the calls behind a failure would wait for the queue's visibility timeout.
+    /// Makes failed messages visible again soon. Otherwise the later calls of their group would
+    /// wait for the queue's visibility timeout.
     async fn show_again(&self, left: &[&Delivery], deadline: Instant) {
         let (Some(first), Some(calls)) = (left.first(), &self.calls) else {
             return;
@@ -240,7 +241,7 @@ impl Intake {
     /// The call of a message. `None`: the message is invalid and in the dead-letter queue.
     ///
     /// # Errors
-    /// It could not be put there.
+    /// The message is invalid, and could not be sent to the dead-letter queue.
     async fn read(
         &self,
         delivery: &Delivery,
@@ -285,7 +286,7 @@ impl Intake {
 }
 
 impl Group {
-    /// Takes a match in. Whether its message is done with.
+    /// Adds the result of a match. Returns whether its message is finished.
     fn matched(&mut self, matched: Matched) -> bool {
         let waits = matched.queued && matched.state == CallState::Waiting;
         self.report.queued += u32::from(waits);
@@ -306,7 +307,7 @@ impl BatchReport {
     }
 }
 
-/// After how long a message becomes visible again that was received so often.
+/// Delay before a failed message is visible again, by its number of receipts.
 fn shown_after(received: u32) -> Duration {
     let doublings = received.saturating_sub(SHOWN_SOON).min(10);
     (SHOWN_AFTER * (1 << doublings)).min(SHOWN_AT_LATEST)

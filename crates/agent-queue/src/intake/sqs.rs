@@ -1,5 +1,5 @@
-//! The call queue on Amazon SQS: messages that were not worked through become visible again soon,
-//! by `ChangeMessageVisibilityBatch`, ten at a time, the most it takes.
+//! The call queue on Amazon SQS. It makes unfinished messages visible again with
+//! `ChangeMessageVisibilityBatch`, ten at a time, the limit of that request.
 
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
-//! How many calls of a lane claim agents at once.
+//! Limits the number of calls of a lane that claim agents concurrently.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// Lets all calls of a lane through, until one loses an agent. Then one at a time passes, and one
-/// more with each match: a lane so leaves agents to the lanes that it competes with.
+/// Lets all calls of a lane claim agents until one loses an agent. The limit is then one call, and
+/// one more with each match. So a lane leaves agents to the lanes that it competes with.
 #[derive(Debug)]
 pub(super) struct Gate {
     state: Mutex<State>,
@@ -23,12 +23,12 @@ struct State {
 pub(super) enum Claimed {
     /// The call is assigned, or needs no agent.
     Settled,
-    /// Another transaction had the agent.
+    /// Another transaction had the agent, or the call found none to claim.
     Lost,
 }
 
 impl Gate {
-    /// A gate that lets this number of calls through.
+    /// A gate whose first limit is this number of calls, at least one.
     pub(super) fn new(calls: usize) -> Self {
         let state = State {
             inside: 0,
@@ -40,10 +40,10 @@ impl Gate {
         }
     }
 
-    /// Waits for its turn to claim an agent. Each is followed by [`leave`](Self::leave).
+    /// Waits until the call may claim an agent. The caller then calls [`leave`](Self::leave) once.
     pub(super) async fn enter(&self) {
         while !self.try_enter() {
-            // Each leave keeps a permit for one call that is not yet waiting.
+            // A `leave` that frees a place stores a permit for a call that is not waiting yet.
             self.freed.notified().await;
         }
     }
@@ -55,7 +55,7 @@ impl Gate {
         open
     }
 
-    /// A claim has ended.
+    /// Ends a claim, and sets the new limit.
     pub(super) fn leave(&self, claimed: Claimed) {
         let mut state = self.lock();
         state.inside = state.inside.saturating_sub(1);

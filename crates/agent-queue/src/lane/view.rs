@@ -1,4 +1,4 @@
-//! What a lane has read of its queue, and which agent a call claims.
+//! The queue entries that a lane has read, and the choice of an agent for a call.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -8,25 +8,25 @@ use tokio::time::Instant;
 use crate::agent::Ticket;
 use crate::transaction::QueueEntry;
 
-/// For so long an agent counts as lost: about as long as the other transaction takes.
+/// Time for which an agent counts as lost: about as long as the other transaction takes.
 const BUSY: Duration = Duration::from_millis(8);
 
-/// What one look brought.
+/// The entries that the last read returned.
 #[derive(Debug)]
 pub(super) struct View {
     entries: Vec<QueueEntry>,
-    /// Agents that another transaction was changing, and when.
+    /// Agents that another transaction was changing, and the time of that conflict.
     lost: HashMap<Ticket, Instant>,
-    /// How many looks there were before.
+    /// Number of reads before the last one.
     pub(super) looks: u32,
 }
 
-/// What a call does next.
+/// The next step of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pick {
-    /// It claims this agent.
+    /// Claim this agent.
     Entry(QueueEntry),
-    /// Every agent it may choose is in another transaction.
+    /// Try again later: other transactions are changing all agents that it may choose.
     Later,
     /// Too few agents are left.
     Few,
@@ -47,13 +47,13 @@ impl View {
         self.looks += 1;
     }
 
-    /// Another transaction is changing this agent.
+    /// Marks an agent that another transaction is changing.
     pub(super) fn lose(&mut self, ticket: Ticket) {
         self.lost.insert(ticket, Instant::now());
     }
 
-    /// One of the first `window` agents that are not lost, among the first `most` that this
-    /// batch does not claim: a call passes over fewer than `most` queued agents.
+    /// Chooses one of the first `window` agents that are not lost, among the first `most` agents
+    /// that this batch does not claim. So a call passes over fewer than `most` queued agents.
     pub(super) fn pick(
         &self,
         claims: &mut HashSet<Ticket>,
@@ -133,7 +133,7 @@ mod tests {
             view.lose(entry.ticket);
         }
         assert_eq!(view.pick(&mut HashSet::new(), 1, 8, 8), Pick::Later);
-        // Agents that this batch claims do not wait any more.
+        // Agents that this batch claims are not counted.
         let mut claims: HashSet<_> = entries[..8].iter().map(|entry| entry.ticket).collect();
         let pick = view.pick(&mut claims, 1, 1, 8);
         assert_eq!(pick, Pick::Entry(entries[8].clone()));

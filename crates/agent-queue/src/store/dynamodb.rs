@@ -1,5 +1,5 @@
-//! The queue on DynamoDB: every change one `TransactWriteItems`, every look one strongly
-//! consistent `Query` or `GetItem`.
+//! The store on DynamoDB. Every change is one `TransactWriteItems`. Reads are strongly consistent
+//! `Query` and `GetItem` requests.
 
 mod adopt;
 mod item;
@@ -35,7 +35,7 @@ const MAX_BATCH: usize = 25;
 const TRANSACT: &str = "TransactWriteItems";
 const BATCH: &str = "BatchWriteItem";
 
-/// A builder fails only where an attribute was not set, and here all are.
+/// The error of a builder. It fails only if a required field is not set, and here all are.
 fn incomplete(source: BuildError) -> StoreError {
     StoreError::Refused {
         operation: TRANSACT,
@@ -45,8 +45,8 @@ fn incomplete(source: BuildError) -> StoreError {
 }
 
 impl DynamoStore {
-    /// The store on `table`, through `client`, whose agents have these dimensions. The client
-    /// may retry by itself: a change has a token of its own.
+    /// The store on `table`; its agents have these dimensions. The client may retry by itself,
+    /// because every change has its own token.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>, dimensions: Dimensions) -> Self {
         Self {
@@ -86,9 +86,9 @@ impl DynamoStore {
         }
     }
 
-    /// Why a transaction was cancelled: one reason for each step, `None` where nothing was wrong.
-    /// A condition that failed stands above a conflict: repeating would not help. `None`: for
-    /// want of throughput.
+    /// The result of a cancelled transaction, from the reasons: one for each step. A failed
+    /// condition takes precedence over a conflict, because a retry would not help. `None`: the
+    /// cause is throttling.
     fn cancelled(
         &self,
         change: &Change,
@@ -123,7 +123,7 @@ impl DynamoStore {
         })
     }
 
-    /// The current state, where a step is about an agent or a call.
+    /// The stored agent or call, if the step is about one.
     fn there(
         &self,
         step: Option<&Step>,
@@ -135,7 +135,7 @@ impl DynamoStore {
         let attributes = Attributes::of(item, TRANSACT);
         Ok(match step {
             Some(Step::NewAgent(_) | Step::Agent(_)) => {
-                // One that cannot be read is not the one that was asked for.
+                // An agent that cannot be read is not the one that the step is about.
                 let agent = attributes.agent(&self.dimensions);
                 agent
                     .inspect_err(|error| tracing::error!(%error, "passed over"))
@@ -166,7 +166,7 @@ impl DynamoStore {
             let request = self.client.batch_write_item();
             let request = request.request_items(&self.table, deletes);
             let answer = request.send().await.map_err(|e| store_error(BATCH, e))?;
-            // Unprocessed events stay, and are published again: at least once.
+            // Unprocessed entries remain, and are published again: at least once.
             let left = answer.unprocessed_items.unwrap_or_default();
             if let Some(left) = left.get(&self.table).filter(|left| !left.is_empty()) {
                 tracing::warn!(

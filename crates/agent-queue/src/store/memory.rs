@@ -1,5 +1,5 @@
-//! The store in memory: for tests, simulations and models. It keeps the same promises as the
-//! DynamoDB store (the conformance suite holds the two together).
+//! The store in memory, for tests, simulations and models. It has the same guarantees as the
+//! DynamoDB store: one conformance suite checks both.
 
 mod commit;
 
@@ -32,12 +32,12 @@ struct State {
     agents: BTreeMap<AgentId, Agent>,
     /// Every queue that was opened.
     opened: BTreeSet<QueueName>,
-    /// How often each queue was joined.
+    /// Number of joins of each queue.
     joins: BTreeMap<QueueName, u64>,
     entries: BTreeMap<(QueueName, Micros, AgentId), QueueEntry>,
     calls: BTreeMap<CallId, CallRecord>,
     waiting: BTreeMap<(Criteria, String), Call>,
-    /// Every open line, and when it was last opened.
+    /// Every open line, and the time at which it was last opened.
     lines: BTreeMap<Criteria, Micros>,
     leases: BTreeMap<(Micros, AgentId), CallLease>,
     outbox: BTreeMap<String, OutboxEntry>,
@@ -67,7 +67,8 @@ impl MemoryStore {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while the lock is held, so the state is whole either way.
+        // No code panics while it holds the lock, so the state is consistent even if it is
+        // poisoned.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Gives queued agents back what entries are missing: the table was edited by hand, or restored.
+//! Restores missing entries of queued agents, after the table was edited by hand or restored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use crate::store::Order;
 use crate::transaction::{Change, QueueEntry};
 
 impl AgentQueue {
-    /// How many entries it wrote. An agent who was queued or left since `agents` were read is not
-    /// touched: each change depends on the agent's stay.
+    /// Writes missing entries, and returns their number. Each change depends on the agent's status
+    /// and ticket, so it does nothing to an agent that was queued or left since `agents` were read.
     pub(super) async fn restore_entries(&self, agents: &[Agent]) -> Result<u32, QueueError> {
         let mut expected: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for agent in agents {

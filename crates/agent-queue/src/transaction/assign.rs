@@ -1,4 +1,4 @@
-//! What an assignment changes, whatever the agent did before.
+//! The change that assigns a call to a queued or an available agent.
 
 use super::{Before, CallLease, Change, Step, Term, end_of_wait};
 use crate::agent::{AgentChange, AgentState, AgentStatus, Ticket};
@@ -16,7 +16,8 @@ pub(super) struct FreeAgent<'a> {
 }
 
 impl FreeAgent<'_> {
-    /// The agent attends the call; its lease, and the assignment to publish.
+    /// The change, and its assignment: the agent attends the call, with a call lease and an entry
+    /// of the outbox.
     pub(super) fn assigned(
         self,
         call: &Call,

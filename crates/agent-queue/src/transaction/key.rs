@@ -1,4 +1,4 @@
-//! Which item each step is about.
+//! The key of the item that each step changes.
 
 use super::{CallLease, Step};
 use crate::agent::{Agent, AgentChange};
@@ -11,7 +11,7 @@ use crate::schema;
 pub type Key = (String, String);
 
 impl Step {
-    /// The one item it is about.
+    /// The key of the one item that the step changes.
     #[must_use]
     pub fn key(&self) -> Key {
         match self {
@@ -50,13 +50,13 @@ pub fn call_key(call: &CallId) -> Key {
     )
 }
 
-/// The partition of the calls that wait for the same.
+/// The partition of the pending calls of one criteria.
 #[must_use]
 pub fn waiting_partition(criteria: &Criteria) -> String {
     format!("{}{criteria}", schema::CRITERIA_PREFIX)
 }
 
-/// The key of a line of waiting calls in the registry of lines.
+/// The key of a line in the registry of lines of pending calls.
 #[must_use]
 pub fn line_key(criteria: &Criteria) -> Key {
     (schema::ALL_CRITERIA.to_owned(), waiting_partition(criteria))
@@ -68,21 +68,21 @@ pub fn joins_key(stripe: u8) -> Key {
     (striped(schema::JOINS, stripe), schema::JOINS.to_owned())
 }
 
-/// The key of a lease; its partition follows from the agent.
+/// The key of a call lease; its partition follows from the agent's id.
 #[must_use]
 pub fn lease_key(lease: &CallLease) -> Key {
     let partition = striped(schema::LEASES, stripe_of(lease.agent.as_str()));
     (partition, format!("{}#{}", lease.until, lease.agent))
 }
 
-/// The key of a notice; its partition follows from the call.
+/// The key of an outbox entry; its partition follows from the call's id.
 #[must_use]
 pub fn outbox_key(entry: &OutboxEntry) -> Key {
     let stripe = stripe_of(entry.event.call_id().as_str());
     (striped(schema::OUTBOX, stripe), entry.sort_key())
 }
 
-/// One of the partitions over which something is spread.
+/// The name of one of the partitions over which items are spread.
 #[must_use]
 pub fn striped(partition: &str, stripe: u8) -> String {
     format!("{partition}#{stripe}")

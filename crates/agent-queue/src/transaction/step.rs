@@ -1,4 +1,4 @@
-//! The parts of a change, each on one item with its condition.
+//! The steps of a change, each on one item with its condition.
 
 use crate::agent::{Agent, AgentChange, AgentState, Ticket};
 use crate::call::{Call, CallRecord, OutboxEntry};
@@ -9,22 +9,22 @@ use crate::time::Micros;
 /// An agent's entry in one queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueEntry {
-    /// Which queue.
+    /// The queue.
     pub queue: QueueName,
-    /// The place: since when the agent waits.
+    /// Time of the enqueue: the place in the queue.
     pub at: Micros,
     /// The agent.
     pub agent: AgentId,
     /// The agent's name, which does not change while queued.
     pub agent_name: String,
-    /// The stay: without it the entry says nothing.
+    /// The agent's ticket. The entry is valid while the agent is queued with it.
     pub ticket: Ticket,
-    /// All queues the agent waits in, this one included.
+    /// All queues of the agent, this one included.
     pub queues: Vec<QueueName>,
 }
 
 impl QueueEntry {
-    /// The entries of a queued agent, one a queue; of any other agent none.
+    /// The entries of a queued agent, one for each queue. Any other agent has none.
     #[must_use]
     pub fn all_of(agent: &Agent) -> Vec<Self> {
         let AgentState::Queued { at, queues, .. } = &agent.state else {
@@ -51,27 +51,28 @@ impl QueueEntry {
     }
 }
 
-/// A lease on an agent in a call.
+/// A call lease, which limits the time that an agent attends a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallLease {
-    /// When the agent is taken back.
+    /// Time at which the lease expires.
     pub until: Micros,
     /// The agent.
     pub agent: AgentId,
-    /// The stay that the call ended.
+    /// The agent's ticket in the call.
     pub ticket: Ticket,
     /// The call.
     pub call: CallId,
-    /// Whether the agent has answered. If not, the call returns to its line.
+    /// Whether the agent has answered, or need not. If false, the call returns to its line when the
+    /// lease expires.
     pub answered: bool,
 }
 
-/// When the lease of an assignment expires.
+/// The end of the first call lease of an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// `None`: never.
+    /// Time at which the lease expires; `None`: never.
     pub until: Option<Micros>,
-    /// Whether the agent need not answer.
+    /// Whether no answer is needed.
     pub answered: bool,
 }
 
@@ -86,7 +87,7 @@ impl From<Option<Micros>> for Term {
 }
 
 impl CallLease {
-    /// The lease of an agent in a call, if the call has one.
+    /// The call lease of an agent in a call, if the call has one.
     #[must_use]
     pub fn of(agent: &Agent) -> Option<Self> {
         let AgentState::AttendingCall {
@@ -107,44 +108,44 @@ impl CallLease {
     }
 }
 
-/// What a call's item must be.
+/// The condition on the item of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// Not there: a new call.
+    /// The item does not exist: a new call.
     New,
-    /// There, waiting, and as often unanswered as the record says.
+    /// The call is waiting, with as many unanswered assignments as the record has.
     Waiting,
-    /// There, and assigned by this ticket.
+    /// The call is assigned with this ticket.
     Assigned(Ticket),
 }
 
-/// One item's part of a change, and its condition.
+/// The change of one item, and its condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Puts an agent, if there is none of this id.
+    /// Creates an agent, if no agent has this id.
     NewAgent(Agent),
-    /// Moves an agent along an arrow, if it meets the arrow's conditions.
+    /// Changes an agent, if it meets the conditions of the change.
     Agent(AgentChange),
-    /// Makes sure that a queue has counters.
+    /// Creates the counters of a queue, if it has none.
     OpenQueue(QueueName),
-    /// Puts an entry, if there is none in its place.
+    /// Writes a queue entry, if its key is free.
     Join(QueueEntry),
-    /// Deletes an entry, whether it is there or not.
+    /// Deletes a queue entry, without a condition.
     Leave(QueueEntry),
-    /// Deletes an entry, if it has this ticket.
+    /// Deletes a queue entry, if it has this ticket.
     Discard(QueueEntry),
-    /// Counts one more join of each queue, on one of the stripes.
+    /// Adds one to the joins of each queue, on this stripe.
     CountJoins(u8, Vec<QueueName>),
-    /// Writes a call and its state.
+    /// Writes a call and its state, if its item meets the condition.
     Call(Before, CallRecord),
-    /// Puts a call among those waiting.
+    /// Adds a call to its line.
     Wait(Call),
-    /// Deletes it there, whether it is there or not.
+    /// Removes a call from its line, without a condition.
     Unwait(Call),
-    /// Puts a lease.
+    /// Writes a call lease.
     Lease(CallLease),
-    /// Deletes it, be it there or not.
+    /// Deletes a call lease, without a condition.
     Unlease(CallLease),
-    /// Keeps an outbox entry until it is published.
+    /// Writes an outbox entry, which is kept until it is published.
     OutboxEntry(OutboxEntry),
 }

@@ -85,7 +85,7 @@ fn an_agent_leaves_every_queue_in_the_instant_of_the_match() {
     );
 }
 
-/// Other processes of the same release, and of the next, look for an item in the same place.
+/// All processes of this release and of the next one must find an item on the same stripe.
 #[test]
 fn a_stripe_follows_from_the_id() {
     let stripes = ["ana", "bob", "c1", ""].map(stripe_of);

@@ -9,17 +9,17 @@ use super::Intake;
 use crate::call::Assignment;
 use crate::publish::Published;
 
-/// How long the first assignments wait for those of other groups. When every group has ended,
-/// nothing waits.
+/// How long the first assignments wait for those of other groups. The wait ends early when every
+/// group has ended.
 pub(super) const JOINED: Duration = Duration::from_millis(5);
 
-/// A group's way to have its assignments published. The last one that is dropped ends the
-/// publishing.
+/// Passes the assignments of a group to the publisher. Publishing ends when the last `Made` is
+/// dropped.
 #[derive(Clone)]
 pub(super) struct Made(UnboundedSender<Vec<Assignment>>);
 
 impl Made {
-    /// Hands over what a group made.
+    /// Passes on the assignments of a group.
     pub(super) fn publish(self, assignments: Vec<Assignment>) {
         if !assignments.is_empty() && self.0.send(assignments).is_err() {
             tracing::warn!("the sweep publishes a group's assignments: the publishing has ended");
@@ -50,7 +50,7 @@ impl Intake {
                 .publish_assignments(&*self.publisher, &assignments);
             match timeout_at(end, publishing).await {
                 Ok(Ok(more)) => published += more,
-                // The assignments stand; a redelivered message could not publish them better.
+                // The assignments are valid, and redelivered messages would not publish them.
                 Ok(Err(error)) => tracing::warn!(%error, "the sweep publishes the assignments"),
                 Err(error) => tracing::warn!(%error, "the sweep publishes the assignments"),
             }

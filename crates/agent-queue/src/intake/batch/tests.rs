@@ -18,12 +18,13 @@ use crate::store::{
 use crate::time::TokioClock;
 use crate::transaction::{CallLease, Change, QueueEntry};
 
-/// No subscriber, and every dead-letter message is kept.
+/// Records published assignments, messages for the dead-letter queue, and messages made visible
+/// again.
 #[derive(Default)]
 struct World {
     letters: Mutex<Vec<(String, String)>>,
     closed: bool,
-    /// Every message that was shown again, and after how long.
+    /// Every message that was made visible again, and its delay.
     shown: Mutex<Vec<(String, Duration)>>,
     /// Every assignment that was published, and when.
     published: Mutex<Vec<(String, Instant)>>,
@@ -71,8 +72,8 @@ impl DeadLetters for World {
     }
 }
 
-/// A store that rejects every change of a call whose id begins with `bad`, and never answers one
-/// of a call whose id begins with `slow`.
+/// A store that rejects every change of a call whose id begins with `bad`, and never answers a
+/// change of a call whose id begins with `slow`.
 struct Partly(MemoryStore);
 
 #[async_trait]
@@ -231,8 +232,8 @@ async fn a_letter_that_cannot_be_kept_comes_again() {
     assert_eq!(report.failed, ["message-x", "message-a1"]);
 }
 
-/// What is left of a group becomes visible again after two seconds, not after the queue's
-/// visibility timeout; where it keeps failing, later each time.
+/// Unfinished messages of a group become visible again after two seconds, not after the queue's
+/// visibility timeout. From the sixth receipt on, the delay doubles, up to 30 seconds.
 #[tokio::test(start_paused = true)]
 async fn what_is_left_of_a_group_is_shown_again_soon() {
     let (intake, _, world) = intake(World::default());
@@ -255,7 +256,7 @@ async fn what_is_left_of_a_group_is_shown_again_soon() {
     }
 }
 
-/// An agent for each of these languages, queued.
+/// Queues one agent for each of these languages.
 async fn agents(queue: &AgentQueue, languages: &[&str]) {
     for language in languages {
         let attributes = serde_json::json!({"language": [language], "gender": "F"});
@@ -268,7 +269,7 @@ async fn agents(queue: &AgentQueue, languages: &[&str]) {
     }
 }
 
-/// Groups that end at once are published by one request.
+/// One request publishes the assignments of groups that end at the same time.
 #[tokio::test(start_paused = true)]
 async fn assignments_of_groups_that_end_together_are_published_together() {
     let (intake, queue, world) = intake(World::default());
@@ -281,8 +282,8 @@ async fn assignments_of_groups_that_end_together_are_published_together() {
     assert_eq!(Instant::now(), began, "nothing is waited for");
 }
 
-/// DynamoDB does not answer one group's change, and the topic answers slowly: the report is there
-/// in time, and the other group's assignment is published long before.
+/// DynamoDB does not answer a change of one group, and the topic answers slowly. The report is in
+/// time, and the other group's assignment is published long before.
 #[tokio::test(start_paused = true)]
 async fn a_group_that_hangs_delays_no_other_group_and_no_report() {
     let (intake, queue, world) = intake(World {

@@ -1,7 +1,7 @@
-//! Moves items that the release before wrote to the partitions that this release reads.
+//! Moves items of an earlier release to the partitions that this release reads.
 //!
-//! The release before has one partition for the outbox and one for the leases. What it left there
-//! would otherwise never be published or taken back.
+//! The earlier release has one partition for the outbox and one for the call leases. Unmoved
+//! entries of the outbox would never be published, and unmoved leases never end.
 
 use aws::store_error::store_error;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
@@ -13,10 +13,10 @@ use crate::schema;
 use crate::store::StoreError;
 use crate::transaction::{stripe_of, striped};
 
-/// Items moved in one transaction, two actions each.
+/// Number of items moved in one transaction, with two actions each.
 const AT_ONCE: u16 = 50;
 
-/// Pages moved from one partition in one sweep.
+/// Number of pages moved from one partition in one sweep.
 const PAGES: usize = 10;
 
 impl DynamoStore {
@@ -41,8 +41,9 @@ impl DynamoStore {
         Ok(moved)
     }
 
-    /// To the stripe of the id in this attribute. False: another process has changed one of the
-    /// items, so that the next sweep moves the rest.
+    /// Moves items to the stripe of the id in the attribute `id`. Returns false if the transaction
+    /// was cancelled, because another process changed one of the items. The next sweep then moves
+    /// the rest.
     async fn move_items(&self, items: &[Item], id: &str) -> Result<bool, StoreError> {
         let mut request = self.client.transact_write_items();
         for item in items {

@@ -1,4 +1,4 @@
-//! Agents, entries and calls to items; [`attributes`] reads them back.
+//! Converts agents, entries and calls to items; [`attributes`] converts them back.
 
 mod attributes;
 
@@ -15,7 +15,7 @@ use crate::schema;
 use crate::time::Micros;
 use crate::transaction::{CallLease, Key, QueueEntry};
 
-/// An item, or a part of one, as the client has it.
+/// An item, or a part of one, in the client's type.
 pub(super) type Item = HashMap<String, AttributeValue>;
 
 /// A string attribute's value.
@@ -41,7 +41,7 @@ pub(super) fn key((pk, sk): Key) -> Item {
     ])
 }
 
-/// The attributes that an agent's state brings; all others of a state are absent.
+/// The attributes of an agent's state. An item has no attributes of other states.
 pub(super) fn state_attributes(state: &AgentState) -> Vec<(&'static str, AttributeValue)> {
     match state {
         AgentState::Offline => vec![],
@@ -64,7 +64,7 @@ pub(super) fn state_attributes(state: &AgentState) -> Vec<(&'static str, Attribu
     }
 }
 
-/// When an agent who has not answered has to.
+/// The time until which an agent must answer, if it has not done so.
 fn answer_by(until: Option<Micros>, answered: bool) -> Option<(&'static str, AttributeValue)> {
     let until = until.filter(|_| !answered)?;
     Some((schema::ANSWER_BY, string(until)))
@@ -88,7 +88,7 @@ pub(super) fn profile_attributes(
     std::iter::once(name).chain(values).collect()
 }
 
-/// A whole agent.
+/// All attributes of an agent.
 pub(super) fn agent_item(agent: &Agent, dimensions: &Dimensions) -> Vec<(String, AttributeValue)> {
     let own = |name: &str, value| (name.to_owned(), value);
     let mut item = vec![
@@ -127,7 +127,7 @@ pub(super) fn call_item(call: &Call) -> Vec<(&'static str, AttributeValue)> {
     item
 }
 
-/// A call and its outcome.
+/// A call and its state.
 pub(super) fn record_item(record: &CallRecord) -> Vec<(&'static str, AttributeValue)> {
     let mut item = call_item(&record.call);
     item.push((schema::CALL_STATUS, string(record.state.as_str())));
@@ -152,7 +152,7 @@ fn assigned_attributes(assignment: &Assignment) -> Vec<(&'static str, AttributeV
     attributes.into_iter().chain(until).collect()
 }
 
-/// A lease on a call.
+/// A call lease.
 pub(super) fn lease_item(lease: &CallLease) -> Vec<(&'static str, AttributeValue)> {
     let attributes = [
         (schema::LEASE_UNTIL, string(lease.until)),
@@ -164,7 +164,7 @@ pub(super) fn lease_item(lease: &CallLease) -> Vec<(&'static str, AttributeValue
     attributes.into_iter().chain(answer_by).collect()
 }
 
-/// The outbox.
+/// An entry of the outbox.
 pub(super) fn notice_item(entry: &OutboxEntry) -> Vec<(&'static str, AttributeValue)> {
     match &entry.event {
         OutboxEvent::Assigned(assignment) => {

@@ -1,4 +1,4 @@
-//! The registry of lines of waiting calls: plain writes, outside of every transaction.
+//! The registry of lines of pending calls. Its writes are not part of transactions.
 
 use aws::store_error::store_error;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
@@ -28,7 +28,8 @@ impl DynamoStore {
         }))
     }
 
-    /// It adds nothing to `WaitingDepth`, because the release before passes over an item without.
+    /// It adds 0 to `WaitingDepth`, because the previous release ignores an item without this
+    /// attribute.
     pub(super) async fn note_line(
         &self,
         criteria: &Criteria,
@@ -65,7 +66,7 @@ impl DynamoStore {
                     .as_service_error()
                     .and_then(ProvideErrorMetadata::code);
                 match code {
-                    // It was used since.
+                    // The line was opened since it was read.
                     Some("ConditionalCheckFailedException") => Ok(()),
                     _ => Err(store_error(DELETE, error)),
                 }

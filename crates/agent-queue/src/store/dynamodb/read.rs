@@ -1,4 +1,4 @@
-//! What the store reads, and the trait's methods.
+//! The store's reads, and its implementation of [`AgentStore`].
 
 use std::collections::HashMap;
 
@@ -54,7 +54,7 @@ impl DynamoStore {
         self.query(partition).key_condition_expression("pk = :pk")
     }
 
-    /// The items behind a key and before a moment.
+    /// Queries the items after a key and before a time.
     fn before(&self, partition: &str, after: Option<Key>, until: Micros) -> QueryFluentBuilder {
         self.query(partition)
             .key_condition_expression("pk = :pk AND sk < :until")
@@ -72,8 +72,8 @@ impl DynamoStore {
         Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
     }
 
-    /// The first items that can be read, at most `limit`. It reads no item more than that, except
-    /// for each item that cannot be read another one behind it.
+    /// The first readable items, at most `limit`. For each item that cannot be read, it reads one
+    /// more, and otherwise none beyond `limit`.
     async fn first<T>(
         &self,
         query: QueryFluentBuilder,
@@ -95,8 +95,8 @@ impl DynamoStore {
         }
     }
 
-    /// Every queue, and how often it had been joined when joins began to be counted. Until then a
-    /// join was one more version and one more in depth, a departure one more version and one less.
+    /// Every queue, and its joins before joins were counted. Until then, a join added one to
+    /// version and depth; a departure added one to the version and took one from the depth.
     async fn opened(&self) -> Result<Vec<(QueueName, u64)>, StoreError> {
         let items = self.all(schema::ALL_QUEUES).await?;
         Ok(readable(&items, |attributes| {
@@ -107,7 +107,7 @@ impl DynamoStore {
         }))
     }
 
-    /// How often each queue was joined, added up over the stripes.
+    /// The number of joins of each queue: the sum over the stripes.
     async fn joins(&self) -> Result<HashMap<String, u64>, StoreError> {
         let stripes: Vec<_> = (0..schema::JOIN_STRIPES)
             .map(|stripe| self.get(joins_key(stripe)))
@@ -140,7 +140,7 @@ impl DynamoStore {
         }
     }
 
-    /// The first items of each stripe before a moment, at most `limit` of each.
+    /// The first items of each stripe before a time, at most `limit` of each.
     async fn stripes<T>(
         &self,
         partition: &str,
@@ -160,7 +160,7 @@ impl DynamoStore {
         stream::iter(stripes).buffered(AT_ONCE).try_concat().await
     }
 
-    /// Every item of a partition that has one for each queue or criteria there is.
+    /// All items of a partition that has one item for each queue or criteria.
     pub(super) async fn all(&self, partition: &str) -> Result<Vec<Item>, StoreError> {
         let mut items = vec![];
         let mut start = None;
@@ -176,11 +176,11 @@ impl DynamoStore {
     }
 }
 
-/// How many reads are under way at once.
+/// Number of concurrent reads.
 const AT_ONCE: usize = 16;
 
-/// Reads each item. One that cannot be read is reported and left out, so that it never blocks
-/// those beside it.
+/// Parses each item. An item that cannot be read is logged and left out, so that it blocks no
+/// other.
 pub(super) fn readable<T>(
     items: &[Item],
     read: impl Fn(Attributes<'_>) -> Result<T, StoreError>,

@@ -1,4 +1,5 @@
-//! A change as a transaction: each step an operation of `TransactWriteItems`, with its condition
+//! Composes a transaction from a change: each step is an operation of `TransactWriteItems`, with
+//! its condition
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html>).
 
 use aws_sdk_dynamodb::error::BuildError;
@@ -17,14 +18,14 @@ use crate::dimension::Dimensions;
 use crate::schema;
 use crate::transaction::{Before, Key, Step};
 
-/// Where the steps are written.
+/// Composes the operations of the steps, for one table.
 pub(super) struct Composer<'a> {
     pub(super) table: &'a str,
     pub(super) dimensions: &'a Dimensions,
 }
 
 impl Composer<'_> {
-    /// One step.
+    /// The operation of one step.
     pub(super) fn operation(&self, step: &Step) -> Result<TransactWriteItem, BuildError> {
         let at = step.key();
         match step {
@@ -112,7 +113,8 @@ impl Composer<'_> {
         Ok(TransactWriteItem::builder().put(put.build()?).build())
     }
 
-    /// The arrow's condition, the new state's attributes, and none of the others'.
+    /// Updates an agent on the conditions of the change. It sets the attributes of the new state,
+    /// and removes those of other states.
     fn agent(&self, at: Key, change: &AgentChange) -> Result<TransactWriteItem, BuildError> {
         let mut condition = "AgentStatus = :from AND Ticket = :ticket".to_owned();
         let mut update = Update::builder()
@@ -182,7 +184,7 @@ impl Composer<'_> {
     }
 
     fn open_queue(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
-        // ADD of nothing: makes the counters if they are not there, and changes nothing otherwise.
+        // ADD of 0 creates missing counters, and does not change existing ones.
         let update = self
             .counters(at, "ADD QueueVersionId :zero, QueueDepth :zero")
             .expression_attribute_values(":zero", number(0));

@@ -1,4 +1,4 @@
-//! A change in memory: every condition first, then every effect.
+//! Commits a change in memory: checks all conditions first, then applies all steps.
 
 use super::State;
 use crate::agent::{Agent, AgentChange};
@@ -26,7 +26,7 @@ impl State {
         Committed::Done
     }
 
-    /// Whether a step's condition is met, and the current state where DynamoDB returns it.
+    /// Whether a step's condition is met, and the stored agent or call, where DynamoDB returns it.
     fn check(&self, step: &Step) -> (bool, Option<There>) {
         let seen = |agent: Option<&Agent>| agent.cloned().map(Box::new).map(There::Agent);
         match step {

@@ -1,4 +1,4 @@
-//! Items back to agents, entries and calls.
+//! Converts items back to agents, entries and calls.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::store::StoreError;
 use crate::time::Micros;
 use crate::transaction::{CallLease, QueueEntry};
 
-/// Reads an item's attributes; what cannot be read is named.
+/// Reads an item's attributes. An error names the attribute that cannot be read.
 pub(in crate::store::dynamodb) struct Attributes<'a> {
     item: &'a Item,
     operation: &'static str,
@@ -81,12 +81,12 @@ impl<'a> Attributes<'a> {
             .ok_or_else(|| self.undecodable(attribute))
     }
 
-    /// When a line was last opened.
+    /// Time at which a line was last opened.
     pub(in crate::store::dynamodb) fn seen(&self) -> Result<Option<Micros>, StoreError> {
         self.moment_if_there(schema::SEEN_AT)
     }
 
-    /// The numbers of a stripe of the joins, by the queues' names.
+    /// The joins of one stripe: the name of each queue, and its number.
     pub(in crate::store::dynamodb) fn joins(&self) -> impl Iterator<Item = (&'a str, u64)> {
         let number = |(name, value): (&'a String, &AttributeValue)| {
             let joins = value.as_n().ok()?.parse().ok()?;
@@ -99,7 +99,7 @@ impl<'a> Attributes<'a> {
         self.read(schema::SK, Some)
     }
 
-    /// How often a call was assigned so far.
+    /// Number of assignments of a call so far.
     fn assignments(&self) -> Result<Option<u32>, StoreError> {
         let there = self.item.contains_key(schema::ASSIGNMENT);
         let number = there.then(|| self.whole(schema::ASSIGNMENT)).transpose()?;
@@ -108,7 +108,7 @@ impl<'a> Attributes<'a> {
         number.transpose()
     }
 
-    /// A lease of the release before needs no answer.
+    /// Whether the assignment needs no further answer. A lease of the previous release needs none.
     fn answered(&self) -> bool {
         !self.item.contains_key(schema::ANSWER_BY)
     }
@@ -154,8 +154,8 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    /// A text, or a set of texts where the dimension is multi-valued. A dimension may become
-    /// multi-valued while agents are registered, so one text is read as a set of one, too.
+    /// The values of a dimension: one text, or a set of texts if it is multi-valued. A dimension
+    /// may become multi-valued while agents are registered, so one text is always accepted.
     fn values(&self, dimension: &Dimension) -> Result<BTreeSet<Value>, StoreError> {
         let attribute = &dimension.attribute;
         if let Some(one) = self.text(attribute) {
@@ -232,7 +232,7 @@ impl<'a> Attributes<'a> {
     fn assignment(&self) -> Result<Assignment, StoreError> {
         Ok(Assignment {
             call_id: self.call_id()?,
-            // The release before had one for each call.
+            // The previous release assigned a call only once.
             number: self.assignments()?.unwrap_or(1),
             criteria: self.criteria()?,
             agent_id: self.agent_id()?,
