@@ -1,4 +1,4 @@
-//! The verbs of the agents' queue: commands to its desk.
+//! The verbs of the agents' queue. Each sends a command to the function `agent-desk`, the desk.
 
 mod answer;
 mod command;
@@ -14,10 +14,10 @@ use crate::function::{Function, LambdaFunction};
 use crate::report::Format;
 use crate::stack;
 
-/// The prefix of a stack's name, before the environment.
+/// The name of a stack is this prefix and the environment.
 const PREFIX: &str = "AgentQueue-";
 
-/// The output of the stack that names the desk.
+/// The stack's output with the name of the desk.
 pub(crate) const AGENT_DESK_FUNCTION_NAME: &str = "AgentDeskFunctionName";
 
 /// The name of an environment's stack.
@@ -51,7 +51,7 @@ pub(crate) struct AtDesk<V: Args> {
 }
 
 impl<V: Args + DeskVerb> AtDesk<V> {
-    /// The verb, and what all verbs have.
+    /// The verb, and the arguments that all verbs of the desk have.
     pub(crate) fn parts(&self) -> (&dyn DeskVerb, &DeskArguments) {
         (&self.verb, &self.desk)
     }
@@ -60,7 +60,7 @@ impl<V: Args + DeskVerb> AtDesk<V> {
 /// Sends the command of a verb to the desk.
 ///
 /// # Errors
-/// [`Failure`]: no such stack, a malformed command, or no answer.
+/// [`Failure`]: no region, no such stack, a malformed argument, or no answer.
 pub(crate) async fn run(verb: &dyn DeskVerb, on: &DeskArguments) -> Result<Answer, Failure> {
     let name = on.env.as_deref().map(stack_of);
     let name = on.stack.clone().or(name).ok_or(Failure::NoQueue)?;
@@ -70,7 +70,7 @@ pub(crate) async fn run(verb: &dyn DeskVerb, on: &DeskArguments) -> Result<Answe
 /// The desk of a stack.
 ///
 /// # Errors
-/// [`Failure`]: no region, or no such stack.
+/// [`Failure`]: no region, no such stack, or the stack lacks the output.
 pub(crate) async fn desk(stack: &str, aws: &AwsArguments) -> Result<LambdaFunction, Failure> {
     let aws = aws::sdk_config(aws).await;
     if aws.region().is_none() {

@@ -111,7 +111,7 @@ pub(crate) struct Common {
 }
 
 impl Verb {
-    /// What to do.
+    /// The job that the command line requests.
     pub(crate) fn job(&self) -> Job<'_> {
         let (verb, common) = match self {
             Self::Completions(completions) => return Job::Completions(completions),
@@ -144,13 +144,13 @@ impl Verb {
     }
 }
 
-/// What a command line asks for.
+/// What to run, with its arguments.
 pub(crate) enum Job<'a> {
-    /// A verb on a queue, and what all such verbs have.
+    /// A verb on a task queue, and the arguments that all these verbs have.
     Queue(&'a dyn VerbOnQueue, &'a Common),
-    /// A verb of the agents' queue, and what all such verbs have.
+    /// A verb of the agents' queue, and the arguments that all these verbs have.
     Desk(&'a dyn DeskVerb, &'a DeskArguments),
-    /// The check of an agents' queue.
+    /// `freshq doctor --agents`: checks an agents' queue.
     CheckAgents(&'a Common),
     /// The messages in the failure and dead-letter queues of a stack.
     Messages(&'a Messages, &'a Common),

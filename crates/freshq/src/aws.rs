@@ -1,4 +1,4 @@
-//! What every client of this command shares: region, credentials, one HTTPS client.
+//! The configuration of all AWS clients: region, credentials, one HTTPS client.
 
 use std::time::Duration;
 
@@ -23,10 +23,10 @@ pub(crate) struct AwsArguments {
     pub(crate) endpoint_url: Option<String>,
 }
 
-/// The configuration as the AWS CLI would find it: environment, profile, single sign-on or a
+/// Loads the configuration from the sources of the AWS CLI: environment, profile, single sign-on, a
 /// `credential_process`, and `AWS_ENDPOINT_URL`
-/// (<https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html>). A person
-/// waits and may be far away, so the timeouts are longer than a function's.
+/// (<https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html>). The operator
+/// may be far from the region, so the timeouts are longer than those of the functions.
 pub(crate) async fn sdk_config(arguments: &AwsArguments) -> SdkConfig {
     let https = Builder::new()
         .tls_provider(Provider::Rustls(CryptoMode::Ring))
@@ -39,7 +39,7 @@ pub(crate) async fn sdk_config(arguments: &AwsArguments) -> SdkConfig {
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(https)
         .timeout_config(timeouts)
-        // Every write of the queue recognises an earlier try of its own.
+        // The client may repeat any write of the queue without harm.
         .retry_config(RetryConfig::standard().with_max_attempts(4));
     if let Some(region) = &arguments.region {
         loader = loader.region(Region::new(region.clone()));

@@ -1,4 +1,4 @@
-//! The operator's confirmation, at the terminal.
+//! Asks the operator for a confirmation at the terminal.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -6,7 +6,7 @@ use crate::failure::Failure;
 
 /// Asks for a confirmation.
 pub(crate) trait Prompt: Send {
-    /// Asks, and waits for the answer. Any answer but a yes is a no.
+    /// Asks, and waits for the answer: `y` or `yes` confirms, any other answer declines.
     ///
     /// # Errors
     /// [`Failure::NoTerminal`]: there is no terminal.
@@ -29,7 +29,7 @@ impl Prompt for Terminal {
         if !io::stdin().is_terminal() {
             return Err(Failure::NoTerminal);
         }
-        // On standard error, so that standard output carries the report alone.
+        // The question goes to standard error, so that standard output has only the report.
         let mut screen = io::stderr();
         write!(screen, "{question}").map_err(Failure::Terminal)?;
         screen.flush().map_err(Failure::Terminal)?;

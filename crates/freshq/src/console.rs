@@ -1,9 +1,9 @@
 //! `freshq console`: a local web page for a queue and the agents' queue.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `access` | which requests are answered |
-//! | `site` | the queue behind the pages, the last looks and the outcomes of changes |
+//! | `access` | which requests the console accepts |
+//! | `site` | state of all pages: the queue, the samples and the outcomes of changes |
 //! | `page` | the frame of every page |
 //! | `overview`, `tasks`, `failures`, `agents` | the pages |
 //! | `changes` | pause, resume, redrive and cancel, each after a confirmation |
@@ -65,10 +65,10 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// Serves until Ctrl-C.
+    /// Serves the pages until Ctrl-C.
     ///
     /// # Errors
-    /// [`Failure`]: no such queue, the port is taken, or the server failed.
+    /// [`Failure`]: no such queue, the port is in use, or the server failed.
     pub(crate) async fn serve(
         &self,
         queue: &QueueArguments,
@@ -95,7 +95,7 @@ impl Console {
         Ok(Exit::Done)
     }
 
-    /// The agents' desk, or why its page is empty.
+    /// The agents' desk, or the reason that the page Agents shows instead.
     async fn desk(
         &self,
         env: Option<&str>,
@@ -129,7 +129,7 @@ fn announce(url: &str, format: Format) -> io::Result<()> {
     out.flush()
 }
 
-/// All pages, and nothing without the token.
+/// The routes of all pages. Each request needs the token.
 fn router(site: Site) -> Router {
     let site = Arc::new(site);
     let at = |page: &str| format!("/{}/{page}", site.access.token());

@@ -1,4 +1,4 @@
-//! A deployed stack: its template, and its resources as they are now.
+//! A deployed stack: its template, and the current settings of its resources.
 
 mod aws;
 mod functions;
@@ -18,19 +18,19 @@ use crate::failure::Failure;
 /// Reads a deployed stack.
 #[async_trait]
 pub(crate) trait Deployed: Send + Sync {
-    /// The stack with the resources of its template.
+    /// The stack, with the resources of its template.
     ///
     /// # Errors
     /// [`Failure`]: CloudFormation did not answer.
     async fn stack(&self) -> Result<Stack, Failure>;
 
-    /// What AWS says of a resource now, spelt as in a template; `None` if it does not exist.
+    /// The current settings of a resource, named as in a template; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`Failure`]: its service did not answer.
+    /// [`Failure`]: the service did not answer, or a local AWS does not know the resource.
     async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure>;
 
-    /// Some messages of a queue, at most [`Message::MOST`]; they stay in the queue, and visible.
+    /// Reads at most [`Message::MOST`] messages of a queue. They remain in the queue and visible.
     ///
     /// # Errors
     /// [`Failure`]: SQS did not answer.

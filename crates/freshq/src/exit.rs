@@ -1,17 +1,17 @@
-//! How the command ends.
+//! Exit codes.
 
 use std::process::ExitCode;
 
-/// How the command ends.
+/// The exit code of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
-    /// 0: all that was asked for is done.
+    /// 0: everything that was requested is done.
     Done,
-    /// 1: some of it was not done, because of how things stand.
+    /// 1: not everything was done, or `doctor` found a problem. The report says why.
     NotAll,
     /// 2: the command line or the configuration is wrong; nothing was done.
     Usage,
-    /// 3: AWS, a file or the terminal failed; some of it may be done.
+    /// 3: AWS, a file or the terminal failed; the request may be done in part.
     Failed,
     /// 4: the operator declined; nothing was done.
     Declined,

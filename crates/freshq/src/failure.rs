@@ -1,4 +1,4 @@
-//! What went wrong, and what to do about it: one line.
+//! Errors of the command. Each is printed as one line with its causes and a remedy.
 
 use std::error::Error;
 use std::io;
@@ -11,83 +11,84 @@ use lifo_queue::wake::WakeError;
 
 use crate::exit::Exit;
 
-/// Why the command could not do what it was asked for.
+/// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// Neither the environment nor the profile names a region.
     #[error("no AWS region: give --region, set AWS_REGION, or a region in your profile")]
     NoRegion,
-    /// The command line names none, though its parser asks for one.
+    /// The command line names no queue. Its parser requires one, so this should not occur.
     #[error("no queue: name it by --env, by --stack, or by --table and --process-tasks-topic")]
     NoQueue,
-    /// There is no such stack here.
+    /// There is no such stack in this account and region.
     #[error("there is no stack {stack} in {region}")]
     NoStack { stack: String, region: String },
-    /// CloudFormation did not say.
+    /// CloudFormation did not return the outputs of the stack.
     #[error("the outputs of stack {stack} in {region} could not be read")]
     Stack {
         stack: String,
         region: String,
         source: Source,
     },
-    /// The stack is none of ours, or not deployed to its end.
+    /// The stack lacks an output: it is of another project, or its deployment did not finish.
     #[error(
         "stack {stack} has no output {output}: is it a stack of this project, deployed to its end?"
     )]
     NoOutput { stack: String, output: &'static str },
-    /// The table could not be used.
+    /// The table could not be read or written.
     #[error("the table could not be used")]
     Store(#[from] StoreError),
     /// No processor was woken.
     #[error("no processor was woken; if tasks are due, the sweep wakes one within a minute")]
     Wake(#[from] WakeError),
-    /// The queue's own words.
+    /// An operation on the queue failed. The message is that of [`OperateError`].
     #[error(transparent)]
     Operate(#[from] OperateError),
-    /// A service did not say what doctor asked for.
+    /// A call to read a stack, a resource or a message failed.
     #[error("{operation} failed")]
     Service {
         operation: &'static str,
         source: Source,
     },
-    /// A local AWS cannot answer.
+    /// A local AWS does not know this resource.
     #[error("a local AWS does not know it")]
     NotLocal,
     /// The queue was named by its table, so its stack is not known.
     #[error("the stack is not known: name the queue by --env or --stack")]
     NoTemplate,
-    /// A function gave no answer.
+    /// The invocation of a function failed. The event may be carried out in part.
     #[error("{function} did not carry the event out, or not to its end")]
     Function { function: String, source: Source },
     /// The queue was named by its table, so its function is not known.
     #[error("the function create-tasks is not known: name the queue by --env or --stack")]
     NoCreateTasks,
-    /// A line of a file, an argument.
+    /// An argument, a field of the console or a line of a file is invalid.
     #[error("{place}: {fault}")]
     Input { place: String, fault: String },
     /// A file could not be read or written.
     #[error("{path} could not be read or written")]
     File { path: String, source: io::Error },
-    /// The console's server.
+    /// The console's server could not start, or failed.
     #[error("the console could not be served on port {port} of 127.0.0.1")]
     Server { port: u16, source: io::Error },
-    /// A view, and no terminal.
+    /// A live view needs a terminal as standard output.
     #[error("this shows a view, and standard output is not a terminal: say --once")]
     NoScreen,
-    /// A question, and no terminal.
+    /// A confirmation needs a terminal as standard input.
     #[error("this asks before it begins, and there is no terminal to ask at: say --yes")]
     NoTerminal,
-    /// The terminal itself failed.
+    /// Standard input, standard output or the terminal failed.
     #[error("the terminal could not be read or written")]
     Terminal(#[source] io::Error),
 }
 
-/// What helps who is not signed in. The last way serves every sign-in that the AWS CLI knows.
+/// The remedy for missing, expired or invalid credentials. Its last command works with every way to
+/// sign in that the AWS CLI has.
 const SIGN_IN: &str = "sign in (aws sso login), set AWS_PROFILE, set AWS_ACCESS_KEY_ID and \
                        AWS_SECRET_ACCESS_KEY, or hand on the AWS CLI's own: \
                        eval \"$(aws configure export-credentials --format env)\"";
 
-/// Codes of AWS's answers, as they stand in its errors' text, and what helps
+/// Error codes of AWS, which its error messages contain, each with a remedy
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html>).
 const REMEDIES: [(&str, &str); 7] = [
     ("ExpiredToken", SIGN_IN),
@@ -110,7 +111,7 @@ const REMEDIES: [(&str, &str); 7] = [
 ];
 
 impl Failure {
-    /// How the command ends.
+    /// The exit code of the command.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::NoRegion
@@ -126,7 +127,7 @@ impl Failure {
 
     /// The error with its causes and, where one is known, its remedy.
     pub(crate) fn line(&self) -> String {
-        // What AWS and its client say may have line breaks.
+        // Messages of AWS and of its client may contain line breaks.
         let chain = error_chain::chain(self);
         let chain = chain.split_whitespace().collect::<Vec<_>>().join(" ");
         match self.remedy(&chain) {

@@ -10,20 +10,20 @@ use std::time::Duration;
 
 use crate::failure::Failure;
 
-/// The longest time that an invocation takes: the function's own timeout, and a margin.
+/// Timeout of one attempt to invoke: longer than the timeouts of `create-tasks` and `agent-desk`.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// Answers events.
+/// A function that answers events.
 #[async_trait]
 pub(crate) trait Function: Send + Sync {
     /// Sends one event and returns the answer. The client may repeat the event.
     ///
     /// # Errors
-    /// [`Failure::Function`]: no answer; the event may be carried out or not.
+    /// [`Failure::Function`]: the invocation failed; the event may be carried out or not.
     async fn send(&self, event: &Value) -> Result<Value, Failure>;
 }
 
-/// The deployed function.
+/// A function on AWS Lambda.
 pub(crate) struct LambdaFunction {
     client: Client,
     name: String,
@@ -31,7 +31,7 @@ pub(crate) struct LambdaFunction {
 
 impl LambdaFunction {
     pub(crate) fn new(aws: &SdkConfig, name: String) -> Self {
-        // The function answers only when it is done.
+        // A function answers only at its end, so it gets longer timeouts than other calls.
         let timeouts = TimeoutConfig::builder()
             .operation_attempt_timeout(LONGEST)
             .operation_timeout(LONGEST * 2)

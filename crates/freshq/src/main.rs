@@ -1,26 +1,26 @@
 //! # `freshq`: the operators' command
 //!
-//! One verb, one file under `verbs/`: it works by [`lifo_queue::operate`], and what it did is
-//! printed as a table or as JSON.
+//! Each verb is a file under `verbs/`. It calls [`lifo_queue::operate`] and returns a report, which
+//! is printed as a table or as JSON.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `arguments` | the command line |
 //! | `agents` | the verbs of the agents' queue |
-//! | `queue` | which queue, and the hand on it |
-//! | `stack` | a deployed stack's outputs |
-//! | `aws` | what every client shares: region, credentials, one HTTPS client |
+//! | `queue` | the queue that the command line names, and its clients |
+//! | `stack` | the outputs of a deployed stack |
+//! | `aws` | the configuration of all AWS clients: region, credentials, one HTTPS client |
 //! | `function` | a deployed function that answers an event |
-//! | `deployed` | a deployed stack: its template, and its resources as they are now |
+//! | `deployed` | a deployed stack: its template, and the current settings of its resources |
 //! | `console` | a local web page for both queues |
 //! | `shell` | shell completions and manual pages |
-//! | `verbs` | what can be done |
-//! | `report` | tables, JSON |
-//! | `sample` | one look at a queue, and the figures of those before it |
+//! | `verbs` | the verbs of the task queue |
+//! | `report` | reports as tables and as JSON |
+//! | `sample` | a sample of a queue's state, and the figures of earlier samples |
 //! | `exit` | exit codes |
 //! | `time_format` | times, for people and for programs |
 //! | `confirm` | the operator's confirmation, at the terminal |
-//! | `failure` | what went wrong, and what to do about it |
+//! | `failure` | errors and their remedies |
 
 mod agents;
 mod arguments;
@@ -54,7 +54,7 @@ use crate::queue::Queue;
 async fn main() -> ExitCode {
     let exit = match run(&Arguments::parse()).await {
         Ok(exit) => exit,
-        // A reader that takes only the beginning, such as head, is not an error.
+        // A reader that stops early, such as head, is not an error.
         Err(Failure::Terminal(error)) if error.kind() == ErrorKind::BrokenPipe => Exit::Done,
         Err(failure) => {
             eprintln!("freshq: {}", failure.line());

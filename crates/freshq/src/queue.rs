@@ -1,4 +1,4 @@
-//! Which queue, and the operator's hand on it.
+//! The queue that the command line names, with its clients.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +20,9 @@ use crate::failure::Failure;
 use crate::function::{Function, LambdaFunction};
 use crate::stack::{self, Place};
 
-/// How long our notification holds others back (rule 9 of the wake-up protocol): the stack's
-/// own default. Where a stack says otherwise nothing breaks, since the mark is an optimisation.
+/// Lifetime of the start marker that this command sets (rule 9 of the wake-up protocol). It is the
+/// default of the stack's setting `notificationMarker`. A stack with another value works too,
+/// because the marker only saves notifications.
 const NOTIFICATION_MARKER: Duration = Duration::from_secs(10);
 
 /// Which queue: by its environment, its stack, or its table and topic.
@@ -66,10 +67,11 @@ pub(crate) struct QueueArguments {
 }
 
 impl QueueArguments {
-    /// The stack that they name, with its name. `of` names that of an environment.
+    /// The name and the clients of the stack that the arguments name. `of` returns the name of an
+    /// environment's stack.
     ///
     /// # Errors
-    /// [`Failure`]: no region, or they name no stack.
+    /// [`Failure`]: no region, or the arguments name no stack.
     pub(crate) async fn deployed(
         &self,
         aws: &AwsArguments,
@@ -84,7 +86,7 @@ impl QueueArguments {
         Ok((name.clone(), AwsStack::new(name, &aws)))
     }
 
-    /// Where the queue is.
+    /// The table, the topic and the function of the queue.
     async fn place(&self, aws: &SdkConfig) -> Result<Place, Failure> {
         let stack = self.stack.clone();
         match (
@@ -104,18 +106,18 @@ impl QueueArguments {
     }
 }
 
-/// A queue to be operated.
+/// The queue that a verb operates.
 pub(crate) struct Queue {
-    /// What an operator calls it: its stack, or its table.
+    /// The name for operators: that of the stack, or of the table.
     pub(crate) name: String,
     pub(crate) operator: Operator,
     pub(crate) store: Arc<dyn QueueStore>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// The name of its table.
+    /// The name of the table.
     pub(crate) table: String,
-    /// Creates tasks, where the queue was found by its stack.
+    /// The function `create-tasks`; `None` if the command line names a table.
     pub(crate) creates: Option<Arc<dyn Function>>,
-    /// Its stack, where the queue was found by it.
+    /// The stack; `None` if the command line names a table.
     pub(crate) deployed: Option<Arc<dyn Deployed>>,
 }
 
@@ -123,7 +125,7 @@ impl Queue {
     /// The queue that the command line names.
     ///
     /// # Errors
-    /// [`Failure`]: no region, or no such stack.
+    /// [`Failure`]: no region, no such stack, or the stack lacks an output.
     pub(crate) async fn connect(
         arguments: &QueueArguments,
         aws: &AwsArguments,
@@ -149,7 +151,7 @@ impl Queue {
         })
     }
 
-    /// A queue on any store.
+    /// A queue on any store, without a stack.
     pub(crate) fn new(
         name: String,
         store: Arc<dyn QueueStore>,

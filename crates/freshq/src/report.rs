@@ -1,4 +1,4 @@
-//! What a verb did, as it is printed: for people or for programs.
+//! Reports of verbs, and how they are printed: as text for people or as JSON for programs.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -18,24 +18,25 @@ pub(crate) enum Format {
     Json,
 }
 
-/// What a verb did.
+/// The outcome of a verb.
 pub(crate) trait Report: std::fmt::Debug + Send {
-    /// How the command ends.
+    /// The exit code of the command.
     fn exit(&self) -> Exit;
-    /// For people.
+    /// The text for people.
     fn text(&self) -> String;
-    /// For programs: an object.
+    /// The JSON object for programs.
     fn json(&self) -> Value;
-    /// Whether standard output already carries something else, so that this goes to standard error.
+    /// Whether to print the report on standard error, because standard output has other content.
     fn is_note(&self) -> bool {
         false
     }
 }
 
-/// Prints a report on standard output.
+/// Prints a report on standard output, or on standard error if it is a note.
 ///
 /// # Errors
-/// [`Failure::Terminal`]: it could not be written. Who reads only its beginning is no error.
+/// [`Failure::Terminal`]: the report could not be written. A reader that stops early, such as
+/// `head`, is not an error.
 pub(crate) fn print(report: &dyn Report, format: Format) -> Result<Exit, Failure> {
     let text = match format {
         Format::Table => report.text(),
@@ -51,7 +52,7 @@ pub(crate) fn print(report: &dyn Report, format: Format) -> Result<Exit, Failure
     }
 }
 
-/// Rows of two cells, one below the other, each on one line.
+/// A table of two columns without borders. Each row is one line.
 pub(crate) fn two_columns<L: Into<String>, R: Into<String>>(
     rows: impl IntoIterator<Item = (L, R)>,
 ) -> String {
@@ -61,7 +62,7 @@ pub(crate) fn two_columns<L: Into<String>, R: Into<String>>(
     )
 }
 
-/// Rows of cells, one below the other, each on one line.
+/// A table of `N` columns without borders. Each row is one line.
 pub(crate) fn columns<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = Table::new();
     *table.style_mut() = presets::NOTHING;
@@ -74,7 +75,7 @@ pub(crate) fn columns<const N: usize>(rows: impl IntoIterator<Item = [String; N]
     table.trim_fmt()
 }
 
-/// A foreign writer's text may hold line breaks and other control characters.
+/// Replaces control characters by spaces. Text of a direct writer may contain line breaks.
 fn on_one_line(text: String) -> String {
     match text.contains(char::is_control) {
         true => text.replace(char::is_control, " "),

@@ -1,4 +1,4 @@
-//! One look at a queue, and those before it.
+//! A sample of a queue's state, and the figures of earlier samples.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,26 +12,26 @@ use lifo_queue::time::Millis;
 use crate::failure::Failure;
 use crate::queue::Queue;
 
-/// Looks that are remembered.
+/// The most samples whose figures are kept.
 const REMEMBERED: usize = 200;
 
-/// Tasks of the lists.
+/// The most tasks in the list of the newest pending tasks, and in that of the oldest.
 const LISTED: u16 = 8;
 
-/// Running tasks that are read for their age at start.
+/// The most running tasks that are read.
 const RUNNING: usize = 16;
 
-/// Entries of the index read for the rates.
+/// The most entries of the index that are read for the rates, for each status.
 const RECENT: u16 = 1_000;
 
-/// How far back the rates look.
+/// The rates count tasks that were created within this time before the sample.
 pub(crate) const WINDOW: Duration = Duration::from_secs(60);
 
-/// One look.
+/// The state of a queue at one time.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) status: Status,
-    /// Tasks created within the window, by their status now: PENDING, TAKEN, SUCCESS, FAILURE.
+    /// Tasks created within the window, by their current status: PENDING, TAKEN, SUCCESS, FAILURE.
     pub(crate) recent: [usize; 4],
     /// Whether the window holds more tasks than were read.
     pub(crate) more: bool,
@@ -39,12 +39,12 @@ pub(crate) struct Sample {
     pub(crate) oldest: Vec<Candidate>,
     /// The newest running tasks.
     pub(crate) running: Vec<FoundTask>,
-    /// How old the running tasks were when they started; the middle one.
+    /// Median age of the tasks in `running` when they started; `None` if no task runs.
     pub(crate) start_age: Option<Duration>,
 }
 
 impl Sample {
-    /// Tasks created per second in the window. At least, if the window holds more than were read.
+    /// Tasks created per second in the window; a lower bound if [`Sample::more`] is true.
     pub(crate) fn created_per_second(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "at most some thousands")]
         let created = self.recent.iter().sum::<usize>() as f64;
@@ -52,7 +52,7 @@ impl Sample {
     }
 }
 
-/// The figures of one look.
+/// The figures of one sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Figures {
     pub(crate) at: Millis,
@@ -64,13 +64,13 @@ pub(crate) struct Figures {
     pub(crate) start_age: Option<Duration>,
 }
 
-/// The last looks.
+/// The last sample, and the figures of the samples before it.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) last: Option<Sample>,
-    /// Oldest look first.
+    /// Oldest sample first.
     pub(crate) figures: VecDeque<Figures>,
-    /// Why the last look failed.
+    /// Why the last sample failed; `None` if it succeeded.
     pub(crate) failure: Option<String>,
     looks: u32,
 }
@@ -100,7 +100,7 @@ impl History {
     }
 }
 
-/// Looks at a queue.
+/// Takes a sample of a queue.
 ///
 /// # Errors
 /// [`Failure`]: the table could not be read.
@@ -162,7 +162,8 @@ async fn running(queue: &Queue) -> Result<Vec<FoundTask>, Failure> {
     Ok(queue.operator.find(&find).await?.tasks)
 }
 
-/// When a running task started: it was last written when it was taken.
+/// The start of a running task: the time of its last write, usually the take. A newer state of its
+/// key that is written during the run is a later write.
 pub(crate) fn started(task: &FoundTask) -> Option<Millis> {
     task.number(schema::TASK_UPDATED).map(Millis)
 }

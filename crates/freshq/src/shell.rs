@@ -26,7 +26,7 @@ pub(crate) struct Man {
 
 impl Completions {
     pub(crate) fn print(&self, command: &mut Command) -> Result<(), Failure> {
-        // The generator panics where it cannot write.
+        // The generator panics if a write fails, so it writes to memory.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, command, "freshq", &mut script);
         let written = io::stdout().write_all(&script);

@@ -1,4 +1,4 @@
-//! A deployed stack's outputs: where a queue's table and topic are.
+//! The outputs of a deployed stack, which name the queue's table, topic and function.
 
 use aws_config::SdkConfig;
 use aws_sdk_cloudformation::Client;
@@ -7,21 +7,21 @@ use aws_sdk_cloudformation::types::Output;
 
 use crate::failure::Failure;
 
-/// The prefix of a stack's name, before the environment.
+/// The name of a stack is this prefix and the environment.
 const PREFIX: &str = "LifoQueue-";
 
 const QUEUE_TABLE_NAME: &str = "QueueTableName";
 const PROCESS_TASKS_TOPIC_ARN: &str = "ProcessTasksTopicArn";
 const CREATE_TASKS_FUNCTION_NAME: &str = "CreateTasksFunctionName";
 
-/// Where a queue is.
+/// The resources of a queue that this command uses.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// What an operator calls it.
+    /// The name of the queue for operators.
     pub(crate) name: String,
     pub(crate) table: String,
     pub(crate) process_tasks_topic: String,
-    /// The function that creates tasks; not known without a stack.
+    /// The name of the function that creates tasks; `None` without a stack.
     pub(crate) create_tasks: Option<String>,
 }
 
@@ -30,11 +30,11 @@ pub(crate) fn name_of(env: &str) -> String {
     format!("{PREFIX}{env}")
 }
 
-/// The place of a stack's queue, by the stack's outputs
+/// Reads the place of a queue from the outputs of its stack
 /// (<https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html>).
 ///
 /// # Errors
-/// [`Failure`]: no such stack here, no answer, or a stack that is none of ours.
+/// [`Failure`]: no such stack in this account and region, no answer, or an output is missing.
 pub(crate) async fn find(stack: String, aws: &SdkConfig) -> Result<Place, Failure> {
     let outputs = outputs(&stack, aws).await?;
     place(stack, &outputs)
@@ -43,7 +43,7 @@ pub(crate) async fn find(stack: String, aws: &SdkConfig) -> Result<Place, Failur
 /// The outputs of a stack.
 ///
 /// # Errors
-/// [`Failure`]: no such stack here, or no answer.
+/// [`Failure`]: no such stack in this account and region, or no answer.
 pub(crate) async fn outputs(stack: &str, aws: &SdkConfig) -> Result<Vec<Output>, Failure> {
     let region = aws.region().map(ToString::to_string).unwrap_or_default();
     let described = Client::new(aws)
@@ -53,7 +53,7 @@ pub(crate) async fn outputs(stack: &str, aws: &SdkConfig) -> Result<Vec<Output>,
         .await;
     let stacks = match described {
         Ok(described) => described.stacks.unwrap_or_default(),
-        // DescribeStacks has no error of its own for it.
+        // DescribeStacks has no error code of its own for a missing stack.
         Err(error)
             if error.code() == Some("ValidationError")
                 && error

@@ -1,18 +1,17 @@
-//! Times, for people and for programs.
+//! Formats times for people and for programs, and parses durations.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use lifo_queue::time::Millis;
 
-/// The longest duration that is taken from the command line: a year says "for good" as well as
-/// any longer one.
+/// The longest duration that an operator may enter, about a year.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// The last millisecond that RFC 3339 can say.
+/// The last millisecond that RFC 3339 can express: the end of the year 9999.
 const LAST: i64 = 253_402_300_799_999;
 
-/// A moment to the millisecond, as RFC 3339 has it. Beyond the years 1970 to 9999, which only a
-/// foreign writer's number can be, the number itself.
+/// A time in RFC 3339, with milliseconds. A time outside of the years 1970 to 9999, which only a
+/// direct writer can store, is printed as its number.
 pub(crate) fn exact(at: Millis) -> String {
     let since_epoch = u64::try_from(at.0).ok().filter(|_| at.0 <= LAST);
     match since_epoch.and_then(|ms| UNIX_EPOCH.checked_add(Duration::from_millis(ms))) {
@@ -21,7 +20,7 @@ pub(crate) fn exact(at: Millis) -> String {
     }
 }
 
-/// A duration for people: to the nearest second from a second on, in milliseconds below.
+/// A duration for people: in milliseconds below one second, otherwise to the nearest second.
 pub(crate) fn rough(duration: Duration) -> String {
     let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let rounded = match millis {
@@ -31,7 +30,7 @@ pub(crate) fn rough(duration: Duration) -> String {
     humantime::format_duration(rounded).to_string()
 }
 
-/// How long until a moment, or since it: "in 5m" or "5m ago".
+/// The time until `at`, or since it: "in 5m" or "5m ago".
 pub(crate) fn relative(at: Millis, now: Millis) -> String {
     match at > now {
         true => format!("in {}", rough(at.since(now))),
@@ -39,7 +38,7 @@ pub(crate) fn relative(at: Millis, now: Millis) -> String {
     }
 }
 
-/// Reads a duration such as `30m` or `1h 30m`: at least a second, at most about a year.
+/// Parses a duration such as `30m` or `1h 30m`: at least one second, at most [`LONGEST`].
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text)
         .map_err(|error| format!("{error}; write for example 90s, 30m or 2h"))?;

@@ -1,4 +1,4 @@
-//! What can be done: one verb, one file.
+//! The verbs of the task queue, one in each file.
 
 mod breaker;
 mod cancel;
@@ -40,7 +40,7 @@ use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
 
-/// Reads a task's id.
+/// Parses the id of a task.
 pub(crate) fn task_id(text: &str) -> Result<TaskId, String> {
     TaskId::new(text).map_err(|error| format!("it {error}"))
 }
@@ -48,10 +48,10 @@ pub(crate) fn task_id(text: &str) -> Result<TaskId, String> {
 /// A verb with its arguments.
 #[async_trait]
 pub(crate) trait VerbOnQueue: Send + Sync {
-    /// Does it. `prompt` asks for the confirmation that a verb may need.
+    /// Runs the verb. `prompt` asks for the confirmation that some verbs need.
     ///
     /// # Errors
-    /// [`Failure`]: whether it was done is not known, unless the failure says so.
+    /// [`Failure`]: the verb may be carried out or not, unless the failure says which.
     async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt)
     -> Result<Box<dyn Report>, Failure>;
 }

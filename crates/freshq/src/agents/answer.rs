@@ -1,11 +1,10 @@
-//! The desk's answer, for people and for programs.
+//! The answer of the desk, as text for people and as JSON for programs.
 
 use serde_json::Value;
 
 use crate::exit::Exit;
 use crate::report::{Report, columns};
 
-/// The answer of the desk.
 #[derive(Debug)]
 pub(crate) struct Answer(pub(super) Value);
 
@@ -43,7 +42,7 @@ impl Report for Answer {
     }
 }
 
-/// A row for each object.
+/// A table with a row for each object and a column for each name.
 fn table<const N: usize>(objects: &[Value], names: [&str; N]) -> String {
     if objects.is_empty() {
         return "none".to_owned();

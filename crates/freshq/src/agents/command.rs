@@ -1,4 +1,4 @@
-//! The verbs and their commands.
+//! The verbs of the agents' queue and the commands that they send.
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 
 /// A verb with its arguments.
 pub(crate) trait DeskVerb: Sync {
-    /// The command to the desk.
+    /// The command that this verb sends to the desk.
     ///
     /// # Errors
     /// [`Failure::Input`]: an argument is malformed.
@@ -165,7 +165,7 @@ pub(crate) struct Extend {
 }
 
 impl AgentVerb {
-    /// The verb, and what all verbs have.
+    /// The verb, and the arguments that all verbs of the desk have.
     pub(crate) fn parts(&self) -> (&dyn DeskVerb, &DeskArguments) {
         match self {
             Self::Register(at) => at.parts(),

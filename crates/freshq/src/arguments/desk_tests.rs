@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::function::Function;
 use crate::report::Report;
 
-/// Remembers the command, and gives the answer of a test.
+/// A desk that records the command and returns the answer of a test.
 struct Desk {
     answer: Value,
     command: Mutex<Value>,

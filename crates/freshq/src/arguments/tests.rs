@@ -181,7 +181,7 @@ fn no_verb_and_unknown_verbs_are_usage_errors() {
     );
 }
 
-/// The help of a command and of those below it.
+/// Collects the help of a command and of its subcommands, each with its path.
 fn help_of(command: &mut clap::Command, path: &str, all: &mut Vec<(String, String)>) {
     all.push((path.to_owned(), command.render_long_help().to_string()));
     for verb in command.get_subcommands_mut() {

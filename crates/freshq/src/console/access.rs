@@ -1,9 +1,10 @@
-//! Which requests are answered: those of a page of this console, at an address with its token.
+//! Decides which requests the console accepts: those with its token that no other web page sent.
 //!
-//! Other programs of this machine can connect to the port, and any web page can send requests to it.
-//! The token keeps both out. It is in the path and not in a cookie, because browsers send a cookie of
-//! 127.0.0.1 to every port of the machine. `Host` is checked against DNS rebinding, by which a foreign
-//! page gets our origin; `Origin` against foreign pages that learnt the address.
+//! Other programs of this machine can connect to the port, and any web page can send requests to
+//! it. The token keeps both out. It is in the path and not in a cookie, because browsers send a
+//! cookie of 127.0.0.1 to every port of the machine. The check of `Host` prevents DNS rebinding, by
+//! which a foreign page gets the console's origin. The check of `Origin` rejects foreign pages that
+//! know the address.
 
 use std::sync::Arc;
 
@@ -17,10 +18,11 @@ use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// Names of this machine. A port is not compared: it differs behind `ssh -L`.
+/// The accepted host names. The port is not compared, because it differs behind `ssh -L`.
 const LOOPBACK: [&str; 2] = ["127.0.0.1", "localhost"];
 
-/// On every answer. `same-origin`: under `no-referrer` browsers send `Origin: null` with our own forms.
+/// Headers of every answer. The referrer policy is `same-origin`, because under `no-referrer`
+/// browsers send `Origin: null` with the console's own forms.
 const HEADERS: [(&str, &str); 7] = [
     (
         "content-security-policy",
@@ -35,7 +37,7 @@ const HEADERS: [(&str, &str); 7] = [
     ("x-frame-options", "DENY"),
 ];
 
-/// What a request must have.
+/// The token that a request must have, and whether changes are allowed.
 pub(super) struct Access {
     token: String,
     changes: bool,
@@ -55,13 +57,13 @@ pub(super) enum Rejected {
 }
 
 impl Access {
-    /// With a fresh token: 122 random bits.
+    /// Access with a new token of 122 random bits.
     pub(super) fn new(changes: bool) -> Self {
         let token = Uuid::new_v4().simple().to_string();
         Self { token, changes }
     }
 
-    /// The first part of every path.
+    /// The token: the first part of every path.
     pub(super) fn token(&self) -> &str {
         &self.token
     }
@@ -71,12 +73,14 @@ impl Access {
         self.changes
     }
 
+    /// Checks a request, in this order: host, token, origin, and whether it may change the queue.
+    ///
     /// # Errors
-    /// [`Rejected`], by the first rule that the request breaks.
+    /// [`Rejected`], for the first check that fails.
     pub(super) fn check(&self, request: &Parts) -> Result<(), Rejected> {
         let host = host(request).ok_or(Rejected::Host)?;
         let token = request.uri.path().split('/').nth(1).unwrap_or_default();
-        // The time of comparing digests says nothing of the token.
+        // The time of comparing digests reveals nothing about the token.
         if Sha256::digest(token) != Sha256::digest(&self.token) {
             return Err(Rejected::Token);
         }
@@ -108,7 +112,7 @@ fn host(request: &Parts) -> Option<&str> {
     (is_plain && LOOPBACK.iter().any(|own| name.eq_ignore_ascii_case(own))).then_some(host)
 }
 
-/// A header that is there once.
+/// The value of a header that occurs exactly once.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;

@@ -1,4 +1,4 @@
-//! The agents' queue: its queues, pending calls and agents, by commands to the desk.
+//! The page Agents: queues, pending calls and agents, read with commands to the desk.
 
 use std::sync::Arc;
 
@@ -14,10 +14,9 @@ use crate::failure::Failure;
 use crate::function::Function;
 use crate::report::Report;
 
-/// Agents of a page.
+/// The most agents on a page.
 const LISTED: u32 = 100;
 
-/// The page.
 pub(super) async fn agents(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
     let content = match &site.desk {
         Ok(desk) => desk_page(&**desk, &fields).await,

@@ -1,6 +1,6 @@
-//! Pause, resume, redrive and cancel: first the question, then the change.
+//! Pause, resume, redrive and cancel. GET asks for a confirmation, POST makes the change.
 //!
-//! The verbs of the command line do the work, so their words and rules apply here too.
+//! The verbs of the command line make the changes, so their rules and messages apply here too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::time_format::parse_duration;
 use crate::verbs::{Cancel, Pause, Redrive, Resume, VerbOnQueue};
 
-/// What can be changed.
+/// A change that the pages offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Pause,
@@ -28,7 +28,7 @@ enum Change {
     Cancel,
 }
 
-/// The page was the question.
+/// Confirms every prompt, because the page has already asked.
 struct Confirmed;
 
 impl Prompt for Confirmed {
@@ -37,7 +37,7 @@ impl Prompt for Confirmed {
     }
 }
 
-/// The question.
+/// Shows the page that asks for the confirmation.
 pub(super) async fn confirmation(
     State(site): State<Arc<Site>>,
     Path(name): Path<String>,
@@ -58,7 +58,7 @@ pub(super) async fn confirmation(
     )
 }
 
-/// The change. Its outcome is on the page that follows.
+/// Makes the change, and redirects to a page that shows the outcome.
 pub(super) async fn carry_out(
     State(site): State<Arc<Site>>,
     Path(name): Path<String>,
@@ -108,7 +108,7 @@ impl Change {
         }
     }
 
-    /// The page that follows.
+    /// The address of the page that follows the change.
     fn page(self, fields: &Fields) -> &'static str {
         match self {
             Self::Redrive if fields.contains_key("task") => "task",
@@ -131,7 +131,7 @@ impl Change {
         })
     }
 
-    /// What would be changed, and a form that does it.
+    /// The text of the confirmation, and a form that makes the change.
     async fn question(self, site: &Site, fields: &Fields) -> Result<Markup, Failure> {
         let queue = &site.queue.name;
         let task = fields.get("task").map(String::as_str);
@@ -161,7 +161,7 @@ impl Change {
                     label for="ttl" { "The new expiry, so far ahead" }
                     input #ttl name="ttl" value="1h" required;
                 };
-                // In the address, because browsers change line breaks in the inputs of a form.
+                // The address has the fields, because browsers change line breaks in form inputs.
                 let which = fields
                     .iter()
                     .map(|(name, value)| (name.as_str(), value.as_str()));
@@ -179,7 +179,7 @@ impl Change {
     }
 }
 
-/// A question, the form whose button answers yes, and a way back.
+/// A question, the form whose button confirms it, and a link back.
 fn form(action: String, question: &str, inputs: Markup, yes: &str, back: &str) -> Markup {
     html! {
         pre.question { (question) }
@@ -193,7 +193,7 @@ fn form(action: String, question: &str, inputs: Markup, yes: &str, back: &str) -
     }
 }
 
-/// Which tasks a redrive would retry: a dry run reads them.
+/// The question before a redrive. Unless it is for one task, a dry run lists the tasks.
 async fn question_of_redrive(site: &Site, fields: &Fields) -> Result<String, Failure> {
     if fields.contains_key("task") {
         let task = task_of(fields, "task")?;

@@ -1,4 +1,4 @@
-//! The charts: SVG in the page. The style sheet sets its colours, for light and dark.
+//! The charts, as inline SVG. The style sheet sets the colours for light and dark.
 
 use std::error::Error;
 
@@ -8,10 +8,10 @@ use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (380, 170);
 
-/// The shortest time that a chart shows, in seconds.
+/// The shortest time span of a chart, in seconds.
 const SHORTEST: f64 = 60.0;
 
-/// A figure with its latest value in words, so that nothing is in the drawing alone.
+/// A figure with the latest value as text, because some readers cannot see the drawing.
 pub(super) fn chart(name: &str, latest: &str, points: &[(Millis, f64)], now: Millis) -> Markup {
     html! {
         figure {
@@ -50,7 +50,7 @@ fn svg(points: &[(Millis, f64)], now: Millis) -> Result<String, Box<dyn Error>> 
             .draw()?;
         let last = points.last().copied();
         chart.draw_series(LineSeries::new(points, BLUE.stroke_width(2)))?;
-        // A single look is a point, not a line.
+        // The last sample is also a point, because a single sample has no line.
         chart.draw_series(last.map(|at| Circle::new(at, 3, BLUE.filled())))?;
         area.present()?;
     }

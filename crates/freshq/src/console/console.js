@@ -1,4 +1,4 @@
-// Replaces the live parts of a page by those of the same page fetched again. Without this script a reload does the same.
+// Fetches the page again at each interval and replaces its live parts. Without this script, reload the page.
 const every = Number(document.body.dataset.every);
 const connection = document.getElementById('connection');
 const live = () => document.querySelectorAll('[data-live]');
@@ -31,7 +31,7 @@ async function look() {
 }
 
 async function go() {
-  // A hidden page reads nothing.
+  // A hidden page fetches nothing.
   if (!document.hidden) await look();
   setTimeout(go, every);
 }

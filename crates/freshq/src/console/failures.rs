@@ -1,4 +1,4 @@
-//! Failed tasks by their last errors.
+//! The page Failures: failed tasks grouped by their last error.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,6 @@ use crate::failure::Failure;
 /// The most failed tasks that are read.
 const MOST_READ: usize = 500;
 
-/// The page.
 pub(super) async fn failures(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
     let content = groups(&site).await;
     page(&site, &fields, ("failures", "Failures"), content)
@@ -47,7 +46,7 @@ async fn groups(site: &Site) -> Result<Markup, Failure> {
     })
 }
 
-/// The largest group first; in a group the newest task first.
+/// Groups tasks by their last error: the largest group first, and in a group the newest task first.
 fn by_error(found: &Found) -> Vec<(&str, Vec<&FoundTask>)> {
     let mut groups = BTreeMap::<&str, Vec<&FoundTask>>::new();
     for task in &found.tasks {

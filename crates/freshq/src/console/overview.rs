@@ -1,4 +1,4 @@
-//! The first page: how the queue is.
+//! The first page: the state of the queue.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::sample::{Figures, History, Sample, WINDOW, started};
 use crate::time_format::{exact, relative, rough};
 use crate::verbs::StatusReport;
 
-/// Facts of `freshq status` that the page shows; the others have a place of their own.
+/// The facts of `freshq status` that the page shows.
 const FACTS: [&str; 9] = [
     "as of",
     "paused",
@@ -30,7 +30,6 @@ const FACTS: [&str; 9] = [
     "overloaded",
 ];
 
-/// The page.
 pub(super) async fn overview(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
     let looks = site.looks().await;
     let content = html! {
@@ -45,7 +44,7 @@ pub(super) async fn overview(State(site): State<Arc<Site>>, Query(fields): Asked
     page(&site, &fields, ("./", "Queue"), Ok(content))
 }
 
-/// What an operator must know. Without relative times, so that a screen reader repeats only changes.
+/// Warnings. They have no relative times, so that a screen reader repeats them only after a change.
 fn warnings(looks: &History) -> Markup {
     let sample = looks.last.as_ref();
     let control = sample.map(|sample| (&sample.status.control, sample.status.now));

@@ -1,4 +1,4 @@
-//! The frame of every page, and what several pages show.
+//! The frame of every page, and parts that several pages share.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use crate::failure::Failure;
 use crate::time_format::{exact, relative, rough};
 use crate::verbs::{Shown, task_id};
 
-/// The fields of a page's address or form.
+/// The fields of a query string or of a form.
 pub(super) type Fields = BTreeMap<String, String>;
 
-/// The fields of a page's address.
+/// The fields of the query string.
 pub(super) type Asked = Query<Fields>;
 
-/// The field of the outcome that a page shows.
+/// The field with the number of the outcome that a page shows.
 pub(super) const OUTCOME: &str = "outcome";
 
 /// The pages of the menu, by their addresses.
@@ -35,7 +35,7 @@ const MENU: [(&str, &str); 4] = [
     ("agents", "Agents"),
 ];
 
-/// A page: its address in the menu, its title and its content.
+/// A page with its title and content. `menu` is the address of the menu entry to mark.
 pub(super) fn page(
     site: &Site,
     fields: &Fields,
@@ -92,12 +92,12 @@ fn status(failure: &Failure) -> StatusCode {
     }
 }
 
-/// What could not be shown, and why.
+/// An error message.
 pub(super) fn problem(line: &str) -> Markup {
     html! { p.problem role="alert" { (line) } }
 }
 
-/// The address of a page with fields.
+/// The address of a page, with these fields as its query string.
 pub(super) fn link(page: &str, fields: &[(&str, &str)]) -> String {
     let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
     let fields = fields
@@ -109,7 +109,7 @@ pub(super) fn link(page: &str, fields: &[(&str, &str)]) -> String {
     }
 }
 
-/// A way to a confirmation; nothing if the console is read-only.
+/// A link to the confirmation of a change; nothing if the console is read-only.
 pub(super) fn change(site: &Site, name: &str, change: &str, fields: &[(&str, &str)]) -> Markup {
     html! {
         @if site.access.allows_changes() {
@@ -118,7 +118,7 @@ pub(super) fn change(site: &Site, name: &str, change: &str, fields: &[(&str, &st
     }
 }
 
-/// A task's id that leads to the task.
+/// The id of a task, as a link to its page.
 pub(super) fn task_link(id: &TaskId) -> Markup {
     html! { a href=(link("task", &[("id", id.as_str())])) { (id) } }
 }
@@ -132,12 +132,12 @@ pub(super) fn task_of(fields: &Fields, name: &'static str) -> Result<TaskId, Fai
     })
 }
 
-/// How long ago; its exact time is the tooltip.
+/// The time since `at`, with the exact time as tooltip.
 pub(super) fn age(at: Millis, now: Millis) -> Markup {
     html! { time datetime=(exact(at)) title=(exact(at)) { (rough(now.since(at))) } }
 }
 
-/// A table, or a sentence if it has no row.
+/// A table, or the sentence `none` if there are no rows.
 pub(super) fn table<const N: usize>(
     caption: &str,
     head: [&str; N],
@@ -177,7 +177,7 @@ pub(super) fn payload_and_timeline(shown: &Shown) -> Markup {
     }
 }
 
-/// A found task at a moment.
+/// A found task, to be shown as of `now`.
 pub(super) fn shown(task: &FoundTask, now: Millis) -> Shown {
     Shown {
         now,

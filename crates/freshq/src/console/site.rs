@@ -1,4 +1,4 @@
-//! What is behind the pages: the queue, the last looks and the outcomes of changes.
+//! The state that all pages share: the queue, the samples and the outcomes of changes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,19 +13,19 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::sample::{self, History};
 
-/// Outcomes that are remembered.
+/// The most outcomes that are kept.
 const REMEMBERED: usize = 50;
 
-/// What is behind the pages.
+/// The state that all pages share.
 pub(super) struct Site {
     pub(super) queue: Queue,
     /// The agents' desk, or why it is not known.
     pub(super) desk: Result<Arc<dyn Function>, String>,
     pub(super) access: Arc<Access>,
-    /// How often an open page looks.
+    /// The interval at which an open page updates itself.
     pub(super) every: Duration,
     history: tokio::sync::Mutex<History>,
-    /// Whether a change followed the last look.
+    /// Whether a change was made since the last sample.
     is_stale: AtomicBool,
     outcomes: Mutex<Outcomes>,
 }
@@ -34,13 +34,13 @@ pub(super) struct Site {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) text: String,
-    /// Whether all was done.
+    /// Whether everything was done.
     pub(super) done: bool,
 }
 
 #[derive(Default)]
 struct Outcomes {
-    /// The number of the first one that is remembered.
+    /// The number of the oldest outcome that is kept.
     first: usize,
     last: VecDeque<Outcome>,
 }
@@ -63,7 +63,8 @@ impl Site {
         }
     }
 
-    /// The last looks. Looks first, unless a page did so just before: several open pages share a look.
+    /// The samples. Takes a new one if the last is older than half of `every`, or a change was made
+    /// since. So several open pages share a sample.
     pub(super) async fn looks(&self) -> tokio::sync::MutexGuard<'_, History> {
         let mut history = self.history.lock().await;
         let now = self.queue.clock.now();
@@ -80,7 +81,7 @@ impl Site {
         history
     }
 
-    /// Remembers the outcome of a change; returns its number. The next page looks again.
+    /// Keeps the outcome of a change and returns its number. The next page takes a new sample.
     pub(super) fn note(&self, outcome: Result<Box<dyn Report>, Failure>) -> usize {
         self.is_stale.store(true, Ordering::Relaxed);
         let outcome = match outcome {
@@ -102,7 +103,7 @@ impl Site {
         outcomes.first + outcomes.last.len() - 1
     }
 
-    /// The outcome of that number, if it is remembered.
+    /// The outcome with this number, if it is still kept.
     pub(super) fn outcome(&self, number: usize) -> Option<Outcome> {
         let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
         let place = number.checked_sub(outcomes.first)?;

@@ -1,4 +1,4 @@
-//! Tasks of a status, and one task.
+//! The page Tasks, with the tasks of a status, and the page of one task.
 
 use std::sync::Arc;
 
@@ -20,19 +20,17 @@ use super::site::Site;
 use crate::failure::Failure;
 use crate::verbs::{Shown, StatusName};
 
-/// Tasks of a page.
+/// The most tasks on a page.
 const LISTED: usize = 50;
 
-/// The most tasks that a page reads to find those with a text in the last error.
+/// The most tasks that a page reads to find those with a text in their last error.
 const MOST_READ: usize = 1_000;
 
-/// The list.
 pub(super) async fn tasks(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
     let content = list(&site, &fields).await;
     page(&site, &fields, ("tasks", "Tasks"), content)
 }
 
-/// One task.
 pub(super) async fn task(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {
     let content = one(&site, &fields).await;
     page(&site, &fields, ("tasks", "Task"), content)

@@ -1,4 +1,4 @@
-//! The console over real connections, on the in-memory store.
+//! Tests of the console over real connections, on the in-memory store.
 
 mod access;
 mod pages;
@@ -46,14 +46,14 @@ impl Function for Desk {
     }
 }
 
-/// A console that is served, and its store.
+/// A running console, and its store.
 struct World {
     store: Arc<MemoryStore>,
     token: String,
     port: u16,
 }
 
-/// An answer: its status, and headers and body as they were sent.
+/// An HTTP answer: the status code, and the whole answer as text.
 struct Answer {
     status: u16,
     text: String,
@@ -105,7 +105,7 @@ impl World {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Sends these lines, and returns the answer.
+    /// Sends a request with this head and body, and returns the answer.
     async fn send(&self, head: &str, body: &str) -> Answer {
         let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))
             .await

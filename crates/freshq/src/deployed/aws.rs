@@ -1,4 +1,4 @@
-//! A deployed stack, by the clients of its services.
+//! Reads a deployed stack with the clients of its services.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Deployed, Kind, Message, Stack};
 use crate::failure::Failure;
 
-/// The services' codes for what does not exist.
+/// Error codes of the services for a resource that does not exist.
 const MISSING: [&str; 5] = [
     "ResourceNotFoundException",
     "NotFound",
@@ -23,7 +23,8 @@ const MISSING: [&str; 5] = [
 /// A stack on AWS.
 pub(crate) struct AwsStack {
     name: String,
-    /// A local AWS, which drops some settings. Its Cloud Control API knows no deployed resource.
+    /// Whether this is a local AWS: it drops some settings, and its Cloud Control API does not know
+    /// the deployed resources.
     pub(super) is_local: bool,
     cloudformation: aws_sdk_cloudformation::Client,
     pub(super) cloudcontrol: aws_sdk_cloudcontrol::Client,
@@ -47,7 +48,7 @@ impl AwsStack {
         }
     }
 
-    /// What each service calls the resources.
+    /// The physical ids of the resources, by their logical ids.
     async fn ids(&self) -> Result<BTreeMap<String, String>, Failure> {
         let resources = self.cloudformation.list_stack_resources();
         let mut pages = resources.stack_name(&self.name).into_paginator().send();
@@ -84,7 +85,7 @@ impl AwsStack {
         Ok(status.map(ToString::to_string).unwrap_or_default())
     }
 
-    /// The settings by the Cloud Control API, which spells them as templates do. It stands for the
+    /// Reads settings with the Cloud Control API, which names them as templates do. It replaces the
     /// clients of three services, which would take minutes to compile.
     async fn by_cloud_control(&self, kind: &str, id: &str) -> Result<Option<Value>, Failure> {
         if self.is_local {
@@ -139,7 +140,7 @@ impl Deployed for AwsStack {
     }
 }
 
-/// The answer, or `None` where the service says that the resource does not exist.
+/// The answer, or `None` if the service reports that the resource does not exist.
 pub(super) fn found<T, E>(
     operation: &'static str,
     answer: Result<T, E>,

@@ -1,4 +1,4 @@
-//! The settings of functions and of what invokes them.
+//! Reads the settings of functions, event source mappings and asynchronous invocations.
 
 use aws_sdk_lambda::types::{DestinationConfig, FilterCriteria, State};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ impl AwsStack {
         Ok(Some(json!({
             "Timeout": function.timeout(),
             "MemorySize": function.memory_size(),
-            // An idle function is Inactive until its next invocation.
+            // Only Failed is a fault: an idle function is Inactive until its next invocation.
             "State": match function.state() {
                 Some(State::Failed) => "Failed",
                 _ => "Active",

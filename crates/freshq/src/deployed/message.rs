@@ -1,22 +1,22 @@
-//! A message of a queue.
+//! The messages of SQS queues.
 
 use std::collections::BTreeMap;
 
 use aws_sdk_sqs::types::{self, MessageSystemAttributeName};
 use lifo_queue::time::Millis;
 
-/// A message as it is in its queue.
+/// A message in an SQS queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Message {
     pub(crate) id: String,
-    /// When it was sent to this queue; SQS says it of each message.
+    /// Time at which the message was sent to this queue, as SQS reports it.
     pub(crate) sent: Option<Millis>,
     pub(crate) attributes: BTreeMap<String, String>,
     pub(crate) body: String,
 }
 
 impl Message {
-    /// As many as SQS returns at once.
+    /// The most messages that SQS returns at once.
     pub(crate) const MOST: i32 = 10;
 }
 

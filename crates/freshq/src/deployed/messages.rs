@@ -1,4 +1,4 @@
-//! The settings of topics and queues, and the messages of a queue.
+//! Reads the settings of topics, subscriptions and queues, and the messages of a queue.
 
 use aws_sdk_sqs::types::{MessageSystemAttributeName, QueueAttributeName};
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ impl AwsStack {
         Ok(read.map(|read| attributes(read.attributes().into_iter().flatten())))
     }
 
-    /// Also the number of its messages, under the name that SQS gives it.
+    /// The attributes of a queue by their SQS names, among them the number of messages.
     pub(super) async fn queue(&self, url: &str) -> Result<Option<Value>, Failure> {
         let read = self.sqs.get_queue_attributes().queue_url(url);
         let read = read.attribute_names(QueueAttributeName::All).send().await;
@@ -36,7 +36,7 @@ impl AwsStack {
         let read = read
             .max_number_of_messages(Message::MOST)
             .visibility_timeout(0)
-            // Only a long poll asks all servers of a queue.
+            // Only a long poll queries all servers of a queue.
             .wait_time_seconds(1)
             .message_attribute_names("All")
             .message_system_attribute_names(MessageSystemAttributeName::SentTimestamp);
@@ -46,7 +46,7 @@ impl AwsStack {
     }
 }
 
-/// Attributes by their names; those that are JSON as such.
+/// Attributes by their names. A value that is a JSON object is parsed.
 fn attributes<N: ToString, V: AsRef<str>>(all: impl Iterator<Item = (N, V)>) -> Value {
     let read = |text: &str| match text.starts_with('{') {
         true => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),

@@ -1,4 +1,4 @@
-//! The settings of a table.
+//! Reads the settings of a table.
 
 use aws_sdk_dynamodb::types::TimeToLiveStatus;
 use serde_json::{Map, Value, json};

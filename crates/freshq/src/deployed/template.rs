@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-/// The kinds of resources whose settings matter.
+/// The kinds of resources that `freshq doctor` checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Table,
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// By CloudFormation's name of the type.
+    /// The kind of a CloudFormation type; `None` for a type that is not checked.
     fn of(name: &str) -> Option<Self> {
         Some(match name {
             "AWS::DynamoDB::Table" | "AWS::DynamoDB::GlobalTable" => Self::Table,
@@ -37,7 +37,7 @@ impl Kind {
         })
     }
 
-    /// For people.
+    /// The name for people.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -58,16 +58,16 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Resource {
     pub(crate) kind: Kind,
-    /// The id in the template.
+    /// The logical id, as in the template.
     pub(crate) logical: String,
-    /// What its service calls it; empty if it was never created.
+    /// The physical id, by which its service knows it; empty if the resource was never created.
     pub(crate) id: String,
-    /// The settings as the template has them.
+    /// The settings of the template, completed with defaults.
     pub(crate) wanted: Value,
 }
 
 impl Resource {
-    /// For people.
+    /// The kind and the ids, for people.
     pub(crate) fn place(&self) -> String {
         let (kind, logical) = (self.kind.name(), &self.logical);
         match self.id.as_str() {
@@ -80,24 +80,24 @@ impl Resource {
 /// A deployed stack.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
-    /// As CloudFormation says, for example UPDATE_COMPLETE.
+    /// The status in CloudFormation, for example UPDATE_COMPLETE.
     pub(crate) status: String,
     pub(crate) resources: Vec<Resource>,
-    /// What each service calls the resources, by their ids in the template.
+    /// The physical ids of the resources, by their logical ids.
     pub(crate) ids: BTreeMap<String, String>,
-    /// On a local AWS, which drops some settings.
+    /// Whether the stack is on a local AWS, which drops some settings.
     pub(crate) is_local: bool,
 }
 
 impl Stack {
-    /// The resources of a template whose settings matter.
+    /// A stack with those resources of its template that have a [`Kind`].
     pub(crate) fn new(status: String, template: &Value, ids: BTreeMap<String, String>) -> Self {
         let nothing = Map::new();
         let resources = template["Resources"].as_object().unwrap_or(&nothing);
         let resources = resources.iter().filter_map(|(logical, resource)| {
             let kind = Kind::of(resource["Type"].as_str()?)?;
             let wanted = completed(kind, resource["Properties"].clone());
-            // CloudFormation has an id of its own for the configuration of asynchronous invocations.
+            // Lambda finds this configuration by its function, not by CloudFormation's id.
             let named = match kind {
                 Kind::Invocation => wanted["FunctionName"]["Ref"].as_str()?,
                 _ => logical,
@@ -117,8 +117,8 @@ impl Stack {
         }
     }
 
-    /// Whether a setting is as the template has it. What only CloudFormation can evaluate is not
-    /// compared.
+    /// Whether a setting has the value of the template. A value that only CloudFormation can
+    /// evaluate is not compared: the answer is true.
     pub(crate) fn agrees(&self, wanted: &Value, now: &Value) -> bool {
         let id_of = |logical: &Value| self.ids.get(logical.as_str().unwrap_or_default());
         match wanted {
@@ -127,7 +127,7 @@ impl Stack {
                     return id_of(logical).is_none_or(|id| now.as_str() == Some(id));
                 }
                 if let Some(attribute) = fields.get("Fn::GetAtt") {
-                    // An ARN ends with the name, and so does the address of a queue.
+                    // The ARN has the name, which is the last part of an id, also of a URL.
                     let name = id_of(&attribute[0]).map(|id| last_part(id));
                     return name
                         .is_none_or(|name| now.as_str().is_some_and(|arn| arn.contains(name)));
@@ -146,7 +146,7 @@ impl Stack {
         }
     }
 
-    /// Whether this queue takes failed events or messages of another resource.
+    /// Whether another resource sends its failed events or messages to this queue.
     pub(crate) fn takes_failures(&self, queue: &str) -> bool {
         let targets = [
             "/DestinationConfig/OnFailure/Destination",
@@ -185,7 +185,7 @@ impl Stack {
     }
 }
 
-/// Templates and services differ in how they write numbers and booleans.
+/// The text of a value, because templates and services write numbers and booleans differently.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -197,7 +197,8 @@ fn last_part(id: &str) -> &str {
     id.rsplit(['/', ':']).next().unwrap_or(id)
 }
 
-/// The settings with what a template leaves to its defaults, and what a healthy resource shows.
+/// Completes the settings of a template with the defaults of AWS and the states of a healthy
+/// resource. Settings of the first replica of a global table count as settings of the table.
 fn completed(kind: Kind, mut wanted: Value) -> Value {
     if let Some(replica) = wanted["Replicas"].get(0).cloned() {
         merge(&mut wanted, replica);

@@ -38,7 +38,7 @@ pub(crate) struct Close {}
 impl VerbOnQueue for Open {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
         queue.operator.open_breaker(self.time, &self.reason).await?;
-        // Reads the stored hold back: operators and processors act on it.
+        // Reports the stored hold, because operators and processors act on it.
         let control = queue.store.control().await?;
         let now = queue.clock.now();
         Ok(Box::new(Opened { now, control }))
@@ -53,7 +53,7 @@ impl VerbOnQueue for Close {
     }
 }
 
-/// Whether the circuit breaker is open as asked.
+/// The outcome of opening the circuit breaker, with the control item read afterwards.
 #[derive(Debug)]
 struct Opened {
     now: Millis,
@@ -87,7 +87,7 @@ impl Report for Opened {
     }
 }
 
-/// The circuit breaker is closed; and the outcome of the wake-up.
+/// The circuit breaker was closed; `wake` is the outcome of the wake-up.
 #[derive(Debug)]
 struct Closed {
     wake: Wake,
@@ -114,7 +114,7 @@ impl Report for Closed {
     }
 }
 
-/// The hold of an operator, for people: until when, how long still, and why.
+/// The hold of an operator, for people: its end, the remaining time and the reason.
 pub(super) fn held(control: &Control, now: Millis) -> Option<String> {
     let hold = control.held_breaker(now)?;
     let still = rough(hold.until.since(now));

@@ -1,4 +1,4 @@
-//! `freshq cancel`: removes tasks that wait.
+//! `freshq cancel`: deletes pending tasks.
 
 use async_trait::async_trait;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `freshq create`: creates tasks by the function create-tasks.
+//! `freshq create`: creates tasks with the function create-tasks.
 
 mod input;
 
@@ -20,13 +20,13 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::parse_duration;
 
-/// The most tasks of one event.
+/// The most tasks in one event.
 const MOST_TASKS: usize = 500;
 
-/// The most bytes of one event, well below the 6 MB that Lambda takes.
+/// The most bytes in one event, well below the 6 MB that Lambda accepts.
 const MOST_BYTES: usize = 1_000_000;
 
-/// Failed tasks whose errors are printed.
+/// The most failed tasks whose errors are printed.
 const SHOWN: usize = 10;
 
 /// Creates tasks by the function create-tasks: one task from the arguments, those of a file of JSON
@@ -75,7 +75,7 @@ impl VerbOnQueue for Create {
 }
 
 impl Create {
-    /// The task of the arguments.
+    /// The task that the arguments describe.
     fn task(&self) -> Result<Line, Failure> {
         let payload = self.payload.as_deref().map(serde_json::from_str::<Value>);
         let payload = payload.transpose().map_err(|error| Failure::Input {
@@ -95,14 +95,14 @@ impl Create {
         give("ttlSeconds", self.ttl.map(|time| time.as_secs().into()));
         give("delaySeconds", self.delay.map(|time| time.as_secs().into()));
         if task.get("taskId").is_none() && task.get("key").is_none() {
-            // A repetition by the client must not create a second task.
+            // The client may repeat the event, which must not create a second task.
             task["taskId"] = uuid::Uuid::now_v7().to_string().into();
         }
         Ok(Line { number: 1, task })
     }
 }
 
-/// A bar on the terminal, if standard error is one.
+/// A progress bar on standard error, hidden if that is not a terminal.
 fn bar(tasks: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} tasks, {per_sec}, {eta} left");
     let bar = ProgressBar::new(tasks as u64);
@@ -149,7 +149,7 @@ async fn simulate(creates: &dyn Function, count: usize, report: &mut Created) {
     bar.finish_and_clear();
 }
 
-/// What create-tasks reported, all events together.
+/// The answers of create-tasks to all events, added up.
 #[derive(Debug, Default)]
 struct Created {
     created: usize,
@@ -157,9 +157,9 @@ struct Created {
     outdated: usize,
     /// The id of the first task that was created.
     first: Option<String>,
-    /// The lines of failed tasks, and why.
+    /// The line and the error of each failed task; line 0 if create-tasks did not name the task.
     failed: Vec<(usize, String)>,
-    /// Why no further event was sent.
+    /// Why no further event was sent; `None` if all were sent.
     stopped: Option<String>,
 }
 

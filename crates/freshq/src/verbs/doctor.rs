@@ -1,4 +1,5 @@
-//! `freshq doctor`: checks a deployed queue against every setting that matters.
+//! `freshq doctor`: compares the settings of a deployed queue with its template, and checks its
+//! state.
 
 mod known;
 mod settings;
@@ -19,7 +20,7 @@ use crate::failure::Failure;
 use crate::queue::{Queue, QueueArguments};
 use crate::report::Report;
 
-/// Resources read at once.
+/// Resources that are read concurrently.
 const READS_AT_ONCE: usize = 8;
 
 /// Checks a deployed queue: each setting against the deployed template, failure queues, the
@@ -31,16 +32,16 @@ pub(crate) struct Doctor {
     pub(crate) agents: bool,
 }
 
-/// Something that is not as it should be.
+/// A problem that doctor found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
-    /// Which resource, for people.
+    /// The resource, for people.
     place: String,
     /// What is wrong.
     what: String,
-    /// What follows from it.
+    /// Why it matters.
     why: String,
-    /// What helps.
+    /// How to fix it.
     remedy: String,
 }
 
@@ -50,7 +51,7 @@ struct Checkup {
     queue: String,
     checked: usize,
     findings: Vec<Finding>,
-    /// What could not be read, and why. A local AWS does not know everything.
+    /// What could not be read, each with the error. A local AWS does not know every resource.
     unchecked: Vec<(String, Failure)>,
 }
 

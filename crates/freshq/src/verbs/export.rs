@@ -1,4 +1,4 @@
-//! `freshq export`: tasks as JSON lines.
+//! `freshq export`: prints tasks as JSON lines.
 
 use std::io::{self, BufWriter, Write};
 
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
 
-/// Tasks read before their lines are written.
+/// Tasks that are read before their lines are written.
 const BATCH: usize = 1_000;
 
 /// Prints tasks as JSON lines with all attributes, newest first. Reads every task of the status,
@@ -61,7 +61,7 @@ impl VerbOnQueue for Export {
     }
 }
 
-/// What was exported.
+/// How many tasks were exported, and how much was read.
 #[derive(Debug, Default)]
 struct Exported {
     tasks: usize,

@@ -1,4 +1,4 @@
-//! `freshq list`: tasks of a status, newest first.
+//! `freshq list`: lists tasks of a status, newest first.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::queue::Queue;
 use crate::report::{Report, columns};
 use crate::time_format::{exact, parse_duration, relative, rough};
 
-/// Characters of an error in a table.
+/// The most characters of an error in the table.
 const ERROR_WIDTH: usize = 60;
 
 /// Lists tasks of a status, newest first. Reads each task, so it costs one read unit for each
@@ -77,7 +77,8 @@ impl From<StatusName> for TaskStatus {
 }
 
 impl Filter {
-    /// What to look for, from `after` or from the newest on.
+    /// The query for tasks of a status. It begins behind `after`, else at `older_than`, else at the
+    /// newest task.
     pub(super) fn find(&self, status: TaskStatus, after: Option<Cursor>, now: Millis) -> Find {
         let oldest = |time| Cursor::at(now.minus(time), TaskId::from_stored("~"));
         Find {
@@ -90,7 +91,7 @@ impl Filter {
         }
     }
 
-    /// Whether it lets nothing through: the newest tasks are older than the oldest.
+    /// Whether no task can match: `older_than` is not shorter than `newer_than`.
     pub(super) fn is_empty(&self) -> bool {
         matches!((self.older_than, self.newer_than), (Some(older), Some(newer)) if older >= newer)
     }
@@ -138,7 +139,7 @@ impl Listed {
         ]
     }
 
-    /// What happens to the task next.
+    /// The next step of the task, for people.
     fn next(&self, task: &FoundTask) -> String {
         let moment = |attribute| task.number(attribute).map(Millis);
         match task.text(schema::TASK_STATUS) {
@@ -155,7 +156,7 @@ impl Listed {
     }
 }
 
-/// How much was read: each task costs a read unit for each 4 KB.
+/// How much was read, for people. Each task costs one read unit for each 4 KB.
 pub(super) fn read_cost(tasks: usize, pages: u32) -> String {
     format!("tasks read: {tasks}; pages of the index: {pages}")
 }

@@ -1,4 +1,4 @@
-//! `freshq messages`: what could not be delivered or processed, and why.
+//! `freshq messages`: shows the messages that could not be delivered or processed, with reasons.
 
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -14,13 +14,13 @@ use crate::report::{Report, two_columns};
 use crate::time_format::{exact, relative};
 use crate::{agents, stack};
 
-/// Queues read at once.
+/// Queues that are read concurrently.
 const READS_AT_ONCE: usize = 8;
 
-/// Characters of a body that are printed for people.
+/// The most characters of a body that are printed for people.
 const BODY: usize = 500;
 
-/// What Lambda writes beside an event that it sends to a failure queue.
+/// Fields that Lambda adds to an event in a failure queue: printed name and JSON pointer.
 const CAUSES: [(&str, &str); 2] = [
     ("condition", "/requestContext/condition"),
     ("error", "/responsePayload/errorMessage"),
@@ -77,7 +77,7 @@ async fn one(deployed: &dyn Deployed, url: &str) -> Result<(String, Vec<Message>
     Ok((url.to_owned(), messages))
 }
 
-/// The messages of each queue, by its address.
+/// The messages of each queue, by the URL of the queue.
 #[derive(Debug)]
 struct Received {
     name: String,

@@ -35,9 +35,10 @@ impl VerbOnQueue for Pause {
         let earliest = queue.clock.now().plus(self.time);
         let written = queue.operator.pause(self.time, &self.reason).await?;
         let latest = queue.clock.now().plus(self.time);
-        // Reads the stored pause back: operators and processors act on it.
+        // Reports the stored pause, because operators and processors act on it.
         let control = queue.store.control().await?;
-        // The client may have repeated a write that had won: then the pause rejected is our own.
+        // If the client repeated a write that had succeeded, the table rejected the repetition. The
+        // stored pause is then the requested one.
         let is_ours = |until| written == Written::Done || (earliest..=latest).contains(&until);
         let outcome = match control.paused_until {
             None => Outcome::Ended,
@@ -53,7 +54,7 @@ impl VerbOnQueue for Pause {
     }
 }
 
-/// Whether the queue is paused as asked.
+/// The outcome of a pause, with the control item read afterwards.
 #[derive(Debug)]
 struct Paused {
     outcome: Outcome,
@@ -101,7 +102,7 @@ impl Report for Paused {
     }
 }
 
-/// A pause for people: until when, how long still, and why.
+/// The stored pause, for people: its end, the remaining time and the reason.
 pub(super) fn stands(control: &Control, now: Millis) -> Option<String> {
     let until = control.paused_until?;
     let still = rough(until.since(now));

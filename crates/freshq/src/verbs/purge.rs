@@ -1,4 +1,4 @@
-//! `freshq purge`: deletes the pending and the settled tasks.
+//! `freshq purge`: deletes all pending and settled tasks.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::report::Report;
 
-/// How long the queue is paused, unless a longer pause stands: long enough to look at the outcome.
+/// Duration of the pause, unless a longer pause exists: enough time to check the outcome.
 const PAUSE: Duration = Duration::from_secs(3_600);
 
 /// Deletes every pending and settled task, never a running one or the queue's own items. Pauses the
@@ -76,7 +76,7 @@ impl Purge {
     }
 }
 
-/// What was deleted.
+/// The outcome of a purge, with the control item read afterwards.
 #[derive(Debug)]
 struct Purged {
     report: PurgeReport,
@@ -121,7 +121,7 @@ impl Report for Purged {
     }
 }
 
-/// Another name was given.
+/// The operator gave another name than that of the table. Holds the name of the table.
 #[derive(Debug)]
 struct Declined(String);
 

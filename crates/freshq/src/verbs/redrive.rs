@@ -1,4 +1,4 @@
-//! `freshq redrive`: runs failed tasks again.
+//! `freshq redrive`: retries failed tasks.
 
 use std::time::Duration;
 
@@ -21,10 +21,10 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format;
 
-/// Tasks found at once in a dry run.
+/// Tasks that a dry run reads in one batch.
 const BATCH: usize = 1_000;
 
-/// Ids that a dry run prints.
+/// The most ids that a dry run prints.
 const SHOWN: usize = 20;
 
 /// Runs failed tasks again: attempts from 0, a new deadline, their old place in age.
@@ -122,7 +122,7 @@ impl Redrive {
         Ok(Box::new(All(report)))
     }
 
-    /// Which tasks would be redriven.
+    /// Finds the tasks that would be redriven.
     async fn try_out(&self, queue: &Queue) -> Result<DryRun, Failure> {
         let mut find = Find {
             status: TaskStatus::Failure,
@@ -147,7 +147,7 @@ impl Redrive {
     }
 }
 
-/// The outcomes of all failed tasks.
+/// The outcome of a redrive with `--all` or `--error`.
 #[derive(Debug)]
 struct All(RedriveReport);
 
@@ -180,7 +180,7 @@ impl Report for All {
     }
 }
 
-/// What a redrive would do.
+/// The tasks that a redrive would retry, and how much was read.
 #[derive(Debug, Default)]
 struct DryRun {
     tasks: Vec<TaskId>,
@@ -214,7 +214,7 @@ impl Report for DryRun {
     }
 }
 
-/// Asked, and answered no.
+/// The operator declined.
 #[derive(Debug)]
 struct Declined;
 

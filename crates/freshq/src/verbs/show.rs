@@ -1,4 +1,4 @@
-//! `freshq show`: one task with everything that the table has of it.
+//! `freshq show`: shows a task with all its attributes.
 
 use async_trait::async_trait;
 use clap::Args;
@@ -37,14 +37,14 @@ impl VerbOnQueue for Show {
     }
 }
 
-/// A task as it is stored, at a moment.
+/// The stored attributes of a task, and when they were read.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) now: Millis,
     pub(crate) attributes: Map<String, Value>,
 }
 
-/// Moments of a task, with what they mean.
+/// Attributes that are times in milliseconds, each with its meaning.
 const MOMENTS: [(&str, &str); 5] = [
     (schema::TASK_CREATED, "created"),
     (schema::STATE_CREATED, "this state of its key created"),
@@ -58,7 +58,7 @@ impl Shown {
         self.attributes.get(attribute)?.as_i64().map(Millis)
     }
 
-    /// What happened and will, earliest first.
+    /// Past and future events of the task, earliest first.
     pub(crate) fn timeline(&self) -> Vec<(Millis, String)> {
         let moments = MOMENTS
             .into_iter()
@@ -69,7 +69,7 @@ impl Shown {
             Some("TAKEN") => "expires unless it succeeds",
             _ => "deleted by DynamoDB, usually within days",
         };
-        // While a task is TAKEN, its expiry is moved out of the reach of DynamoDB.
+        // While a task is TAKEN, `expiresAt` is its expiry, and `ttl` is later.
         let end = self.moment(schema::EXPIRES_AT).or(self.moment(schema::TTL));
         let end = end.map(|seconds| (Millis(seconds.0.saturating_mul(1_000)), ends.to_owned()));
         let mut timeline: Vec<_> = moments.chain(end).collect();
@@ -77,7 +77,7 @@ impl Shown {
         timeline
     }
 
-    /// Its attributes without the payload, first its id and its status.
+    /// The attributes without the payload: the id and the status first.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (String, String)> {
         let first = [schema::TASK_ID, schema::TASK_STATUS];
         let rest = self

@@ -1,4 +1,4 @@
-//! `freshq status`: a queue as it stands.
+//! `freshq status`: shows the state of a queue.
 
 use async_trait::async_trait;
 use clap::Args;
@@ -28,7 +28,7 @@ impl VerbOnQueue for Status {
     }
 }
 
-/// A queue as it stands.
+/// The state of a queue.
 #[derive(Debug)]
 pub(crate) struct StatusReport {
     pub(crate) queue: String,
@@ -146,7 +146,7 @@ impl StatusReport {
         }
     }
 
-    /// Each fact with its name.
+    /// The name and the value of each fact.
     pub(crate) fn rows(&self) -> [(&'static str, String); 17] {
         let operate::Status {
             now,

@@ -10,24 +10,24 @@ use crate::report::{Report, two_columns};
 /// The outcome of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// As asked.
+    /// The task was changed as requested.
     Done,
-    /// In another state, and unchanged.
+    /// The task has another status and is unchanged.
     Is(TaskStatus),
     /// There is no such task.
     NotFound,
-    /// Done, but no processor was woken for it, and why.
+    /// The task was changed, but no processor was woken, for this reason.
     NotWoken(String),
-    /// Not known: the table failed; why.
+    /// The table failed with this error, so the task may be changed or not.
     Unknown(String),
-    /// Not begun, because the table had failed for another.
+    /// Not tried, because the table failed for an earlier task.
     NotTried,
 }
 
-/// The outcomes of all of them, in the order of the command line.
+/// The outcomes of all tasks, in the order of the command line.
 #[derive(Debug)]
 pub(super) struct TaskOutcomes {
-    /// What [`Outcome::Done`] is called.
+    /// The printed name of [`Outcome::Done`], for example "cancelled".
     done: &'static str,
     outcomes: Vec<(TaskId, Outcome)>,
 }
@@ -43,7 +43,7 @@ impl TaskOutcomes {
         self.outcomes.push((task.clone(), outcome));
     }
 
-    /// Whether the table failed, so that there is no use in going on.
+    /// Whether the table failed, so that the remaining tasks are not tried.
     pub(super) fn has_failed(&self) -> bool {
         let last = self.outcomes.last();
         last.is_some_and(|(_, outcome)| matches!(outcome, Outcome::Unknown(_) | Outcome::NotTried))
@@ -51,7 +51,7 @@ impl TaskOutcomes {
 }
 
 impl Outcome {
-    /// The table failed in the midst of it.
+    /// The outcome of a task for which the table failed.
     pub(super) fn unknown(failure: impl Into<Failure>) -> Self {
         Self::Unknown(failure.into().line())
     }

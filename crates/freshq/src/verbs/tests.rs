@@ -1,4 +1,5 @@
-//! The verbs on the in-memory store, on tokio's paused clock; and one on an embedded DynamoDB.
+//! Tests of the verbs on the in-memory store and tokio's paused clock, and one on an embedded
+//! DynamoDB.
 
 mod creating;
 mod finding;
@@ -22,7 +23,7 @@ use crate::function::Function;
 const NOW: Millis = Millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// The operator of the tests, and the prompts so far.
+/// Answers every prompt with `answer`, or fails without one; records the prompts.
 #[derive(Default)]
 struct Answering {
     answer: Option<String>,

@@ -1,4 +1,4 @@
-//! `freshq watch`: a live view of a queue.
+//! `freshq watch`: shows a live view of a queue.
 
 mod view;
 
@@ -21,7 +21,7 @@ use crate::report::Report;
 use crate::sample::{self, History};
 use crate::time_format::parse_duration;
 
-/// Columns and rows of `--once`.
+/// Columns and rows of the view with `--once`.
 const PRINTED: (u16, u16) = (100, 30);
 
 /// Shows depth, rates, age at start, the processor, a pause, the circuit breaker, and the newest and
@@ -63,7 +63,7 @@ impl Watch {
         terminal: &mut ratatui::DefaultTerminal,
     ) -> Result<(), Failure> {
         loop {
-            // A look that fails is shown, and the next one may succeed.
+            // The view shows the failure of a sample, and the next sample may succeed.
             match sample::take(queue).await {
                 Ok(sample) => history.add(sample),
                 Err(failure) => history.failed(failure.line()),
@@ -77,7 +77,8 @@ impl Watch {
     }
 }
 
-/// Whether the operator ends the view before the next look.
+/// Waits for this time, or until the terminal is resized. Returns whether the operator ended the
+/// view.
 async fn quit_within(time: Duration) -> Result<bool, Failure> {
     let waited = tokio::task::spawn_blocking(move || {
         let end = std::time::Instant::now() + time;
@@ -138,7 +139,7 @@ impl Report for Printed {
     }
 }
 
-/// How often the view looked.
+/// The number of samples that succeeded.
 #[derive(Debug)]
 struct Watched(u32);
 

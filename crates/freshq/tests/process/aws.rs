@@ -1,4 +1,4 @@
-//! What CloudFormation and SNS answer, as far as the command asks them.
+//! A fake CloudFormation and SNS, with the actions that the command calls.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use percent_encoding::percent_decode_str;
 
 type Fields = BTreeMap<String, String>;
 
-/// Both services on the loopback interface; they end with the test's runtime.
+/// Both services on the loopback interface. They end with the runtime of the test.
 pub(crate) struct Aws {
     address: SocketAddr,
     state: Arc<Services>,
@@ -20,9 +20,9 @@ pub(crate) struct Aws {
 
 #[derive(Default)]
 struct Services {
-    /// Stacks, each with its queue's table; without a table, without outputs.
+    /// The table of each stack. A stack with an empty name of the table has no outputs.
     stacks: Mutex<Fields>,
-    /// The topics that were published on.
+    /// The topic of each published notification.
     published: Mutex<Vec<String>>,
 }
 
@@ -52,7 +52,7 @@ impl Aws {
     }
 }
 
-/// The query protocol of both: a form with the action's name and its fields.
+/// Decodes the query protocol of both services: a form with the action's name and its fields.
 fn fields(form: &str) -> Fields {
     let decoded = |text| percent_decode_str(text).decode_utf8().unwrap().into_owned();
     let pairs = form.split('&').filter_map(|pair| pair.split_once('='));

@@ -1,5 +1,5 @@
-//! The command itself, as a process: an embedded DynamoDB behind the real clients, and a small
-//! server that answers for CloudFormation and SNS.
+//! Tests of the command as a process. Its real AWS clients call an embedded DynamoDB, and a small
+//! server in place of CloudFormation and SNS.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod aws;
@@ -24,7 +24,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Standard input is empty, as in a script.
+    /// Runs the command. Standard input is empty, as in a script.
     fn freshq(&self, line: &str) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_freshq"));
         command
@@ -49,7 +49,7 @@ impl Run<'_> {
     }
 }
 
-/// One task that failed.
+/// Puts one failed task.
 async fn put_failed(client: &Client) {
     let deadline = SystemClock
         .now()
@@ -202,7 +202,7 @@ async fn a_task_is_listed_shown_and_exported_and_its_stack_is_named_directly() {
         "{}",
         stdout(&purged)
     );
-    // The region of the command line is used before that of the environment.
+    // The region of the command line takes precedence over that of the environment.
     let elsewhere = run.freshq("status --region eu-west-1 --stack Missing");
     assert!(failed(&elsewhere, 3).contains("there is no stack Missing in eu-west-1"));
     run.credentials = false;

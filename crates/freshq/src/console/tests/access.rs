@@ -1,4 +1,4 @@
-//! Which requests are answered.
+//! Tests which requests the console accepts.
 
 use super::*;
 

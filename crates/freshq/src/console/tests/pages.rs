@@ -1,4 +1,4 @@
-//! What the pages show and change.
+//! Tests the content of the pages, and the changes that they make.
 
 use simulator::faulty::{Fault, FaultyStore};
 

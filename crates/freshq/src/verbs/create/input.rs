@@ -1,4 +1,4 @@
-//! Tasks of a file of JSON lines.
+//! Reads tasks from a file of JSON lines.
 
 use std::fs;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// Characters of the hash in an id: enough to tell files apart.
 const HASH_LENGTH: usize = 16;
 
-/// A task and its line, from 1.
+/// A task and its line number, from 1.
 #[derive(Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) number: usize,
@@ -41,7 +41,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Line>, Failure> {
     parse(&name, &text)
 }
 
-/// The tasks of a text: one a line, empty lines left out. No task is sent if one line is malformed.
+/// Parses one task from each line that is not empty. If a line is malformed, no task is sent.
 fn parse(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
     let hash = format!("{:x}", Sha256::digest(text.as_bytes()));
     let hash = &hash[..HASH_LENGTH];
@@ -66,7 +66,8 @@ fn parse(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
         .collect()
 }
 
-/// The lines in events of at most `tasks` tasks and, except for one large task, `bytes` bytes.
+/// Groups lines into events of at most `tasks` tasks and `bytes` bytes. A larger task gets an event
+/// of its own.
 pub(super) fn batches(lines: Vec<Line>, tasks: usize, bytes: usize) -> Vec<Vec<Line>> {
     let mut batches: Vec<Vec<Line>> = Vec::new();
     let mut size = 0;

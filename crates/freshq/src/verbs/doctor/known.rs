@@ -1,9 +1,9 @@
-//! The settings that matter, each with what it is for and what sets it again.
+//! The settings that doctor checks, each with the reason and a remedy.
 
 use crate::deployed::Kind;
 
-/// A setting: its place in the resource, what it is for, and the command that sets it again.
-/// `{id}` stands for the resource, `{wanted}` for the value in the template.
+/// A setting: its JSON pointer in the resource, why it matters, and the remedy. In the remedy,
+/// `{id}` stands for the physical id of the resource, and `{wanted}` for the template's value.
 pub(super) struct Setting(
     pub(super) &'static str,
     pub(super) &'static str,

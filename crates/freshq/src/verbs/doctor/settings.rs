@@ -6,7 +6,8 @@ use super::Finding;
 use super::known::{Setting, settings};
 use crate::deployed::{Resource, Stack};
 
-/// Compares a resource with the template. Returns how many settings were compared.
+/// Compares a resource with the template. Returns the number of compared settings and the
+/// findings. `now` is `None` if the resource does not exist.
 pub(super) fn check(
     stack: &Stack,
     resource: &Resource,

@@ -1,4 +1,4 @@
-//! States that no template has: the deployment, failure queues, the processor, pause and breaker.
+//! Checks of state that no template has: deployment, failure queues, processor, pause and breaker.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use super::Finding;
 use crate::deployed::{Kind, Resource, Stack};
 use crate::time_format::{exact, relative, rough};
 
-/// How long an expired lease may stay: the sweep comes every minute.
+/// Time after its expiry at which a processor lease becomes a finding. The sweep runs every minute.
 const STALE: Duration = Duration::from_secs(120);
 
-/// SQS should hide a message for this many times the timeout of its function
+/// The visibility timeout of a queue should be this many times the timeout of its function
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html>).
 const VISIBILITY_FACTOR: u64 = 6;
 
-/// Whether the last deployment succeeded.
+/// Checks that the last deployment succeeded.
 pub(super) fn complete(stack: &Stack) -> (usize, Vec<Finding>) {
     let calm = ["CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE"];
     let finding = (!calm.contains(&stack.status.as_str())).then(|| Finding {
@@ -28,7 +28,7 @@ pub(super) fn complete(stack: &Stack) -> (usize, Vec<Finding>) {
     (1, finding.into_iter().collect())
 }
 
-/// Messages in a queue for failures, and a queue that hides messages for too short a time.
+/// Finds messages in a failure queue, and a visibility timeout that is too short.
 pub(super) fn messages(stack: &Stack, resource: &Resource, now: &Value) -> Vec<Finding> {
     if resource.kind != Kind::Queue {
         return Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn messages(stack: &Stack, resource: &Resource, now: &Value) -> Vec<F
     findings
 }
 
-/// The control item: a stale lease, a pause, an open circuit breaker, turns without progress.
+/// Checks the control item for a stale lease, a pause, an open circuit breaker, and idle turns.
 pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
     let (control, now) = (&status.control, status.now);
     let mut findings = Vec::new();

@@ -1,4 +1,4 @@
-//! A small stack whose settings are broken one at a time.
+//! Tests on a small stack whose settings are broken one at a time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::deployed::{Kind, Message, Stack};
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
-/// One resource of each kind, with the settings that the queue has.
+/// At least one resource of each kind, with the settings of a queue.
 fn template() -> Value {
     let failures = json!({ "Fn::GetAtt": ["failures", "Arn"] });
     let function = json!({ "Ref": "process" });
@@ -66,7 +66,7 @@ fn template() -> Value {
     }})
 }
 
-/// A stack as its template has it, but for what a test breaks.
+/// A stack whose settings are those of its template, except those that a test breaks.
 #[derive(Clone)]
 struct Fake {
     stack: Stack,
@@ -124,7 +124,7 @@ impl Deployed for Fake {
     }
 }
 
-/// What AWS would show of a setting.
+/// The value that AWS would return for a setting.
 fn evaluated(wanted: &Value, ids: &BTreeMap<String, String>) -> Value {
     match wanted {
         Value::Object(fields) if fields.contains_key("Fn::GetAtt") => {
@@ -141,7 +141,7 @@ fn evaluated(wanted: &Value, ids: &BTreeMap<String, String>) -> Value {
             Value::Object(fields.collect())
         }
         Value::Array(values) => values.iter().map(|value| evaluated(value, ids)).collect(),
-        // Attributes of queues and topics are text.
+        // AWS returns the attributes of queues and topics as text.
         Value::Number(number) => json!(number.to_string()),
         other => other.clone(),
     }
@@ -217,9 +217,9 @@ async fn what_is_gone_what_failed_and_what_hides_messages_too_briefly_is_found()
     let mut fake = Fake::healthy();
     fake.now.insert("subscription".to_owned(), None);
     fake.set("failures", "/ApproximateNumberOfMessages", json!("3"));
-    // Both a change and too short for the function of 120 s.
+    // 700 s differs from the template, and is too short for the function's timeout of 120 s.
     fake.set("intake", "/VisibilityTimeout", json!("700"));
-    // Messages that wait are no failures.
+    // Messages in a queue that is not for failures are not a finding.
     fake.set("intake", "/ApproximateNumberOfMessages", json!("9"));
     fake.stack.status = "UPDATE_ROLLBACK_COMPLETE".to_owned();
     let found = findings(&fake, &store).await;

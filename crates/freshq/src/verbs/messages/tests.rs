@@ -1,4 +1,4 @@
-//! A stack with a queue that takes tasks, and two for what fails.
+//! Tests on a stack with a queue for tasks, a dead-letter queue and a failure queue.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::deployed::Stack;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
-/// Has these messages in the queue `dead`, and one in `tasks`.
+/// A stack with these messages in the queue `dead`, and one message in `tasks`.
 struct Fake(Vec<Message>);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! create, by a function that a test writes.
+//! Tests of create with a fake create-tasks.
 
 use std::sync::Mutex;
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Remembers the events, and answers as create-tasks does.
+/// Records the events, and answers as create-tasks does.
 #[derive(Default)]
 struct Creates {
     events: Mutex<Vec<Value>>,
-    /// It fails from this event on.
+    /// The first event, from 0, that fails; all later ones fail too.
     fails_at: Option<usize>,
 }
 

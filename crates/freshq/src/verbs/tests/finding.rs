@@ -1,4 +1,4 @@
-//! list, show, purge, and redrive by error.
+//! Tests of list, show, purge, and redrive by error.
 
 use lifo_queue::store::{ControlStore, Cursor};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn list(status: StatusName) -> List {
 }
 
 impl World {
-    /// A task that failed `age` seconds after its creation.
+    /// A failed task that was created `age` seconds ago.
     fn put_failed(&self, id: &str, age: u64, error: &str) {
         self.put(id, TaskStatus::Failure, age);
         let mut record = self.task(id).unwrap();

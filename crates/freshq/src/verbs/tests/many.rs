@@ -1,4 +1,4 @@
-//! More failed tasks than one page of the index holds, on an embedded DynamoDB.
+//! Tests a redrive of more failed tasks than one page of the index has, on an embedded DynamoDB.
 
 use std::collections::HashMap;
 

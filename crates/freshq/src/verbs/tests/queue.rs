@@ -1,4 +1,4 @@
-//! status, pause, resume, wake.
+//! Tests of status, pause, resume, wake and breaker.
 
 use lifo_queue::control::Claim;
 use lifo_queue::notify::WakeReason;
@@ -63,7 +63,8 @@ async fn a_pause_stands_until_its_time_and_a_longer_one_stays() {
             .unwrap()
             .is_paused(NOW.plus(HOUR / 3))
     );
-    // As when the client repeats a pause whose answer was lost: it is rejected, and is our own.
+    // The same pause again, as if the client repeats a pause whose answer was lost. The store
+    // rejects it, but the stored pause is the requested one.
     world.expect(&half, line, Exit::Done).await;
     let line = "paused until 2027-01-15T09:00:00.000Z, 1h still: maintenance";
     world.expect(&pause(HOUR), line, Exit::Done).await;
@@ -150,7 +151,7 @@ async fn the_breaker_is_held_open_until_its_time_or_until_it_is_closed() {
         "heldUntil": "2027-01-15T09:00:00.000Z", "reason": "release",
     });
     assert_eq!(status["breaker"], held);
-    // Another command replaces the earlier one, also by a shorter time.
+    // A later command replaces the earlier one, also with a shorter time.
     let line = "the circuit breaker is held open until 2027-01-15T08:30:00.000Z, 30m still: other";
     world
         .expect(&open(HOUR / 2, "other"), line, Exit::Done)

@@ -1,4 +1,4 @@
-//! redrive and cancel.
+//! Tests of redrive and cancel.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -28,7 +28,7 @@ fn outcomes(report: &dyn Report) -> Vec<String> {
         .collect()
 }
 
-/// The world's store, whose `nth` call of a step fails.
+/// The world's store, but the `nth` call of `step` fails, counted from 1.
 fn failing(world: &World, step: &'static str, nth: u32) -> Arc<dyn QueueStore> {
     let calls = AtomicU32::new(0);
     Arc::new(FaultyStore::new(world.store.clone(), move |operation| {

@@ -1,4 +1,4 @@
-//! The view of a queue in memory, as text.
+//! Tests of the view as text, on the in-memory store.
 
 use std::sync::Arc;
 
