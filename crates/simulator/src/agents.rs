@@ -1,12 +1,12 @@
-//! The agents' queue over a bad network, on a virtual clock: requests that are late, lost,
-//! rejected or answered by silence, and transactions that conflict as DynamoDB's do.
+//! The agents' queue over an unreliable network, on a virtual clock. Requests are late, lost or
+//! rejected, answers are lost, and transactions conflict as on DynamoDB.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`network`] | one exchange with the database, and what may befall it |
-//! | [`wire_store`] | the store in memory behind that network |
-//! | [`embedded`] | the embedded DynamoDB behind it, through the real SDK's client |
-//! | [`audit`] | what must hold of a table at every moment |
+//! | [`network`] | one exchange with the database, and its faults |
+//! | [`wire_store`] | the in-memory store behind that network |
+//! | [`embedded`] | the embedded DynamoDB behind that network, through the real SDK's client |
+//! | [`audit`] | the invariants of the table, which must hold at every moment |
 
 pub mod audit;
 pub mod embedded;

@@ -1,10 +1,9 @@
-//! The whole loop in one process on a virtual clock, with faults that are scripted or drawn from
-//! a seed.
+//! The whole task queue in one process on a virtual clock, with faults that are scripted or drawn
+//! from a seed.
 //!
-//! Store, stream, topics and invocations stand for the AWS services; `trigger`, `process-tasks`
-//! and `sweep-tasks` run the product's own code, each invocation in a process of its own that
-//! can die between any two of its steps. A ledger watches every step and says which guarantee
-//! was broken.
+//! Store, stream, topics and invocations simulate the AWS services. `trigger`, `process-tasks` and
+//! `sweep-tasks` run the product's own code. Each invocation is a simulated process, which can die
+//! between any two of its steps. A ledger checks every step and reports each broken guarantee.
 //!
 //! ```
 //! # #[cfg(feature = "virtual-time")] {
@@ -27,19 +26,19 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `builder` | how a cloud is set up |
-//! | [`clock`] | clocks that are wrong |
-//! | [`fault`] | what may go wrong, and how often |
+//! | `builder` | setup of a cloud |
+//! | [`clock`] | clocks with a fixed error |
+//! | [`fault`] | kinds of faults, and their rates |
 //! | [`settings`] | the configuration, with the deployed defaults |
-//! | [`census`] | what was played, in figures |
-//! | `world`, `parts` | what all parts share: the traits of the table and of the functions, and what each part remembers |
-//! | `chance` | the seeded generator that decides what goes wrong |
-//! | `table`, `wire`, `memory`, `memory_wire`, `process_store` | the table, its index that lags, and the way to it |
+//! | [`census`] | figures of runs |
+//! | `world`, `parts` | shared by all parts: the traits of the table and of the functions, and the state of each part |
+//! | `chance` | the seeded generator of faults |
+//! | `table`, `wire`, `memory`, `memory_wire`, `process_store` | the table, its lagging index, and the simulated network to it |
 //! | `embedded` | the table on the embedded DynamoDB, through the real SDK |
 //! | `stream`, `topic`, `platform` | stream, topics, asynchronous invocations |
-//! | `functions`, `invocation`, `process`, `steps`, `runner`, `script` | the deployed code, and the processes it runs in |
+//! | `functions`, `invocation`, `process`, `steps`, `runner`, `script` | the deployed code, and its simulated processes |
 //! | `expiry` | DynamoDB's time to live |
-//! | `ledger`, `watch` | what happened, and whether it was allowed to |
+//! | `ledger`, `watch` | a record of all events, and the checks of the guarantees |
 
 mod builder;
 pub mod census;
@@ -90,14 +89,14 @@ pub use self::script::{Deed, Script};
 pub use self::settings::CloudSettings;
 use self::world::World;
 
-/// When every world begins.
+/// Virtual time at which every run begins: 2027-01-15T08:00:00Z.
 pub const BEGIN: Millis = Millis(1_800_000_000_000);
 
-/// Plays one world on a paused clock, with every generator seeded, and returns what `scene`
-/// returns. Needs the feature `virtual-time`.
+/// Runs `scene` on a paused clock, with all random generators seeded, and returns its result. Needs
+/// the feature `virtual-time`.
 ///
 /// # Panics
-/// If the runtime cannot be built, and when the scene panics.
+/// If the runtime cannot be built, or if the scene panics.
 #[cfg(feature = "virtual-time")]
 #[allow(clippy::expect_used, reason = "without a runtime there is no world")]
 pub fn play<T>(seed: u64, scene: impl AsyncFnOnce(Builder) -> T) -> T {
@@ -106,19 +105,19 @@ pub fn play<T>(seed: u64, scene: impl AsyncFnOnce(Builder) -> T) -> T {
         .start_paused(true)
         .build()
         .expect("a runtime");
-    // The product draws its jitter from the thread's generator.
+    // The product draws its jitter from this thread's generator.
     fastrand::seed(seed);
     runtime.block_on(scene(Builder::new(seed)))
 }
 
-/// The outcome of a world.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Report {
-    /// Guarantees that were broken, the first ones first.
+    /// Descriptions of broken guarantees, in order of occurrence, ten at most.
     pub violations: Vec<String>,
-    /// What happened, a line each.
+    /// The events of the run, one line each.
     pub trace: Vec<String>,
-    /// Its figures.
+    /// Figures of the run.
     pub census: Census,
 }
 
@@ -129,7 +128,7 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    /// Creates tasks without fail, one after the other, a millisecond apart.
+    /// Creates tasks one after the other, a millisecond apart, without faults.
     pub async fn create(&self, ids: &[&str]) {
         let creator = self.creator(&self.operator);
         for id in ids {
@@ -138,7 +137,8 @@ impl Cloud {
         }
     }
 
-    /// Invokes `create-tasks` with these descriptions, faults included. It is not retried.
+    /// Invokes `create-tasks` once with these descriptions, with faults. `None` if the process
+    /// died.
     pub async fn invoke_create(&self, specs: &[Value]) -> Option<CreateReport> {
         let process = Arc::new(Process::start(&self.world, Function::CreateTasks));
         let creator = self.creator(&process);
@@ -165,14 +165,14 @@ impl Cloud {
         Creator::new(store, Arc::new(process.clock), settings)
     }
 
-    /// Writes a task as a foreign writer would, unchecked.
+    /// Writes a task like a direct writer, without validation or conditions.
     pub fn put(&self, id: &TaskId, record: Record) {
         let world = &self.world;
         table::put(world, &self.operator, id, Some(&record));
     }
 
-    /// Writes tasks as a foreign writer would, in one batch, repeating what came back
-    /// unprocessed; whether all were written.
+    /// Writes tasks like a direct writer, in one batch, and repeats unprocessed ones. Returns
+    /// whether all were written.
     pub async fn put_batch(&self, tasks: &[(TaskId, Record)]) -> bool {
         let process = Arc::new(Process::start(&self.world, Function::CreateTasks));
         let backend = &self.world.backend;
@@ -185,7 +185,7 @@ impl Cloud {
         written
     }
 
-    /// An operator's store: no faults, no delay, but watched like any other.
+    /// An operator's store, without faults or latency. The ledger checks its calls too.
     #[must_use]
     pub fn operator(&self) -> Arc<dyn QueueStore> {
         self.world.backend.store(&self.world, &self.operator)
@@ -202,37 +202,39 @@ impl Cloud {
         topic::send(world, &self.operator, Function::ProcessTasks, &notification);
     }
 
-    /// Lets `kind` befall the `nth` call of `operation` from now on: a method of the store,
-    /// `wake_processor` or `tail_call`; with the embedded DynamoDB an operation of its API.
+    /// Injects the fault `kind` into the `nth` call of `operation` from now on; 1 is the next call.
+    /// `operation` is a method of the store, `wake_processor` or `tail_call`. With the embedded
+    /// DynamoDB, an operation of its API replaces the method of the store.
     pub fn fail(&self, operation: &'static str, nth: u32, kind: FaultKind) {
         self.world.chance.script(operation, nth, kind);
     }
 
-    /// The next message of either topic is lost.
+    /// Loses the next message of either topic.
     pub fn lose_next_notification(&self) {
         self.fail("notification", 1, FaultKind::NotificationLost);
     }
 
-    /// `process-tasks` dies before its `nth` call of `operation` from now on; `run` is one too.
+    /// Kills `process-tasks` before its `nth` call of `operation` from now on. `operation` may also
+    /// be `run`, the run of a task.
     pub fn kill_processor_before(&self, operation: &str, nth: u32) {
         let chance = &self.world.chance;
         chance.script(format!("before {operation}"), nth, FaultKind::KilledAtCall);
     }
 
-    /// `process-tasks` dies after its `nth` call of `operation` from now on was carried out,
-    /// before it knows.
+    /// Kills `process-tasks` after its `nth` call of `operation` from now on was executed, before
+    /// it reads the answer.
     pub fn kill_processor_after(&self, operation: &str, nth: u32) {
         let chance = &self.world.chance;
         chance.script(format!("after {operation}"), nth, FaultKind::KilledAtCall);
     }
 
-    /// Lets time pass.
+    /// Lets this much virtual time pass.
     pub async fn run_for(&self, duration: Duration) {
         pause(duration).await;
     }
 
-    /// Lets time pass until every task has ended and nothing is in flight, or a guarantee is
-    /// broken, or `most` is over; whether every task has ended.
+    /// Lets virtual time pass until every task has ended and nothing is in flight, a guarantee is
+    /// broken, or `most` has passed. Returns true only in the first case.
     pub async fn run_until_settled(&self, most: Duration) -> bool {
         let end = self.world.now().plus(most);
         while self.world.now() < end && lock(&self.world.ledger).violations().is_empty() {
@@ -246,31 +248,32 @@ impl Cloud {
         false
     }
 
-    /// A task as it is.
+    /// The current record of a task.
     #[must_use]
     pub fn task(&self, id: &str) -> Option<Record> {
         self.world.backend.task(&TaskId::from_stored(id))
     }
 
-    /// Every task as it is.
+    /// The current records of all tasks.
     #[must_use]
     pub fn tasks(&self) -> Vec<(TaskId, Record)> {
         self.world.backend.tasks()
     }
 
-    /// The time.
+    /// The virtual time.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.world.now()
     }
 
-    /// Invocations of `process-tasks` at this moment.
+    /// Number of running invocations of `process-tasks`.
     #[must_use]
     pub fn processors(&self) -> usize {
         self.world.platform.running(Function::ProcessTasks)
     }
 
-    /// Ends the world, and returns its outcome. A task that has not ended is a violation.
+    /// Ends the run and returns its report. A task that has not ended is a violation, unless a
+    /// guarantee was already broken.
     #[must_use]
     pub fn finish(self) -> Report {
         let world = &self.world;

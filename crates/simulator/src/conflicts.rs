@@ -1,27 +1,26 @@
-//! Transactions that meet, as on DynamoDB.
+//! Transaction conflicts, as on DynamoDB.
 //!
-//! The embedded DynamoDB carries out one request after the other, so that no two transactions
-//! ever meet there. Here requests take the time they take over a network, a transaction holds
-//! its items for as long as it lasts, and another request for one of them is rejected as DynamoDB
-//! rejects it
+//! The embedded DynamoDB executes one request after the other, so its transactions never conflict.
+//! Here requests have the latency of a network, and a transaction holds its items while it lasts.
+//! Another request for one of them is rejected, as on DynamoDB
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>):
 //!
-//! | a request | is rejected if for one of its items is in flight |
+//! | request | rejected if this request for one of its items is in flight |
 //! |---|---|
 //! | `TransactWriteItems` | an earlier `TransactWriteItems` |
 //! | `PutItem`, `UpdateItem`, `DeleteItem` | an earlier `TransactWriteItems` |
 //! | `TransactGetItems` | an earlier or later `TransactWriteItems`, `PutItem`, `UpdateItem`, `DeleteItem`, `BatchWriteItem` |
-//! | `GetItem`, `Query` and all others | nothing is in their way |
+//! | `GetItem`, `Query` and all others | never rejected |
 //!
-//! A transactional read so never keeps a write away: it is the read that fails
+//! So a transactional read never causes the rejection of a write: the read fails
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html>).
-//! Of two transactions that meet the earlier one goes on. DynamoDB may reject both:
-//! [`Conflicts::refusing_both`] does so for a share of them. Items are held from the request to
-//! its answer; DynamoDB holds them a little shorter.
+//! Of two conflicting transactions, the earlier one continues. DynamoDB may reject both:
+//! [`Conflicts::refusing_both`] does so in a share of the conflicts. Items are held from the
+//! request to its answer, which is a little longer than on DynamoDB.
 //!
-//! Each call is counted, and so is what it consumes, as its answer says
-//! (`ReturnConsumedCapacity`). What is rejected has no such answer: DynamoDB bills that too, but
-//! it is not in these figures.
+//! Each call is counted, with the capacity units that its answer reports
+//! (`ReturnConsumedCapacity`). A rejected request reports no units, so these figures omit them
+//! although DynamoDB bills them.
 
 mod figures;
 mod held;
@@ -54,16 +53,16 @@ use crate::agents::embedded::Embedded;
 use crate::dynamodb;
 use crate::protocol::{self, Answer};
 
-/// How long requests take, beside what the embedded database needs.
+/// Latency of requests, in addition to the time of the embedded database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
-    /// A request for items one by one: half of it before it is carried out, half of it after.
+    /// A request that is not a transaction: half before its execution, half after.
     pub plain: Duration,
-    /// A transaction, likewise.
+    /// A transactional write or read, likewise.
     pub transaction: Duration,
 }
 
-/// What the clients of one table share: items held, calls counted.
+/// The state that all clients of one table share: held items and figures.
 #[derive(Clone)]
 pub struct Conflicts {
     shared: Arc<Shared>,
@@ -71,7 +70,7 @@ pub struct Conflicts {
 
 struct Shared {
     latency: Latency,
-    /// How often, of a hundred conflicts, the earlier transaction is rejected too.
+    /// Percentage of conflicts in which the earlier transaction is rejected too.
     both_refused: u8,
     chance: Mutex<fastrand::Rng>,
     held: Arc<Held>,
@@ -85,14 +84,14 @@ impl fmt::Debug for Conflicts {
 }
 
 impl Conflicts {
-    /// Nothing held, nothing counted.
+    /// Starts without held items or figures.
     #[must_use]
     pub fn new(latency: Latency) -> Self {
         Self::refusing_both(latency, 0, 0)
     }
 
-    /// The same, but of a hundred conflicts this number reject the earlier transaction too, unless
-    /// it was carried out already. Which ones follows from `seed`.
+    /// Like [`Conflicts::new`], but in `percent` of a hundred conflicts, the earlier transaction is
+    /// rejected too, unless it was already executed. `seed` decides which ones.
     #[must_use]
     pub fn refusing_both(latency: Latency, percent: u8, seed: u64) -> Self {
         Self {
@@ -106,8 +105,8 @@ impl Conflicts {
         }
     }
 
-    /// One more client of the embedded DynamoDB at this address. Its transactions meet those of
-    /// all other clients made here. Its own retries are off.
+    /// Creates a client of the embedded DynamoDB at this address, without SDK retries. Its
+    /// transactions can conflict with those of all other clients created here.
     #[must_use]
     pub fn client(&self, address: SocketAddr) -> Client {
         let http = Http::new().build_http();
@@ -123,7 +122,8 @@ impl Conflicts {
         Client::from_conf(plain.config().to_builder().http_client(through).build())
     }
 
-    /// The same for an embedded DynamoDB in this process, so that tokio's clock may be paused.
+    /// Like [`Conflicts::client`], for an embedded DynamoDB in this process, so that Tokio's clock
+    /// may be paused.
     #[must_use]
     pub fn client_of(&self, embedded: &Embedded) -> Client {
         let connector = Connector {
@@ -136,10 +136,10 @@ impl Conflicts {
         Client::from_conf(config.http_client(through).build())
     }
 
-    /// Carries out `work` as a request of this kind on these items, in the time that it takes.
+    /// Executes `work` as a request of this operation on these items, with its latency.
     ///
     /// # Errors
-    /// It met a transaction: a mark at each item where it did.
+    /// The request conflicted. One flag for each of `keys`: true where it conflicted.
     pub async fn carry_out<T>(
         &self,
         operation: &str,
@@ -181,7 +181,7 @@ impl Conflicts {
         }
     }
 
-    /// What was counted so far; the count begins again.
+    /// Returns the figures so far and resets them.
     #[must_use]
     pub fn take_figures(&self) -> Figures {
         std::mem::take(&mut *self.figures())
@@ -193,7 +193,7 @@ impl Conflicts {
     }
 }
 
-/// The SDK's way to the database.
+/// The connector between the SDK and the database.
 #[derive(Clone)]
 struct Connector {
     conflicts: Conflicts,
@@ -214,7 +214,7 @@ impl Connector {
         }
     }
 
-    /// To the database and back, asking what it consumes.
+    /// Sends the request to the database, asks for the consumed capacity, and counts it.
     async fn forward(&self, operation: &str, mut request: HttpRequest, mut body: Value) -> Answer {
         if request::consumes(operation) {
             body["ReturnConsumedCapacity"] = json!("TOTAL");
@@ -239,13 +239,14 @@ impl Connector {
 }
 
 async fn pause(duration: Duration) {
-    // A pause of nothing would still give way to other tasks.
+    // A sleep of zero would still yield to other tasks.
     if !duration.is_zero() {
         tokio::time::sleep(duration).await;
     }
 }
 
-/// DynamoDB's answer to a request that met a transaction, at the marked ones of its items.
+/// DynamoDB's answer to a rejected request. `overlaps` has a flag for each of its items: true where
+/// it conflicted.
 fn refusal(access: Access, overlaps: &[bool]) -> Answer {
     const ONGOING: &str = "Transaction is ongoing for the item";
     let body = if access == Access::Write {

@@ -1,5 +1,5 @@
-//! The settings that a queue is deployed with by default: those of `tests/contract.json`, which is
-//! written from `infra/`.
+//! The settings with which a queue is deployed by default: those of `tests/contract.json`, which is
+//! generated from `infra/`.
 
 use std::sync::LazyLock;
 
@@ -12,10 +12,11 @@ pub static PROCESS_TASKS: LazyLock<ProcessSettings> = LazyLock::new(|| {
     serde_json::from_value(settings).expect("the contract has the settings of process-tasks")
 });
 
-/// The default settings of a function, as its variable has them.
+/// The default settings of a function, in the format of its environment variable. `Null` if it has
+/// none.
 ///
 /// # Panics
-/// If the contract cannot be read.
+/// If the contract is not valid JSON.
 #[must_use]
 pub fn settings(function: &str) -> Value {
     let contract = include_str!("../../../tests/contract.json");

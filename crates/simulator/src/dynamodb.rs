@@ -23,12 +23,12 @@ pub use self::agents::{AGENT_TABLE, create_agent_table};
 /// The name of the embedded task table.
 pub const TABLE: &str = "tasks";
 
-/// An embedded DynamoDB on the loopback interface. It lives on a thread of its own and ends with
-/// the process.
+/// An embedded DynamoDB on the loopback interface. It runs on its own thread and ends with the
+/// process.
 pub struct EmbeddedDynamo {
-    /// The real SDK's client, pointed at it.
+    /// A client of the real SDK, connected to this database.
     pub client: Client,
-    /// Where it listens.
+    /// The address at which it listens.
     pub address: SocketAddr,
 }
 
@@ -98,7 +98,7 @@ impl EmbeddedDynamo {
     }
 }
 
-/// A client of an embedded DynamoDB, with the SDK's own retries off: what fails is seen.
+/// A client of an embedded DynamoDB. It has no SDK retries, so that tests see every failure.
 #[must_use]
 pub fn client(address: SocketAddr) -> Client {
     let config = aws_sdk_dynamodb::Config::builder()
@@ -115,7 +115,7 @@ pub fn client(address: SocketAddr) -> Client {
 /// Creates a table with the queue's keys and index.
 ///
 /// # Errors
-/// Whatever `CreateTable` answers.
+/// The request is invalid, or `CreateTable` fails.
 pub async fn create_task_table(
     client: &Client,
     table: &str,

@@ -1,4 +1,4 @@
-//! A store whose answers fail as a script says.
+//! A store whose calls fail according to a script.
 
 use std::sync::Arc;
 
@@ -14,30 +14,30 @@ use lifo_queue::task::{GiveBack, Lease, NewTask, Reclaim, Retention, Settlement,
 use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::{Map, Value};
 
-/// What befalls one step.
+/// The fault of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
-    /// It is not carried out, and fails.
+    /// The call is not executed, and gets no answer.
     Refused,
-    /// It is carried out, and its acknowledgement is lost.
+    /// The call is executed, and its answer is lost.
     LostAck,
-    /// It is not carried out: DynamoDB is asked for too much.
+    /// The call is not executed, because DynamoDB throttles it.
     Throttled,
-    /// It is not carried out, and will not be: the caller may not do it.
+    /// The call is not executed, because the caller lacks the permission. A retry cannot succeed.
     Denied,
-    /// It is not carried out, and will not be: the item itself is rejected.
+    /// The call is not executed, because the item is invalid. A retry cannot succeed.
     Invalid,
 }
 
-/// Decides what befalls the next step of this name.
+/// Decides the fault of the next call of this operation.
 pub type Script = dyn Fn(&'static str) -> Fault + Send + Sync;
 
-/// Decides what befalls the next insert of this task.
+/// Decides the fault of the next insert of this task.
 pub type InsertScript = dyn Fn(&NewTask) -> Fault + Send + Sync;
 
-/// A store that fails by a script.
+/// A store whose calls fail according to a script.
 pub struct FaultyStore {
     inner: Arc<dyn QueueStore>,
     script: Box<Script>,
@@ -45,7 +45,7 @@ pub struct FaultyStore {
 }
 
 impl FaultyStore {
-    /// A store on `inner` that fails by `script`.
+    /// A store on `inner` whose calls fail according to `script`.
     pub fn new(
         inner: Arc<dyn QueueStore>,
         script: impl Fn(&'static str) -> Fault + Send + Sync + 'static,
@@ -57,7 +57,7 @@ impl FaultyStore {
         }
     }
 
-    /// A store on `inner` whose inserts fail by `script`, task by task.
+    /// A store on `inner` of which only the inserts fail, according to `script`.
     pub fn failing_inserts(
         inner: Arc<dyn QueueStore>,
         script: impl Fn(&NewTask) -> Fault + Send + Sync + 'static,
@@ -77,7 +77,7 @@ impl FaultyStore {
     }
 }
 
-/// Lets a fault befall a step.
+/// Applies a fault to a call.
 async fn befall<T>(
     fault: Fault,
     operation: &'static str,

@@ -1,5 +1,5 @@
-//! DynamoDB's protocol as the SDK's connector sees it, for everything here that stands between
-//! the real client and an embedded database.
+//! DynamoDB's protocol at the SDK's connector, for all modules between the real client and an
+//! embedded database.
 
 use std::fmt;
 
@@ -14,10 +14,11 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 
-/// What a connector answers, or why it does not.
+/// The answer of a connector, or why it has none.
 pub type Answer = Result<HttpResponse, ConnectorError>;
 
-/// The configuration of a client as the functions have it, but for its network.
+/// The configuration of the functions' clients, without their network. The address and the
+/// credentials are fixed.
 #[must_use]
 pub fn config() -> Builder {
     aws_sdk_dynamodb::Config::builder()
@@ -30,7 +31,7 @@ pub fn config() -> Builder {
         .sleep_impl(TokioSleep::new())
 }
 
-/// A connector that answers by a function.
+/// A connector that answers each request with a function.
 pub fn connector<F, A>(answer: F) -> SharedHttpConnector
 where
     F: Fn(HttpRequest) -> A + Send + Sync + 'static,
@@ -57,17 +58,17 @@ where
     }
 }
 
-/// What a request asks for, such as `PutItem`.
+/// The operation of a request, such as `PutItem`. Empty if the request names none.
 #[must_use]
 pub fn operation(request: &HttpRequest) -> &str {
     let target = request.headers().get("x-amz-target").unwrap_or_default();
     target.rsplit('.').next().unwrap_or_default()
 }
 
-/// An answer.
+/// An answer with this status and body.
 ///
 /// # Errors
-/// [`ConnectorError`] when the status is none of HTTP.
+/// [`ConnectorError`]: `status` is not an HTTP status.
 pub fn respond(status: u16, body: impl Into<String>) -> Answer {
     let status = status
         .try_into()
@@ -78,7 +79,7 @@ pub fn respond(status: u16, body: impl Into<String>) -> Answer {
     Ok(response)
 }
 
-/// The type of an error, as its body has it.
+/// The `__type` of the error with this code.
 #[must_use]
 pub fn type_of(code: &str) -> String {
     format!("com.amazonaws.dynamodb.v20120810#{code}")

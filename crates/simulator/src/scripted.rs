@@ -1,5 +1,5 @@
-//! The real SDK client over an embedded DynamoDB whose requests fail as a script says: what the
-//! embedded database itself never does.
+//! The real SDK client over an embedded DynamoDB. A script throttles requests or loses answers,
+//! which the embedded database itself never does.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,19 +19,19 @@ use crate::protocol::{self, Answer};
 /// The outcome of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is carried out and answered.
+    /// The request is executed and answered.
     Answered,
-    /// It is not carried out: DynamoDB is asked for too much.
+    /// The request is not executed, because DynamoDB throttles it.
     Throttled,
-    /// It is carried out, and its answer is lost.
+    /// The request is executed, and its answer is lost.
     LostAck,
 }
 
-/// Decides by a request's operation, such as `PutItem`, and its body.
+/// Decides the outcome from a request's operation, such as `PutItem`, and its body.
 pub type Script = dyn Fn(&str, &Value) -> Fate + Send + Sync;
 
-/// A client of the embedded DynamoDB at this address, whose requests fail by `script`. Its own
-/// retries are off.
+/// A client of the embedded DynamoDB at this address, without SDK retries. `script` decides the
+/// outcome of each request.
 #[must_use]
 pub fn client(
     address: SocketAddr,

@@ -1,15 +1,15 @@
-//! Which seeds a test with drawn inputs plays.
+//! The seeds of a test with random inputs.
 //!
 //! | variable | seeds |
 //! |---|---|
-//! | none | those that the test names: every run is the same |
-//! | `FRESHQ_SEED` | this one, to play a failure again |
-//! | `FRESHQ_FIRST_SEED` | as many others, from there on; each repetition of nextest's `--stress-count` plays new ones |
-//! | `FRESHQ_SOAK` | ten times as many |
+//! | none | the seeds that the test names, so that every run is the same |
+//! | `FRESHQ_SEED` | only this one, to repeat a failure |
+//! | `FRESHQ_FIRST_SEED` | the test's seeds plus this number; each repetition of nextest's `--stress-count` adds another 1,000,000 |
+//! | `FRESHQ_SOAK=1` | ten times as many, from ten times the first seed on |
 
 use std::ops::Range;
 
-/// More than the last seed that any test names, so that no two repetitions have a seed in common.
+/// Larger than any seed that a test names, so that no two repetitions share a seed.
 const REPETITION: u64 = 1_000_000;
 
 /// The seeds of one test.
@@ -17,15 +17,16 @@ const REPETITION: u64 = 1_000_000;
 pub struct Seeds {
     /// The seeds to play.
     pub range: Range<u64>,
-    /// Whether they include those that the test names. Only then is rare behaviour sure to occur.
+    /// Whether these are the test's own seeds, or ten times as many with `FRESHQ_SOAK`. Only if
+    /// true may a test require that rare behaviour occurs.
     pub usual: bool,
 }
 
 impl Seeds {
-    /// The seeds to play where the test names `usual`, by the variables of the environment.
+    /// The seeds to play for a test that names `usual`, according to the environment variables.
     ///
     /// # Panics
-    /// If a variable is not a whole number.
+    /// If a seed or the number of the repetition is not a whole number.
     #[must_use]
     pub fn of(usual: Range<u64>) -> Self {
         Self::by(usual, |variable| std::env::var(variable).ok())
@@ -61,7 +62,7 @@ impl Seeds {
 }
 
 /// Seeds this thread's generator, from which the code under test draws its jitter, and prints the
-/// seed: a test runner shows it when the test fails. `FRESHQ_SEED` plays it again.
+/// seed. A test runner shows the output when the test fails. `FRESHQ_SEED` repeats it.
 ///
 /// # Panics
 /// If `FRESHQ_SEED` is not a whole number.

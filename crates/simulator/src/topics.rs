@@ -1,4 +1,4 @@
-//! Topics that remember what was published, and fail when told to.
+//! Topics that record what was published, and can be made to fail.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,7 @@ pub struct Topics {
 }
 
 impl Topics {
-    /// What was published on ProcessTasksTopic.
+    /// All notifications published on ProcessTasksTopic.
     #[must_use]
     pub fn process_tasks(&self) -> Vec<Notification> {
         self.process_tasks
@@ -24,7 +24,7 @@ impl Topics {
             .clone()
     }
 
-    /// What was published on TriggerTopic.
+    /// All notifications published on TriggerTopic.
     #[must_use]
     pub fn trigger(&self) -> Vec<Notification> {
         self.trigger
@@ -33,7 +33,7 @@ impl Topics {
             .clone()
     }
 
-    /// From now on publishing fails, or works again.
+    /// Lets all later publishes fail (true) or succeed (false).
     pub fn set_broken(&self, broken: bool) {
         self.broken.store(broken, Ordering::SeqCst);
     }

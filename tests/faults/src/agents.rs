@@ -1,6 +1,6 @@
-//! The agents' queue under faults: agents come and go, calls are delivered once and more than
-//! once, functions die in mid-run, the network is bad; then all heals, and everything must have
-//! come to its end.
+//! The agents' queue under faults. Agents join and leave, calls are delivered once or more than
+//! once, functions die while they run, and the network has faults. Then the faults stop, and every
+//! call must have ended.
 
 mod actors;
 mod publisher;
@@ -24,34 +24,34 @@ use simulator::agents::wire_store::WireStore;
 use self::publisher::World;
 use crate::suite::Store;
 
-/// What one seed came to.
+/// The result of one seed.
 #[derive(Debug, Default)]
 pub struct Played {
-    /// What does not hold, in words.
+    /// Descriptions of all violations.
     pub violations: Vec<String>,
     /// Every exchange with the store.
     pub trace: Vec<String>,
-    /// The figures.
+    /// Figures of the schedule.
     pub census: Census,
 }
 
-/// What was played.
+/// Figures of schedules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// Seeds.
+    /// Number of schedules, one for each seed.
     pub schedules: u64,
     /// Calls, by their outcome.
     pub calls: BTreeMap<&'static str, u64>,
     /// Exchanges with the store.
     pub exchanges: u64,
-    /// What befell them.
+    /// Number of exchanges with each fault.
     pub faults: BTreeMap<Fault, u64>,
-    /// Functions that died in mid-run.
+    /// Functions that died while they ran.
     pub crashes: u64,
 }
 
 impl Census {
-    /// Adds another's.
+    /// Adds the figures of other schedules.
     pub fn add(&mut self, other: &Self) {
         self.schedules += other.schedules;
         self.exchanges += other.exchanges;
@@ -65,22 +65,22 @@ impl Census {
     }
 }
 
-/// The moment every schedule begins.
+/// Time at which every schedule begins.
 pub const NOW: Micros = Micros(1_800_000_000_000_000);
 
-/// How long a call waits for an agent.
+/// Time after which a pending call expires.
 pub const MAX_WAIT: Duration = Duration::from_secs(120);
 
-/// How long a call may last.
+/// Duration of a call lease.
 pub const CALL_LEASE: Duration = Duration::from_secs(60);
 
-/// How long an agent has to answer, in the schedules in which agents answer.
+/// Time within which an agent has to answer, in schedules that require answers.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
-/// How long the faults last.
+/// Duration of the faults.
 const FAULTS_FOR: Duration = Duration::from_secs(180);
 
-/// Everything that takes part in one schedule.
+/// All parts of one schedule.
 pub(crate) struct Stage {
     pub(crate) rng: Mutex<Rng>,
     pub(crate) world: Arc<World>,
@@ -99,7 +99,7 @@ enum Truth {
 }
 
 impl Stage {
-    /// The queue as one process has it: with a clock of its own, which is a little wrong.
+    /// The queue in one process, with a clock of its own that is up to two seconds ahead.
     pub(crate) fn queue(&self) -> Arc<AgentQueue> {
         let skew = Duration::from_micros(self.random(0..2_000_000));
         let store: Arc<dyn AgentStore> = match &self.truth {
@@ -122,12 +122,12 @@ impl Stage {
         rng.u64(range)
     }
 
-    /// The stage's own time.
+    /// The virtual time, without clock errors.
     pub(crate) fn now(&self) -> Micros {
         NOW.plus(self.world.started.elapsed())
     }
 
-    /// The table itself, without network.
+    /// The table itself, without the network.
     fn store(&self) -> Arc<dyn AgentStore> {
         match &self.truth {
             Truth::Memory(truth) => truth.clone(),
@@ -148,7 +148,7 @@ pub fn play(seed: u64, store: Store) -> Played {
         .start_paused(true)
         .build()
         .expect("a runtime");
-    // Jitter is drawn from here.
+    // The queue draws its jitter from this generator.
     fastrand::seed(seed);
     runtime.block_on(async {
         let mut rng = Rng::with_seed(seed);
@@ -206,16 +206,17 @@ pub(crate) async fn outcomes(stage: &Stage) -> BTreeMap<CallId, CallState> {
     outcomes
 }
 
-/// What must hold at every moment.
+/// Returns all violations of the invariants that must hold at every moment.
 #[allow(clippy::expect_used, reason = "the table itself does not fail")]
 pub(crate) async fn audit(stage: &Stage) -> Vec<String> {
-    // On the embedded DynamoDB other processes go on between two reads.
+    // On the embedded DynamoDB, other processes run between two reads.
     let _still = stage.network.hold().await;
     let calls = stage.calls.lock().expect("not poisoned").clone();
     violations(&*stage.store(), &calls).await.expect("read")
 }
 
-/// What must hold at the end.
+/// Returns all violations at the end: each call must have ended and been published, and the outbox
+/// must be empty.
 #[allow(clippy::expect_used, reason = "the table itself does not fail")]
 async fn ended(stage: &Stage) -> Vec<String> {
     let mut wrong = audit(stage).await;

@@ -1,10 +1,10 @@
-//! Fault schedules: a seed decides the configuration, the load, what each task does and what
-//! goes wrong. The same seed plays the same schedule.
+//! Fault schedules. A seed decides the configuration, the load, the outcome of each run and the
+//! faults. The same seed plays the same schedule.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`schedule`] | what a seed decides |
-//! | [`suite`] | many seeds, their figures, and what must have occurred among them |
+//! | [`schedule`] | the schedule of a seed |
+//! | [`suite`] | plays many seeds, prints their figures, and checks what must have occurred |
 
 pub mod agents;
 pub mod schedule;

@@ -1,4 +1,4 @@
-//! What a seed decides.
+//! The schedule of a seed.
 
 mod keys;
 
@@ -13,30 +13,31 @@ use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 use simulator::cloud::{Cloud, CloudSettings, Deed, FaultKind, Rates};
 
-/// How long a schedule may take until every task has ended, in virtual time.
+/// Virtual time within which every task of a schedule must have ended.
 pub const MOST: Duration = Duration::from_secs(4 * 3600);
 
 /// One schedule.
 pub struct Schedule {
-    /// How the queue is configured.
+    /// The settings of the queue.
     pub settings: CloudSettings,
-    /// What goes wrong, how often.
+    /// The rates of the faults.
     pub rates: Rates,
-    /// For how long.
+    /// Duration of the faults.
     pub faults_for: Duration,
     load: Vec<Burst>,
     downstream: Downstream,
 }
 
-/// Tasks that arrive at once.
+/// Tasks that arrive together.
 struct Burst {
     after: Duration,
     specs: Vec<Value>,
-    /// By a foreign writer, past `create-tasks`: without `ttl`, or with one in milliseconds.
+    /// Set if a direct writer puts the tasks, without `create-tasks`: true for a `ttl` in
+    /// milliseconds, false for no `ttl`.
     foreign: Option<bool>,
 }
 
-/// What kinds of tasks there are, in a hundred; the rest succeeds.
+/// Percentages of tasks by their outcome. All other tasks succeed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Downstream {
     seed: u64,
@@ -48,7 +49,7 @@ struct Downstream {
     kill: u32,
     refuse: u32,
     unavailable: u32,
-    /// How long a run takes at most.
+    /// Longest duration of a run.
     longest: Duration,
 }
 
@@ -73,7 +74,8 @@ impl Schedule {
         schedule.with_keys(&mut Rng::with_seed(seed ^ 0x5eed_0003))
     }
 
-    /// With a circuit breaker in half of the schedules, and an outage in some.
+    /// Adds a circuit breaker to half of the schedules, an outage to a sixth, and CoDel and a
+    /// target latency to a third each.
     fn with_outages(mut self, rng: &mut Rng) -> Self {
         let seconds = Duration::from_secs;
         self.settings.process.breaker = rng.bool().then(|| BreakerSettings {
@@ -93,8 +95,8 @@ impl Schedule {
         self
     }
 
-    /// Long runs in processes that are cut off from the table: leases are lost to others while
-    /// their holders work, and functions reach their deadline.
+    /// Adds long runs in processes that are cut off from the table. Other processes acquire their
+    /// leases while they still work, and functions reach their deadline.
     fn stalling(mut self, rng: &mut Rng) -> Self {
         let seconds = Duration::from_secs;
         self.settings.process.slots = self.settings.process.slots.min(2);
@@ -110,13 +112,13 @@ impl Schedule {
         self
     }
 
-    /// What the downstream does with each task.
+    /// The duration and the outcome of each run.
     pub fn script(&self) -> impl Fn(&Task) -> (Duration, Deed) + Send + Sync + 'static {
         let downstream = self.downstream;
         move |task| downstream.deed(task)
     }
 
-    /// Brings the load, and waits until all of it has ended; whether it has.
+    /// Creates the load, and waits until all of its tasks have ended. Returns whether they have.
     pub async fn play(&self, cloud: &Cloud) -> bool {
         for burst in &self.load {
             cloud.run_for(burst.after).await;
@@ -127,7 +129,7 @@ impl Schedule {
                 continue;
             }
             let mut left = burst.specs.clone();
-            // A producer repeats what failed, a few times, under the same ids.
+            // A producer sends failed tasks again with the same ids, three times in all at most.
             for _ in 0..3 {
                 let report = cloud.invoke_create(&left).await;
                 let failed = report.map(|report| report.failed);
@@ -163,7 +165,7 @@ impl Burst {
 }
 
 impl Downstream {
-    /// By the task's id and attempt alone, so that order and time do not matter.
+    /// Depends only on the seed, the task's id and its attempt, not on order or time.
     fn deed(&self, task: &Task) -> (Duration, Deed) {
         let id = task.task_id.as_str().bytes();
         let hash = id.fold(self.seed, |hash, byte| {
@@ -227,8 +229,8 @@ fn settings(rng: &mut Rng) -> CloudSettings {
     settings
 }
 
-/// Some schedules lose nothing, so that what is promised without losses is checked; others lose
-/// a little of everything, others much of one kind.
+/// Some schedules lose nothing, to check the guarantees that hold without losses. Others have a few
+/// faults of every kind, and others many of one kind.
 fn rates(rng: &mut Rng) -> Rates {
     use FaultKind as F;
     const HARMLESS: [F; 13] = [

@@ -1,4 +1,4 @@
-//! Many seeds, their figures, and what must have occurred among them.
+//! Plays many seeds, prints their figures, and checks what must have occurred.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use simulator::seeds::Seeds;
 
 use crate::schedule::Schedule;
 
-/// Lines of the trace that a failure prints.
+/// Number of trace lines that a failure prints.
 const TAIL: usize = 120;
 
-/// Which store the schedules are played on.
+/// The store of the schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// The one in memory.
+    /// The in-memory store.
     Memory,
     /// The embedded DynamoDB, through the real SDK's client.
     Embedded,
@@ -42,11 +42,11 @@ pub fn play(seed: u64, store: Store) -> Report {
     })
 }
 
-/// Plays every seed of a range, or those that [`Seeds`] takes in its place, and prints the figures.
+/// Plays every seed of a range, or those that [`Seeds`] selects instead, and prints the figures.
 ///
 /// # Panics
-/// At the first seed in which a guarantee was broken: prints how to play it again, and the end
-/// of its trace; and if a kind of fault or of ending never occurred.
+/// At the first seed that breaks a guarantee, with the command that repeats it; the end of its
+/// trace is printed. With the usual seeds, also if one of `faults` or `endings` never occurred.
 #[allow(clippy::print_stdout, reason = "the figures are the tests' output")]
 pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKind]) {
     let Seeds { range, usual } = Seeds::of(seeds);
@@ -80,7 +80,7 @@ pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKin
     }
 }
 
-/// Every way in which a turn can end.
+/// All ways in which a turn can end.
 pub const ENDINGS: [&str; 7] = [
     "AlreadyActive",
     "Empty",

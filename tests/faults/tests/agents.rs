@@ -9,7 +9,7 @@ use simulator::seeds::Seeds;
 /// Schedules in each of the in-memory tests, which run in parallel.
 const SEEDS: u64 = 150;
 
-/// Lines of the trace that a failure prints.
+/// Number of trace lines that a failure prints.
 const TAIL: usize = 80;
 
 #[allow(clippy::print_stdout, reason = "the figures are the tests' output")]

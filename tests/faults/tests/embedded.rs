@@ -7,7 +7,7 @@ use simulator::cloud::FaultKind;
 /// Schedules in each of the tests, which run in parallel.
 const SEEDS: u64 = 50;
 
-/// What must have befallen the SDK.
+/// Faults that the SDK must have met.
 const FAULTS: [FaultKind; 8] = [
     FaultKind::Throttled,
     FaultKind::Unavailable,

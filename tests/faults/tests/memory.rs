@@ -1,4 +1,4 @@
-//! Fault schedules on the store in memory. A failing seed replays exactly.
+//! Fault schedules on the in-memory store. A failing seed replays exactly.
 #![allow(missing_docs)]
 
 use faults::suite::{ENDINGS, Store, play, run};
@@ -10,10 +10,11 @@ const SEEDS: u64 = 500;
 fn part(number: u64) {
     let kinds: Vec<FaultKind> = FaultKind::ALL
         .into_iter()
-        // A function that reaches its deadline is so rare that a part may be without.
+        // The in-memory table has no partial batches, and so few functions reach their deadline
+        // that a part may have none.
         .filter(|kind| !matches!(kind, FaultKind::PartialBatch | FaultKind::DeadlinePassed))
         .collect();
-    // A lost lease is so rare that a part may be without; a test of whole turns has one always.
+    // Lost leases are so rare that a part may have none. A test of whole turns always has one.
     let endings: Vec<&str> = ENDINGS
         .into_iter()
         .filter(|ending| *ending != "LeaseLost")
@@ -46,7 +47,7 @@ parts! {
     schedules_7 7
 }
 
-/// Seeds in which a guarantee was broken, and why.
+/// Seeds that once broke a guarantee, with the cause.
 const ONCE_BROKEN: [(u64, &str); 9] = [
     (
         54_001_848,

@@ -1,4 +1,4 @@
-//! The cloud itself: faults that are asked for befall, and only they.
+//! Tests of the cloud itself: scripted faults occur, and no others.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::time::Duration;

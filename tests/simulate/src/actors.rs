@@ -1,5 +1,5 @@
-//! Other disciplines, in front of the same downstream: they are compared with, so they have no
-//! store, no faults and no wake-ups, and every call of a store is free.
+//! Other disciplines in front of the same downstream, for comparison. They have no store, faults or
+//! wake-ups, so they spend no time on calls of a store.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,29 +15,29 @@ use crate::downstream::{CAPACITY, Downstream};
 use crate::figures::Played;
 use crate::queue::Experiment;
 
-/// Tasks of one page of the published algorithm.
+/// Number of tasks on a page of the published algorithm.
 const PAGE: usize = 10;
-/// The pause of the published algorithm between two starts of a page.
+/// Pause of the published algorithm between two starts of a page.
 const STAGGER: Duration = Duration::from_millis(200);
-/// The pause of the published algorithm between two pages.
+/// Pause of the published algorithm between two pages.
 const BETWEEN_PAGES: Duration = Duration::from_millis(500);
-/// How long a worker without a task waits before it looks again.
+/// Pause of a worker that found no task.
 const IDLE: Duration = Duration::from_millis(10);
 
-/// A discipline that is compared with.
+/// A discipline for comparison with the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
-    /// A worker for each run that the downstream has room for takes the oldest task.
+    /// One worker for each run that the downstream serves at once. Each takes the oldest task.
     ArrivalOrder,
     /// The published newest-first sample: takes the ten newest, starts them 200 ms apart, waits
     /// for the slowest, pauses 500 ms. It never sheds.
     PublishedPages,
 }
 
-/// Tasks by their creation, oldest first.
+/// Creation times of the pending tasks, oldest first.
 type Waiting = Arc<Mutex<VecDeque<Millis>>>;
 
-/// Plays an experiment with an actor in place of the core.
+/// Plays an experiment with an actor instead of the core.
 #[allow(
     clippy::expect_used,
     reason = "without a runtime there is no simulation"
@@ -108,7 +108,7 @@ impl Shared {
         let (takes, deed) = self.downstream.call(created, false, self.now());
         sleep(takes).await;
         if deed != Deed::Succeed {
-            // By age, as the index orders it.
+            // By creation time, like the index.
             self.with(|waiting| {
                 let place = waiting.partition_point(|other| *other <= created);
                 waiting.insert(place, created);

@@ -1,18 +1,19 @@
-//! When tasks arrive.
+//! Arrivals of tasks.
 
 use std::time::Duration;
 
 use fastrand::Rng;
 
-/// Arrivals of one tick are created together.
+/// Length of a tick. All arrivals of a tick are created together.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// A pattern of arrivals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arrivals {
-    /// As many a second on average, independent of each other, for so long.
+    /// Independent arrivals, with this average per second, during `lasting`.
     Poisson { per_second: f64, lasting: Duration },
-    /// Healthy tasks at once, and poison tasks right behind them, which are the newest.
+    /// Healthy tasks in the first tick and poison tasks in the second, so the poison tasks are the
+    /// newest.
     Poisoned { healthy: usize, poison: usize },
 }
 
@@ -36,8 +37,8 @@ impl Arrivals {
     }
 }
 
-/// A number from the Poisson distribution, by Knuth's multiplication of uniform numbers: fine for
-/// small means.
+/// A number from the Poisson distribution, by Knuth's multiplication of uniform numbers, which
+/// suits small means.
 fn poisson(rng: &mut Rng, mean: f64) -> usize {
     let limit = (-mean).exp();
     let mut product = rng.f64();

@@ -1,4 +1,4 @@
-//! The system behind the queue: a fixed capacity, and outages.
+//! The downstream behind the queue, with a fixed capacity and with outages.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,11 +8,11 @@ use simulator::cloud::Deed;
 
 use crate::figures::Run;
 
-/// Runs at once, unless an experiment says otherwise.
+/// Number of concurrent runs, unless an experiment sets another.
 pub(crate) const CAPACITY: usize = 8;
-/// How long one run takes.
+/// Duration of one run.
 pub(crate) const SERVICE: Duration = Duration::from_millis(400);
-/// How long an error page of the downstream takes.
+/// Duration of a call that the downstream answers with an error.
 const ERROR: Duration = Duration::from_millis(5);
 
 /// Tasks a second that the downstream can complete.
@@ -21,7 +21,7 @@ pub(crate) fn capacity_per_second() -> f64 {
     CAPACITY as f64 / SERVICE.as_secs_f64()
 }
 
-/// What a call during an outage meets.
+/// The result of a call during an outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// HTTP 502 from a load balancer.
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// What the HTTP runner makes of it.
+    /// The duration and the outcome of such a call, as the HTTP runner reports it.
     fn deed(self) -> (Duration, Deed) {
         match self {
             Self::BadGateway | Self::Refused => (ERROR, Deed::Unavailable),
@@ -62,7 +62,7 @@ impl Kind {
     }
 }
 
-/// A time in which the downstream does no work.
+/// A period in which the downstream does no work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outage {
     pub(crate) from: Millis,
@@ -75,7 +75,7 @@ pub(crate) struct Outage {
 pub(crate) enum Model {
     /// It serves this number of runs at once, and answers others that it is busy.
     Rejecting(usize),
-    /// It queues them. From a moment on it has half of its servers.
+    /// It queues them. From `halved` on, it has half of its servers.
     Queueing { servers: usize, halved: Millis },
 }
 
@@ -88,13 +88,13 @@ pub(crate) struct Downstream {
 struct State {
     model: Model,
     outage: Option<Outage>,
-    /// Ends of the runs under way, or of the last run of each server.
+    /// End times of the current runs, or of the last run of each server if runs are queued.
     running: Vec<Millis>,
     runs: Vec<Run>,
 }
 
 impl Downstream {
-    /// A downstream that nothing calls yet.
+    /// A new downstream, without calls.
     pub(crate) fn new(model: Model, outage: Option<Outage>) -> Self {
         let running = match model {
             Model::Rejecting(_) => Vec::new(),
@@ -111,7 +111,7 @@ impl Downstream {
         }
     }
 
-    /// One call: how long it takes, and what it comes to. A poison task gets HTTP 500 at once.
+    /// Makes one call, and returns its duration and outcome. A poison task gets HTTP 500 at once.
     pub(crate) fn call(&self, created: Millis, poison: bool, now: Millis) -> (Duration, Deed) {
         let mut state = self.lock();
         let outage = state
@@ -156,7 +156,7 @@ impl State {
             Model::Queueing { servers, halved } => {
                 self.running.sort_unstable();
                 if now >= halved {
-                    // What their queues held goes on beside the rest.
+                    // Runs that are already queued at the removed servers still end as planned.
                     self.running.truncate(servers / 2);
                 }
                 let Some(first) = self.running.first_mut() else {

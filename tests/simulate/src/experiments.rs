@@ -1,4 +1,4 @@
-//! The experiments, and the figures of each.
+//! The experiments and their figures.
 
 mod latency;
 mod loads;
@@ -18,13 +18,13 @@ use crate::figures::{OutageFigures, in_time_by_second, rounded};
 use crate::parallel;
 use crate::queue::{self, Experiment, settings};
 
-/// Before, during and after an outage.
+/// Time before an outage; `OUTAGE` and `AFTER` are its duration and the time after it.
 const BEFORE: Duration = Duration::from_secs(30);
 const OUTAGE: Duration = Duration::from_secs(60);
 const AFTER: Duration = Duration::from_secs(90);
-/// The task timeout in the experiments on outages, which an outage by time-outs waits for.
+/// Task timeout in the experiments on outages. In an outage by time-outs, each run lasts this long.
 const OUTAGE_TASK_TIMEOUT: Duration = Duration::from_secs(2);
-/// The load during the experiments on outages.
+/// Load in the experiments on outages, as a factor of the capacity.
 const OUTAGE_LOAD: f64 = 0.8;
 /// Each figure of an outage is the worst of these seeds.
 const SEEDS: [u64; 3] = [1, 2, 3];
@@ -39,11 +39,11 @@ pub(crate) struct Outages {
     #[serde(flatten)]
     features: Features,
     by_kind: BTreeMap<String, Features>,
-    /// The share in time of the tasks created in each five seconds, by feature.
+    /// Share of tasks in time, by feature, for each five seconds of creation times.
     pub(crate) in_time: BTreeMap<String, Vec<(f64, f64)>>,
 }
 
-/// The settings that are compared in outages.
+/// The settings that the experiments on outages compare.
 fn features() -> [(&'static str, ProcessSettings); 2] {
     let breaker = ProcessSettings {
         task_timeout: OUTAGE_TASK_TIMEOUT,
@@ -56,7 +56,7 @@ fn features() -> [(&'static str, ProcessSettings); 2] {
     [("today", today), ("breaker", breaker)]
 }
 
-/// Outages of each kind, and with each feature.
+/// Plays outages of each kind with each feature.
 pub(crate) fn outages() -> Outages {
     let mut cells = Vec::new();
     for kind in Kind::ALL {
@@ -111,14 +111,14 @@ pub(crate) fn outages() -> Outages {
     }
 }
 
-/// How long poison tasks at the head delay the healthy ones behind them.
+/// The delay that poison tasks at the head cause to the healthy tasks behind them.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Poisoned {
-    /// When the last healthy task succeeded.
+    /// Seconds from the start until the last healthy task succeeded, in the worst of the seeds.
     healthy_done_seconds: f64,
 }
 
-/// Thirty poison tasks in front of seventy healthy ones, by concurrency and feature.
+/// Plays thirty poison tasks in front of seventy healthy ones, by concurrency and feature.
 pub(crate) fn poisoned() -> BTreeMap<String, BTreeMap<String, Poisoned>> {
     let mut cells = Vec::new();
     for slots in [1_u16, 8, 50] {

@@ -1,4 +1,4 @@
-//! What is measured of a run of the simulation.
+//! Figures of a simulation.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::downstream::Outage;
 
-/// A task is in time if it succeeds this soon after its creation.
+/// A task is in time if it succeeds within this time after its creation.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(5);
 
 /// One call of the downstream.
@@ -26,10 +26,10 @@ impl Run {
     }
 }
 
-/// What an experiment leaves.
+/// The result of an experiment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Played {
-    /// When each task was created.
+    /// Creation time of each task.
     pub(crate) created: Vec<Millis>,
     pub(crate) runs: Vec<Run>,
     /// Tasks that ended as FAILURE.
@@ -47,7 +47,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Of the tasks created and the runs started in a time.
+    /// Figures of the tasks created, and the runs started, between `from` and `to`.
     pub(crate) fn of(played: &Played, from: Millis, to: Millis) -> Self {
         let within = |at: Millis| from <= at && at < to;
         let mut ages: Vec<f64> = played
@@ -66,7 +66,7 @@ impl Load {
     }
 }
 
-/// What an outage did.
+/// Figures of an outage.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct OutageFigures {
     /// Tasks that ended as FAILURE.
@@ -75,9 +75,9 @@ pub(crate) struct OutageFigures {
     pub(crate) tasks: usize,
     /// Calls of the downstream during the outage.
     pub(crate) calls: usize,
-    /// From the end of the outage to the end of the first success.
+    /// Seconds from the end of the outage to the end of the first success.
     pub(crate) recovery_seconds: f64,
-    /// Of the tasks created in the minute after the outage.
+    /// Share in time of the tasks created in the minute after the outage.
     pub(crate) in_time_next_minute: f64,
 }
 
@@ -114,7 +114,7 @@ impl OutageFigures {
     }
 }
 
-/// The share in time of the tasks created in each second, for a plot.
+/// Share in time of the tasks created in each five seconds, for a plot.
 pub(crate) fn in_time_by_second(played: &Played, begin: Millis, seconds: u64) -> Vec<(f64, f64)> {
     const WINDOW: u64 = 5;
     let window = |second: u64| begin.plus(Duration::from_secs(second));
@@ -128,7 +128,7 @@ pub(crate) fn in_time_by_second(played: &Played, begin: Millis, seconds: u64) ->
         .collect()
 }
 
-/// The share of the tasks created in a time that were in time.
+/// Share in time of the tasks created between `from` and `to`.
 fn share_in_time(played: &Played, from: Millis, to: Millis) -> f64 {
     let within = |at: Millis| from <= at && at < to;
     let created = played.created.iter().filter(|at| within(**at)).count();
@@ -150,7 +150,7 @@ fn ratio(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-/// To milliseconds, or a thousandth.
+/// Rounds to three decimal places.
 pub(crate) fn rounded(value: f64) -> f64 {
     (value * 1_000.0).round() / 1_000.0
 }

@@ -1,8 +1,8 @@
-//! Keys under overload: how old is the last known state of each, and how often does an older
+//! Keys under overload. How old is the last known state of each key, and how often does an older
 //! state overwrite a newer one?
 //!
-//! The states of a hundred keys, the frequent ones much more often than the others, arrive at ten
-//! times the downstream's capacity, and each expires after ten seconds.
+//! The states of a hundred keys arrive at ten times the downstream's capacity. Some keys are much
+//! more frequent than others. Each state expires after ten seconds.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ use crate::queue::settings;
 const KEYS: usize = 100;
 const LOAD: f64 = 10.0;
 const LASTING: Duration = Duration::from_secs(180);
-/// Ages are measured from here on.
+/// Ages are measured from this time on.
 const WARM: Duration = Duration::from_secs(60);
 const EXPIRY: Duration = Duration::from_secs(10);
 const SEED: u64 = 1;
@@ -35,7 +35,7 @@ const SEED: u64 = 1;
 /// Figures by discipline.
 pub(crate) type Keys = BTreeMap<String, Ages>;
 
-/// The last known states of all keys, over time.
+/// Figures of the last known states of all keys.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Ages {
     /// The age of the last known state, on average over keys and time.
@@ -48,13 +48,13 @@ pub(crate) struct Ages {
 
 #[derive(Clone, Copy, Debug)]
 enum Discipline {
-    /// The oldest state first, outside the queue.
+    /// The oldest state first, without the queue.
     ArrivalOrder,
     /// The real core; with keys or without.
     Core { order: Order, keyed: bool },
 }
 
-/// Every discipline.
+/// Plays every discipline.
 pub(crate) fn ages() -> Keys {
     let core = |order, keyed| Discipline::Core { order, keyed };
     let disciplines = vec![
@@ -98,13 +98,13 @@ fn arrivals() -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// The newest state of each key that the downstream received.
+/// The states that the downstream received.
 #[derive(Clone, Default)]
 struct Known(Arc<Mutex<Told>>);
 
 #[derive(Default)]
 struct Told {
-    /// When each run ended, and which key's state of which moment it wrote.
+    /// End time of each run, its key, and the creation time of the state that it wrote.
     writes: Vec<(Millis, usize, Millis)>,
 }
 
@@ -147,7 +147,7 @@ impl Known {
     }
 }
 
-/// The real core on the virtual clock.
+/// Plays the real core on the virtual clock.
 fn by_the_core(order: Order, keyed: bool) -> Known {
     let known = Known::default();
     cloud::play(SEED, async |builder| {
@@ -203,7 +203,7 @@ fn by_the_core(order: Order, keyed: bool) -> Known {
     known
 }
 
-/// Workers that take the oldest state, one for each run that the downstream has room for.
+/// Workers that take the oldest state, one for each run that the downstream serves at once.
 #[allow(
     clippy::expect_used,
     reason = "without a runtime there is no simulation"

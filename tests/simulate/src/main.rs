@@ -1,6 +1,6 @@
-//! `make simulate`: what happens under overload and in an outage. The real core (create, the
-//! wake-ups, turns, sweeps) plays on a virtual clock with the store in memory; other disciplines
-//! play against the same downstream. Every figure is decided by the seeds.
+//! `make simulate`: the queue's behaviour under overload and in outages. The real core (create, the
+//! wake-ups, turns, sweeps) runs on a virtual clock with the in-memory store. Other disciplines run
+//! against the same downstream. The seeds determine every figure.
 //!
 //! Prints the figures, writes `target/simulate/overload.json` and the plots into `docs/img`.
 

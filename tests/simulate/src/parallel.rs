@@ -1,5 +1,5 @@
-//! Experiments on every core. Each has a clock, a seed and a thread of its own, so the order in
-//! which they end changes nothing.
+//! Plays experiments on every core. Each has its own clock and seed and runs on one thread, so
+//! their order does not change the figures.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -21,6 +21,6 @@ pub(crate) fn map<I: Send, O: Send>(items: Vec<I>, work: impl Fn(I) -> O + Sync)
         }
     });
     drop(queue);
-    // A thread that panicked has ended the scope with its panic.
+    // If a thread panicked, the scope has panicked too, so every result exists.
     results.into_iter().flatten().collect()
 }

@@ -65,7 +65,7 @@ pub(crate) fn age_by_load(path: &Path, loads: &Loads) -> Result<(), Box<dyn Erro
     Ok(())
 }
 
-/// The share in time through an outage.
+/// Share of tasks in time, before, during and after an outage.
 pub(crate) fn outage(path: &Path, outages: &Outages) -> Result<(), Box<dyn Error>> {
     let area = blank(path)?;
     let mut chart = ChartBuilder::on(&area)
@@ -137,7 +137,7 @@ fn points(loads: &Loads, discipline: &str, figure: fn(&Load) -> f64) -> Vec<(f64
         .iter()
         .filter_map(|(factor, disciplines)| {
             let load = disciplines.get(discipline)?;
-            // An age of nothing has no place on a logarithmic axis.
+            // A logarithmic axis cannot show an age of 0.
             Some((factor.parse().ok()?, figure(load).max(0.01)))
         })
         .collect()

@@ -1,4 +1,4 @@
-//! The real core under load: create, wake-ups, turns and sweeps, with the store in memory.
+//! The real core under load: create, wake-ups, turns and sweeps, with the in-memory store.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::arrivals::{Arrivals, TICK};
 use crate::downstream::{CAPACITY, Downstream, Model, Outage};
 use crate::figures::Played;
 
-/// What to play.
+/// The configuration of an experiment.
 #[derive(Clone)]
 pub(crate) struct Experiment {
     pub(crate) seed: u64,
     pub(crate) arrivals: Arrivals,
-    /// How long after the last arrival the simulation goes on.
+    /// Simulated time after the last arrival.
     pub(crate) rest: Duration,
     pub(crate) expiry: Duration,
     pub(crate) model: Model,
@@ -25,13 +25,13 @@ pub(crate) struct Experiment {
     pub(crate) process: ProcessSettings,
 }
 
-/// The deployed settings, with as many slots as the downstream has room.
+/// The deployed settings, with as many slots as the downstream's capacity.
 #[allow(clippy::cast_possible_truncation, reason = "a small number")]
 pub(crate) fn settings() -> ProcessSettings {
     let minute = Duration::from_secs(60);
     ProcessSettings {
         slots: CAPACITY as u16,
-        // What succeeded is deleted soon, so that the store stays small.
+        // Successful tasks are deleted soon, so that the store stays small.
         retention: Retention {
             success: Duration::from_secs(1),
             failure: 24 * 60 * minute,
@@ -43,7 +43,7 @@ pub(crate) fn settings() -> ProcessSettings {
 /// Plays an experiment with the real core.
 ///
 /// # Panics
-/// If the cloud saw a guarantee broken.
+/// If a guarantee was broken.
 pub(crate) fn play(experiment: &Experiment) -> Played {
     let downstream = Downstream::new(experiment.model, experiment.outage);
     let mut created = Vec::new();

@@ -1,4 +1,4 @@
-//! What must hold of a table at every moment.
+//! The invariants of the agents' table, which must hold at every moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,13 @@ use agent_queue::store::{AgentStore, Order, StoreError};
 use agent_queue::time::Micros;
 use agent_queue::transaction::CallLease;
 
-/// More than any test has.
+/// Page limit, larger than any table in the tests.
 const ALL: u16 = 10_000;
 
-/// The latest moment there is.
+/// 9999-12-31T23:59:59.999999Z, later than any time in the tests.
 const EVER: Micros = Micros(253_402_300_799_999_999);
 
-/// Everything that does not hold, in words; `calls` are all that were ever asked for.
+/// Returns a description of each broken invariant. `calls` are the ids of all calls ever sent.
 ///
 /// # Errors
 /// [`StoreError`]: the table could not be read.
@@ -25,7 +25,7 @@ pub async fn violations(
 ) -> Result<Vec<String>, StoreError> {
     let mut wrong = vec![];
     let agents = store.agents(None, ALL).await?.agents;
-    // Entries and depths.
+    // The entries and the depth of each queue.
     let mut expected: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for agent in &agents {
         if let AgentState::Queued { at, queues, .. } = &agent.state {
@@ -52,7 +52,7 @@ pub async fn violations(
         }
     }
     wrong.extend(expected.keys().map(|queue| format!("{queue}: not there")));
-    // Who is in a call, is in that call only; and one stay ends in one call.
+    // A ticket has at most one assigned call, and an attending agent's ticket has the agent's call.
     let mut stays = BTreeMap::new();
     for id in calls {
         let Some(record) = store.call(id).await? else {
@@ -92,7 +92,7 @@ pub async fn violations(
     Ok(wrong)
 }
 
-/// Those waiting, and their numbers.
+/// Checks the pending calls and the depth of each line.
 async fn waiting(
     store: &dyn AgentStore,
     calls: &[CallId],

@@ -23,7 +23,7 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// An empty table.
+    /// Creates the database and an empty table.
     ///
     /// # Errors
     /// [`NotStarted`]: the table was rejected.
@@ -47,7 +47,7 @@ impl Embedded {
         Ok(Self { database })
     }
 
-    /// The database itself as a connector: no network, no time.
+    /// A connector that calls the database directly, without network or latency.
     pub(crate) fn direct(&self) -> SharedHttpConnector {
         let database = self.database.clone();
         protocol::connector(move |request: HttpRequest| {
@@ -62,7 +62,7 @@ impl Embedded {
         })
     }
 
-    /// A store whose client retries as the functions' does, over this network.
+    /// A store over this network. Its client retries like the functions' client.
     #[must_use]
     pub fn store(&self, network: &Arc<Network>) -> DynamoStore {
         let connector = Connector {
@@ -103,7 +103,7 @@ impl Connector {
             Err(Fault::Throttled) => respond(400, error("ThrottlingException", &Value::Null)),
             Err(Fault::Unavailable) => respond(500, error("InternalServerError", &Value::Null)),
             Err(Fault::Conflict) => {
-                // Which of the items it was is of no interest to the store.
+                // The store does not read which item conflicted, so the first one is marked.
                 let mut reasons = vec![json!({"Code": "None"}); count];
                 if let Some(first) = reasons.first_mut() {
                     *first = json!({"Code": "TransactionConflict", "Message": "ongoing"});

@@ -1,8 +1,7 @@
-//! One exchange with the database, and what may befall it.
+//! One exchange with the database, and its faults.
 //!
-//! A request that was sent is carried out whether or not its sender still lives. Two
-//! transactions that are under way at once and share an item conflict: the later one is rejected,
-//! as DynamoDB does
+//! A request that was sent is executed even if its sender dies. Two concurrent transactions that
+//! share an item conflict. The later one is rejected, as on DynamoDB
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,20 +12,20 @@ use agent_queue::transaction::Key;
 use fastrand::Rng;
 use tokio::sync::{RwLock, RwLockWriteGuard};
 
-/// What befalls an exchange.
+/// A fault of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// Rejected for want of throughput, before anything happened.
+    /// The request is throttled and not executed.
     Throttled,
-    /// An error reply of the service, before anything happened.
+    /// The service answers with an error and does not execute the request.
     Unavailable,
-    /// Nothing happened, and no answer comes.
+    /// The request is not executed, and the caller gets no answer.
     LostRequest,
-    /// It happened, and no answer comes.
+    /// The request is executed, and the caller gets no answer.
     LostAnswer,
-    /// No answer comes, and it happens later.
+    /// The caller gets no answer, and the request is executed up to 20 seconds late.
     LateRequest,
-    /// Rejected because another transaction was changing one of the items.
+    /// The transaction is rejected because another one was changing one of its items.
     Conflict,
 }
 
@@ -41,7 +40,7 @@ impl Fault {
         Self::Conflict,
     ];
 
-    /// The faults that are drawn; conflicts come of themselves.
+    /// The faults that are drawn at random. Conflicts result from concurrent transactions.
     const DRAWN: [Self; 5] = [
         Self::Throttled,
         Self::Unavailable,
@@ -51,21 +50,21 @@ impl Fault {
     ];
 }
 
-/// How long a client waits for an answer.
+/// Time for which a client waits for an answer.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// The network between the functions and the table.
 pub struct Network {
     state: Mutex<State>,
-    /// An audit holds it, so that nothing changes between its reads.
+    /// Write-locked by an audit, so that nothing changes between its reads.
     still: RwLock<()>,
 }
 
 struct State {
     rng: Rng,
-    /// Nothing takes time, and nothing befalls anybody.
+    /// Whether exchanges take no time and have no faults.
     direct: bool,
-    /// How many of a thousand exchanges something befalls.
+    /// Number of exchanges in a thousand for which a fault is drawn.
     rate: u32,
     under_way: BTreeSet<Key>,
     faults: BTreeMap<Fault, u64>,
@@ -74,8 +73,8 @@ struct State {
 }
 
 impl Network {
-    /// A network whose every chance follows from `seed`; faults hit this number of
-    /// exchanges in a thousand.
+    /// A network whose faults and latencies follow from `seed`. A fault is drawn for `rate` of a
+    /// thousand exchanges.
     #[must_use]
     pub fn new(seed: u64, rate: u32) -> Arc<Self> {
         Arc::new(Self {
@@ -92,7 +91,7 @@ impl Network {
         })
     }
 
-    /// No network at all: every exchange happens at once.
+    /// A network without latency or faults.
     #[must_use]
     pub fn direct() -> Arc<Self> {
         let network = Self::new(0, 0);
@@ -100,33 +99,33 @@ impl Network {
         network
     }
 
-    /// From now on nothing befalls anybody, but conflicts.
+    /// Stops all faults from now on, except for conflicts.
     pub fn heal(&self) {
         self.lock().rate = 0;
     }
 
-    /// Until this is dropped, requests reach the database, but it carries none out.
+    /// Stops the database until the returned guard is dropped. Requests that reach it wait.
     pub async fn hold(&self) -> RwLockWriteGuard<'_, ()> {
         self.still.write().await
     }
 
-    /// What befell how many exchanges, and how many there were.
+    /// The number of exchanges with each fault, and the number of all exchanges.
     #[must_use]
     pub fn figures(&self) -> (BTreeMap<Fault, u64>, u64) {
         let state = self.lock();
         (state.faults.clone(), state.exchanges)
     }
 
-    /// Every exchange, in order: the same for the same seed.
+    /// All exchanges, in order. The same seed gives the same trace.
     #[must_use]
     pub fn trace(&self) -> Vec<String> {
         self.lock().trace.clone()
     }
 
-    /// Sends a request that changes these items, or none, and waits for its answer.
+    /// Sends a request that changes these items, if any, and waits for its answer.
     ///
     /// # Errors
-    /// The [`Fault`] that befell it; whether it happened is known to the network alone.
+    /// The [`Fault`] of the exchange. The caller does not learn whether the request was executed.
     pub async fn exchange<T: Send + 'static>(
         self: &Arc<Self>,
         what: String,
@@ -148,7 +147,7 @@ impl Network {
         }
         let late = fault == Some(Fault::LateRequest);
         let network = self.clone();
-        // Of its own: it goes on when its sender dies.
+        // A separate task, because the request is executed even if its sender dies.
         let served = tokio::spawn(async move {
             if late {
                 tokio::time::sleep(pauses[3]).await;
@@ -164,8 +163,8 @@ impl Network {
         answer
     }
 
-    /// What is to befall an exchange, and how long its parts take: the way there, the work, the
-    /// way back, and how late a late one is.
+    /// Draws the fault of an exchange and four durations: request, execution, answer, and the delay
+    /// of a late request.
     fn draw(&self, what: &str, writes: bool) -> (Option<Fault>, [Duration; 4]) {
         let mut state = self.lock();
         state.exchanges += 1;

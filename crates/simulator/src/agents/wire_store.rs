@@ -1,4 +1,4 @@
-//! The store in memory, behind the network.
+//! The in-memory store, behind the network.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use futures::FutureExt;
 
 use super::network::{Fault, Network};
 
-/// A store whose every call is an exchange over the network.
+/// A store that makes each call through an exchange over the network.
 pub struct WireStore {
     network: Arc<Network>,
     truth: Arc<MemoryStore>,
@@ -50,7 +50,7 @@ impl WireStore {
             .await;
         match answer {
             Ok(Some(answer)) => answer,
-            // The store in memory never waits.
+            // The in-memory store never waits, so this does not happen.
             Ok(None) => Err(broken("read", Fault::LostAnswer)),
             Err(fault) => Err(broken("read", fault)),
         }

@@ -1,4 +1,4 @@
-//! How a cloud is set up and started.
+//! Setup and start of a cloud.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use super::world::{Backend, World};
 use super::{BEGIN, Cloud, expiry, watch};
 use crate::dynamodb::NotStarted;
 
-/// How a cloud is to be.
+/// The configuration of a cloud.
 pub struct Builder {
     seed: u64,
     settings: CloudSettings,
@@ -34,7 +34,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A cloud in memory with the deployed settings, in which nothing goes wrong.
+    /// A cloud with the in-memory table, the deployed default settings and no faults.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -47,14 +47,14 @@ impl Builder {
         }
     }
 
-    /// Configured so.
+    /// Replaces the settings.
     #[must_use]
     pub fn settings(mut self, settings: CloudSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// With faults at these rates, for so long.
+    /// Injects faults at these rates for the first `faults_for` of virtual time.
     #[must_use]
     pub fn faults(mut self, rates: Rates, faults_for: Duration) -> Self {
         self.rates = rates;
@@ -62,7 +62,7 @@ impl Builder {
         self
     }
 
-    /// With a downstream that does this with each task.
+    /// Sets the duration and the outcome of each run. Default: success after 100 ms.
     #[must_use]
     pub fn script(
         mut self,
@@ -72,16 +72,16 @@ impl Builder {
         self
     }
 
-    /// On the embedded DynamoDB, through the real SDK's client, instead of in memory.
+    /// Uses the embedded DynamoDB, through the real SDK's client, instead of the in-memory table.
     ///
     /// # Errors
-    /// [`NotStarted`]: the database cannot be made.
+    /// [`NotStarted`]: the database cannot be created.
     pub fn embedded(mut self) -> Result<Self, NotStarted> {
         self.backend = Box::new(Embedded::start()?);
         Ok(self)
     }
 
-    /// Starts the cloud, on the clock of the runtime it is called in.
+    /// Starts the cloud on the clock of the current Tokio runtime.
     #[must_use]
     pub fn start(self) -> Cloud {
         let chance = Chance::new(self.seed, self.rates, BEGIN.plus(self.faults_for));

@@ -1,4 +1,4 @@
-//! What was played, in figures.
+//! Figures of runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,25 +7,25 @@ use lifo_queue::process::TurnSummary;
 
 use super::fault::FaultKind;
 
-/// Figures of one run of the cloud, or of many added up.
+/// Figures of one run of the cloud, or the sum of many runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// Runs added up.
+    /// Number of runs.
     pub schedules: u64,
     /// Tasks created.
     pub tasks: u64,
-    /// Runs of a task that began.
+    /// Runs of tasks that were started.
     pub starts: u64,
     /// Calls to the table and to the topics.
     pub steps: u64,
-    /// Sweeps that ended well.
+    /// Sweeps that succeeded.
     pub sweeps: u64,
-    /// Turns by how they ended, as [`Exit`](lifo_queue::process::Exit) is spelt; those that died
-    /// as `Died`.
+    /// Turns by their [`Exit`](lifo_queue::process::Exit), in its `Debug` format. Turns of dead
+    /// processes are not counted.
     pub turns: BTreeMap<String, u64>,
     /// Faults by kind.
     pub faults: BTreeMap<FaultKind, u64>,
-    /// How tasks ended.
+    /// Tasks by their end: `SUCCESS`, `FAILURE`, `shed`, `cancelled` or `none`.
     pub ends: BTreeMap<String, u64>,
     /// Virtual time, in seconds.
     pub seconds: u64,

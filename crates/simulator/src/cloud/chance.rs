@@ -1,4 +1,4 @@
-//! The seeded generator that decides what goes wrong.
+//! The seeded generator of faults.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use lifo_queue::time::Millis;
 use super::census::Census;
 use super::fault::{FaultKind, Rates, lock};
 
-/// Decides, from a seed, and counts what it decided.
+/// Draws faults from a seed and counts them.
 pub(crate) struct Chance {
     rng: Mutex<fastrand::Rng>,
     rates: Rates,
-    /// From then on nothing goes wrong by chance.
+    /// Time from which no more faults are drawn.
     until: Millis,
     scripted: Mutex<Vec<Scripted>>,
     pub(crate) census: Mutex<Census>,
@@ -21,7 +21,7 @@ pub(crate) struct Chance {
 /// A fault that a test asked for.
 struct Scripted {
     operation: String,
-    /// Calls that pass before it.
+    /// Number of matching calls that pass before the fault.
     after: u32,
     kind: FaultKind,
 }
@@ -37,7 +37,7 @@ impl Chance {
         }
     }
 
-    /// Lets `kind` befall the `nth` call of `operation` from now on.
+    /// Injects the fault `kind` into the `nth` call of `operation` from now on.
     pub(crate) fn script(&self, operation: impl Into<String>, nth: u32, kind: FaultKind) {
         let scripted = Scripted {
             operation: operation.into(),
@@ -47,8 +47,8 @@ impl Chance {
         lock(&self.scripted).push(scripted);
     }
 
-    /// The first of these kinds that befalls `operation` now: one that was scripted, or one
-    /// drawn.
+    /// The fault of this call of `operation`, if any: a scripted one of these kinds, or else the
+    /// first one drawn.
     pub(crate) fn befalls(
         &self,
         operation: &str,
@@ -61,7 +61,8 @@ impl Chance {
         Some(kind)
     }
 
-    /// A kill that was scripted for this moment of `operation`.
+    /// Whether a scripted kill applies to this call of `operation`. `moment` is a prefix such as
+    /// `before `.
     pub(crate) fn is_killed(&self, moment: &str, operation: &str) -> bool {
         self.scripted(moment, operation, &[FaultKind::KilledAtCall])
             .is_some()
@@ -83,20 +84,20 @@ impl Chance {
         hit.map(|place| scripted.remove(place).kind)
     }
 
-    /// Whether this kind befalls now, by chance alone and uncounted.
+    /// Draws whether a fault of this kind occurs. Does not count it.
     pub(crate) fn draw(&self, kind: FaultKind, now: Millis) -> bool {
         let rate = self.rates.of(kind);
         rate > 0.0 && now < self.until && lock(&self.rng).f64() < rate
     }
 
-    /// A duration from `from` up to `to`, in whole milliseconds.
+    /// A random duration from `from` to `to` inclusive, in whole milliseconds.
     pub(crate) fn between(&self, from: Duration, to: Duration) -> Duration {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let (from, to) = (millis(from), millis(to));
         Duration::from_millis(lock(&self.rng).u64(from..=to.max(from)))
     }
 
-    /// A number below `end`.
+    /// A random number from 0, below `end`.
     pub(crate) fn below(&self, end: u32) -> u32 {
         lock(&self.rng).u32(0..end.max(1))
     }

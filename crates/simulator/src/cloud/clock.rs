@@ -1,4 +1,4 @@
-//! Clocks that are wrong by a fixed amount.
+//! Clocks with a fixed error.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use lifo_queue::time::{Clock, Millis, TokioClock};
 #[derive(Clone, Copy, Debug)]
 pub struct SkewedClock {
     base: TokioClock,
-    /// How far it is ahead, in milliseconds.
+    /// Milliseconds ahead of the cloud's clock; negative if behind.
     ahead_ms: i64,
 }
 
@@ -26,7 +26,7 @@ impl Clock for SkewedClock {
     }
 }
 
-/// Waits in virtual time; a wait of nothing does not even yield.
+/// Sleeps in virtual time. A zero duration returns without yielding.
 pub(crate) async fn pause(duration: Duration) {
     if !duration.is_zero() {
         tokio::time::sleep(duration).await;

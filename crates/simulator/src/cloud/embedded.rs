@@ -1,5 +1,5 @@
-//! The table on the embedded DynamoDB, behind the real SDK's client: requests go through an
-//! in-process connector, over the cloud's wire, to the database's own functions.
+//! The table on the embedded DynamoDB, behind the real SDK's client. Requests go through an
+//! in-process connector and the simulated network to the database's own functions.
 
 mod connector;
 pub(crate) mod dispatch;
@@ -31,13 +31,13 @@ use super::world::{Backend, World};
 use crate::dynamodb::{NotStarted, TABLE};
 use crate::protocol;
 
-/// The truth, and what the index shows, each in a database of its own.
+/// The table and its index, each in a database of its own, because the index lags.
 pub(crate) struct Embedded {
     databases: Arc<Databases>,
     known: Mutex<Known>,
 }
 
-/// The table as last read: all writes go through the cloud.
+/// The table as last read. It is current, because all writes go through the cloud.
 #[derive(Default)]
 struct Known {
     tasks: BTreeMap<TaskId, Record>,
@@ -66,7 +66,7 @@ impl Embedded {
         })
     }
 
-    /// A client as a process has it.
+    /// The client of one process.
     fn client(&self, world: &Arc<World>, process: &Arc<Process>) -> Client {
         let connector = Connector {
             world: world.clone(),
@@ -171,7 +171,7 @@ impl Backend for Embedded {
     }
 }
 
-/// A client as the functions have it, but for its time and its network.
+/// A client that is configured like the functions' clients, except for its clock and its network.
 fn client(connector: Connector, clock: SkewedClock) -> Client {
     let config = protocol::config()
         .http_client(connector.client())
@@ -179,7 +179,7 @@ fn client(connector: Connector, clock: SkewedClock) -> Client {
     Client::from_conf(config.build())
 }
 
-/// The cloud's time, as the SDK wants it.
+/// A process's clock, as a time source of the SDK.
 #[derive(Debug)]
 struct Told(SkewedClock);
 

@@ -1,4 +1,4 @@
-//! DynamoDB's time to live: it deletes what expired, after a while
+//! DynamoDB's time to live: deletes expired items after a delay
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html>).
 
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use super::process::{Function, Process};
 use super::table;
 use super::world::World;
 
-/// How often it looks; what it finds it deletes this time or some later time.
+/// Time between two checks. Each check deletes an expired item with a probability of one third.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// Looks until the world ends.
+/// Checks until the run ends.
 pub(crate) fn start(world: &Arc<World>) {
     let world = world.clone();
     tokio::spawn(async move {

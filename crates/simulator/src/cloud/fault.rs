@@ -1,4 +1,4 @@
-//! What may go wrong, and how often.
+//! Kinds of faults, and their rates.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,27 +7,28 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub enum FaultKind {
     /// A call to the table is throttled.
     Throttled,
-    /// A call to the table fails with a fault on the other side (500).
+    /// A call to the table fails with an error of the service (HTTP 500).
     Unavailable,
-    /// A write meets a transaction on the same item.
+    /// A write conflicts with a transaction on the same item.
     TransactionConflict,
-    /// A call to the table is carried out, and its answer is lost.
+    /// A call to the table is executed, and its answer is lost.
     LostAck,
     /// The caller of a table request times out, and the request is executed seconds later.
     LateWrite,
-    /// A call to the table takes seconds.
+    /// A call to the table takes 0.2 to 2.8 seconds longer.
     Latency,
-    /// A process has no answer from the table for a while.
+    /// For 5 to 45 seconds, a process gets no answer from the table, and its publishes are
+    /// rejected.
     Partition,
-    /// Part of a batch comes back unprocessed.
+    /// Part of a batch is returned unprocessed.
     PartialBatch,
-    /// A write shows in the index only after a while, within the lag that is configured.
+    /// The index shows a write late, but within the configured lag.
     StaleIndex,
-    /// A write shows in the index later than that.
+    /// The index shows a write later than the configured lag.
     StaleBeyondLag,
     /// A publish is rejected.
     PublishRefused,
-    /// A publish is carried out, and its answer is lost.
+    /// A publish is executed, and its answer is lost.
     PublishUnanswered,
     /// A notification is lost.
     NotificationLost,
@@ -35,31 +36,33 @@ pub enum FaultKind {
     NotificationDuplicated,
     /// A notification is delivered late.
     NotificationDelayed,
-    /// A notification was overtaken by a later one: the outcome of delays.
+    /// A later notification arrived before this one. A result of delays.
     NotificationReordered,
     /// A stream record arrives late.
     StreamDelayed,
-    /// A batch of the stream is delivered again though it succeeded.
+    /// A batch of the stream is delivered again although it succeeded.
     BatchRepeated,
-    /// A batch failed and was cut in two: the outcome of other faults.
+    /// A batch failed and was bisected. A result of other faults.
     BatchBisected,
-    /// Records of the stream were skipped after their retries: the outcome of other faults.
+    /// Records of the stream were skipped after their retries or their maximum age. A result of
+    /// other faults.
     RecordsGivenUp,
     /// An asynchronous event waited because the function's concurrency was used up.
     EventThrottled,
-    /// An asynchronous event was tried again.
+    /// An asynchronous event was retried.
     EventRetried,
-    /// An asynchronous event was discarded after its retries: the outcome of other faults.
+    /// An asynchronous event was discarded after its retries or its maximum age. A result of other
+    /// faults.
     EventDiscarded,
     /// A process died at one of its calls.
     KilledAtCall,
-    /// A process died at some other moment.
+    /// A process died at a random time.
     KilledAtRandom,
     /// A task killed its process.
     KilledByTask,
     /// The platform ended an invocation at its deadline.
     DeadlinePassed,
-    /// A process' clock was wrong by more than half a second.
+    /// A process's clock was wrong by more than half a second.
     ClockSkew,
 }
 
@@ -97,33 +100,33 @@ impl FaultKind {
     ];
 }
 
-/// How often each kind of fault befalls what it can befall, from 0 to 1. Kinds that are the
-/// outcome of others have no rate.
+/// The probability of each kind of fault at each opportunity, from 0 to 1. Kinds that result from
+/// others have no rate.
 #[derive(Clone, Debug)]
 pub struct Rates([f64; FaultKind::ALL.len()]);
 
 impl Rates {
-    /// Nothing goes wrong.
+    /// No faults.
     #[must_use]
     pub fn none() -> Self {
         Self([0.0; FaultKind::ALL.len()])
     }
 
-    /// The same, with this kind at this rate.
+    /// Sets the rate of this kind.
     #[must_use]
     pub fn with(mut self, kind: FaultKind, rate: f64) -> Self {
         self.0[kind as usize] = rate;
         self
     }
 
-    /// How often this kind befalls.
+    /// The rate of this kind.
     #[must_use]
     pub fn of(&self, kind: FaultKind) -> f64 {
         self.0[kind as usize]
     }
 }
 
-/// Nothing that is locked here is ever half-way changed when a panic passes.
+/// Locks a mutex and ignores poisoning. A panic never leaves one of these values half changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -128,7 +128,7 @@ async fn turn(
     );
     let invocation = Invocation {
         message_id: event.message_id.clone(),
-        // The platform's clock and the process' differ, as everyone's do.
+        // The deadline is on the platform's clock, which differs from the process's clock.
         deadline: Some(world.now().plus(timeout)),
     };
     let (summary, error) = match processor.turn(invocation).await {
@@ -145,7 +145,7 @@ fn ended_turn(world: &World, process: &Process, summary: &TurnSummary) {
     let mut ledger = lock(&world.ledger);
     ledger.note(now, process.id, format!("{:?} {summary:?}", summary.exit));
     match summary.exit {
-        // Rule 10 and a pause leave the wake-up to the sweep, and so does a failed step.
+        // After rule 10, a pause or a failed step, the wake-up is left to the sweep.
         Exit::NoProgress => ledger.setback(now, "a turn without progress makes no tail call"),
         Exit::Paused => ledger.setback(now, "the queue is paused"),
         _ if summary.store_errors > 0 => ledger.setback(now, "a turn met errors of the table"),

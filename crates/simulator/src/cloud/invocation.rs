@@ -1,11 +1,11 @@
-//! What invokes a function, and how that ends.
+//! Events that invoke functions, and the ends of invocations.
 
 use lifo_queue::notify::WakeReason;
 
-/// What invokes a function.
+/// An event that invokes a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
-    /// The same at every retry and duplicate.
+    /// The same for all retries and duplicates of a message.
     pub(crate) message_id: String,
     pub(crate) reason: WakeReason,
 }

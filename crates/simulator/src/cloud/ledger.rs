@@ -1,8 +1,8 @@
-//! The book that the cloud keeps: what happened, and whether it was allowed to.
+//! The ledger records all events of the cloud and checks the guarantees.
 //!
 //! | module | what it checks |
 //! |---|---|
-//! | `tasks` | S1 to S4: every change of a task, every run |
+//! | `tasks`, `runs` | S1 to S4: every change of a task, every run |
 //! | `turns` | S5, W2, W3: every take, every change of the control item, every publish |
 //! | `waiting` | W1: no lost wake-ups while a task is due |
 //! | `trace` | nothing; it records the events |
@@ -30,22 +30,22 @@ use super::invocation::Ended;
 use super::process::{Function, Process};
 use super::settings::CloudSettings;
 
-/// How a run ended, as the checker counts it.
+/// The end of a run, as the ledger counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunEnd {
-    /// With success or failure: nothing may follow but the settlement.
+    /// Success or failure: only the settlement may follow.
     Final,
-    /// With a request for a retry.
+    /// A request for a retry.
     Again,
-    /// At a busy downstream, which costs no attempt a bounded number of times.
+    /// The downstream was busy. A bounded number of these runs costs no attempt.
     Busy,
-    /// At an unavailable downstream.
+    /// The downstream was unavailable.
     Unavailable,
-    /// By its process: time-out, cut-off, or death.
+    /// The process dropped the run: a time-out, a cut-off, or its death.
     Dropped,
 }
 
-/// Violations kept; the first ones tell most.
+/// Number of violations that are kept. The first ones are the most useful.
 const KEPT: usize = 10;
 
 pub(crate) struct Ledger {
@@ -58,11 +58,11 @@ pub(crate) struct Ledger {
     histories: BTreeMap<TaskId, History>,
     takes: BTreeMap<Uuid, Take>,
     runs: Vec<Run>,
-    /// Steps of a process on a task that failed in a row.
+    /// Consecutive failed calls of a process on a task.
     failures: BTreeMap<(u32, TaskId), u32>,
-    /// Processes that gave a step on a task up.
+    /// Processes that stopped retrying a call on a task, with the task.
     gave_up: BTreeSet<(u32, TaskId)>,
-    /// What processes saw of the index and of their lease.
+    /// By process: pages of the index, the lease, and other facts that the process knows.
     seen: BTreeMap<u32, Seen>,
     owners: BTreeMap<Uuid, u32>,
     /// The process whose lease is in the control item, live or expired.
@@ -108,7 +108,7 @@ impl Ledger {
         }
     }
 
-    /// A call to the table or a topic.
+    /// Records a call to the table or a topic.
     pub(crate) fn called(
         &mut self,
         now: Millis,
@@ -128,7 +128,8 @@ impl Ledger {
             self.runs.retain(|run| run.process != process.id);
             self.setback(now, format!("process {} died", process.id));
         } else if ended == Ended::Failed && self.holder == Some(process.id) {
-            // For example, it acquired its lease without an answer. A sweep waits for the lease to expire.
+            // For example, it acquired its lease without an answer. A sweep waits for the lease to
+            // expire.
             self.setback(now, format!("process {} left its lease", process.id));
         }
         self.waiting.ended(now, process, ended);
@@ -145,14 +146,14 @@ impl Ledger {
         self.trace.render()
     }
 
-    /// Whether this take's holder may have left the task behind.
+    /// Whether the process of this take may have left its task TAKEN.
     fn is_excused(&self, token: LeaseToken) -> bool {
         self.takes.get(&token.0).is_none_or(|take| {
             let step = (take.process, take.task.clone());
             take.late
                 || self.dead.contains(&take.process)
                 || self.gave_up.contains(&step)
-                // Cut off, and still trying.
+                // Its calls fail, and it still repeats them.
                 || self.failures.contains_key(&step)
         })
     }

@@ -1,4 +1,4 @@
-//! The table in memory, and the store as a process has it.
+//! The in-memory table, and the store of a process on it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::process_store::{Access, ProcessStore};
 use super::table;
 use super::world::{Backend, World};
 
-/// The truth, and what the index shows, each in memory.
+/// The table and its index, each in a store of its own, because the index lags.
 #[derive(Default)]
 pub(crate) struct InMemory {
     truth: Arc<MemoryStore>,
@@ -22,7 +22,7 @@ pub(crate) struct InMemory {
 }
 
 impl InMemory {
-    /// The way of a process' calls to these tables.
+    /// Access of a process's calls to these stores.
     fn access(&self) -> Access {
         Access::Memory {
             truth: self.truth.clone(),

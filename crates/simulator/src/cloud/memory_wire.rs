@@ -1,4 +1,4 @@
-//! Calls to the table in memory, over the wire.
+//! Calls to the in-memory table, over the simulated network.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::world::World;
 pub(crate) type Call<T> =
     Box<dyn FnOnce(Arc<dyn QueueStore>) -> BoxFuture<'static, Result<T, StoreError>> + Send>;
 
-/// The store in memory never waits.
+/// Polls a call of the in-memory store, which never waits, once.
 pub(crate) fn at_once<T>(
     call: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
@@ -24,7 +24,7 @@ pub(crate) fn at_once<T>(
         .unwrap_or_else(|| Err(unanswered("memory", "the store in memory waited")))
 }
 
-/// Makes a call over the wire.
+/// Makes a call over the simulated network.
 pub(crate) async fn call<T: Send + 'static>(
     world: &Arc<World>,
     process: &Arc<Process>,

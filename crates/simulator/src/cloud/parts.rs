@@ -1,4 +1,4 @@
-//! What the parts of the cloud remember. Their behaviour is in the modules of their names.
+//! The state of the cloud's parts. The modules of the same names implement their behaviour.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Mutex;
@@ -12,21 +12,21 @@ use tokio::sync::Notify;
 use super::fault::lock;
 use super::process::Function;
 
-/// Asynchronous invocations.
+/// State of the asynchronous invocations.
 #[derive(Default)]
 pub(crate) struct Platform {
     pub(super) running: Mutex<BTreeMap<Function, usize>>,
-    /// Events that are queued or being dealt with.
+    /// Number of events that are queued or being processed.
     pub(super) events: AtomicUsize,
 }
 
 impl Platform {
-    /// Whether no event is queued or being dealt with.
+    /// Whether no event is queued or being processed.
     pub(crate) fn is_idle(&self) -> bool {
         self.events.load(Ordering::Relaxed) == 0
     }
 
-    /// Invocations of a function at this moment.
+    /// Number of running invocations of a function.
     pub(crate) fn running(&self, function: Function) -> usize {
         lock(&self.running).get(&function).copied().unwrap_or(0)
     }
@@ -47,12 +47,12 @@ impl Platform {
 pub(crate) struct Topics {
     pub(super) published: AtomicU64,
     pub(super) in_flight: AtomicUsize,
-    /// The highest number delivered, for each topic.
+    /// The highest message number delivered, for each topic.
     pub(super) delivered: [AtomicU64; 2],
 }
 
 impl Topics {
-    /// Whether nothing is on its way.
+    /// Whether no message is in flight.
     pub(crate) fn is_idle(&self) -> bool {
         self.in_flight.load(Ordering::Relaxed) == 0
     }
@@ -61,7 +61,7 @@ impl Topics {
 /// The table's stream.
 pub(crate) struct Stream {
     pub(super) shards: Vec<Shard>,
-    /// Records that no invocation has dealt with yet.
+    /// Number of records that no invocation has processed yet.
     pub(super) unread: AtomicUsize,
     pub(super) written: AtomicU64,
 }
@@ -77,7 +77,7 @@ pub(super) struct Shard {
 pub(super) struct Insert {
     pub(super) event: String,
     pub(super) written: Millis,
-    /// When the mapping can read it.
+    /// Time from which the mapping can read it.
     pub(super) readable: Millis,
 }
 
@@ -90,7 +90,7 @@ impl Stream {
         }
     }
 
-    /// Whether nothing is on its way.
+    /// Whether no record is unread.
     pub(crate) fn is_idle(&self) -> bool {
         self.unread.load(Ordering::Relaxed) == 0
     }
@@ -99,9 +99,9 @@ impl Stream {
 /// Writes that the index does not show yet.
 #[derive(Default)]
 pub(crate) struct Index {
-    /// By the moment they show, and by their order.
+    /// By the time at which the index shows the write, then by the order of the writes.
     pub(super) coming: BTreeMap<(Millis, u64), (TaskId, Option<Record>)>,
     pub(super) writes: u64,
-    /// When the last write of a task shows: those of one task show in their order.
+    /// Time at which the index shows a task's last write. It shows the writes of one task in order.
     pub(super) last: HashMap<TaskId, Millis>,
 }

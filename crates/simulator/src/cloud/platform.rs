@@ -11,8 +11,7 @@ use super::process::Function;
 use super::settings::AsyncSettings;
 use super::world::World;
 
-/// A throttled event is retried after a second, and then after twice as long each time up to
-/// five minutes
+/// First and longest delay of a throttled event. The delay doubles with each retry
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html>).
 const THROTTLED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
@@ -38,7 +37,8 @@ pub(crate) fn submit(world: &Arc<World>, function: Function, event: Event) {
     });
 }
 
-/// Invokes the function until it succeeds; false when its retries are used up.
+/// Invokes the function until it succeeds. Returns false once its retries are used up or the event
+/// is too old.
 async fn settle(world: &Arc<World>, function: Function, event: &Event) -> bool {
     let settings = settings(world, function);
     let born = world.now();

@@ -1,8 +1,8 @@
 //! A process: an invocation that can die between any two of its steps.
 //!
-//! A process that died takes no further step, whatever of it is still scheduled: each of its
-//! calls stays pending, in place of a destructor that could do something. Requests that it sent
-//! before are executed nevertheless, as in a real network.
+//! A dead process takes no further step. Some of its code, such as a destructor, may still be
+//! scheduled, but each of its calls stays pending. Requests that it sent before are executed, as in
+//! a real network.
 
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
@@ -12,31 +12,31 @@ use tokio::sync::watch;
 
 use super::clock::SkewedClock;
 
-/// Whose code a process runs.
+/// The function that a process runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Function {
     CreateTasks,
     Trigger,
     ProcessTasks,
     SweepTasks,
-    /// A person, or the cloud itself: no faults.
+    /// An operator, or the cloud itself: no faults.
     Operator,
 }
 
-/// The outcome of a process.
+/// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Running,
-    /// Its handler returned: whatever it does from now on would be frozen.
+    /// Its handler returned. Lambda would freeze the process, so it may make no further call.
     Returned,
     Died,
 }
 
-/// When, relative to a call, a process dies.
+/// When a process dies, relative to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Before,
-    /// The request is on its way.
+    /// After the request was sent, before its answer.
     During,
     After,
 }
@@ -50,9 +50,9 @@ pub(crate) struct Process {
     pub(super) life: watch::Sender<Life>,
     pub(super) calls: AtomicU32,
     pub(super) kill_at: Option<(u32, When)>,
-    /// No answers from the table in this time.
+    /// Start and end of the time in which the process is cut off from the table and the topics.
     pub(crate) cut_off: Option<(Millis, Millis)>,
-    /// Dies then, whatever it does.
+    /// Time after which the process dies, whatever it does.
     pub(crate) kill_after: Option<Duration>,
 }
 
@@ -69,10 +69,10 @@ impl Process {
         self.life.send_replace(life);
     }
 
-    /// Returns when the process died.
+    /// Waits until the process dies.
     pub(crate) async fn died(&self) {
         let mut life = self.life.subscribe();
-        // An error would mean that the sender is gone, and it is ours.
+        // An error would mean that the sender was dropped, but `self` owns it.
         let _ended = life.wait_for(|life| *life == Life::Died).await;
     }
 }

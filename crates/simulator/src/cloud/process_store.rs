@@ -1,5 +1,5 @@
-//! The store as one process has it: every call can fail and be watched, and none gets through
-//! once the process is dead.
+//! The store of one process. The ledger checks every call, every call can fail, and a dead process
+//! can make no further call.
 
 use std::sync::Arc;
 
@@ -23,14 +23,14 @@ use super::process::Process;
 use super::table::Subject;
 use super::world::World;
 
-/// How calls get to the table.
+/// How calls reach the table.
 pub(crate) enum Access {
-    /// The cloud carries them.
+    /// The cloud's simulated network carries the calls.
     Memory {
         truth: Arc<MemoryStore>,
         index: Arc<MemoryStore>,
     },
-    /// A store with a client of its own, whose requests the cloud carries.
+    /// A store with its own SDK client, whose requests the cloud's simulated network carries.
     Client(Arc<dyn QueueStore>),
 }
 

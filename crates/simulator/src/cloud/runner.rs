@@ -18,7 +18,7 @@ pub(crate) struct ProcessRunner {
     pub(crate) process: Arc<Process>,
 }
 
-/// Tells the checker when a run is over, also when it is dropped half-way.
+/// Reports the end of a run to the ledger, even if the run is dropped.
 struct Running<'a> {
     runner: &'a ProcessRunner,
     task: TaskId,
@@ -62,7 +62,7 @@ impl TaskRunner for ProcessRunner {
             }
             Deed::Panic => {
                 running.end = RunEnd::Again;
-                // Without the hook that would print it.
+                // Does not call the panic hook, which would print the panic.
                 std::panic::resume_unwind(Box::new("a scripted panic"))
             }
         };

@@ -4,28 +4,28 @@ use std::time::Duration;
 
 use lifo_queue::task::Task;
 
-/// What a run does in the end.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// SUCCESS.
+    /// The task ends as SUCCESS.
     Succeed,
-    /// FAILURE at once.
+    /// The task ends as FAILURE, without further attempts.
     Fail,
-    /// Not this time.
+    /// The run asks for a retry.
     Retry,
-    /// No room, until the time it names, if it names one.
+    /// The downstream is busy, and may name the time to wait.
     Busy(Option<Duration>),
     /// The downstream is down.
     Unavailable,
-    /// The downstream rejects us.
+    /// The downstream rejects the queue itself, for example its credentials.
     Refuse,
     /// The runner panics.
     Panic,
-    /// It never ends.
+    /// The run never ends.
     Hang,
-    /// It takes its process with it.
+    /// The run kills its process.
     Kill,
 }
 
-/// How long a run takes, and what it does then.
+/// Decides the duration and the outcome of a run.
 pub type Script = dyn Fn(&Task) -> (Duration, Deed) + Send + Sync;

@@ -1,4 +1,4 @@
-//! How the cloud is configured: the deployed defaults of `infra/`, unless a test says otherwise.
+//! The settings of the cloud: the deployed defaults of `infra/`, unless a test changes them.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use lifo_queue::sweep::SweepSettings;
 
 use crate::deployed::PROCESS_TASKS;
 
-/// How long a caller waits for an answer: the SDK's own limit for one attempt in
-/// `crates/lambda`.
+/// Time for which a caller waits for an answer: the SDK's limit for one attempt, as
+/// `ATTEMPT_TIMEOUT` in `crates/aws`.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Everything that is configured.
+/// All settings.
 #[derive(Clone, Copy, Debug)]
 pub struct CloudSettings {
-    /// `process-tasks`, and what `trigger` and `sweep-tasks` share with it.
+    /// The settings of `process-tasks`, some of which `trigger` and `sweep-tasks` share.
     pub process: ProcessSettings,
     /// Invocations of `process-tasks`.
     pub process_tasks: AsyncSettings,
@@ -22,15 +22,15 @@ pub struct CloudSettings {
     pub trigger: AsyncSettings,
     /// Invocations of `sweep-tasks`.
     pub sweep_tasks: AsyncSettings,
-    /// How often the sweep comes.
+    /// Time between two sweeps.
     pub sweep_interval: Duration,
     /// The stream's mapping to `trigger`.
     pub stream: StreamSettings,
-    /// How far the index lags at most, where nothing says that it lags more.
+    /// Longest lag of the index without a fault.
     pub index_lag: Duration,
-    /// How far it lags when it lags beyond what is configured.
+    /// Longest lag of the index with the fault `StaleBeyondLag`.
     pub long_lag: Duration,
-    /// How wrong a process' clock is at most.
+    /// Largest error of a process's clock, in either direction.
     pub skew: Duration,
 }
 
@@ -40,9 +40,9 @@ pub struct CloudSettings {
 pub struct AsyncSettings {
     /// Reserved concurrency; `None` for none.
     pub concurrency: Option<usize>,
-    /// Retries after a function error: after one minute, and after two more.
+    /// Retries after a function error: one minute after the first, two minutes after the second.
     pub retries: u32,
-    /// An event older than this is discarded.
+    /// Maximum age of an event. An older one is discarded.
     pub max_age: Duration,
     /// The function's timeout.
     pub timeout: Duration,
@@ -52,15 +52,15 @@ pub struct AsyncSettings {
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html>).
 #[derive(Clone, Copy, Debug)]
 pub struct StreamSettings {
-    /// Shards, each of which is read in order.
+    /// Number of shards. Each is read in order.
     pub shards: u32,
-    /// Records in a batch at most.
+    /// Maximum number of records in a batch.
     pub batch_size: usize,
-    /// How long to gather a batch.
+    /// Time for which records are gathered into a batch.
     pub window: Duration,
-    /// Retries of a batch that failed and is cut no further.
+    /// Retries of a failed batch of one record. A larger batch is bisected instead.
     pub retries: u32,
-    /// Older records are skipped.
+    /// Maximum age of a record. Older records are skipped.
     pub max_record_age: Duration,
 }
 
@@ -102,7 +102,7 @@ impl Default for CloudSettings {
 }
 
 impl CloudSettings {
-    /// What `sweep-tasks` shares with `process-tasks`.
+    /// The settings of `sweep-tasks`, all taken from those of `process-tasks`.
     pub(crate) fn sweep(&self) -> SweepSettings {
         SweepSettings {
             default_ttl: self.process.default_ttl,

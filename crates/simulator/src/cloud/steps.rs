@@ -1,4 +1,4 @@
-//! How a process begins, goes from call to call, and dies.
+//! The start, the calls and the death of a process.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::process::{Function, Life, Process, When};
 use super::world::World;
 
 impl Process {
-    /// A process whose fate is drawn.
+    /// A process whose faults are drawn at its start.
     pub(crate) fn start(world: &World, function: Function) -> Self {
         let now = world.now();
         let faulty = function != Function::Operator;
@@ -28,7 +28,7 @@ impl Process {
         });
         let cut_off = befalls(FaultKind::Partition).then(|| {
             let seconds = |n| Duration::from_secs(n);
-            // Early, while it works, or late, while it has to come to its end.
+            // Early, while it works, or shortly before its timeout, when it has to finish.
             let timeout = world.settings.process_tasks.timeout;
             let late = |before: u64| timeout.saturating_sub(seconds(before));
             let from = match world.chance.below(2) {
@@ -56,7 +56,8 @@ impl Process {
         }
     }
 
-    /// Before a call: the number of this call. A process that is no more does not get past it.
+    /// Called before a call. Returns the number of the call; never returns once the process has
+    /// ended.
     pub(crate) async fn enter(&self, world: &World, operation: &'static str) -> u32 {
         self.still_running(world, operation).await;
         let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
@@ -68,14 +69,14 @@ impl Process {
         call
     }
 
-    /// While the request is on its way.
+    /// Called after the request was sent.
     pub(crate) async fn sent(&self, world: &World, call: u32, operation: &'static str) {
         if self.kill_at == Some((call, When::During)) {
             self.die(world, operation).await;
         }
     }
 
-    /// After a call was answered.
+    /// Called after the call was answered.
     pub(crate) async fn leave(&self, world: &World, call: u32, operation: &'static str) {
         self.still_running(world, operation).await;
         let scripted =
@@ -89,7 +90,7 @@ impl Process {
         self.die_of(world, at, FaultKind::KilledAtCall).await;
     }
 
-    /// Dies, and never returns.
+    /// Kills the process, and never returns.
     pub(crate) async fn die_of(&self, world: &World, at: &'static str, kind: FaultKind) {
         world.chance.count(kind);
         lock(&world.ledger).note(world.now(), self.id, format!("killed at {at}"));

@@ -1,5 +1,5 @@
-//! The table's stream and its mapping to `trigger`: ordered per shard, filtered, batched, retried
-//! and cut in two when it fails.
+//! The table's stream and its mapping to `trigger`: ordered per shard, filtered and batched. A
+//! failed batch is retried and bisected.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,14 +17,14 @@ use super::parts::Insert;
 use super::process::Function;
 use super::world::World;
 
-/// How often a shard is polled: Lambda does it four times a second.
+/// Longest wait before a shard is read. Lambda polls a shard four times a second.
 const POLL: Duration = Duration::from_millis(250);
 
-/// The wait before a failed batch is tried again; it doubles.
+/// First and longest delay before a failed batch is retried. The delay doubles with each retry.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// Writes a record of what changed, if the mapping's filter lets it through: new tasks
-/// and new states of keys that are PENDING, and none of the queue's own items.
+/// Writes a stream record if the mapping's filter passes the change: new PENDING tasks, and new
+/// states of keys that are PENDING and had no run. The queue's own items do not pass.
 pub(crate) fn record(world: &World, id: &TaskId, before: Option<&Record>, after: Option<&Record>) {
     let stream = &world.stream;
     let number = stream.written.fetch_add(1, Ordering::Relaxed);
@@ -94,10 +94,10 @@ async fn read(world: &Arc<World>, number: usize) {
     stream.unread.fetch_sub(read, Ordering::Relaxed);
 }
 
-/// Delivers a batch until it succeeds or is skipped, before the batches behind it.
+/// Delivers a batch until it succeeds or is skipped. Later batches of the shard wait.
 async fn deliver(world: &Arc<World>, batch: Vec<Insert>) {
     let settings = world.settings.stream;
-    // Halves of a batch, the first on top, and how often each failed since it was last cut.
+    // Parts of the batch, the first one on top, each with its number of counted failures.
     let mut parts = vec![(batch, 0_u32)];
     let mut wait = RETRY.0;
     while let Some((mut part, failures)) = parts.pop() {
@@ -113,7 +113,7 @@ async fn deliver(world: &Arc<World>, batch: Vec<Insert>) {
             continue;
         }
         if part.len() > 1 {
-            // Cutting a batch does not count as a retry of it.
+            // Bisecting a batch does not count as a retry.
             world.chance.count(FaultKind::BatchBisected);
             let second = part.split_off(part.len() / 2);
             parts.push((second, failures));
@@ -129,7 +129,7 @@ async fn deliver(world: &Arc<World>, batch: Vec<Insert>) {
     }
 }
 
-/// Invokes `trigger` with a batch; whether that went well.
+/// Invokes `trigger` with a batch. Returns whether it succeeded.
 async fn invoke(world: &Arc<World>, batch: &[Insert]) -> bool {
     let event = Event {
         message_id: batch[0].event.clone(),

@@ -1,4 +1,4 @@
-//! The table: its truth, the index that lags behind it, and who changed what.
+//! The table and its lagging index. Each change is reported to the ledger and the stream.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::process::Process;
 use super::stream;
 use super::world::World;
 
-/// What a call may change.
+/// The items that a call may change.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Subject {
     pub(crate) tasks: Vec<TaskId>,
@@ -19,7 +19,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// A read.
+    /// No items: a read.
     pub(crate) fn nothing() -> Self {
         Self::default()
     }
@@ -51,7 +51,7 @@ impl Subject {
     }
 }
 
-/// Carries a call out, and tells the rest of the cloud what it changed.
+/// Executes a call and reports its changes to the ledger, the stream and the index.
 pub(crate) fn apply<T>(
     world: &World,
     process: &Process,
@@ -82,7 +82,7 @@ pub(crate) fn apply<T>(
     answer
 }
 
-/// Writes a task past every condition, or deletes it.
+/// Writes a task without any condition, or deletes it.
 pub(crate) fn put(world: &World, process: &Process, id: &TaskId, record: Option<&Record>) {
     apply(world, process, &Subject::task(id), || {
         world.backend.put(id, record);
@@ -110,7 +110,7 @@ fn changed(
     index.coming.insert((shows, order), (id.clone(), after));
 }
 
-/// Lets the index show what it must show by now.
+/// Applies the writes that the index must show by now.
 fn catch_up(world: &World) {
     let now = world.now();
     let mut index = lock(&world.index);
@@ -123,7 +123,7 @@ fn catch_up(world: &World) {
     }
 }
 
-/// When the last write of a task shows in the index.
+/// Time at which the index shows the last write of a task.
 pub(crate) fn shows_at(world: &World, id: &TaskId) -> Option<Millis> {
     lock(&world.index).last.get(id).copied()
 }
@@ -136,7 +136,8 @@ fn index_lag(world: &World, now: Millis) -> Duration {
             lock(&world.ledger).setback(now, "the index lags beyond what is configured");
             (settings.process.index_lag, settings.long_lag)
         }
-        // A turn counts from when it asks; the answer is as of a moment on its way.
+        // Less than the full lag: a turn measures it from the time of a request, but the answer
+        // shows the table slightly later.
         Some(_) => (
             settings.process.index_lag / 10,
             settings.process.index_lag * 9 / 10,

@@ -1,4 +1,4 @@
-//! The two topics: they deliver at least once, or by a fault twice, late, or not at all.
+//! The two topics. They deliver each message once, or by a fault twice, late, or not at all.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,17 +14,17 @@ use super::platform;
 use super::process::{Function, Process};
 use super::world::World;
 
-/// What may befall the publishing.
+/// Faults of a publish.
 const PUBLISH: [FaultKind; 2] = [FaultKind::PublishRefused, FaultKind::PublishUnanswered];
 
-/// What may befall a message.
+/// Faults of a delivery.
 const DELIVERY: [FaultKind; 3] = [
     FaultKind::NotificationLost,
     FaultKind::NotificationDuplicated,
     FaultKind::NotificationDelayed,
 ];
 
-/// Both topics, as a process has them.
+/// Both topics, as a process uses them.
 pub(crate) struct ProcessTopics {
     pub(crate) world: Arc<World>,
     pub(crate) process: Arc<Process>,
@@ -81,7 +81,7 @@ impl ProcessTopics {
     }
 }
 
-/// Puts a message on its way to the function that subscribed.
+/// Sends a message to the subscribed function.
 pub(crate) fn send(
     world: &Arc<World>,
     process: &Process,

@@ -15,7 +15,7 @@ use super::world::World;
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Looks until the world ends.
+/// Checks until the run ends.
 pub(crate) fn start(world: &Arc<World>) {
     let world = world.clone();
     tokio::spawn(async move {
@@ -52,8 +52,8 @@ fn look(world: &World) {
     });
     match due.min_by_key(|due| due.since) {
         Some(due) => ledger.asleep(now, &due, quiet),
-        // A dead processor's lease and a lost notification's mark hold others back for a while, a
-        // function whose clock is slow for longer.
+        // The lease of a dead processor and the marker of a lost notification delay other
+        // processors until they expire. A function whose clock is slow sees them live for longer.
         None if quiet
             && control.live_lease(now.minus(world.settings.skew)).is_none()
             && control.notified_until.is_none() =>

@@ -1,4 +1,4 @@
-//! The way to the table and back: latency, and what may befall a call.
+//! The simulated network to the table: the latency and the faults of a call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,27 +12,27 @@ use super::process::{Function, Process};
 use super::settings::PATIENCE;
 use super::world::World;
 
-/// Why a call got no answer.
+/// Why a call failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
     Throttled,
     Conflict,
     Unavailable,
-    /// Nothing came back.
+    /// The caller got no answer.
     Lost,
 }
 
-/// How long a call takes one way.
+/// Shortest and longest latency of a call in one direction.
 const ONE_WAY: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(8));
 
-/// What may befall a read.
+/// Faults of a read.
 pub(crate) const READS: &[FaultKind] = &[
     FaultKind::Throttled,
     FaultKind::Unavailable,
     FaultKind::LostAck,
     FaultKind::Latency,
 ];
-/// What may befall a conditional write.
+/// Faults of a conditional write.
 pub(crate) const WRITES: &[FaultKind] = &[
     FaultKind::Throttled,
     FaultKind::Unavailable,
@@ -42,15 +42,16 @@ pub(crate) const WRITES: &[FaultKind] = &[
     FaultKind::Latency,
 ];
 
-/// What may befall a batch, which has no conditions: repeated after a lost answer it would undo
-/// what happened meanwhile, so callers that write tasks in batches must not lose answers.
+/// Faults of a batch, which has no conditions. A repetition after a lost answer would undo later
+/// changes. So no answer to a batch is lost here, and callers that write tasks in batches must not
+/// lose answers.
 pub(crate) const BATCHES: &[FaultKind] = &[
     FaultKind::Throttled,
     FaultKind::Unavailable,
     FaultKind::Latency,
 ];
 
-/// One call to the table by a process: `apply` is what the table does with it.
+/// Sends one call of a process to the table, which executes `apply`.
 pub(crate) async fn exchange<T: Send + 'static>(
     world: &Arc<World>,
     process: &Arc<Process>,
@@ -94,7 +95,7 @@ pub(crate) async fn exchange<T: Send + 'static>(
     }
     let answer = send(world, out, back, apply);
     process.sent(world, call, operation).await;
-    // The sender is dropped unanswered only together with the cloud itself.
+    // The sender is dropped without an answer only when the cloud itself ends.
     let answer = tokio::time::timeout(PATIENCE, answer).await;
     process.leave(world, call, operation).await;
     match answer {
@@ -103,7 +104,7 @@ pub(crate) async fn exchange<T: Send + 'static>(
     }
 }
 
-/// Puts a request on its way. It arrives whatever becomes of its sender.
+/// Sends a request. It arrives even if its sender dies.
 fn send<T: Send + 'static>(
     world: &Arc<World>,
     out: Duration,

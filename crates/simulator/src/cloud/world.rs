@@ -1,4 +1,4 @@
-//! What the parts of the cloud share.
+//! The state that all parts of the cloud share.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -26,32 +26,32 @@ pub(crate) trait Functions: Send + Sync {
     async fn invoke(&self, world: &Arc<World>, function: Function, event: &Event) -> Ended;
 }
 
-/// Where the items are.
+/// The storage of the items.
 #[async_trait]
 pub(crate) trait Backend: Send + Sync {
-    /// The store as a process has it: calls over a network that fails.
+    /// The store of a process, over the simulated network.
     fn store(&self, world: &Arc<World>, process: &Arc<Process>) -> Arc<dyn QueueStore>;
 
     /// A task as it was last read.
     fn task(&self, id: &TaskId) -> Option<Record>;
 
-    /// A task, read again: after a call that may have changed it.
+    /// Reads a task again, after a call that may have changed it.
     fn read_task(&self, id: &TaskId) -> Option<Record>;
 
-    /// Every task as it is.
+    /// All tasks as they were last read.
     fn tasks(&self) -> Vec<(TaskId, Record)>;
 
     /// The control item as it was last read.
     fn control(&self) -> Control;
 
-    /// The control item, read again.
+    /// Reads the control item again.
     fn read_control(&self) -> Control;
 
-    /// Writes a task past every condition, or deletes it.
+    /// Writes a task without any condition, or deletes it.
     fn put(&self, id: &TaskId, record: Option<&Record>);
 
-    /// Writes tasks in one batch, as a foreign writer does, and what of it was left unprocessed
-    /// again; whether all of them were written.
+    /// Writes tasks in one batch like a direct writer, and repeats unprocessed ones. Returns
+    /// whether all were written.
     async fn put_batch(
         &self,
         world: &Arc<World>,
@@ -59,7 +59,7 @@ pub(crate) trait Backend: Send + Sync {
         tasks: &[(TaskId, Record)],
     ) -> bool;
 
-    /// Lets the index show this of a task.
+    /// Sets the record that the index shows of a task.
     fn show(&self, id: &TaskId, record: Option<&Record>);
 }
 
@@ -103,7 +103,7 @@ impl World {
         })
     }
 
-    /// The time, as only the cloud knows it.
+    /// The time of the cloud's own clock, which has no error.
     pub(crate) fn now(&self) -> Millis {
         self.clock.now()
     }

@@ -1,4 +1,4 @@
-//! What was called, and what it cost.
+//! Calls, conflicts and consumed capacity.
 
 use std::collections::BTreeMap;
 
@@ -8,38 +8,38 @@ use serde_json::{Error, Value};
 /// Calls, conflicts and consumed units, by operation (`Query`, `TransactWriteItems`, …).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Calls, those that were rejected included.
+    /// Calls, including rejected ones.
     pub calls: BTreeMap<String, u64>,
-    /// Calls that were rejected because they met a transaction.
+    /// Calls that were rejected because they conflicted with a transaction.
     pub conflicts: BTreeMap<String, u64>,
-    /// Calls that the database rejected, because a condition was not met for one.
+    /// Calls that the database rejected, for example because a condition was not met.
     pub refused: BTreeMap<String, u64>,
-    /// Capacity units consumed, as the answers say.
+    /// Consumed capacity units, from the answers.
     pub units: BTreeMap<String, f64>,
 }
 
 impl Figures {
-    /// All calls.
+    /// Number of calls of all operations.
     #[must_use]
     pub fn all_calls(&self) -> u64 {
         self.calls.values().sum()
     }
 
-    /// All that were rejected because they met a transaction.
+    /// Number of calls of all operations that were rejected because of a conflict.
     #[must_use]
     pub fn all_conflicts(&self) -> u64 {
         self.conflicts.values().sum()
     }
 
-    /// Read units of all reads: strongly consistent and transactional ones cost twice as much
-    /// as others.
+    /// Read units of all reads. A strongly consistent read costs twice as much as an eventually
+    /// consistent one, and a transactional read four times as much.
     #[must_use]
     pub fn read_units(&self) -> f64 {
         let read = |(operation, _): &(&String, &f64)| is_read(operation);
         self.units.iter().filter(read).map(|(_, units)| units).sum()
     }
 
-    /// Write units of all writes: transactional ones cost twice as much as others.
+    /// Write units of all writes. A transactional write costs twice as much as another write.
     #[must_use]
     pub fn write_units(&self) -> f64 {
         let write = |(operation, _): &(&String, &f64)| !is_read(operation);
@@ -78,14 +78,14 @@ fn is_read(operation: &str) -> bool {
     .contains(&operation)
 }
 
-/// The one part of an answer that is read: answers may be a megabyte long.
+/// The only part of an answer that is parsed, because answers may be a megabyte long.
 #[derive(Deserialize)]
 struct Consumption {
     #[serde(default, rename = "ConsumedCapacity")]
     consumed: Value,
 }
 
-/// The units an answer says it consumed: of one table, or of each.
+/// The capacity units that an answer reports: of one table, or the sum over its tables.
 pub(super) fn consumed(answer: &[u8]) -> Result<f64, Error> {
     if answer.is_empty() {
         return Ok(0.0);

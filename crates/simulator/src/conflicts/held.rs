@@ -1,11 +1,11 @@
-//! Which items are in whose hands.
+//! The items that requests in flight hold.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::request::Key;
 
-/// How a request is about its items.
+/// How a request accesses its items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// `TransactWriteItems`.
@@ -21,7 +21,7 @@ pub(super) enum Access {
 }
 
 impl Access {
-    /// By the operation's name.
+    /// The access of this operation.
     pub(super) fn of(operation: &str) -> Self {
         match operation {
             "TransactWriteItems" => Self::Transaction,
@@ -33,17 +33,17 @@ impl Access {
     }
 }
 
-/// Who holds one item.
+/// The requests that hold one item.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holders {
-    /// At most one at a time.
+    /// Whether a transaction holds it; at most one can.
     transaction: bool,
-    /// A later transaction has met it, and DynamoDB rejects both.
+    /// Whether a later transaction conflicted with the holding one, and DynamoDB rejects both.
     doomed: bool,
     writes: u32,
     /// Transactional reads, which exclude no other request.
     reads: u32,
-    /// The number of transactions and writes that began since it was first held.
+    /// Number of transactions and writes that began since the item was first held.
     begun: u64,
 }
 
@@ -68,8 +68,8 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Takes all items or none of them; rejected with a mark at each that is in the way. They
-    /// are held until what is returned is dropped.
+    /// Holds all items until the returned value is dropped, or none. The error has a flag for each
+    /// item: true where another request holds it.
     pub(super) fn take(
         self: &Arc<Self>,
         access: Access,
@@ -116,18 +116,20 @@ impl Held {
     }
 }
 
-/// The items of one request in flight, held as long as this lives: also of a cancelled one.
+/// The items of one request in flight, held until this is dropped. Also dropped if the request is
+/// cancelled.
 #[derive(Debug)]
 pub(super) struct Holding {
     held: Arc<Held>,
     access: Access,
     keys: Vec<Key>,
-    /// What had begun at each item when it was taken.
+    /// The value of `begun` at each item when the request began.
     begun: Vec<u64>,
 }
 
 impl Holding {
-    /// A mark at each item at which a later transaction made DynamoDB reject this one too.
+    /// If a conflict with a later transaction also rejects this one: a flag for each item, true
+    /// where they conflicted.
     pub(super) fn doomed(&self) -> Option<Vec<bool>> {
         if self.access != Access::Transaction {
             return None;
@@ -138,8 +140,8 @@ impl Holding {
         marks.contains(&true).then_some(marks)
     }
 
-    /// A mark at each item that another began to write meanwhile, if there is one: a
-    /// transactional read did not see one instant then.
+    /// If another request began to write an item in the meantime, so that a transactional read saw
+    /// no consistent snapshot: a flag for each item, true where that happened.
     pub(super) fn disturbed(&self) -> Option<Vec<bool>> {
         if self.access != Access::TransactionalRead {
             return None;

@@ -1,4 +1,4 @@
-//! What a request is about, in DynamoDB's JSON.
+//! The items of a request in DynamoDB's JSON.
 
 use agent_queue::schema::{PK, SK};
 use serde_json::Value;
@@ -6,13 +6,14 @@ use serde_json::Value;
 /// One item of one table, by partition key and sort key.
 pub(super) type Key = String;
 
-/// The items that a request names, in its order; none where it names a range.
+/// The items that a write or a transaction names, in its order. Empty for other reads.
 pub(super) fn keys(operation: &str, body: &Value) -> Vec<Key> {
     match operation {
         "TransactWriteItems" | "TransactGetItems" => {
             let actions = body["TransactItems"].as_array().into_iter().flatten();
             let action = |action: &Value| action.as_object()?.values().find_map(key);
-            // An action without a key is rejected by the database, but keeps its place here.
+            // The database rejects an action without a key. It gets an empty key here, so that the
+            // other keys keep their places.
             actions
                 .map(|each| action(each).unwrap_or_default())
                 .collect()
@@ -33,7 +34,7 @@ pub(super) fn keys(operation: &str, body: &Value) -> Vec<Key> {
     }
 }
 
-/// Whether an operation says what it consumed.
+/// Whether an operation reports its consumed capacity.
 pub(super) fn consumes(operation: &str) -> bool {
     [
         "TransactWriteItems",

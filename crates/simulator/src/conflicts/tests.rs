@@ -37,7 +37,7 @@ fn delete(sort: &str) -> TransactWriteItem {
         .build()
 }
 
-/// The codes of the reasons it was cancelled for; none when it was not.
+/// The codes of the cancellation reasons; empty if the transaction succeeded.
 async fn transact(client: &Client, actions: Vec<TransactWriteItem>) -> Vec<String> {
     let request = client
         .transact_write_items()

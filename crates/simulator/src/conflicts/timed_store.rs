@@ -1,5 +1,5 @@
-//! The store in memory, whose requests take time and whose transactions meet as on DynamoDB
-//! ([`super`]). Nothing else befalls them.
+//! The in-memory store, with latency and with the transaction conflicts of DynamoDB ([`super`]). It
+//! has no other faults.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct TimedStore {
 }
 
 impl TimedStore {
-    /// The store `truth`, with the times and conflicts of `conflicts`.
+    /// The store `truth`, with the latency and the conflicts of `conflicts`.
     #[must_use]
     pub fn new(conflicts: Conflicts, truth: Arc<MemoryStore>) -> Self {
         Self { conflicts, truth }

@@ -14,7 +14,7 @@ pub const AGENT_TABLE: &str = "agents";
 /// Creates a table with the agents' keys.
 ///
 /// # Errors
-/// Whatever `CreateTable` answers.
+/// The request is invalid, or `CreateTable` fails.
 pub async fn create_agent_table(
     client: &Client,
     table: &str,

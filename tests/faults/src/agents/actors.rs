@@ -1,4 +1,4 @@
-//! Who plays: agents, callers, the call queue and the sweep.
+//! The actors of a schedule: agents, callers, the call queue and the sweep.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -19,22 +19,22 @@ use super::{MAX_WAIT, Stage, audit, outcomes};
 const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
 const GENDERS: [&str; 2] = ["F", "M"];
 
-/// How long a message stays hidden that was not deleted.
+/// Time after which SQS redelivers a message that was not deleted.
 const VISIBILITY: Duration = Duration::from_secs(30);
 
-/// The messages of each group that were not done with.
+/// The messages that were not deleted yet.
 type Groups = Arc<Mutex<Messages>>;
 
 #[derive(Default)]
 struct Messages {
-    /// Those that wait.
+    /// Messages that wait for delivery, by group.
     groups: BTreeMap<String, VecDeque<Delivery>>,
     /// In flight: redelivered if the function crashes, also at the end of the schedule.
     hidden: Vec<Delivery>,
 }
 
 impl Messages {
-    /// What is left of everything, each group in its order.
+    /// Takes all remaining messages, each group in its order.
     fn take_all(&mut self) -> Vec<Delivery> {
         let hidden = std::mem::take(&mut self.hidden);
         let waiting = self.groups.values_mut().flat_map(std::mem::take);
@@ -42,7 +42,7 @@ impl Messages {
     }
 }
 
-/// Everybody plays; what did not hold along the way.
+/// Runs all actors, and returns the violations found in the meantime.
 pub(super) async fn perform(stage: &Arc<Stage>, last: Duration) -> Vec<String> {
     let groups = Groups::default();
     let mut actors = JoinSet::new();
@@ -62,7 +62,7 @@ pub(super) async fn perform(stage: &Arc<Stage>, last: Duration) -> Vec<String> {
         wrong.extend(changed_answers(stage, &mut ended).await);
     }
     actors.shutdown().await;
-    // Every message that is left is delivered, once all is well.
+    // After the faults, all remaining messages are delivered.
     stage.world.heal();
     let left = groups.lock().unwrap_or_else(|e| e.into_inner()).take_all();
     stage.network.heal();
@@ -71,7 +71,7 @@ pub(super) async fn perform(stage: &Arc<Stage>, last: Duration) -> Vec<String> {
     wrong
 }
 
-/// A call that came to its end keeps it, but for an assignment that no agent answered.
+/// Checks that no call leaves its final state, except for an assignment that no agent answered.
 async fn changed_answers(stage: &Stage, ended: &mut BTreeMap<CallId, CallState>) -> Vec<String> {
     let mut wrong = vec![];
     for (id, state) in outcomes(stage).await {
@@ -92,7 +92,8 @@ async fn changed_answers(stage: &Stage, ended: &mut BTreeMap<CallId, CallState>)
     wrong
 }
 
-/// What an unanswered assignment may become.
+/// Whether a call may change from `before` to `state`. Only an assignment or a pending call may,
+/// and a new assignment must have a greater number.
 fn may_follow(before: &CallState, state: &CallState) -> bool {
     match (before, state) {
         (CallState::Assigned(before), CallState::Assigned(now)) => now.number > before.number,
@@ -101,7 +102,8 @@ fn may_follow(before: &CallState, state: &CallState) -> bool {
     }
 }
 
-/// An agent who comes, waits, talks, and goes; and now and then never hangs up.
+/// An agent that registers, queues, attends calls and leaves. Sometimes it leaves a call
+/// unfinished.
 async fn agent(stage: Arc<Stage>, number: u64) {
     let id = agent_id(number);
     let profile = profile(&stage, number);
@@ -114,7 +116,7 @@ async fn agent(stage: Arc<Stage>, number: u64) {
     }
     loop {
         sleep(Duration::from_millis(stage.random(50..4_000))).await;
-        // Each deed is an invocation of its own, which may die at any moment.
+        // Each action is an invocation of its own, which may die at any moment.
         let deed = deed(stage.clone(), id.clone());
         if stage.random(0..20) == 0 {
             let alive = Duration::from_millis(stage.random(1..60));
@@ -127,7 +129,8 @@ async fn agent(stage: Arc<Stage>, number: u64) {
     }
 }
 
-/// What the agent does next. Failures are the caller's to repeat: the next deed does.
+/// The next action of the agent. A failed action is not repeated: the next one starts from the
+/// agent's state.
 async fn deed(stage: Arc<Stage>, id: AgentId) {
     let queue = stage.queue();
     let Ok(page) = queue.agents(None, 100).await else {
@@ -165,7 +168,7 @@ async fn deed(stage: Arc<Stage>, id: AgentId) {
     }
 }
 
-/// Calls come, in bursts and alone; some callers hang up, some messages are sent twice.
+/// Sends calls at random intervals. Some callers cancel, and some messages are sent twice.
 async fn callers(stage: Arc<Stage>, groups: Groups) {
     for number in 0..stage.random(5..40) {
         sleep(Duration::from_millis(stage.random(0..6_000))).await;
@@ -182,7 +185,7 @@ async fn callers(stage: Arc<Stage>, groups: Groups) {
             }
             group.push_back(delivery.clone());
         }
-        // A caller of before hangs up.
+        // This caller or an earlier one cancels.
         if stage.random(0..4) == 0
             && let Ok(id) = CallId::new(format!("call-{}", stage.random(0..number + 1)))
         {
@@ -191,7 +194,8 @@ async fn callers(stage: Arc<Stage>, groups: Groups) {
     }
 }
 
-/// One poller of the FIFO queue: one batch of some groups at a time, and what failed again.
+/// One poller of the FIFO queue. It delivers one batch of some groups at a time, and redelivers
+/// failed messages.
 async fn call_queue(stage: Arc<Stage>, groups: Groups) {
     loop {
         sleep(Duration::from_millis(stage.random(10..500))).await;
@@ -200,7 +204,7 @@ async fn call_queue(stage: Arc<Stage>, groups: Groups) {
             let mut messages = groups.lock().unwrap_or_else(|e| e.into_inner());
             for group in messages.groups.values_mut() {
                 let take = usize::try_from(stage.random(0..4)).unwrap_or(0);
-                // A group is served by one batch at a time, so it is taken whole.
+                // One batch at a time delivers a group, so it takes the whole group.
                 if batch.len() + group.len() <= 10 && take > 0 {
                     batch.extend(std::mem::take(group));
                 }
@@ -252,7 +256,7 @@ async fn deliver_all(stage: &Arc<Stage>, left: Vec<Delivery>) {
     }
 }
 
-/// All is well, time passes, and sweeps come.
+/// Lets time pass without faults, with a sweep every 30 seconds.
 pub(super) async fn settle(stage: &Arc<Stage>) {
     let sweeps = 4 + MAX_WAIT.as_secs() / 30;
     for _ in 0..sweeps {
@@ -278,7 +282,7 @@ fn profile(stage: &Stage, number: u64) -> Profile {
     profile.expect("a profile")
 }
 
-/// A call of random criteria, one in three with a wildcard.
+/// A call with random criteria. One in three has a wildcard.
 fn message(stage: &Stage, number: u64) -> Delivery {
     let any = stage.random(0..6);
     let pick = |from: &[&str], count| {

@@ -1,4 +1,4 @@
-//! The topic and the dead-letter queue: they fail at times, and remember everything.
+//! The topic and the dead-letter queue. They fail at times, and record everything.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use fastrand::Rng;
 use tokio::time::Instant;
 
-/// The world outside.
+/// The topic and the dead-letter queue of one schedule.
 pub(crate) struct World {
     pub(crate) started: Instant,
     healthy: AtomicBool,
@@ -76,7 +76,7 @@ impl World {
                 *state.buried.entry(call.call_id.clone()).or_default() += 1;
             }
         }
-        // It arrived, but the answer did not.
+        // The message arrived, but the answer did not.
         if fate == 1 { Err(failed) } else { Ok(()) }
     }
 }
@@ -92,7 +92,7 @@ impl Publisher for World {
 
 #[async_trait]
 impl DeadLetters for World {
-    /// The schedules send calls only.
+    /// The schedules send only valid calls, so a rejected message is an error.
     async fn bury(&self, letter: &Delivery, reason: &str) -> Result<(), PublishError> {
         Err(PublishError {
             call: letter.deduplication.clone(),

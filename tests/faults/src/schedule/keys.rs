@@ -9,8 +9,8 @@ use serde_json::json;
 use super::{Burst, Schedule};
 
 impl Schedule {
-    /// With keys in a third of the schedules: few of them, so that states replace each other, now
-    /// and then an older one that comes late.
+    /// Adds keys to a third of the schedules. There are few keys, so that states replace each
+    /// other. Sometimes an older state arrives late.
     pub(super) fn with_keys(mut self, rng: &mut Rng) -> Self {
         if rng.u32(0..3) > 0 {
             return self;
@@ -33,7 +33,7 @@ impl Schedule {
                 }
             }
         }
-        // States of one key come one after the other too.
+        // Splits the bursts, so that states of one key also arrive one after the other.
         let mut apart = Vec::with_capacity(self.load.len());
         for burst in self.load {
             if burst.foreign.is_some() {

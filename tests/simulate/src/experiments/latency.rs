@@ -1,4 +1,4 @@
-//! A downstream that loses half of its capacity and only becomes slower.
+//! A downstream that loses half of its capacity and becomes slower, without errors.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use crate::figures::{Load, rounded};
 use crate::parallel;
 use crate::queue::{self, Experiment, settings};
 
-/// When the downstream loses half of its capacity.
+/// Time at which the downstream loses half of its capacity.
 const HALVED: Duration = Duration::from_secs(60);
 const LASTS: Duration = Duration::from_secs(180);
 /// The load before that, as a factor of the capacity.
 const LOAD: f64 = 0.8;
-/// Slots for a downstream that is larger than this one.
+/// Slots, set for a larger downstream than this one.
 const SLOTS: u16 = 50;
 
-/// What a downstream that became slower did to the queue.
+/// Figures of the queue after the downstream became slower.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Halved {
-    /// Tasks that succeeded in time, as a share of what the downstream could do.
+    /// Tasks that succeeded in time, as a share of the tasks that the downstream could complete.
     in_time_of_possible: f64,
     #[serde(flatten)]
     load: Load,
 }
 
-/// With and without a target latency.
+/// Plays a halved downstream with and without a target latency.
 pub(crate) fn halved() -> BTreeMap<String, Halved> {
     let off = ProcessSettings {
         slots: SLOTS,

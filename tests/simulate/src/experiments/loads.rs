@@ -16,7 +16,7 @@ use crate::queue::{self, Experiment, settings};
 
 /// Load as a factor of the downstream's capacity.
 const LOADS: [f64; 6] = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0];
-/// How long tasks arrive, and from when on they are measured.
+/// Time for which tasks arrive. Figures start after `WARM`.
 const LASTS: Duration = Duration::from_secs(180);
 const WARM: Duration = Duration::from_secs(60);
 /// The bound on age under overload.
@@ -59,7 +59,7 @@ impl Discipline {
     }
 }
 
-/// Every discipline under every load.
+/// Plays every discipline under every load.
 pub(crate) fn loads() -> Loads {
     let cells: Vec<_> = LOADS
         .into_iter()

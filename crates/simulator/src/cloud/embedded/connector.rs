@@ -1,4 +1,4 @@
-//! The SDK's connector: each request goes over the cloud's wire to the database.
+//! The SDK's connector: sends each request over the simulated network to the database.
 
 use std::sync::Arc;
 
@@ -80,7 +80,8 @@ impl Connector {
     }
 }
 
-/// The first half of a batch, and what of it comes back unprocessed.
+/// Splits a batch into a request with its first half and the rest, in the format of
+/// `UnprocessedItems`.
 fn halve(body: &str) -> (String, Value) {
     let mut request: Value = serde_json::from_str(body).unwrap_or_default();
     let Some(writes) = request["RequestItems"][TABLE].as_array_mut() else {

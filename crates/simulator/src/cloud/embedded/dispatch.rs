@@ -1,4 +1,4 @@
-//! DynamoDB's JSON protocol on the embedded database's functions.
+//! Maps DynamoDB's JSON protocol to the embedded database's functions.
 
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::dynamodb::{NotStarted, TABLE};
 use crate::protocol;
 
-/// What is dispatched.
+/// The supported operations.
 const OPERATIONS: [&str; 8] = [
     "PutItem",
     "GetItem",
@@ -23,17 +23,17 @@ const OPERATIONS: [&str; 8] = [
     "TransactWriteItems",
 ];
 
-/// What a request asks for.
+/// The operation of a request.
 ///
 /// # Errors
-/// When that is not dispatched.
+/// [`ConnectorError`]: the operation is not supported.
 pub(crate) fn operation(request: &HttpRequest) -> Result<&'static str, ConnectorError> {
     let asked = protocol::operation(request);
     let operation = OPERATIONS.into_iter().find(|operation| *operation == asked);
     operation.ok_or_else(|| ConnectorError::user(format!("{asked} is not dispatched").into()))
 }
 
-/// Carries a request out: the status and body of its answer.
+/// Executes a request and returns the status and the body of the answer.
 pub(crate) fn call(database: &Database, operation: &str, body: &str) -> (u16, String) {
     let done = match operation {
         "PutItem" => run(body, |request| database.put_item(request)),
@@ -65,7 +65,7 @@ fn run<Q: DeserializeOwned, A: Serialize>(
         .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
 }
 
-/// The queue's table, without a stream: the cloud has its own.
+/// Creates the task table without a stream, because the cloud simulates the stream.
 pub(super) fn create_task_table(database: &Database) -> Result<(), NotStarted> {
     let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
     let attribute = |name: &str, kind: &str| json!({"AttributeName": name, "AttributeType": kind});

@@ -1,4 +1,4 @@
-//! Items as DynamoDB's JSON has them, to records and back.
+//! Converts items in DynamoDB's JSON to records, and records to items.
 
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use lifo_queue::control::{BreakerByHand, Control, OpenBreaker, ProcessorLease, RedrivenTasks};
@@ -27,7 +27,7 @@ fn uuid(item: &Value, name: &str) -> Option<Uuid> {
     Uuid::parse_str(text(item, name)?).ok()
 }
 
-/// A task's item, its payload left out: nothing is decided by it.
+/// The record of a task's item, without the payload, on which no decision depends.
 pub(super) fn decode(item: &Value) -> Option<Record> {
     let status: StatusKey = text(item, schema::TASK_STATUS)?.parse().ok()?;
     let ttl = match (item.get(schema::TTL), number(item, schema::TTL)) {
@@ -60,7 +60,8 @@ pub(super) fn decode(item: &Value) -> Option<Record> {
     })
 }
 
-/// The item of a record, as far as the queue reads it.
+/// The item of a record, without `payload`, `stateCreated`, `superseded` and `overtaken`, which
+/// neither the index nor direct writers need.
 pub(super) fn encode(id: &TaskId, record: &Record) -> Value {
     let mut item = Map::new();
     let mut set = |name: &str, kind: &str, value: Option<String>| {
@@ -125,7 +126,7 @@ pub(super) fn encode(id: &TaskId, record: &Record) -> Value {
     Value::Object(item)
 }
 
-/// A put of a record's item, in a batch.
+/// The write request that puts a record's item in a batch.
 pub(super) fn put_request(id: &TaskId, record: &Record) -> WriteRequest {
     let attribute = |value: &Value| match (value["S"].as_str(), value["N"].as_str()) {
         (Some(text), _) => AttributeValue::S(text.to_owned()),
@@ -137,12 +138,12 @@ pub(super) fn put_request(id: &TaskId, record: &Record) -> WriteRequest {
     let item = fields
         .map(|(name, value)| (name.clone(), attribute(value)))
         .collect();
-    // The item is there, which is all that the builder asks for.
+    // The builder fails only if the item is missing, and it is set.
     let put = PutRequest::builder().set_item(Some(item)).build().ok();
     WriteRequest::builder().set_put_request(put).build()
 }
 
-/// The control item.
+/// The content of the control item.
 pub(super) fn control(item: &Value) -> Control {
     let lease = || {
         Some(ProcessorLease {
@@ -178,7 +179,7 @@ pub(super) fn control(item: &Value) -> Control {
         rate_full_at: number(item, schema::RATE_FULL_AT).map(Millis),
         redriven: redriven(),
         breaker: breaker(),
-        // No simulated operator commands it.
+        // No simulated operator sends commands to the breaker.
         breaker_by_hand: BreakerByHand::default(),
         overloaded_since: number(item, schema::OVERLOADED_SINCE).map(Millis),
     }

@@ -1,4 +1,4 @@
-//! Runs: each under a lease of its own, no more of them than the limits allow.
+//! Checks of runs: each has its own lease, and no limit is exceeded.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use super::trace::What;
 use super::{Ledger, Process, RunEnd};
 use crate::cloud::process::Life;
 
-/// A processor counts a busy run when its task is returned. With faults that may be this long after
-/// the run, and after another run was answered.
+/// Longest time from a busy run to the return of its task, when the processor counts the run. With
+/// faults, another run may be answered in between.
 const LATE_RETURN: Duration = Duration::from_secs(5);
 
-/// A run under way in a process that lives.
+/// A current run in a live process.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) process: u32,
@@ -22,7 +22,7 @@ pub(super) struct Run {
     token: Option<LeaseToken>,
     started: Millis,
     until: Millis,
-    /// Without neighbours.
+    /// Whether its task was taken to run alone.
     alone: bool,
 }
 
@@ -53,7 +53,8 @@ impl Ledger {
             self.violation(now, format!("S1: {id} runs without a lease"));
         }
         let limits = &self.settings.process;
-        // One start more than attempts: alone, after crashes, to spare the neighbours.
+        // One start more than the attempts: after crashes, a task starts once more alone, so that
+        // it harms no other task.
         let unavailable = limits.breaker.map_or(0, |breaker| breaker.max_returns);
         let most = limits.max_attempts + limits.max_busy_returns + unavailable + 1;
         let history = self.histories.entry(id.clone()).or_default();
@@ -88,7 +89,7 @@ impl Ledger {
 
     pub(crate) fn run_ended(&mut self, now: Millis, process: &Process, task: &TaskId, end: RunEnd) {
         if process.life() == Life::Died {
-            // Its runs ended with it, in no order.
+            // Its runs ended with the process, in an arbitrary order.
             return;
         }
         self.trace
@@ -103,13 +104,13 @@ impl Ledger {
         };
         let seen = self.seen.entry(process.id).or_default();
         match end {
-            // One that started before the downstream failed says nothing of it.
+            // A run that started before the downstream failed does not show that it works again.
             RunEnd::Final if seen.doubtful_since.is_some_and(|at| run.started <= at) => {}
             RunEnd::Final => {
                 seen.unanswered.retain(|at| now.since(*at) <= LATE_RETURN);
                 seen.doubtful_since = None;
             }
-            // Retried, rejected or panicked: that opens no circuit breaker.
+            // A retry, a rejection or a panic does not open the circuit breaker.
             RunEnd::Again => {}
             RunEnd::Busy | RunEnd::Unavailable | RunEnd::Dropped => {
                 seen.unanswered.push(now);

@@ -1,4 +1,4 @@
-//! Tasks: each change is one that the state machine allows, by one who may make it.
+//! Checks of tasks: the state machine allows each change, and the process may make it.
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{LeaseToken, TaskId, TaskStatus, Ttl, Version};
@@ -9,26 +9,26 @@ use super::{Ledger, Process};
 use crate::cloud::process::Function;
 use crate::cloud::settings::PATIENCE;
 
-/// Tries of one step before a processor gives it up: one and four repetitions.
+/// Number of attempts at one call before a processor stops retrying it: the first and four more.
 const TRIES: u32 = 5;
 
-/// What is known of a task.
+/// The ledger's knowledge of a task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
     pub(super) starts: u32,
-    /// The take whose run ended for good.
+    /// The take whose run ended with success or failure.
     pub(super) done: Option<LeaseToken>,
-    /// The take whose run met a busy downstream.
+    /// The take whose run found the downstream busy.
     pub(super) busy: Option<LeaseToken>,
-    /// When it last changed.
+    /// Time of the last change.
     pub(super) changed: Millis,
     /// The newest state of its key that ran.
     pub(super) newest_run: Option<Version>,
-    /// How it ended.
+    /// The end of the task: `SUCCESS`, `FAILURE`, `shed` or `cancelled`.
     end: Option<&'static str>,
 }
 
-/// What is wrong with a change that is not a newer state, or with the newer state.
+/// Whether a change breaks the rules of keys, versions and creation times, and how.
 fn no_newer_state(before: &Record, after: &Record) -> Option<&'static str> {
     match (&before.version, &after.version) {
         (Some(old), Some(new)) if new < old => Some("a key got older"),
@@ -44,12 +44,12 @@ fn no_newer_state(before: &Record, after: &Record) -> Option<&'static str> {
 pub(super) struct Take {
     pub(super) process: u32,
     pub(super) task: TaskId,
-    /// It arrived after its sender had stopped to wait for it, perhaps for good.
+    /// It arrived after its sender had stopped waiting for it, perhaps without another try.
     pub(super) late: bool,
 }
 
 impl Ledger {
-    /// A task is not any more what it was.
+    /// Records and checks a change of a task.
     pub(crate) fn task_changed(
         &mut self,
         now: Millis,
@@ -71,7 +71,7 @@ impl Ledger {
         }
     }
 
-    /// What is wrong with a change, if anything is.
+    /// The rule that a change breaks, if any.
     fn judge(
         &mut self,
         now: Millis,
@@ -89,7 +89,7 @@ impl Ledger {
         }
         let newer = before.version != after.version;
         if (newer || before.overtaken) && after.status == Pending {
-            // A state of its own, with attempts of its own.
+            // The new state has its own attempts.
             self.forget_runs(now, id);
         }
         match (before.status, after.status) {
@@ -146,7 +146,7 @@ impl Ledger {
         }
     }
 
-    /// Nothing is known of the task any more but which states of its key ran.
+    /// Resets a task's history, except for the newest state of its key that ran.
     fn forget_runs(&mut self, now: Millis, id: &TaskId) {
         let history = self.histories.entry(id.clone()).or_default();
         *history = History {
@@ -165,7 +165,7 @@ impl Ledger {
         after: Option<&Record>,
     ) -> Option<&'static str> {
         if before.is_none() {
-            // A key begins again once its settled state is deleted.
+            // A key starts again after its settled state was deleted.
             self.forget_runs(now, id);
         }
         let history = self.histories.entry(id.clone()).or_default();
@@ -174,7 +174,7 @@ impl Ledger {
             (Some(before), None) if process.function == Function::Operator => {
                 let expired = matches!(before.ttl, Ttl::Seconds(_)) && before.ttl.is_expired(now);
                 if before.status == TaskStatus::Pending {
-                    // The order of a key goes with its item: any state is the first after that.
+                    // The order of a key is deleted with its item, so any state may follow.
                     history.newest_run = None;
                 }
                 match (before.status, expired) {
@@ -217,9 +217,9 @@ impl Ledger {
             task: id.clone(),
             late: asked.is_none_or(|asked| now.since(*asked) > PATIENCE),
         };
-        // A repetition that arrives late may find the task pending once more: a redrive or a newer
-        // state of its key leaves nothing of the earlier lease. Its process waits for no answer, so that
-        // no second run follows, and the task returns when the lease expires.
+        // A repetition that arrives late may find the task PENDING again, because a redrive or a
+        // newer state of its key deleted the earlier lease. Its process no longer waits for an
+        // answer, so no second run follows. The task returns when the lease expires.
         let late = take.late;
         if self.takes.insert(token.0, take).is_some() && !late {
             return Some("S1: taken twice by one token");
@@ -235,7 +235,7 @@ impl Ledger {
         (!counted).then_some("S4: a take that does not count")
     }
 
-    /// How long a take may be on its way after it was asked for.
+    /// Longest time from the request of a take to its execution.
     fn slowest_take(&self) -> std::time::Duration {
         std::time::Duration::from_secs(13)
     }
@@ -269,7 +269,7 @@ impl Ledger {
             .lease_token
             .and_then(|token| self.takes.get(&token.0))
         {
-            // Its settlement is unanswered for longer than its lease; whatever the answer will
+            // Its settlement has had no answer for longer than its lease. Whatever the answer will
             // be, the task may run again.
             self.gave_up.insert((take.process, take.task.clone()));
         }
@@ -278,7 +278,7 @@ impl Ledger {
             .then_some("S4: failed before its attempts were used up, the last of them alone")
     }
 
-    /// A step on a task was answered, or failed.
+    /// Records the answer or the failure of a call on a task.
     pub(crate) fn answered(
         &mut self,
         now: Millis,
@@ -303,7 +303,7 @@ impl Ledger {
         }
     }
 
-    /// S3, at the end of the world.
+    /// Checks S3 at the end of the run: every task has ended.
     pub(crate) fn all_ended(&mut self, now: Millis) {
         let lost: Vec<TaskId> = self
             .histories
@@ -316,7 +316,7 @@ impl Ledger {
         }
     }
 
-    /// How tasks ended, and how many there were.
+    /// The end of each task; `None` if it has not ended.
     pub(crate) fn ends(&self) -> impl Iterator<Item = Option<&'static str>> {
         self.histories.values().map(|history| history.end)
     }

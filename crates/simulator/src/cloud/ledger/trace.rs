@@ -1,4 +1,4 @@
-//! What happened, in order.
+//! The events of a run, in order.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -27,7 +27,7 @@ pub(super) enum What {
     Ran(TaskId, RunEnd),
 }
 
-/// What matters of a task.
+/// The attributes of a task that the trace shows.
 #[derive(Debug)]
 pub(super) struct Glimpse {
     status: TaskStatus,
@@ -56,8 +56,9 @@ impl Trace {
         self.entries.push((now, process, what));
     }
 
-    /// One line an entry: seconds since the first, the process, what it did. Every UUID is
-    /// replaced by the order of its appearance, so that two runs of one seed read alike.
+    /// One line for each entry: seconds since the first entry, the process, and the event. Each
+    /// UUID is replaced by the order of its first appearance, so that two runs of one seed give
+    /// equal lines.
     pub(super) fn render(&self) -> Vec<String> {
         let start = self.entries.first().map_or(Millis(0), |entry| entry.0);
         let mut names = HashMap::new();
@@ -72,7 +73,7 @@ impl Trace {
     }
 }
 
-/// A moment, in seconds since the start.
+/// A time, in seconds since the start.
 struct Since(Millis, Millis);
 
 impl fmt::Display for Since {

@@ -1,4 +1,5 @@
-//! Turns: which task is taken next (S5), by which processor (W2), and how often one is woken (W3).
+//! Checks of turns: which task is taken next (S5), by which processor (W2), and how many
+//! notifications are published (W3).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -15,28 +16,28 @@ use super::trace::What;
 use super::{Ledger, Process};
 use crate::cloud::process::{Function, Life};
 
-/// How long a processor may rightly leave a task alone that it touched: while the index lags,
-/// or after its step failed.
+/// Time for which a processor may skip a task that it handled, because the index lags or its call
+/// failed.
 const LEFT_ALONE: Duration = Duration::from_secs(15);
 
-/// Runs without an answer before a circuit breaker may open: it does so after ten tasks that found
-/// the downstream unavailable, or eight bursts of busy answers.
+/// Fewest runs without an answer before a circuit breaker may open. It opens after ten tasks that
+/// found the downstream unavailable, or eight bursts of busy answers.
 const FEWEST_TO_OPEN: usize = 8;
 
-/// What a processor knows.
+/// The facts that a processor knows.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// Its lease, as it was last told.
+    /// Owner and end of its lease, from the last answer.
     lease: Option<(Uuid, Millis)>,
-    /// Pages it read of late.
+    /// Pages that it read recently.
     pages: VecDeque<ReadPage>,
-    /// Tasks it had to do with, and when last.
+    /// Tasks that it handled, each with the last time.
     touched: BTreeMap<TaskId, Millis>,
-    /// Takes it asked for, and when first.
+    /// Tokens of the takes that it requested, each with the time of the first request.
     pub(super) asked: BTreeMap<Uuid, Millis>,
-    /// When runs ended without an answer of the downstream, since the last one that had one.
+    /// End times of the runs without an answer of the downstream, since the last answered run.
     pub(super) unanswered: Vec<Millis>,
-    /// When the first of them started.
+    /// Start time of the first of these runs.
     pub(super) doubtful_since: Option<Millis>,
 }
 
@@ -48,16 +49,15 @@ struct ReadPage {
     tasks: Vec<Candidate>,
 }
 
-/// Rule 9's marks, and what was published on the strength of each.
+/// The start markers of rule 9, and the notifications that they allowed.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// Events that ever set one.
+    /// Events that set a marker.
     by: BTreeSet<String>,
-    /// Answers that a mark is set, each of which allows one notification.
+    /// Number of answers that confirmed a marker. Each allows one notification.
     granted: u64,
     set: u64,
-    /// Marks that were there no more, or whose time was over, when another was set; or that
-    /// the same event set again.
+    /// Number of markers that were set while no other event's marker was live.
     due: u64,
     published: u64,
 }
@@ -95,11 +95,11 @@ impl Ledger {
         });
     }
 
-    /// S5 and W2, at the moment a processor decides to take.
+    /// Checks S5 and W2 when a processor decides to take a task.
     pub(crate) fn take_asked(&mut self, now: Millis, process: &Process, request: &TakeRequest) {
         let seen = self.seen.entry(process.id).or_default();
         if seen.asked.contains_key(&request.token.0) {
-            // A repetition, by the same token, of what was decided before.
+            // A repetition with the same token, which is already checked.
             return;
         }
         seen.asked.insert(request.token.0, now);
@@ -112,12 +112,13 @@ impl Ledger {
         let shown = fresh.find(|page| page.tasks.iter().any(|task| task.id == taken.id));
         let on_them = [head, shown].into_iter().flatten();
         let on_them = on_them.flat_map(|page| page.tasks.iter().map(|task| (page.arrived, task)));
-        // One that must run alone is passed over while others run, and has a gap of its own.
+        // A task that must run alone is skipped while others run, and starts when no other task
+        // runs. S5 does not apply to it.
         let limits = &self.settings.process;
         let alone = |task: &Candidate| limits.must_run_alone(task);
         let newer = on_them.map(|(arrived, task)| (now.since(arrived), task));
         let newer = newer.map(|(age, task)| (by_its_clock.minus(age), task));
-        // Who was not due yet when the page came was rightly passed over.
+        // A task that was not due when the page arrived may be skipped.
         let newer = newer.filter(|(came, task)| task.not_before.is_none_or(|from| from <= *came));
         let order = self.settings.process.order;
         let newer = newer.map(|(_, task)| task).find(|task| {
@@ -156,10 +157,10 @@ impl Ledger {
         }
     }
 
-    /// Whether the processor's circuit breaker may be open, when not only the newest task probes:
-    /// it was open in the control item, or runs ended without an answer of the downstream. Only
-    /// then may a task start before a newer one. The ledger does not see the breaker itself, so this
-    /// allows a little more: `turns` tests the order of probes.
+    /// Whether the processor's circuit breaker may be open: the control item says so, or enough
+    /// runs ended without an answer of the downstream. Only then may a task other than the newest
+    /// be a probe, and start before a newer one. The ledger does not see the breaker itself, so
+    /// this allows a little more. `tests/conformance/tests/turns` checks the order of probes.
     fn may_probe(&self, process: &Process) -> bool {
         let seen = self.seen.get(&process.id);
         let unanswered = seen.map_or(0, |seen| seen.unanswered.len());
@@ -167,7 +168,7 @@ impl Ledger {
             && (self.breaker_open || unanswered >= FEWEST_TO_OPEN)
     }
 
-    /// W2 and W3: the control item is not any more what it was.
+    /// Records a change of the control item, and checks W2 and W3.
     pub(crate) fn control_changed(
         &mut self,
         now: Millis,
@@ -218,12 +219,12 @@ impl Ledger {
         self.marks.due += u64::from(over);
     }
 
-    /// A process learned that its event's marker is set.
+    /// Records that a process learned that its event's marker is set.
     pub(crate) fn mark_granted(&mut self) {
         self.marks.granted += 1;
     }
 
-    /// W3: a message to `process-tasks` needs a mark of its event.
+    /// Checks W3: a message to `process-tasks` needs a marker of its event.
     pub(crate) fn published(
         &mut self,
         now: Millis,
@@ -238,7 +239,7 @@ impl Ledger {
             process.id,
             format!("publishes {message}: {reason:?} of {event}"),
         );
-        // Rule 8: the sweep publishes whatever the mark says.
+        // Rule 8: the sweep publishes whatever the marker says.
         let insists = matches!(process.function, Function::Operator | Function::SweepTasks);
         if subscriber != Function::ProcessTasks || insists {
             return;

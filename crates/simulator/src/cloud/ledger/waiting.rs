@@ -1,4 +1,4 @@
-//! W1: while a task is due, a processor is active, or is being woken, or will be soon.
+//! Checks of W1: while a task is due, a processor is active, is being woken, or will be woken soon.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use super::{Ledger, Process};
 use crate::cloud::invocation::Ended;
 use crate::cloud::process::Function;
 
-/// For clocks that differ, messages that take their time, and sweeps that do.
+/// Allowance for clock differences, and for the durations of messages and sweeps.
 const SLACK: Duration = Duration::from_secs(45);
 
-/// How long after a task became visible and due a look at the index is sure to see it, whatever
-/// the clocks say.
+/// Time after which a read of the index shows a task that became visible and due, despite all clock
+/// differences.
 const SURELY_SEEN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    /// When a processor was last active, or none was allowed to be.
+    /// Last time at which a processor was active, or the queue was paused.
     awake: Millis,
-    /// When the last turn or sweep that ended well looked for the last time.
+    /// Time of the last read of the index by a turn or sweep that succeeded.
     last_look: Millis,
-    /// What was lost, since the world was last clean.
+    /// Losses since the last time at which all losses were repaired.
     setbacks: Vec<(Millis, String)>,
 }
 
@@ -32,7 +32,7 @@ impl Waiting {
             return;
         }
         let look = match process.function {
-            // It looks until it ends, and waits for tasks that become due within the turn.
+            // A turn reads until it ends, and waits for tasks that become due within the turn.
             Function::ProcessTasks => now,
             Function::SweepTasks => process.started,
             _ => return,
@@ -44,31 +44,33 @@ impl Waiting {
 /// A task that is due, as the cloud knows it.
 pub(crate) struct Due {
     pub(crate) task: TaskId,
-    /// Since when it is due and visible in the index.
+    /// Time since which it is due and visible in the index.
     pub(crate) since: Millis,
-    /// It was never returned, so its stream record alone must have woken a processor.
+    /// Whether the task has no `notBefore`, so that its stream record alone must have woken a
+    /// processor.
     pub(crate) fresh: bool,
 }
 
 impl Ledger {
-    /// Something was lost that only a sweep can make good.
+    /// Records a loss that only a sweep can repair.
     pub(crate) fn setback(&mut self, now: Millis, what: impl Into<String>) {
         let what = what.into();
         self.note(now, 0, format!("setback: {what}"));
         self.waiting.setbacks.push((now, what));
     }
 
-    /// A processor is at work, or must not be.
+    /// Records that a processor is active, or that the queue is paused.
     pub(crate) fn awake(&mut self, now: Millis) {
         self.waiting.awake = now;
     }
 
-    /// Nothing is in flight, nothing is due, nothing is TAKEN: what was lost is made good.
+    /// Records that nothing is in flight, due or TAKEN: all losses are repaired.
     pub(crate) fn clean(&mut self) {
         self.waiting.setbacks.clear();
     }
 
-    /// No processor is at work, and a task is due. `quiet`: nothing is in flight either.
+    /// Checks W1 while a task is due and no processor is active. `quiet`: nothing is in flight
+    /// either.
     pub(crate) fn asleep(&mut self, now: Millis, due: &Due, quiet: bool) {
         let Waiting {
             awake, last_look, ..
