@@ -1,4 +1,4 @@
-//! Batches of Amazon SQS and Amazon SNS: their limits, and what an answer says of each entry.
+//! Batches of Amazon SQS and Amazon SNS: their limits, and the outcome of each entry.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types as sqs;
 use backon::ExponentialBuilder;
 
-/// The most messages in one batch
+/// Maximum number of messages in one batch
 /// (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>,
 /// <https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html>).
 pub const MAX_MESSAGES: usize = 10;
 
-/// The most bytes in one message of SQS, and in all messages of one SendMessageBatch together: 1 MiB,
-/// by the same page. A queue may be configured to take less; it then rejects the message.
+/// Maximum size of one SQS message, and of all messages of one SendMessageBatch together, in bytes:
+/// 1 MiB, by the same page. A queue may have a lower limit; it then rejects the message.
 pub const MAX_BYTES: usize = 1_048_576;
 
 /// An entry of a batch that the service did not take.
@@ -22,9 +22,9 @@ pub const MAX_BYTES: usize = 1_048_576;
 pub struct Rejected {
     /// The service's error code; `NoAnswer` if its answer does not mention the entry.
     pub code: String,
-    /// Why.
+    /// The reason.
     pub message: String,
-    /// Whether another content may help.
+    /// Whether the service blames the sender, so that changed content may help.
     pub sender_fault: bool,
 }
 
@@ -42,7 +42,7 @@ impl Rejected {
 pub trait Failure {
     /// The entry's id in the request.
     fn id(&self) -> &str;
-    /// What the service says of it.
+    /// The service's error.
     fn rejected(&self) -> Rejected;
 }
 
@@ -66,9 +66,10 @@ impl Failure for sns::BatchResultErrorEntry {
     }
 }
 
-/// What an answer says of each entry of a batch, whose ids are 0, 1, and so on.
+/// The outcome of each entry of a batch, whose ids are 0, 1, and so on.
 ///
-/// The service answers for each entry by itself. An entry that the answer does not mention was not taken.
+/// The service answers for each entry separately. An entry that the answer does not mention was not
+/// taken.
 pub fn outcomes<'a>(
     entries: usize,
     taken: impl IntoIterator<Item = &'a str>,
@@ -90,7 +91,7 @@ pub fn outcomes<'a>(
     outcomes
 }
 
-/// A message attribute of SQS with a text.
+/// A text as a message attribute of SQS.
 ///
 /// # Errors
 /// [`BuildError`] never, as the only required field is set.
@@ -101,7 +102,8 @@ pub fn text(value: &str) -> Result<sqs::MessageAttributeValue, BuildError> {
         .build()
 }
 
-/// The delays before what a successful call rejected is sent again. Failed calls are repeated by the client.
+/// The delays before entries that a successful call rejected are sent again. The client itself
+/// repeats failed calls.
 #[must_use]
 pub fn delays() -> ExponentialBuilder {
     ExponentialBuilder::default()

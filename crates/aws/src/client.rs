@@ -1,28 +1,28 @@
-//! Timeouts and retries of every client: the functions', and those of tests.
+//! Timeouts and retries of every AWS client, in functions and in tests.
 
 use std::time::Duration;
 
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::{TimeoutConfig, TimeoutConfigBuilder};
 
-/// Tries of one call, the first included.
+/// Maximum number of tries of one call, the first included.
 ///
-/// Every write of the queues can be recognised when its acknowledgement was lost, so the client
-/// may repeat it.
+/// The client may repeat every write of the queues, because the write is recognised if its
+/// acknowledgement was lost.
 pub const MAX_ATTEMPTS: u32 = 4;
 
-/// How long a connection may take.
+/// Time limit for making a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long one try may take: DynamoDB and SNS answer in milliseconds, so after this the answer
+/// Time limit for one try. DynamoDB and SNS answer in milliseconds, so after this time the answer
 /// is lost.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long a call and its repetitions may take. Well under the processor lease, so that a
-/// heartbeat whose first tries are lost can still renew it.
+/// Time limit for a call and its repetitions. It is well below the processor lease, so that a
+/// heartbeat can still renew the lease after its first tries were lost.
 pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// How long a try and a call may take.
+/// The time limits for a try and for a call.
 #[must_use]
 pub fn timeouts() -> TimeoutConfigBuilder {
     TimeoutConfig::builder()
@@ -30,7 +30,7 @@ pub fn timeouts() -> TimeoutConfigBuilder {
         .operation_timeout(OPERATION_TIMEOUT)
 }
 
-/// How often a call is repeated, and after which delays.
+/// The number of tries, and the delays between them.
 #[must_use]
 pub fn retries() -> RetryConfig {
     RetryConfig::standard()

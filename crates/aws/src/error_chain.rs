@@ -1,9 +1,9 @@
-//! An error and what caused it, on one line: what a log or a caller is shown of it.
+//! An error and its causes on one line, for logs and callers.
 
 use std::error::Error;
 
-/// An error's message followed by its sources', outermost first. A source that its outer error
-/// quotes already is not repeated.
+/// An error's message, followed by those of its sources, outermost first. A source whose message
+/// its outer error already quotes is left out.
 #[must_use]
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();

@@ -1,11 +1,11 @@
-//! What both queues share of AWS.
+//! AWS code that both queues share.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`batch`] | limits of a batch of SQS or SNS, and what the answer says of each entry |
+//! | [`batch`] | limits of a batch of SQS or SNS, and the outcome of each entry |
 //! | [`client`] | timeouts and retries of every client |
 //! | [`error_chain`] | an error and its causes on one line |
-//! | [`store_error`] | an error of DynamoDB, by what its caller can do about it |
+//! | [`store_error`] | errors of DynamoDB, sorted by the reaction that they require |
 
 pub mod batch;
 pub mod client;

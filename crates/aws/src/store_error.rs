@@ -1,25 +1,24 @@
-//! Errors of DynamoDB, sorted by what their caller can do about them.
+//! Errors of DynamoDB, sorted by the reaction that they require from the caller.
 
 use std::error::Error;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-/// The cause of an error, whole.
+/// The cause of an error, with its own causes.
 pub type Source = Box<dyn Error + Send + Sync>;
 
-/// A step that failed. Whether it took effect is not known: the client retries by itself, so an
-/// attempt before the one that is reported may have been carried out. Repeat the step with the
-/// same token to find out.
+/// A failed step. It may have taken effect: the client retries by itself, so a try before the
+/// reported one may have succeeded. To find out, repeat the step with the same token.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// DynamoDB asked for patience and the client's own retries were used up.
+    /// DynamoDB throttled the step, and the client's own retries were used up.
     #[error(
         "{operation}: throttled by DynamoDB; it goes on by itself, or raise the table's limits"
     )]
     Throttled {
         /// The step.
         operation: &'static str,
-        /// What DynamoDB said.
+        /// DynamoDB's error.
         source: Source,
     },
     /// DynamoDB rejected the request, and would reject it again.
@@ -29,15 +28,15 @@ pub enum StoreError {
         operation: &'static str,
         /// DynamoDB's error code.
         code: String,
-        /// What DynamoDB said.
+        /// DynamoDB's error.
         source: Source,
     },
-    /// No usable answer: time-out, network, a fault on the other side.
+    /// No usable answer: a timeout, a network failure or a fault in DynamoDB.
     #[error("{operation}: no answer from DynamoDB, so it may or may not have happened")]
     Unanswered {
         /// The step.
         operation: &'static str,
-        /// What the client said.
+        /// The client's error.
         source: Source,
     },
     /// An item of the queue cannot be read.
@@ -49,12 +48,12 @@ pub enum StoreError {
         operation: &'static str,
         /// The attribute.
         attribute: String,
-        /// The item's key; `?` where it cannot be read either.
+        /// The item's key; `?` if it cannot be read either.
         key: String,
     },
 }
 
-/// DynamoDB's code for a request that it will reject again.
+/// DynamoDB's code for an invalid request.
 pub const VALIDATION: &str = "ValidationException";
 
 impl StoreError {
@@ -64,17 +63,17 @@ impl StoreError {
         matches!(self, Self::Throttled { .. } | Self::Unanswered { .. })
     }
 
-    /// Whether the item itself was rejected.
+    /// Whether DynamoDB rejected the request as invalid, for example because of the item.
     #[must_use]
     pub fn is_validation(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == VALIDATION)
     }
 }
 
-/// The codes with which DynamoDB asks for patience
+/// The codes with which DynamoDB throttles
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>).
-/// A read that meets a transaction fails with such a code, too. A transaction whose first try is still
-/// under way is in progress.
+/// A read that conflicts with a transaction also fails with one of them. A repeated transaction is
+/// "in progress" while its first try is still running.
 const THROTTLES: [&str; 7] = [
     "ProvisionedThroughputExceededException",
     "ThrottlingException",
@@ -85,7 +84,7 @@ const THROTTLES: [&str; 7] = [
     "TransactionInProgressException",
 ];
 
-/// Sorts a client error by what its caller can do about it.
+/// Sorts a client error by the reaction that it requires from the caller.
 pub fn store_error<E, R>(operation: &'static str, error: SdkError<E, R>) -> StoreError
 where
     E: ProvideErrorMetadata + Error + Send + Sync + 'static,

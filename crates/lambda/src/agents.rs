@@ -1,4 +1,4 @@
-//! What the functions of an agents' queue share: the queue on its table, and its publisher.
+//! Code that the functions of an agents' queue share: the queue on its table, and its publisher.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use crate::config;
 use crate::diagnostics::Failure;
 use crate::telemetry::metrics::Metrics;
 
-/// A queue, ready to work.
+/// A queue with its clients.
 pub struct Agents {
     /// The queue.
     pub queue: Arc<AgentQueue>,
-    /// Tells assignments and expired calls.
+    /// Publishes assignments, and sends expired calls to the dead-letter queue.
     pub publisher: Arc<AwsPublisher>,
-    /// The client of the queues.
+    /// The client of the SQS queues.
     pub sqs: aws_sdk_sqs::Client,
     /// The function's metrics.
     pub metrics: Metrics,
 }
 
-/// Clients and metrics of a queue.
+/// Creates the queue, its clients and its metrics.
 ///
 /// # Errors
 /// When metrics were installed before.

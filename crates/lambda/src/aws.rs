@@ -1,5 +1,5 @@
-//! What every AWS client of a function shares: one HTTPS client, one set of timeouts and
-//! retries, one cache of credentials.
+//! Configuration that all AWS clients of a function share: one HTTPS client, one set of timeouts
+//! and retries, one cache of credentials.
 
 use ::aws::client;
 use aws_config::{BehaviorVersion, SdkConfig};
@@ -11,10 +11,9 @@ use lifo_queue::trace::Traced;
 ///
 /// In a traced invocation each request is a subsegment ([`lifo_queue::trace`]).
 ///
-/// Region, credentials and `AWS_ENDPOINT_URL` come from the environment, as Lambda sets it; an
-/// endpoint may be plain `http`, as a local AWS has it. Calls that may rightly take longer than
-/// [`client::OPERATION_TIMEOUT`], such as a synchronous Invoke, set their own timeouts on their own
-/// client's configuration.
+/// Region, credentials and `AWS_ENDPOINT_URL` come from the environment, which Lambda sets. An
+/// endpoint may be plain `http`, for a local AWS. A client whose calls may take longer than
+/// [`client::OPERATION_TIMEOUT`], such as a synchronous Invoke, sets its own timeouts.
 pub async fn sdk_config() -> SdkConfig {
     let https = Builder::new()
         .tls_provider(Provider::Rustls(CryptoMode::Ring))

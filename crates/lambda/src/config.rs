@@ -1,9 +1,9 @@
-//! Typed configuration: what each function reads from its environment, once, at its start.
+//! Typed configuration, which each function reads from its environment once, at its start.
 //!
-//! A function has names, ARNs and URLs in variables of their own, and its settings as JSON in one,
+//! Each name, ARN and URL has a variable of its own. The settings are JSON in one variable,
 //! `SETTINGS_<FUNCTION>`. The constructs in `infra/` have the defaults and the rules between
 //! settings. A function whose environment is wrong reports each wrong variable with its remedy, in
-//! one error. `tests/contract.json` holds the names and samples of the settings; tests here and in
+//! one error. `tests/contract.json` has the names, and samples of the settings. Tests here and in
 //! `tests/infra` compare with it.
 
 mod agents;
@@ -18,7 +18,7 @@ pub use self::tasks::{
     REPORT_MARGIN, SweepTasks, SweepTasksSettings, Trigger, TriggerSettings, Waking,
 };
 
-/// The process's environment, as [`Reader`] wants it.
+/// Looks a variable up in the process's environment, for [`Reader`].
 #[must_use]
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()

@@ -6,11 +6,10 @@ use std::fmt;
 use aws::error_chain::chain;
 use lambda_runtime::Diagnostic;
 
-/// An error on its way to Lambda: its type by a short, stable name, and its message with the
-/// whole chain of sources, because Lambda shows nothing else of it to the caller, to the
-/// on-failure destination and to an alarm's reader.
+/// An error for Lambda: a short, stable name of its type, and its message with the whole chain of
+/// sources. The caller, the on-failure destination and an operator see nothing else of the error.
 ///
-/// Made from any error by `?`.
+/// `?` converts any error into it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Failure {
     error_type: String,
@@ -18,7 +17,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The error's type, without its path.
+    /// The name of the error's type, without its path.
     #[must_use]
     pub fn error_type(&self) -> &str {
         &self.error_type

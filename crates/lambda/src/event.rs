@@ -1,37 +1,38 @@
-//! Events as they arrive.
+//! Incoming events.
 
 use aws_lambda_events::sns::SnsEvent;
 use serde_json::Value;
 
-/// An event that no rule covers; the message names the field and the remedy.
+/// An invalid event. The message names the field and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
-    /// Not of the shape its source should give it.
+    /// The event has the right source, but not the fields of its events.
     #[error("the event is not an event of {expected}")]
     Shape {
-        /// What it should be.
+        /// The expected source.
         expected: &'static str,
-        /// What is wrong with it, by field.
+        /// The fault, with the field.
         source: serde_json::Error,
     },
-    /// No record in it.
+    /// The event has no record.
     #[error("field Records is empty; {expected} brings at least one record")]
     NoRecords {
-        /// What it should be.
+        /// The expected source.
         expected: &'static str,
     },
-    /// Of another kind.
+    /// The event is of another kind.
     #[error("{found}; send {expected}")]
     Unexpected {
-        /// What is there.
+        /// The kind or the fields of the event.
         found: String,
-        /// What should be.
+        /// The expected kind of event.
         expected: &'static str,
     },
 }
 
 impl EventError {
-    /// An event of another kind than `expected`; names its fields, not their values.
+    /// The error for an event of another kind than `expected`. It names the event's fields, not
+    /// their values.
     #[must_use]
     pub fn unexpected(event: &Value, expected: &'static str) -> Self {
         let found = match event {
@@ -49,28 +50,28 @@ impl EventError {
     }
 }
 
-/// How many fields of an unexpected event are named.
+/// Maximum number of fields that the error for an unexpected event names.
 const MAX_NAMES: usize = 10;
 
 const SNS: &str = "Amazon SNS";
 
-/// Whether `event` claims to come from `source`, such as `aws:sns` or `aws:dynamodb`: by its
-/// first record, because Lambda never mixes sources in one event. (SNS spells the field with a
-/// capital, DynamoDB without.)
+/// Whether `event` is from `source`, such as `aws:sns` or `aws:dynamodb`. Reads only the first
+/// record, because Lambda never mixes sources in one event. (SNS writes the field's name with a
+/// capital letter, DynamoDB without.)
 #[must_use]
 pub fn is_from(event: &Value, source: &str) -> bool {
     let record = &event["Records"][0];
     record["EventSource"] == source || record["eventSource"] == source
 }
 
-/// The id of the message that a notification brings: the same at each of Lambda's retries
+/// The id of the message in a notification: the same at each of Lambda's retries
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/with-sns.html>).
 ///
-/// SNS invokes a function once for each message. Should it ever bring several, the first
-/// stands for all, because a wake-up or a turn serves every task there is.
+/// SNS invokes a function once for each message. If an event ever has several, the first is enough,
+/// because one wake-up or turn serves all tasks.
 ///
 /// # Errors
-/// [`EventError`] when the event is no SNS notification.
+/// [`EventError`] when the event is not an SNS notification.
 pub fn sns_message_id(event: Value) -> Result<String, EventError> {
     let event: SnsEvent = serde_json::from_value(event).map_err(|source| EventError::Shape {
         expected: SNS,

@@ -1,16 +1,16 @@
-//! What every function's `main` shares.
+//! Code that the `main` of every function shares.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`config`] | typed configuration from the environment, all its errors at once |
+//! | [`config`] | typed configuration from the environment; reports all errors at once |
 //! | [`aws`] | one HTTPS client, one set of timeouts and retries |
 //! | [`telemetry`] | logs by Lambda's logging controls, metrics in embedded format, traces for X-Ray |
-//! | [`serve()`], [`Handler`] | from the process's start to the handler |
-//! | [`event`] | events as they arrive |
+//! | [`serve()`], [`Handler`] | the runtime loop, from the process's start to the handler |
+//! | [`event`] | incoming events |
 //! | [`sqs`] | batches of an SQS queue, and which of their messages failed |
 //! | [`diagnostics`] | errors as Lambda reports them |
-//! | [`process_tasks`] | all of `process-tasks` but the task runner |
-//! | [`agents`] | what the functions of an agents' queue share |
+//! | [`process_tasks`] | `process-tasks` without the task runner |
+//! | [`agents`] | code that the functions of an agents' queue share |
 
 pub mod agents;
 pub mod aws;

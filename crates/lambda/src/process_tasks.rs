@@ -1,5 +1,5 @@
-//! Everything of `process-tasks` but the task runner, so that a binary with a runner of one's
-//! own has a `main` of a few lines:
+//! `process-tasks` without the task runner. So a binary with your own runner has a `main` of a few
+//! lines:
 //!
 //! ```no_run
 //! use lifo_queue::runner::{Outcome, TaskRunner};
@@ -43,24 +43,24 @@ use crate::serve::Handler;
 use crate::telemetry;
 use crate::telemetry::metrics::Metrics;
 
-/// The most worker threads; more slots share them.
+/// Maximum number of worker threads. More slots than that share them.
 const MAX_THREADS: usize = 64;
 
-/// What a runner's factory is given.
+/// Input of a runner's factory.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// For AWS clients of the runner's own. They share the queue's HTTPS client and credentials,
-    /// and its short timeouts and retries unless they set others.
+    /// Configuration for the runner's own AWS clients. They share the queue's HTTPS client and
+    /// credentials, and its short timeouts and retries unless they set others.
     pub aws: SdkConfig,
-    /// How the queue works; a run may take [`ProcessSettings::task_timeout`].
+    /// Settings of a turn. A run may take [`ProcessSettings::task_timeout`].
     pub settings: ProcessSettings,
     /// The value of `TASK_RUNNER`.
     pub runner: RunnerConfig,
 }
 
 impl Start {
-    /// The runner that `TASK_RUNNER` describes, for the product's own binary, or to be wrapped
-    /// by a runner of one's own.
+    /// Builds the runner that `TASK_RUNNER` describes. The product's own binary uses it, and your
+    /// own runner may wrap it.
     ///
     /// # Errors
     /// [`RunnerConfigError`] names the field and says what to write.
@@ -84,7 +84,7 @@ impl TaskRunner for ConfiguredRunner {
 /// Serves `process-tasks` with the runner that `factory` makes, once for each process.
 ///
 /// # Errors
-/// When the process cannot go on; see [`crate::serve()`].
+/// When the process cannot continue; see [`crate::serve()`].
 pub fn serve<R: TaskRunner + 'static>(
     factory: impl AsyncFnOnce(Start) -> Result<R, Failure>,
 ) -> Result<(), crate::Error> {
@@ -123,9 +123,9 @@ pub fn serve<R: TaskRunner + 'static>(
     })
 }
 
-/// A thread for each slot and one more: a runner that blocks its thread, though it should not,
-/// then stops neither its neighbours nor the heartbeat that keeps the processor lease. An idle
-/// thread costs a few microseconds and kilobytes.
+/// One thread for each slot, and one more. A runner should not block its thread. If it does, it
+/// then stops neither other tasks nor the heartbeat of the processor lease. An idle thread costs a
+/// few microseconds and kilobytes.
 fn threads(config: &Result<ProcessTasks, ConfigError>) -> usize {
     let slots = config
         .as_ref()
@@ -148,7 +148,7 @@ impl Handler for ProcessTasksHandler {
             Ok(summary) => (summary, None),
             Err(FailedTurn { summary, error }) => (summary, Some(error)),
         };
-        // What a turn did counts, also when it failed in the end.
+        // A failed turn is logged and counted, too.
         log(&summary);
         self.metrics.emit(&summary);
         failed.map_or(Ok(summary), |error| Err(error.into()))
@@ -159,9 +159,9 @@ impl Handler for ProcessTasksHandler {
     }
 }
 
-/// An invocation by SNS, or an operator's own with `{}`.
+/// Reads an invocation by SNS, or by an operator with `{}`.
 ///
-/// Its deadline is left out when it is past: `cargo lambda watch` sends one in 1970.
+/// Ignores a deadline in the past: `cargo lambda watch` sends one in 1970.
 fn invocation(event: Value, context: &Context, now: Millis) -> Result<Invocation, EventError> {
     let message_id = match event {
         event if event::is_from(&event, "aws:sns") => event::sns_message_id(event)?,

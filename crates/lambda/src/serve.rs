@@ -12,10 +12,10 @@ use serde_json::Value;
 use crate::diagnostics::Failure;
 use crate::telemetry;
 
-/// What a function does with an event.
+/// Handles the events of a function.
 ///
-/// The event is any JSON; reading it is the handler's part, so that a malformed event gets an
-/// error that names the field.
+/// An event is any JSON. The handler itself parses it, so that the error for a malformed event
+/// names the field.
 #[allow(
     async_fn_in_trait,
     reason = "the runtime loop neither boxes handlers nor sends them"
@@ -32,7 +32,7 @@ pub trait Handler {
         context: lambda_runtime::Context,
     ) -> Result<Self::Response, Failure>;
 
-    /// Records the requests of each invocation, where the function is traced.
+    /// The tracer that records the requests of each invocation; `None` without traces.
     fn tracer(&self) -> Option<&Arc<Tracer>> {
         None
     }
@@ -41,13 +41,13 @@ pub trait Handler {
 /// Serves events for as long as Lambda keeps the process, on a runtime with `threads` worker
 /// threads.
 ///
-/// `start` runs once, before the first event: configuration and clients, nothing else. When it
-/// fails, every invocation is answered with its failure, which so reaches the caller, the
-/// on-failure destination and the alarms; a process that ended instead would tell them no more
-/// than its exit status.
+/// `start` runs once, before the first event. It creates the configuration and the clients, nothing
+/// else. If it fails, every invocation is answered with its failure. So the failure reaches the
+/// caller, the on-failure destination and the alarms. If the process ended instead, they would see
+/// only its exit status.
 ///
 /// # Errors
-/// When the operating system gives no threads, or the runtime's API cannot be used any more.
+/// When the operating system provides no threads, or the runtime API can no longer be used.
 pub fn serve<H: Handler>(
     threads: usize,
     start: impl Future<Output = Result<H, Failure>>,

@@ -11,26 +11,26 @@ use tokio::time::Instant;
 
 use crate::event::{self, EventError};
 
-/// Where a deadline is none: `cargo lambda watch` sends one in 1970.
+/// Time left if the deadline is in the past: `cargo lambda watch` sends one in 1970.
 const NO_DEADLINE: Duration = Duration::from_secs(60);
 
 /// A message of a batch.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// By which a failure is reported.
+    /// `messageId`: identifies a failed message to Lambda.
     pub id: String,
-    /// By which its visibility is changed.
+    /// `receiptHandle`: identifies the message when its visibility timeout is changed.
     pub receipt: String,
-    /// Its body.
+    /// Body of the message.
     pub body: String,
     attributes: HashMap<String, String>,
     expected: &'static str,
 }
 
-/// The messages of a batch, in their order.
+/// Reads the messages of a batch, in their order.
 ///
 /// # Errors
-/// [`EventError`] when this is no batch of an SQS queue; `expected` says what it should be.
+/// [`EventError`] when the event is not a batch of an SQS queue. It names the `expected` event.
 pub fn messages(event: Value, expected: &'static str) -> Result<Vec<Message>, EventError> {
     if !event::is_from(&event, "aws:sqs") {
         return Err(EventError::unexpected(&event, expected));
@@ -71,7 +71,7 @@ fn unusable(field: &str, expected: &'static str) -> EventError {
     }
 }
 
-/// The function's deadline less a margin.
+/// The function's deadline, less a margin.
 #[must_use]
 pub fn deadline(context: &Context, margin: Duration) -> Instant {
     let left = context.deadline().duration_since(SystemTime::now());
@@ -79,7 +79,7 @@ pub fn deadline(context: &Context, margin: Duration) -> Instant {
     Instant::now() + left.saturating_sub(margin)
 }
 
-/// SQS redelivers exactly these
+/// The answer to a batch. SQS redelivers exactly the failed messages
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>).
 #[must_use]
 pub fn response(failed: Vec<String>) -> SqsBatchResponse {

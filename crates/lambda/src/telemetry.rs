@@ -1,4 +1,4 @@
-//! What a function says of itself: logs, metrics and traces.
+//! Logs, metrics and traces of a function.
 
 pub mod metrics;
 pub mod traces;
@@ -6,14 +6,13 @@ pub mod traces;
 use lambda_runtime::tracing::subscriber::EnvFilter;
 use lambda_runtime::tracing::subscriber::filter::LevelFilter;
 
-/// Logs to standard output, one line an event, by Lambda's advanced logging controls: as JSON
-/// if `AWS_LAMBDA_LOG_FORMAT` says so, from the level in `AWS_LAMBDA_LOG_LEVEL` upwards (`INFO`
-/// otherwise; `RUST_LOG` may raise single targets). Each line carries the invocation's request
-/// id and X-Ray trace id, by the runtime's span.
+/// Installs the log. It writes one line for each log event to standard output, by Lambda's advanced
+/// logging controls: as JSON if `AWS_LAMBDA_LOG_FORMAT` says so, from the level in
+/// `AWS_LAMBDA_LOG_LEVEL` upwards (by default `INFO`; `RUST_LOG` may raise single targets). The
+/// runtime's span adds the invocation's request id and X-Ray trace id to each line.
 ///
-/// The runtime's own `init_default_subscriber` leaves the timestamp out, and Lambda takes a line
-/// without one for `INFO` whatever its level says, so that a function set to `WARN` would lose
-/// its errors
+/// The runtime's own `init_default_subscriber` writes no timestamp. Lambda treats a line without a
+/// timestamp as `INFO`, whatever its level is. So a function set to `WARN` would lose its errors
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html>).
 pub(crate) fn init() {
     let level = level().parse().unwrap_or(LevelFilter::INFO);
@@ -26,7 +25,7 @@ pub(crate) fn init() {
         .with_env_filter(filter);
     let json = std::env::var("AWS_LAMBDA_LOG_FORMAT")
         .is_ok_and(|format| format.eq_ignore_ascii_case("json"));
-    // An error means that a subscriber is installed already, which stays.
+    // An error means that a subscriber is installed already. It remains in use.
     let _installed = if json {
         lines
             .json()
@@ -39,7 +38,7 @@ pub(crate) fn init() {
     };
 }
 
-/// The function's configured level.
+/// The function's configured log level.
 fn level() -> String {
     std::env::var("AWS_LAMBDA_LOG_LEVEL").unwrap_or_else(|_| "INFO".to_owned())
 }

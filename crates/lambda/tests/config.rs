@@ -1,4 +1,4 @@
-//! What a function reports of an environment that is wrong.
+//! How functions read their environment, and report a wrong one.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -15,7 +15,7 @@ use lifo_queue::runner::simulated::Rates;
 use lifo_queue::store::Order;
 use serde_json::{Value, json};
 
-/// `process-tasks` with other settings, by their JSON pointers.
+/// The configuration of `process-tasks` with changed settings, by their names.
 fn process_tasks(changes: &[(&str, Value)]) -> Result<ProcessTasks, ConfigError> {
     let mut settings = defaults("process-tasks");
     for (name, value) in changes {

@@ -1,4 +1,4 @@
-//! What Rust and TypeScript must agree on, compared with `tests/contract.json`.
+//! Compares the names and settings that Rust and TypeScript share with `tests/contract.json`.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -39,7 +39,7 @@ fn read(function: &str, lookup: Lookup<'_>) -> Result<(), ConfigError> {
     }
 }
 
-/// Reads the settings of a function; the fields that it does not know, or what is wrong.
+/// Reads the settings of a function. Returns the fields that it does not know, or the error.
 fn unknown(function: &str, settings: &Value) -> Result<Vec<String>, String> {
     let text = settings.to_string();
     match function {
@@ -61,7 +61,7 @@ fn variables(environment: &Value, function: &str) -> BTreeSet<String> {
     names.chain(settings).collect()
 }
 
-/// Every function, and the variables that the contract gives it.
+/// Every function, with its variables in the contract.
 fn functions() -> Vec<(String, BTreeSet<String>)> {
     let contract = contract();
     [
@@ -106,8 +106,8 @@ fn every_variable_but_the_optional_ones_is_required() {
     }
 }
 
-/// The settings of the constructs: the defaults, and every setting at its least and at its greatest
-/// value. What Rust rejects or does not know, synthesis may not accept.
+/// Synthesis must not accept settings that Rust rejects or does not know. The samples are the
+/// constructs' defaults, and every setting at its least and at its greatest value.
 #[test]
 fn each_function_accepts_its_settings_at_both_ends_of_their_ranges() {
     let contract = contract();

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 
 use crate::engine::Order;
 
-/// How many calculations the engine's licence allows at once.
+/// Number of concurrent calculations that the engine's licence allows.
 const LICENCES: usize = 2;
 
 fn main() -> Result<(), lambda::Error> {
@@ -36,7 +36,7 @@ impl Pricing {
 #[async_trait]
 impl TaskRunner for Pricing {
     async fn run(&self, task: &Task) -> Outcome {
-        // A payload that cannot be read today cannot be read tomorrow: no further attempts.
+        // An invalid payload stays invalid, so the task fails without further attempts.
         let order = match Order::deserialize(&task.payload) {
             Ok(order) => order,
             Err(error) => {
@@ -45,7 +45,7 @@ impl TaskRunner for Pricing {
                 };
             }
         };
-        // A busy engine is not a failure: the task is due soon, and the processor slows down.
+        // A busy engine is not a failure. The task is due again soon, and the processor slows down.
         let Ok(licence) = self.licences.clone().try_acquire_owned() else {
             return Outcome::Busy {
                 retry_after: Some(Duration::from_millis(500)),
@@ -58,8 +58,8 @@ impl TaskRunner for Pricing {
         });
         match priced.await {
             Ok(Ok(cents)) => {
-                // An effect of yours belongs here, with `task.task_id` as its idempotency key:
-                // after a crash the same task runs again.
+                // Put your own effect here, with `task.idempotency_key()` as its idempotency key.
+                // After a crash the same task runs again.
                 tracing::info!(task_id = %task.task_id, attempt = task.attempt, cents, "priced");
                 Outcome::Success
             }

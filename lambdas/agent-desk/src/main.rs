@@ -1,4 +1,5 @@
-//! `agent-desk`: one command an invocation, from an operator or a program that is granted it.
+//! `agent-desk`: executes one command for each invocation, by an operator or by a program with
+//! permission.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use lambda::telemetry::metrics::Metrics;
 use lambda::{Context, Failure, Handler, sqs};
 use serde_json::Value;
 
-/// For publishing what was assigned, and for the answer.
+/// Time kept before the function's deadline to publish assignments and to answer.
 const MARGIN: Duration = Duration::from_secs(9);
 
 fn main() -> Result<(), lambda::Error> {

@@ -1,4 +1,5 @@
-//! Events of ended tasks to an Amazon EventBridge bus: one event a task. `docs/how-to/task-events.md` has its fields.
+//! Publishes events of ended tasks to an Amazon EventBridge bus, one event for each task.
+//! `docs/how-to/task-events.md` has the fields of an event.
 
 use aws::{batch, error_chain};
 use aws_sdk_eventbridge::Client;
@@ -9,18 +10,19 @@ use lifo_queue::ended::EndedTask;
 use lifo_queue::task::TaskStatus;
 use serde::Serialize;
 
-/// What `source` of every event is.
+/// `source` of every event.
 const SOURCE: &str = "freshq";
 
-/// The most events of one PutEvents. With at most some 20 KB each they stay below the limit of 256 KB
+/// Maximum number of events in one PutEvents call. Each has at most about 20 KB, so together they
+/// are below the limit of 256 KB
 /// (<https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html>).
 const MAX_ENTRIES: usize = 10;
 
-/// A bus that events go to.
+/// The bus for events.
 pub(crate) struct Bus {
     client: Client,
     arn: String,
-    /// The name of the task table, by which metrics name the queue, too.
+    /// The name of the task table, which also identifies the queue in metrics.
     queue: String,
 }
 
@@ -48,9 +50,11 @@ impl Bus {
         Self { client, arn, queue }
     }
 
-    /// Publishes an event of each task, in their order, up to the first that the bus does not take. How many it took.
+    /// Publishes one event for each task, in their order, up to the first that the bus does not
+    /// take. Returns the number of published events.
     ///
-    /// The client repeats failed calls. This repeats what EventBridge rejects of a call that succeeded.
+    /// The client repeats failed calls. This function repeats the events that a successful call
+    /// rejected.
     pub(crate) async fn publish(&self, tasks: &[EndedTask]) -> usize {
         let mut published = 0;
         let mut delays = batch::delays().build();
@@ -73,7 +77,8 @@ impl Bus {
         published
     }
 
-    /// One call: how many events the bus took before the first that it did not take, and why.
+    /// Makes one call. Returns the number of events that the bus took before the first that it did
+    /// not take, and the error of that one.
     async fn put(&self, tasks: &[EndedTask]) -> (usize, Option<NotPublished>) {
         let mut call = self.client.put_events();
         for task in tasks {
@@ -103,7 +108,8 @@ impl Bus {
     }
 }
 
-/// The answer has an entry for each event, in the order of the call. An event without one was not taken.
+/// Reads the answer to a call. It has an entry for each event, in the order of the call. An event
+/// without an entry was not taken.
 fn verdict(output: &PutEventsOutput, events: usize) -> (usize, Option<NotPublished>) {
     let entries = output.entries();
     let taken = entries

@@ -1,7 +1,7 @@
 //! The event of `count-shed`: a batch of the table's stream.
 //!
-//! Records are read one by one, and of each what is needed only, so that a bad one blocks none
-//! beside it.
+//! Each record is read separately, and only the fields that are needed. So an invalid record does
+//! not block the others.
 
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
 use lambda::event::EventError;
@@ -12,46 +12,47 @@ use serde_json::Value;
 
 const STREAM: &str = "records of the task table's stream";
 
-/// What a batch brings.
+/// The content of a batch.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Batch {
-    /// How many records it has.
+    /// Number of records.
     pub(crate) records: usize,
     /// The tasks that were shed, oldest deletion first.
     pub(crate) tasks: Vec<ShedTask>,
     /// The tasks that ended as SUCCESS or FAILURE, the first to end first.
     pub(crate) ended: Vec<EndedTask>,
-    /// The place of each shed task's record.
+    /// Index of the record of each shed task.
     shed_at: Vec<usize>,
-    /// The place of each ended task's record.
+    /// Index of the record of each ended task.
     ended_at: Vec<usize>,
     /// The sequence number of each record.
     sequence_numbers: Vec<Option<String>>,
 }
 
-/// A record that Lambda cannot repeat by itself; so the whole batch is.
+/// Lambda cannot retry from a record without a sequence number. The function fails instead, and
+/// Lambda retries the whole batch.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error("a task was not handed over, and its record has no SequenceNumber to retry from")]
 pub(crate) struct NoSequenceNumber;
 
 impl Batch {
-    /// The place of the record of the first task whose event is not among those `published`.
+    /// Index of the record of the first ended task that is not among the first `published` ones.
     pub(crate) fn unpublished(&self, published: usize) -> Option<usize> {
         self.ended_at.get(published).copied()
     }
 
-    /// The shed tasks before a record; all without one.
+    /// The shed tasks before this record; all shed tasks for `None`.
     pub(crate) fn shed_before(&self, record: Option<usize>) -> &[ShedTask] {
         let before = |end| self.shed_at.partition_point(|at| *at < end);
         &self.tasks[..record.map_or(self.tasks.len(), before)]
     }
 
-    /// The place of a shed task's record.
+    /// Index of the record of this shed task.
     pub(crate) fn record_of_shed(&self, task: usize) -> Option<usize> {
         self.shed_at.get(task).copied()
     }
 
-    /// Asks for everything from this record on again, or for nothing.
+    /// The answer to Lambda: retry everything from this record on, or nothing.
     ///
     /// Lambda retries a stream's batch from the lowest sequence number it is given
     /// (<https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>).
@@ -114,13 +115,13 @@ fn is_from_stream(record: &Value) -> bool {
     record["eventSource"] == "aws:dynamodb" || record["dynamodb"].is_object()
 }
 
-/// By the identity that the service gives itself
+/// Whether DynamoDB's time to live deleted the item. The record then has the service's identity
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_Record.html>).
-/// What an operator or a program deletes has none, and neither has a deletion that a global table
-/// replicates from another Region, where it is counted
+/// A deletion by an operator or a program has no identity. Neither has a deletion that a global
+/// table replicates from another Region, where it is counted
 /// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ttl-expired-items.html>).
 ///
-/// The mapping's filter says the same, and is looked after here too.
+/// The event source mapping's filter has the same condition. It is checked here, too.
 fn is_deleted_by_ttl(record: &Value) -> bool {
     let identity = &record["userIdentity"];
     record["eventName"] == "REMOVE"
@@ -128,8 +129,8 @@ fn is_deleted_by_ttl(record: &Value) -> bool {
         && identity["principalId"] == "dynamodb.amazonaws.com"
 }
 
-/// Whether a newer state of a key replaced one that had expired: the put leaves its mark, which
-/// stays until the next take.
+/// Whether a newer state of a key replaced one that had expired. The put then sets a mark, which
+/// the next take deletes.
 fn replaces_expired(record: &Value) -> bool {
     let mark = |image: &str| record["dynamodb"][image][REVIVED]["S"].as_str();
     record["eventName"] == "MODIFY"

@@ -2,8 +2,8 @@
 //! or TAKEN, and hands them to a queue if there is one. With an event bus it publishes an event of
 //! each task that ended.
 //!
-//! Its mapping needs `ReportBatchItemFailures`: Lambda repeats the batch from the first task that
-//! could not be handed over, and no task before it is counted twice.
+//! Its event source mapping needs `ReportBatchItemFailures`. Lambda retries the batch from the
+//! first task that could not be handed over or published, and no task before it is counted twice.
 
 mod bus;
 mod event;
@@ -55,7 +55,7 @@ impl Handler for Counts {
 
     async fn handle(&self, event: Value, _: Context) -> Result<Self::Response, Failure> {
         let batch = event::read(&event)?;
-        // First the events: no shed task after a record that will be repeated may be counted.
+        // The events come first: shed tasks after a record that is retried must not be counted yet.
         let (published, unpublished) = match &self.bus {
             Some(bus) => {
                 let published = bus.publish(&batch.ended).await;

@@ -1,4 +1,4 @@
-//! What the caller gets.
+//! The answer to the caller.
 
 use lambda::Failure;
 use lifo_queue::create::CreateReport;
@@ -14,7 +14,7 @@ pub(crate) enum Answer {
     Http(HttpAnswer),
 }
 
-/// A simulation is invoked by a schedule, which reads no report: it must fail to be seen.
+/// A schedule invokes a simulation and reads no report. So missing tasks must be a failure.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{failed} of {count} simulated tasks were not created; the first, at index {index}: {error}"

@@ -4,12 +4,12 @@ use lifo_queue::create::MAX_TASKS;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// What is asked for.
+/// A request to the function.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Request {
-    /// These descriptions, which are checked one by one.
+    /// Create tasks from these descriptions, which are checked one by one.
     Create(Vec<Value>),
-    /// This many simulated tasks.
+    /// Create this number of simulated tasks.
     Simulate(usize),
 }
 
@@ -37,7 +37,7 @@ struct Simulate {
     count: u64,
 }
 
-/// Reads an event, an operator's or a schedule's.
+/// Reads the event of an operator or of a schedule.
 pub(crate) fn read(event: Value, simulation: bool) -> Result<Request, RequestError> {
     let shape = |fault: &str| RequestError::Shape(fault.to_owned());
     let Value::Object(mut fields) = event else {

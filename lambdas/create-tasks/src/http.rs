@@ -1,13 +1,13 @@
-//! HTTP requests in payload format 2.0, as a Function URL and an HTTP API bring them
+//! HTTP requests in payload format 2.0, as a Function URL and an HTTP API send them
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html#urls-payloads>).
 //!
-//! | status | what it says |
+//! | status | meaning |
 //! |---|---|
 //! | 200 | every task is in the table, or a newer state of its key; the body is the report |
-//! | 207 | some are, some failed; the body is the report |
-//! | 400 | nothing was created, and would not be the next time: the request or its tasks are wrong |
+//! | 207 | some are, some failed; or all failed, and only some are retryable; the body is the report |
+//! | 400 | nothing was created, and a repetition would fail too: the request or its tasks are invalid |
 //! | 405 | not POST |
-//! | 503 | nothing was created, because DynamoDB was not there or asked for patience; send it again |
+//! | 503 | nothing was created, but the tasks are retryable: DynamoDB was unavailable or throttled |
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::event::{self, Request, RequestError};
 
-/// Where a gateway would put it into the answer.
+/// The answer to an HTTP request, with the fields of payload format 2.0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HttpAnswer {
@@ -41,13 +41,13 @@ pub(crate) enum HttpError {
     Request(#[from] RequestError),
 }
 
-/// Whether an event is an HTTP request rather than an operator's.
+/// Whether an event is an HTTP request rather than an operator's event.
 pub(crate) fn is_request(event: &Value) -> bool {
     event["version"] == "2.0" && event["requestContext"]["http"]["method"].is_string()
 }
 
-/// What a request asks for: in the body, what an operator would send as the event, or one task or
-/// an array of tasks, as messages of the ingest queue have them.
+/// Reads an HTTP request. Its body is the event of an operator, or one task or an array of tasks,
+/// as in messages of the ingest queue.
 pub(crate) fn read(event: &Value, simulation: bool) -> Result<Request, HttpError> {
     let method = event["requestContext"]["http"]["method"].as_str();
     let method = method.unwrap_or_default();
@@ -76,7 +76,7 @@ pub(crate) fn read(event: &Value, simulation: bool) -> Result<Request, HttpError
 }
 
 impl HttpAnswer {
-    /// The answer to a request that was carried out.
+    /// The answer to a request that was executed.
     pub(crate) fn of(report: &CreateReport) -> Self {
         let there = report.created.len() + report.duplicates.len() + report.outdated.len();
         let status = match report.failed.as_slice() {

@@ -1,5 +1,6 @@
-//! `create-tasks`: creates the tasks an event describes, and reports on each by its index. Its
-//! event is an operator's, a schedule's, or an HTTP request through a Function URL or an HTTP API.
+//! `create-tasks`: creates the tasks that an event describes, and reports on each by its index. The
+//! event is from an operator or a schedule, or an HTTP request through a Function URL or an HTTP
+//! API.
 
 mod answer;
 mod event;

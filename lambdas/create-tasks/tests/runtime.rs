@@ -1,4 +1,4 @@
-//! The binary itself, against a runtime API of our own: the answer to the caller, and the log.
+//! Runs the binary with a runtime API of the test: checks the answer to the caller, and the log.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// Serves one event and returns what the function posts, by path and body, and the log up to
-/// then (<https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>).
+/// Serves one event. Returns the path and the body of the function's answer, and the log until then
+/// (<https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>).
 fn invoke(environment: &[(&str, &str)], event: &Value) -> (String, Value, Vec<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut function = start(&listener.local_addr().unwrap().to_string(), environment);
@@ -48,7 +48,7 @@ fn start(api: &str, environment: &[(&str, &str)]) -> Child {
         .unwrap()
 }
 
-/// Answers requests on one connection until the function posts or hangs up.
+/// Answers requests on one connection until the function posts or closes the connection.
 fn serve(connection: &mut TcpStream, event: &Value) -> Option<(String, Value)> {
     let mut reader = BufReader::new(connection.try_clone().unwrap());
     loop {
@@ -157,7 +157,7 @@ fn a_bad_task_is_reported_and_counted() {
     );
 }
 
-/// CloudFormation changes a function's variables before its code, so that this code meets the
+/// CloudFormation changes a function's variables before its code. So this code may read the
 /// settings of the next release.
 #[test]
 fn a_setting_of_the_next_release_is_logged_and_has_no_effect() {

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 const STANDARD: &str = "messages of an SQS standard queue";
 
-/// The messages of a batch, in their order.
+/// Reads the messages of a batch, in their order.
 ///
 /// # Errors
-/// [`EventError`] when this is no batch of an SQS queue.
+/// [`EventError`] when the event is not a batch of an SQS queue, or an attribute is missing.
 pub(crate) fn read(event: Value) -> Result<Vec<Delivery>, EventError> {
     let messages = sqs::messages(event, STANDARD)?;
     messages.into_iter().map(delivery).collect()

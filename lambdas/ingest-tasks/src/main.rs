@@ -1,7 +1,7 @@
-//! `ingest-tasks`: brings the tasks of an SQS standard queue into the table.
+//! `ingest-tasks`: writes the tasks of an SQS standard queue to the table.
 //!
-//! Its mapping needs `ReportBatchItemFailures`: SQS redelivers exactly the messages of
-//! which a part could not be written, and sooner than the queue's visibility timeout.
+//! Its event source mapping needs `ReportBatchItemFailures`. SQS redelivers exactly the messages of
+//! which a part could not be written, and sooner than after the queue's visibility timeout.
 
 mod event;
 

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 const FIFO: &str = "messages of an SQS FIFO queue";
 
-/// The messages of a batch, in their order.
+/// Reads the messages of a batch, in their order.
 ///
 /// # Errors
-/// [`EventError`] when this is no batch of a FIFO queue.
+/// [`EventError`] when the event is not a batch of a FIFO queue.
 pub(crate) fn read(event: Value) -> Result<Vec<Delivery>, EventError> {
     let messages = sqs::messages(event, FIFO)?;
     messages.into_iter().map(delivery).collect()

@@ -1,4 +1,4 @@
-//! `match-calls`: meets the calls of the call queue, an SQS FIFO queue, with agents.
+//! `match-calls`: assigns the calls of the call queue, an SQS FIFO queue, to agents.
 
 mod event;
 

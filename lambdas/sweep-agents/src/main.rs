@@ -13,7 +13,8 @@ use lambda::telemetry::metrics::Metrics;
 use lambda::{Context, Failure, Handler, sqs};
 use serde_json::Value;
 
-/// For the read or the batch of messages that is under way, and for the report.
+/// Time kept before the function's deadline to finish the current read or batch of messages, and to
+/// report.
 const MARGIN: Duration = Duration::from_secs(9);
 
 fn main() -> Result<(), lambda::Error> {
@@ -44,11 +45,11 @@ async fn start() -> Result<Sweeps, Failure> {
 impl Handler for Sweeps {
     type Response = SweepReport;
 
-    /// Whatever the event: a sweep needs none, be it the schedule's or an operator's.
+    /// Ignores the event: a sweep needs no input from the schedule or from an operator.
     async fn handle(&self, _event: Value, context: Context) -> Result<SweepReport, Failure> {
         let queue = self.queue.until(sqs::deadline(&context, MARGIN));
         let swept = queue.sweep(&*self.publisher).await;
-        // What the other steps found is measured, and the failure is reported.
+        // A failed sweep also reports the figures of its other steps.
         let report = swept.as_ref().unwrap_or_else(|error| &error.report);
         tracing::info!(
             returned = report.returned,

@@ -42,7 +42,7 @@ async fn start() -> Result<Sweep, Failure> {
 impl Handler for Sweep {
     type Response = SweepReport;
 
-    /// Whatever the event: a sweep needs none, be it the schedule's or an operator's.
+    /// Ignores the event: a sweep needs no input from the schedule or from an operator.
     async fn handle(&self, _event: Value, context: Context) -> Result<SweepReport, Failure> {
         let (report, failed) = match self.sweeper.sweep(&context.request_id).await {
             Ok(report) => (report, None),

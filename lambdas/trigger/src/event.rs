@@ -13,16 +13,17 @@ const STREAM: &str = "the task table's stream";
 /// A wake-up to be requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WakeUp {
-    /// The event's id, the same whenever Lambda brings it again.
+    /// Id of the event, the same at each of Lambda's retries.
     pub(crate) id: String,
     pub(crate) reason: WakeReason,
-    /// New tasks, and new states of keys, that are PENDING; 0 for a tail call.
+    /// Number of new tasks and new states of keys that are PENDING; 0 for a tail call.
     pub(crate) tasks: usize,
-    /// Trace headers of what the wake-up is for: sampled tasks, or the turn that tail-calls.
+    /// Trace headers of the wake-up's causes: sampled tasks, or the turn that published the tail
+    /// call.
     pub(crate) causes: Vec<String>,
 }
 
-/// The wake-up that the event asks for; `None` if no record of its batch does.
+/// The wake-up that the event requires; `None` if no record of its batch requires one.
 pub(crate) fn read(event: Value) -> Result<Option<WakeUp>, EventError> {
     if event::is_from(&event, "aws:dynamodb") {
         let shape = |source| EventError::Shape {
@@ -50,7 +51,7 @@ pub(crate) fn read(event: Value) -> Result<Option<WakeUp>, EventError> {
     ))
 }
 
-/// One wake-up for the whole batch, named after its first record: Lambda brings the same batch,
+/// One wake-up for the whole batch, with the id of its first record. Lambda retries the same batch,
 /// with the same first record, until it succeeds or its retries are used up.
 fn new_tasks(records: &[EventRecord]) -> Option<WakeUp> {
     let first = records.first()?;
@@ -69,9 +70,10 @@ fn new_tasks(records: &[EventRecord]) -> Option<WakeUp> {
     })
 }
 
-/// A task that was inserted as PENDING, or a newer state of a key whose task is PENDING.
-/// The processor's own writes wake no other processor: they leave the version as it is. The
-/// queue's own items are not tasks. The mapping's filter is wider, since it cannot compare versions.
+/// Whether the record is of a task that was inserted as PENDING, or of a newer state of a key that
+/// is PENDING and was not running. The processor's own writes do not change the version, so they
+/// wake no other processor. The queue's own items are not tasks. The event source mapping's filter
+/// is wider, because it cannot compare versions.
 fn is_new_task(record: &EventRecord) -> bool {
     let (old, new) = (&record.change.old_image, &record.change.new_image);
     let is_new = match record.event_name.as_str() {

@@ -1,7 +1,7 @@
 //! `trigger`: requests one wake-up for each batch of inserted tasks and for each tail call.
 //!
-//! A wake-up that may be lost is an error, so that Lambda brings a stream's batch again; a tail
-//! call goes to its failure destination, and the sweep wakes instead.
+//! If a wake-up may be lost, the function fails. Lambda then retries a batch of the stream. A tail
+//! call goes to its failure destination, and the sweep wakes the queue instead.
 
 mod event;
 
@@ -29,7 +29,7 @@ struct Wakes {
     tracer: Option<Arc<Tracer>>,
 }
 
-/// What an event came to.
+/// Result of an event.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::variable::{self as var, Variable};
 use super::{ConfigError, Reader};
 
-/// What `agent-desk`, `match-calls` and `sweep-agents` all read.
+/// Configuration that `agent-desk`, `match-calls` and `sweep-agents` all read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentQueue {
     /// The agents' table.
@@ -20,9 +20,9 @@ pub struct AgentQueue {
     pub assignment_topic: String,
     /// URL of the dead-letter queue, a FIFO queue.
     pub dead_letters: String,
-    /// How the queue behaves.
+    /// Settings of the queue.
     pub settings: Settings,
-    /// Whether command `seed` creates agents: outside production only, and only in `agent-desk`.
+    /// Whether command `seed` may create agents: outside production only, and only in `agent-desk`.
     pub seed: bool,
 }
 
@@ -52,7 +52,7 @@ enum AgentOrder {
 }
 
 impl AgentQueue {
-    /// Reads it through `lookup`, the settings from `variable`.
+    /// Reads the configuration through `lookup`, with the settings from `variable`.
     ///
     /// # Errors
     /// [`ConfigError`] names every variable that is missing or wrong.
@@ -85,12 +85,12 @@ impl AgentQueue {
 pub struct MatchCalls {
     /// The queue.
     pub queue: AgentQueue,
-    /// URL of the FIFO queue that calls come from.
+    /// URL of the FIFO queue that delivers the calls.
     pub call_queue: String,
 }
 
 impl MatchCalls {
-    /// Reads it through `lookup`.
+    /// Reads the configuration through `lookup`.
     ///
     /// # Errors
     /// [`ConfigError`] names every variable that is missing or wrong.

@@ -1,4 +1,4 @@
-//! Reads variables and collects what is wrong with them.
+//! Reads variables and collects the faults in them.
 
 use std::fmt;
 
@@ -6,26 +6,26 @@ use serde::de::DeserializeOwned;
 
 use super::variable::Variable;
 
-/// Reads variables one by one and notes what is missing or wrong. [`finish`](Self::finish) hands the
-/// configuration out only if nothing was noted.
+/// Reads variables one by one, and notes those that are missing or wrong. [`finish`](Self::finish)
+/// returns the configuration only if nothing was noted.
 pub struct Reader<'a> {
     lookup: &'a dyn Fn(&str) -> Option<String>,
     problems: Vec<Problem>,
 }
 
-/// What is wrong with one variable.
+/// A fault in one variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The variable.
     pub variable: Variable,
-    /// `is missing`, or the value and the expected form.
+    /// `is missing`, or the wrong value and the expected form.
     pub fault: String,
 }
 
-/// Everything that is wrong with a function's environment.
+/// All faults in a function's environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// One for each variable, in the order they are read; never empty.
+    /// One for each wrong variable, in the order in which they are read; never empty.
     pub problems: Vec<Problem>,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for ConfigError {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of what `lookup` finds by name.
+    /// A reader of variables, which `lookup` finds by name.
     #[must_use]
     pub fn new(lookup: &'a dyn Fn(&str) -> Option<String>) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A text that is not empty.
+    /// Reads a text that is not empty.
     pub fn text(&mut self, variable: Variable) -> Option<String> {
         let found = self.optional_text(variable);
         if found.is_none() {
@@ -65,13 +65,13 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// A text that may be left out; an empty text counts as left out.
+    /// Reads an optional text; an empty text counts as missing.
     #[must_use]
     pub fn optional_text(&self, variable: Variable) -> Option<String> {
         (self.lookup)(variable.name).filter(|text| !text.is_empty())
     }
 
-    /// An ARN.
+    /// Reads an ARN.
     pub fn arn(&mut self, variable: Variable) -> Option<String> {
         let text = self.text(variable)?;
         if text.starts_with("arn:") {
@@ -81,9 +81,9 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// A value as JSON. Fields that `T` does not know are logged and left out: CloudFormation
-    /// changes a function's variables before its code, so that this code meets the fields of the
-    /// next release.
+    /// Reads a value as JSON. Fields that `T` does not know are logged and ignored: CloudFormation
+    /// changes a function's variables before its code, so this code may read the fields of the next
+    /// release.
     pub fn json<T: DeserializeOwned>(&mut self, variable: Variable) -> Option<T> {
         let text = self.text(variable)?;
         match parse(&text) {
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads JSON; returns the paths of the fields that `T` does not know, too.
+/// Reads JSON. Also returns the paths of the fields that `T` does not know.
 ///
 /// # Errors
 /// The path of the first wrong field and what is wrong with it.

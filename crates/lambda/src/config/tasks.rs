@@ -15,8 +15,7 @@ use serde::de::DeserializeOwned;
 use super::variable::{self as var, Variable};
 use super::{ConfigError, Reader};
 
-/// The report is ready this long before the function's deadline: the rest is for writing the log and
-/// for the answer.
+/// Time between the report and the function's deadline, for the log and the answer.
 pub const REPORT_MARGIN: Duration = Duration::from_secs(1);
 
 /// Configuration of `create-tasks`.
@@ -24,23 +23,23 @@ pub const REPORT_MARGIN: Duration = Duration::from_secs(1);
 pub struct CreateTasks {
     /// The task table.
     pub table: String,
-    /// The rest.
+    /// The settings.
     pub settings: CreateTasksSettings,
 }
 
 /// The JSON of `SETTINGS_CREATE_TASKS`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct CreateTasksSettings {
-    /// Expiries of new tasks.
+    /// Settings of new tasks.
     pub create: CreateSettings,
-    /// Whether `{"simulate": …}` is answered: outside production only.
+    /// Whether the function executes `{"simulate": …}`: outside production only.
     pub simulation: bool,
-    /// What is traced; `None`: nothing.
+    /// Settings of traces; `None` without traces.
     pub traces: Option<TraceSettings>,
 }
 
 impl CreateTasks {
-    /// Reads it through `lookup`.
+    /// Reads the configuration through `lookup`.
     ///
     /// # Errors
     /// [`ConfigError`] names every variable that is missing or wrong.
@@ -62,31 +61,31 @@ impl CreateTasks {
 pub struct IngestTasks {
     /// The task table.
     pub table: String,
-    /// The URL of the queue that tasks come from.
+    /// URL of the ingest queue.
     pub queue: String,
-    /// The URL of the queue for invalid messages.
+    /// URL of the dead-letter queue for invalid messages.
     pub dead_letters: String,
-    /// The URL of the queue that shed tasks go to; `None`: they are counted only.
+    /// URL of the queue for shed tasks; `None`: they are only counted.
     pub shed_queue: Option<String>,
-    /// The rest.
+    /// The settings.
     pub settings: IngestTasksSettings,
 }
 
 /// The JSON of `SETTINGS_INGEST_TASKS`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct IngestTasksSettings {
-    /// How batches are worked through.
+    /// Settings of the ingest.
     pub ingest: IngestSettings,
-    /// How long before the function's deadline the last write ends; the rest of the time is for
-    /// invalid, shed and failed messages.
+    /// Time between the end of the last write and the function's deadline, for invalid, shed and
+    /// failed messages.
     #[serde(rename = "deadlineMarginMs", deserialize_with = "ms")]
     pub margin: Duration,
-    /// What is traced; `None`: nothing.
+    /// Settings of traces; `None` without traces.
     pub traces: Option<TraceSettings>,
 }
 
 impl IngestTasks {
-    /// Reads it through `lookup`.
+    /// Reads the configuration through `lookup`.
     ///
     /// # Errors
     /// [`ConfigError`] names every variable that is missing or wrong.
@@ -116,26 +115,26 @@ pub struct Waking<S> {
     pub table: String,
     /// ARN of ProcessTasksTopic.
     pub process_tasks_topic: String,
-    /// The rest.
+    /// The settings.
     pub settings: S,
 }
 
 /// The JSON of `SETTINGS_TRIGGER`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TriggerSettings {
-    /// How long one notification holds others back (rule 9).
+    /// Lifetime of the start marker (rule 9).
     #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
     pub marker: Duration,
-    /// What is traced; `None`: nothing.
+    /// Settings of traces; `None` without traces.
     pub traces: Option<TraceSettings>,
 }
 
 /// The JSON of `SETTINGS_SWEEP_TASKS`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct SweepTasksSettings {
-    /// How it returns and fails the tasks that it finds.
+    /// Settings of a sweep.
     pub sweep: SweepSettings,
-    /// How long one notification holds others back (rule 9).
+    /// Lifetime of the start marker (rule 9).
     #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
     pub marker: Duration,
 }
@@ -147,7 +146,7 @@ pub type Trigger = Waking<TriggerSettings>;
 pub type SweepTasks = Waking<SweepTasksSettings>;
 
 impl Trigger {
-    /// Reads it through `lookup`.
+    /// Reads the configuration through `lookup`.
     ///
     /// # Errors
     /// [`ConfigError`] names every variable that is missing or wrong.
@@ -157,7 +156,7 @@ impl Trigger {
 }
 
 impl SweepTasks {
-    /// Reads it through `lookup`.
+    /// Reads the configuration through `lookup`.
     ///
     /// # Errors
     /// [`ConfigError`] names every variable that is missing or wrong.
@@ -192,14 +191,14 @@ pub struct ProcessTasks {
     pub process_tasks_topic: String,
     /// ARN of TriggerTopic.
     pub trigger_topic: String,
-    /// How a turn works.
+    /// Settings of a turn.
     pub settings: ProcessSettings,
-    /// Which runner; [`RunnerConfig::Custom`] for one that a binary of one's own brings.
+    /// The runner; [`RunnerConfig::Custom`] if your own binary contains it.
     pub runner: RunnerConfig,
 }
 
 impl ProcessTasks {
-    /// Reads it through `lookup`.
+    /// Reads the configuration through `lookup`.
     ///
     /// # Errors
     /// [`ConfigError`] names every variable that is missing or wrong.
@@ -227,14 +226,14 @@ impl ProcessTasks {
 pub struct CountShed {
     /// The task table.
     pub table: String,
-    /// The URL of the queue that shed tasks go to; `None`: they are counted only.
+    /// URL of the queue for shed tasks; `None`: they are only counted.
     pub shed_queue: Option<String>,
-    /// The ARN of the bus that events of ended tasks go to; `None`: there are no events.
+    /// ARN of the bus for events of ended tasks; `None`: no events are published.
     pub event_bus: Option<String>,
 }
 
 impl CountShed {
-    /// Reads it through `lookup`.
+    /// Reads the configuration through `lookup`.
     ///
     /// # Errors
     /// [`ConfigError`] names every variable that is missing or wrong.

@@ -1,11 +1,11 @@
-//! The environment variables, each once: its name and what belongs in it.
+//! The environment variables: the name and the meaning of each.
 
 /// An environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// What belongs in it: the remedy, when it is missing or wrong.
+    /// Its content. The error for a missing or wrong variable shows this as the remedy.
     pub meaning: &'static str,
 }
 

@@ -121,7 +121,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Only what is plainly a turn by hand starts one; all else is rejected, whatever it is.
+    /// Of arbitrary JSON, only `null` and `{}` start a turn. Everything else is rejected.
     #[test]
     fn arbitrary_json_starts_no_turn(event in any_json(), deadline in any::<u64>()) {
         let by_hand = event.is_null() || event == json!({});

@@ -1,9 +1,9 @@
-//! Metrics in CloudWatch's embedded metric format: a line of the log that CloudWatch turns into
-//! metrics by itself, without a call
+//! Metrics in CloudWatch's embedded metric format: CloudWatch makes metrics of a log line, so no
+//! call is needed
 //! (<https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>).
 //!
-//! They go through the `metrics` facade, so that a user's runner can add its own with
-//! `metrics::counter!` and find them beside the queue's.
+//! The functions use the `metrics` facade. So your own runner can add metrics with
+//! `metrics::counter!`, which appear beside the queue's.
 
 use std::io::{self, Write};
 use std::time::SystemTime;
@@ -20,7 +20,7 @@ use metrics_cloudwatch_embedded::{Builder, Collector};
 /// The metrics' namespace.
 pub const NAMESPACE: &str = "freshq";
 
-/// Their one dimension: the name of the task table.
+/// The only dimension of the metrics: the name of the task table.
 pub const DIMENSION: &str = "Queue";
 
 macro_rules! counters {
@@ -105,8 +105,8 @@ impl Metrics {
         })
     }
 
-    /// Counts, writes everything counted since the last time as one line to standard output,
-    /// and forgets it.
+    /// Adds this result to the metrics, writes all metrics since the last call as one line to
+    /// standard output, and resets them.
     pub fn emit(&self, counted: &impl Counted) {
         count(counted);
         if let Err(error) = self.write(io::stdout().lock()) {
@@ -115,14 +115,14 @@ impl Metrics {
     }
 
     fn write(&self, mut out: impl Write) -> io::Result<()> {
-        // With a level and a timestamp Lambda's log filter knows the line's level; without, it
-        // would take it for INFO, and a function set to WARN would lose its metrics and alarms.
+        // With a level and a timestamp, Lambda's log filter knows the line's level. Without them it
+        // assumes INFO, and a function set to WARN would lose its metrics and alarms.
         let now = DateTime::from(SystemTime::now());
         if let Ok(now) = now.fmt(Format::DateTime) {
             self.collector.set_property("timestamp", now);
         }
         self.collector.set_property("level", self.level.as_str());
-        // One write, so that no line of the log comes between.
+        // One write, so that no other log line gets into this one.
         let mut line = Vec::with_capacity(1024);
         self.collector.flush(&mut line)?;
         out.write_all(&line)
@@ -134,12 +134,12 @@ impl Metrics {
 #[error("metrics cannot be installed: {0}")]
 pub struct AlreadyInstalled(String);
 
-/// A result with numbers in it.
+/// A result that is reported as metrics.
 pub trait Counted {
-    /// The metrics' names and by how much each grew.
+    /// The name and the increase of each counter.
     fn counts(&self) -> Vec<(&'static str, u64)>;
 
-    /// Metrics that are measured rather than counted.
+    /// The name and the value of each gauge.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
@@ -200,7 +200,8 @@ impl Counted for SweepReport {
             (FAILED, self.quarantined.into()),
             (SWEEP_ERRORS, self.errors.into()),
             (SWEEPS, 1),
-            // A paused queue has no turns: without this the alarm would end with the last one.
+            // A paused queue has no turns. Without this count, the alarm would end with the last
+            // turn.
             (QUEUE_PAUSED, self.paused.into()),
         ]
     }
@@ -220,7 +221,8 @@ impl Counted for SweepReport {
     }
 }
 
-/// What a sweep did before it failed. It measured nothing reliably, and it does not count as one.
+/// The changes of a failed sweep. It reports no gauges, because they may be incomplete, and does
+/// not count in `Sweeps`.
 impl Counted for FailedSweep {
     fn counts(&self) -> Vec<(&'static str, u64)> {
         let mut counts = self.report.counts();
@@ -259,7 +261,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// One test, because the recorder is the process's.
+    /// Only one test, because a process has only one recorder.
     #[test]
     fn a_summary_becomes_one_line_that_cloudwatch_reads() {
         let metrics = Metrics::install("tasks").unwrap();

@@ -11,8 +11,8 @@ use lifo_queue::trace::{TraceSettings, Tracer};
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html#configuration-envvars-runtime>).
 const DAEMON: &str = "AWS_XRAY_DAEMON_ADDRESS";
 
-/// Records segments as the settings say; `None` without settings. A function whose daemon cannot be reached works without
-/// traces, and logs why.
+/// Creates the tracer; `None` without settings. If the daemon's address is missing or cannot be
+/// used, the function logs the reason and works without traces.
 #[must_use]
 pub fn tracer(settings: Option<TraceSettings>) -> Option<Arc<Tracer>> {
     let settings = settings?;

@@ -7,12 +7,12 @@ pub(crate) fn contract() -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The default settings of a function as its variable has them.
+/// The default settings of a function, as they are in its variable.
 pub(crate) fn defaults(function: &str) -> Value {
     contract()["settings"]["defaults"][function].clone()
 }
 
-/// Valid variables of a function.
+/// A valid value of one of a function's variables.
 pub(crate) fn example(function: &str, name: &str) -> Option<String> {
     Some(match name {
         name if name.starts_with("SETTINGS_") => defaults(function).to_string(),

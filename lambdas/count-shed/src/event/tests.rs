@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Two shed tasks, one that was done, one that an operator cancelled.
+/// Two shed tasks, one settled task, and one task that an operator cancelled.
 fn stream() -> Value {
     serde_json::from_str(include_str!("../../../../tests/events/count-shed.json")).unwrap()
 }
@@ -21,7 +21,7 @@ fn batch(records: &[Value]) -> Batch {
     read(&json!({"Records": records})).unwrap()
 }
 
-/// How many tasks one such record counts for.
+/// The number of shed tasks in a batch of only this record.
 fn tasks_after(change: impl FnOnce(&mut Value)) -> usize {
     batch(&[record(change)]).tasks.len()
 }
@@ -86,7 +86,7 @@ fn an_expired_state_that_a_newer_one_replaced_is_shed_once() {
     let put = |name: &str| json!({"S": name});
     assert_eq!(replaced(Value::Null, put("put-1")), 1);
     assert_eq!(replaced(put("put-1"), put("put-2")), 1);
-    // Replaced again before the next take: the mark stands, and says nothing new.
+    // A later change before the next take keeps the mark, and is not counted again.
     assert_eq!(replaced(put("put-1"), put("put-1")), 0);
     assert_eq!(replaced(put("put-1"), Value::Null), 0);
 }
@@ -208,7 +208,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every place in a JSON value, as pointers.
+/// The JSON pointers to all places in a value.
 fn places(value: &Value, here: &str, found: &mut Vec<String>) {
     found.push(here.to_owned());
     match value {
@@ -227,7 +227,7 @@ fn places(value: &Value, here: &str, found: &mut Vec<String>) {
 }
 
 proptest! {
-    /// Nothing that happens to look like an event sheds a task.
+    /// Arbitrary JSON is rejected or contains no shed task.
     #[test]
     fn arbitrary_json_is_refused_or_sheds_nothing(event in any_json()) {
         if let Ok(batch) = read(&event) {
@@ -235,8 +235,8 @@ proptest! {
         }
     }
 
-    /// Whatever one record of a batch becomes, the good ones beside it are read as before, and it
-    /// is itself counted once or not at all.
+    /// A damaged record does not change how the other records are read, and is counted once or not
+    /// at all.
     #[test]
     fn a_damaged_record_neither_panics_nor_costs_its_neighbours(
         place in any::<Index>(), value in any_json(), which in 0..4_usize,
@@ -262,7 +262,7 @@ proptest! {
         prop_assert_eq!(&batch.shed_at[1 + own..], &moved[..]);
     }
 
-    /// A shed task stays one whatever stands in its other attributes; the bad one is named.
+    /// A shed task with an invalid attribute is still counted, and names no other attribute.
     #[test]
     fn a_damaged_attribute_costs_no_count(
         name in prop::sample::select(vec!["taskCreated", "ttl", "attempts", "totalAttempts", "payload"]),

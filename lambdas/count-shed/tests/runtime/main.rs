@@ -1,5 +1,5 @@
-//! The binary itself, against a runtime API, a queue and an event bus of our own: what Lambda is
-//! answered, what the queue and the bus get, and what is counted.
+//! Runs the binary with a runtime API, a queue and an event bus of the test: checks the answer to
+//! Lambda, the messages, the events and the counts.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::servers::{BOTH, BUS, BUS_ARN, NOTHING, QUEUE, invoke};
 
-/// Two shed tasks, order-4711 and order-4712, and two records that are none.
+/// Two shed tasks, order-4711 and order-4712, and two other records.
 fn event() -> Value {
     serde_json::from_str(include_str!("../../../../tests/events/count-shed.json")).unwrap()
 }

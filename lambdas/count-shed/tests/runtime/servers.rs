@@ -1,4 +1,4 @@
-//! The runtime API, the queue and the event bus of one invocation.
+//! Servers for one invocation: the runtime API, the queue and the event bus.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 pub(crate) const BUS_ARN: &str = "arn:aws:events:eu-west-1:123456789012:event-bus/default";
 
-/// What one invocation came to.
+/// Result of one invocation.
 pub(crate) struct Invoked {
     /// The end of the path that the function posted to: `response` or `error`.
     pub(crate) posted: String,
@@ -26,7 +26,7 @@ pub(crate) struct Invoked {
     pub(crate) events: Vec<Value>,
 }
 
-/// The servers' part in one invocation.
+/// State of the servers during one invocation.
 #[derive(Clone)]
 struct World {
     event: Arc<Mutex<Option<Value>>>,
@@ -37,7 +37,7 @@ struct World {
     posted: mpsc::UnboundedSender<(String, Value)>,
 }
 
-/// Gives the event once (<https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>).
+/// Returns the event once (<https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>).
 async fn next(State(world): State<World>) -> (HeaderMap, String) {
     let event = world.event.lock().unwrap().take();
     let Some(event) = event else {
@@ -58,7 +58,7 @@ async fn answered(State(world): State<World>, uri: Uri, body: String) -> StatusC
     StatusCode::ACCEPTED
 }
 
-/// SQS and EventBridge, as far as the function calls them.
+/// The operations of SQS and EventBridge that the function calls.
 async fn aws(State(world): State<World>, headers: HeaderMap, body: String) -> String {
     let request: Value = serde_json::from_str(&body).unwrap();
     match headers["x-amz-target"].to_str().unwrap() {
@@ -100,7 +100,7 @@ fn send_message_batch(world: &World, request: &Value) -> String {
     json!({"Successful": taken, "Failed": refused}).to_string()
 }
 
-/// Which of the function's destinations there are.
+/// The destinations that the function has.
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
     pub(crate) queue: bool,
@@ -193,7 +193,7 @@ fn function(address: &str) -> Command {
 }
 
 impl Invoked {
-    /// What `ShedTasks` grew by.
+    /// The increase of `ShedTasks`; `None` if it is not in the log.
     pub(crate) fn counted(&self) -> Option<u64> {
         let metrics = self.log.iter().find(|line| line["_aws"].is_object());
         metrics.and_then(|line| line["ShedTasks"].as_u64())

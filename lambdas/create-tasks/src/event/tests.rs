@@ -109,7 +109,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever comes is an array of tasks, a count in its bounds, or rejected in words.
+    /// Arbitrary JSON is read as an array of tasks or as a valid count, or rejected with a message.
     #[test]
     fn arbitrary_json_is_read_or_refused(event in any_json(), simulation in any::<bool>()) {
         match read(event.clone(), simulation) {

@@ -10,7 +10,7 @@ fn tail_call() -> Value {
     serde_json::from_str(include_str!("../../tests/events/tail-call.json")).unwrap()
 }
 
-/// How many tasks the stream's first record counts for, after `change`.
+/// The number of tasks in a batch of only the stream's first record, after `change`.
 fn tasks_after(change: impl FnOnce(&mut Value)) -> usize {
     let mut event = stream();
     event["Records"].as_array_mut().unwrap().truncate(1);
@@ -91,7 +91,7 @@ fn only_inserted_pending_tasks_wake() {
     assert_eq!(tasks_after(no_image), 0);
 }
 
-/// A record of a key whose state changed from one version and status to another.
+/// The number of tasks in a record of a key that changed from one version and status to another.
 fn of_key(old: (&str, &str), new: (&str, &str)) -> usize {
     let set = |image: &mut Value, (version, status): (&str, &str)| {
         image["taskVersion"] = json!({"S": version});
@@ -111,10 +111,10 @@ fn a_newer_state_of_a_key_wakes_unless_the_key_runs() {
     for before in ["PENDING", "SUCCESS", "FAILURE"] {
         assert_eq!(of_key(("s1", before), ("s2", "PENDING")), 1, "{before}");
     }
-    // The state waits for the end of the run, whose processor makes it PENDING and looks again.
+    // At the end of the run, its processor makes the newer state PENDING and reads the index again.
     assert_eq!(of_key(("s1", "TAKEN"), ("s2", "TAKEN")), 0);
     assert_eq!(of_key(("s2", "TAKEN"), ("s2", "PENDING")), 0);
-    // A redrive, an adoption and the queue's other writes leave the version.
+    // A redrive, a corrected `ttl` and the queue's other writes do not change the version.
     assert_eq!(of_key(("s2", "FAILURE"), ("s2", "PENDING")), 0);
     assert_eq!(of_key(("s2", "PENDING"), ("s2", "PENDING")), 0);
 }
@@ -202,7 +202,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every place in a JSON value, as pointers.
+/// The JSON pointers to all places in a value.
 fn places(value: &Value, here: &str, found: &mut Vec<String>) {
     found.push(here.to_owned());
     match value {
@@ -226,7 +226,8 @@ proptest! {
         prop_assert!(read(event).is_err());
     }
 
-    /// A real event with one value replaced is read or rejected, and never more than it was.
+    /// A real event with one replaced value is read or rejected, and never has more tasks than
+    /// before.
     #[test]
     fn a_damaged_event_never_panics(place in any::<prop::sample::Index>(), value in any_json(), sns in any::<bool>()) {
         let mut event = if sns { tail_call() } else { stream() };

@@ -27,7 +27,7 @@ counters! {
     UNPUBLISHED_ASSIGNMENTS = "UnpublishedAssignments": "Events that a sweep could not publish: an alarm.",
 }
 
-/// Tells CloudWatch the gauges' units.
+/// Describes the units of the gauges for CloudWatch.
 pub(super) fn describe_gauges() {
     for name in [QUEUED_AGENTS, WAITING_CALLS, UNPUBLISHED_ASSIGNMENTS] {
         metrics::describe_gauge!(name, Unit::Count, "");
