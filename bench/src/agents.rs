@@ -1,8 +1,8 @@
-//! Agents and calls, matched by several processes at once: this queue and the published sample,
-//! on the same agents and calls, with the same latency and the same conflicts.
+//! Matches agents and calls with several processes at once: with this queue and with the published
+//! sample, on the same agents and calls, with the same latency and conflicts.
 //!
-//! Tokio's clock is paused, so that the figures do not depend on the machine. The rates are those
-//! of the store in memory, the units those of the embedded DynamoDB. Every call goes through the
+//! Tokio's clock is paused, so the figures do not depend on the machine. The rates are those of the
+//! in-memory store, and the units those of the embedded DynamoDB. Every call goes through the
 //! intake's batches, as in `match-calls`.
 
 mod crowd;
@@ -30,28 +30,29 @@ use self::stage::Truth;
 use crate::process::Server;
 use crate::{Arguments, Error};
 
-/// What DynamoDB takes from within its region, the network included.
+/// The latency of DynamoDB within its region, including the network.
 const LATENCY: Latency = Latency {
     plain: Duration::from_millis(4),
     transaction: Duration::from_millis(8),
 };
 
-/// Processes at once.
+/// Numbers of concurrent processes.
 const MATCHERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// Processes at once of the published way, and of the runs on the embedded DynamoDB.
+/// Numbers of concurrent processes for the published sample, and for the runs on the embedded
+/// DynamoDB.
 const FEW: [usize; 2] = [1, 8];
 
-/// Calls a process gets at once: the batch of `match-calls`.
+/// Calls in a batch of `match-calls`.
 const BATCH: usize = 10;
 
-/// How many runs of a small mode there are for each of a large one.
+/// Number of runs of a small mode for each run of a large one.
 const SMALL_RUNS: u64 = 10;
 
-/// Where the figures are written.
+/// The file of the figures.
 const FILE: &str = "target/bench/agents.json";
 
-/// Runs everything, prints the tables and writes the file.
+/// Runs all measurements, prints the tables and writes the file.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Error> {
     let report = measure_all(arguments)?;
     let enqueue = mean(arguments.agent_runs, |run| {
@@ -66,8 +67,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Error> {
     report.write(Path::new(FILE))
 }
 
-/// Every mode with every number of processes, on all processors: what is measured depends on no
-/// machine, and no measurement on another.
+/// Measures every mode with every number of processes, on all processors. The measurements depend
+/// neither on the machine nor on each other.
 fn measure_all(arguments: &Arguments) -> Result<Report, Error> {
     let all = Mode::ALL.into_iter();
     let all = all.flat_map(|mode| MATCHERS.map(|matchers| (mode, matchers)));
@@ -100,9 +101,9 @@ fn measure_all(arguments: &Arguments) -> Result<Report, Error> {
     })
 }
 
-/// The means of a mode with this number of processes.
+/// Measures a mode with this number of processes, and returns the means.
 fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure, Error> {
-    // Where one run has few matches, chance decides more of it.
+    // In a run with few matches, chance has more influence.
     let runs = match mode.is_large() {
         true => arguments.agent_runs,
         false => SMALL_RUNS * arguments.agent_runs,
@@ -133,9 +134,9 @@ fn mean(runs: u64, one: impl Fn(u64) -> Result<Figure, Error>) -> Result<Figure,
     Ok(Figure::mean(&figures?))
 }
 
-/// Runs to the end with tokio's clock paused.
+/// Runs the work with tokio's clock paused.
 fn in_virtual_time<T>(seed: u64, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    // Jitter is drawn from here.
+    // The seed of the jitter.
     fastrand::seed(seed);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

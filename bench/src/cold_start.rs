@@ -1,4 +1,5 @@
-//! From exec to the first `next`: a Lambda function's own share of its cold start.
+//! Measures the time from exec to the first `next` request: the function's own part of a cold
+//! start.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -10,7 +11,7 @@ use simulator::deployed::settings;
 
 use crate::Error;
 
-/// Configuration that the function starts with; nothing of it is called.
+/// The environment of the function. The function sends no request to any address in it.
 const ENVIRONMENT: &str = include_str!("../cold-start.env");
 
 /// Starts the binary once against a Runtime API that only listens, and times its first request.

@@ -1,9 +1,9 @@
-//! Messages/s through `ingest-tasks`, by the size of the batch: the release binary itself, which
-//! gets its batches from a Runtime API as Lambda's and writes to an embedded DynamoDB. Beside it
-//! the database's own limit: the same number of conditional puts of items as large, from the same
-//! client at the same concurrency, and nothing else. Where a batch has fewer messages than one
-//! invocation writes at once, as many invocations run side by side as make that up: Lambda would
-//! start more.
+//! Measures messages per second through `ingest-tasks`, by the size of the batch. The release
+//! binary gets its batches from a Runtime API like Lambda's and writes to an embedded DynamoDB. It
+//! is compared with the database's own limit: the same number of conditional puts of items of the
+//! same size, from the same client at the same concurrency, and nothing else. If a batch has fewer
+//! messages than one invocation writes at once, several invocations run side by side to reach that
+//! number. Lambda would start more.
 
 mod function;
 pub(crate) mod puts;
@@ -15,22 +15,22 @@ use crate::process::{Figures, Server, run};
 use crate::table::{median, row, table};
 use crate::{Arguments, Error};
 
-/// Sizes of a batch: the default, and up to the most that Lambda hands over.
+/// Sizes of a batch: from the default to the largest that Lambda delivers.
 const BATCHES: [u32; 4] = [10, 100, 1_000, 10_000];
 
-/// The least messages a run, so that it lasts.
+/// The smallest number of messages in a run, so that it lasts long enough.
 const LEAST_MESSAGES: u32 = 2_000;
 
-/// Runs of each; the medians are printed.
+/// Number of runs for each size; the medians are printed.
 const RUNS: usize = 5;
 
-/// What one size of a batch came to.
+/// The results for one size of a batch.
 struct Measured {
     batch: u32,
     messages: u32,
     ours: Vec<Figures>,
     limit: Vec<Figures>,
-    /// One batch as it is handed over.
+    /// Size of one batch as Lambda delivers it.
     event_bytes: usize,
 }
 
@@ -41,7 +41,8 @@ pub(crate) fn measure(arguments: &Arguments, bootstrap: &Path) -> Result<(), Err
         let (mut ours, mut limit) = (vec![], vec![]);
         let mut event_bytes = 0;
         for _ in 0..RUNS {
-            // A fresh server for each, and the two by turns: this machine may be busy otherwise.
+            // Each run has a new server, and the two measurements alternate, because this machine
+            // may also be busy with other work.
             let server = Server::start()?;
             let through = function::measure(bootstrap, &server.address, batch, messages)?;
             event_bytes = through.event_bytes;

@@ -1,5 +1,5 @@
-//! The store's own limit: two conditional updates a task from the same client, at the same
-//! concurrency, nothing else.
+//! The store's own limit: two conditional updates for each task from the same client, at the same
+//! concurrency, and nothing else.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -1,19 +1,25 @@
-//! # What a turn of `process-tasks` costs, and what a match of a call and an agent
+//! # Costs of a turn of `process-tasks` and of a match of a call and an agent
 //!
-//! Prints, from one run: tasks/s of a turn over 1,000 tasks with a runner that costs nothing,
-//! calls a task by kind, peak memory, and the ratio to the store's own limit (two conditional
-//! updates a task from the same client at the same concurrency, nothing else) and to the very
-//! updates of a turn without its loop; how often a task is taken beside poison and with a busy
-//! downstream; and how long the release binary takes from exec to its first `next`.
+//! The program prints, from one run:
 //!
-//! Then messages/s through `ingest-tasks` by the size of its batches ([`ingest`]).
+//! - the rate of a turn over 1,000 tasks with a runner that takes no time, and the calls for each
+//!   task by kind;
+//! - the peak memory;
+//! - the ratio to the store's own limit: two conditional updates for each task from the same client
+//!   at the same concurrency, and nothing else;
+//! - the ratio to the updates of a turn without its loop;
+//! - the takes of each task beside poison tasks and with a busy downstream;
+//! - the time of the release binary from exec to its first `next`.
 //!
-//! Then, for the queue of agents: matches/s with matchers in parallel whose transactions meet as
-//! on DynamoDB, calls and units an enqueue and a match, and what a look at a queue costs by its
-//! depth, each beside the published sample's way of doing it ([`agents`]).
+//! Then it prints the rate of `ingest-tasks` by the size of its batches ([`ingest`]).
 //!
-//! Server, turn and limit each run in a process of their own, so that memory is the turn's alone.
-//! Nothing here fails for being slow: the figures are for reading.
+//! Then it prints figures for the agents' queue ([`agents`]). These are matches per second with
+//! parallel matchers, whose transactions conflict as on DynamoDB, the calls and units for each
+//! enqueue and match, and the cost of a read of a queue by its depth. The published sample's
+//! figures are beside them.
+//!
+//! Server, turn and limit run in separate processes, so the memory is only the turn's. No run fails
+//! for being slow.
 
 mod agents;
 mod cold_start;
@@ -31,7 +37,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-/// What any part may fail with.
+/// An error of any part.
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Clone, Parser)]

@@ -1,4 +1,4 @@
-//! The parts' processes: how they are started and what they print.
+//! The processes of the parts: their start and their output.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Arguments, Error};
 
-/// What a turn or the limit measured.
+/// The figures of a turn or of a limit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Figures {
-    /// From the first call to the last answer.
+    /// Time from the first call to the last answer, in seconds.
     pub(crate) seconds: f64,
-    /// Calls by kind.
+    /// Number of calls by kind.
     pub(crate) calls: std::collections::BTreeMap<String, u32>,
-    /// Largest resident memory of the process, in KiB; 0 where the system does not tell.
+    /// Largest resident memory of the process, in KiB; 0 if the system does not report it.
     pub(crate) peak_memory_kib: u64,
 }
 
@@ -47,10 +47,10 @@ pub(crate) fn run<T: DeserializeOwned>(
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// A server of its own, ended when it is dropped.
+/// A server in a separate process, which ends when this is dropped.
 pub(crate) struct Server {
     child: Child,
-    /// Where it listens.
+    /// The address on which it listens.
     pub(crate) address: String,
 }
 
@@ -76,7 +76,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Its standard input closes with this, which ends it; the kill is for one that hangs.
+        // The server ends when its standard input closes. The kill is for a server that hangs.
         drop(self.child.stdin.take());
         let _ended = self.child.kill().and_then(|()| self.child.wait().map(drop));
     }
@@ -87,7 +87,7 @@ pub(crate) fn peak_memory_kib() -> u64 {
     peak_memory_kib_of("self")
 }
 
-/// A process' largest resident memory, in KiB; 0 where the system does not tell.
+/// A process' largest resident memory, in KiB; 0 if the system does not report it.
 pub(crate) fn peak_memory_kib_of(process: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

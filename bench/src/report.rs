@@ -1,4 +1,4 @@
-//! Runs everything and prints the table.
+//! Runs all measurements and prints the tables.
 
 use std::time::Duration;
 
@@ -7,13 +7,14 @@ use crate::table::{median, row, table};
 use crate::takes::{self, Downstream};
 use crate::{Arguments, Error, agents, cold_start, ingest};
 
-/// Starts of the binary that are timed.
+/// Number of timed starts of the binary.
 const COLD_STARTS: usize = 21;
 
 pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Error> {
     let (mut turns, mut updates, mut limits) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..arguments.runs.max(1) {
-        // A fresh server for each, and the two by turns: this machine may be busy otherwise.
+        // Each run has a new server, and the three measurements alternate, because this machine may
+        // also be busy with other work.
         turns.push(run::<Figures>(
             arguments,
             "turn",
@@ -117,7 +118,7 @@ fn print_takes(arguments: &Arguments) -> Result<(), Error> {
         arguments.tasks, arguments.slots
     ));
     for (what, downstream, aim) in [
-        // Five attempts of every tenth, shared by the nine others.
+        // Each poison task has five attempts, so nine completed tasks have 9 + 5 takes.
         ("one poison task in ten", Downstream::Poison, "1.56"),
         (
             "a runner busy half of the time",

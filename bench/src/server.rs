@@ -1,4 +1,4 @@
-//! An embedded DynamoDB in a process of its own.
+//! An embedded DynamoDB in a separate process.
 
 use std::io::Read;
 
@@ -12,7 +12,7 @@ pub(crate) fn serve() -> Result<(), Error> {
         .build()?;
     let dynamo = runtime.block_on(EmbeddedDynamo::start())?;
     println!("{}", dynamo.address);
-    // Until the parent goes away.
+    // The parent closes standard input when it ends.
     std::io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
 }

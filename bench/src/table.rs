@@ -1,4 +1,4 @@
-//! Rows of figures beside their aims.
+//! Tables of figures with their aims.
 
 use comfy_table::{Table, presets};
 

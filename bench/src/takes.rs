@@ -1,6 +1,6 @@
-//! How often a task is taken until it is done: one with poison among its neighbours, and one
-//! whose downstream is busy half of the time. Counted on a virtual clock with the in-memory
-//! store, turn after turn, so the figures are the loop's own and not this machine's.
+//! Counts the takes of a task until it is done: with poison tasks among its neighbours, and with a
+//! downstream that is busy half of the time. The count uses a virtual clock and the in-memory
+//! store, turn after turn, so the figures do not depend on the machine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,21 +16,21 @@ use simulator::topics::Topics;
 
 use crate::{Arguments, Error, turn};
 
-/// How long a run takes.
+/// Duration of a run.
 const RUN: Duration = Duration::from_millis(100);
 
-/// How long the downstream is busy, and has room, by turns.
+/// Duration of each phase: the downstream is busy, and then available.
 const PHASE: Duration = Duration::from_secs(1);
 
-/// The interval of the sweep, which looks for tasks that became due after a turn.
+/// The interval of the sweep, which wakes a processor for tasks that became due after a turn.
 const SWEEP: Duration = Duration::from_secs(60);
 
-/// A downstream with a flaw.
+/// A downstream with a fault.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Downstream {
     /// Every tenth task fails at every attempt.
     Poison,
-    /// Busy for a second, with room for a second.
+    /// Busy for a second, then available for a second.
     BusyHalfOfTheTime,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Takes {
     pub(crate) succeeded: u32,
     /// Tasks that ended as FAILURE.
     pub(crate) failed: u32,
-    /// Turns.
+    /// Number of turns.
     pub(crate) turns: u32,
 }
 

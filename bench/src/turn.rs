@@ -1,4 +1,4 @@
-//! One turn over a backlog, with a runner that costs nothing.
+//! One turn over a backlog, with a runner that takes no time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,7 @@ impl TaskRunner for Costless {
     }
 }
 
-/// Calls by kind, and when the last one that settles was made.
+/// Calls by kind, and the time of the last settle.
 #[derive(Default)]
 struct Counted {
     calls: BTreeMap<String, u32>,
@@ -115,7 +115,8 @@ async fn insert(store: &Arc<dyn QueueStore>, n: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// The defaults of `infra/`, but a short linger: it is a wait, not work, and is not timed.
+/// The defaults of `infra/`, except for a longer turn and a shorter wait of an empty queue, which
+/// is not timed.
 pub(crate) fn settings(slots: u16) -> ProcessSettings {
     ProcessSettings {
         turn: Duration::from_secs(600),

@@ -1,5 +1,5 @@
-//! The same two updates a task that a turn makes, at the same concurrency, but no loop: what a
-//! lease costs beside a bare change of status.
+//! The two updates of a turn for each task, at the same concurrency, without the loop. They show
+//! the cost of a lease compared with a bare change of status.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! Transactions that meet: what DynamoDB does with two that touch one item, on a store of any
-//! kind, in an order that a seed draws; and a watch over every commit.
+//! Simulates transaction conflicts on a store of any kind, as DynamoDB handles them. A seed draws
+//! the order. Checks every commit against the guarantees.
 //!
-//! A transaction is under way from before its conditions are checked until after it happened; a
-//! second one on any of its items is rejected meanwhile
+//! A transaction is in progress from before its conditions are checked until after it is committed.
+//! A second transaction on any of its items is rejected meanwhile
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
 //! Each read and each commit takes a few milliseconds of tokio's clock before and after.
 
@@ -25,53 +25,53 @@ use crate::rows;
 use crate::tally;
 use crate::watched::{Read, Watch};
 
-/// The watch.
+/// Simulates the conflicts, and checks the commits.
 pub struct Contended {
     state: Mutex<State>,
     order: Order,
-    /// Whether every second conflict rejects the earlier transaction too.
+    /// Whether a conflict also rejects the earlier transaction, in half of the cases.
     both_refused: bool,
-    /// How many agents a call may pass over, beside those in a transaction.
+    /// How many agents a call may pass over, not counting agents in another transaction.
     passes: usize,
 }
 
 struct State {
     rng: Rng,
     under_way: BTreeSet<Key>,
-    /// Items at which a transaction under way is rejected.
+    /// Items whose transaction in progress is to be rejected.
     doomed: BTreeSet<Key>,
-    /// How many changes happened.
+    /// Number of committed changes.
     commits: u64,
     conflicts: u64,
-    /// Who stands in the queues, and since which commit.
+    /// The entries of the queues, each with the number of commits before it.
     entries: BTreeMap<Key, (QueueEntry, u64)>,
-    /// Which calls wait, and since which commit.
+    /// The criteria of the pending calls, each with the number of commits before it.
     waiting: BTreeMap<Key, (Criteria, u64)>,
-    /// The last look of each task at each queue and at those waiting, by the commits before it.
+    /// For each tokio task and each queue or line: the number of commits before its last read.
     looks: BTreeMap<(Id, String), u64>,
-    /// Every assignment, in the order in which they happened.
+    /// Every assignment, in the order of the commits.
     assignments: Vec<Assignment>,
-    /// The calls that have an answer.
+    /// The state of each call that was written.
     answered: BTreeMap<CallId, &'static str>,
     tickets: BTreeSet<String>,
     violations: Vec<String>,
 }
 
-/// What happened.
+/// Counts and findings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// Changes.
+    /// Number of committed changes.
     pub commits: u64,
-    /// Changes that were rejected because another was under way.
+    /// Number of changes that were rejected because of a conflict.
     pub conflicts: u64,
-    /// Every assignment, in the order in which they happened.
+    /// Every assignment, in the order of the commits.
     pub assignments: Vec<Assignment>,
-    /// Promises that were broken.
+    /// Violated guarantees.
     pub violations: Vec<String>,
 }
 
 impl Contended {
-    /// A watch in which this seed draws.
+    /// A watch that draws from this seed.
     #[must_use]
     pub fn new(seed: u64, order: Order) -> Self {
         Self {
@@ -95,21 +95,22 @@ impl Contended {
         }
     }
 
-    /// The same, but DynamoDB rejects both transactions of every second conflict.
+    /// The same, but half of the conflicts reject both transactions.
     #[must_use]
     pub fn refusing_both(mut self) -> Self {
         self.both_refused = true;
         self
     }
 
-    /// The same, but a call may pass over this number of agents, and those in a transaction.
+    /// The same, but a call may pass over this number of agents. Agents in another transaction do
+    /// not count.
     #[must_use]
     pub fn passing(mut self, agents: usize) -> Self {
         self.passes = agents;
         self
     }
 
-    /// What happened so far.
+    /// The counts and findings so far.
     #[must_use]
     pub fn seen(&self) -> Seen {
         let state = self.lock();
@@ -125,7 +126,7 @@ impl Contended {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What holds at every moment, in this one too.
+    /// Checks the rules that hold at every time.
     async fn check(&self, store: &dyn AgentStore) -> Result<(), StoreError> {
         let calls: Vec<_> = self.lock().answered.keys().cloned().collect();
         let rows = rows::stored(store, &calls).await?;
@@ -135,7 +136,7 @@ impl Contended {
         Ok(())
     }
 
-    /// Others go on meanwhile.
+    /// Lets other tasks run.
     async fn wait(&self) {
         let pause = {
             let rng = &mut self.lock().rng;
@@ -200,14 +201,14 @@ impl Watch for Contended {
         self.wait().await;
         let mut state = self.lock();
         state.under_way.retain(|key| !keys.contains(key));
-        // What met it after it happened came too late to reject it.
+        // A conflict after the commit does not reject this transaction.
         state.doomed.retain(|key| !keys.contains(key));
         committed
     }
 }
 
 impl Contended {
-    /// Whether a later transaction made DynamoDB reject this one, which is under way no more then.
+    /// Whether a later transaction rejected this one. If so, this one is no longer in progress.
     fn is_doomed(&self, keys: &BTreeSet<Key>) -> bool {
         let mut state = self.lock();
         let doomed = !keys.is_disjoint(&state.doomed);
@@ -221,7 +222,8 @@ impl Contended {
 }
 
 impl State {
-    /// Follows a change. Whether the whole table is to be looked at: after one in eight.
+    /// Records a committed change. Returns whether to check the whole table: for one change in
+    /// eight.
     fn happened(&mut self, change: &Change, order: Order, passes: usize) -> bool {
         let mut found = vec![];
         for step in &change.steps {
@@ -233,7 +235,7 @@ impl State {
                         self.assignments.push(made.clone());
                     }
                 }
-                // One stay in the queues ends in one call.
+                // A ticket is used for one assignment only.
                 Step::Agent(arrow)
                     if arrow.to.status() == AgentStatus::AttendingCall
                         && !self
@@ -276,7 +278,7 @@ impl State {
         }
     }
 
-    /// Each call has one answer, permanently.
+    /// A call changes its state only from the state that the change expects.
     fn answer(&mut self, before: Before, call: &CallId, state: &CallState) -> Option<String> {
         let was = self.answered.insert(call.clone(), state.as_str());
         let right = match before {
@@ -287,8 +289,8 @@ impl State {
         (!right).then(|| format!("{call} was {was:?} and became {}", state.as_str()))
     }
 
-    /// No agent in the matcher's page precedes the assigned agent, and no call precedes
-    /// the call.
+    /// Finds agents and pending calls that the assignment passes over. No agent in the matcher's
+    /// page may precede the assigned agent, and no pending call may precede the call.
     fn assigned(
         &self,
         made: &Assignment,
@@ -300,7 +302,7 @@ impl State {
         let (mut found, mut passed) = (vec![], BTreeSet::new());
         let mut own = change.steps.iter().filter_map(|step| match step {
             Step::Leave(entry) => Some(entry.at),
-            // An available agent comes after every queued one.
+            // An available agent comes after every queued agent.
             Step::Agent(arrow) if arrow.from == AgentStatus::Available => Some(Micros(u64::MAX)),
             _ => None,
         });
@@ -313,7 +315,7 @@ impl State {
                 Order::Fifo => other < place,
                 Order::Lifo => other > place,
             };
-            // Another transaction may be giving that agent away in this very moment.
+            // Another transaction may be assigning that agent at the same time.
             let busy = passes > 0 && self.under_way.contains(&agent_key(&entry.agent));
             let fits = made.criteria.fits(&entry.queue);
             if first && !busy && fits && self.was_seen(&entry.queue, *since) {
@@ -343,7 +345,7 @@ impl State {
         found
     }
 
-    /// Whether the running task's last look at a queue was after that commit.
+    /// Whether the current task's last read of a queue was after that commit.
     fn was_seen(&self, queue: &QueueName, since: u64) -> bool {
         self.look(queue.as_str()).is_some_and(|look| look > since)
     }

@@ -1,21 +1,21 @@
-//! # A reference queue, and a state machine that holds the stores to it
+//! # A reference queue, and a state machine that compares the stores with it
 //!
-//! The reference is written from the tables of the states of agents and calls and from what is
-//! promised, not from the code: plain agents, lines of agents in waiting order, lines of calls.
-//! A state machine draws sequences of wishes: repeated, late and forged ones, and those of a process
-//! that crashes between a write and its read. The queue executes them on a store. Every answer, every
-//! published event and every row of the table must equal the reference's.
+//! The reference is written from the documented states of agents and calls and from the guarantees,
+//! not from the code. It has plain agents, queues of agents, and lines of pending calls. A state
+//! machine draws sequences of requests. Some are repeated, late or forged, and some are from a
+//! process that crashes between a write and its read. The queue executes them on a store. Every
+//! answer, every published event and every row of the table must equal the reference's.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`rule`] | what may happen, one name for each way |
-//! | [`operation`] | what is asked of the queue, and what it answers |
+//! | [`rule`] | every possible outcome of a request, with a name |
+//! | [`operation`] | requests and answers |
 //! | [`reference`] | the reference |
-//! | [`machine`], [`draw`] | which wishes are drawn in which state |
+//! | [`machine`], [`draw`] | which requests are drawn in which state |
 //! | [`subject`] | the queue under test |
-//! | [`ledger`] | what holds whatever the reference says |
+//! | [`ledger`] | checks that do not depend on the reference |
 //! | [`hold`] | runs the sequences |
-//! | [`figures`] | what was run |
+//! | [`figures`] | counts of what was run |
 
 pub mod draw;
 pub mod figures;

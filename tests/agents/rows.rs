@@ -1,4 +1,4 @@
-//! Everything a store holds, as the documented table has it: one row an item.
+//! All content of a store, as the documented table represents it: one row for each item.
 
 use std::collections::BTreeMap;
 
@@ -15,22 +15,22 @@ use agent_queue::transaction::{
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 
-/// An item but for its key: each attribute's text; of a set, all of them in order.
+/// An item without its key: the text of each attribute, or the sorted texts of a set.
 pub type Row = BTreeMap<String, Vec<String>>;
 
 /// A whole table.
 pub type Rows = BTreeMap<Key, Row>;
 
-/// More than any suite has of anything.
+/// More items than any suite has of one kind.
 const ALL: u16 = 1_000;
 
-/// The end of time.
+/// Later than any time in a suite.
 const FOR_EVER: Micros = Micros(u64::MAX);
 
-/// Everything a store holds, read by its own methods; calls are those named.
+/// All content of a store, read with its own methods. Only the given calls are read.
 ///
 /// # Errors
-/// The store's.
+/// An error of the store.
 pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, StoreError> {
     let mut rows = Rows::new();
     for one in store.agents(None, ALL).await?.agents {
@@ -63,10 +63,10 @@ pub async fn stored(store: &dyn AgentStore, calls: &[CallId]) -> Result<Rows, St
     Ok(rows)
 }
 
-/// Everything a table holds, read past the store: every attribute of every writer.
+/// All content of a table, read by a scan: every attribute of every writer.
 ///
 /// # Errors
-/// DynamoDB's, or an attribute that is neither text nor number nor a set of texts.
+/// An error of DynamoDB, or an attribute that is neither a text, a number nor a set of texts.
 pub async fn scanned(
     client: &Client,
     table: &str,
@@ -101,9 +101,9 @@ pub async fn scanned(
     }
 }
 
-/// Each queue's version and depth in the place of the numbers of which they are made: how often
-/// it was joined, in the stripes and before there were any, and how many entries it has. Each
-/// line's number of waiting calls in the place of when it was opened.
+/// Computes each queue's version and depth, as the store does. The joins are those in the stripes
+/// plus those before the stripes existed; the depth is the number of entries. In each line's row,
+/// the number of pending calls replaces the time at which the line was opened.
 fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + Sync>> {
     let mut joins: BTreeMap<String, u64> = BTreeMap::new();
     rows.retain(|(pk, _), row| {
@@ -136,7 +136,7 @@ fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + S
     Ok(rows)
 }
 
-/// An agent in the default dimensions.
+/// An agent, with the default dimensions.
 #[must_use]
 pub fn agent(agent: &Agent) -> Row {
     let mut row = Row::new();
@@ -194,7 +194,7 @@ pub fn queue(counters: &QueueCounters) -> Row {
     ])
 }
 
-/// The key of an entry.
+/// The key of a queue entry.
 #[must_use]
 pub fn entry_key(entry: &QueueEntry) -> Key {
     (
@@ -216,7 +216,7 @@ pub fn entry(entry: &QueueEntry) -> Row {
     row
 }
 
-/// The key of a call's place among those waiting.
+/// The key of a pending call's entry in its line.
 #[must_use]
 pub fn waiting_key(call: &Call) -> Key {
     (
@@ -225,19 +225,19 @@ pub fn waiting_key(call: &Call) -> Key {
     )
 }
 
-/// The key of a line of waiting calls.
+/// The key of a line of pending calls.
 #[must_use]
 pub fn count_key(criteria: &Criteria) -> Key {
     ("AllCriteria".to_owned(), format!("C#{criteria}"))
 }
 
-/// How many wait.
+/// The number of pending calls of a line.
 #[must_use]
 pub fn waiting(depth: u64) -> Row {
     texts([("WaitingDepth", depth.to_string())])
 }
 
-/// A call's place among those waiting.
+/// A pending call's entry in its line.
 #[must_use]
 pub fn call(call: &Call) -> Row {
     let mut row = texts([
@@ -287,7 +287,7 @@ pub fn assigned(assignment: &Assignment) -> Row {
     row
 }
 
-/// A lease on a call.
+/// A call lease.
 #[must_use]
 pub fn lease(lease: &CallLease) -> Row {
     let mut row = texts([
@@ -302,7 +302,7 @@ pub fn lease(lease: &CallLease) -> Row {
     row
 }
 
-/// The outbox.
+/// An outbox entry.
 #[must_use]
 pub fn outbox_entry(entry: &OutboxEntry) -> Row {
     let (status, mut row) = match &entry.event {

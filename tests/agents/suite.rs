@@ -1,15 +1,15 @@
-//! # The suites of the filtered queue
+//! # The suites of the agents' queue
 //!
-//! The stores under test, and the small vocabulary the suites share.
+//! The stores under test, and helpers that the suites share.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`rows`] | everything a store holds, as the documented table has it |
-//! | [`tally`] | what holds in every table at every moment |
+//! | [`rows`] | all content of a store, as the documented table represents it |
+//! | [`tally`] | checks that hold for every table at every time |
 //! | [`world`] | a queue, a stopped clock, and a recording publisher |
 //! | [`watched`] | a store that records reads and can inject changes |
-//! | [`model`] | a reference queue, and a state machine that holds the stores to it |
-//! | [`contended`] | transactions that meet, in an order that a seed draws |
+//! | [`model`] | a reference queue, and a state machine that compares the stores with it |
+//! | [`contended`] | transaction conflicts, in an order that a seed draws |
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -41,7 +41,7 @@ use agent_queue::transaction::{Change, QueueEntry};
 use serde_json::{Value as Json, json};
 use simulator::dynamodb::{AGENT_TABLE, EmbeddedDynamo};
 
-/// The moment the suites play at.
+/// The time at which the suites start.
 pub const NOW: Micros = Micros(1_800_000_000_000_000);
 
 /// A time in microseconds after [`NOW`].
@@ -78,7 +78,7 @@ pub async fn embedded() -> EmbeddedDynamo {
 /// An agent's id.
 ///
 /// # Panics
-/// If it is none.
+/// If it is not valid.
 #[must_use]
 pub fn agent_id(id: &str) -> AgentId {
     AgentId::new(id).expect("an agent's id")
@@ -87,7 +87,7 @@ pub fn agent_id(id: &str) -> AgentId {
 /// A call's id.
 ///
 /// # Panics
-/// If it is none.
+/// If it is not valid.
 #[must_use]
 pub fn call_id(id: &str) -> CallId {
     CallId::new(id).expect("a call's id")
@@ -96,7 +96,7 @@ pub fn call_id(id: &str) -> CallId {
 /// A profile in the default dimensions.
 ///
 /// # Panics
-/// If a value is none.
+/// If a value is not valid.
 #[must_use]
 pub fn profile(languages: &[&str], gender: &str) -> Profile {
     let attributes = json!({"language": languages, "gender": gender});
@@ -107,7 +107,7 @@ pub fn profile(languages: &[&str], gender: &str) -> Profile {
 /// Criteria in the default dimensions, by their canonical text: `Spanish#*`.
 ///
 /// # Panics
-/// If it is none.
+/// If it is not valid.
 #[must_use]
 pub fn criteria(text: &str) -> Criteria {
     let values = std::iter::zip(["language", "gender"], text.split('#'));
@@ -151,19 +151,19 @@ pub fn call(id: &str, wanted: &str, arrived: u64) -> Call {
     }
 }
 
-/// Carries a change out that has to happen.
+/// Commits a change, which has to succeed.
 ///
 /// # Panics
-/// If it does not.
+/// If it does not succeed.
 pub async fn done(store: &dyn AgentStore, change: &Change) {
     let committed = store.commit(change).await.expect("an answer");
     assert_eq!(committed, Committed::Done, "{change:?}");
 }
 
-/// A call joins its line, and no process looks.
+/// Adds a call to its line. No process serves the line.
 ///
 /// # Panics
-/// If the store rejects.
+/// If the store rejects the change.
 pub async fn wait(store: &dyn AgentStore, call: &Call) {
     let opened = store.open_line(&call.criteria, NOW).await;
     opened.expect("an answer");
@@ -173,7 +173,7 @@ pub async fn wait(store: &dyn AgentStore, call: &Call) {
 /// Registers an agent, offline.
 ///
 /// # Panics
-/// If the store rejects.
+/// If the store rejects the change.
 pub async fn register(store: &dyn AgentStore, agent: &Agent) {
     let queues = Dimensions::default().queues(&agent.profile);
     done(store, &Change::register(agent.clone(), queues)).await;
@@ -182,7 +182,7 @@ pub async fn register(store: &dyn AgentStore, agent: &Agent) {
 /// Registers an agent who is available since [`NOW`].
 ///
 /// # Panics
-/// If the store rejects.
+/// If the store rejects the change.
 pub async fn available(store: &dyn AgentStore, mut agent: Agent) -> Agent {
     register(store, &agent).await;
     let change = agent.become_available(NOW).expect("offline");
@@ -194,7 +194,7 @@ pub async fn available(store: &dyn AgentStore, mut agent: Agent) -> Agent {
 /// Queues an available agent, this number of microseconds after [`NOW`].
 ///
 /// # Panics
-/// If the store rejects.
+/// If the store rejects the change.
 pub async fn enqueue(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent {
     let change = agent.enqueue(at(since), &Dimensions::default());
     let change = change.expect("available");
@@ -205,13 +205,13 @@ pub async fn enqueue(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent 
 /// Registers an agent that is queued since this number of microseconds after [`NOW`].
 ///
 /// # Panics
-/// If the store rejects.
+/// If the store rejects the change.
 pub async fn queued(store: &dyn AgentStore, agent: Agent, since: u64) -> Agent {
     let agent = available(store, agent).await;
     enqueue(store, agent, since).await
 }
 
-/// The entries of an agent who is queued, in the order of the queues' names.
+/// The queue entries of a queued agent, in the order of the queues' names.
 ///
 /// # Panics
 /// If the agent is not queued.

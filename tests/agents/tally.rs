@@ -1,5 +1,5 @@
-//! The rules of every table at every time, for all writers and orders: checked from the rows
-//! alone.
+//! Rules that hold for every table at every time, for all writers and orders. They are checked on
+//! the rows alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::rows::{Row, Rows};
 /// Checks a table.
 ///
 /// # Errors
-/// What does not hold.
+/// A description of the violation.
 pub fn check(rows: &Rows) -> Result<(), String> {
     let depths = queues(rows)?;
     counters(rows, "AllQueues", "QueueDepth", &depths)?;
@@ -18,7 +18,7 @@ pub fn check(rows: &Rows) -> Result<(), String> {
     leases(rows)
 }
 
-/// An attribute's text; empty where it is absent.
+/// An attribute's text, or an empty text if it is absent.
 #[must_use]
 pub fn text<'a>(row: &'a Row, attribute: &str) -> &'a str {
     let texts = row.get(attribute);
@@ -38,8 +38,8 @@ fn part<'a>(rows: &'a Rows, partition: &str) -> impl Iterator<Item = (&'a str, &
     keys.into_iter().map(|key| (key.1.as_str(), &rows[key]))
 }
 
-/// Each entry is that of an agent who is queued there, in this place, by this ticket; and each
-/// agent who is queued has one in each of the queues. The number in each queue.
+/// Each entry belongs to an agent that is queued there, with the agent's ticket and place. Each
+/// queued agent has one entry in each of its queues. Returns the depth of each queue.
 fn queues(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
     let queued: BTreeMap<_, _> = agents(rows)
         .filter(|(_, row)| text(row, "AgentStatus") == "queued")
@@ -74,15 +74,15 @@ fn queues(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
     Ok(depths)
 }
 
-/// A call's sort key among those waiting.
+/// A pending call's sort key in its line.
 #[must_use]
 pub fn place(row: &Row) -> String {
     let (arrived, call) = (text(row, "ArrivedAt"), text(row, "CallID"));
     format!("{arrived}#{:0>39}#{call}", text(row, "Sequence"))
 }
 
-/// Each call among those waiting is one that waits, and each that waits is among them. The
-/// number for each criteria.
+/// Each entry of a line belongs to a pending call, and each pending call has an entry. Returns the
+/// number of entries of each line.
 fn calls(rows: &Rows) -> Result<BTreeMap<&str, u64>, String> {
     let mut waiting = BTreeMap::new();
     let (mut found, mut expected) = (BTreeSet::new(), BTreeSet::new());
@@ -121,7 +121,7 @@ fn counters(
     }
 }
 
-/// No agent is in two calls: an attending agent is that call's answer, by the ticket.
+/// No agent is in two calls: an attending agent and its call name each other, with one ticket.
 fn attending(rows: &Rows) -> Result<(), String> {
     for (id, agent) in agents(rows) {
         if text(agent, "AgentStatus") != "attendingCall" {
@@ -142,7 +142,7 @@ fn attending(rows: &Rows) -> Result<(), String> {
     Ok(())
 }
 
-/// Each lease is that of an agent in its call, and each call that has an end has one.
+/// Each lease belongs to an attending agent, and each call with a lease end has a lease.
 fn leases(rows: &Rows) -> Result<(), String> {
     let lease = |row: &Row| {
         ["LeaseUntil", "AnswerBy", "AgentID", "Ticket", "CallID"]

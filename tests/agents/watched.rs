@@ -13,27 +13,27 @@ use agent_queue::time::Micros;
 use agent_queue::transaction::{CallLease, Change, QueueEntry};
 use async_trait::async_trait;
 
-/// What is read.
+/// A read of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read {
     /// The first entries of a queue, up to a limit.
     Peek(QueueName, u16),
     /// The pending calls of these criteria, up to a limit.
     WaitingCalls(Criteria, u16),
-    /// Something else, by the method's name.
+    /// Another read, by the method's name.
     Other(&'static str),
 }
 
-/// Watches a store.
+/// Observes a store.
 #[async_trait]
 pub trait Watch: Send + Sync {
-    /// Before a read.
+    /// Called before a read.
     async fn before(&self, _read: &Read) {}
 
-    /// After a read, before its answer is given.
+    /// Called after a read, before the answer is returned.
     async fn after(&self, _read: &Read) {}
 
-    /// A change, which is carried out on the store behind, or not.
+    /// Called instead of a commit. Commits the change on the store, or not.
     async fn commit(
         &self,
         store: &dyn AgentStore,
@@ -43,7 +43,7 @@ pub trait Watch: Send + Sync {
     }
 }
 
-/// A store and its watch.
+/// A store with its watch.
 pub struct Watched<W> {
     store: Arc<dyn AgentStore>,
     watch: Arc<W>,

@@ -67,14 +67,14 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps tokio's paused clock from advancing while nothing but the network is waited for: it
-/// does not while a blocking task runs, and this one runs until it is dropped.
+/// Keeps tokio's paused clock from advancing while tasks wait only for the network. Tokio does not
+/// advance it during a blocking task, and this one runs until it is dropped.
 pub struct Still {
     _held: Sender<()>,
 }
 
 impl Still {
-    /// Until it is dropped.
+    /// Stops the clock until the value is dropped.
     #[must_use]
     pub fn hold() -> Self {
         let (held, dropped) = channel::<()>();
@@ -83,7 +83,7 @@ impl Still {
     }
 }
 
-/// A queue, and all it needs. Time passes only by [`World::pass`].
+/// A queue with everything it needs. Time passes only through [`World::pass`].
 pub struct World {
     /// The store.
     pub store: Arc<dyn AgentStore>,
@@ -97,7 +97,7 @@ pub struct World {
 }
 
 impl World {
-    /// A world on a store; on tokio's paused clock only.
+    /// A world on a store. It works only with tokio's paused clock.
     #[must_use]
     pub fn on(store: Arc<dyn AgentStore>) -> Self {
         let clock = Arc::new(TokioClock::starting_at(NOW));
@@ -138,20 +138,20 @@ impl World {
         self.pass(Duration::from_millis(1)).await;
     }
 
-    /// An agent who is there and does not work.
+    /// Registers an agent, offline.
     ///
     /// # Panics
-    /// If the agent is there already.
+    /// If the agent is registered already.
     pub async fn register(&self, id: &str, languages: &[&str], gender: &str) {
         let (name, profile) = (id.to_uppercase(), profile(languages, gender));
         let registered = self.queue.register(&agent_id(id), &name, &profile).await;
         assert!(matches!(registered.expect("an answer"), Changed::Done(_)));
     }
 
-    /// An agent who is there and available.
+    /// Registers an agent and makes it available.
     ///
     /// # Panics
-    /// If the agent is there already.
+    /// If the agent is registered already.
     pub async fn available(&self, id: &str, languages: &[&str], gender: &str) {
         self.register(id, languages, gender).await;
         let available = self.queue.become_available(&agent_id(id)).await;
@@ -159,16 +159,16 @@ impl World {
         self.tick().await;
     }
 
-    /// An agent who is there and queued.
+    /// Registers an agent, makes it available and queues it.
     ///
     /// # Panics
-    /// If the agent is there already.
+    /// If the agent is registered already.
     pub async fn queued(&self, id: &str, languages: &[&str], gender: &str) -> Vec<Assignment> {
         self.available(id, languages, gender).await;
         self.enqueue(id).await.assignments
     }
 
-    /// Queues an agent, and a millisecond passes.
+    /// Queues an agent, and lets a millisecond pass.
     ///
     /// # Panics
     /// If the agent cannot be queued.
@@ -191,10 +191,10 @@ impl World {
         }
     }
 
-    /// A call asks for an agent, and a millisecond passes.
+    /// Matches a new call, and lets a millisecond pass.
     ///
     /// # Panics
-    /// If there is no answer.
+    /// If the queue returns an error.
     pub async fn ask(&self, id: &str, wanted: &str) -> Matched {
         let call = self.call(id, wanted);
         let matched = self.queue.match_call(&call).await.expect("an answer");
@@ -202,10 +202,10 @@ impl World {
         matched
     }
 
-    /// A call asks for an agent and has to be assigned at once: to whom.
+    /// Matches a new call, which has to be assigned at once. Returns the agent.
     ///
     /// # Panics
-    /// If it is not.
+    /// If it is not assigned.
     pub async fn ask_whom(&self, id: &str, wanted: &str) -> String {
         let matched = self.ask(id, wanted).await;
         let CallState::Assigned(assignment) = matched.state else {
@@ -217,7 +217,7 @@ impl World {
     /// Finishes a call.
     ///
     /// # Panics
-    /// If there is no answer.
+    /// If the queue returns an error.
     pub async fn finish(&self, id: &str, call: &str, ticket: Ticket) -> Changed {
         let (id, call) = (agent_id(id), call_id(call));
         let finished = self.queue.finish(&id, &call, ticket).await;
@@ -227,18 +227,18 @@ impl World {
     /// The agent.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no such agent.
     pub async fn agent(&self, id: &str) -> Agent {
         let agent = self.store.agent(&agent_id(id)).await.expect("an answer");
         agent.expect("the agent is there")
     }
 
-    /// What an agent does.
+    /// The agent's status.
     pub async fn status(&self, id: &str) -> AgentStatus {
         self.agent(id).await.state.status()
     }
 
-    /// Which call an agent is in.
+    /// The call that an agent attends.
     pub async fn in_call(&self, id: &str) -> Option<String> {
         match self.agent(id).await.state {
             AgentState::AttendingCall { call, .. } => Some(call.to_string()),
@@ -249,7 +249,7 @@ impl World {
     /// The outcome of a call.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no such call.
     pub async fn state_of(&self, call: &str) -> CallState {
         let record = self.queue.call(&call_id(call)).await.expect("an answer");
         record.expect("the call is there").state
@@ -258,14 +258,14 @@ impl World {
     /// Each queue's depth, by its values.
     ///
     /// # Panics
-    /// If there is no answer.
+    /// If the queue returns an error.
     pub async fn depths(&self) -> Vec<(String, u64)> {
         let queues = self.queue.queues().await.expect("an answer").into_iter();
         let plain = queues.map(|is| (is.queue.to_string().replacen("Q#", "", 1), is.depth));
         plain.collect()
     }
 
-    /// One sweep.
+    /// Runs one sweep.
     ///
     /// # Panics
     /// If it fails.
@@ -273,7 +273,7 @@ impl World {
         self.queue.sweep(&*self.publisher).await.expect("an answer")
     }
 
-    /// Everything stored, but only these calls.
+    /// Everything stored. Only the given calls are read.
     ///
     /// # Panics
     /// If it cannot be read.

@@ -1,4 +1,4 @@
-//! The stores under test, and the small vocabulary the suites share.
+//! The stores under test, and helpers that the suites share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use lifo_queue::trace::TraceHeader;
 use simulator::dynamodb::{EmbeddedDynamo, TABLE};
 use uuid::Uuid;
 
-/// The moment the suites play at.
+/// The time at which the suites start.
 pub const NOW: Millis = Millis(1_800_000_000_000);
 
-/// How long settled tasks are kept.
+/// Time for which settled tasks are kept.
 pub const RETENTION: Retention = Retention {
     success: Duration::from_secs(60),
     failure: Duration::from_secs(600),
@@ -51,7 +51,8 @@ pub async fn embedded() -> EmbeddedDynamo {
         .expect("the embedded DynamoDB starts")
 }
 
-/// A task created this number of milliseconds after [`NOW`], that expires in an hour.
+/// A task created this number of milliseconds after [`NOW`], which expires about an hour after
+/// [`NOW`].
 #[must_use]
 pub fn new_task(id: &str, created: i64) -> NewTask {
     NewTask {
@@ -66,7 +67,7 @@ pub fn new_task(id: &str, created: i64) -> NewTask {
     }
 }
 
-/// A trace header, of this letter.
+/// A trace header in which every hex digit is this letter.
 ///
 /// # Panics
 /// If the letter is not a hex digit.
@@ -81,7 +82,7 @@ pub fn trace(letter: char) -> TraceHeader {
 /// Inserts tasks created one millisecond apart, in this order.
 ///
 /// # Panics
-/// If one is rejected.
+/// If a task is not created.
 #[allow(clippy::expect_used, reason = "a test without its tasks cannot go on")]
 pub async fn insert(store: &dyn QueueStore, ids: &[&str]) {
     for (created, id) in (0..).zip(ids) {
@@ -93,7 +94,7 @@ pub async fn insert(store: &dyn QueueStore, ids: &[&str]) {
     }
 }
 
-/// The first page of what is PENDING.
+/// The first page of the PENDING tasks.
 #[must_use]
 pub fn first_page(limit: u16) -> PageQuery {
     PageQuery {
@@ -106,7 +107,7 @@ pub fn first_page(limit: u16) -> PageQuery {
     }
 }
 
-/// What the index would say of a task that expires in seconds.
+/// The index entry of a task whose `ttl` is in seconds; its value is 0.
 #[must_use]
 pub fn candidate(id: &str) -> Candidate {
     let ttl = Ttl::Seconds(EpochSeconds(0));
@@ -120,7 +121,7 @@ pub fn candidate(id: &str) -> Candidate {
     }
 }
 
-/// A wish to take a task now, with a fresh token.
+/// A request to take a task now, with a fresh token.
 #[must_use]
 pub fn wish(candidate: Candidate) -> TakeRequest {
     TakeRequest {
@@ -137,7 +138,7 @@ pub fn wish(candidate: Candidate) -> TakeRequest {
 /// Takes a task now.
 ///
 /// # Panics
-/// If another was faster.
+/// If the task is not taken.
 #[allow(
     clippy::expect_used,
     clippy::panic,
@@ -162,7 +163,7 @@ pub fn claim(message_id: &str, now: Millis) -> Claim {
     }
 }
 
-/// A release at the end of a turn that settled something.
+/// A release at the end of a turn that settled a task.
 #[must_use]
 pub fn release(owner: Uuid, if_requested_is: Option<u64>, idle_turns: IdleTurns) -> Release {
     Release {

@@ -1,11 +1,11 @@
-//! Agents and calls, drawn at random, but alike for every way.
+//! Random agents and calls, the same for both methods.
 
 use super::mode::Mode;
 
 const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
 const GENDERS: [&str; 2] = ["F", "M"];
 
-/// The agents, and what is asked for.
+/// The agents, and the criteria of the calls.
 pub(super) struct Crowd {
     pub(super) people: Vec<Person>,
     pub(super) wishes: Vec<Wish>,
@@ -20,7 +20,7 @@ pub(super) struct Person {
     pub(super) gender: &'static str,
 }
 
-/// What a call asks for.
+/// The criteria of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wish {
     pub(super) language: &'static str,
@@ -28,7 +28,7 @@ pub(super) struct Wish {
 }
 
 impl Crowd {
-    /// Agents who speak some of three languages, and calls for one language and one gender.
+    /// Agents that speak some of three languages, and calls for one language and one gender.
     pub(super) fn draw(mode: Mode, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         let person = |number: usize, random: &mut fastrand::Rng| {
@@ -55,7 +55,7 @@ impl Crowd {
 }
 
 impl Person {
-    /// The queues the agent waits in.
+    /// The queues of the agent.
     pub(super) fn queues(&self) -> Vec<String> {
         let queue = |language: &&str| queue(language, self.gender);
         self.languages.iter().map(queue).collect()
@@ -63,18 +63,18 @@ impl Person {
 }
 
 impl Wish {
-    /// The queue to look into.
+    /// The queue that matches the call.
     pub(super) fn queue(self) -> String {
         queue(self.language, self.gender)
     }
 
-    /// The canonical criteria, the message group of a call.
+    /// The canonical criteria, which are the message group of a call.
     pub(super) fn group(self) -> String {
         format!("{}#{}", self.language, self.gender)
     }
 }
 
-/// All queues there are.
+/// All queues.
 pub(super) fn all_queues() -> Vec<String> {
     let of = |language: &&'static str| GENDERS.map(|gender| queue(language, gender));
     LANGUAGES.iter().flat_map(of).collect()

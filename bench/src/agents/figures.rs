@@ -1,4 +1,4 @@
-//! What was measured, and its file.
+//! The measured figures, and their file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,32 +8,33 @@ use serde::Serialize;
 use super::mode::Mode;
 use crate::Error;
 
-/// One mode with one number of processes.
+/// The figures of one mode with one number of processes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Figure {
-    /// Matches a second.
+    /// Matches per second.
     pub(super) ours: f64,
-    /// Matches a second, the published way.
+    /// Matches per second of the published sample.
     pub(super) published: Option<f64>,
-    /// Transactions that met another, of all.
+    /// Conflicts, as a share of all transactions.
     pub(super) conflict_share: f64,
     /// Requests to DynamoDB for each match.
     pub(super) calls_per_match: f64,
     /// Write units for each match, on the embedded DynamoDB.
     pub(super) write_units: Option<f64>,
-    /// From the batch's arrival to the assignment's publication, in milliseconds.
+    /// The 99th percentile of the time from a batch's arrival to the assignment's publication, in
+    /// milliseconds. For pending calls: of the time of an enqueue that assigns one.
     pub(super) p99_ms: f64,
     /// Read units for each match, on the embedded DynamoDB.
     #[serde(skip)]
     pub(super) read_units: Option<f64>,
-    /// Write units for each match, the published way.
+    /// Write units for each match of the published sample.
     #[serde(skip)]
     pub(super) published_write_units: Option<f64>,
 }
 
 impl Figure {
-    /// The means of runs with equally many matches: of the rates, all matches in the time of all
-    /// runs.
+    /// The means of runs with the same number of matches. The mean rate is the number of all
+    /// matches divided by the time of all runs.
     pub(super) fn mean(runs: &[Self]) -> Self {
         let count = runs.len() as f64;
         let of = |figure: fn(&Self) -> f64| runs.iter().map(figure).sum::<f64>() / count;
@@ -54,7 +55,7 @@ impl Figure {
     }
 }
 
-/// Every mode and number of processes.
+/// The figures of every mode and number of processes.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     figures: BTreeMap<(Mode, usize), Figure>,
@@ -72,7 +73,7 @@ impl Report {
             .unwrap_or_default()
     }
 
-    /// `<mode>.<matchers>.<figure>`, figures rounded to a thousandth.
+    /// Writes `<mode>.<matchers>.<figure>`, rounded to a thousandth.
     pub(super) fn write(&self, file: &Path) -> Result<(), Error> {
         let mut modes: BTreeMap<&str, BTreeMap<String, serde_json::Value>> = BTreeMap::new();
         for ((mode, matchers), figure) in &self.figures {

@@ -1,21 +1,21 @@
-//! What is measured.
+//! The modes of the measurement.
 
-/// A way to bring calls and agents.
+/// An arrangement of calls and agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mode {
-    /// 200 agents are queued, and 150 calls of any criteria come in any batch.
+    /// 200 agents are queued, and 150 calls arrive. A batch may have calls of any criteria.
     Unchanged,
     /// The same with 2,000 agents and 1,500 calls.
     Large,
-    /// Calls without end, and each agent is queued again 50 ms after the assignment.
+    /// Calls arrive without end, and each agent is queued again 50 ms after its assignment.
     Steady,
-    /// As SQS delivers the call queue: one batch at a time has the calls of one criteria.
+    /// As SQS delivers the call queue: only one batch at a time has calls of the same criteria.
     Routed,
-    /// Calls wait, and agents are queued.
+    /// Calls are pending, and agents are queued.
     CallsWait,
-    /// As `Unchanged`, but every second conflict rejects both transactions.
+    /// As `Unchanged`, but half of the conflicts reject both transactions.
     BothRefused,
-    /// As `Large`, but every second conflict rejects both transactions.
+    /// As `Large`, but half of the conflicts reject both transactions.
     BothRefusedLarge,
 }
 
@@ -50,7 +50,7 @@ impl Mode {
         }
     }
 
-    /// Calls in all; in `Steady` those that are drawn over and over.
+    /// Number of calls. In `Steady`, these calls are repeated.
     pub(super) fn calls(self) -> usize {
         match self {
             Self::Unchanged | Self::BothRefused => 150,
@@ -59,7 +59,7 @@ impl Mode {
         }
     }
 
-    /// Of a hundred conflicts, how many reject both transactions.
+    /// Percentage of the conflicts that reject both transactions.
     pub(super) fn both_refused(self) -> u8 {
         match self {
             Self::BothRefused | Self::BothRefusedLarge => 50,
@@ -67,7 +67,7 @@ impl Mode {
         }
     }
 
-    /// Runs that are long enough to need no repetition.
+    /// Whether runs are long enough for few repetitions.
     pub(super) fn is_large(self) -> bool {
         !matches!(self, Self::Unchanged | Self::BothRefused)
     }
@@ -81,8 +81,8 @@ impl Mode {
         }
     }
 
-    /// Whether the published sample knows such a mode: it has no line of calls, no call queue
-    /// and no end of a call.
+    /// Whether the published sample supports the mode: it has no line of calls, no call queue and
+    /// no end of a call.
     pub(super) fn is_published(self) -> bool {
         matches!(self, Self::Unchanged | Self::Large | Self::BothRefused)
     }

@@ -1,4 +1,4 @@
-//! What a look at a queue costs, by how many wait there.
+//! Measures the cost of a read of a queue, by the depth of the queue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,29 +26,29 @@ use crate::table::median;
 
 const DEPTHS: [usize; 4] = [10, 100, 1_000, 10_000];
 
-/// How often each look is taken.
+/// Number of reads at each depth.
 const LOOKS: usize = 21;
 
-/// The most items of one `BatchWriteItem`.
+/// The largest number of items of one `BatchWriteItem`.
 const MAX_BATCH: usize = 25;
 
-/// One depth.
+/// The costs at one depth.
 pub(super) struct Looked {
     pub(super) depth: usize,
     pub(super) ours: Cost,
     pub(super) published: Cost,
 }
 
-/// What one look costs.
+/// The cost of one read.
 #[derive(Clone, Copy)]
 pub(super) struct Cost {
     /// Read units.
     pub(super) units: f64,
-    /// The median, with no latency added.
+    /// The median of the time in milliseconds, without added latency.
     pub(super) millis: f64,
 }
 
-/// Both ways, by depth.
+/// Measures both methods at each depth.
 pub(super) async fn measure(address: &str) -> Result<Vec<Looked>, Error> {
     let address = address.parse()?;
     let plain = client(address);
@@ -105,7 +105,7 @@ fn found(entries: usize, wanted: usize) -> Result<(), Error> {
     }
 }
 
-/// Fills a queue of ours to `depth`, by the product's own steps.
+/// Fills a queue of ours to `depth`, with the product's own steps.
 async fn fill_ours(store: &DynamoStore, depth: usize) -> Result<QueueName, Error> {
     let criteria = Dimensions::default().criteria(&BTreeMap::from([
         ("language".to_owned(), json!(format!("ours-{depth}"))),
@@ -132,7 +132,7 @@ async fn fill_ours(store: &DynamoStore, depth: usize) -> Result<QueueName, Error
     Ok(queue)
 }
 
-/// Fills a queue of the published kind to `depth`.
+/// Fills a queue of the published sample to `depth`.
 async fn fill_published(client: &Client, depth: usize) -> Result<String, Error> {
     let queue = format!("Q#published-{depth}#F");
     let numbers: Vec<_> = (0..depth).collect();

@@ -1,4 +1,4 @@
-//! One process that matches calls, and the desk that queues agents.
+//! A process that matches calls, and the desk that queues agents.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,17 +22,17 @@ use crate::Error;
 /// Longer than any batch takes.
 const DEADLINE: Duration = Duration::from_secs(3_600);
 
-/// Every assignment that was published.
+/// The published assignments.
 #[derive(Default)]
 pub(super) struct Published {
     pub(super) begun: Mutex<HashMap<CallId, Instant>>,
     pub(super) made: Mutex<Vec<(Instant, Duration)>>,
-    /// Where assignments are handed on to.
+    /// Receives each assignment too.
     pub(super) onward: Option<UnboundedSender<Assignment>>,
 }
 
 impl Published {
-    /// When each was published, and how long after its batch had come.
+    /// For each assignment, the time of its publication and the time since its batch arrived.
     pub(super) fn made(&self) -> Vec<(Instant, Duration)> {
         lock(&self.made).clone()
     }
@@ -52,7 +52,7 @@ impl Publisher for Published {
                 let took = begun.map_or(Duration::ZERO, |begun| now - begun);
                 lock(&self.made).push((now, took));
                 if let Some(onward) = &self.onward {
-                    // The receiver ends with the run.
+                    // The receiver may have ended with the run.
                     let _ = onward.send(assignment.clone());
                 }
             }
@@ -73,13 +73,13 @@ impl DeadLetters for Published {
 
 #[async_trait]
 impl CallQueue for Published {
-    /// What is left is in the next batch at once.
+    /// Does nothing, because the next batch has the failed messages immediately.
     async fn show_again(&self, _: &[&Delivery], _: Duration) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// `match-calls`.
+/// A `match-calls` process.
 pub(super) struct Matcher {
     intake: Intake,
     published: Arc<Published>,
@@ -92,7 +92,7 @@ impl Matcher {
         Self { intake, published }
     }
 
-    /// One batch; the messages that are not done.
+    /// Processes one batch. Returns the failed messages.
     pub(super) async fn work(&self, batch: &[Delivery]) -> Vec<Delivery> {
         let now = Instant::now();
         for delivery in batch {
@@ -122,7 +122,7 @@ pub(super) fn delivery(number: usize, wish: Wish, clock: &dyn Clock) -> Delivery
     }
 }
 
-/// An agent who is available.
+/// Registers an agent and makes it available.
 pub(super) async fn register(queue: &AgentQueue, person: &Person) -> Result<AgentId, Error> {
     let profile = queue.settings().dimensions.profile(&BTreeMap::from([
         ("language".to_owned(), json!(person.languages)),
@@ -134,7 +134,7 @@ pub(super) async fn register(queue: &AgentQueue, person: &Person) -> Result<Agen
     Ok(id)
 }
 
-/// What was to change has changed.
+/// Returns an error if the change was rejected.
 pub(super) fn done(changed: Changed) -> Result<(), Error> {
     match changed {
         Changed::Done(_) => Ok(()),

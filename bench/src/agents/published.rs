@@ -1,8 +1,8 @@
-//! The published sample's way, written again from its description: a snapshot of all queues'
-//! versions, the whole queue read, and one transaction that stands or falls with those versions.
+//! The published sample's method, implemented again from its description. It reads a snapshot of
+//! all queues' versions, then the whole queue. One transaction then depends on those versions.
 //!
-//! The sample fails when its transaction is cancelled. Here it begins again, with the same
-//! pauses as ours, until it succeeds.
+//! The sample fails when its transaction is cancelled. Here it starts again, with the same pauses
+//! as ours, until it succeeds.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::Error;
 const LANGUAGES: &str = "Languages";
 const GENDER: &str = "Gender";
 
-/// An item or its key, as the client has it.
+/// An item or its key, as the client represents it.
 pub(super) type Item = HashMap<String, AttributeValue>;
 
 /// One process of the published sample.
@@ -37,9 +37,9 @@ pub(super) struct Published {
     clock: Arc<dyn Clock>,
 }
 
-/// Why an attempt ended early.
+/// The reason why an attempt ended early.
 enum Broken {
-    /// Another transaction was there, or another version.
+    /// The transaction met another one, or a version had changed.
     Cancelled,
     Failed(Error),
 }
@@ -55,7 +55,7 @@ impl Published {
         Self { client, clock }
     }
 
-    /// Every queue's version, at one instant.
+    /// Every queue's version, as one snapshot.
     async fn versions(&self) -> Result<HashMap<String, String>, Broken> {
         let queues = all_queues();
         let gets: Result<Vec<_>, BuildError> = queues
@@ -174,18 +174,18 @@ impl Published {
         Ok(())
     }
 
-    /// An agent waits from now on.
+    /// Queues an agent, repeating the attempt until it succeeds.
     pub(super) async fn enqueue(&self, person: &Person) -> Result<(), Error> {
         until_done(|| self.try_enqueue(person)).await
     }
 
-    /// Matches a call, whatever it takes.
+    /// Matches a call, repeating the attempt until it succeeds.
     pub(super) async fn match_wish(&self, wish: Wish) -> Result<(), Error> {
         until_done(|| self.try_match(wish)).await
     }
 }
 
-/// Again from the beginning after each cancellation, with our own pauses, without a bound.
+/// Repeats the attempt after each cancellation, with our own pauses and without a limit.
 async fn until_done<F: Future<Output = Result<(), Broken>>>(
     attempt: impl FnMut() -> F,
 ) -> Result<(), Error> {
@@ -216,7 +216,7 @@ fn was_cancelled_read(error: &SdkError<TransactGetItemsError>) -> bool {
     error.is_some_and(TransactGetItemsError::is_transaction_canceled_exception)
 }
 
-/// An entry of a queue: its sort key is the moment alone.
+/// An entry of a queue. Its sort key is only the time.
 pub(super) fn entry(queue: &str, since: &str, person: &Person) -> Item {
     let mut item = key(queue, since);
     item.insert(AGENT_NAME.to_owned(), text(&person.name));
@@ -225,7 +225,7 @@ pub(super) fn entry(queue: &str, since: &str, person: &Person) -> Item {
     item
 }
 
-/// The version one more and the depth by so much, if the version is still as in the snapshot.
+/// Increases the version by one and the depth by `by`, if the version is that of the snapshot.
 fn count(
     queue: &str,
     versions: &HashMap<String, String>,
@@ -244,7 +244,7 @@ fn count(
     Ok(TransactWriteItem::builder().update(update.build()?).build())
 }
 
-/// Whatever the status was: the versions alone guard it.
+/// Sets the status without a condition on it, because only the versions guard it.
 fn set_status(name: &str, status: &str) -> Result<TransactWriteItem, BuildError> {
     let update = Update::builder()
         .table_name(AGENT_TABLE)

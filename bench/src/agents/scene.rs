@@ -1,4 +1,4 @@
-//! The runs themselves.
+//! The runs of the modes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,20 +21,20 @@ use super::stage::{Stage, Truth};
 use super::{BATCH, published as theirs};
 use crate::Error;
 
-/// The most calls of a run of the published way.
+/// The largest number of calls in a run of the published sample.
 const PUBLISHED: usize = 150;
 
-/// How long a steady run lasts, and how much of its beginning does not count.
+/// Duration of a steady run, and the part at its beginning that is not measured.
 const STEADY: Duration = Duration::from_millis(1_500);
 const WARM_UP: Duration = Duration::from_millis(500);
 
-/// From an assignment to the agent's next queueing.
+/// Time from an assignment until the agent is queued again.
 const TALK: Duration = Duration::from_millis(50);
 
-/// A matcher without a batch asks again after this.
+/// Time after which a matcher without a batch asks again.
 const POLL: Duration = Duration::from_millis(2);
 
-/// This queue.
+/// Measures this queue.
 pub(super) async fn ours(
     mode: Mode,
     matchers: usize,
@@ -51,7 +51,7 @@ pub(super) async fn ours(
     }
 }
 
-/// The published way, on the embedded DynamoDB.
+/// Measures the published sample, on the embedded DynamoDB.
 pub(super) async fn published(mode: Mode, matchers: usize, crowd: &Crowd) -> Result<Figure, Error> {
     let stage = Stage::set(mode, Truth::Embedded, 0)?;
     let embedded = stage.embedded().ok_or("no embedded DynamoDB")?;
@@ -61,7 +61,7 @@ pub(super) async fn published(mode: Mode, matchers: usize, crowd: &Crowd) -> Res
         preparing.enqueue(person).await?;
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    // Its rate does not change with the number of calls, and it reads every entry for each.
+    // Its rate does not depend on the number of calls, and it reads every entry for each call.
     let wishes = &crowd.wishes[..crowd.wishes.len().min(PUBLISHED)];
     let batches: Mutex<VecDeque<_>> = Mutex::new(wishes.chunks(BATCH).collect());
     let work = || async {
@@ -89,7 +89,7 @@ pub(super) async fn published(mode: Mode, matchers: usize, crowd: &Crowd) -> Res
     ))
 }
 
-/// What queueing an agent costs while no call waits, on the embedded DynamoDB.
+/// Measures the cost of an enqueue without pending calls, on the embedded DynamoDB.
 pub(super) async fn cost_of_an_enqueue(seed: u64) -> Result<Figure, Error> {
     let mode = Mode::Unchanged;
     let crowd = Crowd::draw(mode, seed);
@@ -107,7 +107,7 @@ pub(super) async fn cost_of_an_enqueue(seed: u64) -> Result<Figure, Error> {
     Ok(figure(stage.preparing.take_figures(), 1.0, waits))
 }
 
-/// All agents wait, then all calls come.
+/// Queues all agents, then matches all calls.
 async fn batches(
     stage: &Stage,
     matchers: usize,
@@ -146,7 +146,7 @@ async fn batches(
     Ok(figure(stage.conflicts.take_figures(), seconds, waits))
 }
 
-/// Calls without end; agents are queued again soon after their assignment.
+/// Matches calls without end. Agents are queued again soon after their assignment.
 async fn steady(stage: &Stage, matchers: usize, crowd: &Crowd) -> Result<Figure, Error> {
     enqueue_all(stage, crowd).await?;
     let (onward, mut assignments) = unbounded_channel();
@@ -205,7 +205,7 @@ async fn steady(stage: &Stage, matchers: usize, crowd: &Crowd) -> Result<Figure,
     Ok(figure(stage.conflicts.take_figures(), seconds, waits))
 }
 
-/// More calls wait than there are agents, and desks queue agents.
+/// Queues agents while more calls are pending than there are agents.
 async fn calls_wait(stage: &Stage, desks: usize, crowd: &Crowd) -> Result<Figure, Error> {
     let published = Arc::new(Published::default());
     let preparing = stage.queue(&stage.preparing);
@@ -240,7 +240,8 @@ async fn calls_wait(stage: &Stage, desks: usize, crowd: &Crowd) -> Result<Figure
     ))
 }
 
-/// An agent is queued, whatever it takes; how long each assignment took.
+/// Queues an agent, repeating the attempt until it succeeds. Returns the duration for each
+/// assignment.
 async fn enqueue(desk: &AgentQueue, id: &AgentId) -> Result<Vec<Duration>, Error> {
     let began = Instant::now();
     loop {
@@ -252,7 +253,7 @@ async fn enqueue(desk: &AgentQueue, id: &AgentId) -> Result<Vec<Duration>, Error
     }
 }
 
-/// Registers everybody and queues them, a millisecond apart.
+/// Registers and queues all agents, a millisecond apart.
 async fn enqueue_all(stage: &Stage, crowd: &Crowd) -> Result<(), Error> {
     let queue = stage.queue(&stage.preparing);
     for person in &crowd.people {

@@ -1,4 +1,4 @@
-//! Where the batches of calls come from.
+//! The source of the batches of calls.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -6,11 +6,11 @@ use agent_queue::intake::Delivery;
 
 use super::BATCH;
 
-/// Where batches come from.
+/// The source of the batches.
 pub(super) enum Source {
-    /// Any messages, in the order of the calls.
+    /// A batch has any messages, in the order of the calls.
     Any(VecDeque<Delivery>),
-    /// By group: no group is in two batches at a time.
+    /// A batch has messages of one group, and no group is in two batches at a time.
     Routed {
         groups: BTreeMap<String, VecDeque<Delivery>>,
         taken: BTreeSet<String>,
@@ -19,7 +19,7 @@ pub(super) enum Source {
 
 pub(super) enum Next {
     Batch(Vec<Delivery>),
-    /// Every group that has messages is with another matcher.
+    /// Other matchers have every group with messages.
     Later,
     End,
 }
@@ -63,7 +63,7 @@ impl Source {
         }
     }
 
-    /// A batch is done, but for these messages.
+    /// Ends a batch. The messages in `left` failed.
     pub(super) fn give_back(&mut self, batch: &[Delivery], left: Vec<Delivery>) {
         match self {
             Self::Any(messages) => messages.extend(left),

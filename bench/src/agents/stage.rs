@@ -1,4 +1,4 @@
-//! Where a run takes place: one table, one clock, and the processes' ways to the table.
+//! The environment of a run: one table, one clock, and the processes' connections to the table.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use super::LATENCY;
 use super::mode::Mode;
 use crate::Error;
 
-/// The moment at which every run begins.
+/// The time at which every run begins.
 const NOW: Micros = Micros(1_800_000_000_000_000);
 
-/// Which table.
+/// The kind of table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Truth {
     Memory,
@@ -36,9 +36,9 @@ enum Table {
 pub(super) struct Stage {
     table: Table,
     clock: Arc<TokioClock>,
-    /// What the processes that are measured share.
+    /// The latency and conflicts of the measured processes.
     pub(super) conflicts: Conflicts,
-    /// The same for the preparations, which take no time.
+    /// The same for the preparations, without latency.
     pub(super) preparing: Conflicts,
 }
 
@@ -60,7 +60,7 @@ impl Stage {
         self.clock.clone()
     }
 
-    /// The queue as one process has it, with those conflicts.
+    /// A queue for one process, with these conflicts.
     pub(super) fn queue(&self, conflicts: &Conflicts) -> Arc<AgentQueue> {
         let store: Arc<dyn AgentStore> = match &self.table {
             Table::Memory(truth) => Arc::new(TimedStore::new(conflicts.clone(), truth.clone())),
@@ -73,7 +73,7 @@ impl Stage {
         Arc::new(AgentQueue::new(store, self.clock.clone(), settings))
     }
 
-    /// The embedded DynamoDB; none where the table is in memory.
+    /// The embedded DynamoDB, unless the table is in memory.
     pub(super) fn embedded(&self) -> Option<&Embedded> {
         match &self.table {
             Table::Memory(_) => None,

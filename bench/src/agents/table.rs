@@ -8,10 +8,10 @@ use super::peek::Looked;
 use super::{FEW, LATENCY, MATCHERS};
 use crate::table::{row, table};
 
-/// A rate may be lower by so much before it counts as fewer matches: chance decides conflicts.
+/// A decrease of the rate up to this share counts as chance, because conflicts are random.
 const NOISE: f64 = 0.03;
 
-/// One measurement, printed when it is there.
+/// The line of one measurement, printed when it ends.
 pub(super) fn line(mode: Mode, matchers: usize, figure: &Figure) -> String {
     format!(
         "{:<20}{matchers:>3} at once: {:>7.1} matches/s, {:>4.1} % conflicts, {:.2} calls a match",

@@ -1,4 +1,4 @@
-//! The release binary, at work on batches.
+//! Processes of the release binary that work on batches.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -13,12 +13,12 @@ use super::runtime_api::RuntimeApi;
 use crate::Error;
 use crate::process::{Figures, peak_memory_kib_of};
 
-/// Writes under way at once, as the default settings have it.
+/// Number of concurrent writes of one invocation, by the default settings.
 pub(crate) const PARALLEL: u16 = 32;
 
 const ENVIRONMENT: &str = include_str!("../../ingest-tasks.env");
 
-/// How long one batch may take.
+/// The longest time for one batch.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 pub(crate) struct Through {
@@ -27,12 +27,12 @@ pub(crate) struct Through {
     pub(crate) event_bytes: usize,
 }
 
-/// Invocations side by side, so that as many writes can be under way as in [`PARALLEL`].
+/// Number of invocations side by side, so that together they can make [`PARALLEL`] writes at once.
 pub(crate) fn invocations(batch: u32) -> u32 {
     u32::from(PARALLEL).div_ceil(batch)
 }
 
-/// Hands `messages` to the function, `batch` at a time.
+/// Gives `messages` to the function, `batch` at a time.
 pub(crate) fn measure(
     bootstrap: &Path,
     address: &str,
@@ -73,7 +73,7 @@ pub(crate) fn measure(
     })
 }
 
-/// A process of the function and its Runtime API. Ended when it is dropped.
+/// A process of the function with its Runtime API. The process ends when this is dropped.
 struct Function {
     process: Child,
     api: RuntimeApi,
@@ -98,7 +98,7 @@ impl Function {
         Ok(Self { process, api })
     }
 
-    /// One batch after the other.
+    /// Gives the function one batch after the other.
     async fn work(&mut self, events: &[String]) -> Result<(), Error> {
         for event in events {
             let answer = timeout(PATIENCE, self.api.invoke(event.clone())).await??;
@@ -123,7 +123,7 @@ impl Drop for Function {
     }
 }
 
-/// A batch as Lambda hands it over.
+/// A batch as Lambda delivers it.
 fn event(first: u32, batch: u32) -> String {
     let sent = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let sent = sent.unwrap_or_default().as_millis().to_string();

@@ -1,4 +1,4 @@
-//! The database's own limit: conditional puts of items as large as tasks, and nothing else.
+//! The database's own limit: conditional puts of items of a task's size, and nothing else.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! A Runtime API that hands one function one event after the other
+//! A Runtime API that gives one function one event after the other
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>).
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, mpsc};
 
 use crate::Error;
 
-/// The deadline that the function gets.
+/// Time until the deadline that the function gets.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 type Answer = Result<Value, String>;
@@ -56,7 +56,7 @@ impl RuntimeApi {
         })
     }
 
-    /// Hands an event over, and waits for the answer.
+    /// Gives the function an event, and waits for the answer.
     pub(crate) async fn invoke(&mut self, event: String) -> Result<Value, Error> {
         self.events.send(event).await?;
         let answer = self.answers.recv().await;

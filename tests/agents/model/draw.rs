@@ -1,5 +1,5 @@
-//! Which wishes are drawn. Most are what a well-behaved desk would ask for in this state; the
-//! others are late, repeated, forged, or those of a crashed process.
+//! Draws requests. Most are what a correct `agent-desk` sends in this state. The others are late,
+//! repeated, forged, or from a crashed process.
 
 use agent_queue::agent::{AgentState, AgentStatus, IdleStatus, Ticket};
 use agent_queue::call::{Call, CallState};
@@ -20,7 +20,7 @@ const AGENTS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 /// A ticket that no agent ever had.
 const FORGED: Ticket = Ticket(Uuid::max());
 
-/// One wish from this state.
+/// Draws one request in this state.
 pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     let has = |status| machine.any(|state| state.status() == status);
     let waits = machine
@@ -28,7 +28,7 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
         .waiting
         .values()
         .any(|line| !line.is_empty());
-    // Rare where they would only be rejected, frequent where they lead on.
+    // A request that the queue would reject is drawn rarely.
     let weight = |promising: bool, usual: u32| if promising { usual } else { 1 };
     let available = has(AgentStatus::Available);
     let free = machine.reference.agents.len() < AGENTS.len();
@@ -71,8 +71,8 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// Now: mostly a little later, sometimes in the same microsecond, seldom past a grace, a lease or
-/// a wait, and then often on its very end.
+/// The time of the request: mostly up to two seconds later, sometimes the same microsecond. Rarely,
+/// the grace, a lease or the maximum wait has passed, and then often exactly.
 fn moment(machine: &Machine) -> BoxedStrategy<Micros> {
     let clock = machine.clock;
     prop_oneof![
@@ -87,7 +87,7 @@ fn moment(machine: &Machine) -> BoxedStrategy<Micros> {
     .boxed()
 }
 
-/// An agent, preferably one who is in this state.
+/// An agent, preferably one in this state.
 fn agent(machine: &Machine, status: AgentStatus) -> BoxedStrategy<AgentId> {
     let any = select(&AGENTS[..]).prop_map(agent_id).boxed();
     let agents = machine.reference.agents.values();
@@ -122,7 +122,7 @@ fn register(machine: &Machine) -> BoxedStrategy<Wish> {
         .into_iter()
         .filter(|id| !machine.reference.agents.contains_key(&agent_id(id)))
         .collect();
-    // Some of those who are there get another profile.
+    // Some registered agents get another profile.
     let any = select(&AGENTS[..]).boxed();
     let id = match fresh.is_empty() {
         true => any,
@@ -131,7 +131,7 @@ fn register(machine: &Machine) -> BoxedStrategy<Wish> {
     (id, languages, select(&["F", "M"][..]), 0..3_u8)
         .prop_map(|(id, languages, gender, name)| {
             let profile = profile(languages, gender);
-            // Names repeat.
+            // Several agents may have the same name.
             Wish::Register(agent_id(id), format!("Name {name}"), profile)
         })
         .boxed()
@@ -213,8 +213,8 @@ fn cancel(machine: &Machine) -> BoxedStrategy<Wish> {
     call.prop_map(Wish::Cancel).boxed()
 }
 
-/// The end of a call: of one that goes on, of one that ended, with a ticket of another stay, or
-/// with one that no agent had.
+/// A request to finish a call: an active one, an ended one, with the ticket of another assignment,
+/// or with a ticket that no agent had.
 fn finish(machine: &Machine) -> BoxedStrategy<Wish> {
     let forged = (
         agent(machine, AgentStatus::AttendingCall),
@@ -249,7 +249,7 @@ fn finish(machine: &Machine) -> BoxedStrategy<Wish> {
     }
 }
 
-/// The same calls as those that end.
+/// Draws agent, call and ticket as [`finish`] does.
 fn extend(machine: &Machine) -> BoxedStrategy<Wish> {
     finish(machine)
         .prop_map(|wish| match wish {
@@ -259,7 +259,7 @@ fn extend(machine: &Machine) -> BoxedStrategy<Wish> {
         .boxed()
 }
 
-/// Most assignments are published by the process that made them.
+/// Publishes the last request's assignments; the publisher fails in one of five cases.
 fn publish(machine: &Machine) -> BoxedStrategy<Wish> {
     let made = machine.made.clone();
     prop_oneof![4 => Just(true), 1 => Just(false)]

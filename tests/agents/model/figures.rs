@@ -1,4 +1,4 @@
-//! What was run.
+//! Counts of what was run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use super::operation::{Answer, Operation};
 use super::rule::Rule;
 
-/// How often what happened.
+/// Counts of sequences, requests and applied rules.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// Sequences run to their end.
@@ -17,15 +17,14 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Counts a wish that was answered as it should be.
+    /// Counts a request that was answered correctly.
     pub fn count(&mut self, operation: &Operation, answer: &Answer, rule: Rule) {
         *self.operations.entry(operation.wish.name()).or_default() += 1;
         self.refused += u64::from(answer.is_refusal());
         *self.rules.entry(rule).or_default() += 1;
     }
 
-    /// The rules that never applied: each is a wish that was not drawn, or an answer that was
-    /// never given.
+    /// The rules that never applied: no drawn request, or no answer, led to them.
     #[must_use]
     pub fn unused(&self) -> Vec<&'static str> {
         let rules = Rule::ALL.iter();

@@ -1,4 +1,4 @@
-//! Holds the queue on a store to the reference, sequence by sequence.
+//! Compares the queue on a store with the reference, sequence by sequence.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -18,25 +18,25 @@ use super::operation::{Answer, Operation};
 use super::subject::{Failure, Subject};
 use crate::rows::Rows;
 
-/// How much is run.
+/// The amount to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Sequences.
+    /// Number of sequences.
     pub sequences: u32,
-    /// Wishes in each.
+    /// Requests in each sequence.
     pub length: RangeInclusive<usize>,
     /// The test's source file, beside which the seeds of failures are kept.
     pub source_file: &'static str,
 }
 
-/// Runs sequences, each on a fresh store: after every wish the answer and everything that is
-/// stored are the reference's.
+/// Runs sequences, each on a fresh store. After every request, the answer and everything stored
+/// must equal the reference's.
 ///
-/// The sequences are `proptest-state-machine`'s; its own test loop is not used, since a store is
-/// asynchronous and its sequences share one server.
+/// The sequences are `proptest-state-machine`'s. Its own test loop is not used: a store is
+/// asynchronous, and all sequences share one server.
 ///
 /// # Errors
-/// The shortest sequence found that does not hold, and why.
+/// The shortest failing sequence found, and the difference.
 pub fn hold(
     plan: Plan,
     runtime: &Runtime,
@@ -83,7 +83,7 @@ async fn sequence(
     let mut before = Rows::new();
     for operation in operations {
         if let Some(seen) = &seen {
-            // Tells the shrinking how far this came.
+            // Tells proptest's shrinking how many requests were performed.
             seen.fetch_add(1, Ordering::SeqCst);
         }
         let failed = |failure: Failure| format!("{}: {failure}", operation.wish.name());
@@ -111,7 +111,7 @@ async fn sequence(
     Ok(())
 }
 
-/// With the reference's tickets.
+/// Replaces the store's tickets by the reference's.
 fn numbered(subject: &Subject, mut answer: Answer, mut rows: Rows) -> (Answer, Rows) {
     let shown = answer.rows.iter_mut().chain(&mut answer.heard);
     for row in shown.chain(rows.values_mut()) {
@@ -120,7 +120,7 @@ fn numbered(subject: &Subject, mut answer: Answer, mut rows: Rows) -> (Answer, R
     (answer, rows)
 }
 
-/// What is stored is what the reference has.
+/// Compares the stored rows with the reference's.
 fn same(expected: &Rows, stored: &Rows) -> Result<(), String> {
     for key in expected.keys().chain(stored.keys()) {
         let (expected, found) = (expected.get(key), stored.get(key));

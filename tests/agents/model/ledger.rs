@@ -1,5 +1,5 @@
-//! What holds whatever the reference says: kept from what the queue answered and what it stored,
-//! so that a mistake the reference shares with it is still found.
+//! Checks that do not depend on the reference. They use only the answers and the stored rows, so
+//! they find a mistake that the reference shares with the queue.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use super::operation::Answer;
 use crate::rows::{Row, Rows};
 use crate::tally::{self, place, text};
 
-/// What was promised so far.
+/// The tickets and events seen so far.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     order: Order,
-    /// The stays that ended in a call.
+    /// The tickets of all assignments.
     given: BTreeSet<String>,
     /// The published events.
     published: BTreeSet<String>,
 }
 
 impl Ledger {
-    /// An empty one.
+    /// An empty ledger.
     #[must_use]
     pub fn new(order: Order) -> Self {
         Self {
@@ -33,10 +33,10 @@ impl Ledger {
         }
     }
 
-    /// Enters one step.
+    /// Checks one step and records it.
     ///
     /// # Errors
-    /// A promise that was broken.
+    /// A description of the broken guarantee.
     pub fn enter(&mut self, answer: &Answer, before: &Rows, after: &Rows) -> Result<(), String> {
         tally::check(after)?;
         if answer.is_refusal() && before != after {
@@ -54,16 +54,16 @@ impl Ledger {
         self.kept(before, after)
     }
 
-    /// Matching agents that stay queued were queued after the assigned one; pending calls of the
-    /// same criteria arrived after the assigned one.
+    /// Matching agents that stay queued come after the assigned agent in the order of the queue.
+    /// Pending calls of the same criteria come after the assigned call.
     fn in_order(&self, record: &Row, before: &Rows, after: &Rows) -> Result<(), String> {
         let id = text(record, "AgentID");
         let passed = before.keys().filter(|key| after.contains_key(*key));
-        // Where the agent stood, or was queued in this very step.
+        // The agent's place: in a queue before this step, or from an enqueue in this step.
         let own = before.keys().find(|(pk, sk)| {
             pk.starts_with("Q#") && sk.rsplit_once('#').is_some_and(|(_, of)| of == id)
         });
-        // Agents who are queued together get places a few microseconds apart.
+        // Agents that are queued together get places a few microseconds apart.
         let slack = match self.order {
             Order::Fifo => 0,
             Order::Lifo => 10,
@@ -95,7 +95,8 @@ impl Ledger {
         }
     }
 
-    /// An outbox entry is kept until it is published.
+    /// Every assignment and every expired call is published or in the outbox. No agent and no queue
+    /// is deleted.
     fn kept(&self, before: &Rows, after: &Rows) -> Result<(), String> {
         let calls = after.iter().filter(|((pk, _), _)| pk.starts_with("Call#"));
         let is_news = |row: &Row| ["assigned", "expired"].contains(&text(row, "CallStatus"));
@@ -131,7 +132,8 @@ fn events(row: &Row) -> String {
     format!("{} {number}", text(row, "CallID"))
 }
 
-/// The calls that met their agents; each call that ended before is as it was, or was not answered.
+/// The calls assigned in this step. A call that had ended does not change, unless its assignment
+/// was not answered.
 fn answered<'a>(before: &'a Rows, after: &'a Rows) -> Result<Vec<&'a Row>, String> {
     let mut met = vec![];
     let is_call = |(key, _): &(&Key, &Row)| key.0.starts_with("Call#");
@@ -151,7 +153,7 @@ fn answered<'a>(before: &'a Rows, after: &'a Rows) -> Result<Vec<&'a Row>, Strin
     Ok(met)
 }
 
-/// Whether an assignment was not answered: the call waits again, or has a later one already.
+/// Whether an assignment ended without an answer: the call has no assignment now, or a later one.
 fn is_returned(was: &Row, record: &Row) -> bool {
     let number = |row| text(row, "Assignment").parse::<u32>().unwrap_or(0);
     let assigned = text(was, "CallStatus") == "assigned";

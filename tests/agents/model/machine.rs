@@ -1,4 +1,4 @@
-//! The state machine: what was done so far, and so what may be drawn next.
+//! The state machine: the requests so far, and so the requests that may be drawn next.
 
 use agent_queue::agent::{AgentState, Ticket};
 use agent_queue::call::{Assignment, Call, CallState};
@@ -14,22 +14,22 @@ use super::reference::Reference;
 use super::rule::Rule;
 use crate::NOW;
 
-/// The reference, and what its users remember.
+/// The reference, and what its clients remember.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// The reference.
     pub reference: Reference,
-    /// The latest moment.
+    /// The latest time of a request.
     pub clock: Micros,
-    /// How many calls there were: a new one is numbered by it.
+    /// Number of different calls so far; it is part of a new call's id.
     pub calls: usize,
-    /// Every call that was brought, to be brought again.
+    /// Every call sent to the queue, so that it can be sent again.
     pub brought: Vec<Call>,
-    /// Every stay that ended in a call, to be finished, late or again.
+    /// Every assignment, so that it can be finished, also late or repeatedly.
     pub stays: Vec<(AgentId, CallId, Ticket)>,
-    /// The assignments of the last wish, to be published.
+    /// The assignments of the last request, to publish next.
     pub made: Vec<Assignment>,
-    /// What the last wish has to be answered, and why.
+    /// The expected answer to the last request, and its rule.
     pub last: Option<(Answer, Rule)>,
 }
 
@@ -68,7 +68,7 @@ impl Machine {
         }
     }
 
-    /// Fulfils a wish, and remembers what its maker would.
+    /// Performs a request on the reference, and remembers what its client would.
     pub fn perform(&mut self, operation: &Operation) {
         let before = self.reference.outbox.len();
         let told_by_itself = matches!(operation.wish, Wish::Sweep(_) | Wish::Tell(..));

@@ -1,4 +1,4 @@
-//! What is asked of a queue, and what it answers.
+//! Requests to a queue, and answers.
 
 use agent_queue::agent::{IdleStatus, Ticket};
 use agent_queue::call::{Assignment, Call};
@@ -8,17 +8,17 @@ use agent_queue::time::Micros;
 
 use crate::rows::Row;
 
-/// One wish with everything it needs, the time included: a sequence means the same when some of
-/// it is left out.
+/// One request with all its data, including the time. So a sequence keeps its meaning when
+/// shrinking removes some of its requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// When.
+    /// The time of the request.
     pub now: Micros,
-    /// What.
+    /// The request.
     pub wish: Wish,
 }
 
-/// What is asked.
+/// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
     /// A new agent, or another profile.
@@ -27,22 +27,22 @@ pub enum Wish {
     Available(AgentId),
     /// available → queued.
     Enqueue(AgentId),
-    /// The same for everybody.
+    /// Every available agent → queued.
     EnqueueAll,
-    /// Out of the queues, or off work.
+    /// queued → available or offline, or available → offline.
     Leave(AgentId, IdleStatus),
-    /// A call asks for an agent, perhaps again.
+    /// A call asks for an agent, also repeatedly.
     Match(Call),
     /// A call is cancelled.
     Cancel(CallId),
-    /// A call ends; the ticket is one of the reference's.
+    /// A call ends. The ticket is one of the reference's.
     Finish(AgentId, CallId, Ticket),
-    /// An agent answers, or goes on with a call; the ticket is one of the reference's.
+    /// An agent answers or continues a call. The ticket is one of the reference's.
     Extend(AgentId, CallId, Ticket),
-    /// The assignments of an earlier wish are published, successfully or not; the tickets
-    /// are the reference's.
+    /// The assignments of an earlier request are published. The flag is false if the publisher
+    /// fails. The tickets are the reference's.
     Tell(Vec<Assignment>, bool),
-    /// A sweep, whose publisher is heard or not.
+    /// A sweep. The flag is false if the publisher fails.
     Sweep(bool),
     /// An agent is queued by a process that crashes before its read.
     DieEnqueuing(AgentId),
@@ -50,14 +50,14 @@ pub enum Wish {
     DieWaiting(Call),
     /// The outcome of a call.
     Call(CallId),
-    /// Depths and versions.
+    /// Depths and versions of the queues, and numbers of pending calls.
     Queues,
-    /// Who is there.
+    /// A page of agents: the last agent before it, and its size.
     Agents(Option<AgentId>, u16),
 }
 
 impl Wish {
-    /// Its name.
+    /// The name of the kind of request.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -81,21 +81,21 @@ impl Wish {
     }
 }
 
-/// What is answered, in words, rows and numbers.
+/// An answer as a word, rows and counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// `done`, `refused`, `unknown`, or the state of a call.
+    /// `done`, `refused`, `unknown`, `died`, or the state of a call.
     pub said: String,
-    /// The agents and the assignments it shows, in its order.
+    /// The agents and assignments in the answer, in its order.
     pub rows: Vec<Row>,
-    /// Its numbers.
+    /// The named counts in the answer.
     pub counts: Vec<(&'static str, u64)>,
-    /// The events published meanwhile.
+    /// The events published during the request.
     pub heard: Vec<Row>,
 }
 
 impl Answer {
-    /// A word alone.
+    /// An answer of a word alone.
     #[must_use]
     pub fn said(word: &str) -> Self {
         Self {
@@ -104,14 +104,14 @@ impl Answer {
         }
     }
 
-    /// With these rows.
+    /// The same answer with these rows.
     #[must_use]
     pub fn showing(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
         self.rows.extend(rows);
         self
     }
 
-    /// With this number.
+    /// The same answer with this count.
     #[must_use]
     pub fn counting(mut self, name: &'static str, count: impl TryInto<u64>) -> Self {
         self.counts
@@ -119,7 +119,7 @@ impl Answer {
         self
     }
 
-    /// Whether nothing was done.
+    /// Whether the queue rejected the request and did nothing else.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         ["refused", "unknown"].contains(&self.said.as_str())

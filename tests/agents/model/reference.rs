@@ -21,49 +21,49 @@ use super::operation::{Answer, Operation, Wish};
 use super::rule::Rule;
 use crate::rows;
 
-/// How long a call waits.
+/// Time after its arrival at which a call expires.
 pub const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// How long a call may last.
+/// Duration of a call lease.
 pub const LEASE: Duration = Duration::from_secs(40);
 
-/// How long an agent has to answer, where agents answer.
+/// Time in which an agent has to answer, in the sequences in which agents answer.
 pub const ANSWER: Duration = Duration::from_secs(25);
 
-/// After this long an assignment counts as forgotten by who made it.
+/// Age from which the sweep publishes an unpublished assignment.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// A queue of agents in waiting order.
+/// A queue of agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// How often it changed.
+    /// Number of joins and departures.
     pub version: u64,
-    /// The queued agents and since when, longest queued first.
+    /// The queued agents, each with the time of its enqueue, longest queued first.
     pub agents: Vec<(Micros, AgentId)>,
 }
 
 /// The reference.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// Who comes first.
+    /// Which agent is assigned first.
     pub order: Order,
-    /// Whether agents have to answer.
+    /// Whether agents have to answer their calls.
     pub answers: bool,
-    /// Everybody; tickets are numbers here.
+    /// All agents. Their tickets are consecutive numbers.
     pub agents: BTreeMap<AgentId, Agent>,
     /// Every queue that was ever opened.
     pub queues: BTreeMap<QueueName, Line>,
     /// Every call, and its outcome.
     pub calls: BTreeMap<CallId, CallRecord>,
-    /// The pending calls of the same criteria, oldest first.
+    /// The pending calls of each criteria, oldest first.
     pub waiting: BTreeMap<Criteria, Vec<(Micros, CallId)>>,
     /// The outbox.
     pub outbox: Vec<OutboxEntry>,
-    /// How many tickets were given out.
+    /// Number of tickets issued.
     tickets: u128,
 }
 
-/// What a look at those waiting did.
+/// The result of serving pending calls.
 #[derive(Debug, Default)]
 struct Served {
     assignments: Vec<Assignment>,
@@ -71,7 +71,7 @@ struct Served {
 }
 
 impl Reference {
-    /// Empty.
+    /// An empty reference.
     #[must_use]
     pub fn new(order: Order) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl Reference {
         }
     }
 
-    /// Fulfils a wish: what is answered, and why.
+    /// Performs a request. Returns the answer and the rule behind it.
     pub fn perform(&mut self, operation: &Operation) -> (Answer, Rule) {
         let now = operation.now;
         match &operation.wish {

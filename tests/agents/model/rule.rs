@@ -1,9 +1,9 @@
-//! What may happen, each way once.
+//! The rules: every possible outcome of a request.
 
-/// Names each rule once, with its words.
+/// Defines each rule with its description.
 macro_rules! rules {
     ($($rule:ident: $row:literal;)*) => {
-        /// Why a wish was answered as it was.
+        /// The rule behind an answer to a request.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Rule {
             $(#[doc = $row] $rule,)*

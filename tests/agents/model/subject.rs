@@ -1,6 +1,6 @@
-//! The queue under test: carries wishes out on a store, and shows its table. Tickets are drawn
-//! by chance there and are numbers in the reference, so each number stands for the ticket it was
-//! first seen as.
+//! The queue under test: performs requests on a store, and reads its table. A store draws its
+//! tickets at random, and the reference numbers its own. So the subject maps each real ticket to
+//! the reference's number at its first appearance.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -23,10 +23,10 @@ use super::reference::{ANSWER, LEASE, MAX_WAIT, answers, table};
 use crate::rows::{self, Row, Rows};
 use crate::world::Recorder;
 
-/// Why a store could not be used.
+/// An error of a store.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// A clock that is set.
+/// A clock that each request sets.
 #[derive(Default)]
 struct SetClock(AtomicU64);
 
@@ -36,11 +36,11 @@ impl Clock for SetClock {
     }
 }
 
-/// Where the table can be seen.
+/// How to read the table.
 pub enum Seen {
-    /// By the store's own methods.
+    /// Through the store's own methods.
     ByStore,
-    /// By a scan of this table, past the store.
+    /// With a scan of this table, bypassing the store.
     ByScan(Client, String),
 }
 
@@ -51,14 +51,14 @@ pub struct Subject {
     clock: Arc<SetClock>,
     queue: AgentQueue,
     publisher: Recorder,
-    /// Every call that was brought.
+    /// Every call sent to the queue.
     calls: Vec<CallId>,
-    /// The reference's tickets, by the real ones' text.
+    /// The reference's ticket for each real ticket's text.
     numbers: BTreeMap<String, Ticket>,
 }
 
 impl Subject {
-    /// A queue on a fresh store, which reads this number of entries at once.
+    /// A queue on a fresh store. It reads this number of entries at once.
     #[must_use]
     pub fn new(store: Arc<dyn AgentStore>, seen: Seen, order: Order, page: u16) -> Self {
         let clock = Arc::new(SetClock::default());
@@ -82,7 +82,7 @@ impl Subject {
         }
     }
 
-    /// Carries a wish out; tickets are the store's.
+    /// Performs a request. The tickets in the answer are the store's.
     ///
     /// # Errors
     /// The queue failed.
@@ -227,7 +227,7 @@ impl Subject {
         Ok(Answer::said("died"))
     }
 
-    /// Everything stored; tickets are the store's.
+    /// Everything stored. The tickets are the store's.
     ///
     /// # Errors
     /// The store failed, or has an item that no process should have written.
@@ -238,7 +238,7 @@ impl Subject {
         }
     }
 
-    /// Learns which tickets the reference's numbers stand for: each agent shows one.
+    /// Maps the store's new tickets to the reference's numbers: each agent's row has one ticket.
     pub fn learn(&mut self, stored: &Rows, expected: &Rows) {
         for (key, row) in stored.iter().filter(|((pk, _), _)| pk == "AllAgents") {
             let (Some(real), Some(number)) = (ticket(Some(row)), ticket(expected.get(key))) else {
@@ -251,7 +251,7 @@ impl Subject {
         }
     }
 
-    /// With the reference's tickets.
+    /// Replaces the store's tickets in a row by the reference's.
     pub fn numbered(&self, row: &mut Row) {
         for text in row.get_mut("Ticket").into_iter().flatten() {
             if let Some(number) = self.numbers.get(text) {
@@ -260,7 +260,7 @@ impl Subject {
         }
     }
 
-    /// The store's ticket; an unknown one stays unknown.
+    /// The store's ticket for a number. A forged ticket has no mapping and stays unchanged.
     fn real(&self, number: Ticket) -> Ticket {
         let known = self.numbers.iter().find(|(_, known)| **known == number);
         let real = known.and_then(|(real, _)| Uuid::parse_str(real).ok());

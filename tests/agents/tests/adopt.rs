@@ -1,4 +1,5 @@
-//! What a release with one partition for the outbox and one for the leases left there.
+//! The sweep moves the items of an older release, which had one partition for the outbox and one
+//! for the leases.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use simulator::dynamodb::AGENT_TABLE;
 
-/// Moves an item to the partition without a stripe, where that release has it.
+/// Moves an item to the partition without a stripe, where the older release wrote it.
 async fn back(client: &Client, (pk, sk): &Key) {
     let text = |text: &str| AttributeValue::S(text.to_owned());
     let delete = client.delete_item().table_name(AGENT_TABLE);

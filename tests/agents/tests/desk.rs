@@ -1,4 +1,4 @@
-//! Every command of `agent-desk`, as its users write it, and the shape of its answer.
+//! Every command of `agent-desk` as clients send it, and the shape of its answer.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Asked {
         serde_json::to_value(answer).unwrap()
     }
 
-    /// The answer, but for the tickets in it, which have to be UUIDs.
+    /// The answer with its tickets masked; they have to be UUIDs.
     async fn shape(&self, command: Json) -> Json {
         let mut answer = self.ask(command).await;
         mask(&mut answer);
@@ -58,7 +58,7 @@ fn mask(json: &mut Json) {
     }
 }
 
-/// An agent as the desk shows her, with what her state brings.
+/// The agent in a desk's answer, with the attributes of its status.
 fn ana(status: &str, state: Json) -> Json {
     let mut ana = json!({
         "agentId": "ana",
@@ -123,7 +123,7 @@ async fn a_call_s_commands(asked: Asked) {
     let unknown = json!({"callId": "c0", "status": "unknown"});
     assert_eq!(asked.shape(call("c0")).await, unknown);
 
-    // A call waits for her, and she is queued.
+    // A call is pending, and a matching agent is queued.
     let any = json!({"language": "Spanish"});
     asked.ask(matching("c2", &any)).await;
     asked.ask(register()).await;
@@ -212,7 +212,7 @@ async fn everybody_s_commands(asked: Asked) {
     assert_eq!(page["next"], ids[2]);
 }
 
-/// Each on each store.
+/// Runs each scene on each store.
 macro_rules! on_every_store {
     ($($scene:ident),* $(,)?) => {
         mod memory {

@@ -1,5 +1,5 @@
-//! Lanes of several processes at once: the calls of one criteria in one process at a time, as the
-//! call queue delivers them, and transactions that meet as on DynamoDB.
+//! Lanes of several processes at once. As with the call queue, one process at a time gets the calls
+//! of one criteria. Transactions conflict as on DynamoDB.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,10 +22,10 @@ use tokio::runtime::Builder;
 const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
 const GENDERS: [&str; 2] = ["F", "M"];
 
-/// The calls of a batch.
+/// The largest number of calls in a batch.
 const BATCH: usize = 10;
 
-/// One game: the agents, and batches of calls by their criteria.
+/// The agents of one run, and batches of calls by their criteria.
 struct Game {
     store: Arc<dyn AgentStore>,
     watch: Arc<Contended>,
@@ -75,7 +75,7 @@ impl Game {
         }
     }
 
-    /// The calls of each criteria, in their order, with some that leave the gender open.
+    /// Draws calls, in order for each criteria. Some have a wildcard for the gender.
     fn draw_calls(&self, rng: &mut Rng) -> BTreeMap<String, Vec<Call>> {
         let mut lanes: BTreeMap<String, Vec<Call>> = BTreeMap::new();
         for number in 0..self.calls {
@@ -93,7 +93,7 @@ impl Game {
         lanes
     }
 
-    /// Each lane in a process of its own, up to ten calls a batch; every answer.
+    /// Runs each lane in its own process, with up to ten calls in a batch, and checks every answer.
     async fn play(self: &Arc<Self>, lanes: BTreeMap<String, Vec<Call>>) {
         let lanes = lanes.into_values().map(|calls| {
             let game = self.clone();
@@ -129,8 +129,8 @@ impl Game {
             .map(|made| made.ticket.to_string())
             .collect();
         assert_eq!(tickets.len(), seen.assignments.len(), "one stay, one call");
-        // Calls that claim side by side keep their order only while agents are plenty; those of
-        // a later batch always come after them.
+        // Calls of one batch claim agents concurrently, so an earlier one may become pending. A
+        // call of a later batch never overtakes one of an earlier batch.
         let side_by_side = if self.settings.contention_window > 1 {
             BATCH
         } else {
@@ -151,7 +151,7 @@ impl Game {
                 ),
             }
         }
-        // No pair is left.
+        // No pending call has a matching queued agent.
         for count in self.store.waiting().await.unwrap() {
             for queue in self.store.queues().await.unwrap() {
                 let pair = count.depth > 0 && queue.depth > 0 && count.criteria.fits(&queue.queue);
@@ -193,7 +193,7 @@ fn games(window: u16) {
     assert!(conflicts > count && assignments > 0, "they never met");
 }
 
-/// At most seven agents are passed over, beside those that are being assigned.
+/// At most seven agents are passed over, not counting those in another transaction.
 #[test]
 fn lanes_pass_over_fewer_agents_than_the_window() {
     games(8);

@@ -1,4 +1,4 @@
-//! Eight matchers and as many agents at once, whose transactions meet as on DynamoDB.
+//! Eight matchers and as many agents at once, whose transactions conflict as on DynamoDB.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ const ROUNDS: u64 = 6;
 const LANGUAGES: [&str; 3] = ["English", "French", "Spanish"];
 const GENDERS: [&str; 2] = ["F", "M"];
 
-/// One game: everything that takes part in it.
+/// The store, the watch, the clock and the queue of one run.
 struct Game {
     store: Arc<dyn AgentStore>,
     watch: Arc<Contended>,
@@ -76,7 +76,7 @@ impl Game {
         })
     }
 
-    /// Comes, is queued, leaves now and then, ends calls, and is queued again.
+    /// Registers, is queued, sometimes leaves, finishes calls, and is queued again.
     async fn agent(self: Arc<Self>, seed: u64, number: u64) {
         let mut rng = Rng::with_seed(seed ^ (number << 32));
         let id = agent_id(&format!("a{number}"));
@@ -86,7 +86,7 @@ impl Game {
         for _ in 0..ROUNDS {
             self.queue.become_available(&id).await.unwrap();
             sleep(&mut rng).await;
-            // Twice at once, as by two desks.
+            // Two processes queue the agent at the same time.
             let desks = [self.clone(), self.clone()].map(|game| {
                 let id = id.clone();
                 tokio::spawn(async move { game.queue.enqueue(&id).await })
@@ -106,13 +106,13 @@ impl Game {
         }
     }
 
-    /// Brings calls, some of them again, some at the same time as another does.
+    /// Sends calls. Some are repeated, some at the same time as by another matcher.
     async fn matcher(self: Arc<Self>, seed: u64, number: u64) {
         let mut rng = Rng::with_seed(seed ^ (number << 40) ^ 1);
         for n in 0..CALLS {
             let language = pick(&mut rng, &["English", "French", "Spanish", "Spanish", "*"]);
             let gender = pick(&mut rng, &["F", "M", "*"]);
-            // The neighbour brings some of the same.
+            // In one of four cases, sends a call of the next matcher.
             let of = if rng.u8(0..4) == 0 {
                 (number + 1) % MATCHERS
             } else {
@@ -184,7 +184,7 @@ impl Game {
         }
     }
 
-    /// Everybody at once, for a second.
+    /// Runs all agents, all matchers and a sweeper at once, for a second.
     async fn play(self: &Arc<Self>, seed: u64) {
         let agents = (0..AGENTS).map(|n| tokio::spawn(self.clone().agent(seed, n)));
         let matchers = (0..MATCHERS).map(|n| tokio::spawn(self.clone().matcher(seed, n)));
@@ -196,7 +196,7 @@ impl Game {
         sweeper.await.unwrap();
     }
 
-    /// What holds at the end: everything counted, every answer published, no match left.
+    /// Checks the end: every assignment counted once, every answer stored, no match missed.
     async fn check(&self, seen: &Seen) -> rows::Rows {
         assert_eq!(seen.violations, [""; 0]);
         let calls = (0..MATCHERS).flat_map(|m| (0..CALLS).map(move |n| format!("c{m}-{n}")));
@@ -221,7 +221,8 @@ impl Game {
             };
             assert_eq!(assigned, answers.get(id).copied(), "{id}");
         }
-        // Both sides write first and look afterwards, so no pair is left.
+        // Agents and calls are written before the read, so no pending call has a matching queued
+        // agent.
         for count in self.store.waiting().await.unwrap() {
             for queue in self.store.queues().await.unwrap() {
                 let pair = count.depth > 0 && queue.depth > 0 && count.criteria.fits(&queue.queue);
@@ -233,7 +234,7 @@ impl Game {
     }
 }
 
-/// Publishes nothing: every event stays in the table to be counted.
+/// Fails every publish, so that each event stays in the table and can be counted.
 struct Recorder;
 
 #[async_trait::async_trait]
@@ -258,7 +259,7 @@ fn play(seed: u64, scene: impl AsyncFn(&Arc<Game>, u64)) -> Seen {
         .start_paused(true)
         .build()
         .unwrap();
-    // The jitter of repeated changes is drawn too.
+    // The jitter of repeated changes comes from this seed too.
     fastrand::seed(seed);
     runtime.block_on(async {
         let game = Game::set(seed);

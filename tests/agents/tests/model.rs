@@ -1,6 +1,6 @@
-//! The queue does what the reference does, on every store.
+//! The queue on every store behaves like the reference.
 //!
-//! Each test prints what it ran. `FRESHQ_SOAK=1` runs ten times as many sequences. The seeds of
+//! Each test prints its counts. `FRESHQ_SOAK=1` runs ten times as many sequences. The seeds of
 //! failures are kept in `model.regressions` beside this file, and run first.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
@@ -16,7 +16,7 @@ use agents::model::subject::{Seen, Subject};
 use simulator::dynamodb::{EmbeddedDynamo, create_agent_table};
 use tokio::runtime::{Builder, Runtime};
 
-/// Fewer entries at once than there are agents, so that a second look is sometimes needed.
+/// Entries of one read: fewer than the agents, so that some requests need a second read.
 const PAGE: u16 = 3;
 
 fn plan(sequences: u32, longest: usize) -> Plan {
@@ -64,6 +64,6 @@ fn the_queue_on_dynamodb_is_the_reference() {
         Ok(Subject::new(Arc::new(store), seen, order, PAGE))
     };
     let figures = report("dynamodb", hold(plan(100, 50), &runtime, fresh));
-    // So few sequences may miss what is rare.
+    // So few sequences may miss rare rules.
     assert!(figures.unused().len() <= 6, "{:?}", figures.unused());
 }

@@ -1,4 +1,4 @@
-//! SQS and SNS by their real clients, over prepared answers.
+//! The real clients of SQS and SNS, with prepared answers.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ const TOPIC: &str = "arn:aws:sns:eu-west-1:111122223333:assignments";
 
 type Bodies = Arc<Mutex<Vec<String>>>;
 
-/// Gives the same answer to every request; the bodies of the requests.
+/// A client that gets the same answer to every request. Returns the bodies of the requests too.
 fn answering(answer: impl Into<String>) -> (SharedHttpClient, Bodies) {
     let (answer, bodies) = (answer.into(), Bodies::default());
     let made = Arc::clone(&bodies);
@@ -59,7 +59,7 @@ fn sns(client: SharedHttpClient) -> aws_sdk_sns::Client {
     aws_sdk_sns::Client::from_conf(config.build())
 }
 
-/// An answer of SQS: entries 0 to 9 but 3 and 4; 3 failed, and 4 is not mentioned.
+/// SQS's answer to the entries 0 to 9: entry 3 failed, and entry 4 is missing.
 fn but_two() -> String {
     let done: Vec<Value> = (0..10)
         .filter(|id| ![3, 4].contains(id))

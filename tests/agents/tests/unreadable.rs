@@ -1,4 +1,4 @@
-//! Items that cannot be read: edited by hand, or written by something else. They are passed over.
+//! Unreadable items, edited by hand or written by another program, are passed over.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use simulator::dynamodb::AGENT_TABLE;
 
-/// Items with a key and nothing else, before every other of their partition.
+/// Writes items with a key and no other attribute, which come first in their partition.
 async fn spoil(client: &Client, partition: &str, count: u32) {
     for number in 0..count {
         let text = |text: String| AttributeValue::S(text);

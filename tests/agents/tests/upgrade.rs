@@ -1,5 +1,5 @@
-//! Both releases at once on one table: the release before writes its items as it did, this one
-//! reads them, and calls and agents of either meet.
+//! The previous release and this one run at once on one table. The previous one writes its items in
+//! its own form, this one reads them, and each assigns the other's calls and agents.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::collections::BTreeSet;
@@ -67,11 +67,11 @@ fn add(pk: &str, sk: &str, attribute: &str, by: i64) -> TransactWriteItem {
         .build()
 }
 
-/// The release before: counters of waiting calls in its transactions, 16 stripes of joins, no
-/// numbers of assignments, no time to live.
+/// The previous release: its transactions count the pending calls, it has 16 stripes of joins, and
+/// its items have no assignment numbers and no time to live.
 struct Before {
     client: Client,
-    /// This release's way to read, which is also that release's.
+    /// This release's store for the reads, which both releases share.
     store: Arc<dyn AgentStore>,
 }
 
@@ -132,7 +132,7 @@ impl Before {
         ]
     }
 
-    /// A new call is assigned, or waits.
+    /// Assigns a new call, or writes it as pending.
     async fn match_call(&self, id: &str, wanted: &str) {
         let arrived = SystemClock.now().to_string();
         while let Some(entry) = self.first(&queue(wanted)).await {
@@ -300,7 +300,8 @@ async fn play(seed: u64) {
     for process in processes.collect::<Vec<_>>() {
         process.await.unwrap();
     }
-    // Every process of the release before is gone, and some of its calls were not looked at again.
+    // Both releases have ended. No process has read some pending calls of the previous release
+    // again.
     let publisher = Recorder::default();
     publisher.fail_for(&[]);
     queue.sweep(&publisher).await.unwrap();

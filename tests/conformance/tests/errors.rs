@@ -1,4 +1,4 @@
-//! What DynamoDB rejects for a reason other than the item is an error, and no task's fault.
+//! A DynamoDB rejection that the item did not cause is an error, and no task is quarantined for it.
 #![allow(missing_docs)]
 
 use conformance::{NOW, candidate, dynamodb, embedded, wish};

@@ -1,5 +1,5 @@
-//! Batches that become large when they are read, in a process whose memory is capped: the test
-//! starts itself again under `ulimit`, because a process that is rejected memory ends.
+//! Batches that need much memory when they are parsed. The test starts itself again in a process
+//! whose memory `ulimit` caps, because a failed allocation ends a process.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -26,14 +26,14 @@ use lifo_queue::time::{Clock, Millis};
 use simulator::dynamodb::{TABLE, client};
 use tokio::time::Instant;
 
-/// What a function of 256 MB, the default, can spare for a batch: the process itself and the
-/// event as Lambda delivers it need the rest.
+/// The memory that a function of 256 MB, the default, has for a batch. The process itself and
+/// Lambda's event need the rest.
 const CAP_KB: usize = 160 * 1024;
 
 /// Set in the process whose memory is capped.
 const CAPPED: &str = "FRESHQ_TEST_CAPPED";
 
-/// A DynamoDB that accepts every put, after as long as a real one takes.
+/// A DynamoDB that accepts every put after 20 ms, as long as a real one takes.
 #[derive(Debug)]
 struct Accepting;
 
@@ -48,7 +48,7 @@ impl HttpConnector for Accepting {
     }
 }
 
-/// Queues that take everything.
+/// Queues that accept every message.
 struct Taking;
 
 #[async_trait]
@@ -70,7 +70,7 @@ impl Clock for Still {
     }
 }
 
-/// Messages with this body. An event may bring 6 MB of them; these are enough to tell.
+/// Messages with this body. An event may have 6 MB of them; fewer suffice for the test.
 fn batch(messages: usize, body: &str) -> Vec<Delivery> {
     let message = |n| Delivery {
         id: format!("01937b9e-0000-7000-8000-{n:012}"),
@@ -119,7 +119,8 @@ async fn capped() {
     let wrong = format!("[{}0]", "0,".repeat(9_999));
     let report = work(90, &wrong, Duration::from_secs(300)).await;
     assert_eq!(report.refused, 900_000);
-    // Ten thousand tasks: more than can be written, so most messages are redelivered.
+    // Ten thousand tasks in each message: too many to write in time, so most messages are
+    // redelivered.
     let tasks = format!("[{}{{}}]", "{},".repeat(9_999));
     let report = work(90, &tasks, Duration::from_secs(1)).await;
     assert!(!report.returned.is_empty());

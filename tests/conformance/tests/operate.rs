@@ -1,4 +1,4 @@
-//! Operators: what they see, and who is awake after what they did.
+//! Operators: the reports they get, and the processors that their commands wake.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl World {
         Operator::new(store, waker, clock)
     }
 
-    /// Tasks that failed, created one millisecond apart.
+    /// Adds tasks in FAILURE, created one millisecond apart.
     async fn with_failed(self, ids: &[&str]) -> Self {
         insert(&*self.store, ids).await;
         for id in ids {
@@ -232,7 +232,7 @@ async fn what_was_redriven_before_a_failure_is_woken_for() {
         let pending = world.count(TaskStatus::Pending);
         assert!((least..1_500).contains(&pending), "{step}: {pending}");
         assert_eq!(world.notifications(), 1, "{step}");
-        // Repeated, as the error says, it brings the others.
+        // A repetition, as the error advises, redrives the other tasks.
         let rest = world.operator().redrive_all(HOUR).await.unwrap();
         assert_eq!(rest.redriven as usize, 1_500 - pending, "{step}");
     }

@@ -32,7 +32,7 @@ const SETTINGS: SweepSettings = SweepSettings {
     clock_skew: Duration::from_secs(2),
 };
 
-/// What `conformance::wish` gives a lease.
+/// The duration of a lease of `conformance::wish`.
 const LEASE: Duration = Duration::from_secs(40);
 
 struct World {
@@ -65,8 +65,8 @@ impl World {
             .await
     }
 
-    /// A store on the world's whose steps fail by a script: the step's name, and how often it was
-    /// called before.
+    /// The world's store with faults. The script gets the name of the operation and the number of
+    /// its earlier calls.
     fn failing(
         &self,
         script: impl Fn(&'static str, u32) -> Fault + Send + Sync + 'static,
@@ -80,7 +80,7 @@ impl World {
         }))
     }
 
-    /// Tasks whose leases expired, and a task that is due.
+    /// Adds taken tasks whose leases expired, and one due task.
     async fn with_stranded(self, stranded: u32) -> Self {
         for n in 0..stranded {
             let id = format!("t{n}");
@@ -118,7 +118,7 @@ async fn a_task_whose_processor_died_comes_back_when_its_lease_ran_out() {
     assert_eq!(record.ttl, Ttl::Seconds(new_task("stranded", 0).expires_at));
     assert!(record.not_before.unwrap() <= world.clock.now().plus(SETTINGS.backoff.base));
     assert_eq!(world.topics.process_tasks()[0].reason, WakeReason::Sweep);
-    // The late worker has lost it.
+    // The late worker has lost its lease.
     let now = world.clock.now();
     let settle = world
         .store
@@ -315,7 +315,7 @@ async fn one_more_than_is_counted_is_no_exact_number() {
 async fn a_due_task_beyond_the_pages_of_a_sweep_is_found_all_the_same() {
     let world = World::start();
     let later = NOW.plus(Duration::from_secs(3_000));
-    // More than a sweep counts, all newer and none of them due.
+    // More tasks than a sweep counts. All are newer than the due one, and none of them is due.
     for n in 0..11_000 {
         let id = format!("later{n}");
         world.store.insert(&new_task(&id, n)).await.unwrap();

@@ -30,7 +30,7 @@ const CREATE: &str = "Root=1-63442e4f-00000000000000000000000c;Parent=cccccccccc
 const TRIGGER: &str = "Root=1-63442e4f-000000000000000000000000;Parent=dddddddddddddddd;Sampled=1";
 const TURN: &str = "Root=1-63442e4f-000000000000000000000001;Parent=eeeeeeeeeeeeeeee;Sampled=1";
 
-/// A clock that the run of the task sets forward, so that the turn ends with a tail call.
+/// A clock that the task's run sets forward, so that the turn ends with a tail call.
 struct Hands(AtomicI64);
 
 impl Clock for Hands {
@@ -39,7 +39,7 @@ impl Clock for Hands {
     }
 }
 
-/// SNS and the task's endpoint in one: each request's headers and body.
+/// The headers and body of each request. One server is both SNS and the task's endpoint.
 type Requests = Arc<Mutex<Vec<(HeaderMap, Bytes)>>>;
 
 async fn serve(requests: Requests, clock: Arc<Hands>) -> String {
@@ -66,7 +66,7 @@ fn received(daemon: &UdpSocket) -> Vec<Value> {
     datagrams.map(|text| document(text).unwrap()).collect()
 }
 
-/// The calls of a segment by name and operation.
+/// The name and operation of each call of a segment.
 fn calls(segment: &Value) -> Vec<(&str, Option<&str>)> {
     let calls = segment["subsegments"].as_array().unwrap().iter();
     calls
@@ -84,7 +84,7 @@ fn link(segment: &Value) -> (&Value, &Value) {
     (&segment["links"][0]["trace_id"], &segment["links"][0]["id"])
 }
 
-/// The header of a request, and those of its fields that it has.
+/// The trace header of a request.
 fn header((headers, _): &(HeaderMap, Bytes)) -> String {
     headers["x-amzn-trace-id"].to_str().unwrap().to_owned()
 }
@@ -195,7 +195,7 @@ async fn the_path_of_a_sampled_task_is_one_trace_with_links_to_its_invocations()
         assert!(start.as_f64() >= Some(1_800_000_000.0) && end.as_f64() >= start.as_f64());
     }
 
-    // The invocations: parts of Lambda's own segments.
+    // The segments of the invocations are parts of Lambda's own segments.
     for (segment, header) in [(creates, CREATE), (wakes, TRIGGER), (turn, TURN)] {
         let (root, parent) = (&segment["trace_id"], &segment["parent_id"]);
         let (root, parent) = (root.as_str().unwrap(), parent.as_str().unwrap());
@@ -208,7 +208,8 @@ async fn the_path_of_a_sampled_task_is_one_trace_with_links_to_its_invocations()
     assert_eq!((turns[0], turns[1]), (update, ("DynamoDB", Some("Query"))));
     assert_eq!(turns.last(), Some(&("SNS", Some("Publish"))));
 
-    // What the requests carried: the wake-up continues the trace, the run the task's, and the tail call starts one.
+    // The headers of the requests: the wake-up continues its trace, the run continues the task's
+    // trace, and the tail call starts a new one.
     let requests = requests.lock().unwrap();
     let [wake_up, task_run, tail_call] = &requests[..] else {
         panic!("{requests:?}");

@@ -1,4 +1,4 @@
-//! Wake-up requests: each is counted, and one that may be lost is an error.
+//! Wake-up requests: each is counted, and a request that may be lost is an error.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::sync::Arc;
@@ -67,7 +67,7 @@ async fn a_burst_publishes_once_until_its_notification_may_be_lost() {
 async fn the_sweep_publishes_whatever_the_mark_says() {
     let world = World::start();
     assert_eq!(world.insert("batch").await.unwrap(), Wake::Published);
-    // That notification is lost, and the sweep comes within the mark's time.
+    // The notification is lost, and the sweep runs while the marker is still set.
     let wake = world.waker().request("sweep", WakeReason::Sweep).await;
     assert_eq!(wake.unwrap(), Wake::Published);
     assert_eq!(world.insert("next").await.unwrap(), Wake::AlreadyNotified);
@@ -83,7 +83,7 @@ async fn a_publish_that_fails_is_an_error_and_its_event_may_publish_again() {
         Err(WakeError::Notify(_))
     ));
     world.topics.set_broken(false);
-    // The stream brings the same batch again, well within the marker.
+    // The stream redelivers the same batch while the marker is still set.
     assert_eq!(world.insert("batch").await.unwrap(), Wake::Published);
     assert_eq!(world.topics.process_tasks().len(), 1);
 }
@@ -104,7 +104,7 @@ async fn a_request_that_was_not_counted_is_an_error() {
         let error = waker.request("batch", WakeReason::Insert).await;
         assert!(matches!(error, Err(WakeError::Store(_))), "{step}");
         assert!(world.topics.process_tasks().is_empty(), "{step}");
-        // What was written before the answer was lost does not stand in the retry's way.
+        // The marker written before the answer was lost does not block the retry.
         assert_eq!(
             world.insert("batch").await.unwrap(),
             Wake::Published,
@@ -119,7 +119,7 @@ async fn an_active_processor_is_not_notified_but_sees_the_request() {
     world.store.acquire(&claim("m1", NOW), NOW).await.unwrap();
     assert_eq!(world.insert("batch").await.unwrap(), Wake::AlreadyAwake);
     assert_eq!(world.requested().await, 1);
-    // Its lease expired, so no processor may be active.
+    // Its lease expired, so perhaps no processor is active.
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(world.insert("next").await.unwrap(), Wake::Published);
 }

@@ -1,34 +1,34 @@
-//! Everything that can happen next.
+//! Every event of the model.
 
 use crate::state::{Message, TaskNumber};
 
-/// How a step goes.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
-    /// As it should.
+    /// The step succeeds.
     Works,
-    /// It has its effect, but the answer is lost, and the caller repeats it.
+    /// The step has its effect, but the answer is lost, and the caller repeats it.
     ResponseLost,
-    /// It has no effect, and the caller sees the error.
+    /// The step has no effect, and the caller sees the error.
     Fails,
 }
 
-/// One event in the world. Slots and wakers are named by their position.
+/// One event in the world. Processor slots and wakers are identified by their position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// A writer inserts the next task.
     Insert,
     /// A writer puts a newer state of the task's key.
     Replace(TaskNumber),
-    /// The index shows a task as the table has it.
+    /// The index shows the current state of a task.
     IndexCatchesUp(TaskNumber),
-    /// The stream hands this many records to `trigger`.
+    /// The stream delivers this number of records to `trigger`.
     DeliverBatch(u8),
-    /// The trigger topic hands a tail call to `trigger`.
+    /// The trigger topic delivers a tail call to `trigger`.
     DeliverTailCall,
     /// A waker takes its next step (rules 1 and 9).
     Wake(u8, Fate),
-    /// A waker dies.
+    /// A waker crashes.
     CrashWaker(u8),
     /// A message starts a processor.
     Deliver(Message),
@@ -42,19 +42,19 @@ pub enum Action {
     LoseTailCall,
     /// A processor takes its next step (rules 2 to 7).
     Process(u8, Fate),
-    /// A processor gives the task that it ran back, instead of settling it.
+    /// A processor returns the task of its run instead of settling it.
     GiveBack(u8, Fate),
-    /// A processor's heartbeat renews its lease, or finds that it cannot (rule 2).
+    /// A processor's heartbeat renews its lease, or is rejected (rule 2).
     Heartbeat(u8),
     /// A processor finds by its own clock that its lease has expired (rule 2).
     NoticeLeaseEnd(u8),
-    /// A processor's turn is over before the queue is empty (rule 6).
+    /// A processor's turn ends by time before the queue is empty (rule 6).
     TimeUp(u8),
-    /// A processor dies.
+    /// A processor crashes.
     CrashProcessor(u8),
     /// The processor lease expires.
     ProcessorLeaseEnds,
-    /// The lease on a task expires.
+    /// A task lease expires.
     TaskLeaseEnds(TaskNumber),
     /// The start marker expires (rule 9).
     MarkerEnds,

@@ -1,9 +1,9 @@
-//! From every reachable state the queue can still be emptied.
+//! Checks that the queue can be emptied from every reachable state.
 //!
-//! A quiet state with a due task is one way to fail; an endless cycle is
-//! another, which no property of a single state shows, and which stateright's `eventually` can miss
-//! on cycles. So this walks the whole graph of states once, and then backwards from the states in
-//! which every task is settled: unreached states are stuck.
+//! It cannot in a quiet state with a due task, and in an endless cycle. No property of a single
+//! state shows a cycle, and stateright's `eventually` can miss one. So this walks the whole graph
+//! of states, and then backwards from the states in which every task is settled. States that the
+//! second walk does not reach are stuck.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -14,20 +14,20 @@ use crate::action::Action;
 use crate::protocol::Protocol;
 use crate::state::{State, Status};
 
-/// What the walk found.
+/// The result of the walk.
 #[derive(Debug)]
 pub struct Drain {
-    /// Different states.
+    /// Number of different states.
     pub states: usize,
-    /// Transitions between them.
+    /// Number of transitions between them.
     pub transitions: usize,
-    /// States in which every task is settled, and nothing is in flight.
+    /// Number of states in which every task is settled and nothing is in flight.
     pub drained: usize,
-    /// A path to a state from which none of those can be reached.
+    /// A path to a state from which no such state can be reached.
     pub stuck: Option<Vec<Action>>,
 }
 
-/// Walks the graph of a protocol forwards and backwards.
+/// Walks the graph of a protocol, forwards and backwards.
 pub fn walk(protocol: &Protocol) -> Drain {
     let mut graph = Graph::default();
     let mut pending = VecDeque::new();
@@ -66,9 +66,9 @@ fn is_drained(protocol: &Protocol, state: &State) -> bool {
 #[derive(Default)]
 struct Graph {
     numbers: HashMap<u64, u32>,
-    /// How each state was first reached.
+    /// The transition by which each state was first reached.
     parents: Vec<Option<(u32, Action)>>,
-    /// Transitions, target first.
+    /// Transitions: target, then origin.
     edges: Vec<(u32, u32)>,
     drained: Vec<u32>,
 }

@@ -5,7 +5,8 @@ use crate::processor::{Next, pass};
 use crate::protocol::{Protocol, spend};
 use crate::state::{LostLease, Processor, State, Step};
 
-/// Rules 2 and 3: acquire if free, expired, or mine; else fail or leave.
+/// Rules 2 and 3: acquires the lease if it is free, expired or owned by this attempt; else the
+/// invocation fails or ends.
 pub(crate) fn acquire(protocol: &Protocol, state: &mut State, processor: &mut Processor) -> Next {
     let control = &mut state.control;
     let taken_by_other = control.live
@@ -30,7 +31,7 @@ pub(crate) fn acquire(protocol: &Protocol, state: &mut State, processor: &mut Pr
     Next::Go(pass(protocol, false))
 }
 
-/// Whether the control item names this attempt, be its lease live or not.
+/// Whether the control item names this attempt as its owner. The lease may have expired.
 pub(crate) fn is_owner(state: &State, processor: &Processor) -> bool {
     state
         .control
@@ -44,7 +45,8 @@ pub(crate) fn heartbeat_matters(protocol: &Protocol, state: &State, processor: &
     beats(processor) && (renews || remembers || !is_owner(state, processor))
 }
 
-/// From acquire to release, until the loss of the lease is known.
+/// Whether heartbeats run: after the acquire, before the release, and while no loss of the lease is
+/// known.
 fn beats(processor: &Processor) -> bool {
     let outside = matches!(
         processor.step,
@@ -53,19 +55,20 @@ fn beats(processor: &Processor) -> bool {
     !outside && processor.lost_lease.is_none()
 }
 
-/// Whether the processor could find by its own clock that its lease has expired.
+/// Whether the processor can notice by its own clock that its lease has expired.
 pub(crate) fn may_notice_the_end(processor: &Processor) -> bool {
     beats(processor) && !processor.holds
 }
 
-/// Rule 2: no renewal has got through, so it takes nothing more.
+/// Rule 2: no renewal succeeded in time, so the processor takes no further task.
 pub fn notice_end(state: &mut State, slot: u8) {
     if let Some(processor) = &mut state.processors[slot as usize] {
         processor.lost_lease = Some(LostLease::RanOut);
     }
 }
 
-/// Rule 2: renew if owner = me, even when the lease has expired; rejected, take nothing more.
+/// Rule 2: renews the lease if this processor is the owner, even when it has expired. A processor
+/// whose renewal is rejected takes no further task.
 pub fn heartbeat(protocol: &Protocol, state: &mut State, slot: u8) {
     let Some(mut processor) = state.processors[slot as usize] else {
         return;
@@ -83,7 +86,7 @@ pub fn heartbeat(protocol: &Protocol, state: &mut State, slot: u8) {
     state.processors[slot as usize] = Some(processor);
 }
 
-/// Rule 5: release if owner = me and `requested` = `seen`.
+/// Rule 5: releases the lease if this processor is the owner and `requested` is `seen`.
 pub(crate) fn release(protocol: &Protocol, state: &mut State, processor: &mut Processor) -> Next {
     if !is_owner(state, processor) {
         return stop_without_lease(protocol, processor, LostLease::Refused);
@@ -98,7 +101,8 @@ pub(crate) fn release(protocol: &Protocol, state: &mut State, processor: &mut Pr
     Next::Leave
 }
 
-/// Frees the lease if it is ours, and clears the start marker (rule 9). Says whether it was.
+/// Frees the lease if this processor is the owner, and deletes the start marker (rule 9). Returns
+/// whether it was the owner.
 pub(crate) fn free(protocol: &Protocol, state: &mut State, processor: &mut Processor) -> bool {
     processor.holds = false;
     if !is_owner(state, processor) {
@@ -112,7 +116,7 @@ pub(crate) fn free(protocol: &Protocol, state: &mut State, processor: &mut Proce
     true
 }
 
-/// How a turn goes on that has not seen the queue empty, time being up.
+/// The next step of a turn that ends by time before the queue is empty.
 fn stop(protocol: &Protocol) -> Step {
     if protocol.mutated(Mutation::TailCallBeforeRelease) {
         Step::TailCall
@@ -121,10 +125,10 @@ fn stop(protocol: &Protocol) -> Step {
     }
 }
 
-/// How a turn ends that lost its lease. When the item named another, that one has looked, or will,
-/// after whatever happened while the lease was ours; it may have missed a task that was returned
-/// since, so a wake-up is requested as by any other (rule 1). When the lease only expired, there need
-/// be no other: the end of rule 6.
+/// The end of a turn that lost its lease. If the item names another owner, that processor queries
+/// after every change made while the lease was ours. It may have missed a task that was returned
+/// later, so the turn then requests a wake-up (rule 1). If the lease only expired, there may be no
+/// other processor, so the turn ends by rule 6.
 pub(crate) fn stop_without_lease(
     protocol: &Protocol,
     processor: &Processor,
@@ -146,7 +150,7 @@ pub(crate) fn stop_without_lease(
     }
 }
 
-/// The turn is over.
+/// Ends the turn by time.
 pub fn time_up(protocol: &Protocol, state: &mut State, slot: u8) {
     let Some(mut processor) = state.processors[slot as usize] else {
         return;
@@ -156,8 +160,8 @@ pub fn time_up(protocol: &Protocol, state: &mut State, slot: u8) {
     state.processors[slot as usize] = Some(processor);
 }
 
-/// Rule 6: release, and go on to the tail call also when that is rejected; rule 10: unless too many
-/// turns in a row settled nothing.
+/// Rule 6: releases the lease, and continues with the tail call even if the release is rejected.
+/// Rule 10: no tail call after too many turns in a row without a settled task.
 pub(crate) fn release_for_tail_call(
     protocol: &Protocol,
     state: &mut State,
@@ -168,7 +172,7 @@ pub(crate) fn release_for_tail_call(
         return Next::Leave;
     }
     if let Some(bound) = protocol.idle_bound {
-        // A turn that only waited for the rate limit changes nothing.
+        // A turn that only waited for the rate limit leaves the count unchanged.
         let waited = protocol.rate_limited && !processor.ran;
         let count = |turns: u8| match (processor.settled, waited) {
             (true, _) => 0,

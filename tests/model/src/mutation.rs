@@ -1,7 +1,7 @@
-//! Wrong rules. Each breaks one rule of the protocol, and for each a test shows that the checker
-//! finds the harm; without them, a passing run could mean that the model sees nothing.
+//! Wrong rules. Each breaks one rule of the protocol, and a test shows that the checker finds the
+//! damage. Without them, a model that detects nothing would also pass.
 
-/// One way to get the protocol wrong.
+/// One broken rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mutation {
     /// Rule 1: a waker that sees a live lease does not count its request.
@@ -10,58 +10,58 @@ pub enum Mutation {
     LeaseReadBeforeAdd,
     /// Rule 1: `trigger` logs a failed publish, and succeeds.
     PublishErrorSwallowed,
-    /// Rule 1: a processor that lost its lease leaves quietly, though it gave a task back.
+    /// Rule 1: a processor that lost its lease requests no wake-up, although it returned a task.
     LateGiveBackUnannounced,
-    /// Rule 2: the owner is the message id, which a redelivery shares.
+    /// Rule 2: the owner is the message id, which is the same in a redelivery.
     OwnerIsMessageId,
-    /// Rule 2: a live lease of another is taken over.
+    /// Rule 2: a processor acquires another processor's live lease.
     AcquireOverLiveLease,
-    /// Rule 2: a processor whose lease expired by its own clock leaves quietly.
+    /// Rule 2: a processor whose lease expired by its own clock ends without a tail call.
     LeavesWhenLeaseRanOut,
-    /// Rule 3: an attempt that finds its own message in a live lease leaves quietly.
+    /// Rule 3: an attempt that finds a live lease with its own message id ends without an error.
     BusyWithOwnMessageLeaves,
     /// Rule 4: a page that yields no take counts as the end of the index.
     OnePageCountsAsEmpty,
     /// Rule 4: a take whose answer was lost is not recognised when it is repeated.
     OwnTakeNotRecognised,
-    /// Rule 4: a take does not ask whether the task is still PENDING.
+    /// Rule 4: a take does not require that the task is PENDING.
     TakeWithoutStatus,
-    /// Rule 4: a settle does not ask for its own token.
+    /// Rule 4: a settle does not require its own token.
     SettleWithoutToken,
-    /// Rule 5: no linger; an empty query is enough.
+    /// Rule 5: one empty query is enough, without a wait for the index.
     NoLinger,
     /// Rule 5: the release does not compare `requested` with `seen`.
     ReleaseIgnoresRequested,
-    /// Rule 5: each heartbeat remembers `requested` again.
+    /// Rule 5: each heartbeat sets `seen` to `requested`.
     SeenRenewedByHeartbeat,
-    /// Rule 5: each query remembers `requested` again.
+    /// Rule 5: each query sets `seen` to `requested`.
     SeenRenewedByQuery,
-    /// Rule 6: the tail call is published while the lease is still held.
+    /// Rule 6: the tail call is published before the release.
     TailCallBeforeRelease,
     /// Rule 6: a rejected release ends the turn without a tail call.
     NoTailCallAfterRefusedRelease,
-    /// Rule 6: a tail call that cannot be published is logged, and the invocation succeeds.
+    /// Rule 6: a tail call whose publish fails is logged, and the invocation succeeds.
     TailCallErrorSwallowed,
     /// Rule 1: a newer state of a settled key is written without a wake-up request.
     NewerStateUnannounced,
     /// Rule 1: a newer state of a pending key moves in the index without a wake-up request.
     MoveUnannounced,
-    /// Rule 1: a processor that lost its lease leaves quietly, though the run that it ended left
-    /// the key PENDING.
+    /// Rule 1: a processor that lost its lease requests no wake-up, although the end of its run
+    /// left the key PENDING.
     OvertakenEndUnannounced,
-    /// Rule 4: a settle does not ask whether a newer state came during the run.
+    /// Rule 4: a settle ignores a newer state that was written during the run.
     SettleOverNewerState,
-    /// Rule 8: the sweep returns a task without asking for the lease that it has read.
+    /// Rule 8: the sweep returns a task without requiring the lease that it read.
     SweepWithoutCondition,
     /// Rule 8: the sweep returns tasks, but wakes no processor.
     SweepNeverWakes,
-    /// Rule 9: no start marker.
+    /// Rule 9: there is no start marker.
     NoMarker,
-    /// Rule 9: the marker stops its own event, too.
+    /// Rule 9: the marker stops its own event too.
     MarkerWithoutOwner,
-    /// Rule 9: a release leaves the marker.
+    /// Rule 9: a release does not delete the marker.
     MarkerKeptByRelease,
-    /// Rule 10: no bound on turns that settle nothing.
+    /// Rule 10: the number of turns without a settled task is not bounded.
     NoIdleBound,
     /// Rule 10: a turn that only waited for the rate limit sets the count to zero.
     WaitIsProgress,

@@ -1,4 +1,5 @@
-//! Rules 4, 5 and 7: query, take, run, settle; and when nothing is found, linger and look again.
+//! Rules 4, 5 and 7: query, take, run, settle. After an empty pass, wait for the index and query
+//! again.
 
 use crate::lease::{is_owner, stop_without_lease};
 use crate::mutation::Mutation;
@@ -6,7 +7,7 @@ use crate::processor::{Next, pass};
 use crate::protocol::Protocol;
 use crate::state::{Owner, Processor, State, Status, Step, TaskNumber};
 
-/// Rule 4: query for the newest task that this pass has not tried.
+/// Rule 4: queries for the newest task that this pass has not tried.
 pub(crate) fn look(
     protocol: &Protocol,
     state: &State,
@@ -34,7 +35,8 @@ pub(crate) fn look(
     })
 }
 
-/// Rule 4: take if PENDING, or TAKEN with the token of this very call; else the next of the pass.
+/// Rule 4: takes the task if it is PENDING, or TAKEN with the token of this call. Otherwise the
+/// pass continues with the next task.
 pub(crate) fn take(
     protocol: &Protocol,
     state: &mut State,
@@ -84,7 +86,8 @@ pub(crate) fn take(
     }
 }
 
-/// S1: settle or return, on condition of our own token. A rejection is a value, not an error.
+/// S1: settles or returns the task if it has this attempt's token. A rejection is a value, not an
+/// error.
 pub(crate) fn settle(
     protocol: &Protocol,
     state: &mut State,
@@ -102,7 +105,7 @@ pub(crate) fn settle(
             let overtaken = std::mem::take(&mut state.tasks[task as usize].overtaken);
             state.history.lost_state |= overtaken && status == Status::Done;
         }
-        // What was settled waits all the same if a newer state came.
+        // A settled task becomes PENDING if a newer state was written during its run.
         let left = state.end_run(task, status);
         let gives_back = left == Status::Pending;
         let quiet = protocol.mutated(Mutation::OvertakenEndUnannounced) && left != status;

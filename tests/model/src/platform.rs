@@ -1,4 +1,5 @@
-//! What AWS does: deliver, repeat, lose, let leases expire, and show the index late.
+//! Actions of AWS: it delivers, redelivers and loses messages, lets leases expire, and updates the
+//! index late.
 
 use crate::action::Action;
 use crate::mutation::Mutation;
@@ -7,7 +8,7 @@ use crate::protocol::{Protocol, spend};
 use crate::state::{Message, Owner, Source, State, Status, Step, TaskNumber};
 use crate::waker;
 
-/// What the platform, the writer and the clock can do.
+/// The possible actions of the platform, the writer and the clock.
 pub fn actions(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
     for (number, task) in (0..protocol.tasks).zip(&state.tasks) {
         if task.lags() {
@@ -61,7 +62,8 @@ fn deliveries(state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// A lease whose holder is gone expires by itself; one whose holder works, by a fault.
+/// A lease of a dead holder expires at any time. A lease of an active holder expires only by a
+/// fault of the budget.
 fn clock(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
     if let Some((owner, _)) = state.control.owner {
         let works = state.processors.iter().flatten().any(|p| p.owner == owner);
@@ -74,7 +76,7 @@ fn clock(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
             continue;
         };
         let ends = match token {
-            // Only the sweep would notice.
+            // Only the sweep would notice the expiry.
             Owner::Gone => protocol.sweep,
             _ => state.budget.slow_runs > 0,
         };
@@ -91,7 +93,7 @@ fn next_insert(protocol: &Protocol, state: &State) -> Option<TaskNumber> {
     (0..protocol.tasks).find(|&task| state.tasks[task as usize].status == Status::Absent)
 }
 
-/// A writer inserts the next task; the stream has its record at once, the index has not.
+/// A writer inserts the next task. The stream has its record immediately, the index does not.
 pub fn insert(protocol: &Protocol, state: &mut State) {
     if let Some(task) = next_insert(protocol, state) {
         state.write(task, Status::Pending);
@@ -99,8 +101,9 @@ pub fn insert(protocol: &Protocol, state: &mut State) {
     }
 }
 
-/// A writer puts a newer state of a key. One that runs becomes PENDING when its run ends. One that
-/// waits moves in the index, which shows it neither at its old nor at its new place for a while.
+/// A writer puts a newer state of a key. A running task becomes PENDING when its run ends. A
+/// pending task moves in the index, and for some time the index shows neither its old nor its new
+/// place.
 pub fn replace(protocol: &Protocol, state: &mut State, number: TaskNumber) {
     spend(&mut state.budget.newer_states);
     let silent = match state.tasks[number as usize].status {
@@ -121,20 +124,20 @@ pub fn replace(protocol: &Protocol, state: &mut State, number: TaskNumber) {
     }
 }
 
-/// The index shows a task as it is.
+/// The index shows the current state of a task.
 pub fn index_catches_up(state: &mut State, number: TaskNumber) {
     let task = &mut state.tasks[number as usize];
     task.shown = task.status == Status::Pending;
     state.no_longer_awaited(number);
 }
 
-/// `trigger` receives a batch.
+/// The stream delivers a batch to `trigger`.
 pub fn deliver_batch(protocol: &Protocol, state: &mut State, records: u8) {
     state.stream -= records;
     waker::start(protocol, state, Source::Stream);
 }
 
-/// `trigger` receives a tail call.
+/// The trigger topic delivers a tail call to `trigger`.
 pub fn deliver_tail_call(protocol: &Protocol, state: &mut State) {
     state.tail_calls -= 1;
     waker::start(protocol, state, Source::TailCall);
@@ -148,7 +151,7 @@ pub fn deliver(protocol: &Protocol, state: &mut State, message: Message) {
     }
 }
 
-/// A message will be delivered once more, as an invocation with retries of its own.
+/// A message will be delivered once more, as a separate invocation with its own retries.
 pub fn duplicate(protocol: &Protocol, state: &mut State, message: Message) {
     spend(&mut state.budget.duplicates);
     state.put_message(Message {
@@ -188,7 +191,7 @@ pub fn lose_tail_call(state: &mut State) {
     state.history.lost = true;
 }
 
-/// A processor dies.
+/// A processor crashes.
 pub fn crash_processor(state: &mut State, slot: u8) {
     spend(&mut state.budget.crashes);
     processor::fail(state, slot);
@@ -208,7 +211,7 @@ pub fn processor_lease_ends(state: &mut State) {
     }
 }
 
-/// The lease on a task expires.
+/// A task lease expires.
 pub fn task_lease_ends(state: &mut State, number: TaskNumber) {
     let Status::Taken { token, live } = &mut state.tasks[number as usize].status else {
         return;

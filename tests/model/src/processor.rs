@@ -1,7 +1,7 @@
-//! One invocation attempt of `process-tasks`: how it starts, steps, and ends.
+//! One invocation attempt of `process-tasks`: its start, steps and end.
 //!
-//! The model has one slot for running tasks where the code has ten. Each step is one call to the
-//! table, or one publish; anything may happen between two of them.
+//! In the model a processor runs one task at a time, where the code has ten slots. Each step is one
+//! call to the table, or one publish. Any other action may happen between two steps.
 
 use crate::action::{Action, Fate};
 use crate::mutation::Mutation;
@@ -9,19 +9,19 @@ use crate::protocol::{Protocol, spend};
 use crate::state::{Message, Owner, Processor, Source, State, Status, Step};
 use crate::{lease, newest_first, waker};
 
-/// What a step leads to.
+/// The result of a step.
 pub(crate) enum Next {
-    /// The same invocation goes on.
+    /// The invocation continues with this step.
     Go(Step),
     /// The invocation requests a wake-up (rule 1), and then succeeds.
     Request,
-    /// The invocation succeeds, so its message is done with.
+    /// The invocation succeeds, so its message is not redelivered.
     Leave,
     /// The invocation fails, so Lambda retries its message.
     Fail,
 }
 
-/// What can happen to the processors.
+/// The possible actions of the processors.
 pub fn actions(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
     for (slot, processor) in (0..).zip(&state.processors) {
         let Some(processor) = processor else { continue };
@@ -36,7 +36,7 @@ pub fn actions(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
         if looks && processor.lost_lease.is_none() && state.budget.time_ups > 0 {
             actions.push(Action::TimeUp(slot));
         }
-        // Before its first write, a death is only a redelivery.
+        // A crash before the first write only causes a redelivery.
         if state.budget.crashes > 0 && processor.step != Step::Acquire {
             actions.push(Action::CrashProcessor(slot));
         }
@@ -44,7 +44,7 @@ pub fn actions(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
 }
 
 fn step_actions(state: &State, slot: u8, processor: &Processor, actions: &mut Vec<Action>) {
-    // The linger outlasts the lag: it ends when the index shows all that it waits for.
+    // The wait outlasts the index lag: it ends when the index shows every task that it waits for.
     let waits = matches!(processor.step, Step::Linger { awaits } if awaits & state.lagging() != 0);
     if waits && processor.lost_lease.is_none() {
         return;
@@ -122,7 +122,7 @@ pub fn step(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
     finish(protocol, state, slot, processor, next, fate);
 }
 
-/// The processor gives its task back.
+/// The processor returns its task.
 pub fn give_back(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
     let Some(mut processor) = state.processors[slot as usize] else {
         return;
@@ -135,7 +135,7 @@ pub fn give_back(protocol: &Protocol, state: &mut State, slot: u8, fate: Fate) {
     finish(protocol, state, slot, processor, next, fate);
 }
 
-/// A lost answer leaves the processor where it was, to repeat the call.
+/// A processor whose answer was lost stays at its step and repeats the call.
 fn finish(
     protocol: &Protocol,
     state: &mut State,
@@ -149,8 +149,8 @@ fn finish(
     }
     spend(&mut state.budget.lost_responses);
     if let Some(before) = &mut state.processors[slot as usize] {
-        // What the table knows has changed; what the processor knows has not, save that a lease
-        // written in its name runs, and what it did is done.
+        // The table has changed, but the processor's knowledge has not. However, a lease written in
+        // its name is live, and its settles and returns are done.
         if let Step::Run { live, .. } = &mut before.step {
             *live = false;
         }
@@ -173,7 +173,7 @@ fn advance(protocol: &Protocol, state: &mut State, slot: u8, processor: Processo
     }
 }
 
-/// The platform delivers the message of a failed attempt again, until its retries are used up.
+/// Ends a failed attempt. The platform redelivers its message until the retries are used up.
 pub fn fail(state: &mut State, slot: u8) {
     let Some(processor) = state.processors[slot as usize] else {
         return;
@@ -186,7 +186,7 @@ pub fn fail(state: &mut State, slot: u8) {
     redeliver(state, processor.message);
 }
 
-/// The platform delivers a message again, until its retries are used up.
+/// The platform redelivers a message until its retries are used up.
 pub(crate) fn redeliver(state: &mut State, Message { id, retries }: Message) {
     if retries > 0 {
         state.put_message(Message {
@@ -198,7 +198,7 @@ pub(crate) fn redeliver(state: &mut State, Message { id, retries }: Message) {
     }
 }
 
-/// The attempt is over: its UUID is not used again.
+/// Ends the attempt. No other attempt has its UUID.
 fn retire(state: &mut State, slot: u8) {
     state.processors[slot as usize] = None;
     let gone = Owner::Attempt(slot);
@@ -221,7 +221,7 @@ fn retire(state: &mut State, slot: u8) {
     }
 }
 
-/// The beginning of a pass over the index.
+/// The first step of a pass over the index.
 pub fn pass(protocol: &Protocol, lingered: bool) -> Step {
     Step::Look {
         below: protocol.tasks,

@@ -1,5 +1,5 @@
-//! What must hold in every state. A property about waiting is put as one about *quiet* states:
-//! nothing in flight and no process active, so a due task would never run.
+//! The properties that hold in every state. A property about waiting is written as one about
+//! *quiet* states: nothing is in flight and no process is active, so a due task would never run.
 
 use crate::protocol::Protocol;
 use crate::state::{State, Status, Step};
@@ -15,16 +15,16 @@ pub const WAKE_UPS_BY_ACTIVATION: &str = "W3 notifications are bounded by activa
 pub const ONE_WORKER: &str = "S1 one worker at a time runs a task under an unexpired lease";
 /// S1, for late workers.
 pub const NO_TRESPASS: &str = "S1 no process changes a task of another lease, or a settled one";
-/// S3, as far as the protocol goes.
+/// S3, as far as the protocol guarantees it.
 pub const NO_TASK_STRANDED: &str = "S3 no task stays TAKEN, unless its worker died";
 /// S3, for keys.
 pub const NO_STATE_LOST: &str = "S3 no newer state of a key is settled without a run";
 /// Rule 10.
 pub const NO_ENDLESS_IDLING: &str = "rule 10 turns that settle nothing end their tail calls";
 
-/// All properties. `W1` allows a lost notification, and the end of tail calls by rule 10, to be found by the sweep
-/// only; it does not allow for a crash, since the platform delivers the message of a dead attempt
-/// again.
+/// All properties. `W1` has exceptions that only the sweep can repair: a lost notification, tail
+/// calls ended by rule 10, and a crash between a late return and its wake-up request. Another crash
+/// is no exception, because the platform redelivers the message of a crashed attempt.
 pub fn properties() -> Vec<Property<Protocol>> {
     vec![
         Property::always(NO_TASK_WAITS_ALONE, |_, state: &State| {

@@ -10,31 +10,31 @@ use crate::mutation::Mutation;
 use crate::state::{Budget, MOST_TASKS, State};
 use crate::{lease, platform, processor, property, sweep, waker};
 
-/// The size of the world, and what can go wrong in it.
+/// The size of the world, and its possible faults.
 #[derive(Clone, Debug)]
 pub struct Protocol {
-    /// Tasks that a writer will insert, at most [`MOST_TASKS`].
+    /// Number of tasks that a writer inserts, at most [`MOST_TASKS`].
     pub tasks: u8,
-    /// Deliveries that the platform makes of a message after a failed attempt.
+    /// Number of redeliveries of a message after failed attempts.
     pub retries: u8,
     /// Whether there is a sweep.
     pub sweep: bool,
-    /// Whether notifications and acquires are counted (for W3). It makes states that differ in
-    /// nothing else different.
+    /// Whether notifications and acquires are counted (for W3). The counts multiply the number of
+    /// states.
     pub counts: bool,
-    /// Turns in a row that settle nothing, of which the last does not call on (rule 10); `None`
-    /// leaves rule 10 out.
+    /// Number of turns in a row without a settled task, of which the last publishes no tail call
+    /// (rule 10). `None` omits rule 10.
     pub idle_bound: Option<u8>,
-    /// Whether starts are limited: a turn that ran nothing may only have waited (rule 10).
+    /// Whether starts are limited: a turn without a run may only have waited (rule 10).
     pub rate_limited: bool,
-    /// Faults.
+    /// The possible faults.
     pub budget: Budget,
     /// The rule that is broken, if any.
     pub mutation: Option<Mutation>,
 }
 
 impl Protocol {
-    /// The right protocol with this many tasks, two retries, no sweep and no faults.
+    /// The correct protocol with this number of tasks, two retries, no sweep and no faults.
     pub fn with_tasks(tasks: u8) -> Self {
         assert!(
             usize::from(tasks) <= MOST_TASKS,
@@ -52,7 +52,7 @@ impl Protocol {
         }
     }
 
-    /// Whether this rule is the broken one.
+    /// Whether this rule is broken.
     pub fn mutated(&self, mutation: Mutation) -> bool {
         self.mutation == Some(mutation)
     }
@@ -67,7 +67,7 @@ impl Protocol {
         self.explore_until(HasDiscoveries::AnyOf(names))
     }
 
-    /// Explores until this property is violated, or every reachable state has been seen.
+    /// Explores every reachable state, or stops when this property is violated.
     pub fn explore_for(self, name: &'static str) -> Report {
         self.explore_until(HasDiscoveries::AnyOf(BTreeSet::from([name])))
     }
@@ -86,14 +86,14 @@ impl Protocol {
     }
 }
 
-/// What an exploration found.
+/// The result of an exploration.
 #[derive(Debug)]
 pub struct Report {
-    /// Different states.
+    /// Number of different states.
     pub unique: usize,
-    /// States generated, the same ones reached again included.
+    /// Number of generated states, including repeated ones.
     pub generated: usize,
-    /// Length of the longest of the shortest paths to a state, in states.
+    /// The number of states on the longest of the shortest paths from the start to a state.
     pub depth: usize,
     /// Each violated property, with a path to the violation.
     pub violations: Vec<(&'static str, Vec<Action>)>,

@@ -1,50 +1,50 @@
-//! One snapshot of the world: the table, its index, what is in flight, and who is working.
+//! One snapshot of the world: the table, its index, everything in flight, and the active processes.
 //!
 //! Two abstractions keep the world small without losing behaviour:
 //!
-//! - The `requested` counter of the control item only ever grows, and the protocol only ever asks
-//!   whether it *moved* since a processor remembered it. So the counter itself is not kept; each
-//!   processor carries [`Processor::requested_moved`] instead.
-//! - Time is not a number. A lease is live or has expired; expiring is an action.
+//! - The counter `requested` of the control item only grows, and the protocol only compares it with
+//!   the value that a processor remembers. So the counter itself is not kept. Each processor has
+//!   [`Processor::requested_moved`] instead.
+//! - Time is not a number. A lease is live or expired, and its expiry is an action.
 
 pub use crate::table::{Control, EventId, MessageId, Owner, Status, Task, TaskNumber};
 
-/// Most tasks a world can hold.
+/// The largest number of tasks in a world.
 pub const MOST_TASKS: usize = 4;
-/// Invocations of `process-tasks` that can overlap.
+/// Number of `process-tasks` invocations that can overlap.
 pub const SLOTS: usize = 2;
 
-/// A message on its way to `process-tasks`.
+/// A message in delivery to `process-tasks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Message {
     /// The same in every delivery.
     pub id: MessageId,
-    /// Deliveries the platform would still make after a failed attempt.
+    /// Number of redeliveries that remain after failed attempts.
     pub retries: u8,
 }
 
-/// Where the event came from that a waker handles.
+/// The source of the event that a waker handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
     /// A batch of stream records. It is retried until it succeeds.
     Stream,
     /// A tail call. It is tried once.
     TailCall,
-    /// The sweep. It is tried once, and looks again a minute later.
+    /// The sweep. It is tried once, and the next sweep runs a minute later.
     Sweep,
-    /// A processor that gave a task back when the lease was another's; if it fails, the message
-    /// that started it is delivered again.
+    /// A processor that returned a task after another had acquired the lease. If the request fails,
+    /// the platform redelivers the processor's message.
     LateGiveBack(Message),
 }
 
-/// What a waker does next.
+/// The next step of a waker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WakerStep {
-    /// Read the control item before writing it. Only a wrong protocol does this.
+    /// Read the control item before writing it. Only a broken protocol does this.
     ReadFirst,
-    /// Add to `requested`, reading the item back.
+    /// Add 1 to `requested`, and read the item with the same write.
     Add {
-        /// The live lease seen by [`WakerStep::ReadFirst`].
+        /// Whether [`WakerStep::ReadFirst`] saw a live lease.
         saw_live: Option<bool>,
     },
     /// Set the start marker.
@@ -53,18 +53,18 @@ pub enum WakerStep {
     Publish,
 }
 
-/// An execution of rule 1: an invocation of `trigger`, or the waking half of the sweep.
+/// An execution of rule 1: by `trigger`, by the sweep, or by a processor after a late return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Waker {
-    /// What it handles.
+    /// The source of its event.
     pub source: Source,
-    /// The identity of what it handles.
+    /// The id of its event.
     pub event: EventId,
-    /// What it does next.
+    /// Its next step.
     pub step: WakerStep,
 }
 
-/// What a processor does next.
+/// The next step of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// Acquire the processor lease (rules 2 and 3).
@@ -73,90 +73,90 @@ pub enum Step {
     Look {
         /// Exclusive bound; the number of tasks at the start of a pass.
         below: TaskNumber,
-        /// Whether this pass follows a completed linger (rule 5).
+        /// Whether this pass follows a completed wait (rule 5).
         lingered: bool,
     },
     /// Take a task that the query returned.
     Take {
-        /// Which.
+        /// The task.
         task: TaskNumber,
         /// As in [`Step::Look`].
         lingered: bool,
     },
-    /// Run a task that was taken, then settle it or give it back.
+    /// Run a task that was taken, then settle or return it.
     Run {
-        /// Which.
+        /// The task.
         task: TaskNumber,
-        /// False once the lease on the task has expired, or the run is over and only the call
-        /// that settles it is repeated.
+        /// False once the task lease has expired, or once the run has ended and only its last call
+        /// is repeated.
         live: bool,
     },
     /// Wait until the index shows everything written before the wait began (rule 5).
     Linger {
-        /// Bit set of the tasks whose last change the index has yet to show.
+        /// Bit set of the tasks whose last change the index does not show yet.
         awaits: u8,
     },
-    /// Release the lease, having found nothing (rule 5).
+    /// Release the lease after an empty pass (rule 5).
     Release,
-    /// Release the lease, time being up (rule 6).
+    /// Release the lease because the time is up (rule 6).
     ReleaseForTailCall,
     /// Publish the tail call (rule 6).
     TailCall,
-    /// Release after the tail call. Only a wrong protocol does this.
+    /// Release after the tail call. Only a broken protocol does this.
     ReleaseAfterTailCall,
 }
 
-/// How a processor learnt that it holds the lease no more.
+/// How a processor learned that it has lost the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LostLease {
     /// A renewal was rejected: the control item names another owner, or none.
     Refused,
-    /// By its own clock the lease has expired, and no renewal has got through.
+    /// By its own clock the lease has expired, and no renewal succeeded in time.
     RanOut,
 }
 
 /// One invocation attempt of `process-tasks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Processor {
-    /// What it does next.
+    /// Its next step.
     pub step: Step,
     /// The message that started it.
     pub message: Message,
-    /// Its own idea of who it is.
+    /// The owner that it writes to the control item.
     pub owner: Owner,
     /// Whether `requested` differs from `seen`.
     pub requested_moved: bool,
-    /// Whether the processor lease that it wrote last has not expired yet.
+    /// Whether the processor lease that it wrote last is still live.
     pub holds: bool,
-    /// Why it takes nothing more, when it knows that it has lost the lease (rule 2).
+    /// How it learned that it has lost the lease, after which it takes no further task (rule 2).
     pub lost_lease: Option<LostLease>,
-    /// Whether this turn gave a task back.
+    /// Whether this turn returned a task.
     pub gave_back: bool,
     /// Whether this turn settled a task (rule 10).
     pub settled: bool,
-    /// Whether this turn ran a task, where the starts are limited (rule 10).
+    /// Whether this turn ran a task, if starts are limited (rule 10).
     pub ran: bool,
-    /// Whether it gave a task back when the lease was no longer its own. Only
-    /// [`crate::property`] asks, when it dies.
+    /// Whether it returned a task after it had lost the lease. Only [`crate::processor::fail`]
+    /// reads it, for [`History::lost`].
     pub gave_back_late: bool,
 }
 
-/// How many faults of each kind may still happen.
+/// The number of faults of each kind that may still happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Budget {
-    /// Invocations that die between two steps.
+    /// Invocations that crash between two steps.
     pub crashes: u8,
-    /// Messages that vanish from a topic.
+    /// Messages that a topic loses.
     pub losses: u8,
     /// Messages that are delivered once more.
     pub duplicates: u8,
-    /// Writes that are applied although the writer sees an error and repeats them.
+    /// Writes that are applied although the writer gets no answer and repeats them.
     pub lost_responses: u8,
     /// Publishes that fail without effect.
     pub errors: u8,
-    /// Processor leases that expire while their holder still works.
+    /// Processor leases that expire while their holder is active.
     pub slow_processors: u8,
-    /// Task leases that expire while their holder still works.
+    /// Task leases that expire while their holder is active.
     pub slow_runs: u8,
     /// Tasks that are returned instead of settled.
     pub give_backs: u8,
@@ -166,7 +166,7 @@ pub struct Budget {
     pub marker_ends: u8,
     /// Newer states of keys that writers put.
     pub newer_states: u8,
-    /// Sweeps that come while something else is going on. When all is quiet, the sweep always comes.
+    /// Sweeps in states that are not quiet. A sweep in a quiet state is always possible.
     pub early_sweeps: u8,
 }
 
@@ -175,47 +175,48 @@ impl Budget {
     pub const UNLIMITED: u8 = u8::MAX;
 }
 
-/// What happened, as far as a property must know it. The protocol does not read this.
+/// Past events that the properties need. The protocol does not read them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct History {
-    /// Something was lost that only the sweep finds; each place that sets it says what.
+    /// Whether a wake-up was lost that only the sweep can replace.
     pub lost: bool,
-    /// A worker died holding a task.
+    /// Whether a worker crashed with a task TAKEN.
     pub stranded: bool,
-    /// A process changed a task of another lease, or a settled one.
+    /// Whether a process changed a settled task or a task of another lease.
     pub trespass: bool,
-    /// A newer state of a key was settled without a run.
+    /// Whether a newer state of a key was settled without a run.
     pub lost_state: bool,
-    /// Notifications that `trigger` published, where the protocol counts them.
+    /// Number of notifications that `trigger` published, if the protocol counts them.
     pub published: u8,
-    /// Leases acquired, where the protocol counts them.
+    /// Number of acquired leases, if the protocol counts them.
     pub acquired: u8,
-    /// Consecutive tail calls by turns that settled nothing.
+    /// Consecutive tail calls by turns without a settled task.
     pub idle_tail_calls: u8,
 }
 
 /// One snapshot of the world.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    /// The tasks, oldest first; those beyond the world's size stay absent.
+    /// The tasks, oldest first. Those beyond the world's size stay absent.
     pub tasks: [Task; MOST_TASKS],
     /// The control item.
     pub control: Control,
-    /// INSERT records that no batch has picked up.
+    /// INSERT records that are not delivered yet.
     pub stream: u8,
     /// Tail calls on the trigger topic.
     pub tail_calls: u8,
-    /// Messages on the process topic, and failed ones that will be delivered again; sorted.
+    /// Messages on the process topic, and failed ones that will be redelivered; sorted.
     pub messages: Vec<Message>,
     /// Executions of rule 1; sorted.
     pub wakers: Vec<Waker>,
     /// Invocations of `process-tasks`.
     pub processors: [Option<Processor>; SLOTS],
-    /// A TAKEN task whose lease had expired when the sweep read it, and the token it carried.
+    /// A TAKEN task whose lease had expired when the sweep read it, with the token that the sweep
+    /// read.
     pub sweeping: Option<(TaskNumber, Owner)>,
     /// Faults that may still happen.
     pub budget: Budget,
-    /// What happened.
+    /// Past events that the properties need.
     pub history: History,
 }
 
@@ -240,8 +241,8 @@ impl State {
         }
     }
 
-    /// Ends the run of a task: as `status` says, or PENDING if a newer state came meanwhile. Says
-    /// what the task is then.
+    /// Ends the run of a task with `status`, or with PENDING if a newer state was written
+    /// meanwhile. Returns the new status.
     pub fn end_run(&mut self, task: TaskNumber, status: Status) -> Status {
         let overtaken = std::mem::take(&mut self.tasks[task as usize].overtaken);
         let status = if overtaken { Status::Pending } else { status };
@@ -257,7 +258,7 @@ impl State {
         }
     }
 
-    /// The index shows the task as the table has it, so no processor waits for it any longer.
+    /// The index shows the task's current state, so no processor waits for it any longer.
     pub fn no_longer_awaited(&mut self, task: TaskNumber) {
         for processor in self.processors.iter_mut().flatten() {
             if let Step::Linger { awaits } = &mut processor.step {
@@ -266,7 +267,7 @@ impl State {
         }
     }
 
-    /// Bit set of the tasks that the index does not show as they are.
+    /// Bit set of the tasks whose current state the index does not show yet.
     pub fn lagging(&self) -> u8 {
         let lagging = self
             .tasks
@@ -276,7 +277,8 @@ impl State {
         lagging.fold(0, |set, (number, _)| set | 1 << number)
     }
 
-    /// Nothing in flight and no process active: only the sweep, or a new insert, could start anything.
+    /// Whether nothing is in flight and no process is active. Then only the sweep or an insert can
+    /// start a process.
     pub fn quiet(&self) -> bool {
         self.stream == 0
             && self.tail_calls == 0
@@ -286,7 +288,7 @@ impl State {
             && self.sweeping.is_none()
     }
 
-    /// A new event id.
+    /// An unused event id.
     pub fn fresh_event(&self) -> EventId {
         let known = |id| {
             self.control.marker == Some(id) || self.wakers.iter().any(|waker| waker.event == id)
@@ -294,7 +296,7 @@ impl State {
         (0..).find(|&id| !known(id)).unwrap_or(EventId::MAX)
     }
 
-    /// A new message id.
+    /// An unused message id.
     pub fn fresh_message(&self) -> MessageId {
         let registered = self.control.owner.map(|(_, message)| message);
         (0..)
@@ -302,7 +304,7 @@ impl State {
             .unwrap_or(MessageId::MAX)
     }
 
-    /// Deliveries of a message that are to come or being worked on.
+    /// Number of deliveries of a message that are pending or in progress.
     pub fn copies(&self, id: MessageId) -> usize {
         let waiting = self
             .messages
@@ -318,8 +320,9 @@ impl State {
         waiting + running
     }
 
-    /// A delivery of a message will not come. It is a loss, unless another delivery is to come, or
-    /// the registered holder is active, and will look again or have its own message retried.
+    /// Records that a delivery of a message will not happen. It is a loss, unless another delivery
+    /// follows or the registered owner is active: an active owner queries again, or its own message
+    /// is retried.
     pub fn message_is_gone(&mut self, id: MessageId) {
         let comes = self.messages.iter().any(|message| message.id == id);
         let mut attempts = self.processors.iter().flatten();

@@ -1,5 +1,5 @@
-//! Rule 8: the sweep, once a minute. It returns tasks whose lease expired, and wakes a processor
-//! when a due task is visible and no processor is active.
+//! Rule 8: the sweep, once a minute. It returns tasks with expired leases. It wakes a processor
+//! when a due task is visible and no lease is live.
 
 use crate::action::Action;
 use crate::mutation::Mutation;
@@ -7,7 +7,7 @@ use crate::protocol::{Protocol, spend};
 use crate::state::{Source, State, Status, TaskNumber};
 use crate::waker;
 
-/// What the sweep can do.
+/// The possible actions of the sweep.
 pub fn actions(protocol: &Protocol, state: &State, actions: &mut Vec<Action>) {
     if !protocol.sweep {
         return;
@@ -44,8 +44,8 @@ pub fn read(state: &mut State, number: TaskNumber) {
     }
 }
 
-/// Returns the task, on condition that it is still TAKEN, expired, and carries the token read; and
-/// requests a wake-up (rule 1), since an active processor need not know of it.
+/// Returns the task on condition that it is still TAKEN, expired, and has the token that was read.
+/// Then requests a wake-up (rule 1), because an active processor may have missed the task.
 pub fn give_back(protocol: &Protocol, state: &mut State) {
     let Some((number, read)) = state.sweeping.take() else {
         return;
@@ -63,7 +63,7 @@ pub fn give_back(protocol: &Protocol, state: &mut State) {
     }
 }
 
-/// Asks for a wake-up.
+/// Requests a wake-up.
 pub fn wake(protocol: &Protocol, state: &mut State) {
     come(state);
     waker::start(protocol, state, Source::Sweep);

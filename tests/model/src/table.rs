@@ -1,33 +1,34 @@
-//! What the table holds: the tasks, and the control item.
+//! The content of the table: the tasks and the control item.
 
-/// Position of a task in age: a higher number is newer.
+/// A task's position by age; a higher number is newer.
 pub type TaskNumber = u8;
-/// Identity of a message on the process topic; a redelivery keeps it.
+/// The id of a message on the process topic. A redelivery keeps it.
 pub type MessageId = u8;
-/// Identity of a stream batch, tail call or sweep; a retry keeps it (rule 9).
+/// The id of a stream batch, tail call or sweep. A retry keeps it (rule 9).
 pub type EventId = u8;
 
-/// Who holds a lease, of the processor or of a task.
+/// The holder of a processor lease or of a task lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Owner {
-    /// The invocation attempt now running in this slot: a fresh UUID for each attempt (rule 2).
+    /// The invocation attempt that runs in this slot. In the code, each attempt has a new UUID
+    /// (rule 2).
     Attempt(u8),
-    /// The message id. Only a wrong protocol does this.
+    /// The message id. Only a broken protocol does this.
     Message(MessageId),
-    /// An attempt that is over. Its UUID is free.
+    /// An attempt that has ended.
     Gone,
 }
 
-/// `taskStatus`, with SUCCESS and FAILURE as one.
+/// `taskStatus`. SUCCESS and FAILURE are one status here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     /// Not inserted yet.
     Absent,
     /// PENDING and due.
     Pending,
-    /// TAKEN, with the lease token of its taker.
+    /// TAKEN, with a lease.
     Taken {
-        /// Whose token the item carries.
+        /// The holder of the lease.
         token: Owner,
         /// False once `leaseUntil` has passed.
         live: bool,
@@ -36,33 +37,33 @@ pub enum Status {
     Done,
 }
 
-/// A task as the table has it, and as the index shows it.
+/// A task in the table and in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Task {
-    /// What the table has.
+    /// Its status in the table.
     pub status: Status,
-    /// Whether a query for PENDING on the index returns it.
+    /// Whether a query for PENDING tasks on the index returns it.
     pub shown: bool,
-    /// A newer state of its key came while it is TAKEN.
+    /// Whether a newer state of its key was written while it is TAKEN.
     pub overtaken: bool,
 }
 
 impl Task {
-    /// Whether the index has yet to catch up with the table.
+    /// Whether the index does not show the task's current state yet.
     pub fn lags(&self) -> bool {
         self.shown != (self.status == Status::Pending)
     }
 }
 
-/// The control item, `#processor`, without its counter (see the module).
+/// The control item `#processor` without its counter; see [`crate::state`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Control {
     /// `owner` and `messageId`, while a processor is registered.
     pub owner: Option<(Owner, MessageId)>,
     /// False once `leaseUntil` has passed, and while no processor is registered.
     pub live: bool,
-    /// The start marker (rule 9): the event that has announced a notification.
+    /// The start marker (rule 9): the event that publishes a notification.
     pub marker: Option<EventId>,
-    /// Consecutive turns that ended by time and settled nothing (rule 10).
+    /// Consecutive turns that ended by rule 6 without a settled task (rule 10).
     pub idle_turns: u8,
 }

@@ -1,8 +1,9 @@
-//! Rules 1 and 9: asking for a wake-up.
+//! Rules 1 and 9: requesting a wake-up.
 //!
-//! `trigger` does this once for each stream batch and each tail call, the sweep for what it finds.
-//! Counting the request and deciding by the *same* answer is the point: a holder that releases
-//! before the count is not live in the answer, and one that releases after it is rejected.
+//! `trigger` does this for each stream batch and each tail call. The sweep does it for a due task
+//! and for a returned one. One write counts the request and returns the lease that the decision
+//! uses. So a lease released before the count is not live in the answer, and a release after the
+//! count is rejected.
 
 use crate::action::{Action, Fate};
 use crate::mutation::Mutation;
@@ -10,7 +11,7 @@ use crate::processor;
 use crate::protocol::{Protocol, spend};
 use crate::state::{Message, Source, State, Waker, WakerStep};
 
-/// What can happen to the wakers.
+/// The possible actions of the wakers.
 pub fn actions(state: &State, actions: &mut Vec<Action>) {
     for (position, waker) in (0..).zip(&state.wakers) {
         actions.push(Action::Wake(position, Fate::Works));
@@ -20,7 +21,7 @@ pub fn actions(state: &State, actions: &mut Vec<Action>) {
         if state.budget.errors > 0 && waker.step == WakerStep::Publish {
             actions.push(Action::Wake(position, Fate::Fails));
         }
-        // Before its first write, a crash is only a delay, unless it forgets a returned task.
+        // A crash before the first write is only a delay, unless it forgets a returned task.
         let forgets = matches!(waker.source, Source::LateGiveBack(_));
         if state.budget.crashes > 0 && (forgets || waker.step > first_step_written()) {
             actions.push(Action::CrashWaker(position));
@@ -82,9 +83,9 @@ pub fn step(protocol: &Protocol, state: &mut State, position: u8, fate: Fate) {
     }
 }
 
-/// Rule 1: `ADD requested 1`, reading the item back; go on only if no live lease is seen, nor
-/// (rule 9) the marker of another event. The sweep goes on even so: it comes when a marker should
-/// have led to something and did not.
+/// Rule 1: `ADD requested 1`, and read the item with the same write. Continue only if the item has
+/// no live lease and no marker of another event (rule 9). The sweep ignores the marker, because the
+/// marker's notification may be lost.
 fn add(
     protocol: &Protocol,
     state: &mut State,
@@ -114,9 +115,9 @@ fn add(
     }
 }
 
-/// Rule 9: sets the marker, on condition that there is no live lease, and no marker but our own.
-/// When this is rejected, another event has announced a notification, or a processor has acquired
-/// the lease since our request was counted, and will look.
+/// Rule 9: sets the marker on condition that no lease is live and no other event's marker is set.
+/// After a rejection, another event publishes a notification, or a processor has acquired the lease
+/// since the count of our request, and will query.
 fn mark(state: &mut State, waker: &Waker) -> Option<WakerStep> {
     let foreign = state
         .control
@@ -140,16 +141,16 @@ fn publish(protocol: &Protocol, state: &mut State, source: Source, fate: Fate) {
     }
 }
 
-/// A waker dies.
+/// A waker crashes.
 pub fn crash(protocol: &Protocol, state: &mut State, position: u8) {
     spend(&mut state.budget.crashes);
     let waker = state.wakers.remove(position as usize);
     fail(protocol, state, waker);
 }
 
-/// A stream batch is retried under the same event id; nothing else is. The message of a late
-/// return is delivered again, but its next attempt does not know of the task: unless the
-/// request was counted, only the sweep finds it.
+/// Only a stream batch is retried with the same event id. After a late return, the platform
+/// redelivers the message, but its next attempt does not know of the task. Unless the request was
+/// counted, only the sweep finds the task.
 fn fail(protocol: &Protocol, state: &mut State, waker: Waker) {
     match waker.source {
         Source::Stream => state.put_waker(Waker {

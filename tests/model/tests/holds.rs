@@ -1,11 +1,11 @@
-//! The protocol holds in every reachable state of these worlds.
+//! The protocol's properties hold in every reachable state of these worlds.
 //!
-//! Each test prints what it explored. `FRESHQ_SOAK=1` makes the worlds larger: more tasks, more
-//! faults together, minutes instead of seconds.
+//! Each test prints the number of states. `FRESHQ_SOAK=1` makes the worlds larger, with more tasks
+//! and more faults together. The tests then take minutes instead of seconds.
 
 use model::{Budget, Protocol, drain};
 
-/// A small world for every day, and a larger one when soaking.
+/// The larger world with `FRESHQ_SOAK=1`, else the small one.
 fn world(everyday: Protocol, soak: Protocol) -> Protocol {
     let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
     if soaks { soak } else { everyday }

@@ -1,5 +1,5 @@
-//! Keys: a newer state of a key wakes like an insert, and none is lost, in whatever state the older
-//! one is found. Each rule is broken once, too.
+//! Keys: a newer state requests a wake-up like an insert, and none is lost, whatever the status of
+//! the older one. Each rule is also broken once.
 
 use model::property::{NO_STATE_LOST, NO_TASK_WAITS_ALONE};
 use model::{Budget, Mutation, Protocol, Report, drain};
@@ -34,7 +34,7 @@ fn holds(world: Protocol) -> Report {
     report
 }
 
-/// The right protocol holds in the world, and the broken one does not.
+/// The correct protocol holds in the world, and the broken one does not.
 fn needs(world: Protocol, mutation: Mutation, property: &'static str) {
     holds(world.clone());
     let mutation = Some(mutation);

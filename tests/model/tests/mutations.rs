@@ -1,7 +1,8 @@
-//! Every rule is needed: each test breaks one, and the checker must find the harm in a small world.
+//! Every rule is necessary: each test breaks one, and the checker must find the damage in a small
+//! world.
 //!
-//! Each world is one in which the right protocol holds, which [`finds`] checks first for the very
-//! same faults; so it is the broken rule that is found, not the fault.
+//! In each world the correct protocol holds. [`finds`] checks this first with the same faults, so
+//! the violation comes from the broken rule and not from the fault.
 
 use model::property::{
     NO_ENDLESS_IDLING, NO_TASK_STRANDED, NO_TASK_WAITS_ALONE, NO_TRESPASS, ONE_PROCESSOR,

@@ -1,5 +1,5 @@
-//! Which operations are drawn. Most do what a well-behaved caller would do in this state; the
-//! others are late, early, repeated, stale or forged.
+//! Draws operations. Most are what a correct caller does in this state. The others are late, early,
+//! repeated, stale or forged.
 
 mod control;
 mod leases;
@@ -22,13 +22,13 @@ use crate::operation::Operation;
 /// The ids of a sequence.
 const IDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// How long a take's lease lasts, in milliseconds.
+/// Duration of a task lease, in milliseconds.
 const LEASE: i64 = 40_000;
 
-/// How long tasks live, in milliseconds, unless they expire at once.
+/// Time until a task expires, in milliseconds, unless it expires soon or already has.
 const LIFE: i64 = 3_600_000;
 
-/// One operation from this state.
+/// Draws one operation in this state.
 pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     let free = IDS.len() - machine.queue.tasks.len();
     let count = |status| {
@@ -41,7 +41,7 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     let like = |like: fn(&Record) -> bool| machine.queue.tasks.values().filter(|t| like(t)).count();
     let running_keys = like(|task| task.version.is_some() && task.status == TaskStatus::Taken);
     let overtaken = like(|task| task.overtaken);
-    // Rare where they would only be rejected, frequent where they lead on.
+    // An operation that a store would reject is drawn rarely.
     let weight = |promising: usize, usual: u32| if promising > 0 { usual } else { 1 };
     Union::new_weighted(vec![
         (weight(free, 6), tasks::insert(machine)),
@@ -74,8 +74,8 @@ pub fn operation(machine: &Machine) -> BoxedStrategy<Operation> {
     .boxed()
 }
 
-/// Now: mostly a little later, sometimes by a whole lease, seldom past every deadline, and
-/// sometimes earlier, by another machine's clock.
+/// The time of the operation: mostly a little later, sometimes later by a whole lease, rarely past
+/// every deadline. It is sometimes earlier, as by another machine's clock.
 fn moment(machine: &Machine) -> BoxedStrategy<Millis> {
     let clock = machine.clock;
     prop_oneof![
@@ -89,7 +89,7 @@ fn moment(machine: &Machine) -> BoxedStrategy<Millis> {
     .boxed()
 }
 
-/// A time at a distance in milliseconds from the clock.
+/// A time at this distance from the clock, in milliseconds.
 fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Millis> {
     let clock = machine.clock;
     range
@@ -97,7 +97,7 @@ fn around(machine: &Machine, range: Range<i64>) -> BoxedStrategy<Millis> {
         .boxed()
 }
 
-/// An id, preferably one of these, or at least of a task that is there.
+/// An id, preferably one of these, else mostly one of an existing task.
 fn id(machine: &Machine, preferred: Vec<TaskId>) -> BoxedStrategy<TaskId> {
     let any = select(&IDS[..]).prop_map(TaskId::from_stored);
     let mut drawn = vec![(1, any.boxed())];
@@ -109,7 +109,7 @@ fn id(machine: &Machine, preferred: Vec<TaskId>) -> BoxedStrategy<TaskId> {
     Union::new_weighted(drawn).boxed()
 }
 
-/// The ids of the tasks that are like this.
+/// The ids of the matching tasks.
 fn ids(machine: &Machine, like: impl Fn(&Record) -> bool) -> Vec<TaskId> {
     let tasks = machine.queue.tasks.iter();
     tasks
@@ -118,7 +118,7 @@ fn ids(machine: &Machine, like: impl Fn(&Record) -> bool) -> Vec<TaskId> {
         .collect()
 }
 
-/// Why something went wrong: sometimes at such length that not all of it is kept.
+/// A reason of a failure. It is sometimes too long to be stored completely.
 fn reason() -> BoxedStrategy<String> {
     prop_oneof![
         9 => select(&["broken", "busy", "later"][..]).prop_map(str::to_owned),

@@ -1,4 +1,4 @@
-//! What was run.
+//! Counts of what was run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use crate::operation::{Answer, Operation};
 use crate::rule::Rule;
 
-/// How often what happened.
+/// Counts of sequences, operations and applied rules.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// Sequences run to their end.
@@ -22,7 +22,7 @@ struct Tally {
 }
 
 impl Figures {
-    /// Counts an operation that was answered as it should be.
+    /// Counts an operation that was answered correctly.
     pub fn count(&mut self, operation: &Operation, answer: &Answer, rule: Rule) {
         let tally = self.operations.entry(operation.name()).or_default();
         tally.performed += 1;
@@ -30,8 +30,7 @@ impl Figures {
         *self.rules.entry(rule).or_default() += 1;
     }
 
-    /// The rules that never applied: each is an operation that was not drawn, or an answer that
-    /// was never given.
+    /// The rules that never applied: no drawn operation, or no answer, led to them.
     #[must_use]
     pub fn unused(&self) -> Vec<&'static str> {
         let rules = Rule::ALL.iter();

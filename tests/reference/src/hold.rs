@@ -1,4 +1,4 @@
-//! Holds a store to the reference, sequence by sequence.
+//! Compares a store with the reference, sequence by sequence.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -16,29 +16,29 @@ use crate::machine::Machine;
 use crate::operation::Operation;
 use crate::subject::{Failure, Snapshot, Subject, perform, snapshot};
 
-/// How much is run.
+/// The amount to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Sequences.
+    /// Number of sequences.
     pub sequences: u32,
-    /// Operations in each.
+    /// Operations in each sequence.
     pub length: RangeInclusive<usize>,
     /// The test's source file, beside which the seeds of failures are kept.
     pub source_file: &'static str,
 }
 
-/// How often the planned sequences are drawn while a rule never applied to them.
+/// The largest number of times that the planned sequences are drawn until every rule has applied.
 const MOST_DRAWS: u32 = 4;
 
-/// Runs sequences, each on a fresh store: after every operation the answer and everything that
-/// is stored are the reference's. Draws more of them while a rule never applied: a few sequences
-/// may miss a rare one by chance.
+/// Runs sequences, each on a fresh store. After every operation, the answer and everything stored
+/// must equal the reference's. Draws the sequences again if a rule never applied, because a few
+/// sequences may miss a rare rule by chance.
 ///
-/// The sequences are `proptest-state-machine`'s; its own test loop is not used, since a store is
-/// asynchronous and its sequences share one server.
+/// The sequences are `proptest-state-machine`'s. Its own test loop is not used: a store is
+/// asynchronous, and all sequences share one server.
 ///
 /// # Errors
-/// The shortest sequence found that does not hold, and why.
+/// The shortest failing sequence found, and the difference.
 pub fn hold<S: Subject>(
     plan: Plan,
     runtime: &Runtime,
@@ -77,8 +77,8 @@ pub fn hold<S: Subject>(
     Ok(figures.into_inner())
 }
 
-/// Performs these operations on a fresh store: after each, the answer and everything that is
-/// stored are the reference's.
+/// Performs these operations on a fresh store. After each, the answer and everything stored must
+/// equal the reference's.
 ///
 /// # Errors
 /// The first difference, and the operations.
@@ -98,7 +98,7 @@ async fn sequence(
     let (mut ledger, mut before) = (Ledger::default(), Snapshot::default());
     for operation in operations {
         if let Some(seen) = &seen {
-            // Tells the shrinking how far this came.
+            // Tells proptest's shrinking how many operations were performed.
             seen.fetch_add(1, Ordering::SeqCst);
         }
         let failed = |failure: Failure| format!("{}: {failure}", operation.name());
@@ -123,7 +123,7 @@ async fn sequence(
     Ok(())
 }
 
-/// What is stored is what the reference has.
+/// Compares the stored control item and tasks with the reference's.
 fn same(machine: &Machine, stored: &Snapshot) -> Result<(), String> {
     let queue = &machine.queue;
     if stored.control != queue.control {

@@ -1,5 +1,5 @@
-//! What holds whatever the reference says: kept from a store's own answers and what it stored,
-//! so that a mistake the reference shares with a store is still found.
+//! Checks that do not depend on the reference. They use only the answers and the stored items, so
+//! they find a mistake that the reference shares with a store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,20 +10,20 @@ use lifo_queue::task::{LeaseToken, TaskId, TaskStatus};
 use crate::operation::{Answer, Operation};
 use crate::subject::Snapshot;
 
-/// Who holds what, and how often each task started.
+/// The current leases, and the number of starts of each task.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// The lease of each task that a take handed out and nothing ended.
+    /// The current lease token of each TAKEN task.
     holders: BTreeMap<TaskId, LeaseToken>,
-    /// Starts since the task was created or redriven.
+    /// Starts since the task was created or redriven, or since its newer state became PENDING.
     starts: BTreeMap<TaskId, u32>,
 }
 
 impl Ledger {
-    /// Enters one operation.
+    /// Checks one operation and records it.
     ///
     /// # Errors
-    /// A promise that was broken.
+    /// A description of the broken guarantee.
     pub fn enter(
         &mut self,
         operation: &Operation,
@@ -57,7 +57,7 @@ impl Ledger {
         self.counts(after)
     }
 
-    /// Follows the lease of a task that changed.
+    /// Records the lease of a changed task.
     fn change(
         &mut self,
         id: &TaskId,
@@ -91,7 +91,7 @@ impl Ledger {
             }
             _ => {}
         }
-        // The newer state of a key starts with no attempts.
+        // A newer state of a key starts with no attempts.
         let left = is.is_some_and(|task| task.status == TaskStatus::Pending);
         if left && overtaken {
             self.starts.remove(id);
@@ -99,7 +99,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// No answer claims a lease for a process that does not own it.
+    /// A take that wins has the lease.
     fn answers(&self, operation: &Operation, answer: &Answer) -> Result<(), String> {
         match (operation, answer) {
             (Operation::Take(request), Answer::Taken(TakeOutcome::Won(taken))) => {
@@ -112,7 +112,8 @@ impl Ledger {
         }
     }
 
-    /// Attempts are starts, less the restored ones.
+    /// `totalAttempts` is the number of starts, and `attempts` is at most that. The stored lease
+    /// token is the recorded one.
     fn counts(&self, after: &Snapshot) -> Result<(), String> {
         for (id, task) in &after.tasks {
             let starts = self.starts.get(id).copied().unwrap_or(0);
@@ -131,7 +132,7 @@ impl Ledger {
     }
 }
 
-/// A key only ever gets newer, and stays a key. Its payload changes with its version alone.
+/// A key only gets newer and stays a key. Its payload changes only with its version.
 fn newer(was: Option<&Record>, is: Option<&Record>) -> Result<(), &'static str> {
     let (Some(was), Some(is)) = (was, is) else {
         return Ok(());
@@ -147,8 +148,8 @@ fn newer(was: Option<&Record>, is: Option<&Record>) -> Result<(), &'static str> 
     }
 }
 
-/// Every change of state is a row of the table, by its operation; settled tasks stay settled but
-/// by a redrive.
+/// Every change of state is a row of the table "States", for its operation. A settled task changes
+/// only by a redrive or a newer state of its key.
 fn arrow(operation: &Operation, was: Option<&Record>, is: Option<&Record>) -> Result<(), String> {
     use TaskStatus::{Failure, Pending, Success, Taken};
     let (from, to) = (was.map(|task| task.status), is.map(|task| task.status));

@@ -1,22 +1,22 @@
-//! # A reference queue, and a state machine that holds the stores to it
+//! # A reference queue, and a state machine that compares the stores with it
 //!
-//! The reference is written from the table "States" in `docs/explanation/architecture.md` and from the rules
-//! in `docs/explanation/wake-protocol.md`, not from a store: plain rows and one control item, no expressions,
-//! no retries, no cleverness. A state machine draws sequences of operations, among them repeated,
-//! late, forged and stale ones; a store performs them, and every answer and every stored
-//! attribute has to be the reference's.
+//! The reference is written from the table "States" in `docs/explanation/architecture.md` and from
+//! the rules in `docs/explanation/wake-protocol.md`, not from a store. It has plain records and one
+//! control item, without expressions or retries. A state machine draws sequences of operations.
+//! Some are repeated, late, forged or stale. A store performs them, and every answer and every
+//! stored attribute must equal the reference's.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`rule`] | what may happen, one name for each row and for each way of being rejected |
-//! | [`operation`] | what is asked of a store, and what it answers |
+//! | [`rule`] | every row of the table, every rule, and every way of being rejected, with a name |
+//! | [`operation`] | operations on a store, and their answers |
 //! | [`queue`] | the reference queue |
 //! | [`machine`], [`draw`] | which operations are drawn in which state |
-//! | [`subject`] | the stores, seen from outside |
-//! | [`ledger`] | what holds whatever the reference says |
-//! | [`hold`] | runs the sequences, and prints the figures |
+//! | [`subject`] | the stores under test |
+//! | [`ledger`] | checks that do not depend on the reference |
+//! | [`hold`], [`figures`] | runs the sequences, and counts what was run |
 //!
-//! What DynamoDB's time to live removes is no store's doing, and not drawn.
+//! The sequences contain no deletions by DynamoDB's time to live, because no store performs them.
 
 pub mod draw;
 pub mod figures;

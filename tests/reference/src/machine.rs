@@ -1,4 +1,4 @@
-//! The state machine: what was done so far, and so what may be drawn next.
+//! The state machine: the operations so far, and so the operations that may be drawn next.
 
 use lifo_queue::store::{TakeOutcome, TakeRequest};
 use lifo_queue::task::{Lease, NewTask};
@@ -11,29 +11,29 @@ use crate::operation::{Answer, Operation};
 use crate::queue::ReferenceQueue;
 use crate::rule::Rule;
 
-/// When every sequence begins.
+/// The start of every sequence.
 pub const START: Millis = Millis(1_800_000_000_000);
 
-/// The reference queue, and what its users remember.
+/// The reference queue, and what its callers remember.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// The queue.
+    /// The reference queue.
     pub queue: ReferenceQueue,
-    /// The latest moment anyone told.
+    /// The latest time of an operation.
     pub clock: Millis,
-    /// How many operations there were: what is fresh is numbered by it.
+    /// Number of operations so far. New ids and tokens derive from it.
     pub steps: u128,
-    /// Every put of ours, to be repeated.
+    /// Every put of our own writers, so that it can be repeated.
     pub inserts: Vec<NewTask>,
-    /// Every take, to be repeated.
+    /// Every take, so that it can be repeated.
     pub takes: Vec<TakeRequest>,
-    /// Every settlement, to be repeated.
+    /// Every settlement, so that it can be repeated.
     pub settlements: Vec<Operation>,
-    /// Every return, to be repeated.
+    /// Every return, so that it can be repeated.
     pub give_backs: Vec<Operation>,
-    /// Every lease that was handed out.
+    /// Every lease of a take.
     pub leases: Vec<Lease>,
-    /// What the last operation has to be answered, and why.
+    /// The expected answer to the last operation, and its rule.
     pub last: Option<(Answer, Rule)>,
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of a queue, and what it answers.
+//! Operations on a queue, and answers.
 
 use lifo_queue::control::{
     Acquired, BreakerHold, Claim, Control, Pause, Release, Released, Renewal, Renewed,
@@ -13,21 +13,21 @@ use lifo_queue::task::{
 };
 use lifo_queue::time::{EpochSeconds, Millis};
 
-/// One operation with everything it needs, the time included: a sequence means the same when
-/// some of it is left out.
+/// One operation with all its data, including the time. So a sequence keeps its meaning when
+/// shrinking removes some of its operations.
 #[allow(
     missing_docs,
     reason = "the fields are the arguments of the stores' methods"
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
-    /// A task of ours.
+    /// A put by our own writers.
     Insert(NewTask),
-    /// A task of a direct writer, by a conditional put.
+    /// A put by a direct writer, on condition that no such task exists.
     Foreign(ForeignTask),
-    /// What is PENDING, SUCCESS or FAILURE, page by page to the end.
+    /// A read of all PENDING, SUCCESS or FAILURE tasks, page by page.
     Waiting(Pass),
-    /// What is TAKEN, page by page to the end.
+    /// A read of all TAKEN tasks, page by page.
     Leases(Pass),
     /// A take.
     Take(TakeRequest),
@@ -57,7 +57,7 @@ pub enum Operation {
         keep_until: EpochSeconds,
         now: Millis,
     },
-    /// A foreign task's deadline put right.
+    /// A correction of a foreign task's deadline.
     Adopt {
         task: TaskId,
         seen: Ttl,
@@ -67,15 +67,15 @@ pub enum Operation {
     Redrive { redrive: Redrive, now: Millis },
     /// An operator's cancellation.
     Cancel(TaskId),
-    /// A wake-up.
+    /// A wake-up request.
     Request,
-    /// A mark that a notification is on its way.
+    /// A start marker for a notification.
     Mark {
         event: String,
         until: Millis,
         now: Millis,
     },
-    /// A look at the control item.
+    /// A read of the control item.
     Look,
     /// A claim on the processor lease.
     Acquire { claim: Claim, now: Millis },
@@ -87,53 +87,53 @@ pub enum Operation {
     Pause(Pause),
     /// The end of a pause.
     Resume,
-    /// An operator opens the circuit breaker, or keeps it open.
+    /// An operator holds the circuit breaker open.
     HoldBreaker(BreakerHold),
     /// An operator closes the circuit breaker.
     CloseBreaker,
 }
 
-/// How long settled tasks are kept, in every sequence.
+/// Time for which settled tasks are kept, in every sequence.
 pub const RETENTION: Retention = Retention {
     success: std::time::Duration::from_secs(60),
     failure: std::time::Duration::from_secs(600),
 };
 
-/// What a foreign writer gives.
+/// A task of a direct writer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForeignTask {
     /// Its id.
     pub id: TaskId,
-    /// When it was created.
+    /// Its creation time.
     pub created: Millis,
-    /// Its deadline, whatever its writer took for one.
+    /// Its deadline, which may be missing or malformed.
     pub ttl: Ttl,
 }
 
 impl ForeignTask {
-    /// The task as it is stored.
+    /// The stored task.
     #[must_use]
     pub fn record(&self) -> Record {
         Record::pending(self.created, self.ttl)
     }
 }
 
-/// A read of the index from one end to the other.
+/// A read of the index from one end to the other end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pass {
-    /// Which partition.
+    /// The status of the tasks.
     pub status: TaskStatus,
-    /// From which end.
+    /// The end at which it starts.
     pub order: Order,
-    /// The bound on the age.
+    /// The oldest creation time, if there is a bound.
     pub created_from: Option<Millis>,
-    /// The sizes of the pages, over and over.
+    /// The sizes of the pages, repeated in this order.
     pub limits: Vec<u16>,
-    /// For leaving out what expired.
+    /// The time for the omission of expired tasks.
     pub now: Millis,
 }
 
-/// What a queue answers, without what the specification leaves open: the words of a rejection,
+/// A queue's answer, without the parts that the specification leaves open: the text of a rejection,
 /// and the order of tasks created in the same millisecond.
 #[allow(
     missing_docs,
@@ -156,7 +156,8 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Whether the operation was rejected: another was faster, or the task is not as it should be.
+    /// Whether the operation was rejected: another process was faster, or the task has another
+    /// state.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self {
@@ -203,7 +204,7 @@ impl Operation {
         }
     }
 
-    /// The time it says it is, if it says so.
+    /// The time of the operation, if it has one.
     #[must_use]
     pub fn now(&self) -> Option<Millis> {
         match self {
@@ -220,7 +221,7 @@ impl Operation {
         }
     }
 
-    /// The task it is about, if it is about one.
+    /// The task of the operation, if it has one.
     #[must_use]
     pub fn task(&self) -> Option<&TaskId> {
         match self {

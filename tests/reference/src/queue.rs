@@ -1,4 +1,4 @@
-//! The reference queue: rows, one control item, and the rules as they are written down.
+//! The reference queue: records, one control item, and the documented rules.
 
 mod control;
 mod keys;
@@ -18,17 +18,17 @@ use lifo_queue::time::{EpochSeconds, Millis};
 use crate::operation::{Answer, Operation};
 use crate::rule::Rule;
 
-/// A queue that does what the specification says, one operation after the other.
+/// A queue that follows the specification, one operation after the other.
 #[derive(Clone, Debug, Default)]
 pub struct ReferenceQueue {
-    /// The tasks that are there.
+    /// The existing tasks.
     pub tasks: BTreeMap<TaskId, Record>,
     /// The control item.
     pub control: Control,
 }
 
 impl ReferenceQueue {
-    /// Performs an operation: what a queue has to answer, and by which rule.
+    /// Performs an operation. Returns the answer and the rule behind it.
     pub fn perform(&mut self, operation: &Operation) -> (Answer, Rule) {
         match operation {
             Operation::Insert(task) => self.insert(task),
@@ -73,7 +73,7 @@ impl ReferenceQueue {
     }
 }
 
-/// It is as asked, by this rule.
+/// The operation succeeded.
 fn done(rule: Rule) -> (Answer, Rule) {
     (Answer::Written(Written::Done), rule)
 }
@@ -83,18 +83,18 @@ fn lost(rule: Rule) -> (Answer, Rule) {
     (Answer::Written(Written::Lost), rule)
 }
 
-/// It is over, but a newer state of the key waits.
+/// The run ended, and a newer state of the key is pending.
 fn overtaken(rule: Rule) -> (Answer, Rule) {
     (Answer::Written(Written::Overtaken), rule)
 }
 
-/// Whether this lease's token stands on the task in this state.
+/// Whether the task has this status and this lease's token.
 fn stands(task: &Record, status: TaskStatus, lease: &Lease) -> bool {
     task.status == status && task.lease_token == Some(lease.token)
 }
 
-/// Whether the deadline has come: "a `ttl` over 10^11 is milliseconds", one that is missing or
-/// no number never comes.
+/// Whether the deadline has passed. A `ttl` above 10^11 is in milliseconds. A missing or malformed
+/// one never passes.
 fn is_expired(ttl: Ttl, now: Millis) -> bool {
     match ttl {
         Ttl::Seconds(at) => at.0 * 1000 <= now.0,
@@ -103,12 +103,12 @@ fn is_expired(ttl: Ttl, now: Millis) -> bool {
     }
 }
 
-/// "`lastError` S, truncated": a kilobyte of it is kept. The reasons drawn are ASCII.
+/// The stored part of a `lastError`: its first 1,024 characters. The drawn reasons are ASCII.
 fn kept(reason: &str) -> String {
     reason.chars().take(1024).collect()
 }
 
-/// Whole seconds that are not before this time, and `seconds` later.
+/// A time in whole seconds, rounded up, plus `seconds`.
 fn seconds_after(now: Millis, seconds: u64) -> EpochSeconds {
     let rounded_up = now.0 / 1000 + i64::from(now.0 % 1000 > 0);
     EpochSeconds(rounded_up + seconds.cast_signed())

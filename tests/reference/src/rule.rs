@@ -1,10 +1,10 @@
-//! What may happen to a queue: each row of the table "States", each rule of the control item,
-//! and each way in which they reject.
+//! The rules: every row of the table "States", every rule of the control item, and every way of
+//! being rejected.
 
-/// Names each rule once, with its row.
+/// Defines each rule with its row.
 macro_rules! rules {
     ($($rule:ident: $row:literal;)*) => {
-        /// Why an operation was answered as it was.
+        /// The rule behind an answer to an operation.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Rule {
             $(#[doc = $row] $rule,)*

@@ -1,4 +1,4 @@
-//! A store under test, seen from outside: what it answers and what it has stored.
+//! A store under test: its answers, and its stored items.
 
 pub mod dynamodb;
 pub mod memory;
@@ -15,13 +15,14 @@ use lifo_queue::task::{TaskId, TaskStatus};
 
 use crate::operation::{Answer, ForeignTask, Operation, Pass, RETENTION};
 
-/// Why a store could not be used, or what it did that no answer allows.
+/// An error of a store, or a result that no answer allows.
 pub type Failure = Box<dyn Error>;
 
-/// The most pages a pass may have: more than there are tasks, even one at a time.
+/// The largest number of pages of a pass. It is more than the tasks, so it suffices for pages of
+/// one.
 const MOST_PAGES: usize = 20;
 
-/// Everything a queue has stored.
+/// All content of a queue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     /// Its tasks.
@@ -30,21 +31,21 @@ pub struct Snapshot {
     pub control: Control,
 }
 
-/// A store, and the ways around it.
+/// A store, with access to its items that bypasses it.
 #[allow(async_fn_in_trait, reason = "used in this package only, on one thread")]
 pub trait Subject {
     /// The store.
     fn store(&self) -> &dyn QueueStore;
 
-    /// Writes an item as a foreign writer does: with the three attributes it must give and a
-    /// deadline, if there is no such item.
+    /// Writes an item as a direct writer does, if no such item exists: with the three required
+    /// attributes and a deadline.
     async fn put(&self, task: &ForeignTask) -> Result<Inserted, Failure>;
 
-    /// Every task as it is stored.
+    /// Every stored task.
     async fn tasks(&self) -> Result<BTreeMap<TaskId, Record>, Failure>;
 }
 
-/// Everything that is stored.
+/// Reads all content of a queue.
 ///
 /// # Errors
 /// The store failed, or has an item that no process should have written.
@@ -55,10 +56,10 @@ pub async fn snapshot(subject: &impl Subject) -> Result<Snapshot, Failure> {
     })
 }
 
-/// Performs an operation on a store that holds `before`.
+/// Performs an operation on a store whose content is `before`.
 ///
 /// # Errors
-/// The store failed, or a page is not what was asked for.
+/// The store failed, or a page does not match its query.
 pub async fn perform(
     subject: &impl Subject,
     operation: &Operation,
@@ -136,7 +137,7 @@ async fn perform_control(store: &dyn QueueStore, operation: &Operation) -> Resul
     })
 }
 
-/// Each store gives its reason in its own words.
+/// Removes the reason, because each store words it differently.
 fn without_words(outcome: TakeOutcome) -> TakeOutcome {
     match outcome {
         TakeOutcome::Rejected { .. } => TakeOutcome::Rejected {
@@ -146,7 +147,7 @@ fn without_words(outcome: TakeOutcome) -> TakeOutcome {
     }
 }
 
-/// The item as it was just before, but for the lease itself.
+/// Removes the lease from the item before the claim.
 fn without_lease(acquired: Acquired) -> Acquired {
     match acquired {
         Acquired::Ours(mut before) => {
@@ -184,7 +185,7 @@ async fn waiting(
         after = read.next;
         if after.is_none() {
             for candidate in &mut found {
-                // Part of PENDING entries only: no caller needs it of others.
+                // Only PENDING entries have it: no caller needs it of others.
                 candidate.lease_ran_out &= pass.status == TaskStatus::Pending;
             }
             return in_order(found, |candidate| &candidate.id, pass.order, before);
@@ -214,8 +215,7 @@ async fn leases(
     Err("the pass has no end".into())
 }
 
-/// What was found, by age, as it came; tasks of one millisecond, in whatever order they came,
-/// by their id.
+/// Checks that the entries are ordered by age, and orders those of one millisecond by id.
 fn in_order<T: std::fmt::Debug>(
     mut found: Vec<T>,
     id: impl Fn(&T) -> &TaskId,

@@ -1,4 +1,4 @@
-//! Sequences in which a store once was not the reference queue, on every store.
+//! Sequences in which a store once differed from the reference, now on every store.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ use simulator::dynamodb::EmbeddedDynamo;
 use tokio::runtime::Builder;
 use uuid::Uuid;
 
-/// A time in seconds into the sequence.
+/// A time, in seconds after the start of the sequence.
 fn at(seconds: u64) -> Millis {
     START.plus(Duration::from_secs(seconds))
 }
@@ -70,8 +70,8 @@ fn foreign(ttl: Ttl) -> Operation {
     })
 }
 
-/// On DynamoDB the holder learned that its own lease is another's, and failed as if an earlier
-/// attempt of its message had died.
+/// The DynamoDB store answered that another process had the claim's own lease. The holder failed as
+/// if an earlier attempt of its message had crashed.
 #[test]
 fn a_claim_repeated_during_a_pause_is_told_of_the_pause() {
     let pause = Pause {
@@ -82,7 +82,7 @@ fn a_claim_repeated_during_a_pause_is_told_of_the_pause() {
     on_every_store(&[acquire(START), Operation::Pause(pause), acquire(at(1))]);
 }
 
-/// In memory the mark was cleared first.
+/// The in-memory store cleared the marker before it read the answer.
 #[test]
 fn a_claim_is_answered_with_the_mark_it_clears() {
     let mark = Operation::Mark {
@@ -93,7 +93,7 @@ fn a_claim_is_answered_with_the_mark_it_clears() {
     on_every_store(&[mark, acquire(at(1)), Operation::Look]);
 }
 
-/// In memory they were won.
+/// The in-memory store let them win.
 #[test]
 fn takes_of_a_deadline_of_another_kind_are_lost() {
     let seconds = at(3_600).floor_seconds();
@@ -112,7 +112,7 @@ fn takes_of_a_deadline_of_another_kind_are_lost() {
     on_every_store(&[foreign(Ttl::Missing), take(Ttl::Seconds(EpochSeconds(0)))]);
 }
 
-/// On DynamoDB the deadline is the one that was shown, in memory it was the item's.
+/// The DynamoDB store uses the deadline that the index showed; the in-memory store used the item's.
 #[test]
 fn a_deadline_in_milliseconds_is_kept_as_it_was_shown() {
     let there = foreign(Ttl::Milliseconds(at(3_600)));
@@ -126,7 +126,7 @@ fn a_deadline_in_milliseconds_is_kept_as_it_was_shown() {
     on_every_store(&[there, adopt]);
 }
 
-/// In memory such a task was rejected whatever the index had shown.
+/// The in-memory store rejected such a task whatever the index showed.
 #[test]
 fn a_deadline_that_is_no_number_is_rejected_where_the_index_shows_it() {
     let malformed = foreign(Ttl::Malformed);

@@ -1,6 +1,6 @@
-//! Every store does what the reference queue does.
+//! Every store behaves like the reference queue.
 //!
-//! Each test prints what it ran. `FRESHQ_SOAK=1` runs ten times as many sequences. The seeds of
+//! Each test prints its counts. `FRESHQ_SOAK=1` runs ten times as many sequences. The seeds of
 //! failures are kept in `stores.regressions` beside this file, and run first.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
 

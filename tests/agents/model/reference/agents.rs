@@ -1,4 +1,4 @@
-//! Rows of the agents' table.
+//! The state changes of agents.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn unknown(rule: Rule) -> (Answer, Rule) {
 }
 
 impl Reference {
-    /// New → offline; or another profile, but not while queued. The queues exist from then on.
+    /// new → offline, or another profile, but not while queued. Creates the queues of the profile.
     pub(super) fn register(
         &mut self,
         id: &AgentId,
@@ -92,8 +92,9 @@ impl Reference {
         Some(agent.clone())
     }
 
-    /// A waiting call that fits, unless a queued agent fits it; otherwise into every queue, and
-    /// then the longest waiting call that fits.
+    /// Assigns the longest pending call that matches, unless a queued agent matches it too.
+    /// Otherwise queues the agent in every queue of the profile, and serves the longest pending
+    /// calls that match.
     pub(super) fn enqueue(&mut self, id: &AgentId, now: Micros) -> (Answer, Rule) {
         let Some(agent) = self.agents.get(id).cloned() else {
             let (answer, rule) = unknown(Rule::EnqueueUnknown);
@@ -138,7 +139,7 @@ impl Reference {
         (answer, rule)
     }
 
-    /// Everybody who is available, the longest available first.
+    /// Queues every available agent, the longest available first, and serves all lines.
     pub(super) fn enqueue_all(&mut self, now: Micros) -> (Answer, Rule) {
         let mut available: Vec<_> = self.agents.values().filter_map(available_since).collect();
         available.sort();
@@ -153,7 +154,7 @@ impl Reference {
         (answer, Rule::EnqueueAll)
     }
 
-    /// An agent is queued, without a read afterwards.
+    /// Queues an agent without reading the pending calls afterwards.
     pub(super) fn die_enqueuing(&mut self, id: &AgentId, now: Micros) -> (Answer, Rule) {
         let rule = match self.join(id, now) {
             Some(_) => Rule::DiedEnqueuing,
@@ -162,7 +163,7 @@ impl Reference {
         (Answer::said("died"), rule)
     }
 
-    /// Out of every queue.
+    /// Removes the agent from every queue.
     pub(super) fn part(&mut self, id: &AgentId) {
         for line in self.queues.values_mut() {
             let before = line.agents.len();
@@ -219,7 +220,7 @@ impl Reference {
 }
 
 impl Reference {
-    /// attendingCall → attendingCall, by call and ticket, with another lease.
+    /// attendingCall → attendingCall, by call and ticket, with a new lease.
     pub(super) fn extend(
         &mut self,
         id: &AgentId,

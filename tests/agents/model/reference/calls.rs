@@ -1,4 +1,4 @@
-//! Rows of the calls' table, and how a call and an agent meet.
+//! The state changes of calls, and the assignment of an agent to a call.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn is_too_old(call: &Call, now: Micros) -> bool {
 }
 
 impl Reference {
-    /// Who comes first among those that fit.
+    /// The first of the matching queued agents.
     fn first(&self, criteria: &Criteria) -> Option<AgentId> {
         let fits = self.queues.iter().filter(|(name, _)| criteria.fits(name));
         let agents = fits.flat_map(|(_, line)| &line.agents);
@@ -31,14 +31,14 @@ impl Reference {
         first.map(|(_, id)| id.clone())
     }
 
-    /// Whether a new call has to wait behind others.
+    /// Whether calls of the same criteria are pending.
     fn others_wait(&self, criteria: &Criteria) -> bool {
         self.waiting
             .get(criteria)
             .is_some_and(|line| !line.is_empty())
     }
 
-    /// The agent leaves every queue, the call the pending ones; the assignment is to be published.
+    /// Assigns the agent, which leaves every queue, and writes the assignment to the outbox.
     fn assign(&mut self, call: &Call, id: &AgentId, now: Micros) -> Option<Assignment> {
         self.part(id);
         let agent = self.agents.get_mut(id)?;
@@ -66,7 +66,7 @@ impl Reference {
         Some(made)
     }
 
-    /// A call has its answer, and waits no more.
+    /// Writes the outcome of a call and removes it from its line.
     fn end(&mut self, call: &Call, state: CallState, now: Micros) {
         if let Some(line) = self.waiting.get_mut(&call.criteria) {
             line.retain(|(_, id)| *id != call.id);
@@ -119,7 +119,8 @@ impl Reference {
         served
     }
 
-    /// Serves every line, always the longest waiting call of those that may still meet an agent.
+    /// Serves all lines: repeatedly the longest pending call for which an agent may still be
+    /// queued.
     pub(super) fn serve_lines(&mut self, now: Micros) -> Served {
         let mut served = Served::default();
         let mut lines: Vec<_> = self.waiting.keys().cloned().collect();
@@ -139,7 +140,8 @@ impl Reference {
         }
     }
 
-    /// The longest waiting call that fits an available agent, unless a queued agent fits it.
+    /// Assigns the longest pending call that matches an available agent, unless a queued agent
+    /// matches it too.
     pub(super) fn take_waiting(&mut self, agent: &Agent, now: Micros) -> Served {
         let mut served = Served::default();
         while let Some(call) = self.longest_waiting(agent) {
@@ -169,8 +171,8 @@ impl Reference {
         firsts.min_by_key(|call| (call.arrived, call.id.clone()))
     }
 
-    /// Serves the longest waiting call that fits an agent, and the next, until the agent has one
-    /// or none is left.
+    /// Serves the longest pending call that matches the agent, and then the next. Ends when the
+    /// agent has a call or no matching call is pending.
     pub(super) fn serve_agent(&mut self, agent: &Agent, now: Micros) -> Served {
         let mut served = Served::default();
         loop {
@@ -193,7 +195,8 @@ impl Reference {
     }
 
     /// A new call is assigned if an agent matches and no call of the same criteria is pending.
-    /// Otherwise it becomes pending, and the pending calls are served. A known one gets its first answer.
+    /// Otherwise it becomes pending, and the pending calls are served. A call that ended gets its
+    /// first answer again.
     pub(super) fn match_call(&mut self, call: &Call, now: Micros) -> (Answer, Rule) {
         let known = self.calls.get(&call.id).cloned();
         if is_too_old(call, now) {
@@ -282,7 +285,7 @@ impl Reference {
         }
     }
 
-    /// waiting → cancelled; or cancelled before it arrives.
+    /// waiting → cancelled; or an unknown call is cancelled before it arrives.
     pub(super) fn cancel(&mut self, id: &CallId, now: Micros) -> (Answer, Rule) {
         let rule = match self.calls.get(id).cloned() {
             None => {
@@ -307,7 +310,7 @@ impl Reference {
         (self.state_of(id), rule)
     }
 
-    /// A call is written, without a read afterwards.
+    /// Writes a call as pending, without reading the queues afterwards.
     pub(super) fn die_waiting(&mut self, call: &Call) -> (Answer, Rule) {
         let rule = match self.calls.contains_key(&call.id) {
             true => Rule::DiedInVain,

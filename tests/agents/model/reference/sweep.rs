@@ -1,4 +1,4 @@
-//! Telling, and the sweep.
+//! Publishing, and the sweep.
 
 use agent_queue::agent::AgentState;
 use agent_queue::call::{Assignment, OutboxEntry, OutboxEvent};
@@ -17,7 +17,7 @@ struct Published {
 }
 
 impl Reference {
-    /// Publishes, and deletes published events.
+    /// Publishes the events and deletes the published ones from the outbox.
     fn tell_all(&mut self, outbox: &[OutboxEntry], heard: bool, published: &mut Published) {
         for entry in outbox {
             if !heard {
@@ -44,8 +44,8 @@ impl Reference {
         (answer, if heard { Rule::Tell } else { Rule::TellFails })
     }
 
-    /// attendingCall → available, where the lease expired before now. The call of an agent who has
-    /// not answered returns to its line. The numbers of agents and calls.
+    /// attendingCall → available, if the call lease expired before now. The call of an agent that
+    /// has not answered returns to its line. Returns the numbers of agents and of calls.
     fn take_back(&mut self, now: Micros) -> (u64, u64) {
         let (mut returned, mut calls) = (0, vec![]);
         for agent in self.agents.values_mut() {
@@ -75,8 +75,8 @@ impl Reference {
         (returned, calls.len() as u64)
     }
 
-    /// Events left for the sweep: expired calls, and assignments after the grace; oldest
-    /// first.
+    /// The events that the sweep publishes, oldest first: expired calls, and assignments older than
+    /// the grace.
     fn forgotten(&self, now: Micros) -> Vec<OutboxEntry> {
         let is_forgotten = |entry: &&OutboxEntry| match entry.event {
             OutboxEvent::Expired(_) => true,

@@ -1,4 +1,4 @@
-//! The reference as the table it stands for.
+//! The rows that the table must have according to the reference.
 
 use std::fmt::Display;
 
@@ -12,7 +12,7 @@ use super::{Line, Reference};
 use crate::rows::{self, Row, Rows};
 
 impl Reference {
-    /// Every row.
+    /// Every expected row.
     #[must_use]
     pub fn rows(&self) -> Rows {
         let mut rows = Rows::new();
@@ -60,7 +60,6 @@ fn entry(queue: &QueueName, agent: &Agent) -> Option<QueueEntry> {
     })
 }
 
-/// A line's counters.
 pub(super) fn counters(queue: &QueueName, line: &Line) -> QueueCounters {
     QueueCounters {
         queue: queue.clone(),
@@ -69,7 +68,7 @@ pub(super) fn counters(queue: &QueueName, line: &Line) -> QueueCounters {
     }
 }
 
-/// A row with its name.
+/// Adds its name to a row.
 pub(crate) fn named(name: &impl Display, mut row: Row) -> Row {
     row.insert("Name".to_owned(), vec![name.to_string()]);
     row

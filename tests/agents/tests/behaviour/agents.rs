@@ -1,4 +1,4 @@
-//! Agents: what they may do, and when.
+//! Agents: their allowed transitions, and when each is allowed.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub(crate) async fn a_late_finish_never_frees_an_agent_in_a_new_call(world: Worl
     assert_eq!(world.ask_whom("c2", "Spanish#F").await, "ana");
     let new = world.agent("ana").await.ticket;
     assert_ne!(old, new);
-    // The call's id, the ticket, or both are of another day.
+    // The call's id, the ticket, or both are of an earlier call.
     for (call, ticket) in [
         ("c1", old),
         ("c2", old),
@@ -92,7 +92,7 @@ pub(crate) async fn an_agent_leaves_all_queues_at_once(world: World) {
     assert!(matches!(left.unwrap(), Changed::Done(_)));
     assert_eq!(world.status("cleo").await, AgentStatus::Offline);
     assert!(world.depths().await.iter().all(|(_, depth)| *depth == 0));
-    // Who comes back has kept no place.
+    // A returning agent has not kept its place in the queue.
     let place = world.agent("ana").await.state;
     assert!(matches!(place, AgentState::Available { .. }), "{place:?}");
     assert_eq!(pairs(&world.enqueue("ana").await.assignments), "c2→ana");
@@ -192,7 +192,7 @@ pub(crate) async fn everybody_available_is_queued_in_the_order_they_became_so(wo
     assert_eq!(again.queued, 0);
 }
 
-/// Several at once: each has a place of its own, in the order in which they became available.
+/// Each of them gets its own place, in the order in which they became available.
 pub(crate) async fn many_who_are_queued_at_once_keep_their_order(world: World) {
     let ids: Vec<_> = (0..30)
         .rev()

@@ -1,4 +1,4 @@
-//! Leases that are extended, and assignments that no agent answers.
+//! Extended leases, and assignments that no agent answers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use async_trait::async_trait;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Agents have ten seconds to answer, and calls last for thirty.
+/// Agents have ten seconds to answer, and a call lease lasts for 30 seconds.
 fn answering(world: World) -> World {
     world.with(|settings| {
         settings.answer_within = Some(10 * SECOND);
@@ -50,7 +50,7 @@ pub(crate) async fn an_unanswered_call_returns_to_its_place_and_is_assigned_agai
     assert_eq!((swept.returned, swept.calls_returned), (1, 1));
     assert_eq!(world.status("ana").await, AgentStatus::Available);
     assert_eq!(world.state_of("c1").await, CallState::Waiting);
-    // It keeps its place before the call that came later, and the first agent is late.
+    // The call keeps its place before the later call, and the first agent's finish is too late.
     let late = world.finish("ana", "c1", first.ticket).await;
     assert!(matches!(late, Changed::Refused { .. }), "{late:?}");
     assert_eq!(
@@ -60,7 +60,7 @@ pub(crate) async fn an_unanswered_call_returns_to_its_place_and_is_assigned_agai
     let second = assignment(&world, "c1").await;
     assert_eq!((second.number, second.agent_id.as_str()), (2, "bea"));
     assert_ne!(second.ticket, first.ticket);
-    // A redelivered call gets the answer that it has.
+    // A redelivered call gets its current assignment.
     let again = world.ask("c1", "Spanish#F").await;
     assert_eq!(again.state, CallState::Assigned(second.clone()));
     let heard = world.publisher.heard();
@@ -92,7 +92,7 @@ pub(crate) async fn an_answered_call_stays_with_its_agent(world: World) {
         assert_eq!(world.agent("ana").await, agent);
         assert_eq!(world.sweep().await.returned, 0);
     }
-    // A call that no extension follows ends as before: its agent is free, and it stays assigned.
+    // When the extended lease expires, the agent becomes available and the call stays assigned.
     world.pass(31 * SECOND).await;
     let swept = world.sweep().await;
     assert_eq!((swept.returned, swept.calls_returned), (1, 0));
@@ -116,7 +116,7 @@ pub(crate) async fn a_lease_is_extended_by_call_and_ticket_only(world: World) {
     assert_eq!(world.rows(&["c1"]).await, rows);
 }
 
-/// Without any lease there is nothing to extend, and an extension changes nothing.
+/// Without a lease, an extension succeeds and changes nothing.
 pub(crate) async fn a_call_without_a_lease_may_be_extended(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
@@ -136,7 +136,7 @@ pub(crate) async fn a_call_that_waited_too_long_before_its_answer_expires(world:
     assert_eq!(world.state_of("c1").await, CallState::Expired);
 }
 
-/// Extends a lease right before the first change that would end it.
+/// Extends a lease immediately before the first change that would end it.
 struct Overtaken {
     world: Arc<World>,
     made: Assignment,
@@ -160,7 +160,7 @@ impl Watch for Overtaken {
     }
 }
 
-/// The sweep has read an expired lease, and the agent answers before its change.
+/// The agent answers after the sweep has read the expired lease and before the sweep's change.
 pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(world: World) {
     let world = Arc::new(answering(world));
     world.queued("ana", &["Spanish"], "F").await;
@@ -183,8 +183,8 @@ pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(w
     assert_eq!(world.sweep().await.returned, 1);
 }
 
-/// A process that read the line before the call was assigned and returned writes no assignment
-/// under a number that was used.
+/// A process that read the line before the call was assigned and returned cannot assign it: the
+/// number of its assignment is used already.
 pub(crate) async fn an_outdated_place_in_the_line_assigns_nothing(world: World) {
     let world = answering(world);
     world.ask("c1", "Spanish#F").await;

@@ -1,4 +1,4 @@
-//! Calls: their one answer, their wait and their end.
+//! Calls: their single outcome, their wait and their end.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) async fn a_redelivered_call_gets_its_first_answer(world: World) {
     world.pass(Duration::from_secs(60)).await;
     assert_eq!(world.sweep().await.expired, 1);
 
-    // Others are free now, and would be given.
+    // Other agents are free now and match.
     world.queued("bea", &["Spanish"], "F").await;
     world.queued("bob", &["Spanish"], "M").await;
     let answers = [
@@ -29,7 +29,7 @@ pub(crate) async fn a_redelivered_call_gets_its_first_answer(world: World) {
     ];
     let ids = ["assigned", "cancelled", "expired"];
     let before = world.rows(&ids).await;
-    // Whatever it asks for, whenever it comes.
+    // For any criteria and any arrival time.
     for wanted in ["Spanish#F", "Spanish#*", "French#M"] {
         for (id, answer) in &answers {
             let again = world.ask(id, wanted).await;
@@ -44,7 +44,7 @@ pub(crate) async fn a_redelivered_call_gets_its_first_answer(world: World) {
     assert_eq!(world.rows(&ids).await, before);
 }
 
-/// By what it asked for at first.
+/// It is matched by its first criteria.
 pub(crate) async fn a_redelivered_call_that_waits_looks_again(world: World) {
     let first = world.ask("c1", "Spanish#F").await;
     assert_eq!((first.state, first.queued), (CallState::Waiting, true));
@@ -79,7 +79,7 @@ pub(crate) async fn a_waiting_call_gets_the_next_queued_agent(world: World) {
     assert_eq!(world.state_of("c3").await, CallState::Waiting);
 }
 
-/// By when they arrived, whatever they ask for, and not by when they were written.
+/// Calls are ordered by arrival, whatever their criteria, and not by the time of their write.
 pub(crate) async fn the_longest_waiting_call_that_fits_comes_first(world: World) {
     world.pass(Duration::from_secs(10)).await;
     world.ask("second", "Spanish#F").await;
@@ -98,7 +98,7 @@ pub(crate) async fn the_longest_waiting_call_that_fits_comes_first(world: World)
     assert_eq!(world.state_of("other").await, CallState::Waiting);
 }
 
-/// Only one agent matches the first call of a wildcard.
+/// Even if a matching agent is queued: the pending call gets it.
 pub(crate) async fn a_new_call_never_overtakes_one_that_waits_for_the_same(world: World) {
     world.ask("c1", "Spanish#F").await;
     let ana = agents::available(&*world.store, agents::agent("ana", &["Spanish"], "F")).await;
@@ -163,7 +163,7 @@ pub(crate) async fn a_call_that_arrives_too_late_is_expired(world: World) {
     assert_eq!(world.sweep().await.dead_lettered, 1);
 }
 
-/// An agent who comes, a call for the same, or the call itself again.
+/// A new agent, a call of the same criteria, or a redelivery of the call itself expires them.
 pub(crate) async fn calls_that_waited_too_long_leave_when_somebody_looks(world: World) {
     let world = world.with(|settings| settings.max_wait = Duration::from_secs(60));
     world.ask("c1", "Spanish#F").await;

@@ -6,7 +6,7 @@ use agent_queue::transaction::Change;
 use agents::world::{World, pairs};
 use agents::{agent_id, done, wait};
 
-/// A call is written as pending, by a process that crashes before its read.
+/// Writes a call as pending, as a process does that crashes before its read.
 async fn written(world: &World, id: &str, wanted: &str) -> Call {
     let call = world.call(id, wanted);
     wait(&*world.store, &call).await;
@@ -14,7 +14,7 @@ async fn written(world: &World, id: &str, wanted: &str) -> Call {
     call
 }
 
-/// An agent is queued by a process that crashes before its read.
+/// Queues an agent, as a process does that crashes before its read.
 async fn queued(world: &World, id: &str, languages: &[&str], gender: &str) {
     world.available(id, languages, gender).await;
     let agent = world.agent(id).await;
@@ -58,7 +58,7 @@ pub(crate) async fn a_dead_matcher_s_call_is_served_by_the_next_agent(world: Wor
     assert_eq!(again.state, world.state_of("c1").await);
 }
 
-/// Being asked to queue an agent who is queued already.
+/// The request to queue an agent that is queued already serves it.
 pub(crate) async fn a_dead_desk_s_agent_is_served_by_the_next_wish(world: World) {
     world.ask("c1", "Spanish#F").await;
     queued(&world, "ana", &["Spanish"], "F").await;
@@ -99,7 +99,7 @@ pub(crate) async fn two_sweeps_at_once_do_everything_once(world: World) {
     let (one, other) = tokio::join!(world.sweep(), world.sweep());
     assert_eq!(one.returned + other.returned, 1);
     assert_eq!(one.expired + other.expired, 5);
-    // Two who make the very same assignment in one microsecond may both say so.
+    // Both sweeps may report an assignment that they made identically in one microsecond.
     assert!(one.assigned + other.assigned >= 5, "{one:?} {other:?}");
     for n in 0..5 {
         let call = format!("c{n}");

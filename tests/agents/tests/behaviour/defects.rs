@@ -1,4 +1,4 @@
-//! The defects that were measured in the published filtered sample, each by its name.
+//! The measured defects of the published filtered sample; each test is named after one.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use uuid::Uuid;
 
-/// Another transaction is on the same items, a number of times.
+/// Simulates conflicts with another transaction on the same items, a number of times.
 #[derive(Default)]
 struct Others {
     conflicts: AtomicU32,
@@ -43,7 +43,7 @@ impl Watch for Others {
     }
 }
 
-/// The world's queue behind a watch; it repeats at once, for time stands still.
+/// The world's queue behind a watch. It repeats without a pause, because the clock is stopped.
 fn behind<W: Watch + 'static>(world: &World, watch: &Arc<W>) -> AgentQueue {
     let mut settings = world.queue.settings().clone();
     settings.patience = Patience {
@@ -92,7 +92,7 @@ pub(crate) async fn conflicts_without_end_are_an_error_to_repeat(world: World) {
     assert_eq!(pairs(&again.assignments), "c1→ana");
 }
 
-/// After each look at a queue its version moves on, as others come and go.
+/// After each read of a queue, counts another join, which increases the queue's version.
 struct Busy {
     store: Arc<dyn AgentStore>,
     moved: AtomicU32,
@@ -109,7 +109,7 @@ impl Watch for Busy {
     }
 }
 
-/// Under any change of the queue after the read, the match depends on its agent alone.
+/// A match depends on its agent alone, not on changes of the queue after the read.
 pub(crate) async fn the_queue_s_version_locks_nobody_out(world: World) {
     for agent in ["ana", "bea", "cleo"] {
         world.queued(agent, &["Spanish"], "F").await;
@@ -130,7 +130,7 @@ pub(crate) async fn the_queue_s_version_locks_nobody_out(world: World) {
     assert_eq!((counters.version, counters.depth), (3 + 3 + 2 * 3, 0));
 }
 
-/// Remembers what was read and written.
+/// Records the reads and counts the commits.
 #[derive(Default)]
 struct Log {
     reads: Mutex<Vec<Read>>,
@@ -153,8 +153,8 @@ impl Watch for Log {
     }
 }
 
-/// Two reads and a transaction of DynamoDB, and a handful of items, with sixty in the queue as
-/// with one.
+/// Two reads, one transaction and a handful of items, for a queue of 60 agents as for a queue of
+/// one.
 pub(crate) async fn a_match_reads_a_page_however_many_wait(world: World) {
     for n in 0..60 {
         world.queued(&format!("a{n:02}"), &["Spanish"], "F").await;
@@ -179,7 +179,7 @@ pub(crate) async fn a_match_reads_a_page_however_many_wait(world: World) {
     );
     assert_eq!(log.commits.load(Ordering::SeqCst), 1);
 
-    // A wildcard reads the queues' names, and as much of each queue that fits.
+    // A wildcard reads the queues' names, and the same number of entries of each matching queue.
     let (made, reads) = lane(world.call("c2", "*#F")).await;
     assert_eq!(made, "c2→a01");
     let peek = Read::Peek(queue("Spanish#F"), 11);
@@ -196,7 +196,7 @@ pub(crate) async fn one_timestamp_overwrites_nobody(world: World) {
         world.available(id, &["Spanish", "English"], "F").await;
     }
     for id in ids {
-        // The clock stands still: all of them in one microsecond.
+        // The clock is stopped, so all are queued in one microsecond.
         let enqueued = world.queue.enqueue(&agent_id(id)).await.unwrap();
         assert!(matches!(enqueued.changed, Changed::Done(_)));
     }
@@ -249,7 +249,7 @@ pub(crate) async fn the_id_is_the_key_and_not_the_name(world: World) {
     assert_eq!(world.ask_whom("c3", "Spanish#F").await, "a2");
 }
 
-/// No finish arrives: the sweep makes the agent available, and it works again.
+/// Without a finish, the sweep makes the agent available, and the agent can be queued again.
 pub(crate) async fn a_call_that_never_ends_has_a_lease(world: World) {
     let lease = Duration::from_secs(600);
     let world = world.with(|settings| settings.call_lease = Some(lease));

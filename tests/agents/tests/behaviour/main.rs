@@ -1,5 +1,5 @@
-//! What the queue does, on every store, on tokio's paused clock: minutes pass in milliseconds,
-//! and always alike.
+//! The queue's behaviour, on every store. Tokio's paused clock makes the tests fast and
+//! deterministic.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod agents;
@@ -24,7 +24,7 @@ mod scenes {
     pub(crate) use super::walk_through::*;
 }
 
-/// Plays each scene on each store.
+/// Runs each scene on each store.
 macro_rules! on_every_store {
     ($($scene:ident),* $(,)?) => {
         mod memory {

@@ -1,5 +1,5 @@
-//! Tables that were edited by hand or restored: entries without a stay, places without a call,
-//! wrong depths. And looks that have much to do, or little time.
+//! Tables that were edited by hand or restored: entries of agents that are not queued, line entries
+//! without a pending call, wrong depths. Also requests with many calls to serve or little time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use agents::{agent_id, call_id, criteria, done, entries, queue, wait};
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-/// An entry of a stay that has ended, or never was.
+/// Writes a queue entry whose agent is not queued with its ticket.
 async fn outlived(world: &World, agent: &str, ago: Duration) {
     let entry = QueueEntry {
         queue: queue("Spanish#F"),
@@ -28,7 +28,7 @@ async fn outlived(world: &World, agent: &str, ago: Duration) {
     done(&*world.store, &Change::of(vec![Step::Join(entry), count])).await;
 }
 
-/// A place among those waiting.
+/// Writes an entry of a line without a call.
 async fn place(world: &World, id: &str, wanted: &str) {
     let call = world.call(id, wanted);
     let opened = world.store.open_line(&call.criteria, call.arrived).await;
@@ -43,7 +43,7 @@ async fn line(world: &World, wanted: &str) -> usize {
 }
 
 pub(crate) async fn a_page_of_entries_that_outlived_their_stay_hides_no_agent(world: World) {
-    // Of agents who are there, and of some who are not.
+    // Some of their agents are registered, others are not.
     world.register("g0", &["Spanish"], "F").await;
     world.available("g1", &["Spanish"], "F").await;
     for number in 0..12 {
@@ -139,7 +139,7 @@ pub(crate) async fn a_sweep_gives_a_queued_agent_back_what_entries_are_missing(w
         let leave = Step::Leave(entry);
         done(&*world.store, &Change::of(vec![leave])).await;
     }
-    // A call that came meanwhile waits for the sweep.
+    // A call that arrives meanwhile is pending until the sweep.
     world.ask("c1", "English#F").await;
     let swept = world.sweep().await;
     assert_eq!((swept.restored, swept.assigned), (2, 1));
@@ -148,7 +148,7 @@ pub(crate) async fn a_sweep_gives_a_queued_agent_back_what_entries_are_missing(w
     assert_eq!(world.sweep().await.restored, 0);
 }
 
-/// Lets an agent leave right before the first entry that is written.
+/// Makes an agent leave immediately before the first entry that is written.
 struct Leaves {
     world: Arc<World>,
     agent: &'static str,
@@ -219,7 +219,8 @@ pub(crate) async fn a_thousand_lines_are_the_most_and_empty_ones_are_closed_afte
     assert!(world.queue.match_call(&call).await.unwrap().queued);
 }
 
-/// More than any page, left by crashed processes.
+/// Writes queued agents and pending calls that match, as crashed processes leave them. They are
+/// more than one page.
 async fn left_behind(world: &World, count: u64) {
     for number in 0..count {
         let id = format!("a{number}");
@@ -271,7 +272,7 @@ pub(crate) async fn a_look_ends_at_its_deadline_and_keeps_what_it_did(world: Wor
     }
     let again = queue.match_call(&call).await.unwrap();
     assert!(!again.cut_short);
-    // The change that was under way at the deadline has happened, and has no answer.
+    // The change in progress at the deadline may be committed without being reported.
     let left = 40 - made;
     assert!((left - 1..=left).contains(&again.assignments.len()));
 }

@@ -1,4 +1,4 @@
-//! Who comes first.
+//! The order in which agents are assigned.
 
 use agent_queue::agent::{AgentStatus, Ticket};
 use agent_queue::store::Order;
@@ -54,7 +54,7 @@ pub(crate) async fn any_gender_is_the_newest_where_that_is_the_order(world: Worl
     }
 }
 
-/// Three languages fit, and the head of each queue is the same agent.
+/// Three queues match, and the same agent is first in each of them.
 pub(crate) async fn an_agent_in_several_queues_that_fit_is_tried_once(world: World) {
     let world = world.with(|settings| settings.page = 2);
     world
@@ -68,8 +68,8 @@ pub(crate) async fn an_agent_in_several_queues_that_fit_is_tried_once(world: Wor
     assert!(left.iter().all(|(_, depth)| *depth == 0), "{left:?}");
 }
 
-/// Items of another writer, or a table restored from another day: entries of agents who are not
-/// queued, or not any more by this ticket.
+/// Another writer's items, or items of a restored table: entries of agents that are not queued, or
+/// are queued with another ticket.
 pub(crate) async fn outdated_entries_are_passed_over(world: World) {
     world.available("free", &["Spanish"], "M").await;
     world.queued("ana", &["Spanish"], "M").await;

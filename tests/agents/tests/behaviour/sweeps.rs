@@ -1,4 +1,4 @@
-//! What the sweep does: leases, waits that were too long, news that were not told.
+//! The sweep: expired leases, expired calls, unpublished events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -91,7 +91,7 @@ pub(crate) async fn the_sweep_expires_calls_and_tells_the_dead_letters(world: Wo
     assert_eq!(world.state_of("c3").await, CallState::Waiting);
 }
 
-/// The matching process is about to publish; only after the grace does the sweep do it.
+/// The matching process is about to publish, so the sweep publishes only after the grace.
 pub(crate) async fn the_sweep_tells_forgotten_assignments_after_the_grace(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     let made = world.ask("c1", "Spanish#F").await.assignments;
@@ -141,7 +141,7 @@ pub(crate) async fn a_teller_that_fails_is_asked_again(world: World) {
         (0, 0, 3)
     );
     assert_eq!(swept.expired, 1);
-    // One of them is published, the others are kept.
+    // One of them is published, the others stay in the outbox.
     world.publisher.fail_for(&["c1", "late"]);
     let swept = world.sweep().await;
     assert_eq!(
@@ -183,7 +183,7 @@ pub(crate) async fn the_sweep_measures(world: World) {
     assert_eq!(world.status("cleo").await, AgentStatus::Available);
 }
 
-/// Rejects every change of an item whose key holds `bad`.
+/// Rejects every change of an item whose key contains `bad`.
 struct Partly;
 
 #[async_trait]
@@ -205,8 +205,8 @@ impl Watch for Partly {
     }
 }
 
-/// A lease that cannot be ended, and a line that cannot be served: the steps before, beside and
-/// behind them are done, and the failures are reported.
+/// One lease cannot be ended, and one line cannot be served. The sweep completes all other steps
+/// and reports the failures.
 pub(crate) async fn a_failing_step_stops_no_other_step_of_the_sweep(world: World) {
     let world = world.with(|settings| settings.call_lease = Some(MINUTE));
     for agent in ["bad", "bea"] {

@@ -1,4 +1,4 @@
-//! Agents: their states, the conditions of the arrows, and their list.
+//! Agents: their states, the conditions of their transitions, and their list.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) async fn a_new_agent_is_stored_whole_and_only_once(store: Arc<dyn Age
     assert_eq!(names, ["Q#English#F", "Q#Spanish#F"], "and no queue of it");
 }
 
-/// Around the whole table of states; what one state has is gone in the next.
+/// Visits every state. An attribute of one state is absent in the next.
 pub(crate) async fn an_agent_is_whole_in_every_state(store: Arc<dyn AgentStore>) {
     let store = &*store;
     let mut ana = queued(store, agent("ana", &["Spanish", "English"], "F"), 7).await;

@@ -53,7 +53,7 @@ pub(crate) async fn a_call_is_new_once(store: Arc<dyn AgentStore>) {
     assert_eq!(store.call(&call_id("c1")).await.unwrap(), Some(first));
 }
 
-/// And is whole afterwards, whatever became of it.
+/// The stored call is complete afterwards, for each outcome.
 pub(crate) async fn only_a_waiting_call_ends(store: Arc<dyn AgentStore>) {
     let ends = [
         assigned(None),
@@ -109,7 +109,7 @@ pub(crate) async fn calls_wait_by_their_age_each_for_its_own_criteria(store: Arc
     assert_eq!(waiting("*#M", 9).await.0, "men");
     assert_eq!(waiting("*#*", 9).await.0, "", "a wildcard is no search");
     for _ in 0..2 {
-        // There or not: the call's own item decides.
+        // The step succeeds without an entry too: the call's own item decides.
         done(&*store, &Change::of(vec![Step::Unwait(calls[0].clone())])).await;
         assert_eq!(waiting("Spanish#M", 1).await.0, "y");
     }
@@ -152,7 +152,7 @@ pub(crate) async fn a_line_is_closed_unless_it_was_opened_since(store: Arc<dyn A
 }
 
 pub(crate) async fn calls_of_one_moment_wait_by_their_sequence(store: Arc<dyn AgentStore>) {
-    // As SQS numbers a group's messages: some twenty digits, and one more digit at some time.
+    // SQS's sequence numbers of one group have about 20 digits, and sometimes get one more digit.
     let numbers = [
         ("c", 9_999_999_999_999_999_872),
         ("b", 18_849_496_460_467_696_128),

@@ -1,4 +1,4 @@
-//! Changes: once, all or nothing, and what the whole ones do.
+//! Changes: they take effect once and completely, and what each kind does.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ pub(crate) async fn a_change_happens_once(store: Arc<dyn AgentStore>) {
     }
     assert_eq!(depths(&*store).await, [(2, 0)]);
 
-    // Also one that could not happen again: its answer was lost, and it is asked for again.
+    // The same for a change whose condition no longer holds: its answer was lost, and it is
+    // repeated.
     let ana = queued(&*store, agent("ana", &["Spanish"], "M"), 3).await;
     let c1 = call("c1", "Spanish#M", 4);
     let entry = &entries(&ana)[0];
@@ -33,7 +34,7 @@ pub(crate) async fn a_change_happens_once(store: Arc<dyn AgentStore>) {
     let before = rows::stored(&*store, &calls).await.unwrap();
     done(&*store, &assign).await;
     assert_eq!(rows::stored(&*store, &calls).await.unwrap(), before);
-    // But not the same steps under another name.
+    // The same steps with another token are rejected.
     let other = Change::of(assign.steps);
     let other = store.commit(&other).await.unwrap();
     assert!(matches!(other, Committed::Refused(_)), "{other:?}");
@@ -113,7 +114,7 @@ pub(crate) async fn a_wait_and_its_end_are_one_change_each(store: Arc<dyn AgentS
     assert_eq!(events[0].event.call_id(), &call_id("c1"));
 }
 
-/// As many items as DynamoDB changes at once.
+/// The change has as many items as one DynamoDB transaction allows.
 pub(crate) async fn the_largest_agent_is_matched_in_one_change(store: Arc<dyn AgentStore>) {
     let store = &*store;
     let languages: Vec<_> = (0..MAX_QUEUES).map(|n| format!("l{n}")).collect();

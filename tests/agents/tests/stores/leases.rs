@@ -1,4 +1,4 @@
-//! Leases that expired, and the outbox: both by their time.
+//! Expired leases, and the outbox: both ordered by time.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(crate) async fn leases_that_ran_out_come_first_to_last(store: Arc<dyn AgentS
     done(&*store, &Change::of(vec![Step::Lease(renewed.clone())])).await;
     assert_eq!(until(10, 10).await, std::slice::from_ref(&renewed));
     for _ in 0..2 {
-        // There or not.
+        // Ending a lease that is absent succeeds too.
         done(&*store, &Change::end_lease(&renewed)).await;
     }
     assert_eq!(until(100, 10).await, leases[1..]);
@@ -99,7 +99,7 @@ pub(crate) async fn news_are_kept_until_they_were_told(store: Arc<dyn AgentStore
         assert_eq!(behind, events[number + 1..]);
     }
     for _ in 0..2 {
-        // A second time there is nothing left to forget.
+        // The second time, there is nothing left to delete.
         store
             .delete_published(&[events[0].clone(), events[2].clone()])
             .await

@@ -1,4 +1,4 @@
-//! Queues: counters, entries and the look at the first of them.
+//! Queues: counters, entries, and reads of the first entries.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) async fn a_queue_is_opened_once_and_then_left_alone(store: Arc<dyn Ag
     assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 1, 1)]);
 }
 
-/// A version for each join and each departure, whichever stripe counted the join.
+/// The version increases with each join and each departure, whichever stripe counts the join.
 pub(crate) async fn a_queue_s_version_counts_joins_and_departures(store: Arc<dyn AgentStore>) {
     let name = |version, depth| [("Q#Spanish#M".to_owned(), version, depth)];
     for number in 0..40 {
@@ -46,7 +46,7 @@ pub(crate) async fn a_queue_s_version_counts_joins_and_departures(store: Arc<dyn
     }
     let [(_, version, depth)] = counters(&*store).await.try_into().unwrap();
     assert_eq!((version, depth), (50, 30));
-    // Joins of a queue that was never opened, and of several at once.
+    // Joins of two queues at once, of which one was never opened.
     let queues = vec![queue("Spanish#M"), queue("French#M")];
     let count = Change::of(vec![Step::CountJoins(15, queues)]);
     done(&*store, &count).await;
@@ -67,7 +67,7 @@ pub(crate) async fn an_entry_joins_one_place_once_and_leaves_it_once(store: Arc<
     let discard = Change::of(vec![Step::Discard(other)]);
     assert_eq!(store.commit(&discard).await.unwrap(), refused());
     for _ in 0..2 {
-        // There or not: the agent's own item decides.
+        // The step succeeds without an entry too: the agent's own item decides.
         done(&*store, &Change::of(vec![Step::Leave(first.clone())])).await;
     }
     let discard = Change::of(vec![Step::Discard(first.clone())]);
@@ -85,12 +85,12 @@ pub(crate) async fn a_peek_is_in_order_and_reads_no_more_than_it_was_asked_for(
     store: Arc<dyn AgentStore>,
 ) {
     let names = ["g", "f", "e", "d", "c", "b", "a"];
-    // 9 comes before 10, and a second before the next: places have a fixed width.
+    // Places have a fixed width, so 9 comes before 10, and the end of a second before the next.
     let places = [2, 9, 10, 99, 100, 999_999, 1_000_000];
     for (name, place) in names.into_iter().zip(places) {
         queued(&*store, agent(name, &["Spanish"], "M"), place).await;
     }
-    // Queues whose names begin alike are queues of their own.
+    // Queues with the same beginning of their names are separate.
     queued(&*store, agent("x", &["Spanish"], "M2"), 1).await;
     queued(&*store, agent("y", &["Span"], "M"), 1).await;
     let peek = async |order, limit| {

@@ -1,4 +1,4 @@
-//! Changes of which one condition is not met: nothing happens, and the step is named.
+//! A change with one unmet condition changes nothing, and the answer names the step.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use agent_queue::store::{AgentStore, Committed, Refusal, There};
 use agent_queue::transaction::{Before, Change, Step};
 use agents::*;
 
-/// An agent who is queued, one who is not, a call that waits, and one that is new.
+/// A queued agent, an agent that is not queued, a pending call, and a new call.
 struct Scene {
     store: Arc<dyn AgentStore>,
     ana: Agent,
@@ -37,7 +37,7 @@ impl Scene {
         rows::stored(&*self.store, &calls).await.unwrap()
     }
 
-    /// The match of the waiting call and the queued agent, every step of which can happen.
+    /// The match of the pending call and the queued agent. All its conditions are met.
     fn assign(&self) -> Change {
         let entry = &entries(&self.ana)[0];
         let until = Some(at(90));
@@ -48,7 +48,7 @@ impl Scene {
         CallRecord::waiting(self.waiting.clone())
     }
 
-    /// One step of every kind that has a condition, in a place where it is not met.
+    /// One step of every kind that has a condition, with the condition unmet.
     fn impossible(&self) -> Vec<(Step, Option<There>)> {
         let (ana, bob) = (&self.ana, &self.bob);
         let at_bob = |step| (step, Some(There::Agent(Box::new(bob.clone()))));
@@ -77,7 +77,7 @@ impl Scene {
     }
 }
 
-/// Each kind of condition, first, in the middle and last among steps that could all happen.
+/// Each kind of condition, as the first, a middle and the last step of an otherwise valid change.
 pub(crate) async fn one_condition_that_is_not_met_undoes_every_step(store: Arc<dyn AgentStore>) {
     let scene = Scene::set(store).await;
     let before = scene.rows().await;
@@ -102,7 +102,7 @@ pub(crate) async fn one_condition_that_is_not_met_undoes_every_step(store: Arc<d
             assert_eq!(scene.rows().await, before, "{impossible:?}");
         }
     }
-    // Without any of them it happens.
+    // Without an unmet condition the change succeeds.
     done(&*scene.store, &scene.assign()).await;
     assert_ne!(scene.rows().await, before);
 }

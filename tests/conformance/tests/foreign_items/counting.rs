@@ -9,7 +9,7 @@ use aws_smithy_runtime_api::client::http::{
 };
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 
-/// Passes requests on, and counts the updates under way at once.
+/// Forwards requests, and counts the updates in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Counting {
     pub(crate) below: SharedHttpConnector,
@@ -25,7 +25,7 @@ impl HttpConnector for Counting {
         HttpConnectorFuture::new(async move {
             let now = counting.under_way.fetch_add(update, Ordering::SeqCst) + update;
             counting.most.fetch_max(now, Ordering::SeqCst);
-            // Long enough for others to begin.
+            // Long enough for other requests to begin.
             tokio::time::sleep(Duration::from_millis(5)).await;
             let answer = counting.below.call(request).await;
             counting.under_way.fetch_sub(update, Ordering::SeqCst);

@@ -1,5 +1,5 @@
-//! Items of direct writers: whatever their attributes, they run, wait or fail, and never block the
-//! head of the queue.
+//! Items of direct writers. Whatever their attributes, they run, stay pending or fail, and never
+//! block the first tasks of the queue.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod counting;
@@ -104,7 +104,7 @@ async fn a_ttl_in_milliseconds_is_read_as_such() {
             "{id} is left to DynamoDB's TTL"
         );
     }
-    // DynamoDB would keep the one in milliseconds for millennia.
+    // Read as seconds, the `ttl` in milliseconds would expire only after millennia.
     let report = world.sweep("first").await;
     assert_eq!((report.due, report.woke, report.adopted), (false, false, 1));
     assert_eq!(world.item("millis-past").await["ttl"], number(past / 1_000));
@@ -139,7 +139,7 @@ async fn an_item_that_cannot_be_taken_goes_to_failure_and_blocks_nobody() {
     world
         .put("not-before", 6, &[("notBefore", text("later"))])
         .await;
-    // An item at DynamoDB's limit (400 KB): every attribute of a take is too much for it.
+    // An item at DynamoDB's limit of 400 KB: no attribute of a take fits.
     let full = "x".repeat(400 * 1024 - 60);
     world.put("full", 7, &[("p", text(&full))]).await;
     let summary = world.turn().await;
@@ -153,7 +153,7 @@ async fn an_item_that_cannot_be_taken_goes_to_failure_and_blocks_nobody() {
     for id in ["healthy", "not-before", "fraction"] {
         assert_eq!(world.status(id).await, "SUCCESS", "{id}");
     }
-    // Kept as long as any FAILURE.
+    // It is kept as long as any task in FAILURE.
     let kept: i64 = world.item("attempts").await["ttl"]
         .as_n()
         .unwrap()
@@ -193,7 +193,7 @@ async fn a_sweep_wakes_for_a_due_task_that_nobody_was_told_of() {
     let report = world.sweep("first").await;
     assert_eq!((report.due, report.woke, report.adopted), (true, true, 1));
     assert_eq!(world.topics.process_tasks().len(), 1);
-    // That notification may be lost, so the next sweep sends another.
+    // The notification may be lost, so the next sweep sends another.
     assert!(world.sweep("second").await.woke);
     assert_eq!(world.turn().await.succeeded, 1);
     assert!(!world.sweep("third").await.due);
@@ -215,7 +215,7 @@ async fn a_taken_item_that_is_full_or_has_no_deadline_is_returned() {
     world.put("no-ttl", 0, &lease(&[])).await;
     let ttl = number(world.now.0 / 1_000 + 86_400);
     let deadline = number(world.now.0 / 1_000 + HOUR);
-    // No space for a `lastError`.
+    // The item has no space for a `lastError`.
     let full = text(&"x".repeat(400 * 1024 - 155));
     let full = lease(&[("ttl", ttl), ("expiresAt", deadline.clone()), ("p", full)]);
     world.put("full", 1, &full).await;

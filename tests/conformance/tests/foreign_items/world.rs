@@ -1,4 +1,4 @@
-//! A queue on the embedded DynamoDB, whose items are put by hand.
+//! A queue on the embedded DynamoDB, whose items the test writes directly.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// Puts an item with the three attributes a writer must give, and these.
+    /// Puts an item with the three required attributes and these.
     pub(crate) async fn put(&self, id: &str, created: i64, more: &[(&str, AttributeValue)]) {
         let mut item = HashMap::from([
             ("taskId".to_owned(), text(id)),

@@ -65,7 +65,7 @@ fn id(body: &Value) -> &str {
 async fn throttled_writes_and_lost_answers_are_repeated_and_create_once() {
     let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
     let (calls, lost) = (AtomicU32::new(0), AtomicU32::new(0));
-    // Two writes of five are throttled, and of what gets through one answer in seven is lost.
+    // Two of five writes are throttled. Of the others, the answer to one in seven is lost.
     let script = move |_: &str, _: &Value| match calls.fetch_add(1, Ordering::Relaxed) % 5 {
         1 | 3 => Fate::Throttled,
         _ if lost.fetch_add(1, Ordering::Relaxed) % 7 == 0 => Fate::LostAck,
@@ -78,7 +78,7 @@ async fn throttled_writes_and_lost_answers_are_repeated_and_create_once() {
     )
     .await;
     assert_eq!(report.returned, Vec::<String>::new());
-    // A lost acknowledgement is recognised as our own write.
+    // A write with a lost acknowledgement is recognised as our own.
     assert_eq!((report.created, report.duplicates), (200, 0));
     assert_eq!(ids(&dynamo).await.len(), 200);
 }
@@ -98,7 +98,7 @@ async fn what_is_throttled_to_the_deadline_comes_again_and_nothing_else() {
         .collect();
     let there = ids(&dynamo).await;
     assert!(returned.is_superset(&expected), "{returned:?}");
-    // The failures are exactly the tasks that are missing in the table.
+    // The failed messages are exactly the tasks that the table lacks.
     assert_eq!(returned.len() + there.len(), 100);
     assert!(returned.is_disjoint(&there));
     assert_eq!(queues.postponed.lock().unwrap().len(), returned.len());

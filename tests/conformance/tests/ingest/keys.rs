@@ -30,7 +30,7 @@ async fn of_a_batch_only_the_newest_state_of_a_key_is_written() {
     );
     assert_eq!(report.returned, Vec::<String>::new());
     assert_eq!(payload(&store, "k"), Some(json!(9)));
-    // It was written once, so it replaced none in the table.
+    // Only the newest state was written, so no state in the table was replaced.
     let record = store.record(&TaskId::from_stored("k")).unwrap();
     assert_eq!(record.superseded, 0);
     let late = work(&ingest, &[message("m4", state(8))]).await;
@@ -61,7 +61,7 @@ async fn without_a_sequence_the_later_message_wins_and_a_redelivered_one_is_a_du
     assert_eq!(payload(&store, "k"), Some(json!("newer")));
 }
 
-/// What can never be written must not take the valid older state with it.
+/// A state that DynamoDB rejects does not supersede the valid older state.
 #[tokio::test(start_paused = true)]
 async fn a_newest_state_that_is_rejected_leaves_the_older_one() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());

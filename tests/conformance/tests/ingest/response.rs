@@ -14,19 +14,19 @@ use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::{Queues, ingest, message, work};
 
-/// What befalls a task at its inserts.
+/// The faults of a task's inserts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Plan {
     Works,
-    /// Works at the third try.
+    /// Succeeds at the third try.
     Stutters,
-    /// Is carried out, and its first acknowledgement is lost.
+    /// Is applied, but its first acknowledgement is lost.
     Lost,
-    /// Is throttled beyond the deadline.
+    /// Is throttled until after the deadline.
     Throttled,
-    /// Is not allowed.
+    /// Is denied by permissions.
     Denied,
-    /// Is rejected for good.
+    /// Is rejected as invalid.
     Invalid,
 }
 
@@ -42,7 +42,7 @@ enum Element {
 struct Sent {
     elements: Vec<Element>,
     array: bool,
-    /// The dead-letter queue took it.
+    /// Whether the dead-letter queue accepts the message.
     buried: bool,
 }
 
@@ -92,7 +92,7 @@ fn delivery(n: usize, sent: &Sent) -> Delivery {
     message(&format!("m{n}"), body)
 }
 
-/// A store whose inserts follow the plans until they are lifted.
+/// A store whose inserts follow the plans until the faults end.
 fn store(batch: &[Sent], lifted: Arc<AtomicBool>, inner: Arc<MemoryStore>) -> FaultyStore {
     let mut plans = BTreeMap::new();
     for (n, sent) in batch.iter().enumerate() {
@@ -120,8 +120,8 @@ fn store(batch: &[Sent], lifted: Arc<AtomicBool>, inner: Arc<MemoryStore>) -> Fa
     })
 }
 
-/// Whether a message is redelivered by the rules, apart from tasks that share a batch entry of the
-/// shed queue.
+/// Whether SQS redelivers a message, apart from messages whose expired tasks share a batch entry of
+/// the shed queue.
 fn comes_again(sent: &Sent) -> bool {
     let has = |wanted: &[Element]| sent.elements.iter().any(|element| wanted.contains(element));
     let unwritten = has(&[Element::Task(Plan::Throttled), Element::Task(Plan::Denied)]);
@@ -174,7 +174,7 @@ async fn check(batch: &[Sent]) -> Result<(), TestCaseError> {
         .collect();
     let report = work(&ingest, &deliveries).await;
 
-    // From the first expired task on that the shed queue did not take, none was taken.
+    // The shed queue accepts no expired task from the first that it rejects.
     let kept_out = |n: usize, sent: &Sent| {
         let expired = |(e, element): (usize, &Element)| {
             matches!(element, Element::Expired { .. })
@@ -191,7 +191,7 @@ async fn check(batch: &[Sent]) -> Result<(), TestCaseError> {
     prop_assert_eq!(&report.returned, &expected);
     prop_assert_eq!(queues.postponed.lock().unwrap().len(), expected.len());
 
-    // All faults end, but an item that DynamoDB rejects stays rejected.
+    // All faults end, but DynamoDB still rejects invalid items.
     lifted.store(true, Ordering::Relaxed);
     queues.refuses.lock().unwrap().clear();
     queues.keeps_out.lock().unwrap().clear();
@@ -211,7 +211,7 @@ async fn check(batch: &[Sent]) -> Result<(), TestCaseError> {
     prop_assert_eq!(table.records().len(), tasks);
     prop_assert_eq!(report.created + second.created, tasks as u64);
     prop_assert_eq!(report.refused + second.refused, wrong as u64);
-    // A message has one letter, with all that is wrong in it.
+    // A message has one entry in the dead-letter queue, with all its errors.
     let letters = queues.letters.lock().unwrap();
     prop_assert!(
         letters.values().all(|letters| letters.len() == 1),

@@ -1,4 +1,4 @@
-//! An ingest with queues that remember, and fail when told to.
+//! An ingest with queues that record their messages and can fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -38,18 +38,18 @@ impl Clock for Still {
     }
 }
 
-/// Both queues of an ingest, and where shed tasks go.
+/// The ingest queue with its dead-letter queue, and the shed queue.
 #[derive(Default)]
 pub(crate) struct Queues {
-    /// Letters by the message they came with.
+    /// The entries in the dead-letter queue, by message.
     pub(crate) letters: Mutex<BTreeMap<String, Vec<DeadLetter>>>,
     pub(crate) postponed: Mutex<Vec<Postponed>>,
     pub(crate) shed: Mutex<Vec<String>>,
-    /// Messages whose letters are rejected.
+    /// Messages that the dead-letter queue rejects.
     pub(crate) refuses: Mutex<BTreeSet<String>>,
-    /// Tasks that the shed queue does not take.
+    /// Tasks that the shed queue rejects.
     pub(crate) keeps_out: Mutex<BTreeSet<String>>,
-    /// How long the dead-letter queue takes.
+    /// Duration of a write to the dead-letter queue.
     pub(crate) slow: Mutex<Duration>,
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn ingest(store: Arc<dyn QueueStore>, queues: &Arc<Queues>) -> Ingest
     Ingest::new(store, queues.clone(), shed, Arc::new(Still), SETTINGS)
 }
 
-/// Works a batch through, with ten seconds for writes and two more for the rest.
+/// Processes a batch, with ten seconds for the writes and two more for the report.
 pub(crate) async fn work(ingest: &Ingest, batch: &[Delivery]) -> IngestReport {
     let now = Instant::now();
     let deadlines = Deadlines {
@@ -117,7 +117,7 @@ pub(crate) async fn work(ingest: &Ingest, batch: &[Delivery]) -> IngestReport {
     ingest.work(batch, deadlines).await
 }
 
-/// A message of a minute ago.
+/// A message that was sent a minute ago.
 pub(crate) fn message(id: &str, body: impl ToString) -> Delivery {
     Delivery {
         id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! The control item: requests, the processor lease, marks and pauses.
+//! The control item: requests, the processor lease, markers and pauses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(crate) async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>)
         panic!()
     };
     assert_eq!(control.requested, 1);
-    // A lost acknowledgement of our own claim.
+    // The acknowledgement of our own claim was lost, and the claim is repeated.
     assert!(matches!(
         store.acquire(&first, NOW).await.unwrap(),
         Acquired::Ours(_)
@@ -46,7 +46,7 @@ pub(crate) async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>)
         (lease.owner, lease.message_id.as_str()),
         (first.owner, "m1")
     );
-    // Renewed, it is live for longer; expired, it is another's.
+    // A renewal makes the lease live for longer. After its expiry another processor acquires it.
     let later = NOW.plus(Duration::from_secs(10));
     let until = later.plus(Duration::from_secs(1));
     let renewed = store.renew(&renewal(first.owner, until)).await.unwrap();
@@ -114,7 +114,7 @@ pub(crate) async fn a_mark_holds_other_events_back(store: Arc<dyn QueueStore>) {
         async move { store.mark_notified(event, until, now).await.unwrap() }
     };
     assert_eq!(mark("e1", NOW).await, Written::Done);
-    // Its owner may publish again, since its first publish may have failed.
+    // The same event may publish again, because its first publish may have failed.
     assert_eq!(mark("e1", NOW).await, Written::Done);
     assert_eq!(mark("e2", NOW).await, Written::Lost);
     assert_eq!(mark("e2", until).await, Written::Done);
@@ -221,7 +221,7 @@ pub(crate) async fn renewals_and_releases_keep_an_open_breaker_and_an_overload(
         (kept.breaker, kept.overloaded_since) = (breaker, overloaded_since);
         let renewed = store.renew(&kept).await.unwrap();
         assert!(matches!(renewed, Renewed::Ours(control) if holds(&control)));
-        // A pause changes nothing of it, and neither does a release while it is open.
+        // A pause changes neither of them, and neither does a release that repeats them.
         let pause = Pause {
             until: NOW.plus(Duration::from_secs(1)),
             reason: "maintenance".to_owned(),

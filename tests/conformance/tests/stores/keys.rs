@@ -1,4 +1,4 @@
-//! Keys: the latest state wins, and one state runs at a time.
+//! Keys: the latest state is kept, and one state runs at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,8 @@ use lifo_queue::store::{
 use lifo_queue::task::{GiveBack, Keyed, NewTask, Place, Reclaim, Settlement, TakenTask, Version};
 use lifo_queue::time::Millis;
 
-/// The state of key `k` with this sequence, which is also its creation in milliseconds after [`NOW`].
+/// The state of key `k` with this sequence. Its creation is this number of milliseconds after
+/// [`NOW`].
 fn state(sequence: u64) -> NewTask {
     let created = i64::try_from(sequence).unwrap();
     NewTask {
@@ -36,7 +37,7 @@ async fn waiting(store: &dyn QueueStore) -> Vec<Candidate> {
         .candidates
 }
 
-/// The one state that waits, taken; it has to be this one.
+/// Takes the pending state, which has to be this one.
 async fn taken(store: &dyn QueueStore, sequence: u64) -> TakenTask {
     let taken = take(store, "k").await;
     assert_eq!(taken.task.version, Some(Version::by_sequence(sequence)));
@@ -69,7 +70,7 @@ pub(crate) async fn the_latest_state_wins_in_whatever_order_states_come(
     assert_eq!(put(&*store, &state(7)).await, Inserted::Outdated);
     assert_eq!(put(&*store, &state(9)).await, Inserted::Duplicate);
     let waits = waiting(&*store).await;
-    // It moved to the moment of its newest state.
+    // Its place in the queue is now the creation of its newest state.
     let places: Vec<_> = waits.iter().map(|task| task.created).collect();
     assert_eq!(places, [Millis(NOW.0 + 9)]);
     let done = taken(&*store, 9).await;
@@ -121,12 +122,12 @@ pub(crate) async fn a_lost_acknowledgement_of_an_overtaken_end_is_recognised(
     put(&*store, &state(2)).await;
     assert_eq!(settle(&*store, &first).await, Written::Overtaken);
     assert_eq!(settle(&*store, &first).await, Written::Overtaken);
-    // Also if the state that waits was replaced since.
+    // The same if the pending state was replaced meanwhile.
     put(&*store, &state(3)).await;
     assert_eq!(settle(&*store, &first).await, Written::Overtaken);
     let third = taken(&*store, 3).await;
     assert_eq!(settle(&*store, &first).await, Written::Lost);
-    // And if a newer state came after the settlement that was not acknowledged.
+    // The same if a newer state was written after a settlement without an acknowledgement.
     assert_eq!(settle(&*store, &third).await, Written::Done);
     put(&*store, &state(4)).await;
     assert_eq!(settle(&*store, &third).await, Written::Overtaken);
@@ -141,7 +142,7 @@ pub(crate) async fn an_overtaken_state_that_is_returned_is_superseded(store: Arc
     let given = store.give_back(&first.lease, &returned, NOW);
     assert_eq!(given.await.unwrap(), Written::Overtaken);
     let waits = &waiting(&*store).await[0];
-    // The downstream asked for the wait, and the mark is the process's: neither is the state's.
+    // The delay concerns the downstream, and the mark the process, so the newer state keeps both.
     assert_eq!(waits.not_before, Some(NOW.plus(Duration::from_millis(500))));
     assert_eq!((waits.attempts, waits.lease_ran_out), (0, true));
 }
@@ -269,7 +270,7 @@ pub(crate) async fn a_key_may_keep_its_place(store: Arc<dyn QueueStore>) {
         Millis(NOW.0 + 3),
         "the state's own moment"
     );
-    // It waits again since the first state that came during the run.
+    // Its place is now the creation of the first state that was written during the run.
     put(&*store, &staying(5)).await;
     put(&*store, &staying(6)).await;
     assert_eq!(settle(&*store, &first).await, Written::Overtaken);

@@ -1,4 +1,4 @@
-//! Leases that expired.
+//! Expired leases.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,7 +89,7 @@ pub(crate) async fn a_lease_that_ran_out_is_a_failure_only_if_the_task_ran_alone
     let settled = store.settle(&lease, &Settlement::Success, &RETENTION, NOW);
     assert_eq!(settled.await.unwrap(), Written::Lost);
 
-    // Another take of the same task in company forgets that it once ran alone.
+    // A later take beside other tasks deletes the mark that the task ran alone.
     let back = GiveBack {
         not_before: NOW,
         attempt_counts: true,

@@ -1,4 +1,4 @@
-//! What every store promises, held to by each.
+//! The guarantees of every store.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod control;

@@ -90,13 +90,14 @@ pub(crate) async fn the_bound_remembers_the_oldest_redriven_task(store: Arc<dyn 
         (redriven.oldest, redriven.until),
         (Millis(NOW.0 + 2), later())
     );
-    // While they may wait, the bound is theirs; afterwards it is the promise's.
+    // Until the redriven tasks expire, the bound is the oldest of them. Afterwards it is the age
+    // bound again.
     let minute = Duration::from_secs(60);
     let soon = NOW.plus(HOUR);
     assert_eq!(control.created_bound(minute, soon), redriven.oldest);
     let after = later().millis();
     assert_eq!(control.created_bound(minute, after), after.minus(minute));
-    // What expired does not count any more.
+    // Expired tasks do not count any more.
     let redrive = Redrive {
         task: TaskId::from_stored("t7"),
         expires_at: later().plus(HOUR),
@@ -166,7 +167,8 @@ pub(crate) async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<
         let hold = Some(hold);
         assert_eq!(by_hand().await, BreakerByHand { commands, hold });
     }
-    // What processors write leaves the hold alone, and the hold what they wrote.
+    // A processor's writes leave the hold unchanged, and a hold leaves the processor's state
+    // unchanged.
     let first = claim("m1", NOW);
     store.acquire(&first, NOW).await.unwrap();
     let open = Some(OpenBreaker {
@@ -195,7 +197,7 @@ pub(crate) async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<
         control.live_lease(NOW).map(|lease| lease.owner),
         Some(second.owner)
     );
-    // The holder of the lease hears of it with its next renewal.
+    // The lease holder learns of it with its next renewal.
     let mut renewal = renewal(second.owner, NOW.plus(Duration::from_secs(5)));
     renewal.breaker = open;
     let renewed = store.renew(&renewal).await.unwrap();

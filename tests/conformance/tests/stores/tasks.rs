@@ -313,7 +313,7 @@ pub(crate) async fn a_page_that_starts_below_its_bound_is_rejected(store: Arc<dy
     insert(&*store, &["a", "b", "c"]).await;
     let first = first_page(2);
     let page = store.pending_page(&first).await.unwrap();
-    // It ended on `b`, which was created one millisecond after `NOW`.
+    // The page ended at `b`, which was created one millisecond after `NOW`.
     for (bound, rejected) in [(1, false), (2, true)] {
         let rest = PageQuery {
             created_from: Some(Millis(NOW.0 + bound)),

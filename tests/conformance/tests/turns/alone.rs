@@ -1,4 +1,4 @@
-//! A task that must run alone, its neighbours and the arrivals (S4, S5).
+//! A task that must run alone, its neighbours and newly arriving tasks (S4, S5).
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use super::world::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A run: of which task, from when, until when.
+/// A run: its task, its start and its end.
 type Span = (String, Millis, Millis);
 
-/// A world in which a run takes `run`, and what ran when. It holds one task that lost two leases.
+/// A world in which a run takes `run`, with a record of all runs. Its one task lost two leases.
 async fn with_suspect(run: Duration) -> (World, Arc<Mutex<Vec<Span>>>) {
     let spans: Arc<Mutex<Vec<Span>>> = Arc::default();
     let clock = TokioClock::starting_at(conformance::NOW);
@@ -36,7 +36,7 @@ async fn with_suspect(run: Duration) -> (World, Arc<Mutex<Vec<Span>>>) {
     (world, spans)
 }
 
-/// Turns follow one another while a task arrives every so often, the first at once.
+/// Runs one turn after another, while a task arrives at each interval, the first at once.
 async fn under_load(world: &World, every: Duration, count: i64) {
     let arrive = async {
         for n in 0..count {
@@ -54,7 +54,7 @@ async fn under_load(world: &World, every: Duration, count: i64) {
     tokio::join!(arrive, work);
 }
 
-/// How long after its arrival each task started.
+/// The arrival of each task, and the time until its start.
 fn waits(spans: &[Span], every: Duration) -> Vec<(Millis, Duration)> {
     let wait = |(id, from, _): &Span| {
         let number: u32 = id.strip_prefix('a')?.parse().ok()?;
@@ -71,7 +71,7 @@ async fn a_suspect_holds_back_no_arrival_while_others_run_and_runs_within_a_turn
     under_load(&world, every, 40).await;
     let spans = spans.lock().unwrap();
     let (_, from, until) = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
-    // The gap is kept from 50 s on: 110 s less two task timeouts.
+    // The gap starts at 50 s: 110 s minus two task timeouts.
     let gap = conformance::NOW.plus(50 * SECOND);
     assert!(from.since(gap) <= SETTINGS.task_timeout, "{from:?}");
     let beside = spans
@@ -79,7 +79,8 @@ async fn a_suspect_holds_back_no_arrival_while_others_run_and_runs_within_a_turn
         .filter(|(id, start, end)| id != "t0000" && start < until && from < end);
     assert_eq!(beside.count(), 0);
     for (arrived, wait) in waits(spans.as_slice(), every) {
-        // At once, while slots are free; after the gap and its run, if it arrived then.
+        // A task starts at once while slots are free. One that arrives in the gap waits for the gap
+        // and the run in it.
         let most = match arrived {
             arrived if arrived < gap => Duration::from_millis(300),
             arrived if arrived < *until => 2 * SETTINGS.task_timeout + SECOND,
@@ -114,9 +115,10 @@ async fn a_suspect_runs_within_a_turn_however_short_the_runs_and_whatever_arrive
 async fn where_a_turn_leaves_no_time_for_a_gap_a_suspect_runs_first_in_the_next() {
     let (run, every) = (50 * SECOND, 11 * SECOND);
     let (mut world, spans) = with_suspect(run).await;
-    // As deployed with the least timeout: 60 s, 60 s and 10 s are more than the 120 s here.
+    // The least allowed timeout of the function: turn (60 s), task timeout and margin (10 s) are
+    // exactly the world's 120 s. A task timeout of 60 s would exceed it.
     world.settings.task_timeout = 50 * SECOND;
-    // A newer task was there first.
+    // The turn reads a newer task first.
     let newer = new_task("newer", 0);
     world.store.insert(&newer).await.unwrap();
     under_load(&world, every, 20).await;
@@ -133,7 +135,7 @@ async fn a_task_that_arrives_while_the_last_runs_end_waits_one_task_timeout_at_m
         _ => (SECOND, Outcome::Success),
     });
     let arrive = async {
-        // The last run of the turn starts just before the turn takes no more.
+        // The turn's last run starts just before the turn stops taking tasks.
         tokio::time::sleep(Duration::from_millis(59_700)).await;
         world
             .store
@@ -145,7 +147,7 @@ async fn a_task_that_arrives_while_the_last_runs_end_waits_one_task_timeout_at_m
         world.clock.now()
     };
     let stay = async {
-        // Tasks that are due now and then keep the turn from ending as empty.
+        // Tasks that arrive every second keep the turn from ending as empty.
         for n in 0..60 {
             let task = new_task(&format!("k{n}"), n * 1_000);
             world.store.insert(&task).await.unwrap();

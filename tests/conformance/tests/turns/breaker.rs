@@ -1,5 +1,5 @@
-//! The circuit breaker, and what it has to do with pauses, the rate limit, leases, poison tasks
-//! and tasks that must run alone.
+//! The circuit breaker, together with pauses, the rate limit, leases, poison tasks and tasks that
+//! must run alone.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
@@ -17,13 +17,13 @@ use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::*;
 
-/// A circuit breaker that has opened just now.
+/// A circuit breaker that opened at [`NOW`].
 const JUST_OPEN: OpenBreaker = OpenBreaker {
     since: NOW,
     probes: 0,
 };
 
-/// A downstream that is unavailable for so long, and then takes 400 ms for each task.
+/// A downstream that is unavailable for this time, and then takes 400 ms for each task.
 fn outage(lasting: Duration) -> impl Fn(&Task) -> (Duration, Outcome) + Send + Sync {
     let clock = TokioClock::starting_at(NOW);
     move |_| match clock.now() < NOW.plus(lasting) {
@@ -37,7 +37,7 @@ impl World {
         self.store.control().await.unwrap().breaker
     }
 
-    /// Turns that follow each other by their tail calls.
+    /// Runs turns for as long as each publishes a tail call.
     async fn turns(&self) -> Vec<TurnSummary> {
         let mut turns = Vec::new();
         loop {
@@ -68,11 +68,12 @@ async fn an_outage_costs_no_task_and_few_calls() {
         2,
         "one try before the breaker opened"
     );
-    // Twelve tasks open it at ten slots; then one probe after 1 s, 2 s, 4 s, 4 s and so on.
+    // With ten slots, twelve tasks open it. Then one probe follows after 1 s, 2 s, 4 s, 4 s and so
+    // on.
     assert_eq!(world.started().len(), 100 + 12 + 11, "{summary:?}");
-    // The twelfth task found the breaker open, and so lost no attempt either.
+    // The twelfth task ended with the breaker open already, so it lost no attempt either.
     assert_eq!((summary.probes, summary.unavailable), (12, 12));
-    // The next probe finds the downstream back, and every slot goes on.
+    // The next probe succeeds, and all slots continue.
     let most = Duration::from_secs(40) + LONGEST_PROBE + Duration::from_secs(7);
     assert!(world.clock.now() <= NOW.plus(most), "{summary:?}");
     assert_eq!(world.breaker().await, None);
@@ -85,7 +86,7 @@ async fn tasks_too_few_to_open_it_lose_one_attempt_each() {
         .await;
     let summary = world.turn().await;
     assert_eq!((summary.succeeded, summary.probes), (3, 0), "{summary:?}");
-    // The one that was lost, and the one that succeeded.
+    // One attempt was lost, and one succeeded.
     assert_eq!(world.most_attempts(), 2);
 }
 
@@ -123,7 +124,7 @@ async fn the_next_turn_and_the_next_processor_go_on_with_one_probe() {
     let before = world.started().len();
     let second = world.turn().await;
     assert_eq!((second.exit, second.succeeded), (Exit::Empty, 50));
-    // A probe at once, then one in four seconds for thirty.
+    // One probe at once, then one each four seconds for thirty seconds.
     let probes = world.started().len() - before - 50;
     assert!((7..=9).contains(&probes), "{probes} probes: {second:?}");
 }
@@ -234,7 +235,7 @@ async fn poison_tasks_at_the_head_do_not_keep_it_open() {
     let world = world.with_tasks(100).await;
     let summary = world.turn().await;
     assert_eq!(world.count(TaskStatus::Success), 70, "{summary:?}");
-    // Seventy runs of 100 ms in ten slots take less than a second without poison tasks.
+    // Without poison tasks, 70 runs of 100 ms in ten slots take less than a second.
     let took = served.lock().unwrap().since(NOW);
     assert!(took < Duration::from_secs(5), "{took:?}");
 }

@@ -1,4 +1,4 @@
-//! The circuit breaker in the hands of an operator: held open for a time, or closed.
+//! The circuit breaker under an operator's commands: held open for a time, or closed.
 
 use std::time::Duration;
 
@@ -38,12 +38,12 @@ async fn only_probes_start_while_it_is_held_open_and_the_next_answer_closes_it()
         (world.started().len(), control.breaker)
     };
     let (summary, (started, breaker)) = tokio::join!(world.turn(), until);
-    // Each probe takes a second and is answered; the next one follows a second later.
+    // Each probe takes a second and succeeds. The next one starts a second later.
     assert!((8..=11).contains(&started), "{started} probes: {summary:?}");
     assert!(breaker.is_some());
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 100));
     assert!(!summary.breaker_open);
-    // The rest ran in ten slots at once.
+    // The other tasks ran in all ten slots.
     assert!(world.clock.now() < NOW.plus(40 * SECOND), "{summary:?}");
 }
 
@@ -53,7 +53,7 @@ async fn a_running_turn_obeys_within_a_heartbeat_and_no_task_loses_an_attempt() 
     let operate = async {
         tokio::time::sleep(10 * SECOND).await;
         open(&world, Duration::from_secs(3_600)).await;
-        // A heartbeat of 5 s, then the running tasks end.
+        // The processor learns of it within a heartbeat of 5 s. Then the running tasks end.
         tokio::time::sleep(7 * SECOND).await;
         let before = world.started().len();
         tokio::time::sleep(20 * SECOND).await;
@@ -86,7 +86,7 @@ async fn closing_one_that_a_processor_opened_starts_every_slot_at_once() {
         world.started().len() - before
     };
     let (summary, starts) = tokio::join!(world.turn(), operate);
-    // Ten slots, and as many suspects as open it; before, one probe each four seconds.
+    // All ten slots start. Without the close, one probe would start each four seconds.
     assert!(starts >= 10, "{starts} starts after the close: {summary:?}");
     assert!(
         summary.breaker_open,
@@ -129,7 +129,7 @@ async fn a_turn_that_ends_as_an_operator_closes_leaves_at_most_one_probe_to_the_
     let world = World::with_breaker(healthy).with_tasks(20).await;
     let operator = world.operator();
     operator.close_breaker().await.unwrap();
-    // The turn before had not heard of it, and released its own state.
+    // The previous turn had not learned of the close, and wrote its own state at its release.
     let open = OpenBreaker {
         since: NOW,
         probes: 3,

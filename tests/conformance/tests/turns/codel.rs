@@ -1,4 +1,4 @@
-//! Bounded age under overload: only new tasks start, and nothing is forgotten.
+//! Bounded age under overload: only new tasks start, and every task runs in the end.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,10 +19,10 @@ const CODEL: CodelSettings = CodelSettings {
     interval: Duration::from_secs(5),
 };
 
-/// When tasks started, and how old they were.
+/// For each start: the time since [`NOW`], and the age of the task.
 type Starts = Arc<Mutex<Vec<(Duration, Duration)>>>;
 
-/// Ten runs a second.
+/// A world that runs ten tasks in a second.
 fn world() -> (World, Starts) {
     let starts = Starts::default();
     let (clock, record) = (TokioClock::starting_at(NOW), starts.clone());
@@ -37,7 +37,7 @@ fn world() -> (World, Starts) {
     (world, starts)
 }
 
-/// Twice as many tasks as can run, but for a lull from 8 to 10 s: 270 in 15.5 s.
+/// Inserts twice as many tasks as can run, except in a pause from 8 to 10 s: 270 tasks in 15.5 s.
 async fn overload(world: &World) {
     for n in 0..310_i64 {
         let at = n * 50;
@@ -63,7 +63,7 @@ async fn overloaded(
     (world, summary, starts)
 }
 
-/// The oldest task that started between 6 and 15.5 s.
+/// The largest age at a start between 6 and 15.5 s.
 fn oldest(starts: &[(Duration, Duration)]) -> Duration {
     let during = Duration::from_secs(6)..Duration::from_millis(15_500);
     let ages = starts.iter().filter(|(at, _)| during.contains(at));
@@ -78,7 +78,7 @@ async fn under_overload_only_new_tasks_start_and_afterwards_all_do() {
         "{starts:?}"
     );
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 270));
-    // From 5 s on, until the slots had been free for a second after the last arrival.
+    // The overload lasts from 5 s until the slots were free for a second after the last arrival.
     assert!(
         (10_000..15_000).contains(&summary.overloaded_ms),
         "{summary:?}"
@@ -118,7 +118,7 @@ async fn the_next_processor_knows_of_the_overload_and_rests_only_after_it() {
     tokio::time::sleep(Duration::from_secs(30)).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));
-    // The slots were free for a target.
+    // The slots were free for the target time first.
     let (at, _) = starts.lock().unwrap()[0];
     assert!(
         (Duration::from_secs(31)..Duration::from_secs(32)).contains(&at),
@@ -205,7 +205,7 @@ async fn a_sweep_counts_what_may_start_and_wakes_for_the_rest_if_no_processor_do
         (report.oldest_pending_ms, report.woke),
         (Some(1_000), false)
     );
-    // The processor dies, and what was new grows old.
+    // The processor crashes, and the new task becomes too old to start.
     tokio::time::sleep(Duration::from_secs(30)).await;
     let report = super::neighbours::sweep(&world).await;
     assert_eq!((report.pending.count, report.due), (0, false));

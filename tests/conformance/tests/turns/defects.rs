@@ -1,5 +1,5 @@
-//! The ten defects that were measured in the published newest-first sample, each by its number.
-//! What only a template can show is in `tests/infra/defects.test.ts`.
+//! The ten measured defects of the published newest-first sample, each by its number. The part that
+//! only a template can show is in `tests/infra/defects.test.ts`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl World {
     }
 }
 
-/// Expiry was written in milliseconds, so nothing was ever shed; and what had expired was run.
+/// Expiry was written in milliseconds, so no task was ever shed, and expired tasks ran.
 #[tokio::test(start_paused = true)]
 async fn defect_1_expiry_in_the_wrong_unit() {
     let world = World::new(|_| at_once());
@@ -56,7 +56,7 @@ async fn defect_1_expiry_in_the_wrong_unit() {
     assert_eq!(expiries.collect::<Vec<_>>(), [60, 3_600]);
     let in_milliseconds = Ttl::from_number(NOW.0);
     assert_eq!(in_milliseconds, Ttl::Milliseconds(NOW), "told apart");
-    // DynamoDB has not deleted it yet: it is still there, and does not start.
+    // DynamoDB has not deleted the expired task yet, and the turn does not start it.
     tokio::time::sleep(Duration::from_secs(60)).await;
     let summary = world.turn().await;
     assert_eq!(
@@ -69,7 +69,8 @@ async fn defect_1_expiry_in_the_wrong_unit() {
     );
 }
 
-/// Ten throwing newest tasks, ninety healthy behind them: none was done in 40 s.
+/// The ten newest tasks throw, and 90 healthy tasks follow. In the sample, none of those was done
+/// in 40 s.
 #[tokio::test(start_paused = true)]
 async fn defect_2_a_poison_task_starves_the_queue() {
     let world = World::new(|task| match task.task_id.as_str() {
@@ -98,7 +99,7 @@ async fn defect_3_a_crash_strands_the_task() {
     let crashed = tokio::time::timeout(Duration::from_secs(1), world.turn()).await;
     assert!(crashed.is_err());
     assert_eq!(world.count(TaskStatus::Taken), 10);
-    // The longer of the task's and the processor's lease, and two sweeps.
+    // The longer of the task lease and the processor lease, and 2 s more.
     tokio::time::sleep(world.settings.task_lease() + Duration::from_secs(2)).await;
     sweep(&world).await;
     assert_eq!(
@@ -110,8 +111,8 @@ async fn defect_3_a_crash_strands_the_task() {
     assert_eq!((summary.succeeded, world.count(TaskStatus::Taken)), (10, 0));
 }
 
-/// Lambda's detection of loops ended the tail call after about 16 rounds. The stack allows the
-/// loop; what bounds it is our own count of turns that settled nothing, and nothing else.
+/// Lambda's loop detection ended the tail calls after about 16 rounds. The stack allows the loop.
+/// Only the queue's own count of turns without a settled task bounds it.
 #[tokio::test(start_paused = true)]
 async fn defect_4_the_tail_call_is_bounded_by_progress_alone() {
     let world = World::new(|_| (Duration::from_secs(29), Outcome::Success))
@@ -128,8 +129,8 @@ async fn defect_4_the_tail_call_is_bounded_by_progress_alone() {
     assert_eq!(world.topics.trigger().len(), 40);
 }
 
-/// A wake-up was lost when a query erred, when a publish failed, when the index was stale and
-/// when a task was put back.
+/// A wake-up was lost after a failed query, a failed publish, a stale index, and the return of a
+/// task.
 #[tokio::test(start_paused = true)]
 async fn defect_5_a_wake_up_is_lost() {
     // A failed query is not an empty queue: the turn fails, and its message is redelivered.
@@ -140,7 +141,7 @@ async fn defect_5_a_wake_up_is_lost() {
     });
     assert!(world.turn_on(Arc::new(blind)).await.is_err());
 
-    // A failed publish is an error of the trigger, whose batch is retried.
+    // A failed publish is an error of `trigger`, so Lambda retries the batch.
     world.topics.set_broken(true);
     assert!(
         world
@@ -153,7 +154,7 @@ async fn defect_5_a_wake_up_is_lost() {
     let again = world.waker().request("batch", WakeReason::Insert).await;
     assert_eq!(again.unwrap(), Wake::Published);
 
-    // The index shows the task only when the processor is about to rest.
+    // The index shows the task only shortly before the processor ends.
     let world = World::new(|_| at_once());
     let late = async {
         tokio::time::sleep(Duration::from_millis(1_900)).await;
@@ -165,7 +166,8 @@ async fn defect_5_a_wake_up_is_lost() {
     let (summary, ()) = tokio::join!(world.turn(), late);
     assert_eq!(summary.succeeded, 1);
 
-    // A task that was put back is due only after the turn: the sweep wakes for it, and not before.
+    // A returned task is due only after the turn. The sweep wakes a processor for it when it is
+    // due.
     let world = World::new(|_| at_once()).with_tasks(1).await;
     let mut put_back = world.record("t0000");
     put_back.not_before = Some(NOW.plus(Duration::from_secs(100)));
@@ -179,7 +181,7 @@ async fn defect_5_a_wake_up_is_lost() {
     assert_eq!(world.turn().await.succeeded, 1);
 }
 
-/// TAKEN was written before there was room: a task was taken 2.8 times on average.
+/// Tasks were taken before a slot was free: 2.8 times each on average.
 #[tokio::test(start_paused = true)]
 async fn defect_6_tasks_bounce() {
     let mut world = World::new(|_| (Duration::from_secs(2), Outcome::Success));
@@ -196,7 +198,7 @@ async fn defect_6_tasks_bounce() {
     );
 }
 
-/// A newer task waited for the slowest of its page, and up to 10 s for the trigger.
+/// A newer task waited for the slowest task of a page, and up to 10 s for the trigger.
 #[tokio::test(start_paused = true)]
 async fn defect_7_a_newer_task_waits_for_the_slowest_of_a_page() {
     let slow = |task: &lifo_queue::task::Task| match task.task_id.as_str() {
@@ -207,14 +209,14 @@ async fn defect_7_a_newer_task_waits_for_the_slowest_of_a_page() {
     let newer = async {
         tokio::time::sleep(Duration::from_millis(1_100)).await;
         world.store.insert(&new_task("newer", 1_100)).await.unwrap();
-        // One run of a quick task, its own, and a page's age.
+        // The time of a quick task, its own run, and the age of a page.
         tokio::time::sleep(Duration::from_millis(1_100)).await;
         assert_eq!(world.record("newer").status, TaskStatus::Success);
     };
     tokio::join!(world.turn(), newer);
 }
 
-/// A burst of notifications was throttled, and its back-off delayed the next real wake-up.
+/// A burst of notifications was throttled, and the backoff delayed the next real wake-up.
 #[tokio::test(start_paused = true)]
 async fn defect_8_a_burst_of_notifications_delays_the_next_wake_up() {
     let world = World::new(|_| at_once()).with_tasks(1_000).await;
@@ -232,13 +234,13 @@ async fn defect_8_a_burst_of_notifications_delays_the_next_wake_up() {
         "one for a hundred batches"
     );
     assert_eq!(world.turn().await.succeeded, 1_000);
-    // The next batch is not held back by that burst's mark.
+    // The marker of that burst does not delay the next batch.
     let wake = world.waker().request("next", WakeReason::Insert).await;
     assert_eq!(wake.unwrap(), Wake::Published);
 }
 
-/// The payload was projected into the index, so each of the two index writes of a transition
-/// grew with it. Here an index entry is as small with a payload as without.
+/// The index projected the payload, so each of the two index writes of a transition grew with it.
+/// Here, the payload does not change the size of an index entry.
 #[tokio::test]
 async fn defect_9_the_index_carries_the_payload() {
     let embedded = conformance::embedded().await;
@@ -261,13 +263,13 @@ async fn defect_9_the_index_carries_the_payload() {
         );
     let answer = entries.send().await.unwrap();
     assert!(!answer.items()[0].contains_key("payload"));
-    // A take returns the whole item all the same.
+    // A take still returns the whole item.
     let taken = conformance::take(&store, "heavy").await;
     assert_eq!(taken.task.payload, task.payload.unwrap());
 }
 
-/// Create was not idempotent, the payload was dropped by the query's projection, and a lost race
-/// was logged as an error. (Logs, metrics, failure queues and policy: `tests/infra`.)
+/// Create was not idempotent, the query's projection dropped the payload, and a lost race was
+/// logged as an error. (Logs, metrics, failure queues and policy: `tests/infra`.)
 #[tokio::test(start_paused = true)]
 async fn defect_10_no_idempotence_no_payload_and_lost_races_as_errors() {
     let world = World::new(|task| match task.payload["device"].as_i64() {
@@ -287,7 +289,7 @@ async fn defect_10_no_idempotence_no_payload_and_lost_races_as_errors() {
         (1, 0, 0)
     );
 
-    // Another is faster with a take: a value, counted, and no error.
+    // A take that loses a race is counted as a value, and is not an error.
     let world = World::new(|_| at_once()).with_tasks(1).await;
     let store: Arc<dyn QueueStore> = world.store.clone();
     let mut gone = world.record("t0000");

@@ -1,4 +1,4 @@
-//! What lies deep in the index: tasks in backoff, expired ones, redriven ones.
+//! Tasks far from the head of the index: in backoff, expired, or redriven.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use lifo_queue::time::Clock;
 
 use super::world::*;
 
-/// Puts `count` tasks that are newer than [`NOW`] and not due for an hour.
+/// Inserts `count` tasks that are newer than [`NOW`] and due only after 3,000 s.
 async fn backoff(world: &World, count: i64) {
     for n in 0..count {
         let id = format!("later{n}");
@@ -42,7 +42,8 @@ async fn tasks_in_backoff_hide_an_older_one_for_no_longer_than_is_stated() {
     let stated = DEEP_PAGE_PAUSE * pages;
     assert!(seen <= stated, "{seen:?}, stated {stated:?}");
     assert_eq!(summary.exit, Exit::Empty);
-    // At most ten further pages a second, each with its head, and the polls of the linger.
+    // At most ten further pages a second, each with a read of the head, and the polls of the empty
+    // queue.
     let most = summary.duration_ms / 100 * 2 + 20;
     assert!(u64::from(summary.queries) <= most, "{summary:?}");
 }
@@ -59,7 +60,7 @@ async fn a_depth_is_exact_up_to_the_most_that_is_counted() {
         let task = new_task(&format!("t{n}"), n);
         world.store.insert(&task).await.unwrap();
     }
-    // Older than all, and expired: it is read, and not counted.
+    // It is older than all others and expired: it is read, and not counted.
     let mut expired = new_task("expired", -1);
     expired.expires_at = NOW.floor_seconds();
     world.store.insert(&expired).await.unwrap();
@@ -105,8 +106,8 @@ async fn an_expired_backlog_costs_no_reads_where_the_longest_expiry_is_promised(
 async fn a_bound_that_overtakes_the_page_at_hand_ends_the_pass_and_not_the_turn() {
     let mut world = World::new(|_| at_once());
     world.settings.expiry_bound = Some(Duration::from_secs(600));
-    // The bound lies a margin of three seconds below the expiry, and passes these within 50 ms:
-    // between two reads of further pages.
+    // The bound is three seconds before the expiry. It passes these tasks within 50 ms, between two
+    // reads of further pages.
     for n in 0..1_500 {
         let id = format!("later{n}");
         let task = new_task(&id, -602_950 - n / 100);
@@ -131,7 +132,7 @@ async fn a_redriven_task_is_seen_below_the_bound_even_by_a_processor_about_to_re
     record.ttl = Ttl::Seconds(NOW.floor_seconds().plus(Duration::from_secs(9_000)));
     world.store.put(TaskId::from_stored("old"), record);
     let redrive = async {
-        // Shortly before the linger of an empty queue ends, and before the next heartbeat.
+        // Shortly before the wait of an empty queue ends, and before the next heartbeat.
         tokio::time::sleep(Duration::from_millis(1_950)).await;
         let operator = Operator::new(world.store.clone(), world.waker(), world.clock.clone());
         let id = TaskId::from_stored("old");

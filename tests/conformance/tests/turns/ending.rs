@@ -1,4 +1,4 @@
-//! How a turn ends, and who is awake then.
+//! The end of a turn, and the notifications that follow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +23,7 @@ async fn time_up_releases_first_and_then_tail_calls() {
         .await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
-    // Nine rounds of ten start within the minute, and every one is awaited.
+    // Nine rounds of ten tasks start within the minute, and the turn waits for all of them.
     assert_eq!(summary.succeeded, 90);
     assert_eq!(world.count(TaskStatus::Taken), 0);
     assert_eq!(world.store.control().await.unwrap().lease, None);
@@ -44,7 +44,7 @@ async fn a_tail_call_that_is_not_published_fails_the_turn() {
         (error.summary.exit, error.summary.succeeded),
         (Exit::Failed, 90)
     );
-    // The retry finds the lease free.
+    // The retry finds a free lease.
     assert_eq!(world.store.control().await.unwrap().lease, None);
 }
 
@@ -53,7 +53,7 @@ async fn turns_that_settle_nothing_end_the_loop() {
     let busy = Outcome::Busy { retry_after: None };
     let mut world = World::new(move |_| (Duration::ZERO, busy.clone()));
     world.settings.max_busy_returns = u32::MAX;
-    // Longer waits might reach beyond the turn: it would then rightly end as empty.
+    // A longer backoff might outlast the turn, which would then correctly end as empty.
     world.settings.backoff.max = Duration::from_secs(1);
     let world = world.with_tasks(2).await;
     let mut tail_calls = Vec::new();
@@ -130,7 +130,7 @@ async fn a_request_that_the_index_does_not_show_yet_is_looked_for_again() {
             .request("event", WakeReason::Insert)
             .await
             .unwrap();
-        // The index shows it only later.
+        // The index shows the task only later.
         tokio::time::sleep(Duration::from_millis(1_900)).await;
         world.store.insert(&new_task("late", 3_900)).await.unwrap();
     };
@@ -150,7 +150,7 @@ async fn a_processor_that_lost_its_lease_stops_taking() {
     let world = world.with_tasks(100).await;
     let thief = async {
         tokio::time::sleep(Duration::from_millis(4_900)).await;
-        // As if this one had stood still for longer than its lease.
+        // As if this processor had stopped for longer than its lease.
         let owner = world.store.control().await.unwrap().lease.unwrap().owner;
         let lost = renewal(owner, Millis(0));
         world.store.renew(&lost).await.unwrap();
@@ -164,7 +164,7 @@ async fn a_processor_that_lost_its_lease_stops_taking() {
     let (summary, ()) = tokio::join!(world.turn(), thief);
     assert_eq!((summary.exit, summary.tail_call), (Exit::LeaseLost, false));
     assert_eq!(summary.taken, 20, "{summary:?}");
-    // The thief holds the lease and was asked to look again.
+    // The thief has the lease, and the request makes it query again.
     let control = world.store.control().await.unwrap();
     assert_eq!(control.lease.unwrap().message_id, "thief");
     assert_eq!(control.requested, 1);
@@ -180,7 +180,8 @@ async fn a_processor_whose_lease_ran_out_unrenewed_calls_on() {
         _ => Fault::None,
     });
     let summary = world.turn_on(Arc::new(unrenewed)).await.unwrap();
-    // It takes only while the lease is live, lets running tasks finish, and wakes a successor.
+    // The processor takes tasks only while its lease is live, lets running tasks finish, and wakes
+    // a successor.
     assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));
     assert_eq!(summary.succeeded, 70, "{summary:?}");
     assert_eq!(world.topics.trigger().len(), 1);

@@ -30,7 +30,7 @@ async fn put(store: &MemoryStore, key: &str, sequence: u64) {
         .unwrap();
 }
 
-/// A world whose runs take a second and are remembered by version.
+/// A world whose runs take a second. It records the idempotency key of each run.
 fn remembering(outcome: impl Fn(&Task) -> Outcome + Send + Sync + 'static) -> (World, Ran) {
     let ran = Ran::default();
     let remembers = ran.clone();
@@ -104,7 +104,7 @@ async fn the_key_that_has_waited_longest_runs_first_with_its_newest_state() {
     assert_eq!(version, Version::by_sequence(6));
 }
 
-/// More keys than a page of the index: a pass from the oldest end passes over none.
+/// The queue has more keys than a page of the index. A pass from the oldest end skips none of them.
 #[tokio::test(start_paused = true)]
 async fn oldest_first_works_through_many_pages_in_order() {
     let mut world = World::new(|_| at_once()).with_tasks(1_500).await;
@@ -116,7 +116,7 @@ async fn oldest_first_works_through_many_pages_in_order() {
     assert!(started.is_sorted(), "{:?}", &started[..20]);
 }
 
-/// Other tasks run alone by the number of their attempts; a newer state has none.
+/// Other tasks run alone depending on their attempts. A newer state has no attempts.
 #[tokio::test(start_paused = true)]
 async fn a_newer_state_of_a_key_that_lost_a_lease_runs_alone_at_once() {
     let world = World::new(|_| at_once());

@@ -1,4 +1,4 @@
-//! Concurrency that follows the time of a run.
+//! Concurrency that adapts to the duration of runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,14 +13,14 @@ use lifo_queue::time::{Clock, TokioClock};
 
 use super::world::*;
 
-/// Every run takes 100 ms for each that runs beside it, until it becomes twice as fast.
+/// Each run takes 100 ms for each run at the same time, and later 50 ms.
 struct Shared {
     clock: TokioClock,
     running: AtomicUsize,
     most: [AtomicUsize; 2],
 }
 
-/// When the downstream becomes faster.
+/// The time at which the downstream becomes faster.
 const FASTER: Duration = Duration::from_secs(25);
 
 #[async_trait]
@@ -32,7 +32,7 @@ impl TaskRunner for Shared {
             true => (0, 100),
             false => (1, 50),
         };
-        // After ten seconds of finding out.
+        // The turn has ten seconds to adapt.
         if elapsed > FASTER * phase + Duration::from_secs(10) {
             self.most[phase as usize].fetch_max(running, Ordering::Relaxed);
         }
@@ -42,7 +42,7 @@ impl TaskRunner for Shared {
     }
 }
 
-/// The most runs at once while the downstream is slow, and after it became faster.
+/// The largest number of runs at once, while the downstream is slow and after it became faster.
 async fn most(target_latency: Option<Duration>) -> [usize; 2] {
     let mut world = World::new(|_| at_once());
     world.settings.slots = 40;

@@ -1,5 +1,4 @@
-//! Leases while DynamoDB throttles or does not answer, and the mark that an expired lease
-//! leaves.
+//! Leases while DynamoDB throttles or does not answer, and the mark of an expired lease.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -14,7 +13,7 @@ use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::*;
 
-/// A store that throttles one operation until this moment.
+/// A store that throttles one operation until this time.
 fn throttled(world: &World, operation: &'static str, until: Millis) -> Arc<FaultyStore> {
     let clock = world.clock.clone();
     let script = move |step| match step == operation && clock.now() < until {
@@ -66,7 +65,7 @@ async fn a_settlement_ends_in_time_for_the_end_of_the_turn() {
         world.clock.clone(),
         world.settings,
     );
-    // Sooner than the lease ends.
+    // The deadline is before the end of the lease.
     let deadline = NOW.plus(Duration::from_secs(32));
     let invocation = Invocation {
         message_id: "m1".into(),
@@ -87,7 +86,7 @@ async fn a_settlement_ends_in_time_for_the_end_of_the_turn() {
 #[tokio::test(start_paused = true)]
 async fn a_task_whose_lease_is_nearly_over_is_returned_unstarted() {
     let mut world = World::new(|_| at_once());
-    // The repetitions of a take last for 0.75 s at least.
+    // The repetitions of a take last at least 0.75 s.
     world.settings.deadline_margin = Duration::from_millis(500);
     world.settings.clock_skew = Duration::ZERO;
     let world = world.with_tasks(1).await;

@@ -1,5 +1,5 @@
-//! Turns of `process-tasks` on the in-memory store, on tokio's paused clock: minutes pass in
-//! milliseconds, and always alike.
+//! Turns of `process-tasks` on the in-memory store. Tokio's paused clock makes the tests fast and
+//! deterministic.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod alone;

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use super::world::*;
 
-/// One sweep of the world.
+/// Runs one sweep.
 pub(crate) async fn sweep(world: &World) -> SweepReport {
     let settings = SweepSettings {
         default_ttl: world.settings.default_ttl,
@@ -28,14 +28,14 @@ pub(crate) async fn sweep(world: &World) -> SweepReport {
     sweeper.sweep("sweep").await.unwrap()
 }
 
-/// Turns and sweeps until everything is settled, where `killers` kill their process 50 ms after
-/// their start. How often each task started.
+/// Runs turns and sweeps until every task is settled. Each start of a task in `killers` ends its
+/// process 50 ms later.
 async fn live_with(killers: &'static [&'static str], max_attempts: u32) -> World {
     let bang = Arc::new(Notify::new());
     let fuse = bang.clone();
     let mut world = World::new(move |task| {
         if killers.contains(&task.task_id.as_str()) {
-            // Without a permit: a second killer of one turn must not kill the next turn.
+            // No permit is stored, so a second killer of one turn does not end the next turn.
             fuse.notify_waiters();
         }
         (Duration::from_millis(200), Outcome::Success)

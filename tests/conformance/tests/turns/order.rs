@@ -1,4 +1,4 @@
-//! Which task is next.
+//! The order in which tasks start.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The outcome of a task, and of the tasks beside it.
+//! The outcomes of a task and of its neighbours.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -143,7 +143,7 @@ async fn one_task_that_is_refused_does_not_pause_the_others() {
 
 #[tokio::test(start_paused = true)]
 async fn what_still_runs_at_the_deadline_is_given_back() {
-    // The deadline comes sooner than the settings promise, as on a local runtime.
+    // The deadline is earlier than the settings guarantee, as on a local runtime.
     let mut world = World::new(|_| (Duration::from_secs(500), Outcome::Success));
     world.settings.task_timeout = Duration::from_secs(1_000);
     world.settings.deadline_margin = Duration::ZERO;

@@ -1,4 +1,4 @@
-//! When the queue pauses, and how it goes on.
+//! Pauses of the queue, and their end.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl World {
         Operator::new(self.store.clone(), self.waker(), self.clock.clone())
     }
 
-    /// How long the queue is still paused.
+    /// The time until the pause ends.
     async fn paused_for(&self) -> Duration {
         let control = self.store.control().await.unwrap();
         control.paused_until.unwrap().since(self.clock.now())
@@ -41,7 +41,7 @@ async fn distinct_tasks_that_find_the_downstream_busy_pause_the_queue_longer_and
         .await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
-    // It slowed down first: some ten seconds of slower and slower probes.
+    // It slows down first: about ten seconds of ever slower probes.
     assert!(
         (5_000..30_000).contains(&summary.duration_ms),
         "{summary:?}"
@@ -58,10 +58,10 @@ async fn distinct_tasks_that_find_the_downstream_busy_pause_the_queue_longer_and
         let left = world.paused_for().await;
         assert!(left <= Duration::from_secs(seconds), "{left:?}");
         assert!(left >= Duration::from_secs(seconds - 1), "{left:?}");
-        // The pause is honoured ...
+        // The queue stays paused …
         assert_eq!(world.turn().await.exit, Exit::Paused);
         tokio::time::sleep(left).await;
-        // ... and the next turn probes, one task at a time.
+        // … and the next turn probes, one task at a time.
         let summary = world.turn().await;
         assert_eq!(summary.exit, Exit::Paused);
         assert!(summary.taken <= 12, "{summary:?}");
@@ -124,7 +124,7 @@ async fn an_operators_pause_ends_the_turn_within_a_heartbeat_and_resume_wakes() 
     };
     let (summary, ()) = tokio::join!(world.turn(), pause);
     assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
-    // 11.9 s, at most one heartbeat of 5 s, and what ran came to its end.
+    // 11.9 s, at most one heartbeat of 5 s, and the end of the running tasks.
     assert!((120..=180).contains(&summary.succeeded), "{summary:?}");
     assert_eq!(world.count(TaskStatus::Taken), 0);
     assert!(world.topics.process_tasks().is_empty());
@@ -151,7 +151,7 @@ async fn a_resume_is_not_lost_on_a_turn_that_comes_to_its_end() {
         let operator = world.operator();
         let hour = Duration::from_secs(3_600);
         operator.pause(hour, "deployment").await.unwrap();
-        // The slot that came free after six seconds was left free, and the rest still runs.
+        // The slot that became free after six seconds stays free, and the other tasks still run.
         tokio::time::sleep(Duration::from_secs(9)).await;
         assert_eq!(operator.resume().await.unwrap(), Wake::AlreadyAwake);
     };
@@ -205,14 +205,14 @@ async fn three_newest_tasks_that_are_rejected_pause_nothing_while_the_rest_succe
         world.settings.slots = slots;
         let world = world.with_tasks(100).await;
         let summary = world.turn().await;
-        // Once nothing else is left to run, the three may pause the queue.
+        // The three may pause the queue only when no other task is left.
         assert_eq!(summary.succeeded, 97, "{slots} slots");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_in_the_moment_of_three_rejections_pauses_nothing() {
-    // Four runs start and end together. The newest answers, so its end is recorded first.
+    // Four runs start and end together. The newest succeeds, and its end is recorded first.
     let mut world = World::new(|task| match task.task_id.as_str() {
         "t0006" | "t0007" | "t0008" => (Duration::from_millis(50), refused()),
         "t0009" => (Duration::from_millis(50), Outcome::Success),
@@ -226,7 +226,7 @@ async fn an_answer_in_the_moment_of_three_rejections_pauses_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn what_the_last_runs_of_a_turn_meet_pauses_the_queue_too() {
-    // Three runs that outlast the time in which the turn takes tasks.
+    // The three runs last longer than the time in which the turn takes tasks.
     let mut world = World::new(|_| (Duration::from_secs(29), refused()));
     world.settings.turn = Duration::from_secs(10);
     let world = world.with_tasks(3).await;
@@ -247,7 +247,7 @@ async fn one_slot_probes_after_a_pause_for_rejections() {
     tokio::time::sleep(world.paused_for().await).await;
     let probe = world.turn().await;
     assert_eq!(probe.exit, Exit::Paused);
-    // Three distinct tasks, one after the other; one of them may be due for a second try between.
+    // Three distinct tasks, one after the other. One of them may be retried in between.
     let each = probe.duration_ms / u64::from(probe.taken);
     assert!((3..10).contains(&probe.taken) && each >= 500, "{probe:?}");
     tokio::time::sleep(world.paused_for().await).await;

@@ -1,4 +1,4 @@
-//! The rate limit over turns.
+//! The rate limit across turns.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -47,14 +47,14 @@ async fn a_rest_fills_the_bucket_and_no_more() {
     let world = world.with_tasks(10).await;
     let began = world.clock.now();
     world.turn().await;
-    // The burst at once, and the linger of an empty queue.
+    // The burst starts at once. The rest is the wait of an empty queue.
     assert!(world.clock.now().since(began) < Duration::from_secs(3));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_processor_that_dies_leaves_no_full_bucket() {
     let world = limited(2_000).await;
-    // Killed in the midst of its burst, before its first heartbeat.
+    // The process is killed during its burst, before its first heartbeat.
     let died = tokio::time::timeout(Duration::from_millis(100), world.turn()).await;
     assert!(died.is_err());
     assert_eq!(world.started().len(), 10);
@@ -78,7 +78,7 @@ async fn a_slow_rate_hides_no_lack_of_progress() {
         burst: NonZeroU32::MIN,
     });
     let world = world.with_tasks(10).await;
-    // Some turns run one task and settle nothing, the others only wait.
+    // Some turns run one task and settle none. The others only wait.
     let mut exits = Vec::new();
     for _ in 0..6 {
         exits.push(world.turn().await.exit);
@@ -97,7 +97,7 @@ async fn a_slow_rate_is_no_lack_of_progress() {
         burst: NonZeroU32::MIN,
     });
     let world = world.with_tasks(10).await;
-    // Many more turns in a row without a start than may settle nothing.
+    // The idle bound allows fewer turns without a settled task than these turns without a start.
     for _ in 0..8 {
         let summary = world.turn().await;
         assert_eq!((summary.exit, summary.tail_call), (Exit::TimeUp, true));

@@ -17,8 +17,8 @@ use lifo_queue::time::{Clock, Millis, TokioClock};
 use lifo_queue::wake::Waker;
 use simulator::topics::Topics;
 
-/// The deployed defaults, but for what would make tests long. The tests of the circuit breaker switch
-/// it on.
+/// The deployed defaults, except for settings that would make the tests long. The circuit breaker
+/// is off unless a test switches it on.
 pub(crate) static SETTINGS: LazyLock<ProcessSettings> = LazyLock::new(|| ProcessSettings {
     breaker: None,
     max_idle_turns: 3,
@@ -33,7 +33,7 @@ pub(crate) const BREAKER: BreakerSettings = BreakerSettings {
 
 pub(crate) type Script = Box<dyn Fn(&Task) -> (Duration, Outcome) + Send + Sync>;
 
-/// Answers as a script says, and remembers the order of starts.
+/// A runner that follows a script and records the order of starts.
 pub(crate) struct Scripted {
     pub(crate) script: Script,
     pub(crate) started: Mutex<Vec<String>>,
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// The same with a circuit breaker.
+    /// A world with a circuit breaker.
     pub(crate) fn with_breaker(
         script: impl Fn(&Task) -> (Duration, Outcome) + Send + Sync + 'static,
     ) -> Self {
@@ -140,14 +140,14 @@ impl World {
         self.store.record(&TaskId::from_stored(id)).unwrap()
     }
 
-    /// Puts a FAILURE in the task's place.
+    /// Replaces the task by a task in FAILURE.
     pub(crate) fn fail(&self, id: &str) {
         let mut failed = self.record(id);
         failed.status = TaskStatus::Failure;
         self.store.put(TaskId::from_stored(id), failed);
     }
 
-    /// The control item as a turn before left it.
+    /// Writes the control item as a previous turn would.
     pub(crate) async fn leave(
         &self,
         breaker: Option<OpenBreaker>,

@@ -1,4 +1,4 @@
-//! What processors and triggers do to the control item.
+//! Draws operations of processors and triggers on the control item.
 
 use lifo_queue::control::{Claim, IdleTurns, OpenBreaker, Release, Renewal};
 use lifo_queue::time::Millis;
@@ -11,10 +11,10 @@ use super::{around, moment};
 use crate::machine::Machine;
 use crate::operation::Operation;
 
-/// How long a processor's lease lasts, in milliseconds.
+/// Duration of a processor lease, in milliseconds.
 const LEASE: i64 = 10_000;
 
-/// One of three owners, preferably the one who has the lease.
+/// One of three owners, preferably the current one.
 fn owner(machine: &Machine) -> BoxedStrategy<Uuid> {
     let any = (1..4_u128).prop_map(Uuid::from_u128);
     match &machine.queue.control.lease {
@@ -23,7 +23,7 @@ fn owner(machine: &Machine) -> BoxedStrategy<Uuid> {
     }
 }
 
-/// A mark by one of three events.
+/// A marker by one of three events.
 pub(super) fn mark(machine: &Machine) -> BoxedStrategy<Operation> {
     let any = select(&["e1", "e2", "e3"][..]).prop_map(str::to_owned);
     let event = match machine.queue.control.notified_by.clone() {
@@ -76,13 +76,14 @@ pub(super) fn renew(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A circuit breaker: closed, or open since a moment.
+/// A circuit breaker: closed, or open for up to a minute.
 fn breaker(machine: &Machine) -> BoxedStrategy<Option<OpenBreaker>> {
     let open = (around(machine, -60_000..0), 0..100_u32);
     option::of(open.prop_map(|(since, probes)| OpenBreaker { since, probes })).boxed()
 }
 
-/// A release on every condition: whatever was requested, or only if nothing was since.
+/// A release, without a condition or if `requested` has a value: the current one, one less or one
+/// more.
 pub(super) fn release(machine: &Machine) -> BoxedStrategy<Operation> {
     let requested = machine.queue.control.requested;
     let seen = prop_oneof![

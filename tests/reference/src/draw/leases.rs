@@ -1,4 +1,4 @@
-//! Ending leases: by their holders, by late ones, by forgers, by the sweep.
+//! Draws operations that end leases: by holders, late ones, forged ones, and the sweep.
 
 use lifo_queue::task::{GiveBack, Lease, LeaseToken, Reclaim, Settlement, TaskStatus};
 use lifo_queue::time::Millis;
@@ -11,11 +11,11 @@ use super::{LEASE, LIFE, around, id, ids, moment, reason};
 use crate::machine::Machine;
 use crate::operation::Operation;
 
-/// A token no take ever had.
+/// A token that no take had.
 const FORGED: LeaseToken = LeaseToken(Uuid::max());
 
-/// A lease: most often one that stands, above all of a key with a newer state, sometimes the last one of a task that is not TAKEN any
-/// more or an earlier one of a task that is, sometimes one that was never handed out.
+/// A lease. Most are current, above all on a key with a newer state. Others are the last lease of a
+/// task that is not TAKEN any more, an earlier lease of a TAKEN task, or forged.
 fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
     let (mut standing, mut ended, mut late) = (Vec::new(), Vec::new(), Vec::new());
     let mut overtaken = Vec::new();
@@ -54,7 +54,7 @@ fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
         }
     }
     let drawn = Union::new_weighted(drawn);
-    // Sometimes another process's lease, on a task of its own.
+    // Sometimes the lease names another task.
     (drawn, id(machine, Vec::new()), 0..20_u8)
         .prop_map(|(lease, other, astray)| match astray {
             19 => Lease {
@@ -66,7 +66,7 @@ fn lease(machine: &Machine) -> BoxedStrategy<Lease> {
         .boxed()
 }
 
-/// A fresh operation, or a repetition: mostly it follows its call.
+/// A new operation, or a repetition: mostly of the latest one.
 fn or_again(before: &[Operation], fresh: BoxedStrategy<Operation>) -> BoxedStrategy<Operation> {
     let latest = before.last().cloned();
     match latest {
@@ -95,7 +95,7 @@ pub(super) fn settle(machine: &Machine) -> BoxedStrategy<Operation> {
     or_again(&machine.settlements, fresh.boxed())
 }
 
-/// A return, due at once or later.
+/// A return, due immediately or later.
 pub(super) fn give_back(machine: &Machine) -> BoxedStrategy<Operation> {
     let back = (
         around(machine, 0..8_000),
@@ -123,7 +123,7 @@ pub(super) fn give_back(machine: &Machine) -> BoxedStrategy<Operation> {
     or_again(&machine.give_backs, fresh)
 }
 
-/// A sweep of a lease: on the moment it expires, later, or a little too early.
+/// A sweep of a lease: exactly at its expiry, later, or a millisecond too early.
 pub(super) fn reclaim(machine: &Machine) -> BoxedStrategy<Operation> {
     let reclaim = (any::<bool>(), around(machine, LEASE..LEASE + 8_000));
     let after = prop_oneof![

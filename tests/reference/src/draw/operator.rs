@@ -1,4 +1,4 @@
-//! What operators do.
+//! Draws operations of operators.
 
 use lifo_queue::control::{BreakerHold, Pause};
 use lifo_queue::store::Redrive;
@@ -25,7 +25,7 @@ pub(super) fn redrive(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A cancellation of any task.
+/// A cancellation, of a pending task or of any task.
 pub(super) fn cancel(machine: &Machine) -> BoxedStrategy<Operation> {
     let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
     prop_oneof![id(machine, waiting), id(machine, Vec::new())]
@@ -33,7 +33,7 @@ pub(super) fn cancel(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A pause, longer or shorter than the one that stands.
+/// A pause that ends before or after the current one.
 pub(super) fn pause(machine: &Machine) -> BoxedStrategy<Operation> {
     (around(machine, 1_000..20_000), reason(), any::<bool>())
         .prop_map(|(until, reason, busy)| {
@@ -46,7 +46,7 @@ pub(super) fn pause(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// A hold of the circuit breaker, longer or shorter than the one that stands.
+/// A hold of the circuit breaker that ends before or after the current one.
 pub(super) fn hold_breaker(machine: &Machine) -> BoxedStrategy<Operation> {
     (around(machine, 1_000..20_000), reason())
         .prop_map(|(until, reason)| Operation::HoldBreaker(BreakerHold { until, reason }))

@@ -1,4 +1,4 @@
-//! Reading the index.
+//! Draws reads of the index.
 
 use lifo_queue::store::Order;
 use lifo_queue::task::TaskStatus;
@@ -12,7 +12,7 @@ use crate::machine::Machine;
 use crate::operation::{Operation, Pass};
 
 fn pass(machine: &Machine, statuses: &'static [TaskStatus]) -> BoxedStrategy<Pass> {
-    // Bounds that matter: on, just above and far below a task's age.
+    // Bounds at the edges: a task's age, one millisecond above it, and far below.
     let mut ages: Vec<Millis> = vec![Millis(0)];
     for task in machine.queue.tasks.values() {
         ages.extend([task.created, Millis(task.created.0 + 1)]);

@@ -1,4 +1,4 @@
-//! Creating, taking, putting away.
+//! Draws operations that create, take, quarantine or adopt tasks.
 
 use lifo_queue::store::{Candidate, TakeRequest};
 use lifo_queue::task::{Keyed, LeaseToken, NewTask, Place, TaskId, TaskStatus, Ttl, Version};
@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::operation::{ForeignTask, Operation};
 use crate::queue::ReferenceQueue;
 
-/// How far ahead a running task's `ttl` is moved, in seconds.
+/// Time by which a take moves the `ttl`, in seconds.
 const TAKEN_TTL: i64 = 86_400;
 
 /// The unused ids.
@@ -33,7 +33,7 @@ fn payload() -> BoxedStrategy<Option<Value>> {
     .boxed()
 }
 
-/// When a task expires: mostly late, sometimes soon, sometimes it has already.
+/// The expiry of a task: mostly late, sometimes soon, sometimes in the past.
 fn deadline(machine: &Machine) -> BoxedStrategy<Millis> {
     prop_oneof![
         8 => around(machine, LIFE..LIFE + 5_000),
@@ -43,7 +43,7 @@ fn deadline(machine: &Machine) -> BoxedStrategy<Millis> {
     .boxed()
 }
 
-/// A task of ours: new, under an id in use, or a put that is repeated.
+/// A task of our own writers: with an unused id, with a used id, or a repeated put.
 pub(super) fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
     let token = Uuid::from_u128(machine.steps);
     let parts = (
@@ -72,7 +72,7 @@ pub(super) fn insert(machine: &Machine) -> BoxedStrategy<Operation> {
     prop_oneof![5 => fresh, 2 => again].boxed()
 }
 
-/// A state of a key: mostly newer than the one that is there, sometimes older or the same.
+/// A state of a key: mostly newer than the stored one, sometimes older or the same.
 pub(super) fn state(machine: &Machine) -> BoxedStrategy<Operation> {
     let token = Uuid::from_u128(machine.steps);
     let keys = ids(machine, |task| task.version.is_some());
@@ -105,7 +105,7 @@ pub(super) fn state(machine: &Machine) -> BoxedStrategy<Operation> {
                 let version = match there.and_then(Version::sequence) {
                     _ if by_time => Version::by_time(created, "m#00000"),
                     None => Version::by_sequence(10 + step),
-                    // Older, the same, newer.
+                    // Older, the same or newer.
                     Some(old) if odd <= 3 => Version::by_sequence(old.saturating_sub(1) + step),
                     Some(old) => Version::by_sequence(old + 1 + step),
                 };
@@ -129,7 +129,7 @@ pub(super) fn state(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// Half of the tasks have a trace.
+/// A trace for every second task.
 fn trace(token: Uuid) -> Option<TraceHeader> {
     let step = token.as_u128();
     let header = format!("Root=1-5759e988-{step:024x};Parent=53995c3f42cd8ad8;Sampled=1");
@@ -143,7 +143,7 @@ fn foreign_ttl(machine: &Machine) -> BoxedStrategy<Ttl> {
         5 => deadline(machine).prop_map(Ttl::Milliseconds),
         1 => deadline(machine).prop_map(|at| Ttl::Seconds(at.floor_seconds())),
         1 => Just(Ttl::Malformed),
-        // A duration by mistake.
+        // The writer gave a duration by mistake.
         1 => Just(Ttl::Seconds(EpochSeconds(3_600))),
     ]
     .boxed()
@@ -161,7 +161,7 @@ pub(super) fn foreign(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// What the index says of a task, or what it said before the deadline changed.
+/// The index entry of a task. Its deadline is sometimes outdated.
 fn candidate(machine: &Machine) -> BoxedStrategy<Candidate> {
     let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
     let queue = machine.queue.clone();
@@ -186,7 +186,7 @@ fn candidate(machine: &Machine) -> BoxedStrategy<Candidate> {
         .boxed()
 }
 
-/// A take with a fresh token, or one that is repeated.
+/// A take with a new token, or a repeated one.
 pub(super) fn take(machine: &Machine) -> BoxedStrategy<Operation> {
     let token = LeaseToken(Uuid::from_u128(machine.steps));
     let parts = (candidate(machine), moment(machine), any::<bool>());
@@ -204,13 +204,14 @@ pub(super) fn take(machine: &Machine) -> BoxedStrategy<Operation> {
     if machine.takes.is_empty() {
         return fresh.boxed();
     }
-    // The latest above all: a repetition follows its call.
+    // Mostly one of the last two takes, as in a real repetition.
     let latest: Vec<_> = machine.takes.iter().rev().take(2).cloned().collect();
     let again = prop_oneof![4 => select(latest), 1 => select(machine.takes.clone())];
     prop_oneof![9 => fresh, 2 => again.prop_map(Operation::Take)].boxed()
 }
 
-/// A quarantine, mostly of a task that waits; of any, or if the deadline that was seen stands.
+/// A quarantine, mostly of a pending task: without a condition, or if the deadline is the one that
+/// was read.
 pub(super) fn quarantine(machine: &Machine) -> BoxedStrategy<Operation> {
     let waiting = ids(machine, |task| task.status == TaskStatus::Pending);
     let queue = machine.queue.clone();
@@ -240,7 +241,7 @@ pub(super) fn quarantine(machine: &Machine) -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-/// An adoption of the current deadline, or of an earlier one.
+/// An adoption after a read of the current deadline, or of an outdated one.
 pub(super) fn adopt(machine: &Machine) -> BoxedStrategy<Operation> {
     let foreign = |ttl| matches!(ttl, Ttl::Missing | Ttl::Milliseconds(_));
     let orphans = ids(machine, |task| {

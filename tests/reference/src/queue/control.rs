@@ -26,13 +26,14 @@ impl ReferenceQueue {
         self.control.notified_by = None;
     }
 
-    /// Rule 1: one more, and the item read back.
+    /// Rule 1: adds 1 to `requested` and returns the item.
     pub(super) fn request(&mut self) -> (Answer, Rule) {
         self.control.requested += 1;
         (Answer::Control(self.control.clone()), Rule::Request)
     }
 
-    /// Rule 9: one event at a time is about to notify; it may do so again.
+    /// Rule 9: sets the start marker, unless another event's marker is live. The same event may set
+    /// it again.
     pub(super) fn mark(&mut self, event: &str, until: Millis, now: Millis) -> (Answer, Rule) {
         if self.live_lease(now).is_some() {
             return lost(Rule::MarkHeld);
@@ -47,9 +48,10 @@ impl ReferenceQueue {
         done(if live { Rule::MarkAgain } else { Rule::Mark })
     }
 
-    /// Rule 2: the lease if it is free, has expired or is the claim's own, and the queue is not
-    /// paused. The answer is the item as it was just before; its lease is not compared. The
-    /// bucket of the rate limit is taken at its worst until the holder says better.
+    /// Rule 2: acquires the lease if it is free, has expired or is the claim's own, and the queue
+    /// is not paused. The answer is the item before the write; its lease is not compared. The claim
+    /// stores the worst case for the bucket of the rate limit, until the holder writes a better
+    /// value.
     pub(super) fn acquire(&mut self, claim: &Claim, now: Millis) -> (Answer, Rule) {
         let mut rule = match self.control.lease {
             None => Rule::Acquire,
@@ -80,7 +82,7 @@ impl ReferenceQueue {
         (Answer::Acquired(Acquired::Ours(before)), rule)
     }
 
-    /// Rule 2: longer, if the lease is the owner's, even one that expired.
+    /// Rule 2: extends the owner's lease, even an expired one.
     pub(super) fn renew(&mut self, renewal: Renewal) -> (Answer, Rule) {
         match &mut self.control.lease {
             Some(lease) if lease.owner == renewal.owner => {
@@ -94,8 +96,8 @@ impl ReferenceQueue {
         }
     }
 
-    /// Rules 5 and 6: the lease is released if it is the owner's and, where required,
-    /// nothing was requested since. Rule 10: turns that settled nothing are counted.
+    /// Rules 5 and 6: releases the owner's lease, if required only without a request since. Rule
+    /// 10: counts turns that settled nothing.
     pub(super) fn release(&mut self, release: &Release) -> (Answer, Rule) {
         if !self.is_owner(release.owner) {
             return (Answer::Released(Released::NotOurs), Rule::ReleaseNotOurs);
@@ -127,7 +129,7 @@ impl ReferenceQueue {
         (Answer::Released(Released::Done { idle_turns }), rule)
     }
 
-    /// A pause is never shortened; those for a busy downstream are counted.
+    /// A pause is never shortened. Pauses for a busy downstream are counted.
     pub(super) fn pause(&mut self, pause: &Pause) -> (Answer, Rule) {
         if let Some(there) = self.control.paused_until
             && there >= pause.until

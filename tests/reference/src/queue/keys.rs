@@ -1,4 +1,4 @@
-//! Rows of the table that are a key's: a newer state replaces an older one.
+//! Rows of the table for keys: a newer state replaces an older one.
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Conflict, Inserted, Replaced};
@@ -9,8 +9,8 @@ use crate::operation::Answer;
 use crate::rule::Rule;
 
 impl ReferenceQueue {
-    /// A state of a key: the first, or one that replaces an older one. A newer one, an equal
-    /// one, a task without a key and one that is ordered otherwise stay as they are.
+    /// Writes the first state of a key, or replaces an older one. A newer state, an equal one, a
+    /// task without a key and a key with another order stay unchanged.
     pub(super) fn state(&mut self, task: &NewTask, keyed: &Keyed) -> (Answer, Rule) {
         let (answer, rule) = match self.tasks.get_mut(&task.id) {
             None => {
@@ -37,7 +37,7 @@ fn refusal(there: &Record, task: &NewTask, keyed: &Keyed) -> Option<(Inserted, R
         (None, _) => return Some((Inserted::Conflict(Conflict::NotAKey), Rule::KeyNotAKey)),
         (Some(old), new) => (old.as_str(), new),
     };
-    // The first letter says what the order is by.
+    // The first letter is the kind of order: by sequence or by time.
     if old.chars().next() != new.chars().next() {
         return Some((
             Inserted::Conflict(Conflict::OtherOrder),
@@ -66,7 +66,7 @@ fn replace(there: &mut Record, task: &NewTask, keyed: &Keyed) -> (Inserted, Rule
         Replaced::Expired => there.revived = Some(task.create_token),
         Replaced::Settled | Replaced::Running => {}
     }
-    // A key that keeps its place has one while a state of it waits.
+    // A key that keeps its place keeps it only while one of its states is pending.
     let has_place = matches!(what, Replaced::Waiting | Replaced::Expired);
     if keyed.place == Place::Moves || !has_place {
         there.created = task.created;

@@ -8,14 +8,14 @@ use super::{ReferenceQueue, done, kept, lost, overtaken, seconds_after, stands};
 use crate::operation::{Answer, RETENTION};
 use crate::rule::Rule;
 
-/// The task is no longer TAKEN, and its deadline no longer set aside.
+/// Ends TAKEN: sets the status and removes `leaseUntil` and `expiresAt`.
 fn leave_taken(task: &mut Record, status: TaskStatus) {
     task.status = status;
     task.lease_until = None;
     task.expires_at = None;
 }
 
-/// The run is over, and the newer state of the key waits: with its own deadline and no attempts.
+/// Ends an overtaken run: the newer state becomes PENDING, with its own deadline and no attempts.
 fn leave_overtaken(task: &mut Record) {
     task.ttl = task.expires_at.map_or(task.ttl, Ttl::Seconds);
     leave_taken(task, TaskStatus::Pending);
@@ -24,7 +24,7 @@ fn leave_overtaken(task: &mut Record) {
     task.total_attempts = 0;
 }
 
-/// A task that overtook its run keeps its own delay, if it has one.
+/// Sets the delay. A newer state keeps its own delay, if it has one.
 fn wait_until(task: &mut Record, at: Millis) {
     task.not_before = match task.not_before {
         Some(delay) if task.overtaken => Some(delay),
@@ -32,16 +32,16 @@ fn wait_until(task: &mut Record, at: Millis) {
     };
 }
 
-/// Whether this lease's run was ended and a newer state of the key waits: its token stands on a
-/// waiting key, and whatever ended the run was its holder's.
+/// Whether this lease's holder has ended its run and a newer state of the key is pending. The
+/// pending key then has the lease's token; the sweep would have removed it.
 fn ended_overtaken(task: &Record, lease: &Lease) -> bool {
     task.version.is_some() && stands(task, TaskStatus::Pending, lease)
 }
 
 impl ReferenceQueue {
-    /// TAKEN → SUCCESS, FAILURE, settle: own lease token, which stays. `ttl` is now + the
-    /// retention of this end. "A failed condition that returns our token and our target status
-    /// is our success."
+    /// TAKEN → SUCCESS, FAILURE, settle: own lease token, which the task keeps. `ttl` is now plus
+    /// the retention of the new status. A repetition that finds its own token and its target status
+    /// succeeds.
     pub(super) fn settle(
         &mut self,
         lease: &Lease,
@@ -81,8 +81,8 @@ impl ReferenceQueue {
         done(rule)
     }
 
-    /// TAKEN → PENDING, return: own lease token, which stays; the deadline is restored, and
-    /// *busy* restores the attempt. The mark of an expired lease is kept.
+    /// TAKEN → PENDING, return: own lease token, which the task keeps. The deadline is restored,
+    /// and *busy* restores the attempt. The mark of an expired lease is kept.
     pub(super) fn give_back(&mut self, lease: &Lease, give_back: &GiveBack) -> (Answer, Rule) {
         let Some(task) = self.tasks.get_mut(&lease.task) else {
             return lost(Rule::GiveBackGone);
@@ -113,9 +113,9 @@ impl ReferenceQueue {
         done(Rule::GiveBackFree)
     }
 
-    /// TAKEN → PENDING or FAILURE, sweep: the lease expired, and is the one that was seen; to
-    /// FAILURE only a task that ran alone. The token is removed; the deadline is restored, or
-    /// replaced by the retention.
+    /// TAKEN → PENDING or FAILURE, sweep: the lease that was read has expired. Only a task that ran
+    /// alone becomes FAILURE. The token is removed. The deadline is restored, or replaced by the
+    /// retention.
     pub(super) fn reclaim(
         &mut self,
         lease: &Lease,

@@ -1,4 +1,4 @@
-//! Rows of the table that are an operator's: redrive, cancel, resume, the circuit breaker.
+//! Rows of the table for operators: redrive, cancel, resume, the circuit breaker.
 
 use lifo_queue::control::{BreakerByHand, BreakerHold, RedrivenTasks};
 use lifo_queue::store::{Cancelled, Redrive, Redriven};
@@ -44,7 +44,7 @@ impl ReferenceQueue {
         (Answer::Redriven(Redriven::Done), rule)
     }
 
-    /// PENDING → gone, cancel.
+    /// PENDING → deleted, cancel.
     pub(super) fn cancel(&mut self, id: &TaskId) -> (Answer, Rule) {
         let (answer, rule) = match self.tasks.get(id).map(|task| task.status) {
             None => (Cancelled::NotFound, Rule::CancelGone),
@@ -57,18 +57,18 @@ impl ReferenceQueue {
         (Answer::Cancelled(answer), rule)
     }
 
-    /// Any pause ends, and its count starts again.
+    /// Ends any pause and resets the count of pauses.
     pub(super) fn resume(&mut self) -> (Answer, Rule) {
         self.control.paused_until = None;
         self.control.pause_reason = None;
         self.control.busy_pauses = 0;
-        // Rule 9's mark may stand for a notification that met the pause.
+        // The notification of the marker (rule 9) may have been dropped by the pause.
         self.control.notified_until = None;
         self.control.notified_by = None;
         (Answer::Nothing, Rule::Resume)
     }
 
-    /// The last hold counts, and the state that processors wrote stays.
+    /// Stores the hold in place of an earlier one. The processors' state is unchanged.
     pub(super) fn hold_breaker(&mut self, hold: &BreakerHold) -> (Answer, Rule) {
         self.control.breaker_by_hand = BreakerByHand {
             commands: self.control.breaker_by_hand.commands + 1,
@@ -80,7 +80,7 @@ impl ReferenceQueue {
         (Answer::Nothing, Rule::HoldBreaker)
     }
 
-    /// Neither a hold is left nor what processors wrote.
+    /// Deletes the hold and the processors' state.
     pub(super) fn close_breaker(&mut self) -> (Answer, Rule) {
         self.control.breaker = None;
         self.control.breaker_by_hand = BreakerByHand {

@@ -1,4 +1,4 @@
-//! What the index shows.
+//! Reads of the index.
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Candidate, Order, StandingLease};
@@ -9,8 +9,8 @@ use crate::operation::{Answer, Pass};
 use crate::rule::Rule;
 
 impl ReferenceQueue {
-    /// The tasks of one status, not older than the bound, by age; those of one millisecond by
-    /// their id.
+    /// The tasks of one status that are not older than the bound, by age. Tasks of one millisecond
+    /// are ordered by id.
     fn by_age(&self, pass: &Pass) -> Vec<(&TaskId, &Record)> {
         let mut tasks: Vec<_> = self
             .tasks
@@ -25,7 +25,8 @@ impl ReferenceQueue {
         tasks
     }
 
-    /// Expired tasks are left out, but for those whose `ttl` DynamoDB cannot act on.
+    /// Omits expired tasks, except those that DynamoDB never deletes: a `ttl` in milliseconds, or
+    /// one more than five years ago.
     pub(super) fn waiting(&self, pass: &Pass) -> (Answer, Rule) {
         let found = self.by_age(pass);
         let shown: Vec<Candidate> = found
@@ -52,8 +53,8 @@ impl ReferenceQueue {
         (Answer::Waiting(shown), rule)
     }
 
-    /// The index entry of a task. Whether the sweep returned it is part of PENDING entries only:
-    /// no caller needs it of others.
+    /// The index entry of a task. Only a PENDING entry has the mark of an expired lease, because no
+    /// caller needs it of others.
     #[must_use]
     pub fn candidate(id: &TaskId, task: &Record) -> Candidate {
         Candidate {
@@ -66,7 +67,7 @@ impl ReferenceQueue {
         }
     }
 
-    /// Every lease that stands, live or not.
+    /// The leases of all TAKEN tasks, live or expired.
     pub(super) fn leases(&self, pass: &Pass) -> (Answer, Rule) {
         let leases = self.by_age(pass).into_iter().filter_map(|(id, task)| {
             Some(StandingLease {

@@ -1,4 +1,4 @@
-//! Rows of the table: create, take, quarantine; and what a foreign writer leaves.
+//! Rows of the table: create, take and quarantine; also puts of direct writers, and adoption.
 
 use lifo_queue::store::memory::Record;
 use lifo_queue::store::{Conflict, Inserted, TakeOutcome, TakeRequest};
@@ -43,7 +43,7 @@ impl ReferenceQueue {
         }
     }
 
-    /// – → PENDING by a writer who gives `taskId`, `taskStatus`, `taskCreated` and some `ttl`.
+    /// – → PENDING by a direct writer, with `taskId`, `taskStatus`, `taskCreated` and any `ttl`.
     pub(super) fn foreign(&mut self, task: &ForeignTask) -> (Answer, Rule) {
         if self.tasks.contains_key(&task.id) {
             let duplicate = Answer::Inserted(Inserted::Duplicate);
@@ -54,8 +54,8 @@ impl ReferenceQueue {
     }
 
     /// PENDING → TAKEN, take: still PENDING, not expired, `notBefore` passed; attempt + 1, new
-    /// lease. The index says which kind of deadline to expect; if it has another kind by
-    /// now, the candidate is stale. One in milliseconds is corrected to what the index showed.
+    /// lease. The take expects the kind of deadline that the index showed, and is lost if it
+    /// changed. A deadline in milliseconds is corrected to the value that the index showed.
     pub(super) fn take(&mut self, request: &TakeRequest) -> (Answer, Rule) {
         let refused = |rule| (Answer::Taken(TakeOutcome::Lost), rule);
         if request.candidate.ttl == Ttl::Malformed {
@@ -103,7 +103,7 @@ impl ReferenceQueue {
         (won(task, request), rule)
     }
 
-    /// PENDING → FAILURE, quarantine: still PENDING. No token stays.
+    /// PENDING → FAILURE, quarantine: still PENDING. The token is removed.
     pub(super) fn quarantine(
         &mut self,
         id: &TaskId,
@@ -129,8 +129,8 @@ impl ReferenceQueue {
         done(Rule::Quarantine)
     }
 
-    /// "A missing `ttl` gets the default on first sight", one in milliseconds is corrected; if
-    /// the deadline is still of the kind that was seen.
+    /// A missing `ttl` becomes the default, and one in milliseconds is corrected, if the deadline
+    /// is still of the kind that was read.
     pub(super) fn adopt(&mut self, id: &TaskId, seen: Ttl, ttl: EpochSeconds) -> (Answer, Rule) {
         if matches!(seen, Ttl::Seconds(_) | Ttl::Malformed) {
             return lost(Rule::AdoptNothing);
@@ -149,14 +149,14 @@ impl ReferenceQueue {
     }
 }
 
-/// A task as its runner gets it.
+/// A won take, with the task as its runner gets it.
 fn won(task: &Record, request: &TakeRequest) -> Answer {
     let id = request.candidate.id.clone();
     Answer::Taken(TakeOutcome::Won(Box::new(TakenTask {
         task: Task {
             task_id: id.clone(),
             version: task.version.clone(),
-            // Where the key has a place of its own, the state's own moment.
+            // A key that keeps its place has a separate creation time of its state.
             task_created: task.state_created.unwrap_or(task.created),
             attempt: task.attempts,
             total_attempts: task.total_attempts,
@@ -166,7 +166,7 @@ fn won(task: &Record, request: &TakeRequest) -> Answer {
         lease: Lease {
             task: id,
             token: request.token,
-            // A repeated take found the lease that an earlier one made.
+            // A repeated take has the lease of the first one.
             until: task.lease_until.unwrap_or(request.lease_until),
         },
         trace: task.trace.clone(),

@@ -1,4 +1,4 @@
-//! The store on DynamoDB, each sequence with a table of its own.
+//! The store on DynamoDB. Each sequence has its own table.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -142,7 +142,7 @@ fn ttl(item: &mut Item) -> Result<Ttl, Failure> {
     Ok(number.map_or(Ttl::Missing, Ttl::from_number))
 }
 
-/// A task's item, read strictly: every attribute has its type, and there is no other.
+/// A task's item, read strictly: every attribute has its type, and no other attribute exists.
 fn record(mut item: Item) -> Result<Record, Failure> {
     let item = &mut item;
     let status = required(text(item, schema::TASK_STATUS)?, schema::TASK_STATUS)?;

@@ -1,4 +1,4 @@
-//! The store in memory.
+//! The in-memory store.
 
 use std::collections::BTreeMap;
 
