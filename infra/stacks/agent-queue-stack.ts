@@ -43,7 +43,7 @@ export class AgentQueueStack extends EnvironmentStack {
     const { table, intake, assignmentTopic, agentDesk } = this.queue;
     const values: Record<AgentOutputName, [value: string, description: string]> = {
       AgentTableName: [table.tableName, 'Agents, their queues and waiting calls'],
-      CallQueueUrl: [intake.queue.queueUrl, 'Calls come in here'],
+      CallQueueUrl: [intake.queue.queueUrl, 'Send calls to this queue'],
       AssignmentTopicArn: [assignmentTopic.topicArn, 'Assignments are published here'],
       AgentDeskFunctionName: [agentDesk.function.functionName, 'Answers commands about agents and calls'],
       CallDeadLetterQueueUrl: [

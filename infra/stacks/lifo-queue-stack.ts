@@ -76,16 +76,16 @@ export class LifoQueueStack extends EnvironmentStack {
     if (shedTasks !== undefined) {
       new CfnOutput(this, OPTIONAL_OUTPUTS.shedTasks[0], {
         value: shedTasks.queueUrl,
-        description: 'Tasks that expired before they were done, kept for 14 days',
+        description: 'Expired tasks, kept for 14 days',
       });
     }
     const { ingest } = this.queue;
     if (ingest !== undefined) {
       const [messages, deadLetters] = OPTIONAL_OUTPUTS.ingest;
-      new CfnOutput(this, messages, { value: ingest.queue.queueUrl, description: 'Takes tasks at any rate' });
+      new CfnOutput(this, messages, { value: ingest.queue.queueUrl, description: 'Accepts tasks at any rate' });
       new CfnOutput(this, deadLetters, {
         value: ingest.deadLetters.queueUrl,
-        description: 'Messages that are no tasks, or that could not be written',
+        description: 'Invalid messages, and messages that could not be written',
       });
     }
     this.addDashboardUrl(this.queue.observability, OPTIONAL_OUTPUTS.dashboard[0]);
@@ -95,10 +95,10 @@ export class LifoQueueStack extends EnvironmentStack {
     const { queue } = this;
     const values: Record<OutputName, [value: string, description: string]> = {
       QueueTableName: [queue.table.tableName, 'The task table'],
-      TriggerTopicArn: [queue.triggerTopic.topicArn, 'A notification here makes the queue look for work'],
+      TriggerTopicArn: [queue.triggerTopic.topicArn, 'A notification here wakes the queue'],
       ProcessTasksTopicArn: [queue.processTasksTopic.topicArn, 'Wake-ups of process-tasks'],
       CreateTasksFunctionName: [queue.createTasks.function.functionName, 'Puts tasks into the queue'],
-      TriggerFunctionName: [queue.trigger.function.functionName, 'Asks for wake-ups'],
+      TriggerFunctionName: [queue.trigger.function.functionName, 'Requests wake-ups'],
       ProcessTasksFunctionName: [
         queue.processTasks.function.functionName,
         'Processes the newest tasks first',

@@ -103,7 +103,7 @@ export class LifoQueue extends Construct {
   readonly processTasksTopic: Topic;
   /** Puts tasks into the queue; see {@link grantCreate}. */
   readonly createTasks: CreateTasks;
-  /** Asks for wake-ups. */
+  /** Requests wake-ups. */
   readonly trigger: Trigger;
   /** Processes tasks. */
   readonly processTasks: ProcessTasks;

@@ -89,7 +89,7 @@ export class CountShed extends RustFunction<'count-shed'> {
     const { table, shedTasksTo, taskEventsTo } = props;
     super(scope, id, {
       binary: 'count-shed',
-      description: 'Counts the tasks that expired before they were done',
+      description: 'Counts expired tasks',
       environment: {
         TASK_TABLE_NAME: table.table.tableName,
         ...(shedTasksTo && { SHED_QUEUE_URL: shedTasksTo.queueUrl }),

@@ -99,8 +99,8 @@ export interface ProcessingSettings {
   readonly burst?: number;
   /**
    * Reserved concurrency of the function. One invocation holds the processor lease at a time, so more than
-   * one costs more and processes no faster: raise {@link concurrency} instead. Lambda keeps 10 of an account's
-   * concurrency unreserved: a new account with a quota of 10 has to ask for more before it can deploy.
+   * one costs more and processes no faster: raise {@link concurrency} instead. Lambda keeps 100 of an account's
+   * concurrency unreserved, or all of a smaller quota. A new account with a quota of 10 must request a larger quota first.
    * @default 1
    */
   readonly reservedConcurrency?: number;
