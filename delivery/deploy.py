@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import boto3
-
 from delivery import checkout, rollback, wedged
 from delivery.assembly import Stack
 from local import account
@@ -105,7 +103,7 @@ def _refuse_what_must_not_go_out(request: Request) -> None:
 
 
 def _client(service: str, region: str | None) -> Any:
-    return boto3.client(service, region_name=region)
+    return account.session().client(service, region_name=region)
 
 
 def _agreed(request: Request, question: str, ask: Callable[[str], str]) -> bool:

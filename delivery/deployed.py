@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery.assembly import Stack
+from local import account
 
 #: Makes a CloudFormation client of a region; `None` is the one of the credentials in use.
 ClientOf = Callable[[str | None], Any]
@@ -22,7 +22,7 @@ class FetchFailed(RuntimeError):
 
 def cloudformation(region: str | None) -> Any:
     """A CloudFormation client of the account that is signed in to."""
-    return boto3.client("cloudformation", region_name=region)
+    return account.session().client("cloudformation", region_name=region)
 
 
 def fetch(stacks: Iterable[Stack], into: Path, client_of: ClientOf = cloudformation) -> list[str]:

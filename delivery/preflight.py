@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery import wedged
 from delivery.assembly import Stack
+from local import account
 from local.paths import NODE_BIN, PROJECT
 
 #: Makes a client of a service in a region; `None` is the one of the credentials in use.
@@ -63,7 +63,7 @@ def report(findings: list[Finding], say: Callable[[str], None]) -> None:
 
 def client(service: str, region: str | None) -> Any:
     """A client of the signed-in account, with time-outs of seconds."""
-    return boto3.client(service, region_name=region, config=_CONFIG)
+    return account.session().client(service, region_name=region, config=_CONFIG)
 
 
 def of_account(environ: Mapping[str, str] = os.environ, client_of: Clients = client) -> list[Finding]:
@@ -129,7 +129,7 @@ def synthesize(environment: str, personal: str | None, into: Path) -> None:
 
 def _region() -> tuple[str | None, list[Finding]]:
     try:
-        region = boto3.Session().region_name
+        region = account.session().region_name
     except BotoCoreError as error:
         return None, [Finding("profile", str(error), "set AWS_PROFILE to a profile of your ~/.aws/config, or unset it")]
     if region:

@@ -17,6 +17,14 @@ class NoAccount(RuntimeError):
     """There are no usable AWS credentials; the message says what to do."""
 
 
+def session() -> boto3.Session:
+    """A session with the credentials in use, and with their region, if there is one.
+
+    `AWS_REGION` wins, as for the CDK, the AWS CLI and freshq. boto3 itself reads `AWS_DEFAULT_REGION` only.
+    """
+    return boto3.Session(region_name=os.environ.get("AWS_REGION") or None)
+
+
 def identify() -> str:
     """The account and region that a deployment would go to, as `account/region`."""
     if any(name.startswith("AWS_ENDPOINT_URL") for name in os.environ):
@@ -24,11 +32,12 @@ def identify() -> str:
             "AWS_ENDPOINT_URL is set: this shell is turned towards the local AWS. "
             "Open a new one to work with a real account."
         )
-    region = boto3.Session().region_name
+    here = session()
+    region = here.region_name
     if not region:
         raise NoAccount("no region: set AWS_REGION, or a region in your profile")
     try:
-        identity = boto3.client("sts", config=_CONFIG).get_caller_identity()
+        identity = here.client("sts", config=_CONFIG).get_caller_identity()
     except (BotoCoreError, ClientError) as error:
         raise NoAccount(
             f"no usable AWS credentials ({error}). Set AWS_PROFILE, sign in with "

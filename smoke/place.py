@@ -57,7 +57,7 @@ def local_aws() -> Iterator[Place]:
 def real_aws() -> Place:
     """The account of the credentials in use. Raises `account.NoAccount`."""
     account.identify()
-    return Place(boto3.Session(), None)
+    return Place(account.session(), None)
 
 
 @dataclass(frozen=True)

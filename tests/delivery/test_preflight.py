@@ -67,6 +67,16 @@ class TestAccount:
         assert "Unable to locate credentials" in found["credentials"].found
         assert "aws sso login" in (found["credentials"].remedy or "")
 
+    def test_the_region_is_that_of_aws_region(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AWS_REGION", "eu-central-1")
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        assert by_check(preflight.of_account({}))["region"].found == "eu-central-1"
+        assert preflight.client("sts", None).meta.region_name == "eu-central-1"
+
+    def test_the_default_region_is_used_without_aws_region(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        assert by_check(preflight.of_account({}))["region"].found == "us-east-1"
+
     def test_a_profile_that_is_not_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_PROFILE", "nowhere")
         finding = by_check(preflight.of_account({}))["profile"]
