@@ -82,7 +82,10 @@ export class LifoQueueStack extends EnvironmentStack {
     const { ingest } = this.queue;
     if (ingest !== undefined) {
       const [messages, deadLetters] = OPTIONAL_OUTPUTS.ingest;
-      new CfnOutput(this, messages, { value: ingest.queue.queueUrl, description: 'Accepts tasks at any rate' });
+      new CfnOutput(this, messages, {
+        value: ingest.queue.queueUrl,
+        description: 'Accepts tasks at any rate',
+      });
       new CfnOutput(this, deadLetters, {
         value: ingest.deadLetters.queueUrl,
         description: 'Invalid messages, and messages that could not be written',
