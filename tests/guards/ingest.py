@@ -34,8 +34,8 @@ INGEST_GUARDS: tuple[Guard, ...] = (
     one_change(
         "forget a dead-letter message that was rejected",
         _INGEST,
-        'tracing::error!(message_id, reason, error, "redelivered");\n                    open[owner].left = true;',
-        'tracing::error!(message_id, reason, error, "redelivered");',
+        'queue; SQS redelivers them"\n                    );\n                    open[owner].left = true;',
+        'queue; SQS redelivers them"\n                    );',
     ),
     one_change(
         "write what has expired",

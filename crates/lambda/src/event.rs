@@ -7,7 +7,7 @@ use serde_json::Value;
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
     /// The event has the right source, but not the fields of its events.
-    #[error("the event is not an event of {expected}")]
+    #[error("a field of the event is missing or invalid (expected: {expected})")]
     Shape {
         /// The expected source.
         expected: &'static str,

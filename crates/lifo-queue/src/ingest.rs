@@ -163,7 +163,7 @@ impl Ingest {
             let messages = left.len();
             tracing::error!(
                 messages,
-                "not postponed before the deadline; SQS redelivers them later"
+                "visibility timeout not shortened in time; SQS redelivers the messages later"
             );
         }
         report.returned = left.iter().map(|message| message.id.clone()).collect();
@@ -184,7 +184,10 @@ impl Ingest {
             report.refused += self.bury(&mut open).await;
         };
         if timeout_at(deadlines.report, closing).await.is_err() {
-            tracing::error!("the deadline came before everything of the batch was looked after");
+            tracing::error!(
+                "deadline reached before all invalid and expired tasks of the batch were sent to \
+                 their queues; SQS redelivers their messages"
+            );
             // It is not known which invalid and expired tasks were sent.
             for message in &mut open {
                 message.left |= !message.expired.is_empty() || !message.wrong.is_empty();
@@ -274,12 +277,21 @@ impl Ingest {
             let (message_id, reason) = (letter.message_id, letter.reason);
             match answer {
                 Ok(()) => {
-                    tracing::warn!(message_id, reason, "no task: into the dead-letter queue");
+                    tracing::warn!(
+                        message_id,
+                        reason,
+                        "invalid tasks sent to the dead-letter queue"
+                    );
                     refused += open[owner].wrong.len() as u64;
                 }
                 Err(error) => {
                     let error = error_chain::chain(&*error);
-                    tracing::error!(message_id, reason, error, "redelivered");
+                    tracing::error!(
+                        message_id,
+                        reason,
+                        error,
+                        "invalid tasks not sent to the dead-letter queue; SQS redelivers them"
+                    );
                     open[owner].left = true;
                 }
             }
@@ -303,7 +315,7 @@ impl Ingest {
             tracing::warn!(
                 messages = failed.len(),
                 error,
-                "SQS redelivers them after the queue's whole visibility timeout"
+                "visibility timeout not shortened; SQS redelivers the messages when it ends"
             );
         }
     }

@@ -78,7 +78,7 @@ pub enum OperateError {
     #[error("the table could not be used")]
     Store(#[from] StoreError),
     /// The command is done, but no processor could be woken; the sweep wakes one within a minute.
-    #[error("it is done, but no processor was woken for it; the sweep wakes within a minute")]
+    #[error("the command is done, but no processor was woken; the sweep wakes one within a minute")]
     Wake(#[from] WakeError),
 }
 

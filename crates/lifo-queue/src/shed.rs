@@ -78,7 +78,7 @@ pub enum HandOverError {
     #[error("rejected: {0}")]
     Refused(Rejected),
     /// The service was unavailable, or rejected the whole call.
-    #[error("the call failed")]
+    #[error("the call to SQS failed")]
     Failed(#[source] Arc<Source>),
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct TooLarge;
 
 impl std::fmt::Display for TooLarge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the order's total is too large to be written down")
+        f.write_str("the order's total does not fit into 64 bits")
     }
 }
 

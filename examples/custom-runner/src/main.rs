@@ -67,7 +67,7 @@ impl TaskRunner for Pricing {
                 reason: too_large.to_string(),
             },
             Err(error) => Outcome::Retry {
-                reason: format!("the engine broke down: {error}"),
+                reason: format!("the engine failed: {error}"),
             },
         }
     }
@@ -130,7 +130,7 @@ mod tests {
             (json!(null), "payload"),
             (
                 json!({"lines": [{"cents": u64::MAX, "quantity": 2}]}),
-                "too large",
+                "64 bits",
             ),
         ] {
             match Pricing::new(1).run(&task(payload)).await {

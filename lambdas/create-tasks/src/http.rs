@@ -35,7 +35,9 @@ pub(crate) enum HttpError {
     NoBody,
     #[error("isBase64Encoded is true, and the body is not in base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    #[error("the body is no JSON: {0}; send one task, an array of tasks or {{\"tasks\": […]}}")]
+    #[error(
+        "the body is not valid JSON: {0}; send one task, an array of tasks or {{\"tasks\": […]}}"
+    )]
     Json(#[from] serde_json::Error),
     #[error(transparent)]
     Request(#[from] RequestError),

@@ -38,7 +38,7 @@ pub(super) struct Wrong<'a> {
 /// Why a part of a message is an invalid task.
 #[derive(Debug, thiserror::Error)]
 enum NoTask {
-    #[error("the body is no JSON: {0}; send one task or an array of tasks")]
+    #[error("the body is not valid JSON: {0}; send one task or an array of tasks")]
     NoJson(serde_json::Error),
     #[error("the array has {0} tasks; send at most {MAX_TASKS} in one message")]
     TooMany(usize),

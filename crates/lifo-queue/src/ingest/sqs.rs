@@ -45,9 +45,9 @@ pub struct SqsIngestQueue {
 /// SQS did not accept an entry.
 #[derive(Clone, Debug, thiserror::Error)]
 enum NotDone {
-    #[error("SQS rejected it: {0}")]
+    #[error("SQS rejected the request for this message: {0}")]
     Refused(Rejected),
-    #[error("the call failed")]
+    #[error("the call to SQS failed")]
     Failed(#[source] Arc<Source>),
 }
 

@@ -139,7 +139,7 @@ impl Attempts {
             }
             Ok(TakeOutcome::Lost) => Ok(End::LostRace.into()),
             Ok(TakeOutcome::Unreadable { lease, reason }) => {
-                tracing::warn!(task_id = %task, reason, "unreadable task goes to FAILURE");
+                tracing::warn!(task_id = %task, reason, "moving the unreadable task to FAILURE");
                 let settlement = Settlement::Failure { reason };
                 self.settle(&lease, &settlement)
                     .await

@@ -34,7 +34,8 @@ impl From<TurnError> for FailedTurn {
 pub enum TurnError {
     /// Rule 3: the lease of an earlier attempt of this message is live, so that attempt crashed.
     #[error(
-        "an earlier attempt of message {message_id} died holding the processor lease until {until_ms} ms; to be retried"
+        "an earlier attempt of message {message_id} crashed; its processor lease expires at \
+         {until_ms} ms since 1970; Lambda retries the message"
     )]
     Predecessor {
         /// The id of the message.

@@ -150,7 +150,10 @@ impl Beat {
             match self.store.renew(&renewal).await {
                 Ok(Renewed::Ours(control)) => drop(tell.send_replace(Held::Until(until, control))),
                 Ok(Renewed::Lost) => {
-                    tracing::warn!(owner = %self.owner, "the processor lease is another's now");
+                    tracing::warn!(
+                        owner = %self.owner,
+                        "processor lease lost, probably to another processor; this turn ends"
+                    );
                     tell.send_replace(Held::Lost);
                     return;
                 }

@@ -120,9 +120,9 @@ pub enum RunnerConfigError {
     },
     /// The runner is custom, but the binary has none.
     #[error(
-        "the task runner is \"custom\", and this binary holds none: build a process-tasks binary \
-         of your own with your TaskRunner (examples/custom-runner shows how) and name it by \
-         TaskRunner.rust({{ manifestPath, binary }})"
+        "the task runner is \"custom\", and this binary contains no custom runner: build a \
+         process-tasks binary of your own with your TaskRunner (examples/custom-runner shows how) \
+         and name it by TaskRunner.rust({{ manifestPath, binary }})"
     )]
     Custom,
 }

@@ -16,10 +16,10 @@ pub enum NotShed {
     #[error("it is one of the queue's own items")]
     OwnItem,
     /// The task was settled, and its retention ended.
-    #[error("it was {0}")]
+    #[error("the task had ended as {0}")]
     Settled(TaskStatus),
     /// `taskStatus` is missing or not one of the queue's, so the item is not a task.
-    #[error("its {} is missing or none of the queue's", schema::TASK_STATUS)]
+    #[error("its {} is missing or unknown", schema::TASK_STATUS)]
     NoStatus,
 }
 

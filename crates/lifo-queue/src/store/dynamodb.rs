@@ -150,7 +150,11 @@ async fn send_fitting(
     match send(update(reason)).await {
         Err(error) if error.is_validation() && matches!(reason, LastError::Is(_)) => {
             let error = error_chain::chain(&error);
-            tracing::warn!(task_id = %task, error, "written without its lastError");
+            tracing::warn!(
+                task_id = %task,
+                error,
+                "DynamoDB rejected the update of the task; repeating it without lastError"
+            );
             send(update(LastError::Dropped)).await
         }
         answer => answer,

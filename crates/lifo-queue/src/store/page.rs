@@ -91,7 +91,7 @@ impl fmt::Display for Cursor {
 
 /// The text is not a [`Cursor`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it is not <taskCreated>:<taskId>, as an earlier answer printed it")]
+#[error("not in the form <taskCreated>:<taskId>; copy it from an earlier answer")]
 pub struct InvalidCursor;
 
 impl FromStr for Cursor {

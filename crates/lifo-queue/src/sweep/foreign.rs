@@ -77,11 +77,11 @@ impl Sweeper {
         now: Millis,
     ) -> Result<Written, StoreError> {
         let reason = format!(
-            "ttl is {}, more than five years in the past, where DynamoDB deletes nothing; \
+            "ttl is {}, more than five years in the past, so DynamoDB never deletes the task; \
              write the expiry in epoch seconds, not a duration",
             seen.0
         );
-        tracing::warn!(task_id = %task.id, reason, "task goes to FAILURE");
+        tracing::warn!(task_id = %task.id, reason, "moving the task to FAILURE");
         let keep_until = now.ceil_seconds().plus(self.settings.failure_retention);
         self.store
             .quarantine(&task.id, Some(seen), &reason, keep_until, now)

@@ -29,7 +29,7 @@ pub enum InvalidTaskId {
     #[error("begins with '#', which is reserved for the queue's own items; choose another prefix")]
     Reserved,
     /// Holds a control character, which no HTTP header or log line can carry.
-    #[error("holds a control character; use printable characters")]
+    #[error("contains a control character; use printable characters")]
     Control,
 }
 

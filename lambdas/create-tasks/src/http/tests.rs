@@ -71,7 +71,7 @@ fn an_encoded_body_is_decoded() {
 fn a_wrong_request_is_told_the_remedy() {
     for (body, part) in [
         ("", "the body is empty"),
-        ("hello", "the body is no JSON"),
+        ("hello", "the body is not valid JSON"),
         ("7", "it is not an object"),
         (r#"{"tasks": 7}"#, "field tasks is not an array"),
     ] {

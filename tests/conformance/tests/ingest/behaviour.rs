@@ -33,7 +33,7 @@ async fn a_wrong_message_goes_to_the_dead_letters_at_once_and_blocks_no_neighbou
     }
     let letters = queues.letters.lock().unwrap();
     assert_eq!(letters["m1"][0].body, "{");
-    assert!(letters["m1"][0].reason.contains("no JSON"));
+    assert!(letters["m1"][0].reason.contains("not valid JSON"));
     assert_eq!(letters["m3"][0].body, r#"[{"ttlSeconds":0}]"#);
     assert!(
         letters["m3"][0]

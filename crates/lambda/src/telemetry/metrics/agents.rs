@@ -10,17 +10,17 @@ use super::Counted;
 
 counters! {
     AGENT_NAMES:
-    CALLS_ASSIGNED = "CallsAssigned": "Calls that met their agents.",
+    CALLS_ASSIGNED = "CallsAssigned": "Assigned calls.",
     CALLS_QUEUED = "CallsQueued": "Calls that found no agent and became pending.",
     CALLS_CANCELLED = "CallsCancelled": "Pending calls cancelled by their caller.",
     CALLS_EXPIRED = "CallsExpired": "Calls that expired.",
-    CALLS_REFUSED = "CallsRefused": "Messages that are no calls, now in the dead-letter queue: an alarm.",
+    CALLS_REFUSED = "CallsRefused": "Invalid messages, sent to the dead-letter queue: an alarm.",
     AGENTS_QUEUED = "AgentsQueued": "Agents queued.",
-    AGENT_LEASES_RETURNED = "AgentLeasesReturned": "Agents taken back from calls that never ended.",
+    AGENT_LEASES_RETURNED = "AgentLeasesReturned": "Agents made available because their call lease expired.",
     ASSIGNMENTS_PUBLISHED = "AssignmentsPublished": "Assignments published.",
-    TRANSACTION_CONFLICTS = "TransactionConflicts": "Transactions that met another one and were repeated.",
-    LOST_MATCHES = "LostMatches": "Matches that came too late for an agent and went on to the next.",
-    AGENT_SWEEPS = "AgentSweeps": "Sweeps that came to their end: an alarm when they stay away.",
+    TRANSACTION_CONFLICTS = "TransactionConflicts": "Transactions that conflicted with another and were repeated.",
+    LOST_MATCHES = "LostMatches": "Matches whose agent another process assigned first.",
+    AGENT_SWEEPS = "AgentSweeps": "Completed sweeps: an alarm if there are none.",
     QUEUED_AGENTS = "QueuedAgents": "Queued agents.",
     WAITING_CALLS = "WaitingCalls": "Pending calls.",
     OLDEST_WAITING_CALL_SECONDS = "OldestWaitingCallSeconds": "How long the oldest call has waited, in seconds: an alarm.",

@@ -96,8 +96,8 @@ fn a_wrong_body_is_kept_whole_with_the_field_and_the_remedy() {
             .reason
             .contains("send one task or an array")
     );
-    assert!(refused("").reason.contains("the body is no JSON"));
-    assert!(refused("[{}").reason.contains("the body is no JSON"));
+    assert!(refused("").reason.contains("the body is not valid JSON"));
+    assert!(refused("[{}").reason.contains("the body is not valid JSON"));
     assert!(refused("7").reason.contains("the task is a number"));
     assert!(refused(r#"{"ttl": 5}"#).reason.contains("field \"ttl\""));
     let seconds = refused(r#"{"taskCreated": 1800000000}"#).reason;

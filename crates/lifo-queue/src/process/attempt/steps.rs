@@ -80,7 +80,7 @@ impl Attempts {
         task: &TaskId,
         reason: &str,
     ) -> Result<Ended, StoreError> {
-        tracing::warn!(task_id = %task, reason, "task that cannot be taken goes to FAILURE");
+        tracing::warn!(task_id = %task, reason, "moving the task to FAILURE: it cannot be taken");
         let retention = self.settings.retention.failure;
         let keep_until = self.clock.now().ceil_seconds().plus(retention);
         let quarantine = || {

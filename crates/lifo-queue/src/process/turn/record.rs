@@ -89,7 +89,10 @@ impl Turn<'_> {
             }
             Downstream::Refused => {
                 // Without the answer: it quotes the downstream, which may quote the payload.
-                tracing::error!(task_id = %task, "the downstream rejects us; the task's lastError says how");
+                tracing::error!(
+                    task_id = %task,
+                    "the downstream rejects the queue's calls; see the task's lastError"
+                );
                 self.walls.rejected(task, run);
             }
             Downstream::Unknown => {}

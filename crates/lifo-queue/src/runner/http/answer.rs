@@ -39,7 +39,7 @@ impl Answer {
     ) -> Result<Self, Outcome> {
         let status = StatusCode::from_u16(response.status().as_u16()).map_err(|error| {
             Outcome::Unavailable {
-                reason: format!("no HTTP status: {error}"),
+                reason: format!("the answer has an invalid HTTP status: {error}"),
             }
         })?;
         let retry_after = response

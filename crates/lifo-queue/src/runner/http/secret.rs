@@ -76,7 +76,7 @@ impl Secret {
                 Some(old) => {
                     tracing::warn!(
                         reason,
-                        "the secret's last known value serves a little longer"
+                        "secret not read; using its cached value for another {GRACE:?}"
                     );
                     old.fresh_until = Instant::now() + GRACE;
                     Ok(old.text.clone())

@@ -112,7 +112,7 @@ fn unreadable(payload: &[u8], error: &serde_json::Error) -> String {
         Ok(serde_json::Value::Object(_)) => {
             format!("in the field \"outcome\" or beside it, {error}")
         }
-        _ => format!("it is no object with a field \"outcome\" ({error})"),
+        _ => format!("it is not an object with a field \"outcome\" ({error})"),
     }
 }
 
@@ -226,10 +226,10 @@ mod tests {
                 r#"{"outcome":"busy","retryAfterSeconds":"5"}"#,
                 "invalid type: string \"5\"",
             ),
-            (r#""success""#, "no object with a field \"outcome\""),
-            ("true", "no object with a field \"outcome\""),
-            ("[]", "no object with a field \"outcome\""),
-            ("{", "no object with a field \"outcome\""),
+            (r#""success""#, "not an object with a field \"outcome\""),
+            ("true", "not an object with a field \"outcome\""),
+            ("[]", "not an object with a field \"outcome\""),
+            ("{", "not an object with a field \"outcome\""),
         ];
         for (payload, problem) in cases {
             match returned(payload.as_bytes()) {

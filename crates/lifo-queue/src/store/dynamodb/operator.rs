@@ -180,7 +180,7 @@ impl DynamoStore {
         }
         Err(StoreError::Throttled {
             operation: "UpdateItem",
-            source: "too many redrives at once".into(),
+            source: "too many concurrent redrives; repeat the redrive".into(),
         })
     }
 
