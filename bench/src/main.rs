@@ -43,23 +43,23 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Clone, Parser)]
 #[command(about = "Measures a turn of process-tasks and a match of agents and calls")]
 struct Arguments {
-    /// Tasks a turn.
+    /// Tasks per turn.
     #[arg(long, default_value_t = 1_000)]
     tasks: u32,
-    /// Tasks at once.
+    /// Concurrent tasks.
     #[arg(long, default_value_t = 10)]
     slots: u16,
-    /// Runs of each; the medians are printed.
+    /// Runs of each measurement; the medians are printed.
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Runs of each large mode with each number of matchers, ten times as many of each small one;
-    /// the means are printed.
+    /// Runs of each large mode with each number of matchers. Small modes run ten times as often.
+    /// The means are printed.
     #[arg(long, default_value_t = 2)]
     agent_runs: u64,
-    /// The release binary whose start is timed; left out, none is.
+    /// The release binary whose start is timed; not timed if omitted.
     #[arg(long)]
     cold_start: Option<PathBuf>,
-    /// The release binary of ingest-tasks; left out, it is not measured.
+    /// The release binary of ingest-tasks; not measured if omitted.
     #[arg(long)]
     ingest: Option<PathBuf>,
     #[command(subcommand)]
@@ -69,14 +69,14 @@ struct Arguments {
 /// One process of the measurement.
 #[derive(Clone, Subcommand)]
 enum Part {
-    /// Serves an embedded DynamoDB; prints its address, ends with its standard input.
+    /// Serves an embedded DynamoDB; prints its address, and ends when its standard input ends.
     Server,
     /// Runs one turn against the server at this address; prints its figures as JSON.
     Turn {
         /// Where the server listens.
         address: String,
     },
-    /// Makes a turn's two updates a task without its loop; prints their figures as JSON.
+    /// Makes the two updates per task of a turn, without its loop; prints their figures as JSON.
     Updates {
         /// Where the server listens.
         address: String,
@@ -86,15 +86,15 @@ enum Part {
         /// Where the server listens.
         address: String,
     },
-    /// Puts items of a task's size; prints their figures as JSON.
+    /// Writes items of a task's size; prints their figures as JSON.
     Puts {
         /// Where the server listens.
         address: String,
     },
-    /// Hands batches to the release binary `--ingest`; prints the table.
+    /// Sends batches to the release binary `--ingest`; prints the table.
     Ingest,
-    /// Matches agents and calls, our way and the published one; prints the tables and writes
-    /// `target/bench/agents.json`.
+    /// Matches agents and calls with freshq and with the published algorithm; prints the tables and
+    /// writes `target/bench/agents.json`.
     Agents,
 }
 

@@ -130,7 +130,7 @@ fn attending(rows: &Rows) -> Result<(), String> {
         let call = text(agent, "CallID");
         let key = (format!("Call#{call}"), "Call".to_owned());
         let Some(record) = rows.get(&key) else {
-            return Err(format!("{id} attends {call}, which is not there"));
+            return Err(format!("{id} attends {call}, which does not exist"));
         };
         let same = text(record, "CallStatus") == "assigned"
             && text(record, "AgentID") == id

@@ -101,7 +101,7 @@ fn found(entries: usize, wanted: usize) -> Result<(), Error> {
     if entries == wanted {
         Ok(())
     } else {
-        Err(format!("a look found {entries} entries, not {wanted}").into())
+        Err(format!("a read found {entries} entries instead of {wanted}").into())
     }
 }
 

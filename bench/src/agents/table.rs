@@ -91,7 +91,7 @@ fn print_costs(report: &Report, enqueue: &Figure) {
 
 fn print_looks(looks: &[Looked]) {
     let mut table = wide([
-        "a look at a queue, no latency added",
+        "a read of a queue, no latency added",
         "ours, units",
         "ours",
         "published, units",
@@ -99,7 +99,7 @@ fn print_looks(looks: &[Looked]) {
     ]);
     for look in looks {
         table.add_row([
-            format!("{} agents wait", look.depth),
+            format!("{} agents queued", look.depth),
             format!("{:.1}", look.ours.units),
             format!("{:.1} ms", look.ours.millis),
             format!("{:.1}", look.published.units),
@@ -122,7 +122,7 @@ fn print_aims(report: &Report, looks: &[Looked]) {
     );
     row(
         &mut table,
-        "8 matchers, to the published way",
+        "8 matchers, to the published algorithm",
         format!("{times:.1} times"),
         ">= 10",
     );
@@ -138,14 +138,14 @@ fn print_aims(report: &Report, looks: &[Looked]) {
     );
     row(
         &mut table,
-        "modes in which more make fewer",
+        "modes slower with more processes",
         fewer(report),
         "none",
     );
     if let [shallow, .., deep] = looks {
         let units = deep.ours.units / shallow.ours.units;
         let units = format!("{units:.1} times the units");
-        row(&mut table, "a look, 10,000 deep to 10 deep", units, "1");
+        row(&mut table, "a read, depth 10,000 to depth 10", units, "1");
     }
     println!("{table}");
 }

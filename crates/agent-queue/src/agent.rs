@@ -195,7 +195,7 @@ impl Agent {
         match self.state {
             AgentState::Offline => Ok(self.to(AgentState::Available { since: at })),
             AgentState::AttendingCall { .. } => Err(self.not_possible("finish the call first")),
-            _ => Err(self.not_possible("it is at work already")),
+            _ => Err(self.not_possible("only an offline agent becomes available")),
         }
     }
 
@@ -211,7 +211,7 @@ impl Agent {
         let since = match self.state {
             AgentState::Available { since } => since,
             AgentState::Offline => return Err(self.not_possible("make it available first")),
-            AgentState::Queued { .. } => return Err(self.not_possible("it waits already")),
+            AgentState::Queued { .. } => return Err(self.not_possible("nothing to do")),
             AgentState::AttendingCall { .. } => {
                 return Err(self.not_possible("finish the call first"));
             }
@@ -237,7 +237,7 @@ impl Agent {
             (AgentState::AttendingCall { .. }, _) => {
                 Err(self.not_possible("finish the call first"))
             }
-            _ => Err(self.not_possible("it is in no queue")),
+            _ => Err(self.not_possible("it is not in a queue")),
         }
     }
 

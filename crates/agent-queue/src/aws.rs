@@ -165,7 +165,11 @@ impl DeadLetters for AwsPublisher {
         if !rejected {
             return Err(failed(error_chain::chain(&error)));
         }
-        tracing::warn!(message = letter.id, reason, "buried without its reason");
+        tracing::warn!(
+            message = letter.id,
+            reason,
+            "invalid message goes to the dead-letter queue without its reason"
+        );
         let sent = request.send().await;
         sent.map(drop).map_err(|e| failed(error_chain::chain(&e)))
     }

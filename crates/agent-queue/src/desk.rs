@@ -203,7 +203,10 @@ impl Desk {
         match published {
             Ok(published) => report.published = published,
             // The assignments are valid, and the caller needs their tickets.
-            Err(error) => tracing::warn!(%error, "published again by the sweep"),
+            Err(error) => tracing::warn!(
+                %error,
+                "outbox entries not deleted; the sweep publishes the assignments again"
+            ),
         }
     }
 

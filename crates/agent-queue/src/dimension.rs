@@ -69,7 +69,7 @@ pub enum InvalidDimensions {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttributeError {
     /// A field that is not a dimension.
-    #[error("field {path}.{name} is no dimension; the dimensions are {known}")]
+    #[error("field {path}.{name} is not a dimension; the dimensions are {known}")]
     Unknown {
         /// `attributes` or `criteria`.
         path: &'static str,

@@ -168,7 +168,10 @@ impl AgentQueue {
             // An error is returned only if nothing was done: assignments must reach the caller.
             Some(error) if all == AllEnqueued::default() => Err(error),
             Some(error) => {
-                tracing::warn!(%error, "not all are queued");
+                tracing::warn!(
+                    %error,
+                    "not all agents queued or not all pending calls served; repeat the command"
+                );
                 all.cut_short = true;
                 Ok(all)
             }

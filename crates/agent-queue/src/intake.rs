@@ -48,7 +48,7 @@ pub enum IntakeError {
     #[error(transparent)]
     Criteria(#[from] AttributeError),
     /// The body has no `callId`, and the deduplication id is not a valid one.
-    #[error("MessageDeduplicationId stands for callId, which the body does not have, and {0}")]
+    #[error("the body has no callId, and MessageDeduplicationId, used instead, {0}")]
     Id(InvalidName),
     /// The message group differs from the criteria: calls of the same criteria could overtake each
     /// other.
@@ -145,7 +145,7 @@ mod tests {
         assert!(text.contains("field callId: \"a b\" holds ' '"), "{text}");
         let text = refused(r#"{"criteria": {"team": "x"}}"#, "*#*");
         assert!(
-            text.starts_with("field criteria.team is no dimension"),
+            text.starts_with("field criteria.team is not a dimension"),
             "{text}"
         );
         assert!(refused("hello", "*#*").contains("the body must be"));

@@ -62,7 +62,7 @@ impl AgentQueue {
                 .partition(|entry| outdated.contains(entry));
             for entry in &outlived {
                 let (queue, agent) = (&entry.queue, &entry.agent);
-                tracing::error!(%queue, %agent, "an entry outlived its agent's stay; it is deleted");
+                tracing::error!(%queue, %agent, "obsolete queue entry of an agent; it is deleted");
                 self.commit("discard", &Change::discard(entry)).await?;
             }
             let tried = self.try_each(call, before, &entries).await?;

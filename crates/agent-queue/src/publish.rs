@@ -17,9 +17,10 @@ pub trait Publisher: Send + Sync {
     async fn publish(&self, events: &[OutboxEvent]) -> Vec<Result<(), PublishError>>;
 }
 
-/// An event was not published. It stays in the outbox, and the sweep publishes it.
+/// An event was not published. Assignments and expired calls stay in the outbox, and the sweep
+/// publishes them. SQS redelivers an invalid message.
 #[derive(Debug, thiserror::Error)]
-#[error("call {call}: not published ({reason}); it is kept, and published by the next sweep")]
+#[error("call {call}: not published ({reason}); it is retried")]
 pub struct PublishError {
     /// The call's id, or the deduplication id of an invalid message.
     pub call: String,
@@ -97,7 +98,7 @@ impl AgentQueue {
                     published.dead_lettered += 1;
                 }
                 (Err(error), _) => {
-                    tracing::warn!(%error, "not published");
+                    tracing::warn!(%error, "event not published; the next sweep retries");
                     published.failed += 1;
                     continue;
                 }

@@ -34,7 +34,7 @@ pub const MAX_SEED: u32 = 500;
 pub enum SeedError {
     /// The command is switched off.
     #[error(
-        "command seed: this queue makes up no agents; register real ones, or give the queue the prop `seed`, as outside production"
+        "command seed: sample agents are disabled; register real agents, or set the prop `seed` of the queue, except in production"
     )]
     Off,
     /// The count is not from 1 to [`MAX_SEED`].
@@ -42,7 +42,7 @@ pub enum SeedError {
     Count(u32),
     /// Dimensions other than the default ones.
     #[error(
-        "command seed knows the default dimensions only, language and gender; register agents of yours with command register"
+        "command seed supports only the default dimensions, language and gender; create agents with command register"
     )]
     Dimensions,
 }

@@ -22,7 +22,7 @@ impl Served {
         if self.assignments.is_empty() && self.expired == 0 {
             return Err(error);
         }
-        tracing::warn!(%error, "a look at waiting calls ended early");
+        tracing::warn!(%error, "serving pending calls ended early");
         self.cut_short = true;
         Ok(self)
     }
@@ -104,7 +104,7 @@ impl AgentQueue {
         ended: &mut Option<CallId>,
     ) -> Result<(), QueueError> {
         if ended.as_ref() == Some(&call.id) {
-            tracing::error!(call = %call.id, "a place in a line outlived its call's wait; it is deleted");
+            tracing::error!(call = %call.id, "obsolete place of a call in a line; it is deleted");
             self.commit("forget", &Change::forget(call)).await?;
         }
         *ended = Some(call.id.clone());

@@ -204,7 +204,9 @@ impl Connector {
     async fn answer(self, request: HttpRequest) -> Answer {
         let operation = protocol::operation(&request).to_owned();
         let body = request.body().bytes();
-        let body = body.ok_or_else(|| ConnectorError::user("a request that streams".into()))?;
+        let body = body.ok_or_else(|| {
+            ConnectorError::user("streaming request bodies are not supported".into())
+        })?;
         let body = serde_json::from_slice(body).map_err(|e| ConnectorError::user(e.into()))?;
         let keys = request::keys(&operation, &body);
         let work = self.forward(&operation, request, body);

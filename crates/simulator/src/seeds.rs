@@ -70,7 +70,7 @@ impl Seeds {
 pub fn draw() {
     let any = fastrand::u64(..1 << 32);
     let seed = Seeds::of(any..any + 1).range.start;
-    println!("the draws of this test are those of FRESHQ_SEED={seed}");
+    println!("repeat this test with FRESHQ_SEED={seed}");
     fastrand::seed(seed);
 }
 

@@ -98,7 +98,7 @@ async fn sequence(
         let (answer, after) = numbered(&subject, answer, after);
         if answer != expected {
             return Err(format!(
-                "{}\n  has to be answered {expected:?}\n  and was answered   {answer:?}",
+                "{}\n  expected answer {expected:?}\n  actual answer   {answer:?}",
                 rule.row()
             ));
         }
@@ -126,7 +126,7 @@ fn same(expected: &Rows, stored: &Rows) -> Result<(), String> {
         let (expected, found) = (expected.get(key), stored.get(key));
         if expected != found {
             return Err(format!(
-                "  has to leave {key:?} as {expected:?}\n  and left it as {found:?}"
+                "  expected {key:?}: {expected:?}\n  stored   {key:?}: {found:?}"
             ));
         }
     }

@@ -47,7 +47,7 @@ impl Ledger {
         }
         for met in answered(before, after)? {
             if !self.given.insert(text(met, "Ticket").to_owned()) {
-                return Err(format!("one stay, and another call: {met:?}"));
+                return Err(format!("a ticket has a second call: {met:?}"));
             }
             self.in_order(met, before, after)?;
         }

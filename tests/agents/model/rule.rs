@@ -25,10 +25,10 @@ macro_rules! rules {
 }
 
 rules! {
-    RegisterNew: "register: nobody -> offline";
+    RegisterNew: "register: new -> offline";
     RegisterAgain: "register: another profile, and another ticket";
     RegisterAttending: "register: another profile in a call, whose ticket stays";
-    RegisterQueued: "register: rejected, the entries would tell of another agent";
+    RegisterQueued: "register: rejected, the entries would describe an outdated profile";
 
     Available: "available: offline -> available";
     AvailableRefused: "available: rejected, not offline";
@@ -36,11 +36,11 @@ rules! {
 
     Enqueue: "enqueue: available -> queued, and no call is pending";
     EnqueueTakes: "enqueue: available -> attendingCall, a call was waiting";
-    EnqueueServes: "enqueue: available -> queued -> attendingCall, two calls and an agent were left behind";
+    EnqueueServes: "enqueue: available -> queued -> attendingCall, two calls and an agent were left by a crash";
     EnqueueServesOthers: "enqueue: a call was waiting, and another agent had waited for longer";
     EnqueueExpires: "enqueue: calls that fit had waited for too long";
     EnqueueAgain: "enqueue: rejected, queued already";
-    EnqueueAgainServes: "enqueue: rejected, and yet a call left behind is served";
+    EnqueueAgainServes: "enqueue: rejected, but a call left by a crash is assigned";
     EnqueueRefused: "enqueue: rejected, not available";
     EnqueueUnknown: "enqueue: no agent of this id";
     EnqueueAll: "queue all available: in the order in which they became so";
@@ -48,7 +48,7 @@ rules! {
     LeaveQueues: "leave: queued -> available, out of every queue";
     LeaveQueuesHome: "leave: queued -> offline, out of every queue";
     LeaveHome: "leave: available -> offline";
-    LeaveRefused: "leave: rejected, no such arrow";
+    LeaveRefused: "leave: rejected, no such transition";
     LeaveUnknown: "leave: no agent of this id";
 
     Match: "match: a new call is assigned at once";
@@ -58,8 +58,8 @@ rules! {
     MatchServesOthers: "match: pending calls of the same criteria are served";
     MatchExpiresOthers: "match: pending calls of the same criteria had expired";
     MatchKnown: "match: a call that ended gets its first answer again";
-    MatchKnownWaits: "match: a call that waits looks again";
-    MatchTooLate: "match: a call that comes too late is expired";
+    MatchKnownWaits: "match: a pending call is matched again";
+    MatchTooLate: "match: a call that arrives too late is expired";
     MatchTooLateWaiting: "match: a pending call is redelivered too late, and is expired";
 
     Cancel: "cancel: waiting -> cancelled";
@@ -76,23 +76,23 @@ rules! {
     ExtendRefused: "extend: rejected, another call or another ticket";
     ExtendUnknown: "extend: no agent has this id";
 
-    Tell: "tell: told, and forgotten";
-    TellFails: "tell: not told, and kept";
+    Tell: "tell: published, and deleted from the outbox";
+    TellFails: "tell: not published, and kept in the outbox";
 
     Sweep: "sweep: nothing to do";
     SweepReturns: "sweep: attendingCall -> available, the lease expired";
     SweepReturnsCalls: "sweep: attendingCall -> available and assigned -> waiting, no answer";
-    SweepServes: "sweep: a pair left behind has met";
+    SweepServes: "sweep: a call left by a crash is assigned";
     SweepExpires: "sweep: waiting -> expired";
     SweepTells: "sweep: unpublished events are published";
     SweepFails: "sweep: unpublished events fail to be published again";
 
-    DiedEnqueuing: "died: an agent is queued, without a read";
-    DiedWaiting: "died: a call is pending, without a read";
+    DiedEnqueuing: "died: an agent is queued, and the pending calls are not read";
+    DiedWaiting: "died: a call is pending, and the queues are not read";
     DiedInVain: "died: before anything was written";
 
     LookCall: "call: its outcome";
     LookUnknown: "call: there is none";
-    LookQueues: "queues: depths, versions, and how many wait";
+    LookQueues: "queues: depths, versions, and numbers of pending calls";
     LookAgents: "agents: a page";
 }

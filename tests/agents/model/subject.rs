@@ -167,7 +167,7 @@ impl Subject {
                 let page = self.queue.agents(after.as_ref(), *limit).await?;
                 Answer::said("done").showing(page.agents.iter().map(rows::agent))
             }
-            other => return Err(format!("{} is no look", other.name()).into()),
+            other => return Err(format!("{} is not a read", other.name()).into()),
         })
     }
 

@@ -90,7 +90,7 @@ async fn an_agent_s_commands(asked: Asked) {
     let places = json!({"availableSince": NOW, "queuedAt": NOW});
     let queued = json!({"changed": true, "agent": ana("queued", places.clone())});
     assert_eq!(asked.shape(enqueue.clone()).await, queued);
-    let refused = "the agent is queued; it waits already";
+    let refused = "the agent is queued; nothing to do";
     let refused =
         json!({"changed": false, "refused": refused, "agent": ana("queued", places.clone())});
     assert_eq!(asked.shape(enqueue).await, refused);

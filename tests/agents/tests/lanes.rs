@@ -155,7 +155,7 @@ impl Game {
         for count in self.store.waiting().await.unwrap() {
             for queue in self.store.queues().await.unwrap() {
                 let pair = count.depth > 0 && queue.depth > 0 && count.criteria.fits(&queue.queue);
-                assert!(!pair, "{count:?} and {queue:?} have not met");
+                assert!(!pair, "{count:?} not assigned, though {queue:?} matches");
             }
         }
     }
@@ -190,7 +190,10 @@ fn games(window: u16) {
         assignments += seen.assignments.len();
     }
     println!("window {window}: {count} games, {conflicts} conflicts, {assignments} assignments");
-    assert!(conflicts > count && assignments > 0, "they never met");
+    assert!(
+        conflicts > count && assignments > 0,
+        "too few conflicts, or no assignments"
+    );
 }
 
 /// At most seven agents are passed over, not counting those in another transaction.

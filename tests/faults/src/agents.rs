@@ -245,7 +245,9 @@ async fn ended(stage: &Stage) -> Vec<String> {
                 }
             }
             Some(CallState::Expired) if stage.world.buried(id) == 0 => {
-                wrong.push(format!("{id}: expired, and is in no dead-letter queue"));
+                wrong.push(format!(
+                    "{id}: expired, and is not in the dead-letter queue"
+                ));
             }
             Some(CallState::Expired) => {}
         }

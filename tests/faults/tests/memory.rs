@@ -74,7 +74,10 @@ const ONCE_BROKEN: [(u64, &str); 9] = [
         478_740_904,
         "a probe took from a page that grew too old meanwhile",
     ),
-    (443_824_090, "the same"),
+    (
+        443_824_090,
+        "a probe took from a page that grew too old meanwhile",
+    ),
     (
         364_444_146,
         "the ledger kept the order of a key that was deleted while PENDING",

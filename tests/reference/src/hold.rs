@@ -109,7 +109,7 @@ async fn sequence(
         let answer = perform(store, operation, &before).await.map_err(failed)?;
         if answer != expected {
             return Err(format!(
-                "{}\n  has to be answered {expected:?}\n  and was answered   {answer:?}",
+                "{}\n  expected answer {expected:?}\n  actual answer   {answer:?}",
                 rule.row()
             ));
         }
@@ -129,7 +129,7 @@ fn same(machine: &Machine, stored: &Snapshot) -> Result<(), String> {
     if stored.control != queue.control {
         let (expected, found) = (&queue.control, &stored.control);
         return Err(format!(
-            "  has to leave {expected:?}\n  and left     {found:?}"
+            "  expected control item {expected:?}\n  stored control item   {found:?}"
         ));
     }
     let ids = queue.tasks.keys().chain(stored.tasks.keys());
@@ -137,7 +137,7 @@ fn same(machine: &Machine, stored: &Snapshot) -> Result<(), String> {
         let (expected, found) = (queue.tasks.get(id), stored.tasks.get(id));
         if expected != found {
             return Err(format!(
-                "  has to leave {id} as {expected:?}\n  and left it as {found:?}"
+                "  expected {id}: {expected:?}\n  stored   {id}: {found:?}"
             ));
         }
     }

@@ -57,12 +57,12 @@ rules! {
     TakeMilliseconds: "take: PENDING -> TAKEN, a deadline in milliseconds corrected";
     TakeRepeated: "take: the item has our own token, so it was our take";
     TakeGone: "take: lost, no such task";
-    TakeNotPending: "take: lost, another was faster";
+    TakeNotPending: "take: lost, another process was faster";
     TakeSpent: "take: lost, the lease of this very call was ended";
     TakeTooEarly: "take: lost, its notBefore has not passed";
     TakeExpired: "take: lost, it expired";
     TakeTtlChanged: "take: lost, the deadline is of another kind than the index showed";
-    TakeMalformed: "take: rejected, the index shows a deadline that is no number";
+    TakeMalformed: "take: rejected, the index shows a deadline that is not a number";
 
     SettleSuccess: "settle: TAKEN -> SUCCESS by the lease's token";
     SettleFailure: "settle: TAKEN -> FAILURE by the lease's token";
@@ -87,9 +87,9 @@ rules! {
     ReclaimFailOvertaken: "sweep: no FAILURE, since a newer state was written";
     ReclaimGone: "sweep: lost, no such task";
     ReclaimNotTaken: "sweep: lost, the task is not TAKEN";
-    ReclaimOtherLease: "sweep: lost, the lease is another than was seen";
+    ReclaimOtherLease: "sweep: lost, the lease differs from the one seen";
     ReclaimTooEarly: "sweep: lost, the lease is live";
-    ReclaimInCompany: "sweep: lost, the task did not run alone, so it may be a killer's neighbour";
+    ReclaimInCompany: "sweep: lost, the task did not run alone, so it may only have run beside the faulty task";
 
     Quarantine: "quarantine: PENDING -> FAILURE";
     QuarantineGone: "quarantine: lost, no such task";
@@ -134,7 +134,7 @@ rules! {
 
     Pause: "pause: no task starts";
     PauseBusy: "pause: no task starts, because the downstream is busy";
-    PauseShorter: "pause: lost, a longer one stands";
+    PauseShorter: "pause: lost, a longer pause exists";
     Resume: "resume: the pause is over";
     HoldBreaker: "hold_breaker: the last hold counts, and processors' breakers stay";
     CloseBreaker: "close_breaker: no breaker and no hold is left";

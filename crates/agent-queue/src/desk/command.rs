@@ -173,7 +173,7 @@ impl Command {
     /// [`CommandError`] names the field and the remedy.
     pub fn read(event: Json, dimensions: &Dimensions) -> Result<Self, CommandError> {
         let Json::Object(mut fields) = event else {
-            return Err(CommandError::None("the event is no object".to_owned()));
+            return Err(CommandError::None("the event is not an object".to_owned()));
         };
         let command = match fields.remove("command") {
             Some(Json::String(command)) => command,

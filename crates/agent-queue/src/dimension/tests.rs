@@ -41,7 +41,7 @@ fn a_wrong_profile_names_the_field_and_the_remedy() {
     );
     assert_eq!(
         profile_error(json!({"language": ["a"], "gender": "F", "team": "x"})),
-        "field attributes.team is no dimension; the dimensions are language, gender"
+        "field attributes.team is not a dimension; the dimensions are language, gender"
     );
 }
 
@@ -128,7 +128,7 @@ fn criteria_may_leave_out_a_dimension() {
         canonical(json!({"langauge": "Spanish"}))
             .unwrap_err()
             .to_string(),
-        "field criteria.langauge is no dimension; the dimensions are language, gender"
+        "field criteria.langauge is not a dimension; the dimensions are language, gender"
     );
     assert_eq!(
         canonical(json!({"language": "*"})).unwrap_err().to_string(),

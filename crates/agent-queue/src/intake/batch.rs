@@ -201,7 +201,7 @@ impl Intake {
                 Some(Ok(matched)) => done.matched(matched),
                 Some(Err(error)) => {
                     let call = &delivery.deduplication;
-                    tracing::warn!(call, %error, "the message is redelivered");
+                    tracing::warn!(call, %error, "match failed; the message is redelivered");
                     false
                 }
                 None => false,
@@ -233,7 +233,7 @@ impl Intake {
                 group = first.group,
                 messages = left.len(),
                 reason,
-                "they are redelivered only after the queue's visibility timeout"
+                "failed messages become visible only after the queue's visibility timeout"
             );
         }
     }
@@ -278,7 +278,11 @@ impl Intake {
                 true
             }
             Err(error) => {
-                tracing::error!(message = delivery.id, %error, "the message is redelivered");
+                tracing::error!(
+                    message = delivery.id,
+                    %error,
+                    "invalid message not sent to the dead-letter queue; it is redelivered"
+                );
                 false
             }
         }

@@ -138,7 +138,7 @@ impl DynamoStore {
                 // An agent that cannot be read is not the one that the step is about.
                 let agent = attributes.agent(&self.dimensions);
                 agent
-                    .inspect_err(|error| tracing::error!(%error, "passed over"))
+                    .inspect_err(|error| tracing::error!(%error, "unreadable item skipped"))
                     .ok()
                     .map(Box::new)
                     .map(There::Agent)
@@ -171,7 +171,7 @@ impl DynamoStore {
             if let Some(left) = left.get(&self.table).filter(|left| !left.is_empty()) {
                 tracing::warn!(
                     left = left.len(),
-                    "published, but not forgotten: published again later"
+                    "published entries not deleted from the outbox; the sweep publishes them again"
                 );
             }
         }

@@ -48,10 +48,12 @@ pub async fn violations(
         }
         let expected = expected.remove(&queue).unwrap_or_default();
         if there != expected {
-            wrong.push(format!("{queue}: {there:?}, queued {expected:?}"));
+            wrong.push(format!(
+                "{queue}: entries {there:?}, queued agents {expected:?}"
+            ));
         }
     }
-    wrong.extend(expected.keys().map(|queue| format!("{queue}: not there")));
+    wrong.extend(expected.keys().map(|queue| format!("{queue}: missing")));
     // A ticket has at most one assigned call, and an attending agent's ticket has the agent's call.
     let mut stays = BTreeMap::new();
     for id in calls {
@@ -61,7 +63,7 @@ pub async fn violations(
         if let CallState::Assigned(assignment) = record.state
             && let Some(other) = stays.insert(assignment.ticket.to_string(), id.clone())
         {
-            wrong.push(format!("{id} and {other} have one agent's stay"));
+            wrong.push(format!("{id} and {other} are assigned with one ticket"));
         }
     }
     let mut leases: BTreeSet<_> = store
@@ -75,7 +77,10 @@ pub async fn violations(
             continue;
         };
         if stays.get(&agent.ticket.to_string()) != Some(call) {
-            wrong.push(format!("{} attends {call}, which is not its", agent.id));
+            wrong.push(format!(
+                "{} attends {call}, which is not assigned to it",
+                agent.id
+            ));
         }
         if let Some(lease) = CallLease::of(agent)
             && !leases.remove(&format!("{lease:?}"))
@@ -110,13 +115,16 @@ async fn waiting(
         let waiting = store.waiting_calls(&count.criteria, ALL).await?;
         if waiting.len() as u64 != count.depth {
             let (criteria, depth) = (count.criteria, count.depth);
-            wrong.push(format!("{criteria}: {depth} wait, {} do", waiting.len()));
+            wrong.push(format!(
+                "{criteria}: depth {depth}, pending calls {}",
+                waiting.len()
+            ));
         }
         there.extend(waiting.into_iter().map(|call| call.id));
     }
     if there != expected {
         wrong.push(format!(
-            "waiting: {there:?}, by their own items {expected:?}"
+            "pending calls: in lines {there:?}, by their own items {expected:?}"
         ));
     }
     Ok(())

@@ -133,7 +133,7 @@ fn changed(operation: &str, body: &str) -> Vec<(String, String)> {
 }
 
 fn error(code: &str, reasons: &Value) -> String {
-    let text = "by the network's chance";
+    let text = "fault injected by the simulated network";
     json!({"__type": protocol::type_of(code), "message": text, "CancellationReasons": reasons})
         .to_string()
 }

@@ -178,7 +178,7 @@ pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(w
     assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
     assert_eq!(assignment(&world, "c1").await, made);
     world.pass(29 * SECOND).await;
-    assert_eq!(world.sweep().await.returned, 0, "the new lease stands");
+    assert_eq!(world.sweep().await.returned, 0, "the new lease is live");
     world.pass(2 * SECOND).await;
     assert_eq!(world.sweep().await.returned, 1);
 }

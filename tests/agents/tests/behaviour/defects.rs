@@ -125,7 +125,7 @@ pub(crate) async fn the_queue_s_version_locks_nobody_out(world: World) {
     }
     let counted = queue.counted();
     assert_eq!((counted.conflicts, counted.lost_matches), (0, 0));
-    assert_eq!(busy.moved.load(Ordering::SeqCst), 3, "one look each");
+    assert_eq!(busy.moved.load(Ordering::SeqCst), 3, "one read each");
     let counters = &world.queue.queues().await.unwrap()[0];
     assert_eq!((counters.version, counters.depth), (3 + 3 + 2 * 3, 0));
 }

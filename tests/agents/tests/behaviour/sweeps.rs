@@ -233,7 +233,7 @@ pub(crate) async fn a_failing_step_stops_no_other_step_of_the_sweep(world: World
     assert_eq!(
         (report.published, report.untold),
         (3, 0),
-        "two were forgotten"
+        "two were deleted from the outbox"
     );
     assert_eq!((report.queued_agents, report.waiting_calls), (1, 1));
     assert!(!report.complete);

@@ -117,7 +117,7 @@ async fn the_next_turn_and_the_next_processor_go_on_with_one_probe() {
     let first = world.turn().await;
     assert_eq!((first.exit, first.tail_call), (Exit::TimeUp, true));
     assert!(first.breaker_open);
-    assert_eq!(first.idle_turns, 1, "an open breaker is no progress");
+    assert_eq!(first.idle_turns, 1, "an open breaker is not progress");
     let open = world.breaker().await.unwrap();
     assert!(open.since < NOW.plus(Duration::from_secs(1)), "{open:?}");
     assert_eq!(open.probes, first.probes);

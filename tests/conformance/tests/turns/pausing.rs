@@ -160,7 +160,7 @@ async fn a_resume_is_not_lost_on_a_turn_that_comes_to_its_end() {
     assert_eq!(
         world.topics.process_tasks().len(),
         1,
-        "it wakes for who resumed"
+        "the turn publishes the wake-up of the resume"
     );
     assert_eq!(world.turn().await.exit, Exit::Empty);
     assert_eq!(world.count(TaskStatus::Success), 20);

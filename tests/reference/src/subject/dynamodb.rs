@@ -103,7 +103,7 @@ fn text(item: &mut Item, attribute: &str) -> Result<Option<String>, Failure> {
     match item.remove(attribute) {
         None => Ok(None),
         Some(AttributeValue::S(text)) => Ok(Some(text)),
-        Some(other) => Err(format!("{attribute} is no string but {other:?}").into()),
+        Some(other) => Err(format!("{attribute} is not a string but {other:?}").into()),
     }
 }
 
@@ -111,7 +111,7 @@ fn integer(item: &mut Item, attribute: &str) -> Result<Option<i64>, Failure> {
     match item.remove(attribute) {
         None => Ok(None),
         Some(AttributeValue::N(digits)) => Ok(Some(digits.parse()?)),
-        Some(other) => Err(format!("{attribute} is no number but {other:?}").into()),
+        Some(other) => Err(format!("{attribute} is not a number but {other:?}").into()),
     }
 }
 
@@ -185,6 +185,6 @@ fn record(mut item: Item) -> Result<Record, Failure> {
     integer(item, schema::TASK_UPDATED)?;
     match item.keys().next() {
         None => Ok(record),
-        Some(unknown) => Err(format!("{unknown} is no attribute of a task").into()),
+        Some(unknown) => Err(format!("{unknown} is not an attribute of a task").into()),
     }
 }

@@ -22,7 +22,7 @@ impl Made {
     /// Passes on the assignments of a group.
     pub(super) fn publish(self, assignments: Vec<Assignment>) {
         if !assignments.is_empty() && self.0.send(assignments).is_err() {
-            tracing::warn!("the sweep publishes a group's assignments: the publishing has ended");
+            tracing::warn!("publishing has ended; the sweep publishes a group's assignments");
         }
     }
 }
@@ -51,8 +51,14 @@ impl Intake {
             match timeout_at(end, publishing).await {
                 Ok(Ok(more)) => published += more,
                 // The assignments are valid, and redelivered messages would not publish them.
-                Ok(Err(error)) => tracing::warn!(%error, "the sweep publishes the assignments"),
-                Err(error) => tracing::warn!(%error, "the sweep publishes the assignments"),
+                Ok(Err(error)) => tracing::warn!(
+                    %error,
+                    "outbox entries not deleted; the sweep publishes the assignments again"
+                ),
+                Err(error) => tracing::warn!(
+                    %error,
+                    "publishing timed out; the sweep publishes the assignments"
+                ),
             }
         }
         published

@@ -188,7 +188,7 @@ pub(super) fn readable<T>(
     let read = |item| match read(Attributes::of(item, QUERY)) {
         Ok(value) => Some(value),
         Err(error) => {
-            tracing::error!(%error, "left out");
+            tracing::error!(%error, "unreadable item skipped");
             None
         }
     };

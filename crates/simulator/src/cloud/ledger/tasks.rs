@@ -94,12 +94,12 @@ impl Ledger {
         }
         match (before.status, after.status) {
             (Taken, Taken) | (Pending | Success | Failure, Pending) if newer => {
-                (process.function != Function::CreateTasks).then_some("replaced by a stranger")
+                (process.function != Function::CreateTasks).then_some("only create-tasks replaces")
             }
             (Taken, Success | Failure) if before.overtaken => Some("S3: a newer state is lost"),
             (Taken, Pending) if before.overtaken && process.function != Function::SweepTasks => {
                 self.not_its_own(process, before)
-                    .then_some("S1: ended by another")
+                    .then_some("S1: ended by another process")
             }
             (Pending, Taken) => self.taken(now, process, id, before, after),
             (Taken, Success | Failure) | (Taken, Pending)
@@ -111,7 +111,7 @@ impl Ledger {
             (Taken, Success | Failure) => {
                 self.set_end(id, after.status);
                 self.not_its_own(process, before)
-                    .then_some("S1: settled by another")
+                    .then_some("S1: settled by another process")
             }
             (Taken, Pending) => {
                 let history = self.histories.get(id);
@@ -135,7 +135,8 @@ impl Ledger {
             }
             (Pending, Failure) => {
                 self.set_end(id, Failure);
-                (process.function != Function::ProcessTasks).then_some("failed by a stranger")
+                (process.function != Function::ProcessTasks)
+                    .then_some("failed by a function other than process-tasks")
             }
             (Pending, Pending) => None,
             (Failure, Pending) if process.function == Function::Operator => {
@@ -185,7 +186,9 @@ impl Ledger {
                 }
                 None
             }
-            _ => Some("S3: came or went as nothing may"),
+            _ => {
+                Some("S3: created with a status other than PENDING, or deleted without an operator")
+            }
         }
     }
 
@@ -232,7 +235,7 @@ impl Ledger {
             return Some("taken though expired");
         }
         let counted = after.total_attempts == before.total_attempts + 1;
-        (!counted).then_some("S4: a take that does not count")
+        (!counted).then_some("S4: a take did not increase totalAttempts by 1")
     }
 
     /// Longest time from the request of a take to its execution.
@@ -263,7 +266,7 @@ impl Ledger {
             .lease_token
             .is_none_or(|token| !self.is_excused(token))
         {
-            return Some("S2: left behind by a process that lives and gave nothing up");
+            return Some("S2: left TAKEN by a live process whose calls did not fail");
         }
         if let Some(take) = before
             .lease_token
@@ -275,7 +278,7 @@ impl Ledger {
         }
         let attempts = self.settings.process.max_attempts;
         (target == TaskStatus::Failure && (before.attempts < attempts || !before.alone))
-            .then_some("S4: failed before its attempts were used up, the last of them alone")
+            .then_some("S4: failed before its attempts were used up, or its last run was not alone")
     }
 
     /// Records the answer or the failure of a call on a task.

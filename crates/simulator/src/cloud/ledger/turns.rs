@@ -180,7 +180,7 @@ impl Ledger {
         self.trace
             .push(now, process.id, What::Control(Box::new(after.clone())));
         if after.requested < before.requested {
-            self.violation(now, "requests were forgotten");
+            self.violation(now, "`requested` decreased");
         }
         let had = before.lease.as_ref().map(|lease| lease.owner);
         let has = after.lease.as_ref().map(|lease| lease.owner);
@@ -188,7 +188,7 @@ impl Ledger {
             let theirs = had.is_some_and(|owner| self.owners.get(&owner) != Some(&process.id));
             let live = before.live_lease(process.now()).is_some();
             if theirs && live {
-                let text = format!("W2: process {} takes a live lease away", process.id);
+                let text = format!("W2: process {} ends another's live lease", process.id);
                 self.violation(now, text);
             }
             if let Some(owner) = has {

@@ -96,7 +96,7 @@ impl Ledger {
         {
             self.violation(
                 now,
-                format!("W1: {task} waits, all is quiet, and nothing was lost"),
+                format!("W1: {task} is due, nothing is in flight, and nothing was lost"),
             );
         }
     }
