@@ -91,7 +91,7 @@ test('a pause is made by keyboard alone, after its question', async () => {
   await tabTo('Pause…');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/pause$/);
-  await page.getByLabel('Why, for other operators').waitFor();
+  await page.getByLabel('Reason, for other operators').waitFor();
   assert.equal(await focused().getAttribute('name'), 'reason', 'the first empty field has the focus');
   await page.keyboard.type('browser test');
   await tabTo('Pause');
@@ -207,7 +207,7 @@ test('it works without JavaScript', async () => {
   const still = await plain.newPage();
   await still.goto(CONSOLE);
   await still.getByRole('link', { name: 'Pause…' }).click();
-  await still.getByLabel('Why, for other operators').fill('without script');
+  await still.getByLabel('Reason, for other operators').fill('without script');
   await still.getByRole('button', { name: 'Pause' }).click();
   await still.getByText('The queue is paused until').waitFor();
   await still.getByRole('link', { name: 'Resume…' }).click();

@@ -72,7 +72,7 @@ def test_a_pause_holds_new_tasks_back_and_resume_runs_them_at_once(
     assert now["processor"] is None
     assert now["wakeUpsRequested"] >= 1
     shorter = expect(freshq, 1, "pause", "--for", "1m", "--reason", "shorter")
-    assert "a longer pause stands" in shorter
+    assert "a longer pause exists" in shorter
     assert "the queue is paused" in expect(freshq, 1, "wake")
     assert [queue.status(task) for task in ids] == ["PENDING"] * 5
 
@@ -110,7 +110,7 @@ def test_a_task_that_failed_is_redriven_and_succeeds(
     assert "not redriven: it is SUCCESS" in expect(freshq, 1, "redrive", one)
 
     queue.wait_until_idle()
-    assert "say --yes" in freshq("redrive", "--all").stderr
+    assert "use --yes" in freshq("redrive", "--all").stderr
     assert [queue.status(task) for task in others] == ["FAILURE"] * 2
     all_failed = json.loads(expect(freshq, 0, "redrive", "--all", "--yes", "--output", "json"))
     assert all_failed["redriven"] >= 2 and all_failed["wake"] == "published"
@@ -159,7 +159,7 @@ def test_tasks_of_a_file_are_created_once_and_listed_shown_exported_and_purged(
     tasks = tmp_path / "tasks.jsonl"
     tasks.write_text("".join(json.dumps({"payload": {"line": line}}) + "\n" for line in range(1, 31)))
     assert expect(freshq, 0, "create", "--file", str(tasks)) == "created: 30\n"
-    assert expect(freshq, 0, "create", "--file", str(tasks)) == "created: 0; there before, and unchanged: 30\n"
+    assert expect(freshq, 0, "create", "--file", str(tasks)) == "created: 0; already existed, unchanged: 30\n"
 
     listed = json.loads(expect(freshq, 0, "list", "--limit", "12", "--output", "json"))
     rest = json.loads(expect(freshq, 0, "list", "--limit", "50", "--after", listed["after"], "--output", "json"))
@@ -176,7 +176,7 @@ def test_tasks_of_a_file_are_created_once_and_listed_shown_exported_and_purged(
     lines = [json.loads(line) for line in expect(freshq, 0, "export", "--status", "pending").splitlines()]
     assert sorted(line["payload"]["line"] for line in lines) == list(range(1, 31))
 
-    assert freshq("purge").returncode == 2, "there is no terminal to ask at"
+    assert freshq("purge").returncode == 2, "there is no terminal for the confirmation"
     assert "nothing was deleted" in expect(freshq, 4, "purge", "--confirm", "another-table")
     assert "freshq resume ends the pause" in expect(freshq, 0, "purge", "--confirm", queue.outputs["QueueTableName"])
     assert [queue.status(task) for task in ids] == [None] * 30

@@ -64,7 +64,7 @@ def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Wa
     ids = create(queue, 3)
     pending = queue.count("PENDING")
     with watch() as view:
-        view.wait_for("LifoQueue-dev", r"paused +.+ still: to watch", "breaker +closed", "processor +none")
+        view.wait_for("LifoQueue-dev", r"paused +.+ left: to watch", "breaker +closed", "processor +none")
         view.wait(lambda _: view.is_alternate and view.screen.cursor.hidden, "a screen of its own, without a cursor")
         view.wait(lambda now: f" pending: {pending} " in now and has_bars(now, "pending: "), "the depth and its curve")
         view.wait(lambda now: {row.split()[-1] for row in box(now, "newest pending")[:3] if row} == set(ids), "3 tasks")
@@ -73,7 +73,7 @@ def test_the_view_follows_the_queue(queue: DeployedQueue, freshq: Run, watch: Wa
         (newest,) = create(queue, 1)
         view.wait(lambda now: (box(now, "newest pending") or [""])[0].endswith(newest), "the new task on top")
         expect(freshq, 0, "breaker", "open", "--for", "10m", "--reason", "a new release")
-        view.wait_for("breaker +held open, .* still: a new release")
+        view.wait_for("breaker +held open, .* left: a new release")
         assert "is closed" in expect(freshq, 1, "breaker", "close"), "no processor is woken during the pause"
         expect(freshq, 0, "resume")
         view.wait_for("running: [1-9]", "processor +active", "paused +no", "breaker +closed")
@@ -105,7 +105,7 @@ def test_a_key_ends_the_view_and_leaves_the_terminal_as_it_was(watch: Watch, key
         assert view.ended() == 0
         assert view.settings == before
         assert not view.is_alternate and not view.screen.cursor.hidden
-        assert "looked " in view.text
+        assert "samples taken: " in view.text
 
 
 def test_without_a_terminal_the_view_names_the_remedy(freshq: Run) -> None:

@@ -15,8 +15,8 @@ use crate::verbs::{
 
 /// Operates a newest-first task queue and an agents' queue.
 ///
-/// Region and credentials come from where the AWS CLI takes them: --region and --profile,
-/// AWS_REGION and AWS_PROFILE, keys in the environment, a single sign-on.
+/// Region and credentials come from the sources that the AWS CLI uses: --region and --profile,
+/// AWS_REGION and AWS_PROFILE, keys in the environment, or single sign-on.
 ///
 /// Exit codes. 0: done. 1: not all was done, and the answer says why. 2: the command line or the
 /// configuration is wrong. 3: AWS, a file or the terminal failed. 4: the operator declined.
@@ -36,7 +36,7 @@ pub(crate) enum Verb {
     Watch(On<Watch>),
     /// Serve a web page on 127.0.0.1 for a queue and the agents' queue
     Console(On<Console>),
-    /// Check a deployed queue against every setting that matters
+    /// Check the settings and the state of a deployed queue
     Doctor(On<Doctor>),
     /// Show the messages in the failure and dead-letter queues
     Messages(On<Messages>),
@@ -53,7 +53,7 @@ pub(crate) enum Verb {
     /// Open the circuit breaker for a while, or close it and wake the queue
     #[command(subcommand)]
     Breaker(BreakerVerb),
-    /// Retry failed tasks: attempts from 0, a new expiry, their old place in age
+    /// Retry failed tasks: attempts from 0, a new expiry, the original age
     Redrive(On<Redrive>),
     /// Delete pending tasks
     Cancel(On<Cancel>),
@@ -69,9 +69,9 @@ pub(crate) enum Verb {
     Queues(AtDesk<Queues>),
     /// Request an agent for a call
     Match(AtDesk<Match>),
-    /// Look a call up, or cancel it
+    /// Show a call, or cancel it
     Call(AtDesk<Call>),
-    /// Register an agent, or change what it does
+    /// Register an agent, change its status or end its call
     #[command(subcommand)]
     Agent(AgentVerb),
     /// Print the completions of a shell

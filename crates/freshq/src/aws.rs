@@ -12,13 +12,13 @@ use clap::Args;
 /// Where AWS is, as the AWS CLI names it.
 #[derive(Debug, Default, Args)]
 pub(crate) struct AwsArguments {
-    /// The region; AWS_REGION and the profile's region otherwise
+    /// The region; by default AWS_REGION, then the profile's region
     #[arg(long, value_name = "REGION", help_heading = "Common options")]
     pub(crate) region: Option<String>,
-    /// The profile of the AWS configuration; AWS_PROFILE otherwise
+    /// The profile of the AWS configuration; by default AWS_PROFILE
     #[arg(long, value_name = "NAME", help_heading = "Common options")]
     pub(crate) profile: Option<String>,
-    /// The address of AWS, for example of a local one; AWS_ENDPOINT_URL otherwise
+    /// The address of AWS, for example of a local one; by default AWS_ENDPOINT_URL
     #[arg(long, value_name = "URL", help_heading = "Common options")]
     pub(crate) endpoint_url: Option<String>,
 }

@@ -6,28 +6,30 @@ use crate::failure::Failure;
 
 /// Asks for a confirmation.
 pub(crate) trait Prompt: Send {
-    /// Asks, and waits for the answer: `y` or `yes` confirms, any other answer declines.
+    /// Asks, and waits for the answer: `y` or `yes` confirms, any other answer declines. `option`
+    /// is the option that confirms without a terminal.
     ///
     /// # Errors
     /// [`Failure::NoTerminal`]: there is no terminal.
-    fn confirms(&mut self, question: &str) -> Result<bool, Failure> {
-        Ok(is_yes(&self.answer(&format!("{question} [y/N] "))?))
+    fn confirms(&mut self, question: &str, option: &'static str) -> Result<bool, Failure> {
+        Ok(is_yes(&self.answer(&format!("{question} [y/N] "), option)?))
     }
 
-    /// Asks, and returns the line that was typed.
+    /// Asks, and returns the line that was typed. `option` is the option that answers without a
+    /// terminal.
     ///
     /// # Errors
     /// [`Failure::NoTerminal`]: there is no terminal.
-    fn answer(&mut self, question: &str) -> Result<String, Failure>;
+    fn answer(&mut self, question: &str, option: &'static str) -> Result<String, Failure>;
 }
 
 /// The terminal this command runs in.
 pub(crate) struct Terminal;
 
 impl Prompt for Terminal {
-    fn answer(&mut self, question: &str) -> Result<String, Failure> {
+    fn answer(&mut self, question: &str, option: &'static str) -> Result<String, Failure> {
         if !io::stdin().is_terminal() {
-            return Err(Failure::NoTerminal);
+            return Err(Failure::NoTerminal(option));
         }
         // The question goes to standard error, so that standard output has only the report.
         let mut screen = io::stderr();

@@ -46,8 +46,8 @@ use crate::time_format::parse_duration;
 /// Serves a web page on 127.0.0.1 until Ctrl-C: depth, rates, ages at start, running, pending and failed
 /// tasks, and the agents' queue. Prints its address, whose token is the only access.
 ///
-/// An open page looks at the queue every few seconds; a look costs as much as one of watch. Without an
-/// open page, nothing is read.
+/// An open page samples the queue every few seconds; a sample costs as much as one of watch.
+/// Without an open page, nothing is read.
 #[derive(Debug, Args)]
 pub(crate) struct Console {
     /// The port on 127.0.0.1; 0 means a free one
@@ -59,7 +59,7 @@ pub(crate) struct Console {
     /// The stack of the agents' queue; AgentQueue-<ENV> by default if --env is given
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) agents_stack: Option<String>,
-    /// How often an open page looks
+    /// The interval at which an open page updates itself
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_duration)]
     pub(crate) every: Duration,
 }
@@ -103,7 +103,7 @@ impl Console {
     ) -> Result<Result<Arc<dyn Function>, String>, Failure> {
         let Some(stack) = self.agents_stack.clone().or_else(|| env.map(stack_of)) else {
             return Ok(Err(
-                "the agents' queue is not known: name its stack by --agents-stack".to_owned(),
+                "the agents' queue is unknown: name its stack with --agents-stack".to_owned(),
             ));
         };
         match desk(&stack, aws).await {
@@ -122,7 +122,7 @@ fn announce(url: &str, format: Format) -> io::Result<()> {
     match format {
         Format::Table => writeln!(
             out,
-            "{url}\nThis address is the access: do not share it. Ctrl-C stops the console."
+            "{url}\nThis address grants access: do not share it. Ctrl-C stops the console."
         ),
         Format::Json => writeln!(out, "{}", json!({ "url": url })),
     }?;

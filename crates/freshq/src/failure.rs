@@ -15,10 +15,10 @@ use crate::exit::Exit;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// Neither the environment nor the profile names a region.
-    #[error("no AWS region: give --region, set AWS_REGION, or a region in your profile")]
+    #[error("no AWS region: use --region, set AWS_REGION, or set a region in your profile")]
     NoRegion,
     /// The command line names no queue. Its parser requires one, so this should not occur.
-    #[error("no queue: name it by --env, by --stack, or by --table and --process-tasks-topic")]
+    #[error("no queue is named: use --env, --stack, or --table with --process-tasks-topic")]
     NoQueue,
     /// There is no such stack in this account and region.
     #[error("there is no stack {stack} in {region}")]
@@ -32,7 +32,7 @@ pub(crate) enum Failure {
     },
     /// The stack lacks an output: it is of another project, or its deployment did not finish.
     #[error(
-        "stack {stack} has no output {output}: is it a stack of this project, deployed to its end?"
+        "stack {stack} has no output {output}: is it a completely deployed stack of this project?"
     )]
     NoOutput { stack: String, output: &'static str },
     /// The table could not be read or written.
@@ -50,17 +50,17 @@ pub(crate) enum Failure {
         operation: &'static str,
         source: Source,
     },
-    /// A local AWS does not know this resource.
-    #[error("a local AWS does not know it")]
+    /// A local AWS does not support this resource.
+    #[error("a local AWS does not support this resource")]
     NotLocal,
     /// The queue was named by its table, so its stack is not known.
-    #[error("the stack is not known: name the queue by --env or --stack")]
+    #[error("the stack of the queue is unknown: use --env or --stack instead of --table")]
     NoTemplate,
     /// The invocation of a function failed. The event may be carried out in part.
-    #[error("{function} did not carry the event out, or not to its end")]
+    #[error("the invocation of {function} failed, and its event may be partly carried out")]
     Function { function: String, source: Source },
     /// The queue was named by its table, so its function is not known.
-    #[error("the function create-tasks is not known: name the queue by --env or --stack")]
+    #[error("the function create-tasks is unknown: use --env or --stack instead of --table")]
     NoCreateTasks,
     /// An argument, a field of the console or a line of a file is invalid.
     #[error("{place}: {fault}")]
@@ -72,11 +72,11 @@ pub(crate) enum Failure {
     #[error("the console could not be served on port {port} of 127.0.0.1")]
     Server { port: u16, source: io::Error },
     /// A live view needs a terminal as standard output.
-    #[error("this shows a view, and standard output is not a terminal: say --once")]
+    #[error("the live view needs a terminal, and standard output is not one: use --once")]
     NoScreen,
-    /// A confirmation needs a terminal as standard input.
-    #[error("this asks before it begins, and there is no terminal to ask at: say --yes")]
-    NoTerminal,
+    /// A confirmation needs a terminal as standard input. Holds the option that replaces it.
+    #[error("the confirmation needs a terminal, and standard input is not one: use {0}")]
+    NoTerminal(&'static str),
     /// Standard input, standard output or the terminal failed.
     #[error("the terminal could not be read or written")]
     Terminal(#[source] io::Error),
@@ -85,7 +85,7 @@ pub(crate) enum Failure {
 /// The remedy for missing, expired or invalid credentials. Its last command works with every way to
 /// sign in that the AWS CLI has.
 const SIGN_IN: &str = "sign in (aws sso login), set AWS_PROFILE, set AWS_ACCESS_KEY_ID and \
-                       AWS_SECRET_ACCESS_KEY, or hand on the AWS CLI's own: \
+                       AWS_SECRET_ACCESS_KEY, or export the credentials of the AWS CLI: \
                        eval \"$(aws configure export-credentials --format env)\"";
 
 /// Error codes of AWS, which its error messages contain, each with a remedy
@@ -97,16 +97,16 @@ const REMEDIES: [(&str, &str); 7] = [
     ("SignatureDoesNotMatch", SIGN_IN),
     (
         "AccessDenied",
-        "it takes the permissions in docs/how-to/operate.md: cloudformation:DescribeStacks, sns:Publish on the topic, \
+        "the command needs the permissions in docs/how-to/operate.md: cloudformation:DescribeStacks, sns:Publish on the topic, \
          lambda:InvokeFunction on create-tasks, and dynamodb:GetItem, Query, UpdateItem and DeleteItem on the table and its index",
     ),
     (
         "AuthorizationError",
-        "it takes sns:Publish on the topic ProcessTasksTopic",
+        "the command needs sns:Publish on the topic ProcessTasksTopic",
     ),
     (
         "ResourceNotFoundException",
-        "is it the table's right name, and the right account and region?",
+        "check the name of the table, the account and the region",
     ),
 ];
 
@@ -116,7 +116,7 @@ impl Failure {
         match self {
             Self::NoRegion
             | Self::NoQueue
-            | Self::NoTerminal
+            | Self::NoTerminal(_)
             | Self::NoCreateTasks
             | Self::NoTemplate
             | Self::NoScreen
@@ -139,8 +139,8 @@ impl Failure {
     fn remedy(&self, chain: &str) -> Option<&'static str> {
         if matches!(self, Self::NoStack { .. }) {
             return Some(
-                "is it deployed (make deploy ENV=…), and are this the right account and region? \
-                 aws sts get-caller-identity says which account",
+                "is it deployed (make deploy ENV=…), and are these the right account and region? \
+                 aws sts get-caller-identity shows the account",
             );
         }
         if is_caused_by::<CredentialsError>(self) {
@@ -173,7 +173,7 @@ mod tests {
     fn a_failure_is_one_line_with_its_causes_and_its_remedy() {
         let line = refused("ResourceNotFoundException").line();
         let expected = "the table could not be used: Query: rejected by DynamoDB (ResourceNotFoundException): what AWS said \
-             (is it the table's right name, and the right account and region?)";
+             (check the name of the table, the account and the region)";
         assert_eq!(line, expected);
         assert!(
             refused("ExpiredTokenException")

@@ -46,7 +46,7 @@ pub(crate) struct QueueArguments {
         help_heading = "Which queue"
     )]
     pub(crate) stack: Option<String>,
-    /// The queue in this table; CloudFormation is not asked
+    /// The queue in this table, without CloudFormation
     #[arg(
         long,
         value_name = "NAME",

@@ -27,7 +27,7 @@ impl Report for Answer {
         if let Some(agents) = answer["agents"].as_array() {
             let mut text = table(agents, ["agentId", "name", "status", "attributes"]);
             if let Some(next) = answer["next"].as_str() {
-                text += &format!("\nmore: go on with --after {next}");
+                text += &format!("\nmore agents: continue with --after {next}");
             }
             return text;
         }

@@ -21,7 +21,7 @@ pub(crate) struct Agents {
     /// The most agents to list
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
-    /// Goes on behind this agent
+    /// Continues after this agent
     #[arg(long, value_name = "AGENT_ID")]
     pub(crate) after: Option<String>,
 }
@@ -33,15 +33,15 @@ pub(crate) struct Queues {}
 /// Requests an agent for a call.
 #[derive(Debug, Args)]
 pub(crate) struct Match {
-    /// The id of the call; a fresh one otherwise
+    /// The id of the call; a new one by default
     #[arg(long, value_name = "CALL_ID")]
     call: Option<String>,
-    /// What the agent must have, as dimension=value; several times for several dimensions
+    /// A required attribute of the agent, as dimension=value; repeat it for several dimensions
     #[arg(long, value_name = "NAME=VALUE")]
     criteria: Vec<String>,
 }
 
-/// Looks a call up, or cancels it.
+/// Shows a call, or cancels it.
 #[derive(Debug, Args)]
 pub(crate) struct Call {
     /// The call
@@ -76,17 +76,16 @@ pub(crate) enum AgentVerb {
 /// Registers an agent, or changes its profile.
 #[derive(Debug, Args)]
 pub(crate) struct Register {
-    /// The id of the agent; a fresh one otherwise
+    /// The id of the agent; a new one by default
     #[arg(long, value_name = "AGENT_ID")]
     id: Option<String>,
     /// The name of the agent
     #[arg(long)]
     name: String,
-    /// What the agent has in a dimension of one value, as dimension=value; several times for several
-    /// dimensions
+    /// An attribute with one value, as dimension=value; repeat it for several dimensions
     #[arg(long, value_name = "NAME=VALUE")]
     attribute: Vec<String>,
-    /// What the agent has in a dimension of several values, as dimension=value,value
+    /// An attribute with several values, as dimension=value,value; repeat it for several dimensions
     #[arg(long, value_name = "NAME=VALUE,…")]
     attributes: Vec<String>,
 }
@@ -94,7 +93,7 @@ pub(crate) struct Register {
 /// Creates sample agents.
 #[derive(Debug, Args)]
 pub(crate) struct Seed {
-    /// How many
+    /// The number of agents
     count: u32,
 }
 
@@ -131,7 +130,7 @@ pub(crate) struct Leave {
     /// The agent
     #[arg(value_name = "AGENT_ID")]
     agent: String,
-    /// The status afterwards
+    /// The new status of the agent
     #[arg(long, value_enum, default_value_t = IdleStatus::Available)]
     to: IdleStatus,
 }

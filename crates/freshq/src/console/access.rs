@@ -50,7 +50,7 @@ pub(super) enum Rejected {
     Host,
     #[error("the address has no valid token: open the address that freshq printed last")]
     Token,
-    #[error("another web page sent this request: only pages of this console may")]
+    #[error("another web page sent this request: only pages of this console may do so")]
     Origin,
     #[error("this console is read-only: start freshq console with --allow-changes")]
     ReadOnly,

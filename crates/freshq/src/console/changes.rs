@@ -32,7 +32,7 @@ enum Change {
 struct Confirmed;
 
 impl Prompt for Confirmed {
-    fn answer(&mut self, _: &str) -> Result<String, Failure> {
+    fn answer(&mut self, _: &str, _: &'static str) -> Result<String, Failure> {
         Ok("yes".to_owned())
     }
 }
@@ -142,9 +142,9 @@ impl Change {
         Ok(match self {
             Self::Pause => {
                 let inputs = html! {
-                    label for="for" { "For how long, for example 30m" }
+                    label for="for" { "Duration, for example 30m" }
                     input #for name="for" value="30m" required;
-                    label for="reason" { "Why, for other operators" }
+                    label for="reason" { "Reason, for other operators" }
                     input #reason name="reason" required autofocus;
                 };
                 let question =
@@ -158,7 +158,7 @@ impl Change {
             Self::Redrive => {
                 let question = question_of_redrive(site, fields).await?;
                 let inputs = html! {
-                    label for="ttl" { "The new expiry, so far ahead" }
+                    label for="ttl" { "Time until the new expiry" }
                     input #ttl name="ttl" value="1h" required;
                 };
                 // The address has the fields, because browsers change line breaks in form inputs.

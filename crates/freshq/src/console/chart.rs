@@ -17,7 +17,7 @@ pub(super) fn chart(name: &str, latest: &str, points: &[(Millis, f64)], now: Mil
         figure {
             figcaption { (name) ": " strong { (latest) } }
             @match svg(points, now) {
-                Ok(svg) => div.chart role="img" aria-label=(format!("{name}, the last looks; now {latest}")) { (PreEscaped(svg)) },
+                Ok(svg) => div.chart role="img" aria-label=(format!("{name}, the last samples; now {latest}")) { (PreEscaped(svg)) },
                 Err(error) => p.problem { "The chart could not be drawn: " (error) },
             }
         }

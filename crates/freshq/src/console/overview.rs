@@ -49,7 +49,7 @@ fn warnings(looks: &History) -> Markup {
     let sample = looks.last.as_ref();
     let control = sample.map(|sample| (&sample.status.control, sample.status.now));
     html! {
-        @if let Some(why) = &looks.failure { (problem(&format!("The last look failed: {why}"))) }
+        @if let Some(why) = &looks.failure { (problem(&format!("The last sample failed: {why}"))) }
         @if let Some((control, now)) = control {
             @if let Some(until) = control.paused_until.filter(|_| control.is_paused(now)) {
                 p.warning {

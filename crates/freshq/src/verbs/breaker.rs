@@ -22,10 +22,10 @@ use crate::time_format::{exact, parse_duration, rough};
 /// before that time; afterwards the next answer does. Replaces an earlier time and reason.
 #[derive(Debug, Args)]
 pub(crate) struct Open {
-    /// How long no answer closes it, for example 30m
+    /// The shortest time that it stays open, for example 30m
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     pub(crate) time: Duration,
-    /// Why, for other operators
+    /// The reason, for other operators
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) reason: String,
 }
@@ -117,7 +117,7 @@ impl Report for Closed {
 /// The hold of an operator, for people: its end, the remaining time and the reason.
 pub(super) fn held(control: &Control, now: Millis) -> Option<String> {
     let hold = control.held_breaker(now)?;
-    let still = rough(hold.until.since(now));
+    let left = rough(hold.until.since(now));
     let (until, reason) = (exact(hold.until), &hold.reason);
-    Some(format!("held open until {until}, {still} still: {reason}"))
+    Some(format!("held open until {until}, {left} left: {reason}"))
 }

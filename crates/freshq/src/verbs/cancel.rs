@@ -15,7 +15,7 @@ use crate::report::Report;
 /// Deletes pending tasks. Running and settled tasks are unchanged.
 #[derive(Debug, Args)]
 pub(crate) struct Cancel {
-    /// The tasks to remove
+    /// The pending tasks to delete
     #[arg(required = true, value_name = "TASK_ID", value_parser = task_id)]
     pub(crate) tasks: Vec<TaskId>,
 }

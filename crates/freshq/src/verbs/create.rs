@@ -37,25 +37,25 @@ pub(crate) struct Create {
     /// The payload of one task, any JSON
     #[arg(long, value_name = "JSON", conflicts_with_all = ["file", "simulate"], required_unless_present_any = ["file", "simulate", "id", "key"])]
     pub(crate) payload: Option<String>,
-    /// The id of the task; a fresh one otherwise
+    /// The id of the task; a new one by default
     #[arg(long, value_name = "TASK_ID", conflicts_with_all = ["file", "simulate", "key"])]
     pub(crate) id: Option<String>,
-    /// The key of the task: it replaces an older state
+    /// The key of the task, which supersedes an older state of the key
     #[arg(long, conflicts_with_all = ["file", "simulate"])]
     pub(crate) key: Option<String>,
-    /// The order of the states of the key
+    /// The sequence number of this state of the key
     #[arg(long, requires = "key")]
     pub(crate) sequence: Option<u64>,
     /// How long until the task expires, in whole seconds, for example 2h
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["file", "simulate"])]
     pub(crate) ttl: Option<Duration>,
-    /// The earliest start, from now
+    /// The time until the earliest start, for example 10s
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["file", "simulate"])]
     pub(crate) delay: Option<Duration>,
-    /// A file with one task a line, as create-tasks takes it; - for standard input
+    /// A file with one task a line, in the format of create-tasks; - for standard input
     #[arg(long, value_name = "PATH", conflicts_with = "simulate")]
     pub(crate) file: Option<PathBuf>,
-    /// As many tasks with a small payload; not in production
+    /// Creates this many tasks with a small payload; not in production
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) simulate: Option<u32>,
 }
@@ -200,8 +200,8 @@ impl Report for Created {
             lines[0] += &format!(" ({id})");
         }
         for (count, says) in [
-            (self.duplicates, "there before, and unchanged"),
-            (self.outdated, "older than the state of their key"),
+            (self.duplicates, "already existed, unchanged"),
+            (self.outdated, "older than the current state of their key"),
             (self.failed.len(), "not created"),
         ] {
             if count > 0 {
@@ -215,7 +215,7 @@ impl Report for Created {
         }
         if let Some(why) = &self.stopped {
             lines.push(format!("stopped: {why}"));
-            lines.push("repeat the command: it goes on where it stopped".to_owned());
+            lines.push("repeat the command: it continues where it stopped".to_owned());
         }
         lines.join("\n")
     }

@@ -146,7 +146,7 @@ impl Report for Checkup {
             lines.push(format!("not checked: {place}: {}", failure.line()));
         }
         if !local.is_empty() {
-            lines.push(format!("not checked: {} resources that a local AWS does not know; --output json names them", local.len()));
+            lines.push(format!("not checked: {} resources that a local AWS does not support; --output json names them", local.len()));
         }
         lines.push(format!(
             "{}: settings checked: {}, findings: {}, not checked: {}",

@@ -34,10 +34,10 @@ pub(crate) struct List {
     /// The most tasks to list
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) limit: u32,
-    /// The most tasks to read; what is left can be listed with --after
+    /// The most tasks to read; --after lists the rest
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_reads: u32,
-    /// Goes on behind this place, which an earlier list printed
+    /// Continues after this place, which an earlier list printed
     #[arg(long, value_name = "PLACE", conflicts_with = "older_than")]
     pub(crate) after: Option<Cursor>,
 }
@@ -48,10 +48,10 @@ pub(crate) struct Filter {
     /// Only tasks with this text in their last error
     #[arg(long, value_name = "TEXT")]
     pub(crate) error: Option<String>,
-    /// Only tasks created longer ago, for example 1h
+    /// Only tasks older than this, for example 1h
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) older_than: Option<Duration>,
-    /// Only tasks created since, for example 1h
+    /// Only tasks newer than this, for example 1h
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) newer_than: Option<Duration>,
 }
@@ -182,7 +182,7 @@ impl Report for Listed {
         };
         text += &format!("\n{}", read_cost(self.found.items, self.found.pages));
         if let Some(next) = &self.found.next {
-            text += &format!("; not all were read: go on with --after {next}");
+            text += &format!("; not all were read: continue with --after {next}");
         }
         text
     }

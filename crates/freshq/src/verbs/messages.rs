@@ -30,7 +30,7 @@ const CAUSES: [(&str, &str); 2] = [
 /// first. The messages stay in their queues.
 #[derive(Debug, Args)]
 pub(crate) struct Messages {
-    /// Those of the agents' queue of the environment instead, or of the one in --stack
+    /// Shows those of the agents' queue of the environment instead, or of the one in --stack
     #[arg(long)]
     pub(crate) agents: bool,
 }
@@ -113,7 +113,7 @@ impl Received {
         rows.extend(causes);
         let mut shown: String = message.body.chars().take(BODY).collect();
         if shown.len() < message.body.len() {
-            shown += "… (--output json prints it to its end)";
+            shown += "… (--output json prints all of it)";
         }
         rows.push(row("body", shown));
         rows

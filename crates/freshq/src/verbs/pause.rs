@@ -21,10 +21,10 @@ use crate::time_format::{exact, parse_duration, rough};
 /// Pauses the queue for a while; running tasks finish. A longer pause is kept.
 #[derive(Debug, Args)]
 pub(crate) struct Pause {
-    /// For how long, for example 30m
+    /// The duration of the pause, for example 30m
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     pub(crate) time: Duration,
-    /// Why, for other operators
+    /// The reason, for other operators
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) reason: String,
 }
@@ -85,7 +85,7 @@ impl Report for Paused {
                 format!("paused {stands}\nrunning tasks finish; freshq resume ends the pause")
             }
             Outcome::LongerStands => format!(
-                "not changed: a longer pause stands, {stands}\nto shorten it, end it first with freshq resume"
+                "not changed: a longer pause exists, {stands}\nto shorten it, end it first with freshq resume"
             ),
             Outcome::Ended => {
                 "not paused: another operator resumed the queue at the same time".to_owned()
@@ -105,7 +105,7 @@ impl Report for Paused {
 /// The stored pause, for people: its end, the remaining time and the reason.
 pub(super) fn stands(control: &Control, now: Millis) -> Option<String> {
     let until = control.paused_until?;
-    let still = rough(until.since(now));
+    let left = rough(until.since(now));
     let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
-    Some(format!("until {}, {still} still: {reason}", exact(until)))
+    Some(format!("until {}, {left} left: {reason}", exact(until)))
 }

@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_secs(3_600);
 /// queue first for an hour and leaves it paused. Asks for the name of the table.
 #[derive(Debug, Args)]
 pub(crate) struct Purge {
-    /// The name of the table, in place of the question
+    /// The name of the table; skips the question
     #[arg(long, value_name = "TABLE")]
     pub(crate) confirm: Option<String>,
 }
@@ -40,7 +40,7 @@ impl VerbOnQueue for Purge {
     ) -> Result<Box<dyn Report>, Failure> {
         let name = match &self.confirm {
             Some(name) => name.clone(),
-            None => prompt.answer(&self.question(queue).await?)?,
+            None => prompt.answer(&self.question(queue).await?, "--confirm TABLE")?,
         };
         if name.trim() != queue.table {
             return Ok(Box::new(Declined(queue.table.clone())));
@@ -70,7 +70,7 @@ impl Purge {
         let failure = depth(TaskStatus::Failure).await?;
         Ok(format!(
             "This deletes {pending} PENDING, {success} SUCCESS and {failure} FAILURE tasks of {}.\n\
-             Type the name of its table, {}, to go on: ",
+             Type the name of its table, {}, to continue: ",
             queue.name, queue.table
         ))
     }
@@ -100,10 +100,10 @@ impl Report for Purged {
         } = self.report;
         let mut text = format!("deleted: {deleted}");
         if gone > 0 {
-            text += &format!("; gone already: {gone}");
+            text += &format!("; already deleted: {gone}");
         }
         if left > 0 {
-            text += &format!("; taken meanwhile, and left: {left}");
+            text += &format!("; now running, not deleted: {left}");
         }
         if let Some(stands) = pause::stands(&self.control, self.now) {
             text += &format!("\nthe queue is paused {stands}; freshq resume ends the pause");

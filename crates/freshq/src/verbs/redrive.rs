@@ -27,10 +27,10 @@ const BATCH: usize = 1_000;
 /// The most ids that a dry run prints.
 const SHOWN: usize = 20;
 
-/// Runs failed tasks again: attempts from 0, a new deadline, their old place in age.
+/// Retries failed tasks: attempts from 0, a new expiry, the original age.
 #[derive(Debug, Args)]
 pub(crate) struct Redrive {
-    /// The tasks to run again
+    /// The tasks to retry
     #[arg(
         required_unless_present_any = ["all", "error"],
         conflicts_with_all = ["all", "error"],
@@ -44,13 +44,13 @@ pub(crate) struct Redrive {
     /// Every task that is FAILURE and has this text in its last error; reads each failed task
     #[arg(long, value_name = "TEXT", conflicts_with = "all", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) error: Option<String>,
-    /// Only says which tasks --all or --error would redrive
+    /// Only lists the tasks that --all or --error would redrive
     #[arg(long, conflicts_with = "tasks")]
     pub(crate) dry_run: bool,
-    /// Do not ask before --all and --error
+    /// Skips the confirmation of --all and --error
     #[arg(long, conflicts_with = "tasks")]
     pub(crate) yes: bool,
-    /// How far ahead the new deadline is
+    /// The time until the new expiry
     #[arg(long, default_value = "1h", value_name = "TIME", value_parser = time_format::parse_duration)]
     pub(crate) ttl: Duration,
 }
@@ -104,14 +104,14 @@ impl Redrive {
             }
             let which = match &self.error {
                 None => String::new(),
-                Some(text) => format!(", those with {text:?} in the last error,"),
+                Some(text) => format!(", but only those with {text:?} in the last error,"),
             };
             let question = format!(
-                "Run {failed} failed tasks of {}{which} again, with a new deadline {} ahead?",
+                "Retry {failed} failed tasks of {}{which} with a new expiry in {}?",
                 queue.name,
                 time_format::rough(self.ttl),
             );
-            if !prompt.confirms(&question)? {
+            if !prompt.confirms(&question, "--yes")? {
                 return Ok(Box::new(Declined));
             }
         }
@@ -162,7 +162,7 @@ impl Report for All {
     fn text(&self) -> String {
         let mut text = format!("redriven: {}", self.0.redriven);
         if self.0.lost > 0 {
-            text += &format!("; in another state meanwhile, or gone: {}", self.0.lost);
+            text += &format!("; changed or deleted meanwhile: {}", self.0.lost);
         }
         if let Some(wake) = self.0.wake {
             text += &format!("; {}", wake::text(wake));

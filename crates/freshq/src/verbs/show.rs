@@ -15,7 +15,7 @@ use crate::queue::Queue;
 use crate::report::{Report, columns, two_columns};
 use crate::time_format::{exact, relative};
 
-/// Shows a task: its attributes, payload, last error, and what happened to it and will.
+/// Shows a task: its attributes, payload, last error, and its past and future events.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// The task

@@ -75,7 +75,7 @@ impl StatusReport {
         } = self.status.keys;
         let beyond = match exact {
             true => "",
-            false => ", of the newest pending tasks; the others were not read",
+            false => "; only the newest pending tasks were read",
         };
         match tasks {
             0 => format!("no pending keys{beyond}"),
@@ -89,7 +89,7 @@ impl StatusReport {
             None => "none".to_owned(),
             Some(until) => {
                 format!(
-                    "holds others back until {}, {}",
+                    "suppresses others until {}, {}",
                     exact(until),
                     relative(until, *now)
                 )
@@ -137,9 +137,9 @@ impl StatusReport {
     fn redriven(&self) -> String {
         let operate::Status { control, now, .. } = &self.status;
         match control.redriven.filter(|r| r.until.millis() > *now) {
-            None => "none that may wait".to_owned(),
+            None => "none pending".to_owned(),
             Some(redriven) => format!(
-                "oldest created {}, last deadline {}",
+                "oldest created {}, last expiry {}",
                 exact(redriven.oldest),
                 exact(redriven.until.millis()),
             ),
@@ -181,7 +181,7 @@ impl StatusReport {
 fn holder(lease: &ProcessorLease, now: Millis) -> &'static str {
     match lease.until > now {
         true => "active, its lease until",
-        false => "gone without release, its lease expired",
+        false => "probably crashed, its lease expired",
     }
 }
 

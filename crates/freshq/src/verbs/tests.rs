@@ -31,9 +31,10 @@ struct Answering {
 }
 
 impl Prompt for Answering {
-    fn answer(&mut self, question: &str) -> Result<String, Failure> {
+    fn answer(&mut self, question: &str, option: &'static str) -> Result<String, Failure> {
         self.asked.push(question.to_owned());
-        let answer = self.answer.as_ref().ok_or(Failure::NoTerminal)?;
+        let answer = self.answer.as_ref();
+        let answer = answer.ok_or(Failure::NoTerminal(option))?;
         Ok(format!("{answer}\n"))
     }
 }

@@ -61,9 +61,9 @@ impl Report for WakeUp {
 pub(super) fn text(wake: wake::Wake) -> &'static str {
     match wake {
         wake::Wake::Published => "a processor was notified",
-        wake::Wake::AlreadyAwake => "a processor is active, and will look again before it rests",
+        wake::Wake::AlreadyAwake => "an active processor checks the queue again before it ends",
         wake::Wake::AlreadyNotified => {
-            "a processor was notified just before, by another; if no task starts, run freshq wake after 10 s"
+            "another event has just notified a processor; if no task starts, run freshq wake after 10 s"
         }
         wake::Wake::Paused => "no processor was woken, because the queue is paused",
     }

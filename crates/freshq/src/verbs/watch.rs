@@ -25,14 +25,13 @@ use crate::time_format::parse_duration;
 const PRINTED: (u16, u16) = (100, 30);
 
 /// Shows depth, rates, age at start, the processor, a pause, the circuit breaker, and the newest and
-/// oldest tasks, again and again; q ends it. A look reads some pages of the index, and the running
-/// tasks.
+/// oldest tasks, until q is pressed. A sample reads some pages of the index, and the running tasks.
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
-    /// How often to look
+    /// The interval between samples
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_duration)]
     pub(crate) every: Duration,
-    /// Looks once and prints the view
+    /// Takes one sample and prints the view
     #[arg(long)]
     pub(crate) once: bool,
 }
@@ -149,7 +148,7 @@ impl Report for Watched {
     }
 
     fn text(&self) -> String {
-        format!("looked {} times", self.0)
+        format!("samples taken: {}", self.0)
     }
 
     fn json(&self) -> Value {

@@ -113,7 +113,7 @@ async fn a_queue_is_found_by_its_environment_paused_and_resumed() {
     );
     let shorter = run.freshq("pause --env dev --for 10m --reason other");
     assert_eq!(code(&shorter), 1);
-    assert!(stdout(&shorter).contains("a longer pause stands"));
+    assert!(stdout(&shorter).contains("a longer pause exists"));
     let status = run.freshq("status --env dev --output json");
     let status: Value = serde_json::from_str(&stdout(&status)).unwrap();
     assert_eq!(status["queue"], "LifoQueue-dev");
@@ -156,14 +156,14 @@ async fn what_goes_wrong_is_one_line_with_a_remedy_and_an_exit_code() {
     aws.deploy("LifoQueue-dev", "no-such-table");
     let line = failed(&run.freshq("status --env dev"), 3);
     assert!(line.contains("ResourceNotFoundException"), "{line}");
-    assert!(line.contains("is it the table's right name"), "{line}");
+    assert!(line.contains("check the name of the table"), "{line}");
     aws.deploy("LifoQueue-dev", "");
     let line = failed(&run.freshq("status --env dev"), 3);
     assert!(line.contains("no output QueueTableName"), "{line}");
     aws.deploy("LifoQueue-dev", TABLE);
     put_failed(&dynamodb.client).await;
     let line = failed(&run.freshq("redrive --all --env dev"), 2);
-    assert!(line.contains("say --yes"), "{line}");
+    assert!(line.contains("use --yes"), "{line}");
     run.credentials = false;
     let line = failed(&run.freshq("status --env dev"), 3);
     assert!(line.contains("aws sso login"), "{line}");

@@ -287,7 +287,7 @@ async fn a_table_that_fails_is_a_message_on_the_page() {
     let store = Arc::<MemoryStore>::default();
     let broken = FaultyStore::new(store.clone(), |_| Fault::Refused);
     let world = World::serve(store, site(Arc::new(broken), true)).await;
-    let says = "The last look failed: the table could not be used";
+    let says = "The last sample failed: the table could not be used";
     world.get("").await.expect(200, &[says]);
     world
         .get("failures")

@@ -56,7 +56,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
             let mut task: Value =
                 serde_json::from_str(line).map_err(|error| invalid(error.to_string()))?;
             let Some(fields) = task.as_object_mut() else {
-                return Err(invalid("it is not an object".to_owned()));
+                return Err(invalid("it is not a JSON object".to_owned()));
             };
             if !fields.contains_key("taskId") && !fields.contains_key("key") {
                 fields.insert("taskId".to_owned(), json!(format!("{hash}-{number}")));
@@ -122,7 +122,7 @@ mod tests {
     fn a_malformed_line_is_named() {
         for (text, fault) in [
             ("{}\n{", "line 2: EOF"),
-            ("[]", "line 1: it is not an object"),
+            ("[]", "line 1: it is not a JSON object"),
         ] {
             let failure = parse("tasks.jsonl", text).unwrap_err().line();
             assert!(

@@ -14,12 +14,12 @@ const TABLE: [Setting; 8] = [
     Setting(
         "/TableStatus",
         "no task can be read or written",
-        "wait for the table, or look at it in the console",
+        "wait until the table is ACTIVE, or check it in the AWS console",
     ),
     Setting(
         "/Indexes",
         "the processor reads tasks by the index",
-        "wait until the index is ACTIVE; create a missing one again by a deployment under a new stack name",
+        "wait until the index is ACTIVE; if it is missing, deploy the queue under a new stack name",
     ),
     Setting(
         "/StreamSpecification/StreamViewType",
@@ -61,7 +61,7 @@ const FUNCTION: [Setting; 5] = [
     ),
     Setting(
         "/ReservedConcurrentExecutions",
-        "process-tasks needs its own invocations: with others its processors compete or are throttled",
+        "with another value, the function is throttled, or the processors of process-tasks compete",
         "aws lambda put-function-concurrency --function-name {id} --reserved-concurrent-executions {wanted}; for null: aws lambda delete-function-concurrency --function-name {id}",
     ),
     Setting(
@@ -71,12 +71,12 @@ const FUNCTION: [Setting; 5] = [
     ),
     Setting(
         "/Timeout",
-        "the settings of a turn and of a task assume it",
+        "the time limits of turns and tasks depend on it",
         "aws lambda update-function-configuration --function-name {id} --timeout {wanted}",
     ),
     Setting(
         "/MemorySize",
-        "the tasks that run at once share it",
+        "all concurrent tasks share it",
         "aws lambda update-function-configuration --function-name {id} --memory-size {wanted}",
     ),
 ];
@@ -84,7 +84,7 @@ const FUNCTION: [Setting; 5] = [
 const EVENT_SOURCE: [Setting; 11] = [
     Setting(
         "/State",
-        "without it new tasks start at the next sweep, messages are not read and shed tasks are not counted",
+        "if it is disabled, new tasks start at the next sweep, messages are not read, and shed tasks are not counted",
         "aws lambda update-event-source-mapping --uuid {id} --enabled",
     ),
     Setting(
@@ -99,12 +99,12 @@ const EVENT_SOURCE: [Setting; 11] = [
     ),
     Setting(
         "/BisectBatchOnFunctionError",
-        "without it one bad record blocks the good ones beside it",
+        "without it, one bad record blocks the other records of its batch",
         "aws lambda update-event-source-mapping --uuid {id} --bisect-batch-on-function-error",
     ),
     Setting(
         "/MaximumRetryAttempts",
-        "a record that fails without end blocks its shard",
+        "a record that is retried without end blocks its shard",
         "aws lambda update-event-source-mapping --uuid {id} --maximum-retry-attempts {wanted}",
     ),
     Setting(
@@ -114,12 +114,12 @@ const EVENT_SOURCE: [Setting; 11] = [
     ),
     Setting(
         "/ParallelizationFactor",
-        "it is the number of batches of a shard at once",
+        "it limits the concurrent batches of a shard",
         "aws lambda update-event-source-mapping --uuid {id} --parallelization-factor {wanted}",
     ),
     Setting(
         "/FunctionResponseTypes",
-        "without it one failed message fails its whole batch",
+        "without it, one failed message fails its whole batch",
         "aws lambda update-event-source-mapping --uuid {id} --function-response-types ReportBatchItemFailures",
     ),
     Setting(
@@ -134,26 +134,26 @@ const EVENT_SOURCE: [Setting; 11] = [
     ),
     Setting(
         "/DestinationConfig",
-        "without it failed batches are lost",
-        "set the on-failure destination of mapping {id} in the console, as in the template: {wanted}",
+        "without it, failed batches are lost",
+        "set the on-failure destination of mapping {id} in the AWS console, as in the template: {wanted}",
     ),
 ];
 
 const INVOCATION: [Setting; 3] = [
     Setting(
         "/MaximumRetryAttempts",
-        "the wake-up protocol counts on this number of retries",
+        "the wake-up protocol assumes this number of retries",
         "aws lambda update-function-event-invoke-config --function-name {id} --maximum-retry-attempts {wanted}",
     ),
     Setting(
         "/MaximumEventAgeInSeconds",
-        "older events are of no use",
+        "older events are useless",
         "aws lambda update-function-event-invoke-config --function-name {id} --maximum-event-age-in-seconds {wanted}",
     ),
     Setting(
         "/DestinationConfig",
-        "without it failed events are lost",
-        "set the on-failure destination of {id} in the console, as in the template: {wanted}",
+        "without it, failed events are lost",
+        "set the on-failure destination of {id} in the AWS console, as in the template: {wanted}",
     ),
 ];
 
@@ -184,12 +184,12 @@ const SUBSCRIPTION: [Setting; 3] = [
 const QUEUE: [Setting; 4] = [
     Setting(
         "/VisibilityTimeout",
-        "shorter than its function's attempts, a message is delivered twice at once",
+        "if it is shorter than the attempts of its function, SQS delivers a message twice concurrently",
         "aws sqs set-queue-attributes --queue-url {id} --attributes VisibilityTimeout={wanted}",
     ),
     Setting(
         "/MessageRetentionPeriod",
-        "SQS deletes messages after it",
+        "SQS deletes messages after this time",
         "aws sqs set-queue-attributes --queue-url {id} --attributes MessageRetentionPeriod={wanted}",
     ),
     Setting(
@@ -199,7 +199,7 @@ const QUEUE: [Setting; 4] = [
     ),
     Setting(
         "/RedrivePolicy",
-        "without it a message that cannot be read is received without end",
+        "without it, SQS redelivers an unreadable message without end",
         "aws sqs set-queue-attributes --queue-url {id} --attributes with the RedrivePolicy of the template: {wanted}",
     ),
 ];
@@ -207,19 +207,19 @@ const QUEUE: [Setting; 4] = [
 const SCHEDULE: [Setting; 2] = [
     Setting(
         "/State",
-        "without sweeps, tasks of dead processes stay TAKEN and lost wake-ups stay lost",
+        "without sweeps, tasks of crashed processes stay TAKEN, and lost wake-ups stay lost",
         "aws scheduler update-schedule --name {id} with --state ENABLED",
     ),
     Setting(
         "/ScheduleExpression",
-        "recovery takes as long as a round of the sweep",
+        "recovery takes up to one interval of the sweep",
         "aws scheduler update-schedule --name {id} with --schedule-expression '{wanted}'",
     ),
 ];
 
 const LOG_GROUP: [Setting; 1] = [Setting(
     "/RetentionInDays",
-    "logs are deleted or paid for by it",
+    "CloudWatch deletes logs after this time, and costs depend on it",
     "aws logs put-retention-policy --log-group-name {id} --retention-in-days {wanted}",
 )];
 
@@ -236,17 +236,17 @@ const ALARM: [Setting; 5] = [
     ),
     Setting(
         "/Threshold",
-        "the alarm rings at another value",
+        "the alarm triggers at another value",
         "aws cloudwatch put-metric-alarm for {id} with --threshold {wanted}",
     ),
     Setting(
         "/MetricName",
-        "the alarm looks at another metric",
+        "the alarm watches another metric",
         "aws cloudwatch put-metric-alarm for {id} with --metric-name {wanted}",
     ),
     Setting(
         "/EvaluationPeriods",
-        "the alarm rings sooner or later",
+        "the alarm triggers after another number of periods",
         "aws cloudwatch put-metric-alarm for {id} with --evaluation-periods {wanted}",
     ),
 ];

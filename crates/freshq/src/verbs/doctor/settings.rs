@@ -17,7 +17,7 @@ pub(super) fn check(
         let finding = Finding {
             place: resource.place(),
             what: "it does not exist".to_owned(),
-            why: "the template has it, and the queue relies on it".to_owned(),
+            why: "the template defines it, and the queue needs it".to_owned(),
             remedy: "it was deleted by hand: remove it from the template, deploy, put it back and deploy again"
                 .to_owned(),
         };

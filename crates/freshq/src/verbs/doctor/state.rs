@@ -23,7 +23,7 @@ pub(super) fn complete(stack: &Stack) -> (usize, Vec<Finding>) {
         place: "the stack".to_owned(),
         what: format!("its status is {}", stack.status),
         why: "the last deployment did not succeed, or one is under way".to_owned(),
-        remedy: "look at the events of the stack in the console, then deploy again".to_owned(),
+        remedy: "check the events of the stack in the AWS console, then deploy again".to_owned(),
     });
     (1, finding.into_iter().collect())
 }
@@ -52,7 +52,7 @@ pub(super) fn messages(stack: &Stack, resource: &Resource, now: &Value) -> Vec<F
         findings.push(Finding {
             place: resource.place(),
             what: format!("VisibilityTimeout is {visibility} s, less than {VISIBILITY_FACTOR} times the {timeout} s of its function"),
-            why: "a throttled message is delivered again while it is still being read".to_owned(),
+            why: "SQS redelivers a throttled message while its function still processes it".to_owned(),
             remedy: format!("aws sqs set-queue-attributes --queue-url {} --attributes VisibilityTimeout={enough}", resource.id),
         });
     }
@@ -74,7 +74,7 @@ pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
     if let Some(until) = control.paused_until.filter(|_| control.is_paused(now)) {
         let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
         let what = format!(
-            "it is paused until {}, {} still: {reason}",
+            "it is paused until {}, {} left: {reason}",
             exact(until),
             rough(until.since(now))
         );
@@ -107,7 +107,7 @@ pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
             "the circuit breaker",
             what,
             "the downstream is unavailable, so only probes start",
-            "repair the downstream; the breaker closes by itself",
+            "fix the downstream; the breaker closes by itself",
         );
     }
     if let Some(lease) = &control.lease
@@ -121,7 +121,7 @@ pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
         find(
             "the processor",
             what,
-            "the process probably died, and no sweep found work since, or no sweep runs",
+            "the process probably crashed, and no sweep found work since then, or no sweep runs",
             "look at the sweep's schedule and log; freshq wake starts a processor",
         );
     }

@@ -150,8 +150,8 @@ fn evaluated(wanted: &Value, ids: &BTreeMap<String, String>) -> Value {
 struct Quiet;
 
 impl Prompt for Quiet {
-    fn answer(&mut self, _: &str) -> Result<String, Failure> {
-        Err(Failure::NoTerminal)
+    fn answer(&mut self, _: &str, option: &'static str) -> Result<String, Failure> {
+        Err(Failure::NoTerminal(option))
     }
 }
 
@@ -265,7 +265,7 @@ async fn the_state_of_the_queue_is_looked_at_too() {
     assert_eq!(
         findings(&Fake::healthy(), &store).await,
         [
-            "the queue: it is paused until 2027-01-15T10:00:00.000Z, 2h still: maintenance",
+            "the queue: it is paused until 2027-01-15T10:00:00.000Z, 2h left: maintenance",
             "the circuit breaker: an operator holds it open until 2027-01-15T08:01:00.000Z: release",
             "the processor: the processor lease of 00000000-0000-0000-0000-000000000007 expired 10m ago",
         ]
@@ -298,7 +298,7 @@ fn what_a_local_aws_does_not_know_is_one_line() {
         unchecked: local.into(),
         ..Checkup::default()
     };
-    let expected = "not checked: 2 resources that a local AWS does not know; --output json names them\n\
+    let expected = "not checked: 2 resources that a local AWS does not support; --output json names them\n\
                     LifoQueue-dev: settings checked: 3, findings: 0, not checked: 2";
     assert_eq!(checkup.text(), expected);
     assert_eq!(checkup.exit(), Exit::Done);

@@ -96,7 +96,7 @@ async fn long_bodies_are_cut_for_people_and_whole_for_programs() {
     let report = report(messages).await;
     let text = report.text();
     assert!(text.starts_with("https://sqs/1/the-dead\nmessages: 10 or more\n"));
-    let cut = format!("{}… (--output json prints it to its end)", "ä".repeat(BODY));
+    let cut = format!("{}… (--output json prints all of it)", "ä".repeat(BODY));
     assert!(text.ends_with(&cut), "{text}");
     assert_eq!(report.json()["queues"][0]["messages"][9]["body"], body);
 }

@@ -73,21 +73,21 @@ fn everything_that_is_known_is_shown() {
     let expected = "\
 queue                 LifoQueue-dev
 as of                 2027-01-15T08:00:00.000Z
-paused                until 2027-01-15T08:29:30.000Z, 29m 30s still: maintenance
+paused                until 2027-01-15T08:29:30.000Z, 29m 30s left: maintenance
 processor             active, its lease until 2027-01-15T08:00:18.000Z, in 18s (00000000-0000-0000-0000-000000000007)
 PENDING               at least 10000
 oldest PENDING        1h 2m 3s, created 2027-01-15T06:57:57.000Z
 TAKEN                 10
 FAILURE               3
-superseded states     37 of 12 pending keys, of the newest pending tasks; the others were not read
+superseded states     37 of 12 pending keys; only the newest pending tasks were read
 wake-ups requested    42
-last notification     holds others back until 2027-01-15T08:00:09.000Z, in 9s
+last notification     suppresses others until 2027-01-15T08:00:09.000Z, in 9s
 idle turns in a row   2
 busy pauses in a row  1
-circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24; held open until 2027-01-15T08:05:00.000Z, 5m still: a new release
+circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24; held open until 2027-01-15T08:05:00.000Z, 5m left: a new release
 overloaded            since 2027-01-15T07:59:50.000Z, 10s ago; only new tasks start
 rate limit's bucket   full again at 2027-01-15T08:00:04.000Z, in 4s
-redriven tasks        oldest created 2027-01-15T06:00:00.000Z, last deadline 2027-01-15T09:00:00.000Z";
+redriven tasks        oldest created 2027-01-15T06:00:00.000Z, last expiry 2027-01-15T09:00:00.000Z";
     assert_eq!(report(busy()).text(), expected);
 }
 
@@ -122,12 +122,12 @@ fn what_is_over_is_not_shown_as_if_it_stood() {
     let text = report.text();
     for line in [
         "paused                no",
-        "processor             gone without release, its lease expired 2027-01-15T07:59:55.000Z, 5s ago (00000000-0000-0000-0000-000000000007)",
+        "processor             probably crashed, its lease expired 2027-01-15T07:59:55.000Z, 5s ago (00000000-0000-0000-0000-000000000007)",
         "oldest PENDING        -",
         "last notification     none",
         "circuit breaker       closed",
         "rate limit's bucket   full",
-        "redriven tasks        none that may wait",
+        "redriven tasks        none pending",
     ] {
         assert!(
             text.lines().any(|there| there == line),

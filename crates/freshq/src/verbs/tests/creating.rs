@@ -147,7 +147,7 @@ async fn simulated_tasks_are_counted_and_a_failure_says_what_stands() {
     assert!(
         report
             .text()
-            .contains("stopped: create-tasks did not carry the event out"),
+            .contains("stopped: the invocation of create-tasks failed"),
         "{}",
         report.text()
     );

@@ -177,6 +177,8 @@ async fn a_purge_asks_for_the_table_pauses_and_leaves_running_tasks() {
     world
         .expect(&purge(Some("tasks")), wrong, Exit::Declined)
         .await;
+    let failure = world.run(&purge(None)).await.unwrap_err().line();
+    assert!(failure.ends_with(": use --confirm TABLE"), "{failure}");
     world.prompt.answer = Some("yes".to_owned());
     world.expect(&purge(None), wrong, Exit::Declined).await;
     assert!(world.prompt.asked[0].starts_with(

@@ -78,7 +78,7 @@ async fn all_failed_tasks_of_all_pages_are_redriven_and_one_notification_is_sent
         report.json(),
         json!({ "redriven": FAILED, "lost": 0, "wake": "published" })
     );
-    let question = "Run 1100 failed tasks of tasks again, with a new deadline 1h ahead? [y/N] ";
+    let question = "Retry 1100 failed tasks of tasks with a new expiry in 1h? [y/N] ";
     assert_eq!(prompt.asked, [question]);
     let status = Status {}.run(&queue, &mut prompt).await.unwrap().json();
     let count = |count: i64| json!({ "count": count, "exact": true });

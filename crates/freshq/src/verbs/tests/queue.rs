@@ -53,7 +53,7 @@ async fn status_counts_what_is_there_and_says_who_processes() {
 async fn a_pause_stands_until_its_time_and_a_longer_one_stays() {
     let mut world = World::start();
     let half = pause(HOUR / 2);
-    let line = "paused until 2027-01-15T08:30:00.000Z, 30m still: maintenance";
+    let line = "paused until 2027-01-15T08:30:00.000Z, 30m left: maintenance";
     world.expect(&half, line, Exit::Done).await;
     assert!(
         world
@@ -66,10 +66,10 @@ async fn a_pause_stands_until_its_time_and_a_longer_one_stays() {
     // The same pause again, as if the client repeats a pause whose answer was lost. The store
     // rejects it, but the stored pause is the requested one.
     world.expect(&half, line, Exit::Done).await;
-    let line = "paused until 2027-01-15T09:00:00.000Z, 1h still: maintenance";
+    let line = "paused until 2027-01-15T09:00:00.000Z, 1h left: maintenance";
     world.expect(&pause(HOUR), line, Exit::Done).await;
     let line =
-        "not changed: a longer pause stands, until 2027-01-15T09:00:00.000Z, 1h still: maintenance";
+        "not changed: a longer pause exists, until 2027-01-15T09:00:00.000Z, 1h left: maintenance";
     world.expect(&half, line, Exit::NotAll).await;
     let report = world.run(&half).await.unwrap().json();
     assert_eq!(
@@ -105,7 +105,7 @@ async fn a_resume_whose_wake_up_fails_is_an_error_that_says_what_stands() {
     );
     let line = failure.line();
     assert!(
-        line.starts_with("it is done, but no processor was woken for it"),
+        line.starts_with("the command is done, but no processor was woken"),
         "{line}"
     );
     assert!(line.contains("the topic is broken"), "{line}");
@@ -121,12 +121,12 @@ async fn a_wake_up_says_what_became_of_it() {
     world
         .expect(
             &Wake {},
-            "a processor was notified just before, by another; if no task starts, run freshq wake after 10 s",
+            "another event has just notified a processor; if no task starts, run freshq wake after 10 s",
             Exit::Done,
         )
         .await;
     hold(&world, 20).await;
-    let line = "a processor is active, and will look again before it rests";
+    let line = "an active processor checks the queue again before it ends";
     world.expect(&Wake {}, line, Exit::Done).await;
     tokio::time::sleep(Duration::from_secs(20)).await;
     world.run(&pause(HOUR)).await.unwrap();
@@ -143,7 +143,7 @@ async fn the_breaker_is_held_open_until_its_time_or_until_it_is_closed() {
         time,
         reason: reason.to_owned(),
     };
-    let line = "the circuit breaker is held open until 2027-01-15T09:00:00.000Z, 1h still: release";
+    let line = "the circuit breaker is held open until 2027-01-15T09:00:00.000Z, 1h left: release";
     world.expect(&open(HOUR, "release"), line, Exit::Done).await;
     let status = world.run(&Status {}).await.unwrap().json();
     let held = json!({
@@ -152,7 +152,7 @@ async fn the_breaker_is_held_open_until_its_time_or_until_it_is_closed() {
     });
     assert_eq!(status["breaker"], held);
     // A later command replaces the earlier one, also with a shorter time.
-    let line = "the circuit breaker is held open until 2027-01-15T08:30:00.000Z, 30m still: other";
+    let line = "the circuit breaker is held open until 2027-01-15T08:30:00.000Z, 30m left: other";
     world
         .expect(&open(HOUR / 2, "other"), line, Exit::Done)
         .await;

@@ -110,7 +110,10 @@ async fn redriving_all_asks_first() {
         world.put(id, TaskStatus::Failure, 60);
     }
     let failure = world.run(&redrive(&[])).await.unwrap_err();
-    assert!(matches!(failure, Failure::NoTerminal), "{failure:?}");
+    assert!(
+        matches!(failure, Failure::NoTerminal("--yes")),
+        "{failure:?}"
+    );
     world.prompt.answer = Some("no".to_owned());
     world
         .expect(&redrive(&[]), "nothing was redriven", Exit::Declined)
@@ -119,8 +122,7 @@ async fn redriving_all_asks_first() {
     world.prompt.answer = Some("yes".to_owned());
     let line = "redriven: 3; a processor was notified";
     world.expect(&redrive(&[]), line, Exit::Done).await;
-    let question =
-        "Run 3 failed tasks of LifoQueue-dev again, with a new deadline 2h ahead? [y/N] ";
+    let question = "Retry 3 failed tasks of LifoQueue-dev with a new expiry in 2h? [y/N] ";
     assert_eq!(world.prompt.asked, [question; 3]);
     assert_eq!(world.topics.process_tasks().len(), 1);
 }

@@ -80,9 +80,9 @@ async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
     history.last = Some(sample::take(&queue).await.unwrap());
     let text = printed(&queue.name, &history).unwrap();
     for line in [
-        "paused     1m 30s still: maintenance",
-        "breaker    held open, 10m still: a new release",
-        "the last look failed: the table could not be used",
+        "paused     1m 30s left: maintenance",
+        "breaker    held open, 10m left: a new release",
+        "the last sample failed: the table could not be used",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");
     }
@@ -97,8 +97,8 @@ async fn the_age_at_start_is_that_of_the_running_tasks() {
     };
     struct Silent;
     impl Prompt for Silent {
-        fn answer(&mut self, _: &str) -> Result<String, Failure> {
-            Err(Failure::NoTerminal)
+        fn answer(&mut self, _: &str, option: &'static str) -> Result<String, Failure> {
+            Err(Failure::NoTerminal(option))
         }
     }
     let report = once.run(&queue(&store), &mut Silent).await.unwrap();

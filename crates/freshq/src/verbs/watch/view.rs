@@ -23,7 +23,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History) {
     ];
     let [head, depth, age, tasks, foot] = Layout::vertical(rows).areas(frame.area());
     let foot_line = match &history.failure {
-        Some(why) => Line::from(format!("the last look failed: {why}")).red(),
+        Some(why) => Line::from(format!("the last sample failed: {why}")).red(),
         None => Line::from("q ends the view").dim(),
     };
     frame.render_widget(foot_line, foot);
@@ -80,7 +80,7 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
         Some(until) => {
             let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
             Line::from(format!(
-                "paused     {} still: {reason}",
+                "paused     {} left: {reason}",
                 rough(until.since(now))
             ))
             .yellow()
@@ -88,9 +88,9 @@ fn facts(sample: &Sample) -> Vec<Line<'static>> {
     };
     let breaker = match (control.held_breaker(now), control.breaker) {
         (Some(hold), _) => {
-            let still = rough(hold.until.since(now));
+            let left = rough(hold.until.since(now));
             Line::from(format!(
-                "breaker    held open, {still} still: {}",
+                "breaker    held open, {left} left: {}",
                 hold.reason
             ))
             .red()
