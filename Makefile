@@ -250,9 +250,11 @@ test-console: synth-local build-freshq ## test freshq console in a browser (Chro
 	$(BIN)/python -m pytest tests/console
 
 .PHONY: lint
-lint: setup $(VENV)/.installed-lint ## check format, clippy, dependencies, language, TypeScript, the templates (cdk-nag, cfn-lint) and the workflows [ENV]
+lint: setup $(VENV)/.installed-lint ## check format, clippy, links of comments, dependencies, language, TypeScript, the templates (cdk-nag, cfn-lint) and the workflows [ENV]
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --target $(HOST) -- --deny warnings
+	RUSTDOCFLAGS="--deny rustdoc::broken_intra_doc_links --allow rustdoc::private_intra_doc_links --allow rustdoc::invalid_html_tags" \
+	cargo doc --locked --quiet --workspace --no-deps --document-private-items --target $(HOST)
 	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
 	@if cargo deny --log-level off fetch db 2>/dev/null; then $(MAKE) advisories; \
 	else echo "advisories: NOT CHECKED, because RustSec's database cannot be fetched from here; make advisories says why"; fi

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`rule`] | every possible outcome of a request, with a name |
 //! | [`operation`] | requests and answers |
-//! | [`reference`] | the reference |
+//! | [`mod@reference`] | the reference model |
 //! | [`machine`], [`draw`] | which requests are drawn in which state |
 //! | [`subject`] | the queue under test |
 //! | [`ledger`] | checks that do not depend on the reference |
