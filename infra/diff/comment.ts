@@ -10,28 +10,27 @@ import { broadenedPermissions, dataHazards } from './hazards';
 import type { CfnTemplate } from './templates';
 
 /**
- * What the comment begins with: by it the next one is known as the same, and replaces it. `delivery/post_comment.py`
- * looks for it.
+ * First line of the comment. `delivery/post_comment.py` finds the previous comment by it, and replaces that comment.
  */
 export const MARKER = '<!-- freshq:diff -->';
 
 /**
- * The most a comment may hold. GitHub counts 65,536 characters; counting bytes keeps to it in any script
- * (https://docs.github.com/rest/issues/comments answers 422 beyond).
+ * Largest size of a comment, in bytes. GitHub's limit is 65,536 characters, and answers 422 to more
+ * (https://docs.github.com/rest/issues/comments). A text never has more characters than bytes.
  */
 export const MOST_BYTES = 65_536;
 
-/** Lines of one list before the rest is only counted. */
+/** Largest number of lines of a list. The comment gives only the number of further lines. */
 const MOST_LINES = 50;
 
-/** Characters of one name or statement before the rest is cut off. */
+/** Largest length of a name or a statement, in characters. The rest is cut off. */
 const MOST_CHARACTERS = 200;
 
-/** Where the sides of a comparison come from, for the comment's first line. */
+/** Names of the two sides of a comparison, for the comment's heading. */
 export interface Sides {
-  /** What is compared with, for example `what is deployed`. */
+  /** Name of the templates before the change, for example `what is deployed`. */
   readonly base: string;
-  /** What is compared, for example a commit. */
+  /** Name of the templates after the change, for example a commit. */
   readonly head: string;
 }
 
@@ -42,11 +41,12 @@ interface StackDiff {
 }
 
 /**
- * A comment in Markdown on what deploying `head` over `base` would do: what may be lost first, then who may do more,
- * then every difference, folded, stack by stack. Never longer than {@link MOST_BYTES}: what does not fit is counted.
+ * Renders a comment in Markdown on the effects of deploying `head` over `base`. It lists first the data that may be
+ * lost, then the broadened permissions, then all differences of each stack, folded. It is never longer than {@link
+ * MOST_BYTES}; its last line gives the number of parts that did not fit.
  *
- * @param base templates by stack, as they are
- * @param head templates by stack, as they will be
+ * @param base templates by stack, before the change
+ * @param head templates by stack, after the change
  */
 export function renderComment(
   base: ReadonlyMap<string, CfnTemplate>,
@@ -80,8 +80,9 @@ function compare(
 }
 
 /**
- * A template as CloudFormation returns it: with ASCII only, which would otherwise always be a difference. The settings of
- * a function are not text but what they say, so that each changed one is a difference by its path.
+ * Converts a template to the form in which CloudFormation returns it. CloudFormation replaces characters outside of
+ * ASCII, which would always be differences. The JSON of a function's settings is parsed, so that each changed setting
+ * is a difference with its own path.
  */
 function asReadBack(template: CfnTemplate): CfnTemplate {
   return JSON.parse(mangleLikeCloudFormation(JSON.stringify(template)), (name, value) =>
@@ -100,7 +101,7 @@ function hazardBlock(diffs: readonly StackDiff[]): string {
 }
 
 function permissionBlock(diffs: readonly StackDiff[]): string {
-  // Everything of a new stack is new: its statements are in its details.
+  // New stacks are left out: all their statements are new, and the details show them.
   const lines = diffs
     .filter(({ state }) => state === 'changed')
     .flatMap(({ stack, diff }) =>
@@ -131,7 +132,7 @@ function details({ stack, diff }: StackDiff): string {
   return `<details><summary>${text(stack)}</summary>\n\n${fenced(formatted(diff))}\n</details>`;
 }
 
-/** What `cdk diff` prints of a difference, without colours. */
+/** The text that `cdk diff` prints for a difference, without colours. */
 function formatted(diff: TemplateDiff): string {
   const chunks: string[] = [];
   const stream = new Writable({
@@ -145,7 +146,7 @@ function formatted(diff: TemplateDiff): string {
   return stripVTControlCharacters(chunks.join('')).trim();
 }
 
-/** A template is a stranger's text in a fork's pull request: nothing of it may end the code it stands in. */
+/** A code block. A template of a fork's pull request is untrusted text, so no part of it may end the block. */
 function fenced(content: string): string {
   const fence = '`'.repeat(Math.max(3, longestRun(content) + 1));
   return `${fence}\n${content}\n${fence}`;
@@ -153,13 +154,13 @@ function fenced(content: string): string {
 
 function code(content: string): string {
   const whole = content.replace(/\s+/g, ' ');
-  // What is called out must fit, whatever a stranger names a construct.
+  // The lists of hazards and permissions must fit into the comment, even with the long names of an untrusted template.
   const line = whole.length > MOST_CHARACTERS ? `${whole.slice(0, MOST_CHARACTERS)}…` : whole;
   const fence = '`'.repeat(longestRun(line) + 1);
   return line.includes('`') ? `${fence} ${line} ${fence}` : `${fence}${line}${fence}`;
 }
 
-/** Names of properties and policies in a sentence: whatever could be Markdown, HTML or a mention is escaped. */
+/** Escapes names of properties and policies in a sentence, so that they cannot be Markdown, HTML or a mention. */
 function text(content: string): string {
   return content.replace(/[\\`*_{}[\]<>#!|~@&]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
@@ -168,7 +169,7 @@ function longestRun(content: string): number {
   return Math.max(0, ...(content.match(/`+/g) ?? []).map(({ length }) => length));
 }
 
-/** As many blocks as fit, in their order; a block that does not fit is left out and counted. */
+/** Joins the blocks that fit, in their order. A last line gives the number of blocks that did not fit. */
 function bounded(blocks: readonly string[]): string {
   const note = (left: number) =>
     `${left} of ${blocks.length} parts did not fit into a comment; \`make diff-comment\` or the job's log shows them.`;

@@ -1,31 +1,37 @@
 import { type ResourceDifference, ResourceImpact, type TemplateDiff } from '@aws-cdk/cloudformation-diff';
 
-/** A change that may destroy data, or that broadens a permission. */
+/** A change that may destroy data, or that removes a protection of data. */
 export interface Hazard {
-  /** Where it is: the construct's path, or the logical id. */
+  /** The construct's path, or the logical id. */
   readonly where: string;
   /** The CloudFormation type. */
   readonly type: string;
-  /** What happens, as the end of a sentence that begins with {@link where}. */
+  /** The consequence, as the end of a sentence that begins with {@link where}. */
   readonly happens: string;
 }
 
-/** The data of each type of resource, which no deployment restores. */
+/** Data of each type of resource that a deployment cannot restore. */
 const HOLDS: Readonly<Record<string, string>> = {
   'AWS::DynamoDB::Table': 'every item',
   'AWS::DynamoDB::GlobalTable': 'every item',
-  'AWS::KMS::Key': 'the key, and whatever it encrypts',
+  'AWS::KMS::Key': 'the key, and all data that it encrypts',
   'AWS::Logs::LogGroup': 'the log',
   'AWS::S3::Bucket': 'every object',
   'AWS::SecretsManager::Secret': 'the secret',
-  'AWS::SNS::Topic': 'the subscriptions that were not made here',
+  'AWS::SNS::Topic': 'the subscriptions that this stack did not create',
   'AWS::SQS::Queue': 'every message',
 };
 
-/** Policies under which CloudFormation leaves a resource alone. */
+/**
+ * Retention of an SQS queue without a value.
+ * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-sqs-queue.html
+ */
+const SQS_DEFAULT_RETENTION_SECONDS = 345_600;
+
+/** Policies under which CloudFormation retains a resource or a snapshot of it. */
 const KEEPS = ['Retain', 'RetainExceptOnCreate', 'RetainExceptOnDelete', 'Snapshot'];
 
-/** What may be lost when this difference is deployed: removal, replacement, and protection that is taken away. */
+/** Data that may be lost if this difference is deployed: by removal, by replacement, or by a removed protection. */
 export function dataHazards(diff: TemplateDiff): Hazard[] {
   const hazards: Hazard[] = [];
   diff.resources.forEachDifference((logicalId, change) => {
@@ -48,7 +54,7 @@ function impactOn(change: ResourceDifference, holds: string): string | undefined
     case ResourceImpact.WILL_DESTROY:
       return `is deleted, with ${holds}`;
     case ResourceImpact.WILL_ORPHAN:
-      return 'leaves the stack; it stays in the account, retained, and nothing uses it any more';
+      return 'is removed from the stack, but retained in the account, where the stack no longer uses it';
     case ResourceImpact.WILL_REPLACE:
       return `is replaced (${causes(change)}): ${replaced}`;
     case ResourceImpact.MAY_REPLACE:
@@ -67,7 +73,7 @@ function causes(change: ResourceDifference): string {
     .join(', ');
 }
 
-/** Changes in place after which less is kept, or less is safe. */
+/** Changes in place that shorten a retention or remove a protection. */
 function protectionsLost(change: ResourceDifference): (string | undefined)[] {
   const { oldValue: before, newValue: after } = change;
   if (before === undefined || after === undefined) return [];
@@ -75,7 +81,7 @@ function protectionsLost(change: ResourceDifference): (string | undefined)[] {
   const is = after.Properties ?? {};
   const policies = (['DeletionPolicy', 'UpdateReplacePolicy'] as const).map((policy) =>
     KEEPS.includes(before[policy]) && !KEEPS.includes(after[policy])
-      ? `loses its ${policy} ${before[policy]}: what removes it next also deletes it`
+      ? `loses its ${policy} ${before[policy]}: a later removal or replacement deletes it`
       : undefined,
   );
   return [
@@ -87,8 +93,8 @@ function protectionsLost(change: ResourceDifference): (string | undefined)[] {
     !isOn(is.PointInTimeRecoverySpecification?.PointInTimeRecoveryEnabled)
       ? 'loses its point-in-time recovery, and with it every backup of the last 35 days'
       : undefined,
-    shortened(was.RetentionInDays, is.RetentionInDays, 'days'),
-    shortened(was.MessageRetentionPeriod, is.MessageRetentionPeriod, 's'),
+    shortened(was.RetentionInDays, is.RetentionInDays, 'days', Number.POSITIVE_INFINITY),
+    shortened(was.MessageRetentionPeriod, is.MessageRetentionPeriod, 's', SQS_DEFAULT_RETENTION_SECONDS),
     ...indexesLost(was.GlobalSecondaryIndexes, is.GlobalSecondaryIndexes),
   ];
 }
@@ -97,13 +103,17 @@ function isOn(value: unknown): boolean {
   return value === true || value === 'true';
 }
 
-/** A log group without retention keeps everything. A period that only CloudFormation knows is not compared. */
-function shortened(was: unknown, is: unknown, unit: string): string | undefined {
-  const before = was === undefined ? Number.POSITIVE_INFINITY : Number(was);
-  const after = Number(is);
-  if (is === undefined || Number.isNaN(before) || Number.isNaN(after) || after >= before) return undefined;
-  const kept = before === Number.POSITIVE_INFINITY ? 'the default' : `${before} ${unit}`;
-  return `keeps what it holds for ${after} ${unit} instead of ${kept}, and drops what is older`;
+/**
+ * Describes a retention that became shorter. `unset` is the retention of a resource without a value. Values that only
+ * CloudFormation knows are not compared.
+ */
+function shortened(was: unknown, is: unknown, unit: string, unset: number): string | undefined {
+  const effective = (value: unknown) => (value === undefined ? unset : Number(value));
+  const before = effective(was);
+  const after = effective(is);
+  if (Number.isNaN(before) || Number.isNaN(after) || after >= before) return undefined;
+  const kept = before === Number.POSITIVE_INFINITY ? 'without limit' : `for ${before} ${unit}`;
+  return `keeps its data for ${after} ${unit}, before ${kept}, and deletes older data`;
 }
 
 interface Index {
@@ -116,10 +126,10 @@ function indexesLost(was: unknown, is: unknown): string[] {
   const left = names(is);
   return names(was)
     .filter((name) => !left.includes(name))
-    .map((name) => `loses the index ${name}: queries of it fail until it is made again and filled`);
+    .map((name) => `loses the index ${name}: its queries fail until it is created again and filled`);
 }
 
-/** The permissions that this difference broadens; empty if none. */
+/** Permissions that this difference adds; empty if there are none. */
 export function broadenedPermissions(diff: TemplateDiff): string[] {
   const { statements, managedPolicies } = diff.iamChanges;
   const grants = statements.additions

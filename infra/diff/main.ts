@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { renderComment } from './comment';
 import { type CfnTemplate, readTemplates } from './templates';
 
-/** `make diff-comment`: writes the comment on two folders of templates to a file, or to the standard output. */
+/** `make diff-comment`: compares two folders of templates, and writes the comment to a file or to standard output. */
 function main(): void {
   const { values } = parseArgs({
     options: {
@@ -33,12 +33,13 @@ function main(): void {
   writeFileSync(out, comment);
 }
 
-/** @param environments a JSON list of names, as the repository's variable has it; all where it is not given */
+/** @param environments JSON list of names, as in the repository's variable; all environments if undefined */
 function templatesOf(folder: string, environments: string | undefined): Map<string, CfnTemplate> {
   const templates = readTemplates(folder);
   if (environments === undefined) return templates;
   const names: unknown = JSON.parse(environments);
-  if (!Array.isArray(names)) throw new Error(`${environments} is no list of environments, such as ["prod"]`);
+  if (!Array.isArray(names))
+    throw new Error(`${environments} is not a JSON list of environments, such as ["prod"]`);
   return new Map([...templates].filter(([stack]) => names.includes(stack.slice(stack.indexOf('-') + 1))));
 }
 

@@ -5,20 +5,19 @@ import { join } from 'node:path';
 // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
 export type CfnTemplate = Record<string, any>;
 
-/** What a file of a template is named: `<stack>.template.json`, in `cdk.out` and everywhere else here. */
+/** Suffix of a template's file name, `<stack>.template.json`, as in `cdk.out`. */
 const SUFFIX = '.template.json';
 
 /**
- * The templates in a folder, by stack: what `cdk synth` wrote, or what {@link file://../../delivery/deployed.py}
- * fetched.
+ * Reads the templates in a folder, by stack. `cdk synth` or {@link file://../../delivery/deployed.py} wrote them.
  *
- * Throws if there is no such folder, or if a file in it is no template. An empty folder is no error: nothing is
+ * Throws if the folder does not exist, or if a file in it is not a template. An empty folder is valid: nothing is
  * deployed yet.
  */
 export function readTemplates(folder: string): Map<string, CfnTemplate> {
   if (!existsSync(folder)) {
     throw new Error(
-      `there is no folder ${folder} with templates. Remedy: write one with \`make synth\`, or name another.`,
+      `the folder ${folder} with templates does not exist. Remedy: write it with \`make synth\`, or name another folder.`,
     );
   }
   const files = readdirSync(folder).filter((name) => name.endsWith(SUFFIX));
@@ -30,7 +29,7 @@ export function readTemplates(folder: string): Map<string, CfnTemplate> {
 function readTemplate(file: string): CfnTemplate {
   const template: unknown = JSON.parse(readFileSync(file, 'utf8'));
   if (typeof template !== 'object' || template === null || !('Resources' in template)) {
-    throw new Error(`${file} is no CloudFormation template: it has no Resources`);
+    throw new Error(`${file} is not a CloudFormation template: it has no Resources`);
   }
   return template;
 }

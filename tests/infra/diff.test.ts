@@ -13,14 +13,14 @@ const SIDES = { base: 'deployed', head: 'abc1234' };
 
 const PROD: CfnTemplate = Synthesized.environment('prod').template.toJSON();
 
-/** The template of prod as the app makes it, to be changed by one test. */
+/** A copy of the template of prod, changed by `change`. */
 function prod(change: (template: CfnTemplate) => void = () => {}): CfnTemplate {
   const template: CfnTemplate = structuredClone(PROD);
   change(template);
   return template;
 }
 
-/** The resources of a type. */
+/** The resources of a type, at least one. */
 function each(template: CfnTemplate, type: string): CfnTemplate[] {
   const found = Object.values<CfnTemplate>(template.Resources).filter(({ Type }) => Type === type);
   expect(found.length).toBeGreaterThan(0);
@@ -49,7 +49,7 @@ describe('what may be lost', () => {
       'a retained table that is removed',
       'AWS::DynamoDB::Table',
       (t) => remove(t, 'AWS::DynamoDB::Table'),
-      /leaves the stack; it stays in the account/,
+      /is removed from the stack, but retained in the account/,
     ],
     [
       "a table's key",
@@ -106,7 +106,7 @@ describe('what may be lost', () => {
       (t) => {
         first(t, 'AWS::Logs::LogGroup').Properties.RetentionInDays = 1;
       },
-      /keeps what it holds for 1 days instead of 90 days/,
+      /keeps its data for 1 days, before for 90 days/,
     ],
     [
       'retention of messages',
@@ -114,7 +114,15 @@ describe('what may be lost', () => {
       (t) => {
         first(t, 'AWS::SQS::Queue').Properties.MessageRetentionPeriod = 60;
       },
-      /keeps what it holds for 60 s instead of/,
+      /keeps its data for 60 s, before for/,
+    ],
+    [
+      'retention of messages removed, so that the default of SQS is in force',
+      'AWS::SQS::Queue',
+      (t) => {
+        delete first(t, 'AWS::SQS::Queue').Properties.MessageRetentionPeriod;
+      },
+      /keeps its data for 345600 s, before for 1209600 s/,
     ],
   ])('%s', (_, type, change, happens) => {
     const hazards = dataHazards(fullDiff(prod(), prod(change)));
@@ -148,7 +156,7 @@ describe('what may be lost', () => {
   });
 });
 
-describe('who may do more', () => {
+describe('broadened permissions', () => {
   test('a statement that is added, and one whose actions grow', () => {
     const diff = fullDiff(
       prod(),
@@ -160,7 +168,7 @@ describe('who may do more', () => {
     expect(broadenedPermissions(diff)).toEqual([expect.stringMatching(/^Allow dynamodb:Scan on \* to AWS:/)]);
   });
 
-  test('a rejection that goes', () => {
+  test('a Deny statement that is removed', () => {
     const deny = { Effect: 'Deny', Action: 'sqs:*', Resource: '*', Principal: '*' };
     const withDeny = prod((template) => {
       first(template, 'AWS::SQS::QueuePolicy').Properties.PolicyDocument.Statement = [deny];
@@ -236,7 +244,7 @@ describe('the comment', () => {
     expect(text).not.toContain('turnMs');
   });
 
-  test('takes no notice of what CloudFormation does to letters beyond ASCII', () => {
+  test('ignores that CloudFormation replaces characters outside of ASCII', () => {
     const described = (text: string) =>
       prod((template) => {
         first(template, 'AWS::Lambda::Function').Properties.Description = text;
@@ -254,7 +262,7 @@ describe('the comment', () => {
     expect(comment(change)).toBe(comment(change));
   });
 
-  test('keeps to what GitHub takes, with what is called out at the top', () => {
+  test("fits into GitHub's limit, with the hazards at the top", () => {
     const text = comment((template) => {
       for (const { Properties } of each(template, 'AWS::Logs::LogGroup')) Properties.RetentionInDays = 1;
       for (let n = 0; n < 900; n++) {
@@ -269,7 +277,7 @@ describe('the comment', () => {
     expect(text).toMatch(/1 of 4 parts did not fit into a comment/);
   });
 
-  test('counts what a list leaves out, and cuts names that would push it out', () => {
+  test('gives the number of omitted lines, and cuts long names', () => {
     const text = comment((template) => {
       const { Statement } = first(template, 'AWS::IAM::Policy').Properties.PolicyDocument;
       for (let n = 0; n < 120; n++) {
@@ -280,7 +288,7 @@ describe('the comment', () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MOST_BYTES);
   });
 
-  test("lets no text of a template out of its code, nor a property's name become Markdown", () => {
+  test('keeps the text of a template inside of its code block, and escapes names of properties', () => {
     const evil = '```\n# hello @everyone <img src=x>';
     const text = comment((template) => {
       first(template, 'AWS::CloudWatch::Alarm').Properties.AlarmDescription = evil;
@@ -305,17 +313,19 @@ describe('make diff-comment', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('reads the templates of a folder, and of an empty one none', () => {
+  test('reads the templates of a folder, and none of an empty folder', () => {
     expect(readTemplates(folder).size).toBe(0);
     writeFileSync(join(folder, `${STACK}.template.json`), JSON.stringify(prod()));
     writeFileSync(join(folder, 'manifest.json'), '{}');
     expect([...readTemplates(folder).keys()]).toEqual([STACK]);
   });
 
-  test('rejects a folder that is not there, and a file that is no template', () => {
-    expect(() => readTemplates(join(folder, 'none'))).toThrow(/there is no folder .*none.*Remedy/);
+  test('rejects a missing folder, and a file that is not a template', () => {
+    expect(() => readTemplates(join(folder, 'none'))).toThrow(
+      /the folder .*none with templates does not exist.*Remedy/,
+    );
     writeFileSync(join(folder, 'X.template.json'), '{}');
-    expect(() => readTemplates(folder)).toThrow(/X\.template\.json is no CloudFormation template/);
+    expect(() => readTemplates(folder)).toThrow(/X\.template\.json is not a CloudFormation template/);
   });
 
   test('the command writes the comment', () => {
