@@ -11,26 +11,28 @@ from typing import Any
 
 from delivery.arm64 import elf, starting
 from local import assembly, deployment, emulator
+from local.agents import DeployedAgents
 from local.contract import AGENT_FUNCTIONS
 from local.paths import PROJECT, STATE
+from local.queue import DeployedQueue
 from local.stack import DeployedStack
 
-#: Most bytes of a function's zip. Lambda takes 50 MB; a function that doubles has taken something in by mistake.
+#: The most bytes of a function's zip. Lambda's limit is 50 MB; a function of double size has an unintended dependency.
 ZIP_BUDGET = 6 * 1024 * 1024
-#: Longest start, seconds, from exec to the first request for an event; ours take under 20 ms. Held where the machine
-#: is arm64: under qemu the time is the emulator's.
+#: The longest start in seconds, from exec to the first request for an event. The functions take less than 20 ms.
+#: Checked only on arm64, because qemu takes longer.
 START_BUDGET = 0.25
 _EVENTS = PROJECT / "tests" / "events"
-#: The event of a function, where it is not named like it.
+#: The event files that are not named after their function.
 _EVENT_FILES = {"trigger": "trigger-insert.json"}
 
 
 class WrongAnswer(RuntimeError):
-    """A function answered, but not what it should; the message says what."""
+    """A function failed a check, for example by a wrong answer; the message says which."""
 
 
 def _has(**expected: Any) -> Callable[[Any], bool]:
-    """Whether an answer is an object with these values, whatever else it says."""
+    """A check that an answer is an object with these values; it may have others."""
     return lambda answer: isinstance(answer, dict) and expected.items() <= answer.items()
 
 
@@ -39,8 +41,8 @@ def _created(answer: Any) -> bool:
     return counts == {"created": 2, "duplicates": 1, "failed": 1}
 
 
-#: What is right about each function's answer to its event. They run in this order on queues that are empty at first,
-#: so that the tasks of `create-tasks` are those that `process-tasks` does.
+#: The check of each function's answer to its event. The functions run in this order on queues that are empty at first,
+#: so `process-tasks` runs the tasks of `create-tasks`.
 CHECKS: dict[str, Callable[[Any], bool]] = {
     "create-tasks": _created,
     "trigger": lambda answer: answer == "published",
@@ -56,7 +58,7 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
 
 @dataclass(frozen=True)
 class Verified:
-    """What was found about a function."""
+    """The figures of a function that passed the checks."""
 
     function: str
     binary: elf.Binary
@@ -67,8 +69,8 @@ class Verified:
 def verify(functions: Iterable[str], built: Path, placeholders: Path, say: Callable[[str], None]) -> list[Verified]:
     """Check and start each of `functions`, built below `built`.
 
-    `placeholders` is an assembly of dev: its stacks, deployed to a local AWS, give each function its environment and
-    answer its calls. Raises `RuntimeError` for the first that would not do.
+    `placeholders` is an assembly of dev. Its stacks, deployed to a local AWS, give each function its environment and
+    answer its calls. Raises `RuntimeError` for the first function that fails a check.
     """
     wanted = set(functions)
     unknown = sorted(wanted - CHECKS.keys())
@@ -83,8 +85,8 @@ def verify(functions: Iterable[str], built: Path, placeholders: Path, say: Calla
     local_aws = emulator.start(directory)
     try:
         stacks = [
-            deployment.deploy(local_aws, assembly.read(placeholders, "LifoQueue-dev")),
-            deployment.deploy_agents(local_aws, assembly.read(placeholders, "AgentQueue-dev")),
+            deployment.deploy(local_aws, assembly.read(placeholders, "LifoQueue-dev"), DeployedQueue),
+            deployment.deploy(local_aws, assembly.read(placeholders, "AgentQueue-dev"), DeployedAgents),
         ]
         verified = []
         for name in names:
@@ -118,13 +120,13 @@ def zipped(function: str, bootstrap: Path) -> int:
     if size > ZIP_BUDGET:
         raise WrongAnswer(
             f"{function}: its zip has {size} bytes, over the budget of {ZIP_BUDGET}. "
-            "Look for what it has taken in (`cargo tree`), or raise ZIP_BUDGET with a reason"
+            "Find the dependency that makes it large (`cargo tree`), or raise ZIP_BUDGET and say why"
         )
     return size
 
 
 def sizes(built: Path) -> list[str]:
-    """The size of every function's zip that is built, a line each. Raises `WrongAnswer` beyond the budget."""
+    """One line for each built function with the size of its zip. Raises `WrongAnswer` beyond the budget."""
     lines = []
     for bootstrap in sorted(built.glob("*/bootstrap")):
         size = zipped(bootstrap.parent.name, bootstrap)
