@@ -1,19 +1,19 @@
-# Every verb of the project. `make` alone lists them; the brackets of a verb's line name the variables that it takes,
-# and NAME= is one that it needs.
+# The verbs of the project, which `make` lists. The brackets at the end of a verb's help name its variables. A variable
+# with = is required.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-# A verb's variables count on the command line alone: in many environments ENV and NAME mean something else. E2E is ours,
-# and counts from the environment too.
+# A verb's variables are read only from the command line, because ENV and NAME have other meanings in many environments.
+# E2E has no other meaning, so it is read from the environment too.
 SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE
 OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
   HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)
-# These belong to the tools, and count from everywhere.
+# These variables are for the tools, so they are accepted from everywhere.
 FOR_TOOLS := PYTHON AWS_% CARGO_% FRESHQ_% PROPTEST_% RUST%
 GIVEN := $(sort $(filter-out $(FOR_TOOLS),$(foreach v,$(.VARIABLES),$(if $(filter command,$(origin $v)),$v))))
 TAKES = $(shell sed -nE 's|^$1:.* \#\# .*\[(.*)\]$$|\1|p' $(firstword $(MAKEFILE_LIST)))
@@ -29,7 +29,7 @@ ENV := $(or $(ENV),dev)
 # With a personal name, the stacks are LifoQueue-<ENV>-<NAME> and AgentQueue-<ENV>-<NAME>.
 SUFFIX := $(ENV)$(if $(NAME),-$(NAME))
 # IOT=1: every device that connects to the account's IoT Core becomes a task. UNRELIABLE=1: the simulated downstream of dev
-# has less capacity than tasks run at once, and some runs fail.
+# has less capacity than the queue starts tasks at once, and some runs fail.
 SIMULATION := $(if $(UNRELIABLE),--context unreliable=true)
 CONTEXT := --context env=$(ENV) $(if $(NAME),--context name=$(NAME)) $(if $(IOT),--context iotPresence=true) $(SIMULATION)
 QUEUE := $(or $(QUEUE),lifo-queue)
@@ -40,26 +40,26 @@ STACK := $(or $(STACKS.$(QUEUE)),$(error QUEUE=$(QUEUE) is not a queue: choose l
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# The project's own tools come before the machine's.
+# The project's tools precede those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 export CDK_DISABLE_CLI_TELEMETRY := true
 
 # cargo-lambda always names the target, so the functions built for this machine are in target/<triple>/debug.
-# The tests name it too: both then share every compiled dependency.
+# The tests name the target too, so both share every compiled dependency.
 HOST = $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FUNCTIONS := create-tasks ingest-tasks trigger process-tasks sweep-tasks count-shed agent-desk match-calls sweep-agents
-# The functions built for this machine, one folder a function. (Those for AWS: target/arm64/lambda.)
+# The functions built for this machine, in one folder each. (Those for AWS: target/arm64/lambda.)
 LOCAL_FUNCTIONS := target/local
 LOCAL_ASSEMBLY := .local/cdk.out
 SYNTH := cdk synth --quiet --no-notices --no-version-reporting
 NEXTEST = cargo nextest run --locked --workspace --target $(HOST)
-# The operators' command. The end-to-end tests take the one that the Rust tests built.
+# The operators' command. The end-to-end tests use the binary that the Rust tests build.
 FRESHQ = target/$(HOST)/debug/freshq
 FRESHQ_BUILD ?= cargo build --locked --quiet --workspace --bin freshq --target $(HOST)
 e2e flaky: export FRESHQ_BUILD = $(NEXTEST) --no-run --cargo-quiet
 
 MISSING := missing() { echo "missing: $$1. $$2" >&2; exit 1; };
-# With LOCAL=1 a verb works on the AWS of local-up. Otherwise ACCOUNT names the account that it works on.
+# With LOCAL=1 a verb uses the AWS of local-up. Otherwise ACCOUNT names the account that it uses.
 ifeq ($(LOCAL),1)
 CHECK_LOCAL := $(MISSING) test -f .local/env || missing "the local AWS" "Start it with: make local-up";
 AWS := $(CHECK_LOCAL) . .local/env;
@@ -70,7 +70,7 @@ ACCOUNT = account=$$($(BIN)/python -m local account); echo
 help: ## list the verbs
 	@awk -F ' ## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z][a-z0-9-]*:.* ## / { split($$1, verb, ":"); printf "  make %-15s %s\n", verb[1], $$2 }' $(MAKEFILE_LIST)
-	@printf '\n%s\n%s\n' "In brackets: the variables that a verb takes on the command line; NAME= is one that it needs. ENV is dev (the default), staging or prod;" \
+	@printf '\n%s\n%s\n' "In brackets: the variables that a verb takes on the command line; one with = is required. ENV is dev (the default), staging or prod;" \
 	  "NAME=alice means a copy of your own; QUEUE is lifo-queue (the default) or agent-queue; LOCAL=1 means the AWS of local-up."
 
 ##@ Use
@@ -84,7 +84,7 @@ demo-agents: synth-local ## deploy to a local AWS and watch calls reach the agen
 	@$(BIN)/python -m local demo-agents
 
 .PHONY: demo-iot
-demo-iot: synth-local ## deploy to a local AWS and let more devices connect than the system behind can validate
+demo-iot: synth-local ## deploy to a local AWS and let more devices connect than the downstream can validate
 	@$(BIN)/python -m local demo-iot
 
 .PHONY: local-up
@@ -104,7 +104,7 @@ watch: setup ## run the functions under cargo lambda watch, against the tables o
 invoke: setup ## invoke a watched function: EVENT=tests/events/<name>.json [F= EVENT=]
 	@cargo lambda invoke $(F) --invoke-address 127.0.0.1 --data-file $(EVENT)
 
-# Needs no Rust and no app, only what the CDK itself needs of an account.
+# Needs neither Rust nor the app, because it deploys only the CDK's own stack.
 .PHONY: bootstrap
 ifneq ($(REGION),)
 bootstrap: export AWS_REGION := $(REGION)
@@ -148,8 +148,8 @@ SMOKE_NAME := $(or $(NAME),smoke)
 SMOKE_ASSEMBLY := $(or $(ASSEMBLY),.local/smoke/cdk.out)
 SMOKE_SYNTH := $(SYNTH) --context env=$(ENV) --output $(SMOKE_ASSEMBLY)
 SMOKE_RUN = $(BIN)/python -m smoke run --environment dev --name $(SMOKE_NAME) --freshq $(FRESHQ) --assembly $(SMOKE_ASSEMBLY)
-# With ASSEMBLY nothing is built, so less is installed.
-smoke: $(if $(ASSEMBLY),setup-aws,setup) ## deploy a copy of both queues, check it, remove it; beyond dev: only read the settings [ENV NAME LOCAL ASSEMBLY]
+# With ASSEMBLY nothing is built, so fewer tools are installed.
+smoke: $(if $(ASSEMBLY),setup-aws,setup) ## deploy a copy of both queues, check it, remove it; with another ENV than dev: only compare the settings [ENV NAME LOCAL ASSEMBLY]
 	@mkdir -p .local/smoke
 ifneq ($(ENV),dev)
 	@$(if $(ASSEMBLY),,FRESHQ_SKIP_BUILD=1 $(SMOKE_SYNTH))
@@ -166,7 +166,7 @@ else
 endif
 
 .PHONY: destroy
-destroy: setup ## delete a stack from AWS; first names what is protected or retained [ENV NAME QUEUE]
+destroy: setup ## delete a stack from AWS; first list its protected and retained resources [ENV NAME QUEUE]
 	@$(ACCOUNT) "destroying $(STACK) in $$account"
 	@$(MAKE) synth FRESHQ_SKIP_BUILD=1
 	@$(BIN)/python -m local leftovers --stack $(STACK)
@@ -200,7 +200,7 @@ console: build-freshq ## serve a web page of both queues on 127.0.0.1; with CHAN
 	@$(OPERATE) $(if $(CHANGES),--allow-changes) $${PORT:+--port "$$PORT"}
 
 .PHONY: pause
-pause: build-freshq ## let no task start; running tasks finish: FOR=30m REASON="why" [ENV NAME LOCAL FOR REASON]
+pause: build-freshq ## pause the queue; running tasks finish: FOR=30m REASON="why" [ENV NAME LOCAL FOR REASON]
 	@$(OPERATE) $${FOR:+--for "$$FOR"} $${REASON:+--reason "$$REASON"}
 
 .PHONY: resume
@@ -212,15 +212,15 @@ breaker: build-freshq ## open the circuit breaker for a while, or close it: DO=o
 	@$(AWS) $(FRESHQ) $@ "$$DO" --env $(SUFFIX) $${FOR:+--for "$$FOR"} $${REASON:+--reason "$$REASON"}
 
 .PHONY: redrive
-redrive: build-freshq ## run failed tasks again: TASK="<id> …" or ALL=1 (YES=1 skips the question), TTL=1h [ENV NAME LOCAL TASK ALL YES TTL]
+redrive: build-freshq ## retry failed tasks: TASK="<id> …" or ALL=1 (YES=1 skips the question), TTL=1h [ENV NAME LOCAL TASK ALL YES TTL]
 	@$(OPERATE) $${TTL:+--ttl "$$TTL"} $(if $(ALL),--all $(if $(YES),--yes)) -- $${TASK:-}
 
 .PHONY: cancel
-cancel: build-freshq ## remove pending tasks: TASK="<id> …" [ENV NAME LOCAL TASK=]
+cancel: build-freshq ## delete pending tasks: TASK="<id> …" [ENV NAME LOCAL TASK=]
 	@$(OPERATE) -- $${TASK:-}
 
 .PHONY: wake
-wake: build-freshq ## wake the queue, unless it is awake or paused [ENV NAME LOCAL]
+wake: build-freshq ## wake a processor, unless one is active or the queue is paused [ENV NAME LOCAL]
 	@$(OPERATE)
 
 ##@ Check
@@ -229,7 +229,7 @@ wake: build-freshq ## wake the queue, unless it is awake or paused [ENV NAME LOC
 test: test-rust test-infra test-python ## run every test: Rust, infrastructure, Python, end to end
 
 .PHONY: test-rust
-test-rust: build-local ## run the Rust tests, with their documentation
+test-rust: build-local ## run the Rust tests and the examples in the documentation of the crates
 	$(NEXTEST)
 	cargo test --locked --workspace --doc --target $(HOST)
 
@@ -238,11 +238,11 @@ test-infra: setup ## run the infrastructure tests
 	npm test --silent
 
 .PHONY: test-python
-test-python: setup e2e ## run the tests of the Python tools, and those end to end
+test-python: setup e2e ## run the tests of the Python tools and the end-to-end tests
 	$(BIN)/python -m pytest tests/layout tests/local tests/delivery
 
 .PHONY: e2e
-e2e: synth-local build-freshq ## run the end-to-end tests on the deployed templates: a local AWS that enforces IAM
+e2e: synth-local build-freshq ## run the end-to-end tests of the templates on a local AWS that enforces IAM
 	$(BIN)/python -m pytest tests/e2e
 
 .PHONY: test-console
@@ -283,7 +283,7 @@ build: setup-arm64 ## build the functions for AWS (arm64, release) with cargo-la
 	@delivery/build-arm64.sh $(FUNCTIONS)
 
 .PHONY: verify-arm64
-verify-arm64: setup ## check that the functions for AWS are arm64, and start them, under qemu if need be
+verify-arm64: setup ## check that the functions for AWS are arm64, and start them (on other machines under qemu)
 	@if [ -z "$${FRESHQ_SKIP_BUILD:-}" ]; then $(MAKE) build; fi
 	@mkdir -p .local
 	@FRESHQ_SKIP_BUILD=1 $(SYNTH) --context env=dev --output .local/placeholders
@@ -297,19 +297,19 @@ synth-all: setup ## write the templates of every environment to one folder [OUT=
 deploy-assembly: setup-deploy ## deploy both stacks of an environment from a folder of synth-all [ENV ASSEMBLY= YES]
 	@$(DEPLOY) --assembly $(ASSEMBLY) $(ENV_STACKS)
 
-# For a role that may read templates and nothing else.
+# Its role may read templates and nothing else.
 .PHONY: deployed
-deployed: setup-aws ## read the deployed templates of the stacks in HEAD [ENV HEAD= OUT=]
+deployed: setup-aws ## write the deployed templates of the stacks in the folder HEAD to the folder OUT [ENV HEAD= OUT=]
 	@$(BIN)/python -m delivery deployed --assembly "$(HEAD)" --into "$(OUT)" $(ENV_STACKS)
 
 .PHONY: diff-comment
-diff-comment: setup ## write a pull request's comment: BASE, HEAD = two folders of templates [BASE= HEAD= OUT BASE_NAME HEAD_NAME ENVIRONMENTS]
+diff-comment: setup ## write the comment on a pull request; BASE and HEAD are folders of templates [BASE= HEAD= OUT BASE_NAME HEAD_NAME ENVIRONMENTS]
 	@tsx infra/diff/main.ts --base "$(BASE)" --head "$(HEAD)" $(if $(BASE_NAME),--base-name "$(BASE_NAME)") $(if $(HEAD_NAME),--head-name "$(HEAD_NAME)") $(if $(OUT),--out "$(OUT)") $(if $(ENVIRONMENTS),--environments '$(ENVIRONMENTS)')
 
-# The environments that infra/ci/ci-settings.ts makes roles for by default.
+# The environments for which infra/ci/ci-settings.ts creates roles by default.
 CI_ENVIRONMENTS := staging,prod
 .PHONY: bootstrap-ci
-bootstrap-ci: setup ## give GitHub Actions roles in your account: docs/how-to/continuous-delivery.md [REPOSITORY= ENVIRONMENTS REGIONS BRANCH PROVIDER UNPROTECTED]
+bootstrap-ci: setup ## create the roles of GitHub Actions in your account: docs/how-to/continuous-delivery.md [REPOSITORY= ENVIRONMENTS REGIONS BRANCH PROVIDER UNPROTECTED]
 	$(if $(UNPROTECTED),,@$(BIN)/python -m delivery protection --repository $(REPOSITORY) --branch $(or $(BRANCH),main) --environments $(or $(ENVIRONMENTS),$(CI_ENVIRONMENTS)))
 	@$(ACCOUNT) "deploying FreshqCi to $$account"
 	cdk deploy FreshqCi --app 'tsx infra/ci/ci-app.ts' --output cdk.out/ci --require-approval any-change \
@@ -343,14 +343,14 @@ docs: setup ## write the reference pages that are generated from the sources
 
 .PHONY: flaky
 N := $(or $(N),20)
-flaky: setup ## repeat all Rust tests N=20 times with new seeds, or with E2E=1 the end-to-end tests; list what failed [N E2E]
+flaky: setup ## repeat all Rust tests N=20 times with new seeds, or with E2E=1 the end-to-end tests; list the failed tests [N E2E]
 ifeq ($(E2E),1)
 	@$(MAKE) synth-local build-freshq
 	@$(BIN)/python -m tests.flaky $(N)
 else
 	@$(MAKE) build-local
 	@export FRESHQ_FIRST_SEED=$${FRESHQ_FIRST_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
-	echo "the same seeds again: make flaky N=$(N) FRESHQ_FIRST_SEED=$$FRESHQ_FIRST_SEED"; \
+	echo "to repeat these seeds: make flaky N=$(N) FRESHQ_FIRST_SEED=$$FRESHQ_FIRST_SEED"; \
 	$(NEXTEST) --stress-count $(N) --no-fail-fast --success-output never --failure-output immediate \
 	  --status-level fail --final-status-level fail
 endif
@@ -361,28 +361,28 @@ simulate: check-rust ## simulate overload and outages with the real core on a vi
 	target/$(HOST)/debug/simulate
 
 .PHONY: bench
-bench: synth-local ## measure: calls a task, throughput, memory, cold start, sizes, ingest, matches of agents, wake-ups of a burst
+bench: synth-local ## measure AWS calls for each task, throughput, memory, cold start, sizes, ingest, matches of agents, wake-ups of a burst
 	cargo build --locked --release --package bench --package ingest-tasks --package process-tasks
 	target/release/bench --cold-start target/release/process-tasks --ingest target/release/ingest-tasks
 	$(BIN)/python -m local burst
 	$(BIN)/python -m delivery sizes
 
 .PHONY: bench-agents
-bench-agents: check-rust ## measure matches of agents and calls by mode and matchers; writes target/bench/agents.json
+bench-agents: check-rust ## measure matches of agents and calls by mode and number of matchers; writes target/bench/agents.json
 	cargo build --locked --workspace --bin bench --target $(HOST)
 	target/$(HOST)/debug/bench agents
 
 .PHONY: iam-soak
-iam-soak: synth-local ## remove each permission of each function in turn: a probe must notice; writes docs/internals/iam-removal.md
+iam-soak: synth-local ## remove each permission of each function in turn: a probe must fail without it; writes docs/internals/iam-removal.md
 	$(BIN)/python -m tests.removal --write docs/internals/iam-removal.md
 
 .PHONY: soak
-soak: iam-soak ## that, ten times the fault schedules and reference runs, and the whole model (half an hour, several GB)
+soak: iam-soak ## run iam-soak, ten times the fault schedules and reference runs, and the whole model (half an hour, several GB)
 	FRESHQ_SOAK=1 $(NEXTEST) -j2 --filterset 'package(faults) | package(reference) | package(agents)'
 	FRESHQ_SOAK=1 $(NEXTEST) -j1 --filterset 'package(model)'
 
-# A copy of what is committed, whose sources may be broken. Its target folder is its own: cargo names a crate's
-# artefacts alike in both places, and would take a broken one for the real one.
+# A copy of the committed sources, in which the guards are broken. It has its own target folder: cargo gives a crate's
+# artefacts the same names in both places, so with a shared folder it could use a broken artefact as the real one.
 MUTANTS := .local/mutants
 CARGO_MUTANTS := .tools/bin/cargo-mutants
 $(CARGO_MUTANTS): | check-rust
@@ -396,25 +396,25 @@ mutants-copy:
 	  | tar -x -C $(MUTANTS)/tree
 
 .PHONY: guards
-guards: setup mutants-copy ## break the queues' guards one at a time: some test must fail each time (half an hour or more)
+guards: setup mutants-copy ## break the queues' guards one at a time: a test must fail each time (half an hour or more)
 	CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/target $(BIN)/python -m tests.guards --root $(MUTANTS)/tree --target $(HOST)
 
 .PHONY: mutants
-mutants: guards $(CARGO_MUTANTS) ## that, and cargo-mutants on the queues' core (hours); docs/internals/mutants.md explains survivors [SHARD]
+mutants: guards $(CARGO_MUTANTS) ## run guards, and cargo-mutants on the queues' core (hours); docs/internals/mutants.md explains survivors [SHARD]
 	cd $(MUTANTS)/tree && CARGO_PROFILE_DEV_DEBUG=false CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/mutants-target \
 	  $(CURDIR)/$(CARGO_MUTANTS) mutants --in-place --no-shuffle \
 	  --cargo-arg=--target=$(HOST) --minimum-test-timeout 25 --output $(CURDIR)/$(MUTANTS) $(if $(SHARD),--shard $(SHARD))
 
 .PHONY: clean
-clean: ## remove what was built (keeps the installed tools)
+clean: ## delete build results and keep the installed tools
 	@if [ -f .local/run.json ]; then $(MAKE) local-down; fi
 	rm -rf target cdk.out .local .pytest_cache
 
 .PHONY: distclean
-distclean: clean ## remove the installed tools too
+distclean: clean ## delete the installed tools too
 	rm -rf $(VENV) node_modules
 
-# ---- tools: each verb asks for no more than it uses ----
+# ---- tools: each verb installs only the tools that it uses ----
 
 .PHONY: check-rust check-node check-python
 check-rust:
@@ -442,7 +442,7 @@ $(BIN)/python: | check-python
 
 # Each file names every package with its hashes, so pip resolves nothing and builds nothing.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all:
-# requirements.txt is for the local AWS and the tests, -aws for what speaks to AWS, -arm64 for the build for AWS.
+# requirements.txt is for the local AWS and the tests, -aws for access to AWS, -arm64 for the build for AWS, -lint for lint.
 $(VENV)/.installed: requirements.txt | $(BIN)/python
 	$(PIP_INSTALL) -r $<
 	@touch $@
@@ -455,7 +455,7 @@ NPM_FILES := package.json package-lock.json tools/cdk/package.json .npmrc
 node_modules/.installed: $(NPM_FILES) | check-node
 	$(NPM_CI)
 	@touch node_modules/.installed-cdk $@
-# The CDK CLI alone, where nothing else is needed.
+# Only the CDK CLI, for verbs that need nothing else.
 node_modules/.installed-cdk: $(NPM_FILES) | check-node
 	$(NPM_CI) --workspace tools/cdk
 	@touch $@

@@ -1,1 +1,1 @@
-"""Between a change and production: what is built, what would change, who hears of it, what is deployed."""
+"""Builds the functions for AWS, shows and comments on changes of stacks, and deploys them."""

@@ -1,4 +1,4 @@
-"""``python -m delivery``: what the Makefile and the workflows call."""
+"""The commands of ``python -m delivery``, which the Makefile and the workflows call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from delivery import assembly, checkout, deploy, deployed, preflight, protection
 from delivery.arm64 import starting, verify
 from local.paths import PROJECT, STATE
 
-#: Where `make build` puts the functions for AWS.
+#: The folder in which `make build` puts the functions for AWS.
 _BUILT = PROJECT / "target" / "arm64" / "lambda"
 
 
@@ -73,7 +73,7 @@ def _deploy(given: argparse.Namespace) -> int:
 def _verify_arm64(given: argparse.Namespace) -> int:
     verified = verify.verify(given.functions, given.built, given.placeholders, lambda line: print(line, flush=True))
     emulated = "; under qemu, a start takes many times longer" if starting.emulator() else ""
-    print(f"{len(verified)} functions are arm64, start and answer rightly{emulated}")
+    print(f"{len(verified)} functions are arm64, start and answer correctly{emulated}")
     return 0
 
 
@@ -92,21 +92,21 @@ def _parser() -> argparse.ArgumentParser:
     read.set_defaults(run=_deployed)
     ready = commands.add_parser("preflight", help="find what would stop a deployment, before anything is built")
     ready.add_argument("--environment", help="the environment to deploy; none: the bootstrap")
-    ready.add_argument("--name", help="your own copy of it")
-    ready.add_argument("--stack", help="look at what this stack needs of the account, by its template without code")
+    ready.add_argument("--name", help="the name of your own copy")
+    ready.add_argument("--stack", help="check what this stack needs of the account, with its template without code")
     ready.set_defaults(run=_preflight)
     guard = commands.add_parser("protection", help="reject GitHub environments that more than one branch may use")
     guard.add_argument("--branch", default="main", help="the branch that is deployed")
     guard.add_argument("--repository", required=True, help="owner/name")
-    guard.add_argument("--environments", required=True, help="their names, parted by commas")
+    guard.add_argument("--environments", required=True, help="their names, separated by commas")
     guard.set_defaults(run=_protection)
     first = commands.add_parser("bootstrap", help="bootstrap the CDK in the account and region in use")
     first.set_defaults(run=_bootstrap)
     out = commands.add_parser("deploy", help="show what changes, ask, deploy")
     out.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")
     out.add_argument("--environment", required=True)
-    out.add_argument("--yes", action="store_true", help="deploy unasked")
-    out.add_argument("--local", action="store_true", help="to the local AWS that this shell is turned to")
+    out.add_argument("--yes", action="store_true", help="skip the question")
+    out.add_argument("--local", action="store_true", help="deploy to the local AWS that this shell uses")
     out.add_argument("stacks", nargs="+")
     out.set_defaults(run=_deploy)
     measured = commands.add_parser("sizes", help="print the sizes of the zips that are deployed")

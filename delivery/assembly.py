@@ -1,4 +1,4 @@
-"""What ``cdk synth`` wrote, as a deployment sees it: stacks, where they go, and the code they carry."""
+"""Reads from the output of ``cdk synth`` what a deployment needs: stacks, accounts, regions and code folders."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Stack:
     #: The assembly's folder.
     directory: Path
     name: str
-    #: The region it names, or `None`: the one of the credentials in use.
+    #: Its region; `None` means the region of the credentials in use.
     region: str | None
 
     @property
     def account(self) -> str | None:
-        """The account it names, or `None`: the one of the credentials in use."""
+        """Its account; `None` means the account of the credentials in use."""
         account = self._artifact()["environment"].removeprefix("aws://").split("/")[0]
         return None if account == "unknown-account" else account
 
     def bootstrap(self) -> tuple[str, int] | None:
-        """The parameter with the version of the CDK's bootstrap, and the least version it needs; or `None`."""
+        """The parameter with the version of the CDK's bootstrap, and the lowest version that it needs, if any."""
         properties = self._artifact().get("properties", {})
         version = properties.get("requiresBootstrapStackVersion")
         parameter = properties.get("bootstrapStackVersionSsmParameter")
@@ -39,7 +39,7 @@ class Stack:
         return json.loads((self.directory / f"{self.name}.template.json").read_text())
 
     def code_folders(self) -> Iterator[Path]:
-        """The folders that become its functions' code."""
+        """The folders with the code of its functions."""
         assets = json.loads((self.directory / f"{self.name}.assets.json").read_text())
         keys = {
             resource["Properties"]["Code"]["S3Key"].removesuffix(".zip")

@@ -4,17 +4,17 @@
 #   delivery/build-arm64.sh <function> ...
 #   delivery/build-arm64.sh --check          # only name the compiler
 #
-# Takes the first compiler that has Rust's standard library for aarch64-unknown-linux-gnu: the one on the PATH
-# (rustup's), linked by zig from .venv; or Debian's, linked by Debian's cross gcc. Both keep to glibc 2.34, Amazon
-# Linux 2023's. Installs nothing: a toolchain belongs to the machine, not to the project.
+# Uses the first compiler that has Rust's standard library for aarch64-unknown-linux-gnu: the one on the PATH (rustup's)
+# with the linker zig from .venv, or Debian's with Debian's cross gcc. Binaries of both need at most glibc 2.34, the
+# version of Amazon Linux 2023. Installs nothing: a toolchain belongs to the machine, not to the project.
 #
-# The same sources, lock file and compiler give the same bytes in every checkout, and so the same asset hash: what the
-# compiler would write of this machine's folders into a binary (the places of panics) is given fixed names instead.
+# The same sources, lock file and compiler give the same bytes in every checkout, and so the same asset hash. For this,
+# the folders that the compiler writes into a binary (the places of panics) get fixed names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly TARGET=aarch64-unknown-linux-gnu
-# Lambda's arm64 is Graviton2 or later; cargo-lambda would choose the same, but RUSTFLAGS given encoded displace its own.
+# Lambda's arm64 is Graviton2 or later. cargo-lambda would choose the same CPU, but encoded RUSTFLAGS replace its flags.
 readonly CPU=neoverse-n1
 
 has_target() { # <rustc>
@@ -24,13 +24,13 @@ has_target() { # <rustc>
 
 say_missing() {
   cat >&2 <<MESSAGE
-missing: Rust's standard library for $TARGET. Get it by one of
+missing: Rust's standard library for $TARGET. Install it with one of
   rustup target add $TARGET
   dpkg --add-architecture arm64 && apt-get update && apt-get install rustc-web cargo-web libstd-rust-web-dev:arm64 gcc-aarch64-linux-gnu
 MESSAGE
 }
 
-# Flags are parted by the unit separator, so that a folder's name may hold a space.
+# The unit separator separates the flags, so that the name of a folder may contain a space.
 encoded_flags() {
   local cargo_home=${CARGO_HOME:-$HOME/.cargo} separator=$'\x1f'
   printf '%s' "-Ctarget-cpu=$CPU$separator--remap-path-prefix=$PWD=/freshq$separator" \
@@ -49,12 +49,12 @@ fi
 bins=()
 for function in "$@"; do bins+=(--bin "$function"); done
 
-# cargo-lambda is the project's, and finds zig by the python beside it.
+# cargo-lambda is in .venv, and finds zig through the python beside it.
 export PATH=$PWD/.venv/bin:$PATH
 export CARGO_TARGET_DIR=target/arm64
 CARGO_ENCODED_RUSTFLAGS=$(encoded_flags)
 export CARGO_ENCODED_RUSTFLAGS
-# Nothing may begin to download a target or a toolchain.
+# No command may download a target or a toolchain.
 export RUSTUP_AUTO_INSTALL=0
 build=(cargo lambda build --locked --release --arm64 --skip-target-check "${bins[@]}")
 
@@ -63,7 +63,7 @@ if has_target rustc; then
   "${build[@]}"
 elif has_target /usr/bin/rustc && command -v aarch64-linux-gnu-gcc >/dev/null; then
   echo "building for arm64 with Debian's $(/usr/bin/rustc --version), linked by aarch64-linux-gnu-gcc" >&2
-  # cargo and rustc alike are Debian's.
+  # Both cargo and rustc are Debian's.
   PATH=/usr/bin:$PATH CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc "${build[@]}" --compiler cargo
 else
   say_missing

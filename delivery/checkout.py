@@ -1,4 +1,4 @@
-"""Whether a deployment is reproducible: committed, and built for Lambda."""
+"""Checks that a deployment is reproducible: committed, and built for Lambda."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _PLACEHOLDER = PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap"
 
 
 class NotDeployable(RuntimeError):
-    """This must not be deployed; the message says why, and what to do."""
+    """The stack must not be deployed; the message says why, and what to do."""
 
 
 def refuse_uncommitted(project: Path) -> None:
-    """Raise `NotDeployable` if the tree differs from its commit, or has none."""
+    """Raise `NotDeployable` if the tree differs from its commit, or is not a git checkout."""
     status = subprocess.run(
         ["git", "status", "--porcelain"],
         cwd=project,
@@ -34,7 +34,7 @@ def refuse_uncommitted(project: Path) -> None:
         shown = "\n".join(f"  {line}" for line in changed[:10])
         rest = f"\n  and {len(changed) - 10} more" if len(changed) > 10 else ""
         raise NotDeployable(
-            "prod is deployed from a commit, and these differ from it. Commit them, or put them away "
+            "prod is deployed from a commit, but these files differ from it. Commit them, or put them away "
             f"(`git stash -u`):\n{shown}{rest}"
         )
 
@@ -52,7 +52,7 @@ def refuse_placeholders(stack: Stack) -> None:
 
 
 def refuse_unbuilt(stack: Stack) -> None:
-    """Raise `NotDeployable` if any of the stack's functions is no program for Lambda's arm64."""
+    """Raise `NotDeployable` if any of the stack's functions is not a program for Lambda's arm64."""
     for folder in stack.code_folders():
         try:
             problems = elf.read(folder / "bootstrap").problems()

@@ -28,18 +28,18 @@ class Failed(RuntimeError):
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be deployed, and on whose word."""
+    """The stack to deploy, and how."""
 
     stack: Stack
     environment: str
-    #: The caller answers every question with yes beforehand.
+    #: Skip every question; the answer is yes.
     yes: bool
-    #: To the local AWS, whose functions are built for this machine.
+    #: Deploy to the local AWS, whose functions are built for this machine.
     local: bool
 
 
 def run(request: Request, ask: Callable[[str], str] = input, say: Callable[[str], None] = print) -> bool:
-    """Deploy one stack; returns whether it was. Raises `RuntimeError` for whatever stands against it."""
+    """Deploy one stack; returns False if the user declined. Raises `RuntimeError` if it cannot be deployed."""
     stack = request.stack
     _refuse_what_must_not_go_out(request)
     if not request.local:
@@ -63,11 +63,11 @@ def run(request: Request, ask: Callable[[str], str] = input, say: Callable[[str]
     outputs.parent.mkdir(parents=True, exist_ok=True)
     _cdk(
         ["deploy", stack.name, "--exclusively", "--app", str(stack.directory)]
-        # The question was asked above, for every kind of change.
+        # The question above covers every kind of change.
         + ["--require-approval", "never", "--outputs-file", str(outputs)]
         + watched.arguments()
     )
-    # The CDK has printed the outputs.
+    # The CDK CLI has printed the outputs.
     say(f"next: {next_command(stack.name, json.loads(outputs.read_text()).get(stack.name, {}))}")
     return True
 
@@ -81,7 +81,7 @@ def bootstrap() -> None:
 
 
 def next_command(stack: str, outputs: dict[str, str]) -> str:
-    """What to run after a deployment, to see that the queue is there."""
+    """The command that shows the queue after a deployment."""
     suffix = stack.removeprefix(_TASKS).removeprefix(_AGENTS)
     environment, _, personal = suffix.partition("-")
     owner = f" NAME={personal}" if personal else ""
@@ -112,7 +112,7 @@ def _agreed(request: Request, question: str, ask: Callable[[str], str]) -> bool:
     try:
         return ask(f"{question} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
-        raise Failed("there is no terminal to ask on: look at `make diff`, then run with YES=1") from None
+        raise Failed("there is no terminal for the question: check `make diff`, then run again with YES=1") from None
 
 
 def _cdk(arguments: list[str], directory: Path = PROJECT) -> None:

@@ -1,4 +1,4 @@
-"""The templates of the stacks that are deployed, for a comparison that needs no further access."""
+"""Fetches the templates of deployed stacks, so that a comparison needs no access to AWS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from delivery.assembly import Stack
 from local import account
 
-#: Makes a CloudFormation client of a region; `None` is the one of the credentials in use.
+#: Creates a CloudFormation client for a region; `None` means the region of the credentials in use.
 ClientOf = Callable[[str | None], Any]
 
 
@@ -21,14 +21,14 @@ class FetchFailed(RuntimeError):
 
 
 def cloudformation(region: str | None) -> Any:
-    """A CloudFormation client of the account that is signed in to."""
+    """A CloudFormation client with the credentials in use."""
     return account.session().client("cloudformation", region_name=region)
 
 
 def fetch(stacks: Iterable[Stack], into: Path, client_of: ClientOf = cloudformation) -> list[str]:
     """Write `<stack>.template.json` into `into` for each stack that is deployed; returns their names.
 
-    What an earlier run wrote there is removed first: a stack that is gone must not be compared with.
+    First removes the templates of an earlier run, so that no deleted stack is compared.
     """
     into.mkdir(parents=True, exist_ok=True)
     for stale in into.glob("*.template.json"):
@@ -52,6 +52,6 @@ def _template(client: Any, name: str) -> dict[str, Any] | None:
         raise FetchFailed(f"the template of {name} cannot be read: {error}") from error
     except BotoCoreError as error:
         raise FetchFailed(f"the template of {name} cannot be read: {error}") from error
-    # boto3 parses a template that is JSON, and gives any other as it is.
+    # boto3 returns a JSON template parsed, and any other as text.
     template = json.loads(body) if isinstance(body, str) else body
     return dict(template)

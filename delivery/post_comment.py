@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Puts the comment on a pull request: makes it, or replaces the one that is there.
+"""Posts the comment on a pull request, or replaces the existing one.
 
-Standard library only: a workflow that may write runs this file as the default branch has it, and nothing else.
+Uses only the standard library: a workflow with write access runs this file from the default branch or the base.
 
     post_comment.py own   --pull-request N --comment FILE      # the repository's own pull request
     post_comment.py fork  --run ID --head-sha SHA --head-repository OWNER/NAME
 
-A fork's comment was rendered by the fork's own code, without any rights, and comes as an artifact of that run. All of
-it is a stranger's: it is taken only as two small files, the number in it must be the pull request whose head the run
-was for, and the text is posted under a line that says where it comes from.
+The fork's own code, which ran without rights, rendered a fork's comment and left it as an artifact. Nothing in it is
+trusted. It must consist of two small files, and its number must be that of a pull request with the head of that run.
+The text is posted under a line that names its origin.
 
 Reads GITHUB_REPOSITORY, GITHUB_API_URL and GITHUB_TOKEN.
 """
@@ -28,29 +28,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: What the rendered comment begins with; infra/diff/comment.ts writes it.
+#: The beginning of the rendered comment; infra/diff/comment.ts writes it.
 MARKER = "<!-- freshq:diff -->"
-#: The most GitHub takes, in characters; counted here in bytes, as the renderer does.
+#: GitHub's limit, in characters. This file and the renderer count bytes.
 MOST_BYTES = 65_536
 ARTIFACT = "diff-comment"
-#: A comment compresses well; more than this is something else.
+#: A comment compresses well, so a larger artifact is not a comment.
 MOST_ARTIFACT_BYTES = 256 * 1024
 NUMBER_FILE, COMMENT_FILE = "pull-request.txt", "comment.md"
 _STRANGER = (
-    "> This pull request comes from a fork. Its own code rendered what follows, without any rights: "
+    "> This pull request comes from a fork. Its own code, without any rights, rendered the text below: "
     "read it as part of the pull request.\n\n"
 )
-#: Comments and artifacts are looked for on this many pages of 100.
+#: The most pages of 100 comments or artifacts that are read.
 _MOST_PAGES = 20
 _SECONDS = 30
 
 
 class Refused(RuntimeError):
-    """What came is not what may be posted; the message says why."""
+    """The comment must not or cannot be posted; the message says why."""
 
 
 class _Redirect(urllib.request.HTTPRedirectHandler):
-    """Artifacts lie elsewhere, and that place must not be shown our token."""
+    """Removes the token from redirects: GitHub stores artifacts on another host, which must not get it."""
 
     def redirect_request(self, req, fp, code, msg, headers, newurl):  # noqa: ANN001, ANN201, PLR0913
         followed = super().redirect_request(req, fp, code, msg, headers, newurl)
@@ -68,11 +68,11 @@ class GitHub:
     token: str
 
     def get(self, path: str) -> Any:
-        """What the API says at `path` below the repository."""
+        """The answer of the API at `path` below the repository."""
         return json.loads(self._send("GET", self._url(path)) or b"null")
 
     def pages(self, path: str, key: str | None = None) -> list[Any]:
-        """All elements of a list; `key` where the list is inside an object."""
+        """All elements of a list. If the list is inside an object, `key` is its name there."""
         elements: list[Any] = []
         for page in range(1, _MOST_PAGES + 1):
             answer = self.get(f"{path}?per_page=100&page={page}")
@@ -83,11 +83,11 @@ class GitHub:
         raise Refused(f"{path} has more than {_MOST_PAGES * 100} elements")
 
     def write(self, method: str, path: str, body: dict[str, Any]) -> Any:
-        """Change something."""
+        """Send a change; returns the answer."""
         return json.loads(self._send(method, self._url(path), json.dumps(body).encode()) or b"null")
 
     def download(self, path: str, most_bytes: int) -> bytes:
-        """What lies at `path`; more than `most_bytes` of it is rejected."""
+        """The content at `path`. Raises `Refused` if it has more than `most_bytes` bytes."""
         return self._send("GET", self._url(path), most_bytes=most_bytes)
 
     def _url(self, path: str) -> str:
@@ -115,15 +115,15 @@ class GitHub:
 
 
 def post(github: GitHub, number: int, comment: str) -> str:
-    """Replace the comment with our marker on a pull request, or make it; returns what was done."""
+    """Replace the bot's comment with the marker on a pull request, or post a new one; returns what was done."""
     if len(comment.encode()) > MOST_BYTES:
-        raise Refused(f"the comment has {len(comment.encode())} bytes, and GitHub takes {MOST_BYTES}")
+        raise Refused(f"the comment has {len(comment.encode())} bytes, but GitHub accepts {MOST_BYTES}")
     if MARKER not in comment:
         raise Refused(f"the comment lacks its marker {MARKER}: it was not rendered by make diff-comment")
     ours = [
         each["id"]
         for each in github.pages(f"issues/{number}/comments")
-        # Anyone may write our marker; only a bot's comment is ours to replace.
+        # Any user may write the marker. So only the comment of a bot is replaced.
         if MARKER in (each.get("body") or "") and each["user"]["type"] == "Bot"
     ]
     if ours:
@@ -165,10 +165,10 @@ def unpack(packed: bytes) -> tuple[str, str]:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
             if sorted(sizes) != sorted((NUMBER_FILE, COMMENT_FILE)):
-                raise Refused(f"the artifact holds {sorted(sizes)[:5]}")
+                raise Refused(f"the artifact has unexpected files: {sorted(sizes)[:5]}")
             if sizes[NUMBER_FILE] > 20 or sizes[COMMENT_FILE] > MOST_BYTES:
                 raise Refused("the artifact's files are larger than they can be")
-            # The sizes are the archive's own word: reading is bounded by itself.
+            # The archive may state wrong sizes, so reading has limits too.
             with archive.open(NUMBER_FILE) as number, archive.open(COMMENT_FILE) as comment:
                 return number.read(20).decode(), comment.read(MOST_BYTES).decode()
     except (zipfile.BadZipFile, UnicodeDecodeError) as error:
@@ -176,10 +176,10 @@ def unpack(packed: bytes) -> tuple[str, str]:
 
 
 def quoted(comment: str) -> str:
-    """The comment of a fork as it may be posted: marked as such, without mentions, and not too long."""
+    """The comment of a fork as it is posted: under a line that says so, without mentions, and not too long."""
     if not comment.startswith(MARKER):
         raise Refused(f"the comment does not begin with {MARKER}")
-    # A word joiner after the sign: the name reads the same, and no user is notified.
+    # With a word joiner after the @, the name looks the same, but GitHub notifies no user.
     calm = comment[len(MARKER) :].lstrip().replace("@", "@\u2060")
     whole = f"{MARKER}\n{_STRANGER}{calm}"
     note = "\n\nThe rest did not fit.\n"
@@ -190,12 +190,12 @@ def quoted(comment: str) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    parser = argparse.ArgumentParser(description="Puts the comment on a pull request.")
+    parser = argparse.ArgumentParser(description="Posts the comment on a pull request.")
     commands = parser.add_subparsers(dest="command", required=True)
-    own = commands.add_parser("own", help="on the repository's own pull request")
+    own = commands.add_parser("own", help="post on the repository's own pull request")
     own.add_argument("--pull-request", type=int, required=True)
     own.add_argument("--comment", type=Path, required=True)
-    fork = commands.add_parser("fork", help="what a fork's run left as an artifact")
+    fork = commands.add_parser("fork", help="post the comment that a fork's run left as an artifact")
     fork.add_argument("--run", type=int, required=True)
     fork.add_argument("--head-sha", required=True)
     fork.add_argument("--head-repository", required=True)

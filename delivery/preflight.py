@@ -1,7 +1,8 @@
-"""What would stop a deployment or a bootstrap, found before anything is built: each problem with its remedy, in a line.
+"""Finds problems of a deployment or a bootstrap before the build. Each problem is one line with its remedy.
 
-Two phases. `of_account` needs no more than boto3: tools, credentials, region. `of_stack` reads a template synthesized
-without code: the account it is for, its bootstrap, its state, the concurrency it reserves.
+There are two phases. The first needs only boto3: `of_account` checks the credentials and the region, `of_build` the
+tools. In the second, `of_stack` checks a template that was synthesized without code: its account and bootstrap, the
+state of the stack, and the concurrency that it reserves.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from delivery.assembly import Stack
 from local import account
 from local.paths import NODE_BIN, PROJECT
 
-#: Makes a client of a service in a region; `None` is the one of the credentials in use.
+#: Creates a client of a service in a region; `None` means the region of the credentials in use.
 Clients = Callable[[str, str | None], Any]
-#: Lambda keeps this much of an account's concurrency for functions that reserve none, or all of a smaller quota:
+#: Lambda keeps this much of an account's concurrency, or all of a smaller quota, for functions that reserve none:
 #: https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html
 KEPT_UNRESERVED = 100
-#: The stack that `cdk bootstrap` makes, unless another name is given.
+#: The stack that `cdk bootstrap` creates by default.
 TOOLKIT = "CDKToolkit"
 _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 2})
 _DENIED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation")
@@ -39,7 +40,7 @@ class NotReady(RuntimeError):
 
 @dataclass(frozen=True)
 class Finding:
-    """One check: what was found; what to do, if that is a problem; or why it could not be looked at."""
+    """The result of one check. A problem has a remedy. If `looked` is False, `found` says why there was no check."""
 
     check: str
     found: str
@@ -53,7 +54,7 @@ class Finding:
 
 
 def report(findings: list[Finding], say: Callable[[str], None]) -> None:
-    """Say what was found. Raises `NotReady` if any of it is a problem."""
+    """Print the findings. Raises `NotReady` if any of them is a problem."""
     for finding in findings:
         say(str(finding))
     failed = [finding.check for finding in findings if finding.remedy is not None]
@@ -62,21 +63,21 @@ def report(findings: list[Finding], say: Callable[[str], None]) -> None:
 
 
 def client(service: str, region: str | None) -> Any:
-    """A client of the signed-in account, with time-outs of seconds."""
+    """A client with the credentials in use, and timeouts of seconds."""
     return account.session().client(service, region_name=region, config=_CONFIG)
 
 
 def of_account(environ: Mapping[str, str] = os.environ, client_of: Clients = client) -> list[Finding]:
-    """Whether this shell is signed in to an account, and which region it means."""
+    """Check the credentials and the region of this shell."""
     if any(name.startswith("AWS_ENDPOINT_URL") for name in environ):
         remedy = "open a new shell, or deploy to the local AWS with LOCAL=1"
-        return [Finding("account", "AWS_ENDPOINT_URL turns this shell to the local AWS", remedy)]
+        return [Finding("account", "AWS_ENDPOINT_URL points this shell at the local AWS", remedy)]
     region, found = _region()
     return [*found, _credentials(region, client_of)]
 
 
 def of_build(environ: Mapping[str, str] = os.environ) -> list[Finding]:
-    """Whether this machine can build the functions, and nothing has them left out."""
+    """Check that this machine can build the functions, and that no variable leaves their code out."""
     findings = []
     if environ.get("FRESHQ_SKIP_BUILD"):
         findings.append(Finding("code", "FRESHQ_SKIP_BUILD leaves the functions' code out", "unset FRESHQ_SKIP_BUILD"))
@@ -95,12 +96,12 @@ def of_build(environ: Mapping[str, str] = os.environ) -> list[Finding]:
 
 
 def of_toolkit(region: str | None, client_of: Clients = client) -> list[Finding]:
-    """Whether the stack that `cdk bootstrap` makes or updates takes an update."""
+    """Check that `cdk bootstrap` can create or update its stack."""
     return [_looked("bootstrap stack", lambda: _state(client_of("cloudformation", region), TOOLKIT))]
 
 
 def of_stack(stack: Stack, client_of: Clients = client) -> list[Finding]:
-    """Whether the account can take this stack."""
+    """Check that this stack can be deployed to the account."""
     cloudformation = client_of("cloudformation", stack.region)
     return [
         _looked("account", lambda: _account(stack, client_of)),
@@ -113,7 +114,7 @@ def of_stack(stack: Stack, client_of: Clients = client) -> list[Finding]:
 def synthesize(environment: str, personal: str | None, into: Path) -> None:
     """Write the assembly of an environment without code. Raises `NotReady` where its settings are rejected."""
     context = {"env": environment} | ({"name": personal} if personal else {})
-    # Without the CDK CLI, which would print that the functions hold placeholders.
+    # Without the CDK CLI, which would print that the functions have placeholders.
     finished = subprocess.run(
         [str(NODE_BIN / "tsx"), "infra/app.ts"],
         cwd=PROJECT,
@@ -138,7 +139,7 @@ def _region() -> tuple[str | None, list[Finding]]:
 
 
 def _credentials(region: str | None, client_of: Clients) -> Finding:
-    # Which account it is, every region says.
+    # Every region can answer for the account.
     try:
         identity = client_of("sts", region or "us-east-1").get_caller_identity()
     except (BotoCoreError, ClientError) as error:
@@ -217,7 +218,7 @@ def reserved(template: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _deployed_template(cloudformation: Any, name: str) -> Mapping[str, Any]:
-    """The template that is deployed, or an empty one where the stack holds nothing."""
+    """The deployed template; an empty one if the stack does not exist or its creation failed."""
     found = wedged.state(cloudformation, name)
     if found is None or wedged.was_never_created(found["StackStatus"]):
         return {}
@@ -226,13 +227,13 @@ def _deployed_template(cloudformation: Any, name: str) -> Mapping[str, Any]:
 
 
 def _looked(check: str, look: Callable[[], Finding]) -> Finding:
-    """What `look` finds. What these credentials may not read is said, and is no problem by itself."""
+    """The finding of `look`. If the credentials may not read it, the finding says so and is not a problem."""
     try:
         return look()
     except ClientError as error:
         if error.response["Error"]["Code"] in _DENIED:
             return Finding(check, _first_line(error), looked=False)
-        return Finding(check, _first_line(error), "run this again; if it stays, check your rights and the region")
+        return Finding(check, _first_line(error), "run this again; if it fails again, check your rights and the region")
     except BotoCoreError as error:
         return Finding(check, _first_line(error), "check your connection to AWS, then run this again")
 

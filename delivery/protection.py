@@ -1,6 +1,7 @@
-"""Whether GitHub lets only one branch use the environments that the roles are bound to.
+"""Checks that GitHub lets only one branch use the environments to which the roles are bound.
 
-A role that deploys believes GitHub's token for an environment. Without a rule, a workflow of any branch may name it.
+A role that deploys trusts GitHub's token for an environment. Without a rule, a workflow of any branch may use the
+environment.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from delivery.post_comment import GitHub, Refused
 
 
 class Unprotected(RuntimeError):
-    """An environment may be used by other branches; the message names it, and what to do."""
+    """Other branches may use an environment; the message names it and the remedy."""
 
 
 def check(repository: str, branch: str, environments: Iterable[str], say: Callable[[str], None]) -> None:
-    """Raise `Unprotected` if an environment can be seen to let another branch than `branch` in.
+    """Raise `Unprotected` if GitHub says that another branch than `branch` may use an environment.
 
-    Without a token, or where GitHub does not answer, what could not be looked at is said.
+    Without a token, or if GitHub does not answer, print what was not checked.
     """
-    # As GitHub's tokens name it, a repository may carry numbers: octo-org@1234/freshq@5678.
+    # GitHub's tokens may name a repository with numbers: octo-org@1234/freshq@5678.
     name = re.sub(r"@\d+", "", repository)
     token = _token()
     if token is None:
@@ -39,7 +40,7 @@ def check(repository: str, branch: str, environments: Iterable[str], say: Callab
             problem = _problem(github, branch, environment)
         except Refused as error:
             if _is_absent(error):
-                problem = "was not found: the first run that names it makes it, without any rule (or the token may not see it)"
+                problem = "was not found: the first run that names it creates it without any rule (or the token may not read it)"
             else:
                 say(f"not checked: whether only {branch} may use the environment {environment}: {error}")
                 continue
@@ -47,8 +48,8 @@ def check(repository: str, branch: str, environments: Iterable[str], say: Callab
             problems.append(f"the GitHub environment {environment} {problem}")
     if problems:
         raise Unprotected(
-            f"{name}: {'; '.join(problems)}. Remedy: in Settings > Environments, allow the branch {branch} alone under"
-            " Deployment branches and tags; UNPROTECTED=1 makes the roles all the same"
+            f"{name}: {'; '.join(problems)}. Remedy: in Settings > Environments, allow only the branch {branch} under"
+            " Deployment branches and tags; UNPROTECTED=1 creates the roles without this check"
         )
 
 

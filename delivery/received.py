@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Copies the templates that a pull request's own code wrote, after checking them, as data and nothing else.
+"""Checks the templates that a pull request's own code wrote, and copies them as data.
 
-Standard library only: the jobs that hold rights run this file as the base has it.
+Uses only the standard library: the jobs with rights run this file from the base.
 
     received.py --from FOLDER --into FOLDER
 
-FOLDER was downloaded to a place outside the checkout. Only plain files head/NAME.json and base/NAME.json are copied,
-into a folder that does not exist yet. Any other entry rejects everything: a pull request that sends one is not what
-the job `synth` writes.
+The first FOLDER is a download outside the checkout. Only plain files head/NAME.json and base/NAME.json are copied,
+into a folder that does not exist yet. Any other entry rejects the whole folder, because the job `synth` does not
+write such an entry.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import stat
 import sys
 from pathlib import Path
 
-#: What the job `synth` writes: templates and manifests.
+#: The names of the files that the job `synth` writes: templates and manifests.
 NAME = re.compile(r"(head|base)/[\w.-]+\.json", re.ASCII)
 #: CloudFormation takes templates of up to 1 MB; a manifest or a construct tree is larger.
 MOST_BYTES = 8 * 1024 * 1024
-#: Three environments write about twenty files each side.
+#: For three environments, `synth` writes about twenty files on each side.
 MOST_FILES = 100
 
 
 class Rejected(RuntimeError):
-    """The folder holds what must not be copied; the message names it."""
+    """The folder has an entry that must not be copied; the message names it."""
 
 
 def take(received: Path, into: Path) -> list[str]:
@@ -43,7 +43,7 @@ def take(received: Path, into: Path) -> list[str]:
 
 
 def _names(received: Path) -> list[str]:
-    """The files of the folder, none of them a link or of another form than `NAME`. No link is followed."""
+    """The files of the folder, all of the form `NAME`. No link is followed."""
     names: list[str] = []
     with os.scandir(received) as sides:
         for side in sides:
@@ -62,7 +62,7 @@ def _names(received: Path) -> list[str]:
 
 
 def _read(path: Path) -> bytes:
-    """The content of a plain file with one name. What is checked is what is open, not what has its name now."""
+    """The content of a plain file without other hard links. The checks are on the open file, not on its name."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
@@ -70,7 +70,7 @@ def _read(path: Path) -> bytes:
     state = os.fstat(descriptor)
     if not stat.S_ISREG(state.st_mode) or state.st_nlink != 1:
         os.close(descriptor)
-        raise Rejected(f"{path.name!r} is not a plain file with one name")
+        raise Rejected(f"{path.name!r} is not a plain file, or has other hard links")
     with open(descriptor, "rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:

@@ -1,9 +1,9 @@
-"""The alarms that take a deployment back, as CloudFormation's rollback triggers.
+"""The alarms that roll a deployment back, as CloudFormation's rollback triggers.
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-rollback-triggers.html: CloudFormation watches
-up to five alarms while it deploys and for some minutes after, and takes everything back when one of them rings. A
-trigger that does not exist fails the deployment, so only alarms that are deployed already can be watched; one that
-rings before the deployment begins would take back the very change that fixes it, so it is left out, and said.
+up to five alarms during a deployment and for some minutes after it. If one of them rings, it rolls everything back. A
+trigger that does not exist fails the deployment, so only alarms that are deployed already are watched. An alarm that
+rings before the deployment would roll back the change that fixes it. So it is not watched, and a note says so.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery.assembly import Stack
 
-#: Where the template names them; infra/environments/rollback.ts writes it.
+#: The template's metadata that names them; infra/environments/rollback.ts writes it.
 METADATA = "freshq:rollback"
 
-#: Makes a client of a service in a region; `None` is the one of the credentials in use.
+#: Creates a client of a service in a region; `None` means the region of the credentials in use.
 Clients = Callable[[str, str | None], Any]
 
 
@@ -29,14 +29,14 @@ class AlarmsUnknown(RuntimeError):
 
 @dataclass(frozen=True)
 class Watch:
-    """The watched alarms, and the others with the reason."""
+    """The watched alarms, and notes on why others are not watched."""
 
     arns: list[str]
     minutes: int
     notes: list[str] = field(default_factory=list)
 
     def arguments(self) -> list[str]:
-        """The options of `cdk deploy`. Without alarms, those of an earlier deployment are cleared."""
+        """The options of `cdk deploy`. Without alarms, they clear the alarms of an earlier deployment."""
         if not self.arns:
             return ["--rollback-trigger-alarm-arns", "none"]
         return [
@@ -48,14 +48,14 @@ class Watch:
 
 
 def watch(stack: Stack, client_of: Clients) -> Watch:
-    """What to watch while `stack` is deployed. Raises `AlarmsUnknown`."""
+    """The alarms to watch while `stack` is deployed. Raises `AlarmsUnknown`."""
     wanted = stack.template().get("Metadata", {}).get(METADATA)
     if wanted is None:
-        return Watch([], 0, ["its template names no alarms that take it back"])
+        return Watch([], 0, ["its template names no alarms that roll it back"])
     try:
         names = _deployed(client_of("cloudformation", stack.region), stack.name, wanted["alarms"])
         if not names:
-            return Watch([], 0, ["none of its alarms is deployed yet: this time nothing takes it back"])
+            return Watch([], 0, ["none of its alarms is deployed yet: no alarm rolls this deployment back"])
         alarms = client_of("cloudwatch", stack.region).describe_alarms(
             AlarmNames=sorted(names), AlarmTypes=["MetricAlarm"]
         )["MetricAlarms"]

@@ -1,8 +1,8 @@
-"""The states of a CloudFormation stack in which it takes no deployment, and the remedy of each.
+"""The states in which a CloudFormation stack accepts no deployment, and the remedy of each.
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html lists the states. A stack whose
-creation failed can only be deleted. The CDK CLI deletes such a stack before it deploys again, but not one with
-termination protection, which it had switched on before the creation began. `make_way` does.
+creation failed can only be deleted. The CDK CLI deletes such a stack before it deploys again, unless the stack has
+termination protection, which the CDK CLI switches on before the creation. `make_way` deletes such a stack too.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 
-#: A creation that failed: the stack holds nothing but what its template retains, and can only be deleted.
+#: The states after a failed creation: the stack has only resources that its template retains, and can only be deleted.
 _NEVER_CREATED = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED")
-#: A change set that was never executed: the CDK CLI goes on from there.
+#: The state with a change set that was never executed. The CDK CLI can deploy such a stack.
 _NOT_BEGUN = "REVIEW_IN_PROGRESS"
 _REMEDIES = {
     "UPDATE_ROLLBACK_FAILED": "aws cloudformation continue-update-rollback --stack-name {name}; where a resource still"
@@ -23,16 +23,16 @@ _REMEDIES = {
     "DELETE_FAILED": "aws cloudformation delete-stack --stack-name {name}; where a resource still fails, add"
     " --retain-resources <its logical id>",
 }
-#: Deleting a table or a VPC's interfaces takes minutes.
+#: The deletion of a table or of a VPC's interfaces takes minutes.
 _DELETION = {"Delay": 5, "MaxAttempts": 360}
 
 
 class Wedged(RuntimeError):
-    """The stack takes no deployment; the message says why, and what to do."""
+    """The stack accepts no deployment; the message says why, and what to do."""
 
 
 def state(client: Any, name: str) -> dict[str, Any] | None:
-    """What CloudFormation says of a stack, or `None` where there is none of that name."""
+    """CloudFormation's description of a stack; `None` if it does not exist."""
     try:
         return client.describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
@@ -42,16 +42,16 @@ def state(client: Any, name: str) -> dict[str, Any] | None:
 
 
 def was_never_created(status: str) -> bool:
-    """Whether the stack is what a creation that failed left behind."""
+    """Whether this is a state after a failed creation."""
     return status in _NEVER_CREATED
 
 
 def problem(name: str, status: str) -> tuple[str, str] | None:
-    """Why a stack in this state takes no deployment, and the remedy; `None` if it takes one."""
+    """Why a stack in this state accepts no deployment, and the remedy; `None` if it accepts one."""
     if status.endswith("_IN_PROGRESS") and status != _NOT_BEGUN:
         return f"{name} is {status}", "wait until the running operation has ended, then run this again"
     if was_never_created(status):
-        return f"the creation of {name} failed ({status})", "make deploy deletes what is left of it, when you agree"
+        return f"the creation of {name} failed ({status})", "make deploy deletes what is left of it if you agree"
     if status.endswith("_FAILED"):
         generic = "aws cloudformation describe-stack-events --stack-name {name} names the resource that failed"
         return f"{name} is {status}", _REMEDIES.get(status, generic).format(name=name)
@@ -59,9 +59,9 @@ def problem(name: str, status: str) -> tuple[str, str] | None:
 
 
 def make_way(client: Any, name: str, agreed: Callable[[str], bool], say: Callable[[str], None]) -> bool:
-    """Delete what is left of a creation that failed, if `agreed`; returns whether the stack takes a deployment.
+    """Delete what is left of a failed creation, if `agreed`; returns whether the stack accepts a deployment.
 
-    Raises `Wedged` for any other state that takes none, and where the deletion is not allowed or fails.
+    Raises `Wedged` for any other state that accepts none, and if the deletion is not allowed or fails.
     """
     try:
         found = state(client, name)
@@ -97,13 +97,13 @@ def _delete(client: Any, name: str, found: dict[str, Any], say: Callable[[str], 
     if found.get("EnableTerminationProtection"):
         client.update_termination_protection(StackName=name, EnableTerminationProtection=False)
     client.delete_stack(StackName=name)
-    # By its id: a name no longer finds a stack that is deleted.
+    # A deleted stack is found by its id, but not by its name.
     client.get_waiter("stack_delete_complete").wait(StackName=found["StackId"], WaiterConfig=_DELETION)
     say(f"{name}: deleted what was left of it")
 
 
 def _retained(client: Any, stack_id: str) -> list[str]:
-    """The resources that the failed creation made and did not delete, each with its type and name."""
+    """The resources of the failed creation that were not deleted, each with its type and name."""
     return [
         f"{event['ResourceType']} {event['PhysicalResourceId']}"
         for event in _events(client, stack_id)
@@ -112,7 +112,7 @@ def _retained(client: Any, stack_id: str) -> list[str]:
 
 
 def _reason(client: Any, stack_id: str) -> str:
-    """Why the creation failed: the reason of the first resource that did."""
+    """Why the creation failed: the reason of the first resource that failed."""
     reasons = _reasons(client, stack_id, "CREATE_FAILED")
     return f": {reasons[0]}" if reasons else ""
 
@@ -123,7 +123,7 @@ def _deletion_failure(client: Any, stack_id: str) -> str:
 
 
 def _reasons(client: Any, stack_id: str, status: str) -> list[str]:
-    """The reasons of the events with this status, oldest first; without those that were only cancelled with it."""
+    """The reasons of the events with this status, oldest first, without resources that were only cancelled."""
     return [
         f"{event['LogicalResourceId']}: {event['ResourceStatusReason']}"
         for event in _events(client, stack_id)
@@ -134,6 +134,6 @@ def _reasons(client: Any, stack_id: str, status: str) -> list[str]:
 
 
 def _events(client: Any, stack_id: str) -> list[dict[str, Any]]:
-    """What has happened to a stack, oldest first."""
+    """The events of a stack, oldest first."""
     pages = client.get_paginator("describe_stack_events").paginate(StackName=stack_id)
     return [event for page in pages for event in page["StackEvents"]][::-1]

@@ -1,6 +1,6 @@
 /**
- * Queues for any CDK app: newest-first tasks, `new LifoQueue(this, 'queue', { runner: TaskRunner.http({ url }) })`, and
- * calls that meet agents, `new AgentQueue(this, 'agents')`.
+ * Queues for any CDK app: a newest-first task queue, `new LifoQueue(this, 'queue', { runner: TaskRunner.http({ url })
+ * })`, and a queue that assigns calls to agents, `new AgentQueue(this, 'agents')`.
  */
 
 export { AgentQueue, type AgentQueueProps } from './agents/agent-queue';

@@ -1,4 +1,4 @@
-"""``python -m local``: what the Makefile calls."""
+"""The commands of ``python -m local``, which the Makefile calls."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from local.paths import LOCAL_ASSEMBLY, PROJECT
 def main() -> int:
     """Run one command; returns the exit code."""
     arguments = _parser().parse_args()
-    # Also where a shell in the background has us ignore it.
+    # A shell may start a background process with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # As an exception, so that whatever was started is stopped on the way out.
+        # An exception runs the `finally` blocks, which stop what was started.
         signal.signal(number, _leave)
     console = Console(highlight=False, soft_wrap=True)
     try:
@@ -66,7 +66,7 @@ def _up(arguments: argparse.Namespace, console: Console) -> int:
     for name, value in sorted(item for stack in stacks for item in stack.outputs.items()):
         console.print(f"{name}: {value}", markup=False)
     console.print("`make console LOCAL=1 CHANGES=1` serves a web page of both queues")
-    console.print("`. .local/env` turns this shell's AWS clients to it; `make local-down` stops it")
+    console.print("`. .local/env` points this shell's AWS clients at it; `make local-down` stops it")
     return 0
 
 
@@ -78,20 +78,20 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local", description=sys.modules["local"].__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, purpose in (
-        ("demo", "deploy, run a burst of tasks, judge the order, stop"),
-        ("demo-agents", "deploy, let calls meet made-up agents, judge who was assigned, stop"),
+        ("demo", "deploy, run a burst of tasks, check the order, stop"),
+        ("demo-agents", "deploy, match calls with sample agents, check the assignments, stop"),
         ("demo-iot", "deploy, let a storm of devices connect, compare two orders, stop"),
-        ("burst", "deploy, insert 1,000 tasks at once, count what that started, stop"),
+        ("burst", "deploy, insert 1,000 tasks at once, count the invocations, stop"),
         ("up", "deploy and stay up"),
         ("down", "stop what `up` started"),
-        ("account", "print the real AWS account and region that is signed in to"),
-        ("leftovers", "print what destroying the stack would leave behind"),
+        ("account", "print the AWS account and region of the credentials in use"),
+        ("leftovers", "print the resources that remain after the stack is destroyed"),
     ):
         command = commands.add_parser(name, help=purpose)
         command.add_argument("--stack", default=_default_stack(name))
         command.add_argument("--assembly", type=Path, default=_default_assembly(name))
         if name == "demo":
-            command.add_argument("--console", metavar="FRESHQ", help="serve the console of this freshq meanwhile")
+            command.add_argument("--console", metavar="FRESHQ", help="also serve the console of this freshq")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Questions to ask before real AWS is touched: which account, and what would stay behind."""
+"""What to check before a change in real AWS: the account in use, and what a deletion leaves behind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NoAccount(RuntimeError):
 def session() -> boto3.Session:
     """A session with the credentials in use, and with their region, if there is one.
 
-    `AWS_REGION` wins, as for the CDK, the AWS CLI and freshq. boto3 itself reads `AWS_DEFAULT_REGION` only.
+    `AWS_REGION` takes precedence, as for the CDK, the AWS CLI and freshq. boto3 itself reads `AWS_DEFAULT_REGION` only.
     """
     return boto3.Session(region_name=os.environ.get("AWS_REGION") or None)
 
@@ -29,8 +29,8 @@ def identify() -> str:
     """The account and region that a deployment would go to, as `account/region`."""
     if any(name.startswith("AWS_ENDPOINT_URL") for name in os.environ):
         raise NoAccount(
-            "AWS_ENDPOINT_URL is set: this shell is turned towards the local AWS. "
-            "Open a new one to work with a real account."
+            "AWS_ENDPOINT_URL is set, so this shell uses the local AWS. "
+            "Open a new shell to use a real account."
         )
     here = session()
     region = here.region_name
@@ -47,7 +47,7 @@ def identify() -> str:
 
 
 def leftovers(assembly: Assembly) -> list[str]:
-    """What `cdk destroy` rejects or leaves behind, and the commands that remove it."""
+    """The resources that `cdk destroy` cannot delete or leaves behind, and the commands that delete them."""
     lines = []
     for resource in assembly.resources():
         if not (resource.is_retained or resource.is_protected):
@@ -59,12 +59,12 @@ def leftovers(assembly: Assembly) -> list[str]:
         ]
         lines.append(f"  {resource.logical_id} ({resource.type}): {' and '.join(states)}")
     if not lines:
-        return ["Nothing of this stack is retained or protected: destroying it removes all its data."]
+        return ["No resource of this stack is retained or protected: destroying it deletes all its data."]
     return [
-        f"Of {assembly.stack}, these are kept from deletion on purpose:",
+        f"These resources of {assembly.stack} are kept from deletion on purpose:",
         *lines,
-        "To remove them too, once you are sure (their names: `aws cloudformation"
-        f" describe-stack-resources --stack-name {assembly.stack}`, before destroying):",
+        "To delete them too (before you destroy the stack, `aws cloudformation"
+        f" describe-stack-resources --stack-name {assembly.stack}` shows their names):",
         "  aws cloudformation update-termination-protection --no-enable-termination-protection"
         f" --stack-name {assembly.stack}",
         "  aws dynamodb update-table --no-deletion-protection-enabled --table-name <name>",

@@ -1,4 +1,4 @@
-"""The deployed agents' queue as a client sees it: its desk, its calls and its table."""
+"""A client of the deployed agents' queue: its desk, its calls and its table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from local.contract import AGENT_PK, AGENT_SK
 from local.stack import DeployedStack
 
-#: The dimensions of dev's queue, in their order; the first has several values for each agent.
+#: The dimensions of dev's queue, in order. An agent may have several values in the first one.
 DIMENSIONS = ("language", "gender")
 #: Stands for any value in canonical criteria.
 ANY = "*"
@@ -20,7 +20,7 @@ ANY = "*"
 
 @dataclass(frozen=True)
 class Counters:
-    """How many agents wait in a queue, and how often it has changed."""
+    """The number of agents in a queue, and how often the queue has changed."""
 
     depth: int
     version: int
@@ -36,7 +36,7 @@ class DeployedAgents(DeployedStack):
         return self.outputs["AgentTableName"]
 
     def command(self, command: str, **fields: Any) -> Any:
-        """Give agent-desk a command; fields that are None are left out."""
+        """Send agent-desk a command without the fields that are None; returns its answer."""
         given = {name: value for name, value in fields.items() if value is not None}
         return self.invoke("agent-desk", {"command": command, **given})
 
@@ -48,7 +48,7 @@ class DeployedAgents(DeployedStack):
         }
 
     def waiting(self) -> dict[str, int]:
-        """How many calls wait, by their canonical criteria (`Spanish#M`)."""
+        """The number of pending calls, by their canonical criteria (`Spanish#M`)."""
         return {kind["criteria"]: kind["depth"] for kind in self.command("queues")["waiting"]}
 
     def agents(self) -> dict[str, dict[str, Any]]:
@@ -63,7 +63,7 @@ class DeployedAgents(DeployedStack):
                 return found
 
     def members(self, queue: str) -> list[str]:
-        """The ids of the agents in a queue, whose turn is first first, by the table itself."""
+        """The ids of the agents in a queue, queued longest first, read from the table."""
         pages = self.client("dynamodb").get_paginator("query").paginate(
             TableName=self.table,
             KeyConditionExpression="#pk = :queue",
@@ -74,11 +74,11 @@ class DeployedAgents(DeployedStack):
         return [item[AGENT_SK]["S"].split("#", 1)[1] for page in pages for item in page["Items"]]
 
     def send_call(self, call_id: str, criteria: dict[str, str]) -> None:
-        """Send a call through the intake queue, in the group of its criteria."""
+        """Send a call to the call queue, in the message group of its criteria."""
         self.send_calls([intake_message(call_id, criteria)])
 
     def send_calls(self, messages: Iterable[dict[str, str]]) -> None:
-        """Send messages through the intake queue at once, in this order; at most ten."""
+        """Send at most ten messages to the call queue in one request, in this order."""
         entries = [{"Id": str(n), **message} for n, message in enumerate(messages)]
         answer = self.client("sqs").send_message_batch(
             QueueUrl=self.outputs["CallQueueUrl"], Entries=entries
@@ -95,7 +95,7 @@ def canonical(criteria: dict[str, str]) -> str:
 def intake_message(
     call_id: str, criteria: dict[str, str], *, group: str | None = None, body: str | None = None
 ) -> dict[str, str]:
-    """A call as a message of the intake queue; `group` and `body` other than they should be."""
+    """A call as a message of the call queue. An invalid message has another `group` or `body`."""
     return {
         "MessageBody": json.dumps({"callId": call_id, "criteria": criteria}) if body is None else body,
         "MessageGroupId": canonical(criteria) if group is None else group,
@@ -104,18 +104,18 @@ def intake_message(
 
 
 def queues_of(agent: dict[str, Any]) -> list[str]:
-    """The queues that an agent waits in when queued: one for each value of the first dimension."""
+    """The queues that an agent is in when queued: one for each combination of its values."""
     values = [_values(agent["attributes"][dimension]) for dimension in DIMENSIONS]
     return ["#".join(("Q", *combination)) for combination in product(*values)]
 
 
 def fits(agent: dict[str, Any], criteria: dict[str, str]) -> bool:
-    """Whether an agent has what criteria ask for."""
+    """Whether an agent has the values that the criteria ask for."""
     return all(value in _values(agent["attributes"][name]) for name, value in criteria.items())
 
 
 def by_turn(agents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Agents in the order of their turns: who was queued first, or may be queued first."""
+    """Agents in the order of their turns: by `queuedAt`, or by `availableSince` if not queued, then by id."""
 
     def turn(agent: dict[str, Any]) -> tuple[str, str]:
         return agent.get("queuedAt") or agent["availableSince"], agent["agentId"]
@@ -124,7 +124,7 @@ def by_turn(agents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def fresh(prefix: str) -> str:
-    """A value, or an id, that nothing else in the queue has."""
+    """A unique value or id with this prefix."""
     return f"{prefix}-{uuid.uuid4().hex[:12]}"
 
 

@@ -1,4 +1,4 @@
-"""Reading what ``cdk synth`` wrote: the template of a stack, by resource type."""
+"""Reads the template of a stack from the output of ``cdk synth``, by resource type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Iterator
 
 
 class AssemblyError(RuntimeError):
-    """The cloud assembly is missing or has not the expected stack."""
+    """The cloud assembly is missing or does not have the expected stack."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Resource:
 
 @dataclass(frozen=True)
 class Assembly:
-    """A cloud assembly and the one stack in it that is meant."""
+    """A cloud assembly, and one selected stack in it."""
 
     directory: Path
     stack: str

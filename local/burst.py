@@ -1,4 +1,4 @@
-"""What a burst of inserts starts: wake-ups in proportion to activations, not to tasks."""
+"""Measures a burst of inserts: its wake-ups are proportional to the activations, not to the tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from local.queue import DeployedQueue, chunks, wait_for_last_turn
 from local.waiting import now_ms, wait_until
 
 TASKS = 1000
-#: Invocations of process-tasks, besides those through tail calls, that a burst may cause.
+#: The most invocations of process-tasks that a burst may cause, without those by tail calls.
 MOST_WAKE_UPS = 5
 _AT_ONCE = 250
 _DRAIN_SECONDS = 300
@@ -21,7 +21,7 @@ _DRAIN_SECONDS = 300
 
 @dataclass(frozen=True)
 class BurstFigures:
-    """What one burst caused."""
+    """The invocations that one burst caused, and its duration."""
 
     tasks: int
     invocations: int
@@ -31,7 +31,7 @@ class BurstFigures:
 
     @property
     def wake_ups(self) -> int:
-        """Invocations of process-tasks that no tail call asked for."""
+        """Invocations of process-tasks that no tail call caused."""
         return self.invocations - self.tail_calls
 
     def __str__(self) -> str:
@@ -43,10 +43,10 @@ class BurstFigures:
 
 
 def measure(queue: DeployedQueue, tasks: int = TASKS) -> BurstFigures:
-    """Insert `tasks` tasks as fast as create-tasks takes them, wait for SUCCESS, count.
+    """Insert `tasks` tasks as fast as create-tasks accepts them, wait for SUCCESS, count the invocations.
 
-    Reserved concurrency is lifted meanwhile: at one, the emulator would drop the surplus
-    notifications unseen, where AWS would deliver each of them in the end.
+    Meanwhile process-tasks has no reserved concurrency. With a reserved concurrency of one, the emulator
+    would drop throttled notifications, so they would not be counted. AWS would deliver them later.
     """
     functions, name = queue.client("lambda"), queue.function("process-tasks")
     reserved = functions.get_function_concurrency(FunctionName=name)["ReservedConcurrentExecutions"]
@@ -83,7 +83,7 @@ def _measure(queue: DeployedQueue, tasks: int) -> BurstFigures:
 
 
 def run(assembly: Assembly, console: Console) -> int:
-    """Measure on a local AWS of its own; exit code 0 if the bound held."""
+    """Measure on a new local AWS; returns exit code 0 if there were at most `MOST_WAKE_UPS` wake-ups."""
     directory = STATE / "burst"
     directory.mkdir(parents=True, exist_ok=True)
     local_aws = emulator.start(directory)

@@ -1,4 +1,4 @@
-"""The console of freshq beside a local AWS."""
+"""Runs `freshq console` on a local AWS."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from local.emulator import STOP_SECONDS, local_environment
 
 
 class ConsoleError(RuntimeError):
-    """The console did not start; it printed why."""
+    """The console did not start, or ended with an exit code other than 0; it printed why."""
 
 
 @contextmanager
 def serving(freshq: str, endpoint: str, *arguments: str) -> Iterator[str]:
-    """Serve the console of the environment `dev`; yields its address."""
+    """Serve the console of the environment `dev` while the block runs; yields its URL."""
     process = subprocess.Popen(
         [freshq, "console", "--env", "dev", "--output", "json", *arguments],
         env=local_environment(endpoint),

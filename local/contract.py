@@ -17,9 +17,9 @@ INDEX: str = _CONTRACT["table"]["index"]
 CONTROL_ITEM: str = _CONTRACT["table"]["controlItem"]
 #: Every status that a task can have.
 STATUSES: list[str] = _CONTRACT["table"]["statuses"]
-#: The filter of the stream's records of tasks that ended.
+#: The filter pattern for stream records of ended tasks.
 ENDS_PATTERN: dict[str, Any] = _CONTRACT["endsPattern"]
-#: The outputs that the task queue's stack promises.
+#: The outputs that the task queue's stack always has.
 OUTPUTS: list[str] = _CONTRACT["outputs"]
 #: The task queue's functions.
 FUNCTIONS: list[str] = list(_CONTRACT["environment"])
@@ -30,18 +30,18 @@ _AGENT_QUEUE = _CONTRACT["agentQueue"]
 AGENT_PK: str = _AGENT_QUEUE["table"]["partitionKey"]
 #: The sort key of the agents' table.
 AGENT_SK: str = _AGENT_QUEUE["table"]["sortKey"]
-#: The outputs that the agents' stack promises.
+#: The outputs that the agents' stack always has.
 AGENT_OUTPUTS: list[str] = _AGENT_QUEUE["outputs"]
-#: The outputs of a part that can be switched off, by that part.
+#: The outputs of each part that can be switched off.
 AGENT_OPTIONAL_OUTPUTS: dict[str, list[str]] = _AGENT_QUEUE["optionalOutputs"]
 #: The agents' queue's functions.
 AGENT_FUNCTIONS: list[str] = list(_AGENT_QUEUE["environment"])
-#: The variables that each function of both queues reads beside its settings.
+#: The variables that each function of both queues reads, besides its settings.
 ENVIRONMENT: dict[str, list[str]] = _CONTRACT["environment"] | _AGENT_QUEUE["environment"]
 
-#: The fields of every line that a function logs, `span.` before those of the invocation.
+#: The fields of every log line. Fields of the invocation begin with `span.`.
 LOG_FIELDS: list[str] = _CONTRACT["logFields"]
-#: The lines that the task queue's functions log, by their message: level, functions and further fields.
+#: The log lines of the task queue's functions, by their message: level, functions and further fields.
 LOG_LINES: dict[str, dict[str, Any]] = _CONTRACT["logLines"]
-#: The same of the agents' queue.
+#: The log lines of the agents' queue's functions, in the same form.
 AGENT_LOG_LINES: dict[str, dict[str, Any]] = _AGENT_QUEUE["logLines"]

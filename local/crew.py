@@ -1,4 +1,4 @@
-"""Agents and calls that a test has to itself, by a language and a gender of its own."""
+"""Agents and calls of one test, which a unique language or gender keeps apart from other tests."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Crew:
 
     @property
     def criteria(self) -> dict[str, str]:
-        """What calls for this crew ask for."""
+        """The criteria of calls for this crew."""
         return {"language": self.language, "gender": self.gender}
 
     @property
     def queue_name(self) -> str:
-        """The queue in which this crew waits."""
+        """The name of the queue of this crew."""
         return f"Q#{canonical(self.criteria)}"
 
     def register(self, name: str, *, gender: str | None = None, **more: list[str]) -> str:
-        """Register an agent, who is offline; the id."""
+        """Register an agent, which is offline at first; returns its id."""
         agent_id = fresh(name.lower())
         languages = [self.language, *more.get("languages", [])]
         answer = self.queue.command(
@@ -43,7 +43,7 @@ class Crew:
         return agent_id
 
     def queued(self, *names: str, **how: Any) -> list[str]:
-        """Register agents and queue them, one after the other; their ids in this order."""
+        """Register agents and queue them, one after the other; returns their ids in this order."""
         ids = []
         for name in names:
             agent_id = self.register(name, **how)
@@ -52,7 +52,7 @@ class Crew:
         return ids
 
     def enqueue(self, agent_id: str) -> dict[str, Any]:
-        """Make an agent available, then queued; the answer to the latter."""
+        """Make an agent available, then queue it; returns the answer to `enqueue`."""
         available = self.queue.command("available", agentId=agent_id)
         assert available["changed"], available
         answer: dict[str, Any] = self.queue.command("enqueue", agentId=agent_id)
@@ -60,7 +60,7 @@ class Crew:
         return answer
 
     def match(self, call_id: str | None = None, **criteria: str | None) -> dict[str, Any]:
-        """A call for this crew at the desk; a dimension that is None is left out."""
+        """Send the desk a call for this crew, without dimensions that are None; returns the answer."""
         wanted = self.criteria | criteria
         answer: dict[str, Any] = self.queue.command(
             "match",
@@ -70,27 +70,27 @@ class Crew:
         return answer
 
     def assigned(self, **criteria: str | None) -> dict[str, Any]:
-        """The assignment of a call for this crew, which must find an agent at once."""
+        """Match a call for this crew, which must get an agent at once; returns the assignment."""
         answer = self.match(**criteria)
         assert answer["status"] == "assigned", answer
         return answer["assignment"]
 
     def send(self, call_id: str) -> None:
-        """A call for this crew through the intake queue."""
+        """Send a call for this crew to the call queue."""
         self.queue.send_call(call_id, self.criteria)
 
     def depth(self) -> int:
-        """How many of this crew wait."""
+        """The number of agents in the queue of this crew."""
         return self.queue.queues()[self.queue_name].depth
 
 
 def status(queue: DeployedAgents, agent_id: str) -> str:
-    """What an agent does."""
+    """The status of an agent."""
     return queue.agents()[agent_id]["status"]
 
 
 def wait_for_call(queue: DeployedAgents, call_id: str, wanted: str, seconds: float = 30) -> Any:
-    """Wait until a call's status is `wanted`; the answer that says so."""
+    """Wait until a call's status is `wanted`; returns the call."""
 
     def there() -> bool:
         return queue.command("call", callId=call_id)["status"] == wanted
@@ -106,7 +106,7 @@ def wait_for_call(queue: DeployedAgents, call_id: str, wanted: str, seconds: flo
 def environment(
     queue: DeployedAgents, binary: str, settings: dict[str, Any] | None = None, **changes: str
 ) -> Iterator[None]:
-    """A function with other settings and variables, for as long as the block runs."""
+    """Give a function other settings and variables while the block runs."""
     before = queue.set_environment(binary, changes, settings)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What the emulator decided about roles, where it enforces IAM."""
+"""The decisions about roles of an emulator that enforces IAM."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ class Decision:
     """Whether a role was allowed an action on a resource."""
 
     role: str
-    #: Who acts with the role: a function, by its name.
+    #: The name of the role session: the function that acts with the role.
     session: str
     action: str
     resource: str
     allowed: bool
 
     def __str__(self) -> str:
-        return f"{self.role}: {self.action} on {self.resource} {'allowed' if self.allowed else 'REFUSED'}"
+        return f"{self.role}: {self.action} on {self.resource} {'allowed' if self.allowed else 'DENIED'}"
 
 
 class Decisions:
-    """Reads the decisions that an emulator writes, those since the last look."""
+    """Reads the decisions that an emulator writes to a file; each read returns the new ones."""
 
     def __init__(self, path: Path, since_start: bool = False) -> None:
         """The decisions written to `path` from now on, or since the emulator started."""

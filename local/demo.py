@@ -1,4 +1,4 @@
-"""The demonstration: a burst in several waves, created while the queue is being processed."""
+"""The demonstration of the task queue: waves of tasks, created while earlier tasks run."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from local.waiting import now_ms
 
 WAVES = 4
 WAVE_SIZE = 75
-#: A wave follows once this share of the one before it has been started.
+#: The next wave is created when this share of the previous wave has started.
 NEXT_WAVE_SHARE = 0.25
-#: Without any change for so long, the demonstration has failed.
+#: The demonstration fails if no task changes for this time.
 STALL_SECONDS = 60
 _CREATE_AT_ONCE = 25
 _FINAL = ("SUCCESS", "FAILURE")
 
 
 def run(assembly: Assembly, console: Console, freshq: str | None = None) -> int:
-    """Start, deploy, run the burst and report; stops what it started in every case.
+    """Start a local AWS, deploy, run the burst and report; always stops the local AWS.
 
-    With the path of `freshq`, its console shows the queue meanwhile. At a terminal it stays until Enter.
+    With the path of `freshq`, its console shows the queue during the burst. On a terminal it stays open until Enter.
 
-    Returns the exit code: 0 only if every task reached SUCCESS and the order held. With rates of failure, a task may
-    reach FAILURE.
+    Returns the exit code: 0 only if every task reached SUCCESS in the right order. If the runner has failure rates,
+    FAILURE is allowed too.
     """
     directory = STATE / "demo"
     directory.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def _next_wave_is_due(changes: list[Change], waves: list[Wave]) -> bool:
 
 
 def _create(queue: DeployedQueue, wave: Wave) -> list[dict[str, Any]]:
-    """Create a wave through create-tasks; returns what the function rejected."""
+    """Create a wave through create-tasks; returns the tasks that the function rejected."""
     refused = []
     tasks = [{"payload": {"wave": wave.number, "number": n}} for n in range(WAVE_SIZE)]
     for batch in chunks(tasks, _CREATE_AT_ONCE):

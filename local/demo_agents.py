@@ -1,8 +1,8 @@
-"""The demonstration: calls meet the agent who has waited longest and fits.
+"""The demonstration of the agents' queue: each call gets the matching agent queued longest.
 
-It walks through what the published sample shows: a pool of five made-up agents, six queues at
-depth 0, everybody queued, a Spanish-speaking man asked for. Each step is compared with what is
-promised; the first that differs ends the demonstration.
+It follows the published sample: five sample agents, six queues at depth 0, all agents queued, a
+Spanish-speaking man requested. Each step is compared with the guarantees, and the first difference
+ends the demonstration.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from local.waiting import wait_until
 
 POOL = 5
 QUEUES = 6
-#: What the first call asks for.
+#: The criteria of the first call.
 CRITERIA = {"language": "Spanish", "gender": "M"}
-#: How long a call may take through the intake queue, and an assignment to a subscriber.
+#: The most time from the call queue to an assignment, and from an assignment to a subscriber.
 ARRIVAL_SECONDS = 30
 
 Agent = dict[str, Any]
 
 
 class NotAsPromised(RuntimeError):
-    """A step had another outcome than the one promised."""
+    """The outcome of a step differs from the guarantees."""
 
 
 def run(assembly: Assembly, console: Console) -> int:
-    """Start, deploy, walk through and judge; stops what it started in every case.
+    """Start a local AWS, deploy, and check each step; always stops the local AWS.
 
-    Returns 0 once everything was as promised; raises `NotAsPromised` otherwise.
+    Returns 0 if each step was as promised; raises `NotAsPromised` otherwise.
     """
     directory = STATE / "demo-agents"
     directory.mkdir(parents=True, exist_ok=True)
@@ -53,13 +53,13 @@ def run(assembly: Assembly, console: Console) -> int:
         local_aws.stop()
         console.print(f"Stopped the local AWS; its log: {directory.relative_to(STATE.parent)}")
     console.print(
-        "[bold green]Every call met the agent who had waited longest, once.[/bold green]"
+        "[bold green]Each call got the agent queued longest, once.[/bold green]"
     )
     return 0
 
 
 class Walk:
-    """The steps, on an empty queue."""
+    """The steps of the demonstration, on an empty queue."""
 
     def __init__(self, queue: DeployedAgents, console: Console, assignments: Mailbox) -> None:
         self._queue = queue
@@ -67,7 +67,7 @@ class Walk:
         self._assignments = assignments
 
     def go(self) -> None:
-        """Take every step; raises `NotAsPromised` at the first that is not as promised."""
+        """Run all steps; raises `NotAsPromised` at the first that is not as promised."""
         self._make_up_agents()
         self._queue_everybody()
         first = self._ask()
@@ -77,11 +77,11 @@ class Walk:
         self._finish(first)
 
     def _make_up_agents(self) -> None:
-        self._heading(f"Making up {POOL} agents")
+        self._heading(f"Creating {POOL} sample agents")
         self._queue.command("seed", count=POOL)
         pool = by_turn(self._queue.agents().values())
         self._console.print(agent_table(pool))
-        expect(len(pool) == POOL, f"{len(pool)} agents were made up, not {POOL}")
+        expect(len(pool) == POOL, f"{len(pool)} agents were created, not {POOL}")
         idle = [agent["name"] for agent in pool if agent["status"] != "available"]
         expect(not idle, f"not available: {', '.join(idle)}")
         counters = self._queue.queues()
@@ -91,7 +91,7 @@ class Walk:
         expect(not deep, f"no agent is queued, but these queues are not empty: {', '.join(deep)}")
 
     def _queue_everybody(self) -> None:
-        self._heading("Queueing everybody who is available")
+        self._heading("Queueing all available agents")
         pool = by_turn(self._queue.agents().values())
         before = self._queue.queues()
         answer = self._queue.command("queue-all-available")
@@ -102,13 +102,13 @@ class Walk:
             due = [agent["agentId"] for agent in pool if name in queues_of(agent)]
             expect(
                 counter.depth == len(due),
-                f"{name} has depth {counter.depth}, and {len(due)} agents belong there",
+                f"{name} has depth {counter.depth}, but {len(due)} agents belong in it",
             )
             there = self._queue.members(name)
-            expect(there == due, f"{name} has {there}, and the order of availability is {due}")
+            expect(there == due, f"{name} has the order {there}, but the order by availability is {due}")
 
     def _ask(self) -> dict[str, Any]:
-        """Ask for a Spanish-speaking man; the assignment."""
+        """Request a Spanish-speaking man; returns the assignment."""
         self._heading(f"A call asks for Q#{canonical(CRITERIA)}")
         wanted = self._next_for(CRITERIA)
         before = self._queue.queues()
@@ -123,13 +123,13 @@ class Walk:
         again = self._queue.command("match", callId=first["callId"], criteria=CRITERIA)
         expect(
             again["status"] == "assigned" and again["assignment"] == first,
-            f"the first answer was {first}, the second {again}",
+            f"the first answer was {first}, but the second is {again}",
         )
-        expect(self._queue.queues() == before, "the second ask changed a queue")
+        expect(self._queue.queues() == before, "the repeated call changed a queue")
         self._console.print(f"  the same answer: {first['agentName']}; no queue has changed")
 
     def _call_through_the_intake_queue(self) -> dict[str, Any]:
-        """Send a call for the deepest queue through SQS; its assignment."""
+        """Send a call for the deepest queue through SQS; returns the assignment."""
         before = self._queue.queues()
         name = max(before, key=lambda queue: before[queue].depth)
         expect(before[name].depth > 0, "no queued agent is left")
@@ -141,7 +141,7 @@ class Walk:
         wait_until(
             lambda: self._queue.command("call", callId=call_id)["status"] == "assigned",
             ARRIVAL_SECONDS,
-            f"the assignment of call {call_id}, sent through the intake queue",
+            f"the assignment of call {call_id}, sent through the call queue",
         )
         assignment = self._assigned(self._queue.command("call", callId=call_id), wanted)
         self._left_every_queue(wanted, before)
@@ -158,7 +158,7 @@ class Walk:
             )
             expect(
                 first.json() == assignment,
-                f"{assignment} was assigned, and {first.json()} was published",
+                f"{assignment} was assigned, but {first.json()} was published",
             )
             self._console.print(f"  {call_id}: {assignment['agentName']}")
 
@@ -194,7 +194,7 @@ class Walk:
         )
         expect(
             assignment["agentId"] == wanted["agentId"],
-            f"{wanted['name']} had waited longest, and {assignment['agentName']} was assigned",
+            f"{wanted['name']} was queued longest, but {assignment['agentName']} was assigned",
         )
         return assignment
 
@@ -205,7 +205,7 @@ class Walk:
         for name, counter in before.items():
             left = 1 if name in own else 0
             expected = Counters(counter.depth - left, counter.version + left)
-            expect(after[name] == expected, f"{name} is {after[name]}, and should be {expected}")
+            expect(after[name] == expected, f"{name} is {after[name]}, but should be {expected}")
             still = agent["agentId"] in self._queue.members(name)
             expect(not still, f"{agent['name']} is in a call and still in {name}")
         status = self._queue.agents()[agent["agentId"]]["status"]
@@ -217,14 +217,14 @@ class Walk:
 
 
 def expect(holds: bool, otherwise: str) -> None:
-    """Raise `NotAsPromised` with what is the case `otherwise`."""
+    """Raise `NotAsPromised` with the message `otherwise`, unless `holds`."""
     if not holds:
         raise NotAsPromised(f"not as promised: {otherwise}")
 
 
 def agent_table(pool: list[Agent]) -> Table:
-    """One row an agent."""
-    table = Table(title="Agents, by how long they have been available")
+    """A table with one row for each agent."""
+    table = Table(title="Agents, available longest first")
     for heading in ("name", *agents.DIMENSIONS, "status", "available since"):
         table.add_column(heading)
     for agent in pool:
@@ -234,7 +234,7 @@ def agent_table(pool: list[Agent]) -> Table:
             ", ".join(attributes["language"]),
             attributes["gender"],
             agent["status"],
-            # The time of the day is what differs.
+            # Only the time of day differs.
             agent["availableSince"].partition("T")[2],
         )
     return table
@@ -243,7 +243,7 @@ def agent_table(pool: list[Agent]) -> Table:
 def counter_table(
     before: dict[str, Counters], after: dict[str, Counters] | None = None
 ) -> Table:
-    """One row a queue: its depth and version, before and after."""
+    """A table with one row for each queue: its depth and version, before and after."""
     table = Table(title="Queues" if after is None else "Queues, before → after")
     table.add_column("queue")
     table.add_column("depth", justify="right")

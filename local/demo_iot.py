@@ -1,12 +1,12 @@
-"""The demonstration: a storm of devices connects, beyond what the legacy system behind can validate.
+"""The demonstration of a storm: more devices connect than the legacy system can validate.
 
-Every connection goes through the ingest queue as the deployed IoT rule would send it, becomes a
-task, and is validated by a legacy HTTP server of a fixed capacity, newest first. A second server
-of the same capacity serves the same storm in the order of arrival. The table at the end compares
-the two by the devices: how many were validated soon after they connected.
+Each connection is a message to the ingest queue, as the deployed IoT rule would send it, and
+becomes a task. A legacy HTTP server of a fixed capacity validates the tasks, newest first. A second
+server of the same capacity validates the same devices in the order of arrival. The table at the end
+compares how many devices each of them validated soon after they connected.
 
-Some devices connect again. The device is the key of its task, so the queue validates its newest
-connection; in the order of arrival, connections that are outdated are validated too.
+Some devices connect again. The device is the key of its task, so the queue validates only its
+newest connection. In the order of arrival, outdated connections are validated too.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from local.waiting import now_ms, wait_until
 
 CAPACITY = 8
 SERVICE_SECONDS = 0.4
-#: A device validated within this time has noticed nothing.
+#: A device counts as validated soon if it is validated within this time.
 SOON_SECONDS = 5
 #: A connection older than this is not validated any more: the device has disconnected.
 EXPIRY_SECONDS = 10
 STORM = Storm(burst=200, burst_seconds=2, steady=24, steady_seconds=15, reconnects=4)
-#: The least ratio of devices served soon, newest first against order of arrival.
+#: Newest first must validate at least this many times as many devices soon as the order of arrival.
 LEAST_GAIN = 2
 _DRAIN_SECONDS = 60
 _SQS_BATCH = 10
@@ -64,7 +64,7 @@ class Outcome:
 
 
 def run(assembly: Assembly, console: Console) -> int:
-    """Start, deploy, let the storm blow and compare; stops what it started in every case.
+    """Start a local AWS, deploy, run the storm and compare; always stops the local AWS.
 
     Returns the exit code: 0 only if newest first served at least `LEAST_GAIN` times as many
     devices soon, and no device was lost or validated twice.
@@ -105,7 +105,7 @@ class Demonstration:
         self._devices: set[str] = set()
 
     def go(self) -> int:
-        """Let the storm blow; the exit code."""
+        """Run the storm; returns the exit code."""
         self._configure()
         self._say_what_comes()
         connected = STORM.blow(self._connect)
@@ -155,7 +155,10 @@ class Demonstration:
                 raise RuntimeError(f"the ingest queue rejected {refused[0]}")
 
     def _drain(self, last_expiry: int) -> None:
-        """Wait until every task has ended or expired (ms), and no task runs."""
+        """Wait until no message is in the ingest queue, no task runs, and no task is pending and unexpired.
+
+        `last_expiry` is the last expiry of a task, in milliseconds since the epoch.
+        """
         sqs, url = self._queue.client("sqs"), self._queue.outputs["IngestQueueUrl"]
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
 
@@ -184,7 +187,7 @@ class Demonstration:
         return 1 if faults else 0
 
     def _faults(self, newest: Outcome, arrival: Outcome) -> list[str]:
-        """Everything that is not as it should be."""
+        """The differences from the expected result, one line each."""
         faults = []
         statuses = [self._queue.status(device) for device in self._devices]
         succeeded, expired = statuses.count("SUCCESS"), statuses.count("PENDING")
@@ -192,7 +195,7 @@ class Demonstration:
         if succeeded != len(newest.waits):
             faults.append(
                 f"the newest connection of {len(newest.waits)} devices was validated,"
-                f" and {succeeded} tasks succeeded"
+                f" but {succeeded} tasks succeeded"
             )
         if succeeded + expired + never_written != STORM.devices:
             others = sorted({str(status) for status in statuses} - {"SUCCESS", "PENDING", "None"})
@@ -204,8 +207,8 @@ class Demonstration:
             faults.append(f"{newest.name}: {self._newest.overwritten} older connections overwrote newer ones")
         if newest.outdated * LEAST_GAIN > arrival.outdated:
             faults.append(
-                f"{newest.outdated} calls were about outdated connections in spite of keys,"
-                f" and {arrival.outdated} in arrival order"
+                f"{newest.outdated} calls were about outdated connections although tasks have keys,"
+                f" compared with {arrival.outdated} in arrival order"
             )
         if arrival.soon == 0 or newest.soon < LEAST_GAIN * arrival.soon:
             faults.append(
@@ -216,7 +219,7 @@ class Demonstration:
 
 
 def outcome(name: str, connected: dict[str, int], legacy: FakeDownstream) -> Outcome:
-    """What a legacy system made of the devices that connected."""
+    """The outcome of a legacy system for the devices that connected."""
     waits = [
         (done - connected[device]) / 1000
         for device, (connection, done) in legacy.validated.items()
@@ -229,9 +232,9 @@ def comparison(*outcomes: Outcome) -> Table:
     """The table at the end."""
     table = Table(
         title=f"{outcomes[0].devices} devices; the same capacity for each order",
-        # What a reader would ask first, seeing fewer validated in all.
-        caption="Newest first also waits for the emulator's table, twice a task, which the other does not:"
-        " some tens of milliseconds here, about ten on AWS.",
+        # Explains why newest first validates fewer devices in total.
+        caption="For each task, only newest first also waits for two writes to the table:"
+        " some tens of milliseconds in the emulator, about ten on AWS.",
     )
     table.add_column("served", no_wrap=True)
     headings = (f"in {SOON_SECONDS} s", "share", "wait p50", "p90", "validated", "expired", "outdated calls")

@@ -1,4 +1,4 @@
-"""Deploying the synthesized template with the CDK CLI, as one would to AWS."""
+"""Deploys the synthesized template with the CDK CLI, as to AWS."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from local.paths import CDK
 from local.stack import S, exists
 
 _CDK_SECONDS = 300
-#: The stack that `cdk bootstrap` makes, unless told otherwise.
+#: The stack that `cdk bootstrap` creates by default.
 _BOOTSTRAP_STACK = "CDKToolkit"
 
 
 class DeploymentError(RuntimeError):
-    """The CDK CLI failed; the message holds what it printed."""
+    """The CDK CLI failed; the message has the end of its output."""
 
 
 def deploy(
     emulator: Emulator, assembly: Assembly, kind: type[S], say: Callable[[str], None] = lambda line: None
 ) -> S:
-    """Bootstrap the emulated account, deploy the assembly's stack, set what the emulator's CloudFormation leaves out.
+    """Bootstrap the emulated account, deploy the assembly's stack, set what the emulator's CloudFormation drops.
 
     `say` receives one line for each step.
     """
@@ -33,7 +33,7 @@ def deploy(
         raise DeploymentError("the CDK CLI is not installed: run `make setup`")
     session = fake_session()
     cloudformation = session.client("cloudformation", endpoint_url=emulator.endpoint)
-    # The tests deploy several times to one emulator.
+    # The tests deploy several stacks to one emulator.
     if not exists(cloudformation, _BOOTSTRAP_STACK):
         say("cdk bootstrap")
         _cdk(emulator, ["bootstrap", f"aws://{ACCOUNT}/{REGION}"])

@@ -1,4 +1,4 @@
-"""Showing the state of the demonstration on a terminal, or line by line in a log."""
+"""Shows the state of the demonstration on a terminal, or line by line in a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting and stopping the emulated AWS (ministack) on the loopback interface."""
+"""Starts and stops the emulated AWS (ministack) on the loopback interface."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _FOREIGN_VARIABLES = (
 )
 
 
-#: Where ministack keeps the certificate that it makes, below its temporary directory.
+#: The path of the certificate that ministack creates, below its temporary directory.
 _CERTIFICATE = Path("ministack-tls") / "server.crt"
 
 _DECISIONS = "iam-decisions.jsonl"
 
-#: ministack, guarded from web pages. ministack itself is never started.
+#: The program that runs ministack and rejects requests of web pages. ministack is never started directly.
 _PROGRAM = "local.serving"
 
 
@@ -48,9 +48,9 @@ class EmulatorError(RuntimeError):
 
 
 def client_variables(endpoint: str) -> dict[str, str]:
-    """What any AWS SDK, the AWS CLI or the CDK CLI needs to work against `endpoint`.
+    """The variables with which AWS SDKs, the AWS CLI and the CDK CLI use `endpoint`.
 
-    The credentials are fake; the access key id is how the emulator tells accounts apart.
+    The credentials are fake. The emulator takes the account from the access key id.
     """
     return {
         "AWS_ENDPOINT_URL": endpoint,
@@ -63,12 +63,12 @@ def client_variables(endpoint: str) -> dict[str, str]:
 
 
 def local_environment(endpoint: str) -> dict[str, str]:
-    """This process's environment, turned away from any real account and towards `endpoint`."""
+    """This process's environment, changed so that AWS clients use `endpoint` and no real account."""
     environment = {k: v for k, v in os.environ.items() if k not in _FOREIGN_VARIABLES}
-    # The user's own profiles must not leak into a deployment to the emulator.
+    # A deployment to the emulator must not read the user's own profiles.
     environment["AWS_CONFIG_FILE"] = os.devnull
     environment["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
-    # Neither may a proxy stand between us and the loopback interface.
+    # Requests to the loopback interface must not go through a proxy.
     for name in ("NO_PROXY", "no_proxy"):
         environment[name] = ",".join(filter(None, [environment.get(name), "127.0.0.1"]))
     environment.update(client_variables(endpoint))
@@ -77,7 +77,7 @@ def local_environment(endpoint: str) -> dict[str, str]:
 
 @dataclass
 class Emulator:
-    """A running local AWS: where it answers, its process id, and its working directory."""
+    """A running local AWS: its endpoint, its process id, and its working directory."""
 
     endpoint: str
     pid: int
@@ -85,7 +85,7 @@ class Emulator:
 
     @property
     def decisions(self) -> Path:
-        """Where it writes what it decides about roles, if it enforces IAM; see `local.decisions`."""
+        """The file of its decisions about roles, if it enforces IAM; see `local.decisions`."""
         return self.directory / _DECISIONS
 
     def stop(self) -> None:
@@ -98,11 +98,11 @@ def start(directory: Path, enforced: bool = False) -> Emulator:
     """Start the emulator on a free port of 127.0.0.1 and wait until it answers.
 
     `directory` receives its log (``ministack.log``) and its temporary files. The process
-    leads a process group of its own, so that :meth:`Emulator.stop` reaches the functions too.
+    leads its own process group, so that :meth:`Emulator.stop` also ends the functions.
 
-    With `enforced`, it speaks TLS and lets a caller do only what IAM's policies allow; only the
-    fake credentials of :func:`client_variables` may do everything, as an account's root may.
-    Then this process and all that it starts trust the emulator's certificate, and no other.
+    With `enforced`, it uses TLS and enforces IAM's policies. Only the fake credentials of
+    :func:`client_variables` may do everything, like an account's root user. From then on, this
+    process and its children trust the emulator's certificate, and no other.
     """
     if not (Path(sys.executable).parent / "ministack").exists():
         raise EmulatorError("ministack is not installed in this environment: run `make setup`")
@@ -120,10 +120,10 @@ def start(directory: Path, enforced: bool = False) -> Emulator:
         "MINISTACK_REGION": REGION,
         "PERSIST_STATE": "0",
         "PYTHONPATH": str(PROJECT),
-        # Lambda tells a function its log format in this variable; the emulator leaves it out,
-        # and its functions inherit its own environment.
+        # Lambda sets this variable for each function. The emulator does not set it, but its
+        # functions inherit the emulator's environment.
         "AWS_LAMBDA_LOG_FORMAT": "JSON",
-        # Its MQTT broker for devices would listen on every interface.
+        # Otherwise ministack's MQTT broker for devices would listen on every interface.
         "IOT_MTLS_ENABLED": "0",
         "TMPDIR": str(temporary),
         "LOG_LEVEL": os.environ.get("LOCAL_AWS_LOG_LEVEL", "WARNING"),
@@ -157,17 +157,17 @@ def start(directory: Path, enforced: bool = False) -> Emulator:
 
 
 def is_running(pid: int) -> bool:
-    """Whether `pid` is a live process that is an emulator of ours, not a reused number."""
+    """Whether `pid` is a running emulator of this project, and not another process with a reused id."""
     listing = subprocess.run(
         ["ps", "-p", str(pid), "-o", "command="], capture_output=True, text=True, check=False
     )
-    # By its own name: one that an earlier version of this project left running.
+    # An earlier version of this project started ministack under its own name.
     ours = _PROGRAM in listing.stdout or "ministack" in listing.stdout
     return ours and "<defunct>" not in listing.stdout
 
 
 def stop_process_group(pid: int) -> None:
-    """End the group led by `pid`: politely first, after ten seconds for certain."""
+    """End the process group of `pid` with SIGTERM, and after `STOP_SECONDS` with SIGKILL."""
     if not _signal_group(pid, signal.SIGTERM):
         return
     deadline = time.monotonic() + STOP_SECONDS
@@ -192,17 +192,17 @@ def _reap(pid: int) -> None:
     try:
         os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:
-        return  # Started by an earlier command: not ours to reap.
+        return  # An earlier command started it, so it is not a child of this process.
 
 
 def _trust(certificate: Path) -> None:
-    """Have this process and its children trust `certificate`, which the emulator makes as it starts."""
+    """Make this process and its children trust `certificate`, which the emulator creates when it starts."""
     if shutil.which("openssl") is None:
         raise EmulatorError(
-            "openssl, with which the local AWS makes its certificate, is missing."
+            "openssl is missing: the local AWS creates its certificate with it."
             " Debian, Ubuntu: apt-get install openssl. macOS has it."
         )
-    # boto3, the CDK CLI, and the Rust programs, in this order.
+    # These are for boto3, the CDK CLI and the Rust programs, in this order.
     for variable in ("AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"):
         os.environ[variable] = str(certificate)
 
@@ -233,6 +233,6 @@ def _wait_until_ready(process: subprocess.Popen, endpoint: str, log_path: Path) 
             if _answers(endpoint):
                 return
         except OSError:
-            pass  # Not yet: neither the port nor, with TLS, the certificate.
+            pass  # The emulator does not listen yet, or has not created its certificate.
         time.sleep(0.1)
     raise EmulatorError(f"the local AWS did not answer within {READY_SECONDS:.0f} s; see {log_path}")

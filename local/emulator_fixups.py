@@ -1,9 +1,8 @@
-"""Setting by API what the emulator's CloudFormation leaves out.
+"""Sets by API what the emulator's CloudFormation drops.
 
 ministack accepts a template's reserved concurrency, recursive-loop setting, TTL and
-point-in-time recovery without acting on them; by their own APIs they work. Every value is
-read from the synthesized template, so a change there is a change here. On AWS itself
-CloudFormation does all of this, and nothing of this module is used.
+point-in-time recovery, but applies them only if they are set by their own APIs. This module
+reads each value from the synthesized template. A deployment to AWS does not use it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ GLOBAL_TABLE = "AWS::DynamoDB::GlobalTable"
 
 
 def apply(assembly: Assembly, physical_id: Callable[[str], str], lambda_: Any, dynamodb: Any) -> list[str]:
-    """Apply the settings that were dropped; returns one line for each, for the reader.
+    """Apply the settings that were dropped; returns one line of text for each.
 
     `physical_id` gives the deployed name for a logical id; `lambda_` and `dynamodb` are
     boto3 clients.
@@ -62,14 +61,14 @@ def _apply_to_table(table: Resource, name: str, dynamodb: Any) -> list[str]:
 
 
 def _point_in_time_recovery(table: Resource) -> dict[str, Any] | None:
-    """A TableV2 states it for each replica, the first of which is the stack's own region."""
+    """The setting of a table. A TableV2 has it in each replica; the first one is in the stack's region."""
     if table.type == GLOBAL_TABLE:
         return table.properties["Replicas"][0].get("PointInTimeRecoverySpecification")
     return table.properties.get("PointInTimeRecoverySpecification")
 
 
 def _ignore_already_enabled(call: Callable[[], Any]) -> None:
-    """UpdateTimeToLive rejects a second enabling; nothing is left to do then."""
+    """Run `call`, and ignore the error of UpdateTimeToLive if TTL is enabled already."""
     try:
         call()
     except ClientError as error:

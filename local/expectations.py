@@ -1,4 +1,4 @@
-"""Waiting for tasks of a deployed queue."""
+"""Waits for tasks of a deployed queue."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from local.waiting import wait_until
 def wait_for(
     queue: DeployedQueue, task_ids: Iterable[str], status: str = "SUCCESS", seconds: float = 30
 ) -> None:
-    """Wait until every task is in `status`; the failure names those that are not."""
+    """Wait until every task is in `status`; the error shows up to five others with their status."""
     waiting = set(task_ids)
 
     def done() -> bool:

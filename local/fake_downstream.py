@@ -17,7 +17,7 @@ from local.waiting import now_ms
 
 @dataclass
 class FakeDownstream:
-    """The capacity of a downstream system, and what it has done.
+    """A downstream system: its capacity and the figures of its work.
 
     It works on `capacity` devices at once, each for `service_seconds`, and answers 503 to others. `validated` has each
     device's last validated connection and the end of that validation (this machine's clock, ms). `newest` has each
@@ -40,7 +40,7 @@ class FakeDownstream:
 
     @property
     def rate(self) -> float:
-        """Devices a second, at best."""
+        """The most devices that it can validate in a second."""
         return self.capacity / self.service_seconds
 
     def validate(self, task: dict[str, Any]) -> bool:
@@ -62,7 +62,7 @@ class FakeDownstream:
         return True
 
     def connect(self, device: str, moment: int) -> None:
-        """A device connected: from now on an earlier connection of it is outdated."""
+        """Note that a device connected: its earlier connections are outdated from now on."""
         with self._lock:
             self.newest[device] = moment
 
@@ -76,7 +76,7 @@ class FakeDownstream:
 
 @contextmanager
 def fake_downstream(capacity: int, service_seconds: float) -> Iterator[FakeDownstream]:
-    """A downstream system on a free port of 127.0.0.1, for as long as the block runs."""
+    """A downstream system on a free port of 127.0.0.1, while the block runs."""
     system = FakeDownstream(capacity, service_seconds)
 
     def answer(body: bytes, _: Message) -> tuple[int, dict[str, str]]:

@@ -1,8 +1,8 @@
-"""Following the table's stream: what happened to every task, in the order of the commits.
+"""Follows the table's stream: every change of every task, in commit order.
 
-The stream is the one account of the queue that neither the functions' logs nor repeated
-reads can give: every transition, with both images, in the order in which the table
-accepted them. The emulator has a single shard, so that order is total.
+Only the stream has every transition with both images, in the order in which the table accepted
+them. The functions' logs and repeated reads do not. The emulator's stream has a single shard, so
+this order is total.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _PATIENCE_SECONDS = 30
 class Change:
     """One change of a task's item.
 
-    `seen` is this machine's clock (ms) when the change was read from the stream, at most a
-    poll interval (0.1 s) after the commit. `image` is the item afterwards (before, when it
-    was deleted), in DynamoDB's own notation.
+    `seen` is the time (this machine's clock, ms) at which the change was read from the stream,
+    at most a poll interval (0.1 s) after the commit. `image` is the item after the change, or
+    before its deletion, as DynamoDB JSON.
     """
 
     position: int
@@ -37,18 +37,18 @@ class Change:
     image: dict[str, Any]
 
     def number(self, attribute: str) -> int | None:
-        """A numeric attribute of the image, or None when absent or of another type."""
+        """A numeric attribute of the image; None if it is missing or has another type."""
         text = self.image.get(attribute, {}).get("N")
         return None if text is None else int(float(text))
 
     @property
     def is_insert(self) -> bool:
-        """Whether the task came into being."""
+        """Whether the change created the task."""
         return self.before is None
 
     @property
     def is_take(self) -> bool:
-        """Whether the task was taken for a start: PENDING to TAKEN."""
+        """Whether the change is a take: PENDING to TAKEN."""
         return self.before == "PENDING" and self.after == "TAKEN"
 
 
@@ -59,10 +59,10 @@ class History:
         self._streams = queue.client("dynamodbstreams")
         table = queue.client("dynamodb").describe_table(TableName=queue.table)["Table"]
         self._arn = table["LatestStreamArn"]
-        #: This machine's clock (ms) when the reading began.
+        #: The time (this machine's clock, ms) at which reading began.
         self.opened = now_ms()
         self._changes: list[Change] = []
-        #: Number of the last read that began, and of the last one that reached the stream's end.
+        #: The number of the last read that began, and of the last read that reached the stream's end.
         self._began = self._reached_end = 0
         self._ended = False
         self._progress = threading.Condition()
@@ -85,8 +85,8 @@ class History:
     def changes(self) -> list[Change]:
         """Every change that was committed before the call, or before `close`.
 
-        Waits for a read of the stream that begins after the call: at most two poll intervals
-        on an idle machine. Raises the error that ended the reading, if there is one.
+        Waits for a read that begins after the call and reaches the stream's end: at most two
+        poll intervals on an idle machine. If an error ended reading, raises this error.
         """
         with self._progress:
             last = self._began
@@ -108,7 +108,7 @@ class History:
                 answer = self._streams.get_records(ShardIterator=iterator, Limit=_PAGE)
                 self._add(answer["Records"])
                 iterator = answer["NextShardIterator"]
-        except Exception as error:  # noqa: BLE001 - handed to the reader by changes()
+        except Exception as error:  # noqa: BLE001 - changes() raises it
             self._error = error
         finally:
             with self._progress:

@@ -1,4 +1,4 @@
-"""An HTTP endpoint on this machine, for as long as a block runs."""
+"""An HTTP endpoint on this machine while a block runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def http_endpoint(answer: Answer) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        # Head and body leave in two writes; without this the second waits for an acknowledgement.
+        # Headers and body are two writes. With Nagle, the second waits until the first is acknowledged.
         disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
@@ -31,7 +31,7 @@ def http_endpoint(answer: Answer) -> Iterator[str]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Keep the terminal for the output of the caller."""
+            """Print nothing: the terminal is for the output of the caller."""
 
     with _Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, name="http-endpoint")
@@ -44,7 +44,7 @@ def http_endpoint(answer: Answer) -> Iterator[str]:
 
 
 class _Server(ThreadingHTTPServer):
-    # A client that keeps its connection open must not keep us from leaving.
+    # A client that keeps its connection open must not delay the end of this process.
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128

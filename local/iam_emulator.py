@@ -1,15 +1,15 @@
-"""The emulator with IAM enforced, by TLS: what `local.serving` adds to it then.
+"""What `local.serving` adds to the emulator when it enforces IAM.
 
-ministack evaluates every policy with ``AUTH=true``, resource policies and conditions included. What
-it lacks is added here, so that the policies stay exactly the synthesized ones:
+With ``AUTH=true``, ministack evaluates every policy, including resource policies and conditions. This
+module adds what it lacks, so that the synthesized policies need no change:
 
-- a batch needs the permission of its single calls, and has no action of its own
+- a batch needs the permission for the single call; IAM has no actions for batches
   (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonsns.html,
   https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-api-permissions-reference.html);
 - the condition key ``dynamodb:LeadingKeys``, which separates the control item from tasks
   (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html);
-- a line in the file that ``FRESHQ_IAM_DECISIONS`` names for every decision about a role, so that a
-  test can tell a rejection from any other failure: see `local.decisions`.
+- a line for each decision about a role, in the file that ``FRESHQ_IAM_DECISIONS`` names. With it, a
+  test can distinguish a denied call from other failures: see `local.decisions`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ministack import app
 from ministack.core import iam_actions, iam_evaluator
 from ministack.services import dynamodb
 
-#: The action that IAM knows, by the one that ministack asks for.
+#: IAM's action, by the action that ministack checks.
 _SINGLE = {
     "sns:PublishBatch": "sns:Publish",
     "sqs:ChangeMessageVisibilityBatch": "sqs:ChangeMessageVisibility",
@@ -32,9 +32,9 @@ _SINGLE = {
 
 
 def leading_keys(request: dict[str, Any], partition_key: str) -> list[str]:
-    """The values of `partition_key` in the item that a request names, as IAM has them.
+    """The values of `partition_key` in the item that a request names, in the form of the condition key.
 
-    A query names none here: the policies say nothing about the keys of an index.
+    Empty for a query, because no policy has a condition on the keys of an index.
     """
     named = (request[name] for name in ("Key", "Item") if name in request)
     return [value for item in named for value in item.get(partition_key, {}).values()]
@@ -59,7 +59,7 @@ def _with_record(enforce: Callable[..., Any], path: str) -> Callable[..., Any]:
         action = _SINGLE.get(action, action)
         refused = enforce(access_key, action, *arguments, **options)
         caller = iam_evaluator.resolve_caller_identity(access_key) or {}
-        # The account's root may do everything, without a decision.
+        # The account's root may do everything, so there is no decision to record.
         if ":assumed-role/" in caller.get("userArn", ""):
             _, role, session = caller["userArn"].split("/")
             decision = {
@@ -77,8 +77,8 @@ def _with_record(enforce: Callable[..., Any], path: str) -> Callable[..., Any]:
 
 
 def install(decisions: str) -> None:
-    """Change ministack, which this process is about to be, and record its decisions in that file."""
+    """Patch ministack, which this process starts afterwards; its decisions go to the file `decisions`."""
     iam_actions.dynamodb_service_context = _with_leading_keys(iam_actions.dynamodb_service_context)
     iam_evaluator.enforce = _with_record(iam_evaluator.enforce, decisions)
-    # With TLS it would listen on port 443 too, for clients that this project does not have.
+    # With TLS, ministack would listen on port 443 too. No client of this project uses that port.
     app._port_is_bindable = lambda _host, _port: False

@@ -1,8 +1,8 @@
 """The messages that the deployed IoT rule sends to the ingest queue.
 
-The emulator's rules engine knows neither `floor` nor object literals nor case statements. So the message is built here,
-as AWS documents the parts of the one statement that this project deploys, and a template with another statement is
-rejected.
+The emulator's rules engine supports neither `floor` nor object literals nor case statements. So this module builds the
+messages of the one statement that this project deploys, as AWS documents its parts. It rejects a template with another
+statement.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from local.assembly import Assembly
 
-#: The statement whose messages are built: https://docs.aws.amazon.com/iot/latest/developerguide/iot-sql-reference.html
+#: The only statement that is supported: https://docs.aws.amazon.com/iot/latest/developerguide/iot-sql-reference.html
 STATEMENT = (
     "SELECT clientId AS key,"
     " floor(timestamp / 3600000) * 1000000 + versionNumber AS sequence,"
@@ -24,18 +24,18 @@ STATEMENT = (
 
 
 class OtherStatement(RuntimeError):
-    """The template's rule has another statement than the one known here."""
+    """The template's rule does not have the statement that this module knows."""
 
 
 def check(assembly: Assembly) -> None:
-    """Raise `OtherStatement` unless the template's only IoT rule has the statement that is known here."""
+    """Raise `OtherStatement` unless the template's only IoT rule has the known statement."""
     found = [rule.properties["TopicRulePayload"]["Sql"] for rule in assembly.resources("AWS::IoT::TopicRule")]
     if found != [STATEMENT]:
         raise OtherStatement(f"{assembly.stack} has the IoT statements {found}; adapt local/iot_presence.py to them")
 
 
 def message(event: dict[str, Any], now_ms: int) -> dict[str, Any]:
-    """The message for a device that connected, at the time `now_ms` of the rule's clock."""
+    """The message for a device that connected. `now_ms` is the time by the rule's clock, in ms."""
     payload = {
         "clientId": event["clientId"],
         "ipAddress": event.get("ipAddress"),
@@ -48,6 +48,6 @@ def message(event: dict[str, Any], now_ms: int) -> dict[str, Any]:
         "key": event["clientId"],
         "sequence": event["timestamp"] // 3_600_000 * 1_000_000 + event["versionNumber"],
         "taskCreated": min(event["timestamp"], now_ms),
-        # IoT leaves out what an event does not have.
+        # IoT leaves out attributes that an event does not have.
         "payload": {name: value for name, value in payload.items() if value is not None},
     }

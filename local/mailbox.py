@@ -1,4 +1,4 @@
-"""What arrives in an SQS queue, read as it comes and kept."""
+"""Reads the messages of an SQS queue and keeps them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Message:
 
 
 class Mailbox:
-    """Reads a queue to its end whenever it is asked, and keeps every message."""
+    """Keeps every message of a queue. Each call first reads the queue to its end."""
 
     def __init__(self, sqs: Any, url: str) -> None:
         self._sqs = sqs
@@ -34,7 +34,7 @@ class Mailbox:
         self._messages: list[Message] = []
 
     def messages(self) -> list[Message]:
-        """Everything that has arrived, in the order of arrival; it is deleted from the queue."""
+        """All messages so far, in the order of arrival; they are deleted from the queue."""
         while received := self._receive():
             self._messages += received
         return list(self._messages)
@@ -42,7 +42,7 @@ class Mailbox:
     def wait_for(
         self, wanted: Callable[[Message], bool], seconds: float, what: str
     ) -> list[Message]:
-        """Wait for a message that is `wanted`; all that are, the first to arrive first."""
+        """Wait for a message that is `wanted`; returns all wanted ones, in the order of arrival."""
         wait_until(lambda: any(map(wanted, self.messages())), seconds, what)
         return [message for message in self._messages if wanted(message)]
 
@@ -71,7 +71,7 @@ class Mailbox:
 
 @contextmanager
 def subscription(stack: DeployedStack, topic_arn: str) -> Iterator[Mailbox]:
-    """What a topic publishes, in a queue that exists as long as the block; texts as published."""
+    """The messages of a topic, without SNS's envelope, in a queue that exists while the block runs."""
     sqs, sns = stack.client("sqs"), stack.client("sns")
     url = sqs.create_queue(QueueName=f"subscriber-of-{stack.stack}")["QueueUrl"]
     try:

@@ -1,16 +1,16 @@
-"""Judging from the history whether the newest task was always started first.
+"""Checks in the history that the newest task always started first.
 
-The promise: a freed slot takes the newest eligible task of an index page that is at most
-100 ms old. So a take of task *t* passes over a newer task *u* wrongly when *u*
+The guarantee: a free slot takes the newest due task of an index page that is at most 100 ms
+old. So the take of a task *t* is wrong if another task *u*
 
-- was newer (`taskCreated`), and still waited when *t* was taken, by the order of commits,
-- was eligible and visible for longer than the tolerance before *t* was taken, and
-- was not itself being taken at that moment: slots that are freed together race for their
-  conditional writes, so starts within `CONCURRENT_MS` of each other count as one.
+- was newer (`taskCreated`), and still PENDING when *t* was taken, in commit order,
+- had been due and visible for longer than the tolerance before *t* was taken, and
+- was not taken at the same moment. Slots that become free together race for their
+  conditional writes, so starts within `CONCURRENT_MS` of each other count as simultaneous.
 
-The tolerance is the page's 100 ms, plus what one query of the index takes on the local AWS
-(`QUERY_MS`; its index itself is always current). Tasks that came in later than that are
-"inserted meanwhile". The worst case found is reported beside the limit.
+The tolerance is the page's 100 ms plus the time of one index query on the local AWS
+(`QUERY_MS`; the local index has no lag). A newer task that was visible for a shorter time may
+be passed over. The report shows the longest such time beside the limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONCURRENT_MS = 50
 
 @dataclass(frozen=True)
 class Start:
-    """A start of a task: when it was taken (the function's clock, ms) and how old it was."""
+    """A start of a task. `created` and `taken` are in ms; `taken` is by the function's clock."""
 
     task_id: str
     created: int
@@ -42,7 +42,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Overlooked:
-    """A start before which a newer task had been waiting, visibly, for `waited` ms."""
+    """A start of a task although a newer one had been visible and due for `waited` ms."""
 
     start: Start
     newer: str
@@ -51,11 +51,11 @@ class Overlooked:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the history says about the order.
+    """The result of the order check.
 
-    `overtakes` counts the starts at which an older task was left waiting: where it is zero,
-    there was no choice to make and nothing was shown. `worst` is the longest visible wait of
-    a passed-over newer task, within or beyond the tolerance.
+    `overtakes` counts the starts at which an older task was pending. If it is zero, no start
+    had a choice, and the check proves nothing. `worst` is the longest time (ms) for which a
+    newer task was visible before an older one started, within or beyond the tolerance.
     """
 
     starts: list[Start]
@@ -65,13 +65,13 @@ class Verdict:
 
     @property
     def held(self) -> bool:
-        """Whether every start was of the newest eligible task, and choices were made at all."""
+        """Whether each start was of the newest due task, and at least one start had a choice."""
         return not self.violations and self.overtakes > 0
 
 
 @dataclass
 class _Waiting:
-    """A stretch of time in which a task was PENDING."""
+    """A period in which a task was PENDING."""
 
     task_id: str
     created: int
@@ -82,7 +82,7 @@ class _Waiting:
 
 
 def starts(changes: list[Change]) -> list[Start]:
-    """Every start of a task, in the order of the commits."""
+    """Every start of a task, in commit order."""
     found = []
     for change in changes:
         created, taken = change.number("taskCreated"), change.number("taskUpdated")
@@ -92,7 +92,7 @@ def starts(changes: list[Change]) -> list[Start]:
 
 
 def judge(changes: list[Change]) -> Verdict:
-    """Check every start in the history against the promise."""
+    """Check every start in the history against the guarantee."""
     waits = _waits(changes)
     all_starts = starts(changes)
     overtakes, worst = 0, 0
@@ -112,7 +112,7 @@ def judge(changes: list[Change]) -> Verdict:
 
 
 def _waits(changes: list[Change]) -> list[_Waiting]:
-    """Every stretch in which a task was PENDING, from the moment it could be seen and was due."""
+    """Every period in which a task was PENDING, from the moment at which it was visible and due."""
     open_waits: dict[str, _Waiting] = {}
     waits: list[_Waiting] = []
     for change in changes:

@@ -1,4 +1,4 @@
-"""Where things are in the project's tree."""
+"""Paths in the project's tree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent
 #: The programs of node_modules.
 NODE_BIN = PROJECT / "node_modules" / ".bin"
-#: What a running local AWS writes: its log, its process id, the variables to source.
+#: The folder to which a running local AWS writes its log, its process id and the variables for shells.
 STATE = PROJECT / ".local"
 #: The cloud assembly with functions built for this machine, as `make synth-local` writes it.
 LOCAL_ASSEMBLY = STATE / "cdk.out"

@@ -1,4 +1,4 @@
-"""What the demonstration shows: live counts while it runs and a summary at the end."""
+"""The output of the demonstration: live counts while it runs, and a summary at the end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Wave:
 
 
 def counts(changes: list[Change]) -> Counter[str]:
-    """The number of tasks by their present status."""
+    """The number of tasks in each status now."""
     present: dict[str, str | None] = {}
     for change in changes:
         present[change.task_id] = change.after
@@ -36,12 +36,12 @@ def counts(changes: list[Change]) -> Counter[str]:
 
 
 def age(milliseconds: float) -> str:
-    """A length of time for a reader: milliseconds below one second, else seconds."""
+    """A duration as text: in milliseconds if it is below one second, else in seconds."""
     return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
 
 
 def line(changes: list[Change], waves: list[Wave], total: int) -> str:
-    """The state in one line, for an output that is no terminal."""
+    """The state in one line, for output that does not go to a terminal."""
     by_status = counts(changes)
     states = ", ".join(f"{by_status[status]} {status}" for status in STATUSES)
     recent = [start.age for start in starts(changes)[-20:]]
@@ -60,7 +60,7 @@ def panel(changes: list[Change], waves: list[Wave], total: int, began_ms: int) -
         status_table.add_row(status, f"{by_status[status]:>4}", bar)
     recent = starts(changes)[-20:]
     lines = Table.grid(padding=(0, 2))
-    lines.add_row("depth", f"{by_status['PENDING']} waiting, {by_status['TAKEN']} running")
+    lines.add_row("depth", f"{by_status['PENDING']} pending, {by_status['TAKEN']} running")
     if recent:
         ages = [start.age for start in recent]
         lines.add_row("age at start", f"median {age(median(ages))}, the last {len(ages)} starts")
@@ -71,7 +71,7 @@ def panel(changes: list[Change], waves: list[Wave], total: int, began_ms: int) -
 
 
 def summary(changes: list[Change], waves: list[Wave]) -> Table:
-    """One row a wave: when its tasks were started and finished, and how old they were then."""
+    """A table with one row for each wave: its first start, its last end, and the ages at start."""
     table = Table(title="Newest first: the last wave overtakes the ones before it")
     for heading in ("wave", "tasks", "first start", "last end", "age at start: median", "longest"):
         table.add_column(heading, justify="right")
@@ -100,17 +100,17 @@ def summary(changes: list[Change], waves: list[Wave]) -> Table:
 
 
 def order_lines(verdict: Verdict, tolerance_ms: int) -> list[str]:
-    """What the order check found, in sentences."""
+    """The result of the order check, line by line."""
     found = [
-        f"{len(verdict.starts)} starts, {verdict.overtakes} of them while an older task waited",
-        f"longest that a newer, visible task was passed over: {age(verdict.worst)}"
-        f" (allowed: {age(tolerance_ms)}, that is an index page of up to 100 ms"
-        " plus one query of the local index)",
+        f"{len(verdict.starts)} starts, {verdict.overtakes} of them while an older task was pending",
+        f"longest time that a newer, visible task was passed over: {age(verdict.worst)}"
+        f" (allowed: {age(tolerance_ms)}, for an index page of up to 100 ms"
+        " and one query of the local index)",
     ]
     for wrong in verdict.violations[:5]:
         found.append(
             f"WRONG: {wrong.start.task_id} was started although {wrong.newer} was newer"
-            f" and had been waiting for {age(wrong.waited)}"
+            f" and had been pending for {age(wrong.waited)}"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""The deployed task queue as a client sees it: its table, its tasks and its turns."""
+"""A client of the deployed task queue: its table, its tasks and its turns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from local.contract import CONTROL_ITEM, INDEX, KEY, STATUSES
 from local.stack import DeployedStack
 from local.waiting import now_ms, wait_until
 
-#: Fields that only the line has which process-tasks logs at the end of every turn.
+#: Fields by which to find the log line that process-tasks writes at the end of each turn.
 _TURN_FIELDS = {"tail_call", "empty_polls", "lost_races"}
 
 
@@ -30,19 +30,19 @@ class DeployedQueue(DeployedStack):
         return self.invoke("create-tasks", {"tasks": tasks})
 
     def item(self, task_id: str) -> dict[str, Any] | None:
-        """An item of the table by strongly consistent read, in DynamoDB's own notation."""
+        """An item of the table as DynamoDB JSON, by a strongly consistent read."""
         answer = self.client("dynamodb").get_item(
             TableName=self.table, Key={KEY: {"S": task_id}}, ConsistentRead=True
         )
         return answer.get("Item")
 
     def status(self, task_id: str) -> str | None:
-        """A task's status, or None when there is no such task."""
+        """A task's status; None if the task does not exist."""
         item = self.item(task_id)
         return item["taskStatus"]["S"] if item else None
 
     def count(self, status: str) -> int:
-        """The number of tasks in a status, by the index."""
+        """The number of tasks in a status, counted in the index."""
         pages = self.client("dynamodb").get_paginator("query").paginate(
             TableName=self.table,
             IndexName=INDEX,
@@ -62,7 +62,10 @@ class DeployedQueue(DeployedStack):
         return "owner" not in control or int(control["leaseUntil"]["N"]) <= now_ms()
 
     def wait_until_idle(self, seconds: float = 90) -> None:
-        """Wait until no processor is active, five looks in a row: also between a release and its tail call."""
+        """Wait until no processor is active in five checks in a row.
+
+        One check is not enough: between a release and the start of its tail call, no processor is active either.
+        """
         calm = 0
         deadline = time.monotonic() + seconds
         while calm < 5:
@@ -71,10 +74,10 @@ class DeployedQueue(DeployedStack):
             time.sleep(0.2)
 
     def replace_environment(self, binary: str, variables: dict[str, str]) -> None:
-        """Give a deployed function exactly these variables and wait until they hold.
+        """Give a deployed function exactly these variables, and wait until they apply.
 
-        A new environment replaces the process. A processor that still held its lease would leave it behind, and the
-        next tasks would wait for the sweep: so it becomes idle first.
+        A new environment replaces the process. A replaced processor would leave its lease behind, and the next tasks
+        would wait for the sweep. So for process-tasks, first wait until the queue is idle.
         """
         if binary == "process-tasks":
             self.wait_until_idle()
@@ -86,9 +89,9 @@ class DeployedQueue(DeployedStack):
         return [line for line in lines if _TURN_FIELDS <= line.keys()]
 
     def invocations(self, binary: str, since_ms: int) -> int:
-        """How many invocations of a function have ended since `since_ms`, turns by hand left out.
+        """The number of invocations of a function that have ended since `since_ms`, without turns by hand.
 
-        By the platform's own log lines, which the emulator writes at the end.
+        Counts the platform's START lines, which the emulator writes when an invocation ends.
         """
         pages = self.client("logs").get_paginator("filter_log_events").paginate(
             logGroupName=self.log_group(binary), startTime=since_ms
@@ -102,7 +105,7 @@ class DeployedQueue(DeployedStack):
         return ended - sum(at >= since_ms for at in by_hand)
 
     def turn_by_hand(self) -> Any:
-        """Invoke process-tasks past the protocol; returns the turn's summary."""
+        """Invoke process-tasks directly, without the wake-up protocol; returns the turn's summary."""
         self._turns_by_hand.append(now_ms())
         return self.invoke("process-tasks", {})
 
@@ -110,9 +113,9 @@ class DeployedQueue(DeployedStack):
 def wait_for_last_turn(queue: DeployedQueue, since_ms: int, taken: int = 0, seconds: float = 90) -> None:
     """Wait until the last turn since `since_ms` has ended, and every turn's summary is logged.
 
-    The emulator may hand the last lines of an invocation to the log of the next one, with several processors also the
-    line of its start. So if summaries are missing after the last processor ended, or they have fewer than `taken`
-    tasks in all, an extra turn flushes them.
+    The emulator may write the last log lines of an invocation only during the next one; with several processors, also
+    its START line. So if summaries are missing after the last turn, or if they count fewer than `taken` takes in total,
+    an extra turn flushes them.
     """
 
     def ended() -> bool:
@@ -135,7 +138,7 @@ def wait_for_last_turn(queue: DeployedQueue, since_ms: int, taken: int = 0, seco
 
 
 def left_at_once(turn: dict[str, Any]) -> bool:
-    """Whether a turn found another processor active, by its summary."""
+    """Whether a turn ended at once because another processor was active, according to its summary."""
     return turn["exit"].replace("_", "").lower() == "alreadyactive"
 
 

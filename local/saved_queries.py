@@ -1,6 +1,6 @@
-"""What the emulator lacks of CloudWatch Logs Insights: CloudFormation rejects a saved query there.
+"""Saved queries of CloudWatch Logs Insights for the emulator, whose CloudFormation rejects them.
 
-The emulator runs no queries, so a saved query is only given an id.
+The emulator does not run queries, so a saved query only gets an id.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ KIND = "AWS::Logs::QueryDefinition"
 
 
 def install() -> None:
-    """Change ministack, which this process is about to be."""
+    """Patch ministack, which this process starts afterwards."""
     provisioners._RESOURCE_HANDLERS[KIND] = {"create": _create, "update": _update, "delete": _delete}
 
 
@@ -32,4 +32,4 @@ def _update(
 
 
 def _delete(_query_id: str, _properties: dict[str, Any]) -> None:
-    """Nothing is kept of it."""
+    """Do nothing, because nothing was stored."""

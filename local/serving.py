@@ -1,13 +1,14 @@
-"""The emulator's process: ``python -m local.serving``.
+"""The emulator's program: ``python -m local.serving``.
 
-ministack answers every ``Origin``, ignores ``Host``, and runs whatever code it is sent. So any web page
-could run code on this machine: its script needs no answer, only a request that arrives. This module
-rejects requests that a browser sends, before ministack sees them:
+ministack accepts every ``Origin``, ignores ``Host`` and runs any code that it receives. Started directly,
+it would let any web page in a browser run code on this machine: the page only has to send a request, and
+does not need the answer. This module rejects requests of browsers before ministack gets them, by these
+headers:
 
-- ``Origin`` comes with every request of a script to another origin and with every POST and WebSocket;
-- ``Sec-Fetch-Site`` comes with the rest: images, scripts, frames, links, typed addresses;
-- a foreign ``Host`` comes with the page of a site whose name was made to resolve to 127.0.0.1 (DNS
-  rebinding). Such a page is of the same origin, so it may send neither of the two.
+- ``Origin``: in each request of a script to another origin, and in each POST and WebSocket;
+- ``Sec-Fetch-Site``: in the other requests, for images, scripts, frames, links and typed addresses;
+- a foreign ``Host``: in requests of a page whose host name resolves to 127.0.0.1 (DNS rebinding). Such a
+  page has the same origin, so its requests may lack the two other headers.
 
 No client of this project is a browser. AWS SDKs, the AWS CLI, the CDK CLI and the functions send
 neither header, and name the host as ``AWS_ENDPOINT_URL`` does.
@@ -35,7 +36,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def rejection(headers: Iterable[tuple[str, str]]) -> str | None:
-    """Why a request with these headers is rejected, with the remedy; None where it is not."""
+    """Why a request with these headers is rejected, with the remedy; None if it is accepted."""
     found = [(name.lower(), value) for name, value in headers]
     for name in _BROWSER_HEADERS:
         if any(name == given for given, _ in found):
@@ -53,7 +54,7 @@ def rejection(headers: Iterable[tuple[str, str]]) -> str | None:
 
 
 def without_web_pages(application: Application) -> Application:
-    """`application`, which then gets no request of a web page and no WebSocket of one."""
+    """An application like `application` that rejects requests and WebSockets of web pages."""
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -73,7 +74,7 @@ def without_web_pages(application: Application) -> Application:
 
 
 def _runtime_api_without_web_pages(build: Callable[..., type]) -> Callable[..., type]:
-    """The handler of the functions' runtime API, which listens on ports of its own, guarded alike."""
+    """Build a handler of the functions' runtime API, which has its own ports, that rejects web pages too."""
 
     def built(*arguments: Any) -> type:
         class Guarded(build(*arguments)):  # type: ignore[misc]
@@ -91,7 +92,7 @@ def _runtime_api_without_web_pages(build: Callable[..., type]) -> Callable[..., 
 
 
 def main() -> None:
-    """Be the emulator until it is stopped."""
+    """Run the emulator until it is stopped."""
     alarms.install()
     saved_queries.install()
     if decisions := os.environ.get("FRESHQ_IAM_DECISIONS"):

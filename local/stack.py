@@ -1,4 +1,4 @@
-"""A deployed stack as a client sees it: its outputs, its functions and what they logged."""
+"""A client of a deployed stack: its outputs, its functions and their logs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from botocore.exceptions import ClientError
 
 S = TypeVar("S", bound="DeployedStack")
 
-# A turn may last a minute; a synchronous invocation must outlast it.
+# A synchronous invocation waits for the end of a turn, which may last a minute.
 _AWS_CONFIG = Config(
     read_timeout=180, connect_timeout=10, retries={"total_max_attempts": 5, "mode": "standard"}
 )
-#: The emulator throttles nothing, so whatever fails there is to be seen at once. No proxy leads to it.
+#: The emulator throttles nothing, so errors are raised without a retry. Requests use no proxy.
 _LOCAL_CONFIG = Config(
     read_timeout=180,
     connect_timeout=10,
@@ -38,14 +38,14 @@ def exists(cloudformation: Any, stack: str) -> bool:
 
 
 def settings_variable(binary: str) -> str:
-    """The variable that holds the settings of a function."""
+    """The name of the variable with the settings of a function."""
     return f"SETTINGS_{binary.upper().replace('-', '_')}"
 
 
 def changed(
     environment: dict[str, str], binary: str, variables: dict[str, str], settings: dict[str, Any]
 ) -> dict[str, str]:
-    """The environment of a function with other variables and with other settings, group by group."""
+    """A function's environment with other variables, and with other settings merged into their groups."""
     if not settings:
         return environment | variables
     name = settings_variable(binary)
@@ -61,15 +61,15 @@ def _merged(group: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 class InvocationFailed(RuntimeError):
-    """A function answered with an error; the message holds its diagnostics."""
+    """A function answered with an error; the message has the answer."""
 
 
 @dataclass
 class DeployedStack:
-    """One deployed stack, found by its outputs."""
+    """One deployed stack, with its outputs and the physical ids of its resources."""
 
     session: boto3.Session
-    #: The emulator's; None for AWS itself.
+    #: The emulator's endpoint; None on AWS.
     endpoint: str | None
     stack: str
     outputs: dict[str, str]
@@ -93,7 +93,7 @@ class DeployedStack:
         return found
 
     def client(self, service: str) -> Any:
-        """A boto3 client of `service` at the stack's endpoint, made once."""
+        """A boto3 client of `service` at the stack's endpoint, created once."""
         if service not in self._clients:
             config = _AWS_CONFIG if self.endpoint is None else _LOCAL_CONFIG
             self._clients[service] = self.session.client(
@@ -115,7 +115,7 @@ class DeployedStack:
         output = "".join(word.capitalize() for word in binary.split("-")) + "FunctionName"
         if output in self.outputs:
             return self.outputs[output]
-        # Construct id = binary, and CloudFormation's logical ids drop the dashes.
+        # The construct id is the name of the binary; CloudFormation's logical ids have no dashes.
         stem = binary.replace("-", "").lower()
         pages = self.client("lambda").get_paginator("list_functions").paginate()
         deployed = {function["FunctionName"] for page in pages for function in page["Functions"]}
@@ -152,19 +152,19 @@ class DeployedStack:
     def set_environment(
         self, binary: str, changes: dict[str, str] | None = None, settings: dict[str, Any] | None = None
     ) -> dict[str, str]:
-        """Change some variables and settings of a deployed function; returns the environment as it was."""
+        """Change some variables and settings of a deployed function; returns the previous environment."""
         before = self.environment(binary)
         self.replace_environment(binary, changed(before, binary, changes or {}, settings or {}))
         return before
 
     def replace_environment(self, binary: str, variables: dict[str, str]) -> None:
-        """Give a deployed function exactly these variables and wait until they hold."""
+        """Give a deployed function exactly these variables, and wait until they apply."""
         client, name = self.client("lambda"), self.function(binary)
         client.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
         client.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1})
 
     def empty_queues(self) -> None:
-        """Delete every message of the stack's SQS queues, those in failure and dead-letter queues included."""
+        """Delete every message in the stack's SQS queues, including failure and dead-letter queues."""
         sqs = self.client("sqs")
         for page in sqs.get_paginator("list_queues").paginate(QueueNamePrefix=self.stack):
             for url in page.get("QueueUrls", []):
@@ -173,7 +173,7 @@ class DeployedStack:
     def log_messages(self, binary: str, since_ms: int) -> list[dict[str, Any]]:
         """The JSON lines that a function logged since `since_ms` (epoch), oldest first.
 
-        Lines of the platform (START, END, REPORT) are no JSON and are left out.
+        Lines of the platform (START, END, REPORT) are not JSON and are left out.
         """
         pages = self.client("logs").get_paginator("filter_log_events").paginate(
             logGroupName=self.log_group(binary), startTime=since_ms

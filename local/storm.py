@@ -1,4 +1,4 @@
-"""A storm of devices that connect, and serving it in the order of arrival, for comparison."""
+"""A storm of connecting devices, and for comparison, workers that serve it in the order of arrival."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from local.fake_downstream import FakeDownstream
 from local.waiting import now_ms
 
-#: As AWS IoT Core publishes it: https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html
+#: An event of AWS IoT Core: https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html
 Event = dict[str, Any]
-#: Addresses that are for documentation (RFC 5737).
+#: The networks that are reserved for documentation (RFC 5737).
 _NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
 
 
@@ -26,7 +26,7 @@ _NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
 class Storm:
     """`burst` devices connect within `burst_seconds`, then `steady` a second for `steady_seconds`.
 
-    Of the later ones every `reconnects`-th is a device of the burst that connects again, its last one first.
+    Every `reconnects`-th of the later connections is of a device of the burst, beginning with its last device.
     """
 
     burst: int
@@ -37,16 +37,16 @@ class Storm:
 
     @property
     def connections(self) -> int:
-        """How many connections there are."""
+        """The number of connections."""
         return self.burst + round(self.steady * self.steady_seconds)
 
     @property
     def devices(self) -> int:
-        """How many devices connect."""
+        """The number of different devices."""
         return len({self.device(number)[0] for number in range(self.connections)})
 
     def device(self, number: int) -> tuple[int, int]:
-        """The device of a connection, and how often it connected before."""
+        """The device of a connection, and the number of its earlier connections."""
         later = number - self.burst
         if self.reconnects and later >= 0 and later % self.reconnects == 0:
             again = later // self.reconnects
@@ -54,17 +54,17 @@ class Storm:
         return number, 0
 
     def moments(self) -> Iterator[float]:
-        """When each device connects, in seconds from the beginning."""
+        """The time of each connection, in seconds from the beginning."""
         for number in range(self.burst):
             yield self.burst_seconds * number / self.burst
         for number in range(self.connections - self.burst):
             yield self.burst_seconds + number / self.steady
 
     def blow(self, connected: Callable[[list[Event]], None], every: float = 0.1) -> dict[str, int]:
-        """Let the devices connect, at their moments; `connected` gets those of each tenth of a second.
+        """Let the devices connect at their times; call `connected` with the new events each `every` seconds.
 
-        Returns when each device connected last (this machine's clock, ms). That is the moment when it should, also if
-        this machine was late: a device that connects twice within one call of `connected` has two moments.
+        Returns the time of each device's last connection (this machine's clock, ms). It is the planned time, even if
+        this machine is late. So two connections of a device have different times, even within one call of `connected`.
         """
         began, began_ms = time.monotonic(), now_ms()
         moments = list(self.moments())
@@ -85,7 +85,7 @@ class Storm:
 
 
 def connection(number: int, before: int = 0, at_ms: int | None = None) -> Event:
-    """The lifecycle event of a device that connects at `at_ms` (default: now), and connected so often before."""
+    """The lifecycle event of a device that connects at `at_ms` (default: now) after `before` earlier connections."""
     return {
         "clientId": f"device-{number:05}",
         "timestamp": now_ms() if at_ms is None else at_ms,
@@ -98,10 +98,9 @@ def connection(number: int, before: int = 0, at_ms: int | None = None) -> Event:
 
 
 class ArrivalOrder:
-    """Serves tasks in the order of arrival: as many at once as the legacy system can serve.
+    """Sends tasks to the legacy system in the order of arrival, as many at once as it can serve.
 
-    A task that is older than `expiry_seconds` when its turn comes is dropped, as newest first
-    drops it too.
+    A task that is older than `expiry_seconds` at its turn is dropped, as in the queue.
     """
 
     def __init__(self, legacy: FakeDownstream, expiry_seconds: float) -> None:
@@ -117,11 +116,11 @@ class ArrivalOrder:
             worker.start()
 
     def put(self, task: dict[str, Any]) -> None:
-        """A task arrives."""
+        """Add a task at the end."""
         self._waiting.put(task)
 
     def finish(self, seconds: float) -> None:
-        """Wait until nothing is left; raises what a worker met, or `TimeoutError`."""
+        """Wait until all tasks have ended; raises the first error of a worker, or `TimeoutError`."""
         for _ in self._workers:
             self._waiting.put(None)
         deadline = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""The local AWS that stays up for play: `make local-up` and `make local-down`."""
+"""The local AWS that keeps running: `make local-up` and `make local-down`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from local.stack import DeployedStack, settings_variable
 
 
 def up(queue: Assembly, agents: Assembly, say: Callable[[str], None]) -> list[DeployedStack]:
-    """Start the local AWS, deploy both stacks and write the files to be sourced."""
+    """Start the local AWS, deploy both stacks, and write the files of variables for shells."""
     running = _running()
     if running is not None:
         raise EmulatorError(
@@ -27,7 +27,7 @@ def up(queue: Assembly, agents: Assembly, say: Callable[[str], None]) -> list[De
     directory.mkdir(parents=True, exist_ok=True)
     local_aws = emulator.start(directory)
     try:
-        # Written at once, so that `local-down` reaches it even if this command is killed.
+        # Written first, so that `local-down` finds the local AWS even if this command is killed.
         RUN_FILE.write_text(json.dumps({"pid": local_aws.pid, "endpoint": local_aws.endpoint}))
         stacks = [
             deployment.deploy(local_aws, queue, DeployedQueue, say),
@@ -60,11 +60,10 @@ def shell_variables(local_aws: Emulator, stacks: list[DeployedStack]) -> dict[st
 
 
 def watch_variables(local_aws: Emulator, stacks: list[DeployedStack]) -> dict[str, str]:
-    """What the functions need when `cargo lambda watch` runs them against the local tables.
+    """The variables with which `cargo lambda watch` runs the functions on the local tables.
 
-    cargo-lambda gives all functions one environment, so a variable that two functions know
-    under different values could not be served: that is an error. Variables for the code of the
-    release before are left out.
+    cargo-lambda gives all functions the same environment. So a variable with different values for
+    two functions is an error. Variables that only the previous release reads are left out.
     """
     merged = emulator.client_variables(local_aws.endpoint)
     functions = contract.FUNCTIONS, contract.AGENT_FUNCTIONS

@@ -1,4 +1,4 @@
-"""Waiting for something that another process does, and the clock."""
+"""Waits for a condition, and reads the clock."""
 
 from __future__ import annotations
 

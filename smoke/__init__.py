@@ -1,10 +1,11 @@
-"""The smoke test: what a user runs after the first deployment.
+"""The smoke test, which a user runs after the first deployment.
 
-``python -m smoke run`` deploys both queues as a personal stack (``NAME=smoke``), proves on them what the
-README promises, and removes them. ``python -m smoke settings`` compares deployed stacks with their
-templates and only reads. ``make smoke`` is the usual way in.
+``python -m smoke run`` deploys both queues as personal stacks (``NAME=smoke``), checks the guarantees of
+the README on them, and removes them. ``python -m smoke settings`` compares deployed stacks with their
+templates; it only reads. ``make smoke`` runs one of the two.
 
-The layout: :mod:`smoke.report` runs checks and prints the table; :mod:`smoke.place` is where they run,
-an AWS account or the local AWS; :mod:`smoke.stacks` deploys and removes; :mod:`smoke.tasks`,
-:mod:`smoke.agents`, :mod:`smoke.settings` and :mod:`smoke.unknowns` hold the checks.
+The layout: :mod:`smoke.report` runs the checks and prints their results, :mod:`smoke.table` the final
+table. :mod:`smoke.place` is the AWS account or local AWS of the test. :mod:`smoke.stacks` deploys and
+removes. :mod:`smoke.tasks`, :mod:`smoke.agents`, :mod:`smoke.settings` and :mod:`smoke.unknowns` have
+the checks.
 """

@@ -1,4 +1,4 @@
-"""``python -m smoke``: what the Makefile calls. Exit code 0: nothing failed; 1: a check failed, or more."""
+"""The commands of ``python -m smoke``. Exit code 0: no check failed; 1: a check or the run itself failed."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _KINDS: dict[str, type[DeployedStack]] = {"LifoQueue": DeployedQueue, "AgentQueu
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     given = _parser().parse_args(arguments)
-    # Also where a shell in the background has us ignore it.
+    # A shell may start a background process with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # As an exception, so that the stacks are removed on the way out.
+        # An exception runs the `finally` blocks, which remove the stacks.
         signal.signal(number, _leave)
     report = Report()
     try:
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(given: argparse.Namespace, report: Report) -> None:
-    # Here, because the read-only form runs without rich.
+    # Imported here, because `smoke settings` runs without rich.
     from smoke import table
 
     try:
@@ -91,7 +91,7 @@ def _removed_in_the_end(where: Place, names: list[str], report: Report) -> Itera
     try:
         yield
     finally:
-        report.say("removing what was deployed; Ctrl-C is ignored meanwhile")
+        report.say("removing the stacks; until this is done, Ctrl-C is ignored")
         with stacks.uninterrupted():
             report.check("everything is removed", lambda: stacks.remove(where, names))
 
@@ -121,10 +121,10 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="deploy, check, remove")
     run.add_argument("--name", default="smoke", help="the personal name of the stacks")
-    run.add_argument("--local", action="store_true", help="on a local AWS of its own")
+    run.add_argument("--local", action="store_true", help="start a local AWS and run on it")
     run.add_argument("--freshq", type=Path, required=True, help="the operators' command")
     run.set_defaults(run=_run)
-    settings = commands.add_parser("settings", help="compare an environment's own stacks with their templates")
+    settings = commands.add_parser("settings", help="compare an environment's stacks with their templates")
     settings.set_defaults(run=_settings)
     for command in (run, settings):
         command.add_argument("--environment", required=True)

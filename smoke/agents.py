@@ -1,4 +1,4 @@
-"""What the agents' queue promises, shown on a deployed stack."""
+"""Checks the guarantees of the agents' queue on a deployed stack."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECONDS = 60.0
 
 @dataclass
 class AgentChecks:
-    """The checks of one agents' queue. They keep apart by a language that no other agent speaks."""
+    """The checks of one agents' queue. Each uses agents with a unique language."""
 
     queue: DeployedAgents
 
@@ -35,12 +35,12 @@ class AgentChecks:
             first, _second = crew.queued("First", "Second")
             crew.send(call)
             assignment = wait_for_call(self.queue, call, "assigned", SECONDS)["assignment"]
-            expect(assignment["agentId"] == first, f"assigned {assignment['agentId']} in place of {first}")
+            expect(assignment["agentId"] == first, f"assigned {assignment['agentId']}, not {first}")
             messages = published.wait_for(
                 lambda message: message.attributes.get("callId") == call, SECONDS, "the assignment"
             )
             expect(messages[0].json() == assignment, f"published {messages[0].body}, not {assignment}")
-        return "by the intake queue"
+        return "through the call queue"
 
     def waiting(self) -> str:
         crew, call = Crew(self.queue), fresh("call")
@@ -48,8 +48,8 @@ class AgentChecks:
         wait_for_call(self.queue, call, "waiting", SECONDS)
         (agent,) = crew.queued("Next")
         assignment = wait_for_call(self.queue, call, "assigned", SECONDS)["assignment"]
-        expect(assignment["agentId"] == agent, f"assigned {assignment['agentId']} in place of {agent}")
-        return "as soon as one was queued"
+        expect(assignment["agentId"] == agent, f"assigned {assignment['agentId']}, not {agent}")
+        return "as soon as an agent was queued"
 
     def cancelled(self) -> str:
         crew, call = Crew(self.queue), fresh("call")
@@ -58,4 +58,4 @@ class AgentChecks:
         self.queue.command("cancel-call", callId=call)
         crew.queued("Idle")
         expect(crew.depth() == 1, "the agent left the queue, although the only call was cancelled")
-        return "the agent still waits"
+        return "the agent is still queued"

@@ -1,4 +1,4 @@
-"""Where a smoke test runs: the AWS account of the credentials in use, or a local AWS of its own."""
+"""The place of a smoke test: the AWS account of the credentials in use, or a local AWS for this test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FRESHQ_SECONDS = 60
 
 @dataclass(frozen=True)
 class Place:
-    """An AWS: the account's, or the emulated one."""
+    """An AWS account or a local AWS."""
 
     session: boto3.Session
     #: The emulator; None on real AWS.
@@ -44,7 +44,7 @@ class Place:
 
 @contextmanager
 def local_aws() -> Iterator[Place]:
-    """A local AWS for as long as the block runs."""
+    """A local AWS while the block runs."""
     directory = STATE / "smoke"
     directory.mkdir(parents=True, exist_ok=True)
     running = emulator.start(directory)
@@ -70,7 +70,7 @@ class Freshq:
     place: Place
 
     def __call__(self, verb: str, *arguments: str) -> str:
-        """Run a verb; what it printed. Raises `RuntimeError` with that if it fails."""
+        """Run a verb; returns its output. Raises `RuntimeError` with the output if it fails."""
         running = self.place.emulator
         finished = subprocess.run(
             [str(self.program), verb, "--env", self.suffix, *arguments],

@@ -1,4 +1,4 @@
-"""Checks, one after the other. Plain text, since a job with rights installs no more than what speaks to AWS."""
+"""Runs checks one after the other, and prints plain text: a job with rights installs only the AWS libraries."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class Skipped(Exception):
 
 
 class CheckFailed(RuntimeError):
-    """A check found something else than promised; the message says what."""
+    """A check found a result that differs from the expected one; the message names it."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one check found."""
+    """The result of one check."""
 
     name: str
     #: `ok`, `FAILED` or `skipped`.
@@ -36,7 +36,7 @@ class Report:
     results: list[Result] = field(default_factory=list)
 
     def check(self, name: str, run: Callable[[], str]) -> bool:
-        """Run one check, which returns a note; whether it did not fail."""
+        """Run one check, which returns a note; returns False if it failed."""
         began = time.monotonic()
         try:
             state, note = "ok", run()
@@ -56,6 +56,6 @@ class Report:
 
 
 def expect(holds: bool, otherwise: str) -> None:
-    """Raise `CheckFailed` with that message unless it holds."""
+    """Raise `CheckFailed` with the message `otherwise`, unless `holds`."""
     if not holds:
         raise CheckFailed(otherwise)

@@ -1,4 +1,4 @@
-"""Whether a deployed stack is as its template says: reads only, and no data of any task."""
+"""Compares a deployed stack with its template. It only reads, and no data of any task."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SettingChecks:
         status = described["StackStatus"]
         expect(status in _CALM, f"its status is {status}: the last deployment did not succeed")
         if self.place.is_local:
-            return f"{status}; termination protection is not known to the local AWS"
+            return f"{status}; the local AWS has no termination protection"
         same("termination protection", described.get("EnableTerminationProtection", False), self.termination_protection)
         return status
 
@@ -119,7 +119,7 @@ class SettingChecks:
         return f"{len(names)} alarms"
 
     def ringing(self, names: list[str]) -> list[str]:
-        """Which of the alarms ring; each must exist and be on."""
+        """The alarms that ring. Raises `CheckFailed` if an alarm does not exist or its actions are off."""
         pages = self.stack.client("cloudwatch").get_paginator("describe_alarms").paginate(
             AlarmNames=names, AlarmTypes=["MetricAlarm"]
         )
@@ -131,13 +131,13 @@ class SettingChecks:
         return sorted(name for name, alarm in found.items() if alarm["StateValue"] == "ALARM")
 
     def deployed(self, *types: str) -> Iterator[tuple[Resource, str]]:
-        """The template's resources of these types, with the names they were deployed under."""
+        """The template's resources of these types, each with its deployed name."""
         for resource in self.template.resources(*types):
             yield resource, self.stack.physical_id(resource.logical_id)
 
 
 def same(what: str, found: Any, wanted: Any) -> None:
-    """Raise `CheckFailed` unless the setting is as the template has it."""
+    """Raise `CheckFailed` unless the setting has the value of the template."""
     expect(
         found == wanted,
         f"{what} is {found}, and {wanted} in the template: changed by hand? Deploy to set it again",

@@ -1,4 +1,4 @@
-"""Deploying the two stacks of a smoke test, and removing them whatever happened."""
+"""Deploys the two stacks of a smoke test, and removes them in every case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from local.stack import S, exists
 from smoke.place import Place
 from smoke.report import expect
 
-#: By client: the call that lists, the member that holds the list, and the member that holds a name.
+#: By service: the listing call, the member with the list, and the member of an element with its name.
 _LISTS = {
     "lambda": ("list_functions", "Functions", "FunctionName"),
     "dynamodb": ("list_tables", "TableNames", None),
@@ -31,16 +31,16 @@ _MOST_LOOKS = 30
 
 
 class StackExists(RuntimeError):
-    """A stack of that name is there already; the message says what to do."""
+    """A stack of this name exists already; the message says what to do."""
 
 
 def refuse_existing(place: Place, stacks: list[str]) -> None:
-    """Raise `StackExists` if one of the stacks exists: its owner must not lose it."""
+    """Raise `StackExists` if one of the stacks exists, because the smoke test would remove it."""
     for name in stacks:
         if exists(place.client("cloudformation"), name):
             raise StackExists(
-                f"the stack {name} exists: another smoke test runs, or one was killed before it removed it."
-                " Wait for the other, or remove it with `make destroy` and its ENV, NAME and QUEUE."
+                f"the stack {name} exists: another smoke test is running, or was killed before it removed the stack."
+                " Wait for its end, or remove the stack with `make destroy` and its ENV, NAME and QUEUE."
             )
 
 
@@ -54,13 +54,13 @@ def deploy_stack(place: Place, directory: Path, name: str, environment: str, kin
 
 
 def find(place: Place, name: str, kind: type[S]) -> S:
-    """A stack that is deployed already."""
+    """A deployed stack."""
     return kind.find(place.session, place.endpoint, name)
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C and a polite end for as long as the block runs."""
+    """Ignore SIGINT (Ctrl-C), SIGTERM and SIGHUP while the block runs."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.signal(number, signal.SIG_IGN) for number in numbers]
     try:
@@ -71,14 +71,14 @@ def uninterrupted() -> Iterator[None]:
 
 
 def remove(place: Place, stacks: list[str]) -> str:
-    """Delete the stacks, those half created too, and look whether anything of them is left."""
+    """Delete the stacks, including partly created ones, and check that no resource of them is left."""
     cloudformation = place.client("cloudformation")
     present = [name for name in stacks if exists(cloudformation, name)]
     for name in present:
         cloudformation.delete_stack(StackName=name)
     waiter = cloudformation.get_waiter("stack_delete_complete")
     for name in present:
-        # Twenty minutes: an event source mapping or a custom resource may take some.
+        # On AWS 20 minutes: an event source mapping or a custom resource may take several.
         waiter.wait(StackName=name, WaiterConfig={"Delay": 1 if place.is_local else 10, "MaxAttempts": 120})
     _delete_late_logs(place, stacks)
     left = leftovers(place, stacks)
@@ -87,10 +87,10 @@ def remove(place: Place, stacks: list[str]) -> str:
 
 
 def _delete_late_logs(place: Place, stacks: list[str]) -> None:
-    """Delete the log groups that functions wrote to once more after the deletion had removed them.
+    """Delete the log groups that exist again because a function wrote to them after the deletion.
 
-    The emulator creates a log group again for that; AWS only where a role may create one. A function that is ending
-    writes for some seconds, so this looks until no log group came back for `_QUIET_SECONDS`.
+    The emulator creates a log group again for this; AWS does so only if the role may create one. An ending function
+    writes for some seconds, so this repeats until no log group has appeared for `_QUIET_SECONDS`.
     """
     logs = place.client("logs")
     quiet = 0
@@ -105,7 +105,7 @@ def _delete_late_logs(place: Place, stacks: list[str]) -> None:
 
 
 def leftovers(place: Place, stacks: list[str]) -> list[str]:
-    """Resources that carry the name of one of the stacks."""
+    """The resources whose names contain the name of one of the stacks."""
     return [f"{service}: {name}" for service in _LISTS for name in _named(place, service, stacks)]
 
 

@@ -1,4 +1,4 @@
-"""What the task queue promises, shown on a deployed stack whose runner is simulated."""
+"""Checks the guarantees of the task queue on a deployed stack with a simulated runner."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from smoke.place import Freshq
 from smoke.report import Report, expect
 
 BURST = 100
-#: Sooner than the sweep, which comes once a minute.
+#: Less than the interval of the sweep, which is one minute.
 WAKE_UP_SECONDS = 20.0
-#: Within any minute the sweep comes once, so it explains one of three wake-ups at most.
+#: The sweep runs once a minute, so it can cause at most one of three wake-ups within a minute.
 WAKE_UPS = 3
-#: A lease (5.5 s), the sweep's schedule (60 s), the emulator's tick (10 s), a retry of Lambda's, backoff and runs.
+#: A lease (5.5 s), the sweep's schedule (60 s), the emulator's tick (10 s), a retry by Lambda, backoff, runs.
 CRASH_SECONDS = 180.0
-#: CloudWatch shows a metric up to some minutes late.
+#: CloudWatch may show a metric some minutes late.
 METRIC_SECONDS = 300.0
 ATTEMPTS = 2
 
-#: Short times, so that the test is short; only the smoke test's own stack gets them.
+#: Short times make the test short. Only the smoke test's own stack gets them.
 SETTINGS = {
     "taskTimeoutMs": 4000,
     "deadlineMarginMs": 1000,
@@ -52,7 +52,7 @@ class TaskChecks:
             ("tasks: short times are set", self.short_times),
             ("tasks: a pause holds tasks back, and a burst drains newest first", self.burst),
             ("tasks: an insert after idleness wakes the queue", self.wake_up),
-            ("tasks: failing and hanging tasks end as FAILURE, others do not suffer", self.poison),
+            ("tasks: failing and hanging tasks end as FAILURE, other tasks are not affected", self.poison),
             ("tasks: the metric of failed tasks appears", self.metric),
             ("tasks: a failed task is redriven and succeeds", self.redrive),
             ("tasks: the tasks of a process that exited run again", self.crash),
@@ -71,7 +71,7 @@ class TaskChecks:
         slots = self.queue.settings("process-tasks")["concurrency"]
         self.freshq("pause", "--for", "10m", "--reason", "smoke test")
         try:
-            # One call each, so that no two are created in the same millisecond.
+            # One call for each task, so that no two tasks have the same creation time.
             ids = [self.create({"number": number})[0] for number in range(BURST)]
             time.sleep(2)
             waiting = [task for task in ids if self.queue.status(task) == "PENDING"]
@@ -85,10 +85,10 @@ class TaskChecks:
         worst = displacement(ids[::-1], ended)
         expect(
             worst < 2 * slots,
-            f"a task ended {worst} places from its place by age; {slots} run at once, so at most {2 * slots}"
-            " are explained by the runs beside it",
+            f"a task ended {worst} places from its place by age. {slots} tasks run at once, which explains fewer than"
+            f" {2 * slots} places",
         )
-        return f"{BURST} tasks in {drained / 1000:.1f} s, at most {worst} places from the order by age"
+        return f"{BURST} tasks in {drained / 1000:.1f} s, each at most {worst} places from its place by age"
 
     def wake_up(self) -> str:
         slowest = 0
@@ -97,13 +97,13 @@ class TaskChecks:
             began = now_ms()
             wait_for(self.queue, self.create({}), seconds=WAKE_UP_SECONDS)
             slowest = max(slowest, now_ms() - began)
-        return f"{WAKE_UPS} times, done after {slowest / 1000:.1f} s at most"
+        return f"{WAKE_UPS} times, each task ended within {slowest / 1000:.1f} s"
 
     def poison(self) -> str:
         began = now_ms()
         healthy = self.create(*({"number": number} for number in range(20)))
         wrong = {"fail": 1, "retry": ATTEMPTS, "hang": ATTEMPTS}
-        # The newest of all: a queue that retried them first would serve no other.
+        # They are the newest tasks: a queue that always retried them first would run no other task.
         poison = self.create(*({"simulate": {"outcome": outcome}} for outcome in wrong))
         wait_for(self.queue, healthy, seconds=60)
         served = now_ms() - began
@@ -112,7 +112,7 @@ class TaskChecks:
         for task, (outcome, attempts) in zip(poison, wrong.items(), strict=True):
             self.expect_attempts([task], attempts)
             expect("lastError" in self.item(task), f"{task}, which was to {outcome}, has no lastError")
-        return f"{len(poison)} FAILURE, beside them {len(healthy)} SUCCESS within {served / 1000:.1f} s"
+        return f"{len(poison)} tasks FAILURE, {len(healthy)} others SUCCESS within {served / 1000:.1f} s"
 
     def metric(self) -> str:
         began = now_ms() - 60_000
@@ -124,8 +124,8 @@ class TaskChecks:
                 line["Failed"] for line in self.queue.log_messages("process-tasks", began)
                 if "_aws" in line and "Failed" in line
             )
-            expect(failed >= 1, "no line of process-tasks' log has the metric Failed above 0")
-            return f"Failed: {failed:.0f} by the log line; the metric itself is skipped locally"
+            expect(failed >= 1, "no line in the log of process-tasks has the metric Failed above 0")
+            return f"Failed: {failed:.0f} in the log; locally the metric itself is not checked"
         wait_until(lambda: self.failed_by_metric(began) >= 1, METRIC_SECONDS, "metric Failed above 0", every=10)
         return f"Failed: {self.failed_by_metric(began):.0f} in CloudWatch"
 
@@ -146,7 +146,7 @@ class TaskChecks:
         (task,) = self.create({"simulate": {"outcome": "retry", "attempts": ATTEMPTS}})
         wait_for(self.queue, [task], "FAILURE", seconds=60)
         self.queue.wait_until_idle()
-        # One attempt more: this stands for the repair after which an operator redrives.
+        # One more attempt stands for the fix after which an operator redrives.
         self.queue.set_environment("process-tasks", settings={"maxAttempts": ATTEMPTS + 1})
         self.freshq("redrive", task)
         wait_for(self.queue, [task], seconds=60)
@@ -160,9 +160,9 @@ class TaskChecks:
         *others, exiting = self.create(*neighbours, {"simulate": {"outcome": "exit", "attempts": 1}})
         wait_for(self.queue, [*others, exiting], seconds=CRASH_SECONDS)
         returned = [task for task in (exiting, *others) if "lease" in self.item(task)["lastError"]["S"]]
-        expect(exiting in returned, f"{exiting}, whose process exited, was not returned by its lease")
+        expect(exiting in returned, f"{exiting}, whose process exited, was not returned by its expired lease")
         self.expect_attempts([exiting], 2)
-        return f"{len(returned)} tasks by their leases, done after {(now_ms() - began) / 1000:.0f} s"
+        return f"{len(returned)} tasks returned by expired leases, ended after {(now_ms() - began) / 1000:.0f} s"
 
     def ingest(self) -> str:
         sqs, url = self.queue.client("sqs"), self.queue.outputs["IngestQueueUrl"]
@@ -177,15 +177,15 @@ class TaskChecks:
         return f"the dead-letter queue has the reason: {reason}"
 
     def create(self, *payloads: dict[str, Any]) -> list[str]:
-        """Create a task for each payload; their ids."""
+        """Create a task for each payload; returns their ids."""
         answer = self.queue.create([{"payload": payload} for payload in payloads])
         expect(answer["failed"] == [], f"create-tasks rejected {answer['failed']}")
         return [task["taskId"] for task in answer["created"]]
 
     def item(self, task: str) -> dict[str, Any]:
-        """A task's item, which must be there."""
+        """A task's item, which must exist."""
         item = self.queue.item(task)
-        expect(item is not None, f"the task {task} is gone")
+        expect(item is not None, f"the task {task} does not exist")
         return item or {}
 
     def number(self, task: str, attribute: str) -> int:
@@ -196,10 +196,10 @@ class TaskChecks:
         """Every task must have had this number of attempts."""
         for task in tasks:
             had = self.number(task, "attempts")
-            expect(had == attempts, f"{task} had {had} attempts in place of {attempts}")
+            expect(had == attempts, f"{task} had {had} attempts, not {attempts}")
 
 
 def displacement(expected: Sequence[str], actual: Sequence[str]) -> int:
-    """By how many places the element that differs most is away from where it is expected."""
+    """The largest distance, in places, of an element from its expected place."""
     places = {each: place for place, each in enumerate(expected)}
     return max((abs(place - places[each]) for place, each in enumerate(actual)), default=0)

@@ -1,6 +1,6 @@
-"""Behaviour of AWS that the queues rely on, that AWS does not document, and that no emulator proves.
+"""Checks of behaviour on which the queues rely, which AWS does not document and no emulator proves.
 
-Each check asks AWS itself, with the credentials in use, on the tables and topics of a smoke test's own
+Each check uses AWS itself, with the credentials in use, on the tables and topics of a smoke test's own
 stacks. A check that fails on the first deployment to a new partition or region is a defect to report.
 """
 
@@ -30,15 +30,15 @@ class UnknownChecks:
     def run(self, report: Report) -> None:
         """Run all of them; each is skipped on the local AWS."""
         checks: list[tuple[str, Callable[[], str]]] = [
-            ("aws: encrypted topics take notifications", self.topics),
-            ("aws: an update without a condition may ask for the old item of a failed one", self.old_item),
-            ("aws: a transaction that was cancelled may be repeated with its token", self.repeated_token),
+            ("aws: encrypted topics accept notifications", self.topics),
+            ("aws: an update without a condition may set ReturnValuesOnConditionCheckFailure", self.old_item),
+            ("aws: a cancelled transaction may be repeated with its token", self.repeated_token),
         ]
         for name, check in checks:
             report.check(name, self.on_aws(check))
 
     def on_aws(self, check: Callable[[], str]) -> Callable[[], str]:
-        """The check, or its reason not to run."""
+        """The check on AWS; on the local AWS it raises `Skipped`."""
 
         def run() -> str:
             if self.place.is_local:
@@ -54,7 +54,7 @@ class UnknownChecks:
             attributes = sns.get_topic_attributes(TopicArn=arn)["Attributes"]
             expect(bool(attributes.get("KmsMasterKeyId")), f"{arn} is not encrypted")
             keys.add(attributes["KmsMasterKeyId"])
-            # A tail call or a wake-up more does no harm. Undecryptable keys are rejected here.
+            # An extra tail call or notification does no harm. A key that SNS cannot use fails here.
             sns.publish(TopicArn=arn, Message="{}")
         return f"by {', '.join(sorted(keys))}"
 
@@ -82,12 +82,12 @@ class UnknownChecks:
             "ConditionExpression": "smoke = :one",
             "ExpressionAttributeValues": {":one": {"N": "1"}, ":two": {"N": "2"}},
         }
-        expect(cancelled(dynamodb, update, token), "a transaction whose condition does not hold succeeded")
+        expect(cancelled(dynamodb, update, token), "a transaction succeeded although its condition was false")
         try:
             dynamodb.put_item(TableName=self.agents.table, Item=key | {"smoke": {"N": "1"}})
             repeated = cancelled(dynamodb, update, token)
-            expect(not repeated, "the token of a cancelled transaction cancels its repetition too")
-            return "the repetition is decided by the table as it is then"
+            expect(not repeated, "a transaction with a true condition and the token of a cancelled one was cancelled")
+            return "the repetition succeeds if its condition is true by then"
         finally:
             dynamodb.delete_item(**named)
 

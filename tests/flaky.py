@@ -1,4 +1,4 @@
-"""``python -m tests.flaky 5``: the end-to-end tests five times; lists every failure. Exit code 1 if there was one."""
+"""``python -m tests.flaky 5`` repeats the end-to-end tests and lists failed ones; exit code 1 if there are any."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from local.paths import PROJECT, STATE
 
 
 def failures(results: Path) -> list[str]:
-    """The tests that failed, by a JUnit file of pytest's."""
+    """The failed tests in a JUnit file of pytest."""
     return [
         f"{case.get('classname')}::{case.get('name')}"
         for case in ElementTree.parse(results).iter("testcase")

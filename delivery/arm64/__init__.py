@@ -1,1 +1,1 @@
-"""The functions as Lambda gets them: what the binaries are, and that each starts and answers."""
+"""Checks the functions that were built for Lambda: their binaries, their start and their answers."""

@@ -1,4 +1,4 @@
-"""What a binary needs of the machine it starts on."""
+"""Reads what a binary needs to start: the architecture, glibc and shared libraries."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from elftools.elf.gnuversions import GNUVerNeedSection
 
 #: Amazon Linux 2023 has glibc 2.34 (https://docs.aws.amazon.com/linux/al2023/ug/core-glibc.html).
 GLIBC_CEILING = (2, 34)
-#: What `provided.al2023` has of itself: glibc's libraries and gcc's, which unwinds panics.
+#: The libraries that `provided.al2023` has: those of glibc, and that of gcc, which unwinds panics.
 _PROVIDED = {"ld-linux-aarch64.so.1", "libc.so.6", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "libdl.so.2"}
 
 
 class NotAnElf(RuntimeError):
-    """The file is no program for Linux; the message says what it is instead."""
+    """The file is missing or is not a program for Linux; the message says which."""
 
 
 @dataclass(frozen=True)
 class Binary:
-    """A program's own word about itself."""
+    """What the ELF headers of a program say."""
 
     machine: str
-    #: The newest symbol version of glibc it asks for, from its version-needed section; `None`: of none.
+    #: The newest symbol version of glibc that it needs, from its version-needed section; `None` if it needs none.
     glibc: tuple[int, ...] | None
     #: The shared libraries it loads.
     libraries: frozenset[str]
 
     def problems(self) -> list[str]:
-        """Why it would not start on Lambda's arm64; empty if it would."""
+        """The reasons why it cannot start on Lambda's arm64; empty if it can."""
         found = []
         if self.machine != "EM_AARCH64":
             found.append(f"it is for {self.machine.removeprefix('EM_')}, and the functions are arm64: run `make build`")
@@ -57,7 +57,7 @@ def read(path: Path) -> Binary:
         raise NotAnElf(f"{path} is missing: run `make build`") from None
     except ELFError as error:
         raise NotAnElf(
-            f"{path} is no program ({error}): the placeholder of FRESHQ_SKIP_BUILD=1, or something else. Run `make build`"
+            f"{path} is not a program ({error}), for example the placeholder of FRESHQ_SKIP_BUILD=1. Run `make build`"
         ) from error
 
 

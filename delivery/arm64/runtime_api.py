@@ -1,6 +1,6 @@
 """Lambda's Runtime API for one function, on the loopback interface.
 
-https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html: a function asks for the next invocation and answers it
+https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html: a function requests the next invocation and answers it
 by its id.
 """
 
@@ -22,21 +22,21 @@ _REQUEST_ID = "8476a536-e9f4-11e8-9739-2dfe598c3fcd"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a function did with an event: answered (`response`), failed (`error`), or did not start (`init/error`)."""
+    """The result of an event: an answer (`response`), a failure (`error`) or a failed start (`init/error`)."""
 
     kind: str
     body: Any
 
 
 class _Server(ThreadingHTTPServer):
-    """A server that does not mind a function that is stopped while it asks."""
+    """A server that ignores a connection that closes because its function is stopped."""
 
     # A request for the next invocation waits for as long as the function lives.
     daemon_threads = True
     block_on_close = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say what went wrong, but for a connection that the function's end cut off."""
+        """Print the error, unless the end of the function closed the connection."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
@@ -50,18 +50,18 @@ class RuntimeApi:
         self._events: queue.Queue[Any] = queue.Queue()
         self._answers: queue.Queue[Answer] = queue.Queue()
         self._stopped = threading.Event()
-        #: Set when the function first asked for an invocation, which ends its cold start.
+        #: Set when the function first requests an invocation, which ends its cold start.
         self.ready = threading.Event()
         self._server = _Server(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     @property
     def address(self) -> str:
-        """What `AWS_LAMBDA_RUNTIME_API` holds: host and port."""
+        """The value of `AWS_LAMBDA_RUNTIME_API`: host and port."""
         return f"127.0.0.1:{self._server.server_port}"
 
     def invoke(self, event: Any) -> None:
-        """Hand out an event when the function next asks."""
+        """Give the function this event when it next requests one."""
         self._events.put(event)
 
     def answer(self, seconds: float) -> Answer | None:
@@ -86,7 +86,7 @@ class RuntimeApi:
         self._server.server_close()
 
     def _next_event(self) -> Any | None:
-        """The next event, once there is one; `None` when this API has ended."""
+        """Wait for the next event; `None` if this API has been stopped."""
         while not self._stopped.is_set():
             try:
                 return self._events.get(timeout=0.1)
@@ -144,7 +144,7 @@ class RuntimeApi:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002
-                """Silent: what the function says is what counts."""
+                """Print nothing: only the function's output is of interest."""
 
         return Handler
 

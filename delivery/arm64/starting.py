@@ -1,4 +1,4 @@
-"""Starting a function's bootstrap as Lambda does, on this machine or under qemu."""
+"""Starts a function's bootstrap as Lambda does, on this machine or under qemu."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Any
 
 from delivery.arm64.runtime_api import Answer, RuntimeApi
 
-#: An answer takes seconds where the code is emulated.
+#: Under qemu an answer takes seconds.
 _ANSWER_SECONDS = 60.0
-#: The remaining time that a function gets. `process-tasks` ends its turn by itself long before.
+#: The remaining time that a function gets. `process-tasks` ends its turn long before.
 _DEADLINE_SECONDS = 120.0
 _STOP_SECONDS = 10.0
 _LOADER = Path("/lib/ld-linux-aarch64.so.1")
@@ -30,21 +30,21 @@ class CannotStart(RuntimeError):
 
 @dataclass(frozen=True)
 class Run:
-    """One invocation from the start of the process on."""
+    """The result of one invocation in a new process."""
 
     answer: Answer
-    #: From exec to the first request for an invocation, seconds. Under qemu it is the emulator's, not Lambda's.
+    #: Seconds from exec to the first request for an invocation. Under qemu they say nothing about Lambda.
     cold_start: float
 
 
 def emulator() -> list[str]:
-    """The command that arm64 programs need in front: none on arm64. Raises `CannotStart`."""
+    """The command that must precede an arm64 program; empty on arm64. Raises `CannotStart`."""
     if sys.platform != "linux":
         raise CannotStart("the functions are programs for Linux: run `make verify-arm64` on Linux, or in CI")
     if platform.machine() in ("aarch64", "arm64"):
         return []
     qemu = next(filter(None, map(shutil.which, _QEMU)), None)
-    # Without -L: qemu 7.2 hangs in threads when it is given another root. So the libraries are the machine's own.
+    # Without -L, because threads hang in qemu 7.2 under another root. So the program uses this machine's libraries.
     if qemu is None or not _LOADER.exists():
         raise CannotStart(
             "arm64 programs cannot run here. Debian, Ubuntu: dpkg --add-architecture arm64 && apt-get update && "
@@ -110,7 +110,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _lambda_variables(function: str, runtime_api: str) -> dict[str, str]:
-    """What Lambda sets for every function, and nothing else of this process's environment.
+    """The variables that Lambda sets for every function, and PATH. The function inherits no other variables.
 
     https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html#configuration-envvars-runtime
     """

@@ -7,20 +7,20 @@ import { HttpAuth, LifoQueue, TaskRunner } from 'freshq';
 
 /** Props of {@link QuotesStack}. */
 export interface QuotesStackProps {
-  /** Where a quote is refreshed: one POST a task. */
+  /** URL of the system that refreshes a quote. It gets one POST request for each task. */
   readonly quotesUrl: string;
 }
 
 /**
- * An app of your own around a queue: price quotes are worth most while a user looks at them. So the newest is refreshed
- * first, and a quote that waited for two minutes expires.
+ * An example of an app with a queue: it refreshes price quotes, which are most useful while a user sees them. So it
+ * refreshes the newest quote first, and a task expires after two minutes.
  */
 export class QuotesStack extends Stack {
   constructor(scope: Construct, id: string, props: QuotesStackProps) {
     super(scope, id);
 
     const token = new Secret(this, 'quotes-token', {
-      description: 'The whole value of the Authorization header, for example "Bearer …"',
+      description: 'The complete value of the Authorization header, for example "Bearer …"',
     });
     const queue = new LifoQueue(this, 'quotes', {
       runner: TaskRunner.http({ url: props.quotesUrl, auth: HttpAuth.header({ secret: token }) }),

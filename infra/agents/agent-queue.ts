@@ -19,10 +19,10 @@ import { AgentObservability } from './observability';
 import { agentSettingsProblems } from './rules';
 import { type PartialAgentQueueSettings, resolveAgentSettings } from './settings';
 
-/** Props of {@link AgentQueue}. The settings of `agents`, `calls` and `alarms` have defaults one by one. */
+/** Props of {@link AgentQueue}. Each setting of `agents`, `calls` and `alarms` has a default of its own. */
 export interface AgentQueueProps extends PartialAgentQueueSettings {
   /**
-   * The fate of the table, the queues and the logs when the stack is deleted.
+   * Removal policy of the table, the queues and the logs: delete or retain them when the stack is deleted.
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;
@@ -37,8 +37,8 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly pointInTimeRecovery?: boolean;
   /**
-   * How the functions log.
-   * @default - level INFO, kept for a month
+   * Log level of the functions, and retention of their logs.
+   * @default - level INFO, retention of one month
    */
   readonly logs?: Partial<Pick<LogSettings, 'level' | 'retention'>>;
   /**
@@ -47,34 +47,34 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    */
   readonly seed?: boolean;
   /**
-   * Whether the queue has a CloudWatch dashboard. CloudWatch bills 3 USD a month for each dashboard of an account beyond
-   * the first three. The saved queries cost nothing and are always there.
+   * Whether the queue has a CloudWatch dashboard. CloudWatch bills 3 USD a month for each dashboard of an account
+   * beyond the first three. The saved queries cost nothing and always exist.
    * @default true
    */
   readonly dashboard?: boolean;
   /**
-   * The topic that alarms go to. CloudWatch must be allowed to publish there.
-   * @default - none; the console shows the alarms
+   * SNS topic to which the alarms publish. Its policy must allow CloudWatch to publish.
+   * @default - none; only the console shows the alarms
    */
   readonly alarmTopic?: ITopic;
 }
 
 /**
- * Assigns calls to matching agents in order: intake queue or desk → table → assignment → topic. A sweep repairs what a
- * crash or a fault left behind.
+ * Assigns calls to matching agents in order. A call arrives through the call queue or `agent-desk`, and its assignment
+ * is published to a topic. A sweep completes the work that crashed processes left unfinished.
  */
 export class AgentQueue extends Construct {
-  /** Agents, their queues and waiting calls. Only the queue's own functions write it. */
+  /** Agents, their queues and calls. Only the functions of this construct write to it. */
   readonly table: Table;
-  /** Where calls come in; see {@link grantEnqueueCall}. */
+  /** The call queue and its dead-letter queue; see {@link grantEnqueueCall}. */
   readonly intake: CallIntake;
-  /** Assignments, each published once at least, its call's id as the key to recognise it by. */
+  /** Each assignment is published here at least once. Subscribers deduplicate by call id and assignment number. */
   readonly assignmentTopic: Topic;
-  /** Answers commands; see {@link grantDesk}. */
+  /** Executes commands; see {@link grantDesk}. */
   readonly agentDesk: AgentDesk;
-  /** Matches calls of the intake queue. */
+  /** Matches the calls of the call queue with agents. */
   readonly matchCalls: MatchCalls;
-  /** Finds what was lost or took too long. */
+  /** Ends expired calls and call leases, and publishes remaining assignments. */
   readonly sweepAgents: SweepAgents;
   /** Alarms, the dashboard and saved queries. */
   readonly observability: AgentObservability;
@@ -120,7 +120,7 @@ export class AgentQueue extends Construct {
     });
   }
 
-  /** Lets a principal give commands: by invoking `agent-desk`, and in no other way. */
+  /** Allows a principal to invoke `agent-desk`, and nothing else. */
   grantDesk(grantee: IGrantable): Grant {
     return Grant.addToPrincipal({
       grantee,
@@ -129,7 +129,7 @@ export class AgentQueue extends Construct {
     });
   }
 
-  /** Lets a principal send calls into the intake queue, and do nothing else. */
+  /** Allows a principal to send calls to the call queue, and nothing else. */
   grantEnqueueCall(grantee: IGrantable): Grant {
     return this.intake.grantSend(grantee);
   }

@@ -5,9 +5,9 @@ import { AGENT_QUEUE } from '../contract/agents';
 import { acknowledge } from '../lambda/nag-suppressions';
 import { tableRetention } from '../lambda/retention';
 
-/** How the table is protected. */
+/** Props of {@link AgentTable}. */
 export interface AgentTableProps {
-  /** The fate of the table when the stack is deleted. */
+  /** Removal policy of the table: delete or retain it when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
   /** Whether DynamoDB rejects the deletion of the table. */
   readonly deletionProtection: boolean;
@@ -16,9 +16,9 @@ export interface AgentTableProps {
 }
 
 /**
- * Agents, their queues, calls and what is about to be published, in one table. It has no index and no stream: every
- * read is strongly consistent, and every change of an agent or a call is a transaction. DynamoDB deletes finished calls
- * 15 days after they were assigned, cancelled or expired.
+ * One table for agents, their queues, calls and the outbox. It has no index and no stream: every read is strongly
+ * consistent, and every change of an agent or a call is a transaction. DynamoDB deletes finished calls 15 days after
+ * they were assigned, cancelled or expired.
  */
 export class AgentTable extends Table {
   constructor(scope: Construct, id: string, props: AgentTableProps) {

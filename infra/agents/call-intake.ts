@@ -8,10 +8,10 @@ import { retainedOnceUsed } from '../lambda/retention';
 import type { RustFunction } from '../lambda/rust-function';
 import type { AgentQueueSettings } from './settings';
 
-/** What both queues have: in order, TLS only, encrypted by SQS, kept for SQS's longest time. */
+/** Options of both queues: FIFO, TLS only, encrypted by SQS, and the longest retention of SQS. */
 const BOTH = {
   fifo: true,
-  // Two calls may ask for the same. The call's id, which the sender gives, tells them apart.
+  // Two calls may have equal bodies, so the sender gives a deduplication id, which is the call's id.
   contentBasedDeduplication: false,
   enforceSSL: true,
   encryption: QueueEncryption.SQS_MANAGED,
@@ -21,19 +21,19 @@ const BOTH = {
 /** Props of {@link CallIntake}. */
 export interface CallIntakeProps {
   readonly settings: AgentQueueSettings;
-  /** The fate of the queues when the stack is deleted. */
+  /** Removal policy of the queues: delete or retain them when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
 }
 
 /**
  * The call queue: an SQS FIFO queue with a message group for each set of criteria, and its dead-letter queue.
  *
- * A message is `{"callId"?: …, "criteria": {…}}`; its group the canonical criteria, for example `Spanish#M`, with `*`
- * for any; its deduplication id the call's id. The dead-letter queue gets messages after their last attempt, messages that
- * `match-calls` rejects, and calls that waited too long.
+ * A message is `{"callId"?: …, "criteria": {…}}`. Its group is the canonical criteria, for example `Spanish#M`, with
+ * `*` for any value. Its deduplication id is the call's id. The dead-letter queue gets messages after their last
+ * attempt, messages that `match-calls` rejects, and expired calls.
  */
 export class CallIntake extends Construct {
-  /** Calls that come in. */
+  /** The call queue. */
   readonly queue: Queue;
   /** The dead-letter queue: expired calls and undeliverable messages. */
   readonly deadLetters: Queue;
@@ -50,8 +50,8 @@ export class CallIntake extends Construct {
     acknowledge(this.deadLetters, 'deadLetterQueue');
     this.queue = new Queue(this, 'queue', {
       ...BOTH,
-      // High throughput: the limit holds for each message group, that is each set of criteria, not for the queue. A
-      // call's id is deduplicated within its group; a call sent to two groups is recognised by its item in the table.
+      // High throughput: the limit applies to each message group, that is each set of criteria, not to the queue. SQS
+      // deduplicates a call's id within its group. If a call is sent to two groups, its item in the table shows it.
       deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
       fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
       removalPolicy,
@@ -60,19 +60,19 @@ export class CallIntake extends Construct {
     });
   }
 
-  /** Invokes `target` with batches of calls; it answers which failed, so that only their groups are held up. */
+  /** Invokes `target` with batches of calls. Its answer names the failed messages, so only their groups are delayed. */
   feed(target: RustFunction): void {
     const { batchSize, maxConcurrency } = this.props.settings.calls;
     // No batching window: Lambda rejects one for a FIFO queue.
     readQueue(target, 'calls', this.queue, {
       batchSize,
       maxConcurrency,
-      // What failed becomes visible again soon.
+      // For making failed messages visible again soon.
       also: ['sqs:ChangeMessageVisibility'],
     });
   }
 
-  /** Lets a principal send calls, and do nothing else to the queue. */
+  /** Allows a principal to send calls to the queue, and nothing else. */
   grantSend(grantee: IGrantable): Grant {
     return Grant.addToPrincipal({
       grantee,

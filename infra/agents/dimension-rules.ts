@@ -2,12 +2,12 @@ import { AGENT_QUEUE } from '../contract/agents';
 import type { Problem } from '../lambda/problem';
 import type { Dimension } from './settings';
 
-/** Their values make up a message group of the call queue, which has at most 128 characters. */
+/** Largest number of dimensions. Their values form the id of a message group, which has at most 128 characters. */
 const MOST_DIMENSIONS = 5;
 
 const SETTING = 'agents.dimensions';
 
-/** What cannot work about the dimensions that calls may ask for. */
+/** Problems of the dimensions; empty if they are valid. */
 export function dimensionProblems(dimensions: readonly Dimension[]): Problem[] {
   if (dimensions.length < 1 || dimensions.length > MOST_DIMENSIONS) {
     return [
@@ -38,8 +38,8 @@ function nameProblems(dimension: Dimension, index: number): Problem[] {
   if (reserved.includes(dimension.attribute)) {
     problems.push({
       setting: `${SETTING}[${index}].attribute`,
-      rule: `${dimension.attribute} is an attribute of the table's own`,
-      remedy: `choose another than ${reserved.join(', ')}`,
+      rule: `the table itself uses the attribute ${dimension.attribute}`,
+      remedy: `choose a name other than ${reserved.join(', ')}`,
     });
   }
   return problems;

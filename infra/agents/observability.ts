@@ -18,33 +18,33 @@ import { AGENT_QUERIES } from './telemetry/queries';
 
 /** Props of {@link AgentObservability}. */
 export interface AgentObservabilityProps {
-  /** The agents' table: its name tells one queue's metrics from another's. */
+  /** The agents' table. Its name is the dimension of the queue's metrics. */
   readonly table: Table;
   readonly intake: CallIntake;
   readonly agentDesk: AgentDesk;
   readonly matchCalls: MatchCalls;
   readonly sweepAgents: SweepAgents;
-  /** When the alarms ring. */
+  /** Settings of the queue, with the thresholds of the alarms. */
   readonly settings: AgentQueueSettings;
   /** Whether there is a dashboard. */
   readonly dashboard: boolean;
   /**
-   * The topic that alarms go to.
-   * @default - none; the console shows the alarms
+   * SNS topic to which the alarms publish.
+   * @default - none; only the console shows the alarms
    */
   readonly alarmTopic?: ITopic;
 }
 
 /**
- * What an operator sees of the agents' queue: alarms, a dashboard and saved queries of its logs. `docs/how-to/operate.md` has a
- * section for each kind of alarm, `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
+ * Alarms, the dashboard and the saved queries of the agents' queue. `docs/how-to/operate.md` has a section for each
+ * kind of alarm. `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
  */
 export class AgentObservability extends Construct {
-  /** Every alarm, to add actions of one's own. */
+  /** Every alarm, so that an app can add actions. */
   readonly all: readonly Alarm[];
-  /** Freshness, flow, errors, saturation and cost, unless it is switched off. */
+  /** Dashboard with freshness, flow, errors, saturation and cost; undefined if it is switched off. */
   readonly dashboard?: QueueDashboard;
-  /** Saved queries of the functions' logs. */
+  /** Saved queries on the functions' logs. */
   readonly queries: SavedQueries;
 
   constructor(scope: Construct, id: string, props: AgentObservabilityProps) {
@@ -69,7 +69,7 @@ export class AgentObservability extends Construct {
         'sweep-agents-failures': sweepAgents.failures,
         'sweep-agents-undelivered': sweepAgents.schedule.undelivered,
       },
-      'Agents and waiting calls are in the table, calls that come in are in the intake queue.',
+      'Agents and pending calls stay in the table, and new calls stay in the call queue.',
     );
     this.all = [...Object.values(calls), ...Object.values(sweep), ...errors, ...failures];
     const functions = { 'agent-desk': agentDesk, 'match-calls': matchCalls, 'sweep-agents': sweepAgents };

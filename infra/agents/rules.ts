@@ -6,13 +6,13 @@ import { VISIBILITY_FACTOR } from '../lambda/visibility';
 import { dimensionProblems } from './dimension-rules';
 import { AGENTS, type AgentQueueSettings, ALARMS, CALLS } from './settings';
 
-/** How long SQS keeps a message, at most (14 days); intake and dead-letter queue keep it so long. */
+/** Retention of the call queue and its dead-letter queue, in milliseconds: 14 days, the longest of SQS. */
 const RETENTION_MS = 14 * 24 * 60 * 60 * 1_000;
 
-/** The longest interval between sweeps: an alarm watches five of them, and CloudWatch at most a day. */
+/** Longest interval between sweeps, in milliseconds: one hour. An alarm evaluates five intervals as one period. */
 const LONGEST_SWEEP_MS = 60 * 60 * 1_000;
 
-/** Every rule the settings break; empty if they can work. */
+/** Problems of the settings; empty if they are valid. */
 export function agentSettingsProblems(settings: AgentQueueSettings): Problem[] {
   return [
     ...rangeProblems('agents', AGENTS, settings.agents),
@@ -31,7 +31,7 @@ function orderProblems({ agents: { order } }: AgentQueueSettings): Problem[] {
   return [
     {
       setting: 'agents.order',
-      rule: `"${String(order)}" is not an order`,
+      rule: `"${String(order)}" is not a valid order`,
       remedy: `choose one of ${AGENT_QUEUE.orders.join(', ')}`,
     },
   ];
@@ -43,8 +43,8 @@ function sweepProblems({ agents: { sweepInterval } }: AgentQueueSettings): Probl
   return [
     {
       setting: 'agents.sweepInterval',
-      rule: `${text(sweepInterval)} is not whole minutes from 1 to 60: EventBridge Scheduler counts in minutes, and calls and agents wait for the sweep`,
-      remedy: 'choose whole minutes from 1 to 60; 1 is ample',
+      rule: `${text(sweepInterval)} is not whole minutes from 1 to 60: EventBridge Scheduler counts in minutes, and expired calls and agents with expired leases wait for the sweep`,
+      remedy: 'choose whole minutes from 1 to 60; 1 is suitable',
     },
   ];
 }
@@ -76,15 +76,15 @@ function alarmProblems({ calls, alarms }: AgentQueueSettings): Problem[] {
   if (ms(alarms.oldestWaiting) >= ms(calls.maxWait)) {
     problems.push({
       setting: 'alarms.oldestWaiting',
-      rule: `no call is pending for ${text(alarms.oldestWaiting)}, because it expires after ${text(calls.maxWait)}: the alarm could hardly ring`,
+      rule: `no call is pending for ${text(alarms.oldestWaiting)}, because it expires after ${text(calls.maxWait)}: the alarm would hardly ever ring`,
       remedy: 'make oldestWaiting shorter than calls.maxWait',
     });
   }
   if (ms(alarms.intakeDelay) <= ms(calls.visibilityTimeout)) {
     problems.push({
       setting: 'alarms.intakeDelay',
-      rule: `one failed attempt alone holds a message up for ${text(calls.visibilityTimeout)}: the alarm would ring though a retry fixes it`,
-      remedy: 'make intakeDelay longer than calls.visibilityTimeout; a minute on top is ample',
+      rule: `one crashed invocation delays its messages by ${text(calls.visibilityTimeout)}: the alarm would ring although a retry succeeds`,
+      remedy: 'make intakeDelay longer than calls.visibilityTimeout, for example by a minute',
     });
   }
   return problems;

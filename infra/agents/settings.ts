@@ -7,21 +7,21 @@ import { VISIBILITY_FACTOR } from '../lambda/visibility';
 /** Which of the matching agents is assigned: the one queued longest (`fifo`), or most recently (`lifo`). */
 export type AgentOrder = (typeof AGENT_QUEUE.orders)[number];
 
-/** Something that calls ask for and agents have. */
+/** A property that calls ask for and agents have, for example a language. */
 export interface Dimension {
   /** Its name in calls and commands, for example `language`. */
   readonly name: string;
   /** The attribute of the agent's item that holds it, for example `Languages`. */
   readonly attribute: string;
   /**
-   * Whether an agent may have several values of it. An agent waits in one queue for each combination of values: the
-   * numbers of values in all dimensions, multiplied, must be at most 95.
+   * Whether an agent may have several values of it. An agent is in one queue for each combination of its values, for
+   * example in 6 queues with 3 languages and 2 genders. The limit is 95 queues.
    * @default false
    */
   readonly multiValued?: boolean;
 }
 
-/** What holds for every agent. */
+/** Settings of agents and of their assignment. */
 export interface AgentSettings {
   /**
    * Which of the matching agents is assigned: `fifo`, the one queued longest, or `lifo`, the one queued most recently.
@@ -29,108 +29,112 @@ export interface AgentSettings {
    */
   readonly order?: AgentOrder;
   /**
-   * What calls may ask for: 1 to 5 dimensions. Dimensions cannot be added, removed or reordered while agents are
-   * registered: their queues are named after the values. A single-valued dimension may become multi-valued.
+   * Dimensions that calls may ask for: 1 to 5. Dimensions cannot be added, removed or reordered while agents are
+   * registered, because the names of the queues consist of the values. A single-valued dimension may become
+   * multi-valued.
    * @default - language (`Languages`, multi-valued) and gender (`Gender`)
    */
   readonly dimensions?: readonly Dimension[];
   /**
-   * Among how many of the first agents of a queue a call chooses at most, while transactions on the same agents
-   * conflict: 1 to 32. Without conflicts every call gets the first agent. 1 is strict order at all times, with a
-   * lower rate: calls of the same criteria are then assigned one after the other.
+   * After transactions conflicted, a call chooses at random among the first agents of a queue: among at most this many,
+   * 1 to 32. Without conflicts, each call gets the first agent. With 1 the order is always strict and the rate lower,
+   * because calls of the same criteria are assigned one after the other.
    * @default 8
    */
   readonly contentionWindow?: number;
   /**
-   * How long an agent attends a call, from its assignment or its last `extend`: after it the sweep makes the agent
-   * available again, not queued.
+   * Duration of a call lease, counted from the assignment or the last `extend`. When it expires, the sweep makes the
+   * agent available, but does not queue it.
    * @default - no limit: only `finish` ends a call
    */
   readonly callLease?: Duration;
   /**
-   * How long an agent has to answer an assignment, by the command `extend`. After it the sweep makes the agent
-   * available again, not queued, and returns the call to its place in the line: it is assigned again under the next
-   * number. The sweep looks for these, so it may take {@link sweepInterval} longer. A call that has then waited for
-   * longer than `calls.maxWait` since it was sent goes to the dead-letter queue.
+   * Time in which an agent must answer an assignment with the command `extend`. After it, the sweep makes the agent
+   * available, but does not queue it, and returns the call to its place in the line. The next assignment of the call
+   * has the next number. The sweep acts up to {@link sweepInterval} later. If the call was then sent more than
+   * `calls.maxWait` ago, it goes to the dead-letter queue.
    * @default - an assignment needs no answer
    */
   readonly answerWithin?: Duration;
   /**
-   * How often `sweep-agents` looks for expired calls, expired leases and assignments that were
-   * not published: whole minutes.
+   * Interval at which `sweep-agents` looks for expired calls, expired call leases and unpublished assignments, in whole
+   * minutes.
    * @default 1 minute
    */
   readonly sweepInterval?: Duration;
 }
 
-/** How calls come in and wait. */
+/** Settings of the call queue and of pending calls. */
 export interface CallSettings {
   /**
-   * How long a call waits for an agent; then it goes to the dead-letter queue. The sweep looks for these, so it may
-   * take `agents.sweepInterval` longer.
+   * Time after which a pending call expires and goes to the dead-letter queue. The sweep looks for expired calls, so
+   * this may take up to `agents.sweepInterval` longer.
    * @default 5 minutes
    */
   readonly maxWait?: Duration;
   /**
-   * The most messages of one invocation of `match-calls`: 1 to 10, SQS's limit for a FIFO queue. A batch window does
-   * not exist there.
+   * Largest number of messages of one invocation of `match-calls`: 1 to 10, SQS's limit for a FIFO queue. Lambda
+   * supports no batching window for a FIFO queue.
    * @default 10
    */
   readonly batchSize?: number;
   /**
-   * The most invocations of `match-calls` at once: 2 to 1,000. Each message group, that is each set of criteria, is
-   * served by one at a time anyway. Up to 32 at once make more matches a second in every benchmark.
+   * Largest number of concurrent invocations of `match-calls`: 2 to 1,000. Each message group, that is each set of
+   * criteria, has one invocation at a time anyway. In every benchmark, more concurrent invocations made more matches a
+   * second, up to 32.
    * @default - as many as there are message groups
    */
   readonly maxConcurrency?: number;
   /**
-   * Timeout of `match-calls`: 7 to 900 s. It begins no call in the last 6 s.
+   * Timeout of `match-calls`: 7 to 900 s. The function begins no call in its last 6 s.
    * @default 30 seconds
    */
   readonly functionTimeout?: Duration;
   /**
-   * Memory of `match-calls`, MiB. Lambda gives processor time in proportion.
+   * Memory of `match-calls` in MiB. Lambda assigns processor time in proportion.
    * @default 256
    */
   readonly memorySize?: number;
   /**
-   * How long SQS hides a message that is being worked on; its message group waits as long when an attempt fails.
-   * At least six times {@link functionTimeout}, as AWS advises.
+   * Time for which SQS hides a received message. If an invocation crashes, the message groups of its batch are delayed
+   * by this time. At least six times {@link functionTimeout}, as AWS advises.
    * @default - six times functionTimeout
    */
   readonly visibilityTimeout?: Duration;
   /**
-   * Attempts before SQS moves a message to the dead-letter queue. Until then it holds up the messages of its group,
-   * since they must stay in order. A message that fails is redelivered after 2 seconds, from the sixth attempt on after
-   * up to 30 seconds: 16 attempts take about four minutes.
+   * Attempts before SQS moves a message to the dead-letter queue. Until then it delays the later messages of its group,
+   * because they must stay in order. SQS redelivers a failed message after 2 seconds, and from the sixth attempt on
+   * after up to 30 seconds. 16 attempts take about four minutes.
    * @default 16
    */
   readonly maxReceiveCount?: number;
 }
 
-/** When the alarms of the agents' queue ring. */
+/** Thresholds of the alarms of the agents' queue. */
 export interface AgentAlarmSettings {
   /**
-   * The age of the oldest pending call, in whole seconds, above which an alarm rings: from then on calls are about to
-   * expire.
+   * Age of the oldest pending call, in whole seconds, above which an alarm rings, because calls are about to expire.
    * @default - 80 % of calls.maxWait
    */
   readonly oldestWaiting?: Duration;
   /**
-   * The age of the oldest message in the call queue, in whole seconds, above which an alarm rings: longer than one
-   * failed attempt delays it.
+   * Age of the oldest message in the call queue, in whole seconds, above which an alarm rings. It must be longer than
+   * `calls.visibilityTimeout`, by which one crashed invocation delays a message.
    * @default - 1 minute beyond calls.visibilityTimeout
    */
   readonly intakeDelay?: Duration;
   /**
-   * Errors of `agent-desk` in five minutes above which an alarm rings. Malformed commands of callers count, so a few
-   * are normal.
+   * Number of errors of `agent-desk` in five minutes above which an alarm rings. Malformed commands of callers count
+   * too, so a few errors are normal.
    * @default 5
    */
   readonly deskErrors?: number;
 }
 
-/** How long before its timeout `match-calls` begins its last call: `MARGIN` of the intake, `crates/agent-queue/src/intake/batch.rs`. */
+/**
+ * `match-calls` begins no call in this time before its timeout, in seconds: `MARGIN` of
+ * `crates/agent-queue/src/intake/batch.rs`.
+ */
 export const MATCH_MARGIN_S = 6;
 
 /** The defaults and the ranges of {@link AgentSettings}. */
@@ -140,7 +144,7 @@ export const AGENTS = {
     { name: 'language', attribute: 'Languages', multiValued: true },
     { name: 'gender', attribute: 'Gender' },
   ]),
-  contentionWindow: setting.integer(8, 1, 32, 'beyond it the order means little'),
+  contentionWindow: setting.integer(8, 1, 32, 'with more, the order has little effect'),
   callLease: setting.wholeSeconds(undefined, 1),
   answerWithin: setting.wholeSeconds(undefined, 1),
   sweepInterval: setting.free(Duration.minutes(1)),
@@ -169,30 +173,30 @@ export const ALARMS = {
   deskErrors: setting.integer(5, 0, 1_000_000),
 } as const satisfies setting.Declarations<AgentAlarmSettings>;
 
-/** `T`, where all but `K` is known. */
+/** `T`, with every property required except `K`. */
 type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
 
-/** Every setting of an agents' queue, defaults filled in. */
+/** All settings of an agents' queue, with the defaults filled in. */
 export interface AgentQueueSettings {
   readonly agents: RequiredExcept<AgentSettings, 'answerWithin' | 'callLease'>;
   readonly calls: RequiredExcept<CallSettings, 'maxConcurrency'>;
   readonly alarms: Required<AgentAlarmSettings>;
 }
 
-/** The parts of an agents' queue's settings as a user gives them. */
+/** The settings of an agents' queue as an app gives them. */
 export interface PartialAgentQueueSettings {
   /**
-   * How agents are ordered and chosen.
+   * Settings of agents and of their assignment.
    * @default - the defaults of each setting
    */
   readonly agents?: AgentSettings;
   /**
-   * How calls arrive and wait.
+   * Settings of the call queue and of pending calls.
    * @default - the defaults of each setting
    */
   readonly calls?: CallSettings;
   /**
-   * When the alarms ring.
+   * Thresholds of the alarms.
    * @default - the defaults of each setting
    */
   readonly alarms?: AgentAlarmSettings;

@@ -11,36 +11,36 @@ import { ENVIRONMENTS } from '../environments/list';
 import type { CiSettings } from './ci-settings';
 import { readingSettings } from './reading-settings';
 
-/** Whose tokens are believed, and for whom they must be made. */
+/** Issuer of the tokens that the roles accept, and their audience. */
 const ISSUER = 'token.actions.githubusercontent.com';
 const AUDIENCE = 'sts.amazonaws.com';
 
-/** The reusable workflow whose jobs deploy. */
+/** Reusable workflow whose jobs deploy. */
 const DEPLOYING_WORKFLOW = '.github/workflows/deploy-environment.yml';
 
-/** A diff takes seconds, a deployment with its watch over alarms minutes. */
+/** Longest session of a role. A diff takes seconds, and a deployment with its rollback watch takes minutes. */
 const LONGEST_SESSION = Duration.hours(1);
 
-/** The stacks of an environment, personal ones among them. */
+/** Name patterns of the stacks of all environments, including personal stacks. */
 const OUR_STACKS = ['LifoQueue-*', 'AgentQueue-*'];
 
-/** What `cdk deploy` of this package needs of the bootstrap's roles: no images, no lookups. */
+/** Roles of `cdk bootstrap` that `cdk deploy` of this package needs. It publishes no images and makes no lookups. */
 const DEPLOYING = ['deploy-role', 'file-publishing-role'];
 
 /** Props of {@link CiRolesStack}. */
 export interface CiRolesStackProps {
-  /** Who may do what. */
+  /** Repository, branch and environments that the roles trust. */
   readonly settings: CiSettings;
 }
 
 /**
- * The roles that GitHub Actions takes on in this account, without any stored key: one reads the templates of our
- * stacks, for any pull request of the repository; and one for each environment deploys, by the roles that
- * `cdk bootstrap` made: for jobs of that GitHub environment alone, run by our workflow on our branch. Once an account:
- * `make bootstrap-ci`.
+ * Roles that GitHub Actions assumes in this account, without a stored key. `make bootstrap-ci` deploys this stack once
+ * for each account.
  *
- * A user who may push a branch controls the job of a pull request. So the first role can read templates only: no
- * table, no queue, no log.
+ * - One role reads the templates of our stacks, for any pull request of the repository. A user who may push a branch
+ *   controls the job of a pull request, so this role can read no table, queue or log.
+ * - One role for each environment deploys, through the roles that `cdk bootstrap` created. Only jobs of that GitHub
+ *   environment can assume it, in our workflow on our branch.
  */
 export class CiRolesStack extends Stack {
   private readonly issuer: IOidcProvider;
@@ -59,7 +59,8 @@ export class CiRolesStack extends Stack {
         ? new OidcProviderNative(this, 'github', {
             url: `https://${ISSUER}`,
             clientIds: [AUDIENCE],
-            // Other roles of the account may trust it by now; after a failed creation, none can.
+            // Retained on deletion, because other roles of the account may trust it by then. After a failed creation no
+            // role can trust it yet, so it is deleted.
             removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
           })
         : OidcProviderNative.fromOidcProviderArn(this, 'github', providerArn);
@@ -100,7 +101,7 @@ export class CiRolesStack extends Stack {
         ),
       }),
     );
-    // What is deployed, and the alarms that watch the next deployment.
+    // For reading the deployed templates, and the alarms that can roll the next deployment back.
     const stacks = [`LifoQueue-${environment}`, `AgentQueue-${environment}`];
     this.allowOnStacks(
       role,
@@ -111,7 +112,7 @@ export class CiRolesStack extends Stack {
     role.addToPolicy(
       new PolicyStatement({
         actions: ['cloudwatch:DescribeAlarms'],
-        // By their names, which begin with the stack's.
+        // The names of the alarms begin with the stack's name.
         resources: regions.flatMap((region) =>
           stacks.map((name) =>
             this.formatArn({
@@ -135,14 +136,15 @@ export class CiRolesStack extends Stack {
   }
 
   /**
-   * Only jobs of {@link DEPLOYING_WORKFLOW} as it is on the branch, started from that branch. The subject alone would let
-   * any branch in that names the environment in a workflow of its own. STS compares these claims of GitHub since 2026
+   * Conditions that accept only jobs of {@link DEPLOYING_WORKFLOW} as it is on the branch, started from that branch.
+   * With the subject alone, any branch could deploy by a workflow that names the environment. STS supports these claims
+   * of GitHub since 2026
    * (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_iam-condition-keys.html#condition-keys-wif).
    */
   private deployingJobs(): Record<string, string> {
     const { repository, branch } = this.props.settings;
     const ref = `refs/heads/${branch}`;
-    // The numbers are in the subject only.
+    // Only the subject has the numbers of owner and repository.
     const name = repository.replace(/@\d+/g, '');
     return {
       [`${ISSUER}:ref`]: ref,
@@ -150,7 +152,7 @@ export class CiRolesStack extends Stack {
     };
   }
 
-  /** Where an environment is deployed to. */
+  /** Regions to which an environment is deployed. */
   private regionsOf(environment: string): readonly string[] {
     const own = ENVIRONMENTS.find(({ name }) => name === environment)?.region;
     return own === undefined ? (this.props.settings.regions ?? [Aws.REGION]) : [own];
@@ -170,7 +172,9 @@ export class CiRolesStack extends Stack {
     });
   }
 
-  /** A stack's ARN ends with an id that is unknown before its creation. */
+  /**
+   * Allows actions on stacks. An ARN of a stack ends with an id that is unknown before its creation, so it is `*` here.
+   */
   private allowOnStacks(
     role: Role,
     actions: string[],

@@ -1,40 +1,39 @@
 import { ENVIRONMENTS } from '../environments/list';
 import { type Problem, refuse } from '../lambda/problem';
 
-/** Who on GitHub may do what in this account. */
+/** Settings of the roles for GitHub Actions. */
 export interface CiSettings {
   /**
-   * The repository as it stands in the subject of GitHub's tokens: `owner/name`, or with the numbers that GitHub gives
-   * repositories made since the summer of 2026, `owner@1234/name@5678`. GitHub tells which:
-   * `gh api repos/OWNER/NAME/actions/oidc/customization/sub`
-   * (https://docs.github.com/actions/reference/security/oidc#immutable-subject-claims).
+   * The repository as the subject of GitHub's tokens has it: `owner/name`. Repositories created since the summer of
+   * 2026 have numbers, `owner@1234/name@5678`. `gh api repos/OWNER/NAME/actions/oidc/customization/sub` shows which
+   * form applies (https://docs.github.com/actions/reference/security/oidc#immutable-subject-claims).
    */
   readonly repository: string;
-  /** The environments that GitHub may deploy into this account, by the names of `infra/environments/list.ts`. */
+  /** Names of the environments that GitHub may deploy to this account, as in `infra/environments/list.ts`. */
   readonly environments: readonly string[];
-  /** The branch that is deployed from. The roles trust jobs of this branch alone, by the workflow as it is there. */
+  /** Branch that is deployed. The roles trust only jobs of this branch, with the workflow as it is on the branch. */
   readonly branch: string;
   /**
-   * The regions that environments without a `region` of their own are deployed to.
+   * Regions to which environments without a `region` of their own are deployed.
    * @default - the region of the stack of the roles
    */
   readonly regions?: readonly string[];
   /**
-   * The ARN of the account's provider for GitHub's tokens. An account has one at most.
-   * @default - the stack makes it
+   * ARN of the account's OIDC provider for GitHub's tokens. An account has at most one.
+   * @default - the stack creates it
    */
   readonly providerArn?: string;
   /**
-   * The qualifier that the account was bootstrapped with (`cdk bootstrap --qualifier`).
+   * Qualifier with which the account was bootstrapped (`cdk bootstrap --qualifier`).
    * @default hnb659fds - the CDK's own
    */
   readonly qualifier: string;
 }
 
-/** Owner and name, each perhaps with its number: nothing that IAM would take for a wildcard. */
+/** Owner and name, each optionally with a number. It excludes IAM's wildcards. */
 const REPOSITORY = /^[A-Za-z0-9][A-Za-z0-9-]*(@\d+)?\/[A-Za-z0-9._-]+(@\d+)?$/;
 
-/** The name of a branch: nothing that IAM would take for a wildcard. */
+/** Name of a branch. It excludes IAM's wildcards. */
 const BRANCH = /^[A-Za-z0-9._][A-Za-z0-9._/-]*$/;
 
 const REGION = /^[a-z]{2}(-[a-z]+)+-\d$/;
@@ -42,10 +41,10 @@ const REGION = /^[a-z]{2}(-[a-z]+)+-\d$/;
 const PROVIDER = /^arn:[a-z-]+:iam::\d{12}:oidc-provider\/token\.actions\.githubusercontent\.com$/;
 
 /**
- * The settings in the CDK context: `repository`, and perhaps `environments` and `regions` (comma-separated), `branch`,
- * `provider` and `qualifier`. Throws, naming every problem at once, if they cannot work.
+ * Reads the settings from the CDK context: `repository`, and optionally `environments` and `regions` (comma-separated),
+ * `branch`, `provider` and `qualifier`. Throws an error with all problems if they are invalid.
  *
- * @param context reads one value of the context
+ * @param context returns one value of the context
  */
 export function readCiSettings(context: (key: string) => unknown): CiSettings {
   const given = (key: string, otherwise: string) => String(context(key) ?? otherwise);
@@ -61,14 +60,14 @@ export function readCiSettings(context: (key: string) => unknown): CiSettings {
   return settings;
 }
 
-/** Every rule the settings break; empty if they can work. */
+/** Problems of the settings; empty if they are valid. */
 export function ciProblems(settings: CiSettings): Problem[] {
   const { repository, environments, branch, regions = [], providerArn, qualifier } = settings;
   const problems: Problem[] = [];
   if (!REPOSITORY.test(repository)) {
     problems.push({
       setting: 'repository',
-      rule: `"${repository}" is not a repository as GitHub's tokens name it`,
+      rule: `"${repository}" is not a repository in the form of GitHub's tokens`,
       remedy: 'give owner/name, for example -c repository=octo-org/freshq',
     });
   }
@@ -84,7 +83,7 @@ export function ciProblems(settings: CiSettings): Problem[] {
     problems.push({
       setting: 'branch',
       rule: `"${branch}" is not the name of a branch`,
-      remedy: 'give the branch that is deployed from, for example -c branch=main',
+      remedy: 'give the branch that GitHub deploys, for example -c branch=main',
     });
   }
   for (const region of regions.filter((candidate) => !REGION.test(candidate))) {
@@ -97,15 +96,16 @@ export function ciProblems(settings: CiSettings): Problem[] {
   if (providerArn !== undefined && !PROVIDER.test(providerArn)) {
     problems.push({
       setting: 'provider',
-      rule: `"${providerArn}" is not the ARN of a provider for token.actions.githubusercontent.com`,
-      remedy: 'copy it from `aws iam list-open-id-connect-providers`, or leave it out to have one made',
+      rule: `"${providerArn}" is not the ARN of an OIDC provider for token.actions.githubusercontent.com`,
+      remedy:
+        'copy it from `aws iam list-open-id-connect-providers`, or leave it out so that the stack creates one',
     });
   }
   if (!/^[a-z0-9]{1,10}$/.test(qualifier)) {
     problems.push({
       setting: 'qualifier',
-      rule: `"${qualifier}" is not a qualifier of a CDK bootstrap`,
-      remedy: 'choose at most ten small letters and digits, or leave it out',
+      rule: `"${qualifier}" is not a qualifier of cdk bootstrap`,
+      remedy: 'give 1 to 10 lowercase letters and digits, or leave it out',
     });
   }
   return problems;

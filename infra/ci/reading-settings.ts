@@ -2,10 +2,10 @@ import { ArnFormat, type Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 
 /**
- * What `make smoke ENV=…` needs beyond describing the stacks and their alarms: the settings of their functions, event
- * sources, schedules and tables. Nothing invokes a function, and no data of a task, a message or a log can be read.
+ * Permissions of `make smoke ENV=…` in addition to describing the stacks and their alarms: to read the settings of the
+ * functions, event sources, schedules and tables. They allow no invocation, and no reading of tasks, messages or logs.
  *
- * @param stacks the names of the stacks, with which the names of all that they made begin
+ * @param stacks names of the stacks; the names of their resources begin with them
  */
 export function readingSettings(
   scope: Stack,
@@ -28,7 +28,7 @@ export function readingSettings(
       ],
       resources: functions,
     }),
-    // The id of an event source says nothing about its function.
+    // The id of an event source mapping does not contain the name of its function, so a condition limits the function.
     new PolicyStatement({
       actions: ['lambda:GetEventSourceMapping'],
       resources: regions.map((region) =>

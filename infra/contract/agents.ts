@@ -1,24 +1,27 @@
 import { AGENT_METRICS } from './agent-metrics';
 
-/** What all three functions of the agents' queue read. */
+/** Environment variables that all three functions of the agents' queue read. */
 const SHARED = ['AGENT_TABLE_NAME', 'ASSIGNMENT_TOPIC_ARN', 'CALL_DEAD_LETTER_QUEUE_URL'] as const;
 
 /**
- * The names that Rust and TypeScript must agree on for the agents' queue, as `agentQueue` of
- * `tests/contract.json` has them. Namespace and dimension of the metrics are those of the task queue.
+ * Names of the agents' queue that Rust and TypeScript share: `agentQueue` of `tests/contract.json`. Namespace and
+ * dimension of the metrics are those of the task queue.
  */
 export const AGENT_QUEUE = {
-  /** The table's keys, both S, and the end of a finished call, N. */
+  /** The table's keys (both S), and the time at which DynamoDB deletes a finished call (N, epoch seconds). */
   table: { partitionKey: 'pk', sortKey: 'sk', timeToLive: 'ttl' },
-  /** The environment variables each function reads beside `SETTINGS_<FUNCTION>`. Folder = binary = construct id = key here. */
+  /**
+   * Environment variables that each function reads in addition to `SETTINGS_<FUNCTION>`. The keys are also the names of
+   * the folder, the binary and the construct id.
+   */
   environment: {
     'agent-desk': SHARED,
     'match-calls': [...SHARED, 'CALL_QUEUE_URL'],
     'sweep-agents': SHARED,
   },
-  /** Which of the matching agents is assigned: the one queued longest, or most recently. */
+  /** Values of `agents.order`: the agent queued longest is assigned first, or the agent queued most recently. */
   orders: ['fifo', 'lifo'],
-  /** Attributes that no dimension may have: the table's own. */
+  /** Attributes that the table itself uses. No dimension may have one of them. */
   reservedAttributes: [
     'pk',
     'sk',
@@ -41,9 +44,9 @@ export const AGENT_QUEUE = {
     'AssignedAt',
     'ttl',
   ],
-  /** The metrics that the functions emit, for each queue: the dimension's value is the name of its table. */
+  /** Metrics that the functions emit. The value of their dimension is the name of the queue's table. */
   metrics: Object.keys(AGENT_METRICS) as AgentMetricName[],
-  /** The outputs that the stack always has. */
+  /** Outputs that the stack always has. */
   outputs: [
     'AgentTableName',
     'CallQueueUrl',
@@ -51,7 +54,7 @@ export const AGENT_QUEUE = {
     'AgentDeskFunctionName',
     'CallDeadLetterQueueUrl',
   ],
-  /** The outputs that the stack has where it has a dashboard. */
+  /** Outputs that the stack has only with a dashboard. */
   optionalOutputs: { dashboard: ['DashboardUrl'] },
 } as const;
 

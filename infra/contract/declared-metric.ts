@@ -1,12 +1,15 @@
-/** A metric that the functions of a queue emit. Alarms, dashboards and `docs/reference/telemetry.md` share the declarations. */
+/**
+ * A metric that the functions of a queue emit. Alarms, dashboards and `docs/reference/telemetry.md` share the
+ * declarations.
+ */
 export interface DeclaredMetric {
   /** CloudWatch's unit. */
   readonly unit: 'Count' | 'Seconds';
-  /** How its values of a period become one: `Sum` for what functions count, `Maximum` for what a sweep measures. */
+  /** Statistic that aggregates the values of a period: `Sum` for counters, `Maximum` for measurements of a sweep. */
   readonly statistic: 'Sum' | 'Maximum';
   /** The functions that emit it. */
   readonly by: readonly string[];
-  /** What one of it is, and what it says. */
+  /** What the metric counts or measures, for `docs/reference/telemetry.md`. */
   readonly meaning: string;
 }
 

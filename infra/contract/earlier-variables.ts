@@ -1,6 +1,6 @@
 import { AGENT_QUEUE } from './agents';
 
-/** The variables that held the settings of the task queue in the release before `SETTINGS_<FUNCTION>`. */
+/** Variables of the previous release, by the path of the setting in `SETTINGS_<FUNCTION>` of the task queue. */
 const TASKS: Readonly<Record<string, string>> = {
   'breaker.maxReturns': 'MAX_UNAVAILABLE_RETURNS',
   'breaker.pauseAfterMs': 'BREAKER_PAUSE_AFTER_SECONDS',
@@ -38,7 +38,7 @@ const TASKS: Readonly<Record<string, string>> = {
   writeParallelism: 'WRITE_PARALLELISM',
 };
 
-/** The same of the agents' queue. */
+/** The same for the agents' queue. */
 const AGENTS: Readonly<Record<string, string>> = {
   answerWithinMs: 'ANSWER_WITHIN_SECONDS',
   callLeaseMs: 'CALL_LEASE_SECONDS',
@@ -49,13 +49,13 @@ const AGENTS: Readonly<Record<string, string>> = {
   seed: 'SEED_ENABLED',
 };
 
-/** Groups whose names were no part of a variable's. */
+/** Groups of settings whose names are not part of the paths above. */
 const UNNAMED = ['create', 'ingest', 'sweep'];
 
 /**
- * The settings of a function in the variables of the release before. CloudFormation changes the variables of a function
- * before its code, so code of the release before reads these for some seconds (docs/how-to/upgrade.md). Delete this file
- * one release later.
+ * Returns the settings of a function as the variables of the previous release. CloudFormation changes the variables of
+ * a function before its code, so code of the previous release reads these for some seconds (docs/how-to/upgrade.md).
+ * Delete this file one release later.
  */
 export function earlierVariables(binary: string, settings: object): Record<string, string> {
   const names = binary in AGENT_QUEUE.environment ? AGENTS : TASKS;
@@ -69,7 +69,7 @@ export function earlierVariables(binary: string, settings: object): Record<strin
     }
   };
   collect(settings, '');
-  // It was required even where the circuit breaker was off, without an effect.
+  // The previous release requires this variable even without a circuit breaker, where it has no effect.
   if (binary === 'process-tasks') variables.MAX_UNAVAILABLE_RETURNS ??= '500';
   return variables;
 }

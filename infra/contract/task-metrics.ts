@@ -6,7 +6,7 @@ const SWEEP = ['sweep-tasks'];
 
 /** The metrics of a task queue. */
 export const TASK_METRICS = {
-  Taken: counter(PROCESS, 'tasks taken: starts'),
+  Taken: counter(PROCESS, 'tasks taken: each take starts a run'),
   Succeeded: counter(PROCESS, 'tasks that ended as SUCCESS'),
   Failed: counter([...PROCESS, ...SWEEP], 'tasks that ended as FAILURE: `freshq redrive` retries them'),
   Retried: counter(PROCESS, 'tasks returned after an attempt that counts'),
@@ -19,11 +19,14 @@ export const TASK_METRICS = {
   BreakerOpen: counter(PROCESS, 'turns that ended with an open circuit breaker'),
   OverloadedSeconds: counter(
     PROCESS,
-    'how long the queue was overloaded and only new tasks started',
+    'time in which the queue was overloaded and only new tasks started',
     'Seconds',
   ),
-  LostRaces: counter(PROCESS, 'takes and settlements that another process had done already'),
-  EmptyPolls: counter(PROCESS, 'passes over the index that found no task to take: spare capacity'),
+  LostRaces: counter(
+    PROCESS,
+    'takes and settlements that failed because another process had changed the task first',
+  ),
+  EmptyPolls: counter(PROCESS, 'passes over the index that found no due task: a sign of spare capacity'),
   TailCalls: counter(PROCESS, 'turns that ended with a tail call: work remained'),
   QueuePaused: counter([...PROCESS, ...SWEEP], 'turns and sweeps that ended while the queue was paused'),
   IdleBoundReached: counter(
@@ -46,8 +49,8 @@ export const TASK_METRICS = {
   TasksAdopted: counter(SWEEP, 'tasks of direct writers whose `ttl` was set or corrected'),
   SweepErrors: counter(SWEEP, 'tasks that a sweep could not change; the next sweep tries again'),
   Sweeps: counter(SWEEP, 'complete sweeps: one a minute'),
-  PendingTasks: gauge(SWEEP, 'pending tasks without expired ones; counted up to 10,000'),
-  PendingTasksCapped: gauge(SWEEP, '1 if more tasks are pending than `PendingTasks` says, else 0'),
+  PendingTasks: gauge(SWEEP, 'pending tasks that have not expired; counted up to 10,000'),
+  PendingTasksCapped: gauge(SWEEP, '1 if more tasks are pending than `PendingTasks` shows, else 0'),
   TakenTasks: gauge(SWEEP, 'running tasks, and tasks of a dead process that the next sweep returns'),
   OldestPendingSeconds: gauge(
     SWEEP,

@@ -2,16 +2,16 @@ import type { AGENT_QUEUE } from './agents';
 import { TASK_METRICS } from './task-metrics';
 
 /**
- * The names that Rust and TypeScript must agree on, in one place for TypeScript. Rust's are in
- * `crates/lifo-queue/src/schema.rs` and the functions' configuration; tests on both sides compare with
- * `tests/contract.json`. The agents' queue has its own in `agents.ts`.
+ * Names of the task queue that TypeScript and Rust share, as TypeScript has them. Rust has them in
+ * `crates/lifo-queue/src/schema.rs` and in the functions' configuration. Tests on both sides compare them with
+ * `tests/contract.json`. The names of the agents' queue are in `agents.ts`.
  */
 
-/** The table: its key, its index and the values with a meaning to the queue. */
+/** The task table: its key, its index, and the attributes and values that the functions use. */
 export const TABLE = {
   /** Partition key of the table (S). */
   key: 'taskId',
-  /** The index the queue is read from. */
+  /** Index from which the processor selects tasks. */
   index: 'task-status-created-index',
   /** Partition key of the index (S). */
   indexPartitionKey: 'taskStatus',
@@ -19,21 +19,23 @@ export const TABLE = {
   indexSortKey: 'taskCreated',
   /** DynamoDB's time to live (N, epoch seconds). */
   ttl: 'ttl',
-  /** What the index holds beside the keys: what selection and the sweep need, and no payload. */
+  /**
+   * Attributes of the index in addition to the keys: those that task selection and the sweep need, without the payload.
+   */
   indexProjection: ['ttl', 'notBefore', 'leaseUntil', 'leaseToken', 'attempts'],
-  /** Which state of its key a task is (S). */
+  /** Attribute that identifies which state of its key a task is (S). */
   version: 'taskVersion',
-  /** The put that replaced an expired state (S). */
+  /** Attribute that identifies the put that replaced an expired state (S). */
   revived: 'revived',
   /** The key of the control item. */
   controlItem: '#processor',
-  /** The values of {@link TABLE.indexPartitionKey}; each may carry a suffix `#n`, its shard. */
+  /** Values of {@link TABLE.indexPartitionKey}. A suffix `#n` is reserved for future shards. */
   statuses: ['PENDING', 'TAKEN', 'SUCCESS', 'FAILURE'],
 } as const;
 
 /**
- * The environment variables each function reads beside `SETTINGS_<FUNCTION>`: names, ARNs and URLs.
- * Folder = binary = construct id = key here.
+ * Environment variables that each function reads in addition to `SETTINGS_<FUNCTION>`: names, ARNs and URLs. The keys
+ * are also the names of the folder, the binary and the construct id.
  */
 export const ENVIRONMENT = {
   'create-tasks': ['TASK_TABLE_NAME'],
@@ -44,10 +46,10 @@ export const ENVIRONMENT = {
   'count-shed': ['EVENT_BUS_ARN', 'SHED_QUEUE_URL', 'TASK_TABLE_NAME'],
 } as const;
 
-/** Variables a function does without. */
+/** Variables that a function does not require. */
 export const OPTIONAL_ENVIRONMENT = ['EVENT_BUS_ARN', 'SHED_QUEUE_URL'] as const;
 
-/** The metrics that the functions emit, for each queue: the dimension's value is the name of its table. */
+/** Metrics that the functions emit. The value of their dimension is the name of the queue's table. */
 export const METRICS = {
   namespace: 'freshq',
   dimension: 'Queue',
@@ -57,7 +59,7 @@ export const METRICS = {
 /** The name of a metric. */
 export type MetricName = keyof typeof TASK_METRICS;
 
-/** The outputs that the stack always has. */
+/** Outputs that the stack always has. */
 export const OUTPUTS = [
   'QueueTableName',
   'TriggerTopicArn',
@@ -67,7 +69,7 @@ export const OUTPUTS = [
   'ProcessTasksFunctionName',
 ] as const;
 
-/** The outputs that the stack has where it keeps shed tasks, and where it has an ingest queue or a dashboard. */
+/** Outputs that the stack has only if it keeps shed tasks, has an ingest queue, or has a dashboard. */
 export const OPTIONAL_OUTPUTS = {
   shedTasks: ['ShedTasksQueueUrl'],
   ingest: ['IngestQueueUrl', 'IngestDeadLetterQueueUrl'],
@@ -86,6 +88,6 @@ export type OutputName = (typeof OUTPUTS)[number];
 type VariableOf<F extends FunctionName> = Environments[F][number];
 type OptionalVariable = (typeof OPTIONAL_ENVIRONMENT)[number];
 
-/** A function's environment: exactly the variables of the contract, checked by the compiler. */
+/** Environment of a function: exactly the variables of the contract. */
 export type EnvironmentOf<F extends FunctionName> = Record<Exclude<VariableOf<F>, OptionalVariable>, string> &
   Partial<Record<Extract<VariableOf<F>, OptionalVariable>, string>>;

@@ -28,7 +28,7 @@ const MOST_CHARACTERS = 200;
 
 /** Names of the two sides of a comparison, for the comment's heading. */
 export interface Sides {
-  /** Name of the templates before the change, for example `what is deployed`. */
+  /** Name of the templates before the change, for example `the deployed stacks`. */
   readonly base: string;
   /** Name of the templates after the change, for example a commit. */
   readonly head: string;

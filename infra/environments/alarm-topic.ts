@@ -5,7 +5,7 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 
-/** Alarms are CloudWatch's to publish, and only this account's. */
+/** The only service that may publish to the topic, for alarms of this account. */
 const CLOUDWATCH = 'cloudwatch.amazonaws.com';
 
 /** Props of {@link AlarmTopic}. */
@@ -15,8 +15,8 @@ export interface AlarmTopicProps {
 }
 
 /**
- * A topic that sends alarms to people: TLS only, encrypted. Its key is one of its own, since AWS's key for SNS does
- * not let CloudWatch publish
+ * A topic that sends alarms by email: TLS only, encrypted. It has a key of its own, because the AWS managed key for SNS
+ * does not allow CloudWatch to publish
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html).
  */
 export class AlarmTopic extends Construct {
@@ -27,16 +27,16 @@ export class AlarmTopic extends Construct {
     super(scope, id);
     const ours = { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } };
     const key = new Key(this, 'key', {
-      description: 'freshq: encrypts alarms on their way',
+      description: 'freshq: encrypts alarms in transit',
       enableKeyRotation: true,
-      // It encrypts alarms in transit and nothing at rest. A retained key would cost a dollar a month for nothing.
+      // It encrypts only alarms in transit, so a retained key would be useless, and costs a dollar a month.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     key.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal(CLOUDWATCH)],
         actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
-        // In a key's policy, * is the key itself.
+        // In a key's policy, * means this key.
         resources: ['*'],
         conditions: ours,
       }),
@@ -54,7 +54,7 @@ export class AlarmTopic extends Construct {
   }
 }
 
-/** Whether this can be an address: one sign, a domain with a dot, nothing that a person would not type. */
+/** Whether a text can be an email address: one `@`, a domain with a dot, no spaces and no separators. */
 export function isEmail(address: string): boolean {
   return /^[^\s@<>,;]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/.test(address);
 }

@@ -6,10 +6,10 @@ import type { SimulationSettings } from '../tasks/functions/create-tasks';
 import type { SimulatedRates } from '../tasks/runners/rates';
 import type { PartialQueueSettings } from '../tasks/settings';
 
-/** The name of an environment; its stacks are `LifoQueue-<name>` and `AgentQueue-<name>`. */
+/** Name of an environment. Its stacks are `LifoQueue-<name>` and `AgentQueue-<name>`. */
 export type EnvironmentName = string;
 
-/** The task runner of an environment. An app that needs more builds its own `LifoQueue`. */
+/** Task runner of an environment. An app that needs another runner creates its own `LifoQueue`. */
 export type RunnerConfig =
   | {
       readonly kind: 'simulated';
@@ -19,20 +19,20 @@ export type RunnerConfig =
     }
   | { readonly kind: 'http'; readonly url: string; readonly auth?: HeaderAuthConfig };
 
-/** A header from Secrets Manager. */
+/** An HTTP header whose value is a secret of Secrets Manager. */
 export interface HeaderAuthConfig {
   /**
-   * The header.
+   * Name of the header.
    * @default Authorization
    */
   readonly headerName?: string;
-  /** The whole ARN of the secret whose string is the header's value. */
+  /** Complete ARN of the secret. Its string is the header's value. */
   readonly secretArn: string;
 }
 
 /** The agents' queue of an environment. */
 export interface AgentQueueConfig {
-  /** Whether `agent-desk` makes up agents (`seed`). Never in prod. */
+  /** Whether the command `seed` of `agent-desk` creates sample agents. Synthesis rejects it in prod. */
   readonly seed: boolean;
   /**
    * Settings of the agents' queue that differ from the defaults.
@@ -43,25 +43,25 @@ export interface AgentQueueConfig {
 
 /** One environment. */
 export interface Environment {
-  /** Its name: 1 to 20 small letters and digits, a letter first. */
+  /** Its name: 1 to 20 lowercase letters and digits, beginning with a letter. */
   readonly name: EnvironmentName;
   /**
-   * The name of a personal copy: its stacks are `LifoQueue-<name>-<personal>` and `AgentQueue-<name>-<personal>`. Given on
-   * the command line (`make deploy ENV=dev NAME=alice`), never here.
+   * Name of a personal copy. Its stacks are `LifoQueue-<name>-<personal>` and `AgentQueue-<name>-<personal>`. It is
+   * given on the command line (`make deploy ENV=dev NAME=alice`), not in this list.
    * @default - none: the stacks of the team
    */
   readonly personal?: string;
   /**
-   * The account, twelve digits.
-   * @default - the one of the credentials in use
+   * Id of the AWS account, twelve digits.
+   * @default - the account of the credentials
    */
   readonly account?: string;
   /**
-   * The region.
-   * @default - the one of the credentials in use
+   * AWS region.
+   * @default - the region of the credentials
    */
   readonly region?: string;
-  /** The fate of the tables, the work queues and the logs when a stack is deleted. */
+  /** Removal policy of the tables, the work queues and the logs: delete or retain them when a stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
   /** Whether DynamoDB rejects the deletion of the tables. */
   readonly deletionProtection: boolean;
@@ -69,86 +69,90 @@ export interface Environment {
   readonly terminationProtection: boolean;
   /** Whether the tables can be restored to any second of the last 35 days. */
   readonly pointInTimeRecovery: boolean;
-  /** How the functions log. */
+  /** Log level of the functions, and retention of their logs. */
   readonly logs: { readonly level: ApplicationLogLevel; readonly retention: RetentionDays };
-  /** What a task does. */
+  /** Task runner. */
   readonly runner: RunnerConfig;
   /**
-   * Lets `create-tasks` make up tasks. Never in prod.
+   * Lets `create-tasks` create simulated tasks. Synthesis rejects it in prod.
    * @default - no simulation
    */
   readonly simulation?: SimulationSettings;
   /**
-   * Settings of the queue that differ from the defaults. `ingest: {}` puts an SQS queue in front of the table.
+   * Settings of the task queue that differ from the defaults. `ingest: {}` adds an SQS queue in front of the table.
    * @default - none
    */
   readonly settings?: PartialQueueSettings;
   /**
-   * Sustained tasks per second; synthesis warns above the limit of one queue.
+   * Expected sustained rate, in tasks per second. Synthesis warns if it exceeds the limit of one queue.
    * @default - unknown
    */
   readonly expectedTasksPerSecond?: number;
   /**
-   * Whether an SQS queue keeps shed tasks with their payload for 14 days: the stack's output `ShedTasksQueueUrl`.
-   * It is on in every environment, so that an operator can inspect a shed task and create it again. An unused queue
-   * costs nothing. Switch it off where a payload must not outlive its expiry, or where more tasks are shed than you
-   * would inspect. `ShedTasks` counts them in both cases.
+   * Whether an SQS queue keeps shed tasks with their payload for 14 days. The stack's output `ShedTasksQueueUrl` names
+   * the queue. It is on in every environment of the list, so that an operator can inspect a shed task and create it
+   * again. An unused queue costs nothing. Switch it off if no payload may be kept after the expiry, or if more tasks
+   * are shed than you would inspect. The metric `ShedTasks` counts them in both cases.
    */
   readonly keepShedTasks: boolean;
   /**
-   * The name of an EventBridge bus in the account and region of the stack, such as `default`. It gets an event of each task
-   * that succeeded or failed.
-   * @default - none; there are no events
+   * Name of an EventBridge bus in the account and region of the stack, such as `default`. It gets an event for each
+   * task that succeeded or failed.
+   * @default - none; no events are published
    */
   readonly taskEventBus?: string;
   /**
-   * Whether each stack has a CloudWatch dashboard. The first three of an account are free, each further one costs 3 USD a
-   * month. Personal stacks have none.
+   * Whether each stack has a CloudWatch dashboard. The first three dashboards of an account are free, and each further
+   * one costs 3 USD a month. Personal stacks have no dashboard.
    * @default true
    */
   readonly dashboards?: boolean;
-  /** The agents' queue, a stack of its own. */
+  /** The agents' queue, which is a stack of its own. */
   readonly agentQueue: AgentQueueConfig;
   /**
-   * The ARN of the SNS topic that alarms go to, in the region of the stack. It must let CloudWatch publish.
-   * @default - none; the console shows the alarms
+   * ARN of the SNS topic to which the alarms publish, in the region of the stack. Its policy must allow CloudWatch to
+   * publish.
+   * @default - none; only the console shows the alarms
    */
   readonly alarmTopicArn?: string;
   /**
-   * The addresses that alarms are sent to. Each stack makes a topic for them, with a key of its own (about a dollar a
-   * month), and SNS asks each address to confirm. Instead of {@link alarmTopicArn}.
+   * Email addresses to which the alarms are sent. Each stack creates a topic for them, with a key of its own (about a
+   * dollar a month), and SNS asks each address to confirm. It excludes {@link alarmTopicArn}.
    * @default - none
    */
   readonly alarmEmails?: readonly string[];
   /**
-   * How long after a deployment CloudFormation goes on watching the alarms on which it rolls back, in whole minutes: 0,
-   * or at least the 7 minutes that they need to ring.
+   * Time after a deployment in which CloudFormation still watches the rollback alarms, in whole minutes: 0, or at least
+   * the 7 minutes that the alarms need to ring.
    */
   readonly rollbackWatch: Duration;
-  /** Tags of every resource; `project`, `environment`, `owner` and `cost-center` among them. */
+  /** Tags of every resource. `project`, `environment`, `owner` and `cost-center` are required. */
   readonly tags: Readonly<Record<string, string>>;
 }
 
 /**
- * The address that staging and prod are delivered with: `.invalid` never resolves (RFC 6761), so that nothing is sent
- * anywhere before you have put in your own. Synthesis warns of it.
+ * Placeholder for the runner's URL in staging and prod. `.invalid` never resolves (RFC 6761), so no request is sent
+ * until you set your own URL. Synthesis warns of the placeholder.
  */
 export const UNSET_RUNNER_URL = 'https://tasks.invalid/run';
 
-/** Of everything; put in whom to ask, and who pays. */
+/** Tags of every resource. Set your own owner and cost center. */
 const TAGS = { project: 'freshq', owner: 'unassigned', 'cost-center': 'unassigned' };
 
-/** What staging and prod hold the downstream to; they differ in nothing that prod is tried out for. */
+/** Settings of the task queue in staging and prod. They are equal, so that staging tests the settings of prod. */
 const TASKS: PartialQueueSettings = {
   tasks: { defaultTtl: Duration.hours(1) },
-  // Ten at once; add ratePerSecond where the downstream counts.
+  // At most ten tasks run at once. Add ratePerSecond if the downstream limits requests by time.
   processing: { concurrency: 10, taskTimeout: Duration.seconds(30) },
   alarms: { oldestPending: Duration.minutes(48) },
-  // A queue in front of the table, for producers at any rate.
+  // An SQS queue in front of the table, which accepts tasks at any rate.
   ingest: {},
 };
 
-/** The environments of this repository, in the order a change travels. Your own is one more element. `npx cdk synth -c env=dev` chooses one. */
+/**
+ * Environments of this repository, in the order in which a change is deployed. Add an element for an environment of
+ * your own. `npx cdk synth -c env=dev` selects one.
+ */
 export const ENVIRONMENTS: readonly Environment[] = [
   {
     name: 'dev',
@@ -157,11 +161,11 @@ export const ENVIRONMENTS: readonly Environment[] = [
     terminationProtection: false,
     pointInTimeRecovery: false,
     logs: { level: ApplicationLogLevel.DEBUG, retention: RetentionDays.ONE_WEEK },
-    // Capacity for every task that runs at once and quick, so that the end-to-end tests last seconds and each of their tasks
-    // starts once. `-c unreliable=true` has less, and shows returns, retries and failures.
+    // The capacity is the concurrency, and runs are short: the end-to-end tests last seconds, and each task starts
+    // once. With `-c unreliable=true` the capacity is less, and tasks are returned, retried and fail.
     runner: { kind: 'simulated', capacity: 10, durationSeconds: 0.25 },
     simulation: {},
-    // `-c iotPresence=true` makes a simulated task of every device that connects to this account's IoT Core.
+    // `-c iotPresence=true` creates a task for each device that connects to this account's IoT Core.
     settings: { ingest: {} },
     keepShedTasks: true,
     agentQueue: { seed: true },
@@ -199,20 +203,22 @@ export const ENVIRONMENTS: readonly Environment[] = [
   },
 ];
 
-/** An environment whose ingest queue gets a task of every device that connects to IoT Core. */
+/** The environment, with a task in its ingest queue for each device that connects to IoT Core. */
 export function withIotPresence(environment: Environment): Environment {
   const { settings } = environment;
   return { ...environment, settings: { ...settings, ingest: { ...settings?.ingest, iotPresence: true } } };
 }
 
-/** A downstream that shows every state: it takes fewer tasks than run at once, and some runs fail. */
+/**
+ * Simulated downstream that causes every state of a task: its capacity is below the concurrency, and some runs fail.
+ */
 export const UNRELIABLE = { capacity: 6, rates: { failure: 0.02, retry: 0.05, busy: 0.02 } };
 
-/** An environment whose simulated downstream is {@link UNRELIABLE}. Other runners stay as they are. */
+/** The environment, with a simulated downstream that is {@link UNRELIABLE}. Other runners are unchanged. */
 export function withUnreliableRunner(environment: Environment): Environment {
   const { runner } = environment;
   return runner.kind === 'simulated' ? { ...environment, runner: { ...runner, ...UNRELIABLE } } : environment;
 }
 
-/** The names of this repository's environments. */
+/** Names of this repository's environments. */
 export const ENVIRONMENT_NAMES: readonly EnvironmentName[] = ENVIRONMENTS.map(({ name }) => name);

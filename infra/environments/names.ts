@@ -2,18 +2,18 @@ import { RemovalPolicy } from 'aws-cdk-lib';
 import type { Problem } from '../lambda/problem';
 import type { Environment } from './list';
 
-/** Names of environments have no dash, so that a personal stack never has another environment's name. */
+/** Pattern of environment names. They have no dash, so a personal stack never has another environment's name. */
 const ENVIRONMENT_NAME = /^[a-z][a-z0-9]{0,19}$/;
 
-/** Names of personal stacks. */
+/** Pattern of the names of personal stacks. */
 const PERSONAL_NAME = /^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$/;
 
-/** What the names of an environment's stacks end with: `dev`, or `dev-alice` for Alice's own. */
+/** Suffix of the names of an environment's stacks: `dev`, or `dev-alice` for Alice's personal stacks. */
 export function stackSuffix({ name, personal }: Environment): string {
   return personal === undefined ? name : `${name}-${personal}`;
 }
 
-/** Whether `name` is an environment's, and every environment has a name of its own. */
+/** A problem if `name` is given and is not the name of an environment. */
 export function nameProblems(name: unknown, environments: readonly Environment[]): Problem[] {
   const names = environments.map((environment) => environment.name);
   if (name === undefined || names.some((each) => each === name)) return [];
@@ -21,33 +21,37 @@ export function nameProblems(name: unknown, environments: readonly Environment[]
     {
       setting: 'env',
       rule: `"${String(name)}" is not an environment`,
-      remedy: `choose one of ${names.join(', ')}, for example -c env=${names[0]}, or leave it out for all`,
+      remedy: `choose one of ${names.join(', ')}, for example -c env=${names[0]}, or leave it out for all environments`,
     },
   ];
 }
 
-/** What cannot work about an environment's own name among the others'. */
+/** Problems of an environment's name: an invalid name, or the name of another environment. */
 export function ownNameProblems({ name }: Environment, environments: readonly Environment[]): Problem[] {
   const problems: Problem[] = [];
   if (!ENVIRONMENT_NAME.test(name)) {
     problems.push({
       setting: 'name',
-      rule: `"${name}" cannot name an environment`,
+      rule: `"${name}" is not a valid name of an environment`,
       remedy:
-        'use 1 to 20 small letters and digits, a letter first; a dash begins the name of a personal stack',
+        'use 1 to 20 lowercase letters and digits, a letter first; a dash would begin the name of a personal stack',
     });
   }
   if (environments.filter((other) => other.name === name).length > 1) {
     problems.push({
       setting: 'name',
-      rule: `two environments are named "${name}", and one would overwrite the other's stacks`,
-      remedy: 'give each a name of its own',
+      rule: `two environments have the name "${name}", and one would overwrite the stacks of the other`,
+      remedy: 'give each environment a name of its own',
     });
   }
   return problems;
 }
 
-/** What cannot work about personal stacks of these environments. */
+/**
+ * Problems of personal stacks of the chosen environments.
+ *
+ * @param named whether an environment was named (`-c env=…`)
+ */
 export function personalProblems(
   personal: unknown,
   chosen: readonly Environment[],
@@ -59,8 +63,8 @@ export function personalProblems(
     return [
       {
         setting,
-        rule: `"${String(personal)}" cannot name a personal stack`,
-        remedy: 'use 1 to 20 small letters, digits and dashes, a letter first, for example -c name=alice',
+        rule: `"${String(personal)}" is not a valid name of a personal stack`,
+        remedy: 'use 1 to 20 lowercase letters, digits and dashes, a letter first, for example -c name=alice',
       },
     ];
   }
@@ -68,8 +72,8 @@ export function personalProblems(
     return [
       {
         setting,
-        rule: 'a personal stack is of one environment, and none is named',
-        remedy: `name it too, for example -c env=dev -c name=${personal}`,
+        rule: 'a personal stack belongs to one environment, but no environment is given',
+        remedy: `give the environment too, for example -c env=dev -c name=${personal}`,
       },
     ];
   }
@@ -77,12 +81,12 @@ export function personalProblems(
     .filter(({ name, removalPolicy }) => name === 'prod' || removalPolicy !== RemovalPolicy.DESTROY)
     .map(({ name }) => ({
       setting,
-      rule: `${name} has no personal stacks: their tables would outlive them`,
+      rule: `${name} has no personal stacks, because their tables would be retained after the deletion of the stacks`,
       remedy: 'use an environment with removalPolicy DESTROY, such as dev',
     }));
 }
 
-/** A personal copy of an environment: separate stacks with a tag of their owner, without dashboards, which cost. */
+/** A personal copy of an environment: separate stacks with a tag of their owner, without dashboards to save costs. */
 export function personalized(environment: Environment, personal: string): Environment {
   return { ...environment, personal, dashboards: false, tags: { ...environment.tags, owner: personal } };
 }

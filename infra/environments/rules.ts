@@ -15,11 +15,11 @@ import { watchProblems } from './rollback';
 import { tagProblems } from './tags';
 
 /**
- * The environments to synthesize: the named one, or all; as a personal copy if a personal name is given. Throws with
- * every problem at once if one cannot work.
+ * Returns the environments to synthesize: the named one, or all; as a personal copy if a personal name is given. Throws
+ * an error with all problems if an environment is invalid.
  *
- * @param name the CDK context value `env`
- * @param personal the CDK context value `name`
+ * @param name CDK context value `env`
+ * @param personal CDK context value `name`
  */
 export function chooseEnvironments(
   name: unknown,
@@ -40,7 +40,7 @@ export function chooseEnvironments(
   return personal === undefined ? chosen : chosen.map((each) => personalized(each, String(personal)));
 }
 
-/** Every rule an environment breaks; empty if it can work. */
+/** Problems of an environment; empty if it is valid. */
 export function environmentProblems(environment: Environment): Problem[] {
   const problems = [
     ...placeProblems(environment),
@@ -69,8 +69,8 @@ function placeProblems({ account, region }: Environment): Problem[] {
   if (account !== undefined && !/^\d{12}$/.test(account)) {
     problems.push({
       setting: 'account',
-      rule: `"${account}" is not an AWS account`,
-      remedy: 'give its twelve digits as a string, or leave it out',
+      rule: `"${account}" is not the id of an AWS account`,
+      remedy: 'give the twelve digits of the id as a string, or leave it out',
     });
   }
   if (region !== undefined && !/^[a-z]{2}(-[a-z]+)+-\d$/.test(region)) {
@@ -103,7 +103,7 @@ function protectionProblems(environment: Environment): Problem[] {
     if (missing.length > 0) {
       problems.push({
         setting: 'deletionProtection',
-        rule: `prod lacks ${missing.join(', ')}, and its tasks could be lost by one command`,
+        rule: `prod lacks ${missing.join(', ')}, so one command could delete its tasks`,
         remedy: 'switch every protection on in prod',
       });
     }
@@ -117,14 +117,14 @@ function simulationOutsideProdProblems({ name, simulation, runner }: Environment
   if (simulation !== undefined) {
     problems.push({
       setting: 'simulation',
-      rule: 'made-up tasks would mix with real ones',
+      rule: 'simulated tasks would mix with real tasks',
       remedy: 'leave simulation out in prod',
     });
   }
   if (runner.kind === 'simulated') {
     problems.push({
       setting: 'runner',
-      rule: 'the simulated runner only pretends, and would mark real tasks SUCCESS without doing them',
+      rule: 'the simulated runner would settle real tasks as SUCCESS without running them',
       remedy:
         'use a runner of kind http in prod, or build a LifoQueue of your own with TaskRunner.lambda or .rust',
     });
@@ -153,7 +153,7 @@ function runnerProblems({ runner, settings }: Environment): Problem[] {
     if (!/^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$/.test(secretArn)) {
       problems.push({
         setting: 'runner.auth.secretArn',
-        rule: `"${secretArn}" is not the whole ARN of a secret`,
+        rule: `"${secretArn}" is not the complete ARN of a secret`,
         remedy: 'copy it from Secrets Manager, with the six characters at its end',
       });
     }
@@ -196,27 +196,27 @@ function alarmEmailProblems({ alarmEmails = [], alarmTopicArn }: Environment): P
   if (alarmEmails.length > 0 && alarmTopicArn !== undefined) {
     problems.push({
       setting,
-      rule: 'alarms go to one topic, and alarmTopicArn names another',
-      remedy: 'leave one of the two out, or subscribe the addresses to that topic',
+      rule: 'alarms publish to one topic, and alarmTopicArn names another',
+      remedy: 'leave out alarmEmails and subscribe the addresses to that topic, or leave out alarmTopicArn',
     });
   }
   return problems;
 }
 
 function eventBusProblems({ taskEventBus }: Environment): Problem[] {
-  // A bus of a partner has a "/" in its name, and takes the partner's events only.
+  // The name of a partner's bus contains "/". Such a bus accepts only events of the partner.
   if (taskEventBus === undefined || /^[\w.-]{1,256}$/.test(taskEventBus)) return [];
   return [
     {
       setting: 'taskEventBus',
-      rule: `"${taskEventBus}" is not the name of an event bus of yours`,
+      rule: `"${taskEventBus}" is not the name of an event bus to which the queue can publish`,
       remedy:
         'give the name of a bus in the account and region of the stack, such as default, or leave it out',
     },
   ];
 }
 
-/** The simulated runner of a configuration. */
+/** Creates the simulated runner of a configuration. */
 export function simulatedRunner(config: Extract<RunnerConfig, { kind: 'simulated' }>): SimulatedRunner {
   const { capacity, durationSeconds, rates } = config;
   const duration = durationSeconds === undefined ? undefined : Duration.seconds(durationSeconds);

@@ -1,16 +1,16 @@
 import type { Problem } from '../lambda/problem';
 import type { Environment } from './list';
 
-/** Most tags of a stack (CloudFormation). */
+/** Largest number of tags of a stack, CloudFormation's limit. */
 const MOST_TAGS = 50;
 
-/** What everything must be found by, and paid for by. */
+/** Tags that every resource must have, for searches and cost reports. */
 export const REQUIRED_TAGS = ['project', 'environment', 'owner', 'cost-center'] as const;
 
-/** Letters, numbers, spaces and these signs (https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html). */
+/** Characters that AWS allows in tags (https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html). */
 const TAG_TEXT = /^[\p{L}\p{N}\p{Z}_.:/=+\-@]*$/u;
 
-/** What cannot work about an environment's tags. */
+/** Problems of an environment's tags; empty if they are valid. */
 export function tagProblems({ name, tags }: Pick<Environment, 'name' | 'tags'>): Problem[] {
   const entries = Object.entries(tags);
   const problems = entries.filter(([key, value]) => isRefused(key, value)).map(([key]) => refusal(key));
@@ -24,15 +24,15 @@ export function tagProblems({ name, tags }: Pick<Environment, 'name' | 'tags'>):
   for (const key of REQUIRED_TAGS.filter((required) => !tags[required])) {
     problems.push({
       setting: `tags.${key}`,
-      rule: 'is missing; cost reports and cleanups use it',
-      remedy: `give it, as the other environments do`,
+      rule: 'the tag is missing; cost reports and cleanups use it',
+      remedy: `add the tag, as in the other environments`,
     });
   }
   if (tags.environment && tags.environment !== name) {
     problems.push({
       setting: 'tags.environment',
-      rule: `"${tags.environment}" is not the environment's name, ${name}`,
-      remedy: `set it to ${name}`,
+      rule: `"${tags.environment}" is not the name of the environment, ${name}`,
+      remedy: `set the tag to ${name}`,
     });
   }
   return problems;

@@ -4,45 +4,49 @@ import { Annotations, Stack } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { IConstruct } from 'constructs';
 
-/** The root of this package: where `infra/` and `target/` are. */
+/** Root folder of this package, which contains `infra/` and `target/`. */
 export const PACKAGE_ROOT = resolve(__dirname, '..', '..');
 
-/** The id of the warning that a stack's functions hold placeholders. */
+/** Id of the warning that the functions of a stack contain placeholders. */
 export const PLACEHOLDER_WARNING = 'freshq:placeholders';
 
-/** Stands in for a binary where `FRESHQ_SKIP_BUILD=1` synthesizes without Rust. */
+/** Folder of the placeholder that replaces a binary if `FRESHQ_SKIP_BUILD=1` synthesizes without Rust. */
 export const PLACEHOLDER = join(PACKAGE_ROOT, 'infra', 'lambda', 'placeholder');
 
-/** Whether this synthesis puts placeholders in place of the functions' code. */
+/** Whether this synthesis replaces the functions' code by placeholders. */
 export function skipsBuild(): boolean {
   return process.env.FRESHQ_SKIP_BUILD === '1';
 }
 
-/** Warns, once a stack, where its functions hold placeholders. */
+/** Adds one warning to the stack if its functions contain placeholders. */
 export function warnOfPlaceholders(scope: IConstruct): void {
   if (!skipsBuild()) return;
   Annotations.of(Stack.of(scope)).addWarningV2(
     PLACEHOLDER_WARNING,
-    'FRESHQ_SKIP_BUILD=1 is set, so that every function holds a placeholder, which fails as soon as it starts. Unset it, and run `make build`, before you deploy',
+    'FRESHQ_SKIP_BUILD=1 is set, so every function contains a placeholder that fails at its start. Before you deploy, unset it and run `make build`',
   );
 }
 
-/** The directory with one folder a binary: `FRESHQ_ARTIFACTS`, or where `make build` puts arm64 binaries. */
+/**
+ * Folder with one folder for each binary: `FRESHQ_ARTIFACTS`, or the folder to which `make build` writes arm64
+ * binaries.
+ */
 export function artifactsRoot(): string {
   const given = process.env.FRESHQ_ARTIFACTS;
   return given ? resolve(given) : join(PACKAGE_ROOT, 'target', 'arm64', 'lambda');
 }
 
-/** The folder of a built binary, if it was built. */
+/** Folder of a binary; undefined if it has not been built. */
 export function builtFolder(binary: string): string | undefined {
   const folder = join(artifactsRoot(), binary);
   return existsSync(join(folder, 'bootstrap')) ? folder : undefined;
 }
 
 /**
- * The code of one of this package's functions: `<artifacts>/<binary>/bootstrap`.
+ * Code of one of this package's functions: the folder of `<artifacts>/<binary>/bootstrap`. With `FRESHQ_SKIP_BUILD=1`
+ * it is the placeholder, which fails at its start.
  *
- * Throws if it was not built; with `FRESHQ_SKIP_BUILD=1` it is the placeholder, which synthesizes but does not run.
+ * Throws if the binary has not been built.
  */
 export function builtCode(binary: string): Code {
   if (skipsBuild()) return Code.fromAsset(PLACEHOLDER);

@@ -1,6 +1,6 @@
 type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** What is given of `given`: an explicit `undefined` counts as not given. */
+/** Returns the properties of `given` whose value is not `undefined`. */
 export function definedOf<T extends object>(given: T | undefined): Defined<T> {
   const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Defined<T>;

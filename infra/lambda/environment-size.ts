@@ -1,15 +1,18 @@
 import { Stack } from 'aws-cdk-lib';
 import type { CfnFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 
-/** The most that Lambda accepts, names and values together (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html). */
+/**
+ * Lambda's limit on the names and values of all variables, in bytes
+ * (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
+ */
 const MOST_BYTES = 4_096;
 
-/** The assumed size of a value that only CloudFormation knows: about an ARN or a URL. */
+/** Assumed size of a value that only CloudFormation knows, in bytes: about the size of an ARN or a URL. */
 const REFERENCE_BYTES = 100;
 
 /**
- * What is wrong with the size of a function's environment, with every variable that was added to the function. Values
- * that only CloudFormation knows are estimated.
+ * Returns an error if the environment of a function is too large. It counts all variables, also those that an app added
+ * to the function, and estimates values that only CloudFormation knows.
  */
 export function environmentSizeProblems(fn: LambdaFunction): string[] {
   const { environment } = fn.node.defaultChild as CfnFunction;

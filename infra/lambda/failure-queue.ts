@@ -12,8 +12,8 @@ import type { Construct } from 'constructs';
 import { acknowledge } from './nag-suppressions';
 
 /**
- * A queue for what could not be delivered or processed: TLS only, encrypted by SQS (a KMS key of AWS's own
- * would forbid SNS to write), kept for SQS's longest time, 14 days.
+ * A queue for events that could not be delivered or processed: TLS only, with a retention of 14 days, SQS's longest.
+ * SQS encrypts it, because the policy of an AWS managed KMS key would not allow SNS to write.
  */
 export class FailureQueue extends Queue {
   constructor(scope: Construct, id: string) {
@@ -25,7 +25,10 @@ export class FailureQueue extends Queue {
     acknowledge(this, 'failureQueue');
   }
 
-  /** Lets a role write, and nothing else: the library's own grant also lets it read the queue's attributes. */
+  /**
+   * Allows a role to send messages, and nothing else. The CDK's own grant also allows it to read the queue's
+   * attributes.
+   */
   allowSend(role: IRole): void {
     role.addToPrincipalPolicy(
       new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [this.queueArn] }),
@@ -33,7 +36,7 @@ export class FailureQueue extends Queue {
   }
 
   /**
-   * This queue as the failure destination of asynchronous invocations or of a stream. The role needs
+   * This queue as the failure destination of asynchronous invocations or of a stream. The function's role also needs
    * {@link allowSend}.
    */
   asDestination(): IDestination & IEventSourceDlq {

@@ -1,53 +1,55 @@
 import { Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 
-/** Findings of cdk-nag's rules that are right about the template and wrong about what it is for. */
+/** Acknowledged findings of cdk-nag's rules: the template breaks the rule, but for a good reason. */
 export interface Acknowledgement {
-  /** The rules, as `Pack::Pack-Rule`; what they ask is in cdk-nag's `RULES.md`. */
+  /** The rules, as `Pack::Pack-Rule`. cdk-nag's `RULES.md` explains them. */
   readonly rules: readonly string[];
-  /** What the findings are about. */
+  /** Resources that the findings are about. */
   readonly where: string;
-  /** Why the template is right all the same. */
+  /** Reason why the template is correct nevertheless. */
   readonly reason: string;
 }
 
 /**
- * Every acknowledgement there is; `docs/reference/cdk-nag-suppressions.md` lists them. A test takes care that each is still needed,
- * wherever it is given, and that no other file acknowledges anything.
+ * All acknowledgements; `docs/reference/cdk-nag-suppressions.md` lists them. A test checks that each is still needed at
+ * every place, and that no other file acknowledges a finding.
  */
 export const ACKNOWLEDGEMENTS = {
   failureQueue: {
     rules: ['AwsSolutions::AwsSolutions-SQS3', 'Serverless::Serverless-SQSRedrivePolicy'],
-    where: 'a queue for what failed: of Lambda, SNS or EventBridge Scheduler',
-    reason: 'this is a dead-letter queue: of Lambda, SNS or EventBridge Scheduler, not of another queue',
+    where: 'a failure queue',
+    reason: 'it is itself a dead-letter queue: of Lambda, SNS or EventBridge Scheduler, not of another queue',
   },
   shedQueue: {
     rules: ['AwsSolutions::AwsSolutions-SQS3', 'Serverless::Serverless-SQSRedrivePolicy'],
     where: 'the queue that keeps shed tasks',
-    reason: 'it keeps what was shed until a person looks; no function receives from it, so none can fail to',
+    reason:
+      'it keeps shed tasks for inspection; no function reads it, so no function can fail to process a message',
   },
   deadLetterQueue: {
     rules: ['Serverless::Serverless-SQSRedrivePolicy'],
     where: 'the dead-letter queue of a queue that a function reads',
     reason:
-      'this is a dead-letter queue; a person reads it, and an alarm tells when there is something in it',
+      'it is itself a dead-letter queue; an alarm rings when it has messages, and an operator reads them',
   },
   functionRole: {
     rules: ['AwsSolutions::AwsSolutions-IAM5[Resource::*]'],
     where: "a function's role",
-    reason: 'X-Ray, and EC2 for a function in a VPC, know no resources to name',
+    reason:
+      'the actions of X-Ray, and of EC2 for a function in a VPC, have no resource that a policy could name',
   },
   asyncFailures: {
     rules: ['Serverless::Serverless-LambdaDLQ'],
     where: 'a function',
     reason:
-      'asynchronous invocations that fail go to its failure destination, which tells the error with the event; the dead-letter target that the rule asks for is the older way, and tells less',
+      'failed asynchronous invocations go to its failure destination, with the error and the event; the dead-letter target that the rule asks for is the older mechanism and gives less information',
   },
   queueSource: {
     rules: ['Serverless::Serverless-LambdaEventSourceMappingDestination'],
     where: 'the mapping of an SQS queue to a function',
     reason:
-      'Lambda takes a failure destination for streams and Kafka only; SQS moves undeliverable messages to the dead-letter queue, by the redrive policy',
+      'Lambda supports a failure destination only for streams and Kafka; SQS moves undeliverable messages to the dead-letter queue, by the redrive policy',
   },
   noPointInTimeRecovery: {
     rules: ['AwsSolutions::AwsSolutions-DDB3'],
@@ -56,7 +58,7 @@ export const ACKNOWLEDGEMENTS = {
   },
 } as const satisfies Record<string, Acknowledgement>;
 
-/** Acknowledges the findings of {@link ACKNOWLEDGEMENTS} under `name`, for a construct and what is in it. */
+/** Acknowledges the findings of {@link ACKNOWLEDGEMENTS} under `name`, for a construct and its children. */
 export function acknowledge(construct: IConstruct, name: keyof typeof ACKNOWLEDGEMENTS): void {
   const { rules, reason } = ACKNOWLEDGEMENTS[name];
   Validations.of(construct).acknowledge(...rules.map((id) => ({ id, reason })));

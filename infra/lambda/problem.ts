@@ -1,17 +1,17 @@
-/** A configuration that cannot work: which setting, the rule it breaks, and what to do. */
+/** A problem of a configuration: the setting, the rule that it breaks, and the remedy. */
 export interface Problem {
-  /** The setting, as it is written in the configuration (`processing.turn`). */
+  /** Path of the setting in the configuration, for example `processing.turn`. */
   readonly setting: string;
-  /** What is wrong, with the values and the reason. */
+  /** The broken rule, with the values and the reason. */
   readonly rule: string;
   /** What to change. */
   readonly remedy: string;
 }
 
-/** Thrown at synthesis; names every problem of a configuration at once. */
+/** Error of synthesis that names all problems of a configuration. */
 export class InvalidConfiguration extends Error {
   /**
-   * @param where the construct or environment that is configured
+   * @param where construct or environment with the configuration
    * @param problems at least one
    */
   constructor(
@@ -24,7 +24,7 @@ export class InvalidConfiguration extends Error {
   }
 }
 
-/** Throws {@link InvalidConfiguration} if there is any problem. */
+/** Throws {@link InvalidConfiguration} if there are problems. */
 export function refuse(where: string, problems: readonly Problem[]): void {
   if (problems.length > 0) throw new InvalidConfiguration(where, problems);
 }

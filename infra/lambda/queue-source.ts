@@ -3,17 +3,17 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { acknowledge } from './nag-suppressions';
 import type { RustFunction } from './rust-function';
 
-/** What Lambda's pollers do with the function's role. */
+/** Actions of Lambda's pollers, which use the function's role. */
 const POLLING = ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'];
 
-/** How a function reads a queue. */
+/** Options of {@link readQueue}. */
 export interface QueueSourceOptions
   extends Pick<EventSourceMappingOptions, 'batchSize' | 'maxBatchingWindow' | 'maxConcurrency'> {
-  /** What the function itself does to the queue, beside what Lambda's pollers do. */
+  /** Actions of the function on the queue, in addition to those of Lambda's pollers. */
   readonly also?: readonly string[];
 }
 
-/** Invokes `target` with batches of `queue`. SQS redelivers only the messages that its answer names. */
+/** Invokes `target` with batches of `queue`. SQS redelivers only the messages that the function's answer names. */
 export function readQueue(
   target: RustFunction,
   id: string,
@@ -28,7 +28,7 @@ export function readQueue(
     reportBatchItemFailures: true,
   });
   acknowledge(mapping, 'queueSource');
-  // Lambda rejects a mapping whose function may not read the queue yet.
+  // Lambda rejects the mapping if the role's policy does not allow reading the queue yet.
   if (target.function.role !== undefined) mapping.node.addDependency(target.function.role);
   return mapping;
 }

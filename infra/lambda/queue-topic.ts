@@ -8,18 +8,18 @@ import type { RustFunction } from './rust-function';
 export class SecureTopic extends Topic {
   constructor(scope: Construct, id: string) {
     super(scope, id, { enforceSSL: true });
-    // AWS's own key: its policy lets this account's principals use it through SNS, so that publishers need no KMS
-    // permission. SNS documents the alias's name for it
-    // (https://docs.aws.amazon.com/sns/latest/dg/sns-enable-encryption-for-topic.html); the library would give its ARN.
+    // The AWS managed key. Its policy allows this account's principals to use it through SNS, so publishers need no KMS
+    // permission. SNS documents the name of the alias for it, whereas the CDK would set an ARN
+    // (https://docs.aws.amazon.com/sns/latest/dg/sns-enable-encryption-for-topic.html).
     (this.node.defaultChild as CfnTopic).kmsMasterKeyId = 'alias/aws/sns';
   }
 }
 
-/** A topic of the wake-up protocol: nothing is lost between it and its function. */
+/** A topic of the wake-up protocol. Notifications that SNS cannot deliver to its function go to a queue. */
 export class QueueTopic extends Construct {
   /** The topic. */
   readonly topic: Topic;
-  /** Notifications that SNS could not hand to Lambda. */
+  /** Notifications that SNS could not deliver to Lambda. */
   readonly undelivered: FailureQueue;
 
   constructor(scope: Construct, id: string) {
@@ -28,7 +28,7 @@ export class QueueTopic extends Construct {
     this.undelivered = new FailureQueue(this, 'undelivered');
   }
 
-  /** Invokes `target` with each notification; what SNS cannot deliver goes to {@link undelivered}. */
+  /** Invokes `target` with each notification. Notifications that SNS cannot deliver go to {@link undelivered}. */
   notify(target: RustFunction): void {
     this.topic.addSubscription(
       new LambdaSubscription(target.function, { deadLetterQueue: this.undelivered }),

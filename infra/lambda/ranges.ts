@@ -1,10 +1,10 @@
 import type { Duration } from 'aws-cdk-lib';
 import type { Problem } from './problem';
 
-/** The longest time of a setting without another limit: 100 years. */
+/** Longest duration of a setting without another limit, in milliseconds: 100 years. */
 export const LONGEST_MS = 100 * 365 * 86_400_000;
 
-/** A problem unless `value` is an integer from `min` to `max`. */
+/** Returns a problem unless `value` is an integer from `min` to `max`. `why` explains the range. */
 export function integer(
   setting: string,
   value: number,
@@ -21,7 +21,7 @@ export function integer(
   };
 }
 
-/** A problem unless `value` is whole seconds from `min` to `max`. */
+/** Returns a problem unless `value` is whole seconds from `min` to `max`. `why` explains the range. */
 export function wholeSeconds(
   setting: string,
   value: Duration,
@@ -40,7 +40,7 @@ export function wholeSeconds(
   };
 }
 
-/** A problem unless `value` is whole milliseconds from `minMs` to 100 years. */
+/** Returns a problem unless `value` is whole milliseconds from `minMs` to 100 years. */
 export function duration(setting: string, value: Duration, minMs: number): Problem | undefined {
   if (Number.isInteger(ms(value)) && ms(value) >= minMs && ms(value) <= LONGEST_MS) return undefined;
   const range = `${minMs} ms to 100 years`;
@@ -51,17 +51,17 @@ export function duration(setting: string, value: Duration, minMs: number): Probl
   };
 }
 
-/** Milliseconds. */
+/** A duration in milliseconds. */
 export function ms(value: Duration): number {
   return value.toMilliseconds();
 }
 
-/** Milliseconds as a text in seconds. */
+/** Text of milliseconds in seconds, for example `1.5 s`. */
 export function seconds(millis: number): string {
   return `${millis / 1_000} s`;
 }
 
-/** A duration as a text in seconds. */
+/** Text of a duration in seconds. */
 export function text(value: Duration): string {
   return seconds(ms(value));
 }

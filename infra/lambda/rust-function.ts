@@ -24,7 +24,7 @@ import { type FunctionSettings, settingsJson, settingsVariable } from './functio
 import { acknowledge } from './nag-suppressions';
 import { retainedOnceUsed } from './retention';
 
-/** What Lambda does to place a function in a VPC. */
+/** EC2 actions with which Lambda places a function in a VPC. */
 const NETWORK_INTERFACE_ACTIONS = [
   'ec2:CreateNetworkInterface',
   'ec2:DeleteNetworkInterface',
@@ -34,33 +34,33 @@ const NETWORK_INTERFACE_ACTIONS = [
   'ec2:UnassignPrivateIpAddresses',
 ] as const;
 
-/** How every function of a queue logs. */
+/** Log settings of every function of a queue. */
 export interface LogSettings {
-  /** The least severe level that is kept. */
+  /** Least severe level that the functions log. */
   readonly level: ApplicationLogLevel;
-  /** How long log events are kept. */
+  /** Retention of log events. */
   readonly retention: RetentionDays;
-  /** The fate of the log groups when the stack is deleted. */
+  /** Removal policy of the log groups: delete or retain them when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
 }
 
-/** What Lambda does with asynchronous invocations of a function. */
+/** Handling of asynchronous invocations of a function. */
 export interface AsyncSettings {
   /** Retries after a failure: 0, 1 or 2. */
   readonly retryAttempts: number;
-  /** Events older than this go to the failure queue. */
+  /** Age of an event at which Lambda stops trying. The event then goes to the failure queue. */
   readonly maxEventAge: Duration;
 }
 
-/** Where a function reaches the network from. */
+/** Network of a function. */
 export interface NetworkSettings {
   /**
-   * The VPC to run in. It needs a way to DynamoDB, SNS and what the task runner calls: endpoints or NAT.
+   * VPC of the function. It needs endpoints or NAT to reach DynamoDB, SNS and the system that the task runner calls.
    * @default - Lambda's own network
    */
   readonly vpc?: IVpc;
   /**
-   * The subnets of the VPC.
+   * Subnets of the VPC.
    * @default - the private subnets
    */
   readonly vpcSubnets?: SubnetSelection;
@@ -73,24 +73,24 @@ export interface NetworkSettings {
 
 /** Props of {@link RustFunction}. */
 export interface RustFunctionProps<F extends FunctionName> {
-  /** Which function: its folder in `lambdas/`, its binary and its construct id. */
+  /** Name of the function: of its folder in `lambdas/`, its binary and its construct id. */
   readonly binary: F;
-  /** What the function is for, as the console shows it. */
+  /** Purpose of the function, for the console. */
   readonly description: string;
-  /** Names, ARNs and URLs, by the contract. */
+  /** Environment variables with names, ARNs and URLs, as in the contract. */
   readonly environment: EnvironmentOf<F>;
   /**
-   * Its settings: they become the JSON of one variable.
+   * Settings of the function, which become the JSON value of one variable.
    * @default - none
    */
   readonly settings?: FunctionSettings;
-  /** How long an invocation may take. */
+  /** Timeout of an invocation. */
   readonly timeout: Duration;
   /** Memory, MiB. */
   readonly memorySize: number;
-  /** How it logs. */
+  /** Log settings. */
   readonly logs: LogSettings;
-  /** Asynchronous invocations. */
+  /** Handling of asynchronous invocations. */
   readonly async: AsyncSettings;
   /**
    * Reserved concurrency.
@@ -98,33 +98,33 @@ export interface RustFunctionProps<F extends FunctionName> {
    */
   readonly reservedConcurrency?: number;
   /**
-   * Whether Lambda lets the function be part of a loop. Its detection ends a loop through SNS after about 16
-   * rounds, and the tail call of the wake-up protocol is such a loop, with a bound of its own.
+   * Whether to switch off Lambda's recursive loop detection. The detection ends a loop through SNS after about 16
+   * rounds. The tail calls of the wake-up protocol are such a loop, with a bound of their own.
    * @default false - Lambda ends loops
    */
   readonly partOfLoop?: boolean;
   /**
-   * The code.
-   * @default - the binary as it was built
+   * Code of the function.
+   * @default - the built binary
    */
   readonly code?: Code;
   /**
-   * The network.
-   * @default - Lambda's own
+   * Network of the function.
+   * @default - Lambda's own network
    */
   readonly network?: NetworkSettings;
 }
 
 /**
- * One of the functions: arm64 on `provided.al2023`, a role and a log group of its own, JSON logs, active
- * tracing, and a queue for what failed.
+ * One of the functions: arm64 on `provided.al2023`, with a role and a log group of its own, JSON logs, active tracing
+ * and a failure queue.
  */
 export class RustFunction<F extends FunctionName = FunctionName> extends Construct {
   /** The function. */
   readonly function: LambdaFunction;
   /** Its log group. */
   readonly logGroup: LogGroup;
-  /** Invocations (and, for `trigger` and `count-shed`, stream batches) that failed for good. */
+  /** Failure queue: invocations (for `trigger` and `count-shed` also stream batches) that failed after all retries. */
   readonly failures: FailureQueue;
   private readonly role: Role;
 
@@ -154,7 +154,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
       role: this.role,
       reservedConcurrentExecutions: props.reservedConcurrency,
       recursiveLoop: props.partOfLoop ? RecursiveLoop.ALLOW : undefined,
-      // Adds xray:PutTraceSegments and xray:PutTelemetryRecords on *: X-Ray knows no resources to name.
+      // Adds xray:PutTraceSegments and xray:PutTelemetryRecords on *, because X-Ray has no resources to name.
       tracing: Tracing.ACTIVE,
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
@@ -173,7 +173,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
     });
   }
 
-  /** Lets the function do `actions` on `resources`, under `conditions`. */
+  /** Allows the function `actions` on `resources`, under `conditions`. */
   allow(
     actions: string[],
     resources: string[],
@@ -182,7 +182,7 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
     this.role.addToPrincipalPolicy(new PolicyStatement({ actions, resources, conditions }));
   }
 
-  /** Lets the function write into a queue, and use its key if it has one of its own; nothing else. */
+  /** Allows the function to send messages to a queue, and to use the queue's key if it has one. */
   allowSendTo(queue: IQueue): void {
     this.allow(['sqs:SendMessage'], [queue.queueArn]);
     const key = queue.encryptionMasterKey;
@@ -190,10 +190,10 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
   }
 
   /**
-   * Lets Lambda place the function in a VPC, and denies the same to the function's own code. EC2 knows no resource to
-   * name before the interface exists. Calls of the code name the function as their source, calls of Lambda do not
-   * (https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html). No other function has this role, so the
-   * statement need not name this one, which would be a circular reference.
+   * Allows Lambda to place the function in a VPC, and denies the same actions to the function's own code. Before the
+   * interface exists, EC2 has no resource to name. Calls of the code name the function as their source, and calls of
+   * Lambda do not (https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html). The statement denies any
+   * function, because naming this one would be a circular reference. No other function has this role.
    */
   private allowNetworkInterfaces(): void {
     this.allow([...NETWORK_INTERFACE_ACTIONS], ['*']);

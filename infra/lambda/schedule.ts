@@ -7,25 +7,25 @@ import type { RustFunction } from './rust-function';
 
 /** Props of {@link FunctionSchedule}. */
 export interface FunctionScheduleProps {
-  /** What is invoked. */
+  /** Function that the schedule invokes. */
   readonly target: RustFunction;
-  /** How often: whole minutes, EventBridge Scheduler's resolution. */
+  /** Interval in whole minutes, the resolution of EventBridge Scheduler. */
   readonly every: Duration;
-  /** What the schedule is for, as the console shows it. */
+  /** Purpose of the schedule, for the console. */
   readonly description: string;
   /**
-   * The event.
-   * @default - Scheduler's own
+   * Event with which the function is invoked.
+   * @default - the default event of Scheduler
    */
   readonly event?: Record<string, unknown>;
 }
 
 /**
- * Invokes a function regularly by EventBridge Scheduler, with a role that can do nothing else and a queue for
- * what Scheduler could not deliver.
+ * Invokes a function regularly by EventBridge Scheduler, with a role that allows nothing else and a queue for
+ * invocations that Scheduler could not deliver.
  */
 export class FunctionSchedule extends Construct {
-  /** Invocations that Scheduler could not hand to Lambda. */
+  /** Invocations that Scheduler could not deliver to Lambda. */
   readonly undelivered: FailureQueue;
 
   constructor(scope: Construct, id: string, props: FunctionScheduleProps) {
@@ -33,7 +33,7 @@ export class FunctionSchedule extends Construct {
     const functionArn = props.target.function.functionArn;
     this.undelivered = new FailureQueue(this, 'undelivered');
     const stack = Stack.of(this);
-    // The default group, which this schedule is in. Scheduler names the group as the source, never one schedule
+    // The default group, to which this schedule belongs. Scheduler names the group as the source, not the schedule
     // (https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html).
     const group = stack.formatArn({
       service: 'scheduler',
@@ -41,7 +41,7 @@ export class FunctionSchedule extends Construct {
       resourceName: 'default',
     });
     const role = new Role(this, 'role', {
-      // The conditions keep schedules of other accounts and of other groups from using this role (confused deputy).
+      // The conditions prevent that schedules of other accounts and of other groups use this role (confused deputy).
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
         conditions: {
           StringEquals: { 'aws:SourceAccount': stack.account },
@@ -62,12 +62,12 @@ export class FunctionSchedule extends Construct {
           role,
           input: props.event === undefined ? undefined : ScheduleTargetInput.fromObject(props.event),
           deadLetterConfig: { arn: this.undelivered.queueArn },
-          // The next round comes anyway; a late one is worth nothing once it is due.
+          // One retry within a minute is enough: a later invocation would be as late as the next regular one.
           retryPolicy: { maximumRetryAttempts: 1, maximumEventAgeInSeconds: 60 },
         }),
       },
     });
-    // The first round must find the role's policy in place.
+    // The role's policy must exist before the first invocation.
     schedule.node.addDependency(role);
   }
 }

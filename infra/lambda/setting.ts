@@ -2,20 +2,20 @@ import { Duration } from 'aws-cdk-lib';
 import type { Problem } from './problem';
 import * as ranges from './ranges';
 
-/** The default and the range of a setting. The interface of its group has its type and its meaning. */
+/** Default and range of a setting. The interface of its group declares its type and its meaning. */
 export interface Declared<T = unknown, D extends T | undefined = T | undefined> {
-  /** The default; `undefined` where the setting may be left out, or where the default depends on other settings. */
+  /** The default; `undefined` if the setting is optional, or if the default depends on other settings. */
   readonly fallback: D;
-  /** The least and the greatest value, where there are. */
+  /** Least and greatest value, if the range is limited. */
   readonly bounds?: readonly [T, T];
-  /** What is wrong with a value; `undefined` if nothing is. */
+  /** Returns the problem of a value; `undefined` if the value is valid. */
   problem?(setting: string, value: T): Problem | undefined;
 }
 
 /** A declaration for each setting of the group `G`. */
 export type Declarations<G> = { readonly [K in keyof G]-?: Declared<NonNullable<G[K]>> };
 
-/** A whole number. */
+/** Declares a whole number from `least` to `greatest`. `why` explains the range. */
 export function integer<D extends number | undefined>(
   fallback: D,
   least: number,
@@ -26,7 +26,7 @@ export function integer<D extends number | undefined>(
   return { fallback, bounds: [least, greatest], problem };
 }
 
-/** A time in whole milliseconds, up to 100 years. */
+/** Declares a duration in whole milliseconds, from `leastMs` to 100 years. */
 export function duration<D extends Duration | undefined>(
   fallback: D,
   leastMs: number,
@@ -35,7 +35,7 @@ export function duration<D extends Duration | undefined>(
   return { fallback, bounds: [Duration.millis(leastMs), Duration.millis(ranges.LONGEST_MS)], problem };
 }
 
-/** A time in whole seconds, up to 100 years unless `greatest` is given. */
+/** Declares a duration in whole seconds, up to 100 years unless `greatest` is given. `why` explains the range. */
 export function wholeSeconds<D extends Duration | undefined>(
   fallback: D,
   least: number,
@@ -47,16 +47,16 @@ export function wholeSeconds<D extends Duration | undefined>(
   return { fallback, bounds: [Duration.seconds(least), Duration.seconds(greatest)], problem };
 }
 
-/** A share from 0 to 1. */
+/** Declares a share from 0 to 1. */
 export function share(fallback: number): Declared<number, number> {
   const problem = (setting: string, value: number) =>
     value >= 0 && value <= 1
       ? undefined
-      : { setting, rule: `${value} is not a share`, remedy: 'choose a number from 0 to 1' };
+      : { setting, rule: `${value} is not a share from 0 to 1`, remedy: 'choose a number from 0 to 1' };
   return { fallback, bounds: [0, 1], problem };
 }
 
-/** A setting that its type alone limits, or a rule. */
+/** Declares a setting without a range. Its type or a separate rule limits it. */
 export function free<D>(fallback: D): { readonly fallback: D } {
   return { fallback };
 }
@@ -68,19 +68,19 @@ type Defaults<G extends Group> = {
   readonly [K in keyof G as undefined extends G[K]['fallback'] ? never : K]: G[K]['fallback'];
 };
 
-/** The defaults of a group. */
+/** Returns the defaults of a group. */
 export function defaultsOf<G extends Group>(group: G): Defaults<G> {
   const entries = Object.entries(group).filter(([, { fallback }]) => fallback !== undefined);
   return Object.fromEntries(entries.map(([name, { fallback }]) => [name, fallback])) as Defaults<G>;
 }
 
-/** The settings of a group, each at its least (0) or its greatest value (1). */
+/** Returns the settings of a group that have a range, each at its least (0) or its greatest value (1). */
 export function atBound(group: Group, end: 0 | 1): Record<string, unknown> {
   const bounded = Object.entries(group).filter(([, { bounds }]) => bounds !== undefined);
   return Object.fromEntries(bounded.map(([name, { bounds }]) => [name, bounds?.[end]]));
 }
 
-/** A problem for each setting of a group at `path` that is outside of its range. */
+/** Returns a problem for each setting of the group at `path` that is outside of its range. */
 export function rangeProblems(path: string, group: Group, settings: object): Problem[] {
   return Object.entries(settings).flatMap(([name, value]) => {
     const problem = value === undefined ? undefined : group[name]?.problem?.(`${path}.${name}`, value);

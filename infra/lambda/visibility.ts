@@ -1,6 +1,6 @@
 /**
- * A queue that feeds a function hides a message for at least this many of the function's timeouts
- * (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html): SQS must not redeliver a batch
- * that Lambda throttles before its first attempt.
+ * Least ratio of a queue's visibility timeout to the timeout of the function that reads the queue
+ * (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html). With less, SQS could redeliver a batch
+ * that Lambda throttled, before its first attempt.
  */
 export const VISIBILITY_FACTOR = 6;

@@ -5,8 +5,9 @@ import { AGENT_QUEUE, type AgentOutputName } from '../contract/agents';
 import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
 
 /**
- * Alarms that ring within minutes when new code fails. `intake-delay` shows calls that match-calls hands back without an
- * error. Not among them: calls that wait in the table, for want of agents.
+ * Alarms that roll a deployment back: they ring within minutes if new code fails. `intake-delay` rings if match-calls
+ * reports calls as failed without an error of the invocation. The alarm on pending calls is not in the list, because a
+ * lack of agents causes it.
  */
 const TAKES_BACK = [
   'agent-desk-errors',
@@ -16,7 +17,7 @@ const TAKES_BACK = [
   'unpublished',
 ];
 
-/** One queue of agents: the stack `AgentQueue-<environment>`. */
+/** Stack of one agents' queue: `AgentQueue-<environment>`. */
 export class AgentQueueStack extends EnvironmentStack {
   /** The queue. */
   readonly queue: AgentQueue;
@@ -42,7 +43,7 @@ export class AgentQueueStack extends EnvironmentStack {
   private addOutputs(): void {
     const { table, intake, assignmentTopic, agentDesk } = this.queue;
     const values: Record<AgentOutputName, [value: string, description: string]> = {
-      AgentTableName: [table.tableName, 'Agents, their queues and waiting calls'],
+      AgentTableName: [table.tableName, 'Agents, their queues and their calls'],
       CallQueueUrl: [intake.queue.queueUrl, 'Send calls to this queue'],
       AssignmentTopicArn: [assignmentTopic.topicArn, 'Assignments are published here'],
       AgentDeskFunctionName: [agentDesk.function.functionName, 'Answers commands about agents and calls'],

@@ -14,13 +14,13 @@ export interface EnvironmentStackProps {
   readonly environment: Environment;
 }
 
-/** What every stack of an environment has: its place, its name, its tags, and whom its alarms tell. */
+/** Base of the stacks of an environment: account and region, name, tags, alarm topic and rollback. */
 export abstract class EnvironmentStack extends Stack {
   private readonly environmentSettings: Environment;
 
   /**
-   * @param kind what the stack's name begins with
-   * @param purpose what the console says of it
+   * @param kind first part of the stack's name
+   * @param purpose purpose of the stack, for its description
    */
   constructor(scope: Construct, kind: string, purpose: string, { environment }: EnvironmentStackProps) {
     const suffix = stackSuffix(environment);
@@ -33,7 +33,7 @@ export abstract class EnvironmentStack extends Stack {
     for (const [key, value] of Object.entries(environment.tags)) Tags.of(this).add(key, value);
   }
 
-  /** The topic that alarms go to, if there is one. Synthesis warns where there is none for a protected environment. */
+  /** Topic to which the alarms publish, if there is one. Synthesis warns if a protected environment has none. */
   protected alarmTopic(): ITopic | undefined {
     const {
       name,
@@ -47,13 +47,13 @@ export abstract class EnvironmentStack extends Stack {
     if (terminationProtection || deletionProtection) {
       Annotations.of(this).addWarningV2(
         'freshq:alarms-unheard',
-        `no alarm of ${this.stackName} is sent to anyone: set alarmEmails or alarmTopicArn of ${name} in infra/environments/list.ts`,
+        `the alarms of ${this.stackName} have no recipient: set alarmEmails or alarmTopicArn of ${name} in infra/environments/list.ts`,
       );
     }
     return undefined;
   }
 
-  /** The output that leads to the queue's dashboard, where it has one. */
+  /** Adds the output with the URL of the queue's dashboard, if there is one. */
   protected addDashboardUrl({ dashboard }: { readonly dashboard?: QueueDashboard }, output: string): void {
     if (dashboard === undefined) return;
     new CfnOutput(this, output, {
@@ -62,7 +62,11 @@ export abstract class EnvironmentStack extends Stack {
     });
   }
 
-  /** Has a deployment taken back when one of these rings, by the beginning of their ids. */
+  /**
+   * Makes CloudFormation roll a deployment back if one of these alarms rings.
+   *
+   * @param ids ids of the alarms without the suffix `-alarm`
+   */
   protected takeBackOn(alarms: readonly Alarm[], ids: readonly string[]): void {
     const watched = ids.map((id) => {
       const alarm = alarms.find(({ node }) => node.id === `${id}-alarm`);

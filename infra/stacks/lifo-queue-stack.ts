@@ -13,8 +13,9 @@ import { ShedQueue } from '../tasks/shed-queue';
 import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
 
 /**
- * Alarms that ring within minutes when new code fails. The sweep runs every minute, so its errors show a broken
- * deployment even without any task. A paused or slow queue is not among them, because its downstream causes that.
+ * Alarms that roll a deployment back: they ring within minutes if new code fails. The sweep runs every minute, so its
+ * errors show a broken deployment even without a task. Alarms on a paused or slow queue are not in the list, because
+ * the downstream causes them.
  */
 const TAKES_BACK = [
   'failing',
@@ -24,7 +25,7 @@ const TAKES_BACK = [
   'create-tasks-errors',
 ];
 
-/** One newest-first queue: the stack `LifoQueue-<environment>`. */
+/** Stack of one newest-first task queue: `LifoQueue-<environment>`. */
 export class LifoQueueStack extends EnvironmentStack {
   /** The queue. */
   readonly queue: LifoQueue;
@@ -60,7 +61,7 @@ export class LifoQueueStack extends EnvironmentStack {
     if (url === UNSET_RUNNER_URL) {
       Annotations.of(this).addWarningV2(
         'freshq:runner-unset',
-        `the runner's address ${url} leads nowhere, and every task would end as FAILURE: put your own address into infra/environments/list.ts before you deploy`,
+        `the runner's URL ${url} is a placeholder, so every task would end as FAILURE: set your own URL in infra/environments/list.ts before you deploy`,
       );
     }
     if (auth === undefined) return TaskRunner.http({ url });
@@ -99,8 +100,8 @@ export class LifoQueueStack extends EnvironmentStack {
     const values: Record<OutputName, [value: string, description: string]> = {
       QueueTableName: [queue.table.tableName, 'The task table'],
       TriggerTopicArn: [queue.triggerTopic.topicArn, 'A notification here wakes the queue'],
-      ProcessTasksTopicArn: [queue.processTasksTopic.topicArn, 'Wake-ups of process-tasks'],
-      CreateTasksFunctionName: [queue.createTasks.function.functionName, 'Puts tasks into the queue'],
+      ProcessTasksTopicArn: [queue.processTasksTopic.topicArn, 'Notifications that start process-tasks'],
+      CreateTasksFunctionName: [queue.createTasks.function.functionName, 'Creates tasks'],
       TriggerFunctionName: [queue.trigger.function.functionName, 'Requests wake-ups'],
       ProcessTasksFunctionName: [
         queue.processTasks.function.functionName,

@@ -26,13 +26,13 @@ import type { ITaskRunner } from './runners/binding';
 import { type PartialQueueSettings, type QueueSettings, resolveSettings } from './settings';
 import { TASKS_ONLY, TaskTable } from './task-table';
 
-/** Props of {@link LifoQueue}. The settings of `tasks`, `processing`, `stream`, `ingest` and `alarms` have defaults one by one. */
+/** Props of {@link LifoQueue}. Within a group (`tasks`, `processing`, …) each setting has its own default. */
 export interface LifoQueueProps extends PartialQueueSettings {
-  /** What a task does: `TaskRunner.http`, `.lambda`, `.rust` or `.simulated`. */
+  /** The code that runs each task: `TaskRunner.http`, `.lambda`, `.rust` or `.simulated`. */
   readonly runner: ITaskRunner;
   /**
-   * The fate of the table, the work queues and the logs when the stack is deleted. RETAIN keeps resources that were in
-   * use; see `docs/how-to/operate.md` on failed deployments.
+   * Removal policy of the table, the work queues and the logs. With RETAIN, CloudFormation deletes these queues and
+   * logs only if their first deployment fails; see `docs/how-to/operate.md` on failed deployments.
    * @default RemovalPolicy.RETAIN
    */
   readonly removalPolicy?: RemovalPolicy;
@@ -47,7 +47,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly pointInTimeRecovery?: boolean;
   /**
-   * How the functions log.
+   * Log level and log retention of the functions.
    * @default - level INFO, kept for a month
    */
   readonly logs?: Partial<Pick<LogSettings, 'level' | 'retention'>>;
@@ -57,19 +57,19 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly simulation?: SimulationSettings;
   /**
-   * The load this queue is meant for, in tasks per second, sustained: synthesis warns above the limit of one
-   * index partition.
+   * The expected sustained load, in tasks per second. Synthesis warns above 500, the limit of one index partition, and
+   * above `processing.ratePerSecond`.
    * @default - unknown; no warning
    */
   readonly expectedTasksPerSecond?: number;
   /**
-   * The topic that alarms go to. CloudWatch must be allowed to publish there.
-   * @default - none; the console shows the alarms
+   * The topic to which the alarms publish. Its policy must allow CloudWatch to publish.
+   * @default - none; only the CloudWatch console shows the alarms
    */
   readonly alarmTopic?: ITopic;
   /**
-   * Whether the queue has a CloudWatch dashboard. CloudWatch bills 3 USD a month for each dashboard of an account beyond
-   * the first three. The saved queries cost nothing and are always there.
+   * Whether the queue has a CloudWatch dashboard. CloudWatch bills 3 USD a month for each dashboard of an account
+   * beyond the first three. The saved queries cost nothing and are always there.
    * @default true
    */
   readonly dashboard?: boolean;
@@ -80,8 +80,8 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly shedTasksTo?: IQueue;
   /**
-   * An EventBridge bus in the queue's region that gets an event of each task that succeeded or failed, at least once, without
-   * the payload. See `docs/how-to/task-events.md`.
+   * An EventBridge bus in the queue's region. It gets an event for each task that succeeded or failed, at least once,
+   * without the payload. See `docs/how-to/task-events.md`.
    * @default - none; there are no events
    */
   readonly taskEventsTo?: IEventBus;
@@ -93,27 +93,28 @@ export interface LifoQueueProps extends PartialQueueSettings {
  */
 export class LifoQueue extends Construct {
   /**
-   * The tasks; see {@link grantPut}. Any writer's conditional put of `taskId`, `taskStatus` and `taskCreated` is a task, unless
-   * `tasks.allowDirectWrites` is false. Its stream has the two readers that DynamoDB allows.
+   * The task table. Unless `tasks.allowDirectWrites` is false, any program can create a task by a conditional put of
+   * `taskId`, `taskStatus` and `taskCreated`; see {@link grantPut}. Add no reader of the table's stream: it has the two
+   * that DynamoDB allows.
    */
   readonly table: Table;
-  /** Tail calls; a notification here makes the queue look for work. */
+  /** The topic of the tail calls. Each notification requests a wake-up. */
   readonly triggerTopic: Topic;
-  /** Wake-ups of `process-tasks`. */
+  /** The topic of the notifications that invoke `process-tasks`. */
   readonly processTasksTopic: Topic;
-  /** Puts tasks into the queue; see {@link grantCreate}. */
+  /** Validates tasks and writes them to the table; see {@link grantCreate}. */
   readonly createTasks: CreateTasks;
   /** Requests wake-ups. */
   readonly trigger: Trigger;
-  /** Processes tasks. */
+  /** Takes, runs and settles tasks. */
   readonly processTasks: ProcessTasks;
-  /** Finds what was lost. */
+  /** Returns tasks with expired leases, and replaces lost wake-ups. */
   readonly sweepTasks: SweepTasks;
-  /** Counts what expired. */
+  /** Counts shed tasks, and publishes events of ended tasks. */
   readonly countShed: CountShed;
-  /** The queue in front of the table, if `ingest` asks for one. Its `grantSend` lets a principal send tasks. */
+  /** The ingest queue, if `ingest` is set. Its `grantSend` lets a principal send tasks. */
   readonly ingest?: TaskIngest;
-  /** Writes its messages as tasks. */
+  /** Writes the messages of the ingest queue as tasks, if `ingest` is set. */
   readonly ingestTasks?: IngestTasks;
   /** Alarms, the dashboard and saved queries. */
   readonly observability: Observability;
@@ -168,7 +169,8 @@ export class LifoQueue extends Construct {
         intake: this.ingest,
         shedTasksTo,
       });
-      // The rule's messages have keys: a release before keys would reject them, or lose the newer state of a running key.
+      // The rule's messages have keys. Functions of a release without keys would reject them, or lose the newer state
+      // of a running key. So CloudFormation updates the functions before it creates the rule.
       const { createTasks, trigger, processTasks, sweepTasks, ingestTasks } = this;
       const functions = [createTasks, trigger, processTasks, sweepTasks, ingestTasks];
       this.ingest.iotPresence?.rule.node.addDependency(...functions.map((each) => each.function));
@@ -210,7 +212,7 @@ export class LifoQueue extends Construct {
     this.processTasksTopic = processTasksTopic.topic;
   }
 
-  /** More than one error in five minutes: one alone may be DynamoDB's, and the retry succeeds. */
+  /** Most alarms ring at the second error in five minutes: DynamoDB may cause a single one, and its retry succeeds. */
   private errorAlarms({ alarms }: QueueSettings): Record<string, ErrorAlarm> {
     const { trigger, processTasks, sweepTasks, countShed, createTasks, ingestTasks } = this;
     return {
@@ -225,7 +227,7 @@ export class LifoQueue extends Construct {
     };
   }
 
-  /** Lets a principal put tasks into the queue: by invoking `create-tasks`, and in no other way. */
+  /** Lets a principal create tasks by invoking `create-tasks`, and nothing else. */
   grantCreate(grantee: IGrantable): Grant {
     return Grant.addToPrincipal({
       grantee,
@@ -235,16 +237,16 @@ export class LifoQueue extends Construct {
   }
 
   /**
-   * Lets a principal put tasks into the table itself, alone or in a transaction, and do nothing else to it. The queue's
-   * own items stay out of its reach, unlike with `table.grantWriteData`, which lets it overwrite the control item.
-   * Every put needs the condition `attribute_not_exists(taskId)`: IAM cannot demand it.
+   * Lets a principal put tasks directly into the table, also in a transaction, and nothing else. The principal cannot
+   * write the queue's own items; `table.grantWriteData` would let it overwrite the control item. Every put needs the
+   * condition `attribute_not_exists(taskId)`, which IAM cannot enforce.
    *
    * Throws if `tasks.allowDirectWrites` is false.
    */
   grantPut(grantee: IGrantable): Grant {
     if (!this.allowDirectWrites) {
       throw new Error(
-        `${this.node.path} promises by tasks.allowDirectWrites = false that only create-tasks and ingest-tasks put tasks into its table. Remedy: use grantCreate, or set tasks.allowDirectWrites to true.`,
+        `${this.node.path} cannot grant puts of tasks: with tasks.allowDirectWrites = false only create-tasks and ingest-tasks may write tasks to its table. Remedy: use grantCreate, or set tasks.allowDirectWrites to true.`,
       );
     }
     return Grant.addToPrincipal({

@@ -3,21 +3,21 @@ import type { Problem } from '../lambda/problem';
 import { integer, ms, text } from '../lambda/ranges';
 import type { QueueSettings } from './settings';
 
-/** Sustained tasks per second beyond which one index partition (1,000 writes/s) no longer suffices. */
+/** The most tasks per second that one index partition (1,000 writes/s) sustains. */
 const SUSTAINED_TASKS_PER_SECOND = 500;
 
-/** Tasks that create-tasks takes or makes up in one event, at most. */
+/** The most tasks that `create-tasks` accepts or simulates in one event. */
 const MOST_SIMULATED_TASKS = 10_000;
 
-/** Something that works, but hardly as it is meant. */
+/** A warning about a configuration that works, but probably not as intended. */
 export interface LoadWarning {
-  /** By which a user may acknowledge it. */
+  /** The id with which a user can acknowledge the warning. */
   readonly id: string;
   /** What is wrong and what to do. */
   readonly text: string;
 }
 
-/** What an expected load, if it is known, asks too much of. */
+/** The warnings about an expected load; none if it is unknown. */
 export function loadWarnings(
   tasksPerSecond: number | undefined,
   { processing: { ratePerSecond } }: QueueSettings,
@@ -27,33 +27,33 @@ export function loadWarnings(
   if (tasksPerSecond > SUSTAINED_TASKS_PER_SECOND) {
     warnings.push({
       id: 'freshq:sustained-load',
-      text: `expectedTasksPerSecond = ${tasksPerSecond} is beyond what one queue sustains: a status is one index partition of 1,000 writes per second, and PENDING and TAKEN each cost two writes a task, so about ${SUSTAINED_TASKS_PER_SECOND} tasks per second. Split the load over several LifoQueue constructs, or expect DynamoDB to throttle sustained peaks.`,
+      text: `expectedTasksPerSecond = ${tasksPerSecond} is more than one queue sustains, about ${SUSTAINED_TASKS_PER_SECOND} tasks per second: each status has one index partition of 1,000 writes per second, and each task costs two writes for PENDING and two for TAKEN. Split the load over several LifoQueue constructs, or expect DynamoDB to throttle sustained peaks.`,
     });
   }
   if (ratePerSecond !== undefined && tasksPerSecond > ratePerSecond) {
     warnings.push({
       id: 'freshq:rate-limit',
-      text: `expectedTasksPerSecond = ${tasksPerSecond} is more than processing.ratePerSecond = ${ratePerSecond} lets start: the newest tasks run, the others expire undone. Raise ratePerSecond if that is not what you want.`,
+      text: `expectedTasksPerSecond = ${tasksPerSecond} is more than processing.ratePerSecond = ${ratePerSecond}: the newest tasks start, the others expire. Raise ratePerSecond if these should run, too.`,
     });
   }
   return warnings;
 }
 
-/** What cannot work about a simulated load, if there is one. */
+/** The problems of a simulated load; none without one. */
 export function simulationProblems(load: { every: Duration; tasks: number } | undefined): Problem[] {
   if (load === undefined) return [];
   const problems = [integer('simulation.load.tasks', load.tasks, 1, MOST_SIMULATED_TASKS)];
   if (ms(load.every) < 60_000 || ms(load.every) % 60_000 !== 0) {
     problems.push({
       setting: 'simulation.load.every',
-      rule: `${text(load.every)} is not whole minutes, which is as fine as EventBridge Scheduler counts`,
+      rule: `${text(load.every)} is not a whole number of minutes, the resolution of EventBridge Scheduler`,
       remedy: 'choose whole minutes, at least one',
     });
   }
   return problems.filter((problem) => problem !== undefined);
 }
 
-/** What cannot be meant by an expected load. */
+/** The problems of an expected load. */
 export function loadProblems(tasksPerSecond: number | undefined): Problem[] {
   if (tasksPerSecond === undefined || tasksPerSecond > 0) return [];
   return [

@@ -19,37 +19,37 @@ import { TASK_QUERIES } from './telemetry/queries';
 
 /** Props of {@link Observability}. */
 export interface ObservabilityProps {
-  /** The task table: its name tells one queue's metrics from another's. */
+  /** The task table. Its name identifies the queue in the metrics. */
   readonly table: Table;
-  /** When the alarms ring. */
+  /** The queue's settings; `alarms` has the thresholds. */
   readonly settings: QueueSettings;
   /** Every function of the queue, by name. */
   readonly functions: Readonly<Record<string, RustFunction>>;
   /** The functions that read the table's stream, by name. */
   readonly streamReaders: Readonly<Record<string, RustFunction>>;
-  /** The functions that call each other round and round on purpose, by name. */
+  /** The functions of the loop of tail calls, by name. */
   readonly loop: Readonly<Record<string, RustFunction>>;
-  /** The functions whose failed invocations ring, by the beginning of their alarms' ids. */
+  /** The alarms on failed invocations, by the prefix of their ids. */
   readonly errors: Readonly<Record<string, ErrorAlarm>>;
-  /** Every queue for what could not be delivered or processed, by a name for its alarm. */
+  /** Every failure queue, by the name of its alarm. */
   readonly failureQueues: Readonly<Record<string, FailureQueue>>;
   /**
-   * The queue in front of the table.
+   * The ingest queue.
    * @default - none
    */
   readonly ingest?: TaskIngest;
-  /** Whether there is a dashboard. */
+  /** Whether to create a dashboard. */
   readonly dashboard: boolean;
   /**
-   * The topic that alarms go to.
-   * @default - none; the console shows the alarms
+   * The topic to which the alarms publish.
+   * @default - none; only the CloudWatch console shows the alarms
    */
   readonly alarmTopic?: ITopic;
 }
 
 /**
- * What an operator sees of the queue: alarms, a dashboard and saved queries of its logs. `docs/how-to/operate.md` has a section
- * for each kind of alarm, `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
+ * The queue's alarms, its dashboard and the saved queries of its logs. `docs/how-to/operate.md` has a section for each
+ * kind of alarm, `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
  */
 export class Observability extends Construct {
   /** The queue makes no progress. */
@@ -60,13 +60,13 @@ export class Observability extends Construct {
   readonly errors: readonly Alarm[];
   /** A reader of the stream is late. */
   readonly streamDelays: readonly Alarm[];
-  /** Lambda takes the tail call for a runaway loop. */
+  /** Lambda dropped a tail call, because it takes the tail calls for a runaway loop. */
   readonly recursions: readonly Alarm[];
-  /** Something lies in a failure queue. */
+  /** A failure queue has messages. */
   readonly failures: readonly Alarm[];
-  /** Messages of the ingest queue do not become tasks; none without such a queue. */
+  /** Ingest messages are rejected or late; empty without an ingest queue. */
   readonly ingest: readonly Alarm[];
-  /** Freshness, flow, errors, saturation and cost, unless it is switched off. */
+  /** Graphs of freshness, flow, errors, saturation and cost, unless the dashboard is switched off. */
   readonly dashboard?: QueueDashboard;
   /** Saved queries of the functions' logs. */
   readonly queries: SavedQueries;
@@ -82,7 +82,7 @@ export class Observability extends Construct {
     this.failures = failureAlarms(
       this,
       props.failureQueues,
-      'Tasks themselves are in the table; the sweep wakes the queue for them.',
+      'Pending tasks are in the table; the sweep wakes the queue for them.',
     );
     this.ingest = props.ingest === undefined ? [] : ingestAlarms(this, props.ingest, alarms);
     const { table, functions } = props;
@@ -96,7 +96,7 @@ export class Observability extends Construct {
     for (const alarm of this.all) alarm.addAlarmAction(action);
   }
 
-  /** Every alarm, to add actions of one's own. */
+  /** Every alarm, for example to add your own actions. */
   get all(): readonly Alarm[] {
     return [
       ...Object.values(this.progress),

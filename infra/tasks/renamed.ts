@@ -1,12 +1,12 @@
 import type { Problem } from '../lambda/problem';
 
-/** Settings by their names before the first release, and their names now. */
+/** The old names of settings, from before the first release, with the current names. */
 const RENAMED: Readonly<Record<string, string>> = {
   'processing.slots': 'processing.concurrency',
   'tasks.foreignWriters': 'tasks.allowDirectWrites',
 };
 
-/** The settings that are given by an old name, which would otherwise have no effect. */
+/** A problem for each setting with an old name. Without this check the setting would have no effect. */
 export function renamedProblems(settings: object): Problem[] {
   return Object.entries(RENAMED)
     .filter(([old]) => {

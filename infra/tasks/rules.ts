@@ -11,16 +11,16 @@ import { STREAM } from './settings/stream';
 import { TASKS } from './settings/tasks';
 import { TRACES } from './settings/traces';
 
-/** How often `sweep-tasks` looks for lost wake-ups and leases that expired. */
+/** Time between two sweeps. */
 export const SWEEP_INTERVAL = Duration.minutes(1);
 
-/** How long Lambda gathers TTL deletions before it invokes `count-shed`: the count is not urgent. */
+/** Time for which Lambda gathers TTL deletions before it invokes `count-shed`, because the count is not urgent. */
 export const SHED_WINDOW = Duration.seconds(10);
 
-/** Lambda waits this long before the first retry of an asynchronous invocation, twice as long before the second. */
+/** Time until Lambda's first retry of an asynchronous invocation. It waits twice as long before the second. */
 const FIRST_ASYNC_RETRY_WAIT_MS = 60_000;
 
-/** Every rule the settings break; empty if they can work. */
+/** The rules that the settings break; none if they are valid. */
 export function settingsProblems(settings: QueueSettings): Problem[] {
   return [
     ...renamedProblems(settings),
@@ -57,8 +57,8 @@ function turnProblems({ processing }: QueueSettings): Problem[] {
   if (ms(processing.indexLag) >= ms(processing.turn)) {
     problems.push({
       setting: 'processing.indexLag',
-      rule: `the wait for the index (${text(processing.indexLag)}) fills the whole turn (${text(processing.turn)}), so an empty queue would call itself without end`,
-      remedy: 'make indexLag shorter than turn; 2 s is ample',
+      rule: `the wait for the index (${text(processing.indexLag)}) takes the whole turn (${text(processing.turn)}), so an empty queue would publish tail calls without end`,
+      remedy: 'make indexLag shorter than turn; 2 s is enough',
     });
   }
   return problems;
@@ -84,15 +84,15 @@ function leaseProblems({ processing }: QueueSettings): Problem[] {
   if (processing.retryAttempts > 0 && ms(processing.processorLease) > FIRST_ASYNC_RETRY_WAIT_MS) {
     problems.push({
       setting: 'processing.processorLease',
-      rule: `a lease of ${text(processing.processorLease)} outlives the minute that Lambda waits before it retries, so the retry of a processor that died would find its own dead lease and fail too`,
+      rule: `a lease of ${text(processing.processorLease)} lasts longer than the minute that Lambda waits before it retries, so the retry of a crashed processor would find the old lease still live and fail too`,
       remedy: 'shorten processorLease to at most 60 s',
     });
   }
   if (ms(processing.notificationMarker) > SWEEP_INTERVAL.toMilliseconds()) {
     problems.push({
       setting: 'processing.notificationMarker',
-      rule: `a lost notification would hold others back for ${text(processing.notificationMarker)}, longer than the sweep's interval of ${text(SWEEP_INTERVAL)}`,
-      remedy: 'shorten notificationMarker to at most 60 s; 10 s is ample',
+      rule: `a lost notification would suppress others for ${text(processing.notificationMarker)}, longer than the sweep's interval of ${text(SWEEP_INTERVAL)}`,
+      remedy: 'shorten notificationMarker to at most 60 s; 10 s is enough',
     });
   }
   return problems;
@@ -125,21 +125,21 @@ function taskProblems({ tasks }: QueueSettings): Problem[] {
   if (tasks.maxTtl !== undefined && ms(tasks.maxTtl) < ms(tasks.defaultTtl)) {
     problems.push({
       setting: 'tasks.maxTtl',
-      rule: `the longest expiry a task may name (${text(tasks.maxTtl)}) is shorter than the default (${text(tasks.defaultTtl)})`,
+      rule: `the longest expiry of a task (${text(tasks.maxTtl)}) is shorter than the default (${text(tasks.defaultTtl)})`,
       remedy: 'raise maxTtl or lower defaultTtl',
     });
   }
   if (!tasks.allowDirectWrites && tasks.maxTtl === undefined) {
     problems.push({
       setting: 'tasks.allowDirectWrites',
-      rule: 'without direct writers the expiry of tasks is bounded only if there is a longest one',
-      remedy: 'set maxTtl to the longest expiry a task may name, or leave allowDirectWrites out',
+      rule: 'with allowDirectWrites = false index reads start at now - maxTtl, but maxTtl is not set',
+      remedy: 'set maxTtl to the longest expiry of a task, or leave allowDirectWrites out',
     });
   }
   return problems;
 }
 
-/** Where keys are used for certain, a message that names no expiry must not be rejected for the default one. */
+/** If tasks certainly have keys, the default expiry must be valid for a key. Otherwise tasks without an expiry fail. */
 function keyProblems({ tasks, processing, ingest }: QueueSettings): Problem[] {
   const user = ingest?.iotPresence
     ? 'ingest.iotPresence'
@@ -151,7 +151,7 @@ function keyProblems({ tasks, processing, ingest }: QueueSettings): Problem[] {
   return [
     {
       setting: user,
-      rule: `a task with a key that names no expiry expires after defaultTtl (${text(tasks.defaultTtl)}), but settled tasks are kept for ${text(longest)} only: with them the order of the key would be forgotten, and a late older state would run after a newer one`,
+      rule: `by default a task with a key expires after defaultTtl (${text(tasks.defaultTtl)}), but settled tasks are kept for only ${text(longest)}: the queue would then forget the order of the key, and could run an older state after a newer one`,
       remedy:
         'raise tasks.successRetention and tasks.failureRetention to at least tasks.defaultTtl, or lower defaultTtl',
     },
@@ -163,8 +163,8 @@ function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): 
   return [
     {
       setting: 'processing.burst',
-      rule: 'a burst means nothing without a rate that it may exceed for a moment',
-      remedy: 'set ratePerSecond too, or leave burst out; concurrency bounds how many tasks run at once',
+      rule: 'a burst has no effect without a rate limit',
+      remedy: 'set ratePerSecond too, or leave burst out; concurrency limits the tasks that run at once',
     },
   ];
 }
@@ -175,7 +175,7 @@ function breakerProblems({ processing: { breaker, turn, maxIdleTurns } }: QueueS
   return [
     {
       setting: 'processing.breaker.pauseAfter',
-      rule: `after maxIdleTurns (${maxIdleTurns}) turns of ${text(turn)} without a settled task the queue no longer calls itself, so it would stop to probe before it pauses at ${text(breaker.pauseAfter)}`,
+      rule: `after maxIdleTurns (${maxIdleTurns}) turns of ${text(turn)} without a settled task the tail calls end, so the probes would end before the queue pauses after ${text(breaker.pauseAfter)}`,
       remedy: `make pauseAfter shorter than ${seconds(idleBound)}, or raise maxIdleTurns`,
     },
   ];
@@ -187,7 +187,7 @@ function overloadProblems({ tasks, processing }: QueueSettings): Problem[] {
   if (targetLatency !== undefined && ms(targetLatency) >= ms(taskTimeout)) {
     problems.push({
       setting: 'processing.targetLatency',
-      rule: `a run ends at taskTimeout (${text(taskTimeout)}), so none takes longer than ${text(targetLatency)} and the concurrency would never fall`,
+      rule: `every run ends within taskTimeout (${text(taskTimeout)}), so no run takes longer than ${text(targetLatency)} and the concurrency would never decrease`,
       remedy: 'make targetLatency shorter than taskTimeout',
     });
   }
@@ -195,14 +195,14 @@ function overloadProblems({ tasks, processing }: QueueSettings): Problem[] {
   if (processing.order === 'oldest-key-first') {
     problems.push({
       setting: 'processing.codel',
-      rule: "under overload only new tasks would start, but the order 'oldest-key-first' starts the key that has waited longest",
+      rule: "under overload codel starts only new tasks, but the order 'oldest-key-first' starts the key that has waited longest",
       remedy: "leave codel out, or choose the order 'newest-first'",
     });
   }
   if (ms(codel.interval) >= ms(turn)) {
     problems.push({
       setting: 'processing.codel.interval',
-      rule: `each turn of ${text(turn)} starts its own interval, so an overload of ${text(codel.interval)} would never be seen`,
+      rule: `each turn of ${text(turn)} starts a new interval, so no turn would detect an overload that lasts ${text(codel.interval)}`,
       remedy: 'make the interval shorter than turn',
     });
   }
@@ -216,7 +216,7 @@ function overloadProblems({ tasks, processing }: QueueSettings): Problem[] {
   if (2 * ms(codel.target) >= ms(tasks.defaultTtl)) {
     problems.push({
       setting: 'processing.codel.target',
-      rule: `tasks expire after ${text(tasks.defaultTtl)}, before they are twice the target of ${text(codel.target)} old, so the bound would never apply`,
+      rule: `tasks expire after ${text(tasks.defaultTtl)}, before their age is twice the target of ${text(codel.target)}, so codel would have no effect`,
       remedy: 'make twice the target shorter than tasks.defaultTtl',
     });
   }
@@ -232,15 +232,15 @@ function alarmProblems({ tasks, stream, alarms }: QueueSettings): Problem[] {
   ) {
     problems.push({
       setting: 'alarms.oldestPending',
-      rule: `no task gets as old as ${text(alarms.oldestPending)}, since the longest expiry is ${text(tasks.maxTtl)}: the alarm could never ring`,
+      rule: `no pending task becomes ${text(alarms.oldestPending)} old, because the longest expiry is ${text(tasks.maxTtl)}: the alarm could never ring`,
       remedy: 'make oldestPending shorter than tasks.maxTtl',
     });
   }
   if (!(alarms.failedShare >= 0 && alarms.failedShare < 1)) {
     problems.push({
       setting: 'alarms.failedShare',
-      rule: `${alarms.failedShare} is not a share from 0 to below 1: more than all tasks cannot fail`,
-      remedy: 'choose a share such as 0.5, half of the tasks that ended',
+      rule: `${alarms.failedShare} is not a share from 0 to below 1: the alarm rings above it, and the share of failed tasks is never above 1`,
+      remedy: 'choose a number from 0 to below 1 (0.5: half of the tasks that ended)',
     });
   }
   const windows = [
@@ -251,8 +251,8 @@ function alarmProblems({ tasks, stream, alarms }: QueueSettings): Problem[] {
     if (ms(alarms.streamDelay) > ms(window)) continue;
     problems.push({
       setting: 'alarms.streamDelay',
-      rule: `${name} of ${text(window)} alone makes records as late as ${text(alarms.streamDelay)}: the alarm would ring though nothing is wrong`,
-      remedy: `make streamDelay longer than ${text(window)}; a minute on top is ample`,
+      rule: `${name} of ${text(window)} alone can delay records by ${text(alarms.streamDelay)}: the alarm would ring although nothing is wrong`,
+      remedy: `make streamDelay longer than ${text(window)}, for example by a minute`,
     });
   }
   return problems;

@@ -8,10 +8,10 @@ import { STREAM, type StreamSettings } from './settings/stream';
 import { TASKS, type TaskSettings } from './settings/tasks';
 import { TRACES, type TraceSettings } from './settings/traces';
 
-/** `T`, where all but `K` is known. */
+/** `T` with every property required, except those of `K`. */
 type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
 
-/** Every setting of a queue, defaults filled in. */
+/** All settings of a queue, with the defaults filled in. */
 export interface QueueSettings {
   readonly tasks: RequiredExcept<TaskSettings, 'maxTtl'>;
   readonly processing: RequiredExcept<
@@ -26,7 +26,7 @@ export interface QueueSettings {
   readonly traces?: Required<TraceSettings>;
 }
 
-/** The parts of a queue's settings as a user gives them. */
+/** The settings of a queue, by group, as a user gives them. */
 export interface PartialQueueSettings {
   /**
    * Expiry, retries and retention of tasks.
@@ -39,17 +39,17 @@ export interface PartialQueueSettings {
    */
   readonly processing?: ProcessingSettings;
   /**
-   * How the table's stream reaches `trigger`.
+   * How Lambda reads the table's stream for `trigger`.
    * @default - the defaults of each setting
    */
   readonly stream?: StreamSettings;
   /**
-   * When the alarms ring.
+   * Thresholds of the alarms.
    * @default - the defaults of each setting
    */
   readonly alarms?: AlarmSettings;
   /**
-   * An SQS queue in front of the table; `{}` sets up one with all defaults.
+   * The ingest queue, an SQS queue in front of the table; `{}` creates one with all defaults.
    * @default - none
    */
   readonly ingest?: IngestSettings;
@@ -60,7 +60,7 @@ export interface PartialQueueSettings {
   readonly traces?: TraceSettings;
 }
 
-/** 8 minutes, but always before the idle bound ends the tail calls. */
+/** 8 minutes, or 80 % of the time until the tail calls of an idle queue end, if that is shorter. */
 function defaultPauseAfter(maxIdleTurns: number, turn: Duration): Duration {
   const bound = Math.floor(0.8 * maxIdleTurns * turn.toSeconds({ integral: false }));
   return Duration.seconds(Math.max(1, Math.min(480, bound)));
@@ -97,22 +97,22 @@ export function resolveSettings(given: PartialQueueSettings): QueueSettings {
   };
 }
 
-/** The longest expiry of a task with a key: as long as its order is remembered, by the settled task. */
+/** The longest expiry of a task with a key: the shorter retention of settled tasks, which remember the key's order. */
 export function keyTtl({ successRetention, failureRetention }: QueueSettings['tasks']): Duration {
   return successRetention.toMilliseconds() < failureRetention.toMilliseconds()
     ? successRetention
     : failureRetention;
 }
 
-/** What every function that creates tasks is set up with. */
+/** The settings that every function that creates tasks gets. */
 export function expiriesOf({ tasks, processing }: QueueSettings) {
   const { defaultTtl, maxTtl } = tasks;
   return { defaultTtl, keyTtl: keyTtl(tasks), maxTtl, order: processing.order };
 }
 
-/** The longest expiry of any task, where the settings promise that no task lives longer. */
+/** The longest expiry of any task, if the settings guarantee one; otherwise `undefined`. */
 export function expiryBound({ tasks, processing }: QueueSettings): Duration | undefined {
-  // A key that keeps its place may be older than its state.
+  // With 'oldest-key-first' a key keeps its place, so its `taskCreated` may be older than its state.
   if (processing.order === 'oldest-key-first' || tasks.allowDirectWrites) return undefined;
   return tasks.maxTtl;
 }

@@ -6,13 +6,13 @@ import { retainedOnceUsed } from '../lambda/retention';
 
 /** Props of {@link ShedQueue}. */
 export interface ShedQueueProps {
-  /** The fate of the queue when the stack is deleted. */
+  /** Removal policy of the queue. */
   readonly removalPolicy: RemovalPolicy;
 }
 
 /**
- * A queue for a person to look at what was shed: TLS only, encrypted by SQS, kept for SQS's longest time, 14 days.
- * Nothing reads it, and no alarm watches it: shedding is what the queue is for.
+ * A queue that keeps shed tasks for an operator: TLS only, encrypted by SQS, kept for 14 days, SQS's maximum. No
+ * function reads it. No alarm watches it, because a newest-first queue sheds tasks by design.
  */
 export class ShedQueue extends Queue {
   constructor(scope: Construct, id: string, props: ShedQueueProps) {

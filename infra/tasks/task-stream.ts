@@ -5,31 +5,31 @@ import type { TaskTable } from './task-table';
 
 /** Props of {@link TaskStream}. */
 export interface TaskStreamProps {
-  /** Whose stream. */
+  /** The table whose stream is read. */
   readonly table: TaskTable;
-  /** Patterns of the records that reach the function, as Lambda's event filtering understands them: one must fit. */
+  /** Patterns of Lambda's event filtering. A record reaches the function if it matches at least one of them. */
   readonly patterns: Record<string, unknown>[];
   /** The most records of one invocation. */
   readonly batchSize: number;
-  /** How long Lambda gathers records before it invokes. */
+  /** Time for which Lambda gathers records before it invokes the function. */
   readonly batchWindow: Duration;
   /** How often Lambda retries a failed batch. */
   readonly retryAttempts: number;
-  /** Records older than this go to the function's failure queue unread. */
+  /** Lambda skips records older than this, and sends their sequence numbers to the function's failure queue. */
   readonly maxRecordAge: Duration;
   /**
-   * Whether the function answers which records failed, so that only these are retried.
+   * Whether the function reports the first failed record, so that Lambda retries the batch only from there.
    * @default false - a batch fails as a whole
    */
   readonly reportsFailures?: boolean;
 }
 
 /**
- * Reads the table's stream from its beginning into a function, with bounded retries, halved batches and the
- * function's failure queue.
+ * Invokes a function with the records of the table's stream, from the stream's beginning. Lambda halves and retries a
+ * failed batch. After the last retry it reports the batch to the function's failure queue.
  *
- * DynamoDB allows two readers of a shard at a time and throttles more. `trigger` and `count-shed` are the two:
- * a third belongs behind one of them, or on a Kinesis stream of the table.
+ * DynamoDB allows two readers of a shard at a time and throttles further ones. `trigger` and `count-shed` are these
+ * two. Let a third reader read from one of these functions, or from a Kinesis stream of the table.
  */
 export class TaskStream extends EventSourceMapping {
   constructor(reader: RustFunction, id: string, props: TaskStreamProps) {

@@ -12,28 +12,28 @@ import { TABLE } from '../contract/tasks';
 import { acknowledge } from '../lambda/nag-suppressions';
 import { tableRetention } from '../lambda/retention';
 
-/** The condition of a statement that is about the control item and not about tasks. */
+/** The condition of a policy statement that allows access to the control item only. */
 export const CONTROL_ITEM_ONLY = {
-  // ForAllValues is also true of a request without keys, hence Null.
+  // ForAllValues also matches a request without keys; Null excludes it.
   'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [TABLE.controlItem] },
   Null: { 'dynamodb:LeadingKeys': 'false' },
 };
 
-/** What the keys of the queue's own items begin with, and no task's id: `crates/lifo-queue/src/schema.rs`. */
+/** The prefix of the keys of the queue's own items. No task id has it: `crates/lifo-queue/src/schema.rs`. */
 export const RESERVED_PREFIX = '#';
 
 /**
- * The condition of a statement that is about tasks and none of the queue's own items, whose keys have a prefix of their
- * own. It holds for each item of a transaction.
+ * The condition of a policy statement that allows access to tasks, but not to the queue's own items. It applies to each
+ * item of a transaction.
  */
 export const TASKS_ONLY = {
   'ForAllValues:StringNotLike': { 'dynamodb:LeadingKeys': [`${RESERVED_PREFIX}*`] },
   Null: { 'dynamodb:LeadingKeys': 'false' },
 };
 
-/** How the table is protected. */
+/** Props of {@link TaskTable}. */
 export interface TaskTableProps {
-  /** The fate of the table when the stack is deleted. */
+  /** Removal policy of the table. */
   readonly removalPolicy: RemovalPolicy;
   /** Whether DynamoDB rejects the deletion of the table. */
   readonly deletionProtection: boolean;
@@ -48,7 +48,7 @@ export interface TaskTableProps {
 export class TaskTable extends Construct {
   /** The table. */
   readonly table: Table;
-  /** ARN of the index the queue is read from. */
+  /** ARN of the index from which the functions read tasks. */
   readonly indexArn: string;
   /** ARN of the table's stream. */
   readonly streamArn: string;
@@ -70,7 +70,7 @@ export class TaskTable extends Construct {
       indexName: TABLE.index,
       partitionKey: { name: TABLE.indexPartitionKey, type: AttributeType.STRING },
       sortKey: { name: TABLE.indexSortKey, type: AttributeType.NUMBER },
-      // No payload: each transition writes the index twice, and a take returns the whole item anyway.
+      // Without the payload: each change of status writes the index twice, and a take returns the whole item anyway.
       projectionType: ProjectionType.INCLUDE,
       nonKeyAttributes: [...TABLE.indexProjection],
     });

@@ -1,6 +1,6 @@
 /**
- * The console as an operator uses it, in Chromium. `test_console.py` starts the local AWS, two consoles and this; the
- * tests run in this order, on one queue.
+ * Tests of the console in Chromium. `test_console.py` starts the local AWS, two consoles and this file. The tests run
+ * in this order, on one queue.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -26,12 +26,14 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
-/** How long the page may take to show what changed: a few looks and some work of the queue. */
+/**
+ * Longest time until the page shows a change, in milliseconds: a few updates of the page, and processing by the queue.
+ */
 const SOON = 20_000;
 
 let browser: BrowserContext;
 let page: Page;
-/** Errors of the pages, among them violations of their content security policy. */
+/** Errors of the pages, including violations of their content security policy. */
 const errors: string[] = [];
 
 before(async () => {
@@ -55,19 +57,19 @@ after(async () => {
 const freshq = (...line: string[]) =>
   execFileSync(given('CONSOLE_FRESHQ'), [...line, '--env', 'dev'], { encoding: 'utf8' });
 
-/** A task that waits until the queue resumes. */
+/** Creates a task. The queue is paused, so the task stays pending. */
 const create = (id: string) => freshq('create', '--id', id, '--payload', JSON.stringify({ order: id }));
 
-/** A fact of the section State. */
+/** The value of an entry in the section State. */
 const fact = (name: string) => page.locator(`#state div:has(> dt:text-is("${name}")) dd`);
 
-/** Waits until the page shows this, without a reload by hand. */
+/** Waits until the page shows a text, without a reload. */
 const shows = (text: string | RegExp) => page.getByText(text).first().waitFor();
 const heading = (name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
 
 const focused = () => page.locator(':focus');
 
-/** Presses Tab until an element with this text has the focus, as a user without a mouse does. */
+/** Presses Tab until an element with this text has the focus. */
 async function tabTo(text: string): Promise<void> {
   for (let step = 0; step < 60; step++) {
     await page.keyboard.press('Tab');
@@ -76,13 +78,13 @@ async function tabTo(text: string): Promise<void> {
   assert.fail(`Tab does not reach ${text}`);
 }
 
-/** Presses a button of a confirmation and expects this outcome. */
+/** Presses a button of a confirmation, and waits for the outcome. */
 async function confirm(button: string, outcome: string): Promise<void> {
   await page.getByRole('button', { name: button, exact: true }).click();
   await page.locator('.outcome', { hasText: outcome }).waitFor();
 }
 
-test('a pause is made by keyboard alone, after its question', async () => {
+test('the queue is paused by keyboard alone, after a confirmation', async () => {
   await page.goto(CONSOLE);
   await page.keyboard.press('Tab');
   assert.equal(await focused().innerText(), 'Skip to the content');
@@ -109,7 +111,7 @@ test('the depth rises as tasks are created, without a reload', async () => {
   for (let number = 1; number <= 5; number++) create(`order-${number}`);
   await heading('Pending tasks: 5');
   assert.equal(await fact('PENDING').innerText(), '5');
-  assert.equal(await focused().innerText(), 'Pause…', 'a look does not take the focus away');
+  assert.equal(await focused().innerText(), 'Pause…', 'an update of the page does not move the focus');
   assert.equal(await page.locator('#charts svg').count(), 3);
   const newest = page.locator('#pending table').first().locator('tbody tr').first();
   assert.match(await newest.innerText(), /^order-5/);
@@ -159,10 +161,10 @@ test('a pending task is cancelled after a confirmation', async () => {
   await shows(/task order-3 does not exist/);
 });
 
-test('it is dark where the system is dark', async () => {
+test('the page is dark if the system is dark', async () => {
   await page.goto(CONSOLE);
   const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
-  // Some looks, so that the charts have lines.
+  // After some updates the charts have lines.
   await page.locator('#charts polyline').nth(2).waitFor({ state: 'attached' });
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
@@ -227,7 +229,7 @@ test('a read-only console has no way to change, and rejects changes', async () =
     `fetch('redrive', { method: 'POST', body: new URLSearchParams({ all: '1', ttl: '1h' }) }).then((answer) => answer.status)`,
   );
   assert.equal(posted, 403);
-  errors.length = 0; // The browser logs the status of that answer.
+  errors.length = 0; // The browser logs the status 403 as an error.
 });
 
 test('requests of other pages and hosts are rejected', async () => {
@@ -249,7 +251,7 @@ test('requests of other pages and hosts are rejected', async () => {
   }
   await foreign.dispose();
 
-  // The browser itself: a page of another origin that knows the address sends the form.
+  // The same in the browser: a page of another origin that knows the address sends the form.
   const other = await browser.newPage();
   await other.route('http://evil.example/', (route) =>
     route.fulfill({
@@ -264,6 +266,6 @@ test('requests of other pages and hosts are rejected', async () => {
   assert.match(freshq('status'), /paused +no\n/);
 });
 
-test('no page broke its own security policy or failed in its script', () => {
+test('no page violated its content security policy or had an error in its script', () => {
   assert.deepEqual(errors, []);
 });

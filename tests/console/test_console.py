@@ -1,6 +1,6 @@
 """`freshq console` in a real browser, on a local AWS with both stacks. `make test-console` runs it.
 
-`browser.test.ts` drives the browser; the tasks that it looks at are made here.
+`browser.test.ts` controls the browser. This file creates the tasks and calls that it expects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from local.queue import DeployedQueue
 from local.waiting import now_ms
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-#: The failed tasks of the test, by the last error.
+#: Number of failed tasks that the test creates, by their last error.
 FAILURES = {"HTTP 502 from the gateway": 3, "HTTP 400 <b>no such order</b>": 2}
 BROWSER_SECONDS = 180
 
@@ -40,7 +40,7 @@ def local_aws() -> Iterator[Emulator]:
 @pytest.fixture(scope="module")
 def queue(local_aws: Emulator) -> DeployedQueue:
     deployed = deployment.deploy(local_aws, assembly.read(LOCAL_ASSEMBLY, "LifoQueue-dev"), DeployedQueue)
-    # Each run succeeds, whatever dev simulates.
+    # Replaces the runner of dev, so that each run succeeds.
     runner = {"kind": "simulated", "capacity": 50, "durationMs": 1500}
     deployed.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)}, {})
     return deployed
@@ -53,14 +53,14 @@ def agents(local_aws: Emulator) -> DeployedAgents:
 
 @pytest.fixture(scope="module")
 def browser() -> str:
-    """The path of the browser. A missing browser is a failure: in CI no test may be skipped."""
+    """Path of the browser. Without a browser the test fails, because CI must not skip it."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     assert found, f"no browser: install one of {', '.join(BROWSERS)}, for example by apt-get install chromium"
     return found
 
 
 def put_failed(queue: DeployedQueue) -> None:
-    """Tasks as process-tasks leaves them after their last attempt."""
+    """Writes failed tasks as process-tasks leaves them after their last attempt."""
     created = now_ms()
     number = 0
     for error, count in FAILURES.items():
@@ -81,7 +81,7 @@ def put_failed(queue: DeployedQueue) -> None:
 
 
 def match_agents(agents: DeployedAgents) -> None:
-    """One agent in its queues, and one call that no agent fits."""
+    """Queues one agent, and creates one pending call without a matching agent."""
     profile = {"language": ["Spanish"], "gender": "F"}
     agents.command("register", agentId="ana", name="Ana Ruiz", attributes=profile)
     agents.command("available", agentId="ana")
@@ -107,7 +107,7 @@ def test_the_console_in_a_browser(
             "CONSOLE_FRESHQ": freshq,
             "CONSOLE_PROFILE": str(tmp_path),
         }
-        # Screenshots of the documentation are written only where they are asked for.
+        # The screenshots of the documentation are written only on request.
         if os.environ.get("FRESHQ_SCREENSHOTS"):
             environment["CONSOLE_SCREENSHOTS"] = str(PROJECT / "docs" / "img")
         ran = subprocess.run(
@@ -117,7 +117,7 @@ def test_the_console_in_a_browser(
             timeout=BROWSER_SECONDS,
             check=False,
         )
-    assert ran.returncode == 0, "the browser's tests failed: their report is above"
+    assert ran.returncode == 0, "the tests in the browser failed; their report is above"
     statuses = {f"failed-{number}": queue.status(f"failed-{number}") for number in range(1, 6)}
     failed = [task for task, status in statuses.items() if status == "FAILURE"]
     assert failed == ["failed-5"], json.dumps(statuses)

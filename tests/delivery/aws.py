@@ -1,4 +1,4 @@
-"""A local AWS for the tests of what is done before and around a deployment, and assemblies small enough to read."""
+"""A local AWS and small assemblies, for the tests of the steps before and around a deployment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECONDS = 60
 
 
 class Aws:
-    """A running local AWS, and what of it a test sets up."""
+    """A running local AWS, with the calls by which tests prepare it."""
 
     def __init__(self, running: emulator.Emulator) -> None:
         self.endpoint = running.endpoint
@@ -33,14 +33,14 @@ class Aws:
         return session.client(service, endpoint_url=self.endpoint, config=_CONFIG)
 
     def create(self, name: str, template: dict[str, Any], protected: bool = False) -> str:
-        """Begin to create a stack, wait while it is busy, and return its state."""
+        """Create a stack, wait until no operation runs, and return its state."""
         self.client("cloudformation").create_stack(
             StackName=name, TemplateBody=json.dumps(template), EnableTerminationProtection=protected
         )
         return self.settled(name)
 
     def settled(self, name: str) -> str:
-        """The state in which a stack comes to rest."""
+        """Wait until no operation of a stack runs; returns its state."""
         deadline = time.monotonic() + _SECONDS
         while (status := self.status(name)).endswith("_IN_PROGRESS"):
             if time.monotonic() > deadline:
@@ -65,12 +65,12 @@ def running(directory: Path) -> Iterator[Aws]:
 
 
 def queue(**properties: Any) -> dict[str, Any]:
-    """A resource that can be made at once."""
+    """A resource that is created at once."""
     return {"Type": "AWS::SQS::Queue", "Properties": properties}
 
 
 def never(seconds: int) -> dict[str, Any]:
-    """Resources of which one is awaited for `seconds`, in vain."""
+    """Resources whose creation fails after `seconds`, because a wait condition gets no signal."""
     return {
         "handle": {"Type": "AWS::CloudFormation::WaitConditionHandle"},
         "awaited": {
@@ -87,7 +87,7 @@ def write_stack(
     environment: str = "aws://unknown-account/unknown-region",
     **properties: Any,
 ) -> Stack:
-    """An assembly with one stack, as the CDK CLI reads it."""
+    """Write an assembly with one stack, in the form that the CDK CLI reads."""
     folder.mkdir(parents=True, exist_ok=True)
     artifact = {
         "type": "aws:cloudformation:stack",

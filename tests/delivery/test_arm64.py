@@ -1,4 +1,4 @@
-"""What is asked of a binary, and the Runtime API that it is started against."""
+"""The checks of a binary, its start with the Runtime API, and the checks of its answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ARM = Binary("EM_AARCH64", (2, 34), frozenset({"libc.so.6", "libgcc_s.so.1"}))
 
 
 class TestBinary:
-    def test_one_like_ours_is_sound(self) -> None:
+    def test_a_binary_that_can_start_has_no_problems(self) -> None:
         assert ARM.problems() == []
         assert Binary("EM_AARCH64", None, frozenset()).problems() == []
 
@@ -33,25 +33,25 @@ class TestBinary:
             (Binary("EM_AARCH64", (2, 17), frozenset({"libssl.so.3", "libc.so.6"})), "it loads libssl.so.3,"),
         ],
     )
-    def test_one_that_would_not_start_is_told_why(self, binary: Binary, says: str) -> None:
+    def test_a_binary_that_cannot_start_has_a_problem(self, binary: Binary, says: str) -> None:
         [problem] = binary.problems()
         assert says in problem
 
-    @pytest.mark.skipif(sys.platform != "linux", reason="this machine's programs are no ELF files")
+    @pytest.mark.skipif(sys.platform != "linux", reason="this machine's programs are not ELF files")
     def test_a_program_of_this_machine_is_read(self) -> None:
         read = elf.read(Path(sys.executable).resolve())
         assert read.machine == {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}[platform.machine()]
         assert read.glibc is not None and (2, 2) <= read.glibc < (3, 0)
         assert "libc.so.6" in read.libraries
 
-    def test_the_placeholder_and_nothing_are_told_apart(self, tmp_path: Path) -> None:
+    def test_the_errors_of_a_placeholder_and_of_a_missing_file_differ(self, tmp_path: Path) -> None:
         with pytest.raises(NotAnElf, match="placeholder"):
             elf.read(PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap")
         with pytest.raises(NotAnElf, match="is missing: run `make build`"):
             elf.read(tmp_path / "bootstrap")
 
 
-#: A function in Python: it does with its first event what the event says.
+#: A function in Python that does what its event says.
 FUNCTION = """
     import json, os, sys, urllib.request
     api = "http://" + os.environ["AWS_LAMBDA_RUNTIME_API"] + "/2018-06-01/runtime"
@@ -83,7 +83,7 @@ def bootstrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class TestStarting:
-    def test_an_event_is_answered_in_an_environment_of_its_own(self, bootstrap: Path) -> None:
+    def test_a_function_gets_only_the_variables_of_lambda_and_its_own(self, bootstrap: Path) -> None:
         run = starting.run("trigger", bootstrap, {"a": 1}, {"TABLE": "tasks"})
         assert run.answer.kind == "response"
         assert run.answer.body["event"] == {"a": 1}
@@ -91,11 +91,11 @@ class TestStarting:
         assert run.answer.body["left"] > 0
         assert 0 < run.cold_start < 30
 
-    def test_a_failure_is_no_answer_to_be_content_with(self, bootstrap: Path) -> None:
+    def test_a_failed_invocation_and_a_failed_start_are_errors(self, bootstrap: Path) -> None:
         assert starting.run("trigger", bootstrap, "fail", {}).answer.kind == "error"
         assert starting.run("trigger", bootstrap, {}, {"BREAKS": "start"}).answer.kind == "init/error"
 
-    def test_a_function_that_dies_is_told_with_what_it_said(self, bootstrap: Path) -> None:
+    def test_the_error_of_a_function_that_exits_has_its_output(self, bootstrap: Path) -> None:
         with pytest.raises(CannotStart, match=r"exit code 3\):\nout of luck"):
             starting.run("trigger", bootstrap, "die", {})
 
@@ -108,7 +108,7 @@ def functions() -> list[str]:
 
 class TestVerification:
     @pytest.mark.parametrize("function", functions())
-    def test_every_function_has_an_event_and_a_right_answer(self, function: str) -> None:
+    def test_every_function_has_an_event_and_a_check_of_its_answer(self, function: str) -> None:
         event = verify._EVENTS / verify._EVENT_FILES.get(function, f"{function}.json")
         assert isinstance(json.loads(event.read_text()), dict)
         assert not verify.CHECKS[function]({"created": [], "duplicates": [], "failed": []})
@@ -123,20 +123,20 @@ class TestVerification:
             ("sweep-agents", None),
         ],
     )
-    def test_a_wrong_answer_is_wrong(self, function: str, answer: Any) -> None:
+    def test_a_wrong_answer_fails_the_check(self, function: str, answer: Any) -> None:
         assert not verify.CHECKS[function](answer)
 
-    def test_a_function_without_a_right_answer_is_refused(self, tmp_path: Path) -> None:
+    def test_a_function_without_a_check_is_rejected(self, tmp_path: Path) -> None:
         with pytest.raises(verify.WrongAnswer, match="CHECKS has no expected answer for new-one"):
             verify.verify(["new-one"], tmp_path, tmp_path, print)
 
-    def test_what_is_not_arm64_is_refused_before_anything_starts(self, tmp_path: Path) -> None:
+    def test_a_binary_for_another_machine_is_rejected_before_any_starts(self, tmp_path: Path) -> None:
         (tmp_path / "trigger").mkdir()
         (tmp_path / "trigger" / "bootstrap").write_text("#!/bin/sh")
         with pytest.raises(NotAnElf):
             verify.verify(["trigger"], tmp_path, tmp_path, print)
 
-    def test_a_zip_over_the_budget_is_refused(
+    def test_a_zip_over_the_budget_is_rejected(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (tmp_path / "bootstrap").write_bytes(b"x" * 1000)
@@ -145,7 +145,7 @@ class TestVerification:
         with pytest.raises(verify.WrongAnswer, match="over the budget of 10"):
             verify.zipped("trigger", tmp_path / "bootstrap")
 
-    def test_the_sizes_of_what_is_built_are_told(self, tmp_path: Path) -> None:
+    def test_the_sizes_of_built_functions_are_listed(self, tmp_path: Path) -> None:
         [line] = verify.sizes(tmp_path)
         assert "not built for AWS" in line
         (tmp_path / "trigger").mkdir()

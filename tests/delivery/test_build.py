@@ -1,4 +1,4 @@
-"""How the build for arm64 is started: by which compiler, and with nothing of this machine's folders in the binaries."""
+"""The build for arm64: its compiler, and fixed names for this machine's folders in the binaries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCRIPT = PROJECT / "delivery" / "build-arm64.sh"
 
 @pytest.fixture
 def tools(tmp_path: Path) -> Path:
-    """A compiler that has the target, and a cargo that only notes how it was called."""
+    """A compiler that has the target, and a cargo that only records its arguments and environment."""
     folder = tmp_path / "bin"
     folder.mkdir()
     write(folder / "rustc", f'echo "{tmp_path}"')
@@ -64,7 +64,7 @@ def test_folders_of_this_machine_get_fixed_names(tools: Path) -> None:
     ]
 
 
-def test_it_wants_to_know_which_functions() -> None:
+def test_without_functions_the_usage_is_printed() -> None:
     finished = subprocess.run([str(SCRIPT)], capture_output=True, text=True, check=False)
     assert finished.returncode == 2
     assert "usage:" in finished.stderr

@@ -22,7 +22,7 @@ OUTPUTS = {"AgentDeskFunctionName": "desk-1", "QueueTableName": "tasks-1"}
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Every command of the CDK that would have run."""
+    """The commands of the CDK CLI that would have run."""
     commands: list[list[str]] = []
 
     def run(arguments: list[str]) -> None:
@@ -52,7 +52,7 @@ def never(question: str) -> str:
 
 
 class TestDeploying:
-    def test_what_changes_is_shown_before_anybody_is_asked(self, ran: list[list[str]]) -> None:
+    def test_the_changes_are_shown_before_the_question(self, ran: list[list[str]]) -> None:
         asked: list[str] = []
 
         def no(question: str) -> str:
@@ -65,11 +65,11 @@ class TestDeploying:
         assert [command[0] for command in ran] == ["diff"]
 
     @pytest.mark.parametrize("answer", ["", "n", "no", "yess", "ja"])
-    def test_only_a_yes_is_a_yes(self, ran: list[list[str]], answer: str) -> None:
+    def test_any_answer_but_yes_deploys_nothing(self, ran: list[list[str]], answer: str) -> None:
         assert deploy.run(request(), ask=lambda _: answer, say=lambda _: None) is False
 
     @pytest.mark.parametrize("answer", ["y", "Y", " yes "])
-    def test_a_yes_deploys_watched_and_says_what_comes_next(
+    def test_yes_deploys_with_watched_alarms_and_prints_the_next_command(
         self, ran: list[list[str]], answer: str
     ) -> None:
         said: list[str] = []
@@ -89,10 +89,10 @@ class TestDeploying:
             "next: make status ENV=dev",
         ]
 
-    def test_yes_1_asks_nobody(self, ran: list[list[str]]) -> None:
+    def test_with_yes_1_there_is_no_question(self, ran: list[list[str]]) -> None:
         assert deploy.run(request(yes=True), ask=never, say=lambda _: None) is True
 
-    def test_where_nobody_can_be_asked_nothing_is_deployed(self, ran: list[list[str]]) -> None:
+    def test_without_a_terminal_nothing_is_deployed(self, ran: list[list[str]]) -> None:
         def nobody(_: str) -> str:
             raise EOFError
 
@@ -107,20 +107,20 @@ class TestDeploying:
             ("LifoQueue-dev-alice-b", "make status ENV=dev NAME=alice-b"),
         ],
     )
-    def test_the_next_command_is_the_stacks_own(self, stack: str, command: str) -> None:
+    def test_the_next_command_is_for_the_deployed_stack(self, stack: str, command: str) -> None:
         assert deploy.next_command(stack, OUTPUTS) == command
 
-    def test_the_agents_queue_is_asked_for_its_queues(self) -> None:
+    def test_the_next_command_for_the_agents_queue_lists_its_queues(self) -> None:
         assert "--function-name desk-1 " in deploy.next_command("AgentQueue-dev", OUTPUTS)
 
-    def test_a_failure_of_the_cdk_is_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_failed_command_of_the_cdk_raises_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(deploy, "CDK", Path("/bin/false"))
         with pytest.raises(deploy.Failed, match="cdk diff ended with code 1"):
             deploy._cdk(["diff"])
 
 
 class TestRefusals:
-    def test_prod_from_a_tree_that_is_not_committed(
+    def test_prod_is_not_deployed_from_an_uncommitted_tree(
         self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refuse(project: Path) -> None:
@@ -133,7 +133,7 @@ class TestRefusals:
             deploy.run(request("LifoQueue-prod", "prod", yes=True), say=lambda _: None)
         assert ran == []
 
-    def test_that_before_anything_is_built(
+    def test_the_preflight_of_prod_rejects_an_uncommitted_tree(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         def refuse(project: Path) -> None:
@@ -146,7 +146,7 @@ class TestRefusals:
         assert main(["preflight", "--environment", "prod"]) == 1
         assert capsys.readouterr().err == "dirty\n"
 
-    def test_a_stack_that_takes_no_deployment_before_anything_is_shown(
+    def test_a_stack_that_accepts_no_deployment_is_rejected_before_the_changes_are_shown(
         self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         said: list[str] = []
@@ -155,14 +155,14 @@ class TestRefusals:
         assert ran == []
         assert said[-1] == "nothing was deployed"
 
-    def test_placeholders_on_the_local_aws_too(self, tmp_path: Path) -> None:
+    def test_placeholders_are_not_deployed_even_to_the_local_aws(self, tmp_path: Path) -> None:
         placeholder = (PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap").read_bytes()
         stack = assembly_with(tmp_path, placeholder)
         for local in (True, False):
             with pytest.raises(checkout.NotDeployable, match="carries placeholders instead of code"):
                 deploy.run(Request(stack, "dev", yes=True, local=local))
 
-    def test_what_is_not_built_except_on_the_local_aws(
+    def test_unbuilt_code_is_deployed_only_to_the_local_aws(
         self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refuse(stack: Stack) -> None:
@@ -181,7 +181,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 class TestTree:
-    def test_a_committed_tree_is_let_through_and_any_other_is_not(self, tmp_path: Path) -> None:
+    def test_only_a_committed_tree_is_accepted(self, tmp_path: Path) -> None:
         with pytest.raises(checkout.NotDeployable, match="prod is deployed from a commit, and git says"):
             checkout.refuse_uncommitted(tmp_path)
         git(tmp_path, "init")
@@ -202,17 +202,17 @@ class TestTree:
         [(PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap").read_bytes(), None],
         ids=["the placeholder", "nothing"],
     )
-    def test_code_that_lambda_cannot_start_is_refused(
+    def test_code_that_lambda_cannot_start_is_rejected(
         self, tmp_path: Path, content: bytes | None
     ) -> None:
         stack = assembly_with(tmp_path, content)
         with pytest.raises(checkout.NotDeployable, match="LifoQueue-dev carries code that Lambda cannot start"):
             checkout.refuse_unbuilt(stack)
 
-    @pytest.mark.skipif(sys.platform != "linux", reason="this machine's programs are no ELF files")
-    def test_code_for_another_machine_is_refused(self, tmp_path: Path) -> None:
+    @pytest.mark.skipif(sys.platform != "linux", reason="this machine's programs are not ELF files")
+    def test_code_for_another_machine_is_rejected(self, tmp_path: Path) -> None:
         program = bytearray(Path(sys.executable).resolve().read_bytes())
-        # The machine in the ELF header, whatever this one is: 62 is x86-64.
+        # Set the machine in the ELF header to 62, which is x86-64.
         program[18:20] = (62).to_bytes(2, "little")
         stack = assembly_with(tmp_path, bytes(program))
         with pytest.raises(checkout.NotDeployable, match="the functions are arm64"):

@@ -1,4 +1,4 @@
-"""Reading an assembly, and the templates that are deployed of it."""
+"""Reading an assembly, and fetching the templates of its deployed stacks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write_assembly(folder: Path, **stacks: str) -> Path:
 
 class TestFetching:
     @pytest.mark.parametrize("body", [{"Resources": {}}, '{"Resources": {}}'])
-    def test_what_is_deployed_is_written_and_what_is_not_is_left_out(
+    def test_only_the_templates_of_deployed_stacks_are_written(
         self, tmp_path: Path, body: Any
     ) -> None:
         regions = []
@@ -64,7 +64,7 @@ class TestFetching:
         assert json.loads(written.read_text()) == {"Resources": {}}
         assert regions == ["eu-west-1", None]
 
-    def test_what_an_earlier_run_left_is_removed(self, tmp_path: Path) -> None:
+    def test_templates_of_an_earlier_run_are_removed(self, tmp_path: Path) -> None:
         (tmp_path / "Gone.template.json").write_text("{}")
         assert deployed.fetch([], tmp_path) == []
         assert list(tmp_path.iterdir()) == []
@@ -76,7 +76,7 @@ class TestFetching:
             NoCredentialsError(),
         ],
     )
-    def test_a_template_that_may_not_be_read_is_no_empty_one(
+    def test_a_template_that_cannot_be_read_is_an_error(
         self, tmp_path: Path, error: Exception
     ) -> None:
         with pytest.raises(deployed.FetchFailed, match="template of Here cannot be read"):
@@ -84,7 +84,7 @@ class TestFetching:
 
 
 class TestAssembly:
-    def test_its_stacks_and_their_regions(self, tmp_path: Path) -> None:
+    def test_the_stacks_of_an_assembly_have_their_regions(self, tmp_path: Path) -> None:
         write_assembly(
             tmp_path,
             B="aws://unknown-account/unknown-region",

@@ -1,4 +1,4 @@
-"""A verb of make takes the variables that its line of help names, from the command line alone."""
+"""A verb of make takes only the variables that its help names, and only from the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from local.paths import PROJECT
 
 MAKEFILE = (PROJECT / "Makefile").read_text()
-#: The verbs that `make help` lists, with the variables in their brackets.
+#: The verbs that `make help` lists, each with the variables in its brackets.
 VERBS = {
     verb: (variables or "").split()
     for verb, variables in re.findall(r"^([a-z][a-z0-9-]*):.* ## [^\[\n]*(?:\[(.*)\])?$", MAKEFILE, re.MULTILINE)
@@ -19,7 +19,7 @@ VERBS = {
 
 
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run make as in a shell, though `make test` may have started this test."""
+    """Run make as from a shell, even if `make test` started this test."""
     outside = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
     return subprocess.run(
         ["make", *arguments], cwd=PROJECT, env=outside | environment, capture_output=True, text=True, check=False
@@ -57,7 +57,7 @@ def test_variables_of_the_environment_are_ignored() -> None:
     assert re.search(r"freshq status --env dev$", finished.stdout, re.MULTILINE)
 
 
-def test_the_switch_for_the_end_to_end_tests_counts_from_the_environment_too() -> None:
+def test_the_switch_for_the_end_to_end_tests_is_also_read_from_the_environment() -> None:
     for finished in (make("--dry-run", "flaky", "E2E=1"), make("--dry-run", "flaky", E2E="1")):
         assert finished.returncode == 0, finished.stderr
         assert "-m tests.flaky 20" in finished.stdout

@@ -1,4 +1,4 @@
-"""The comment on a pull request, against a GitHub of our own on the loopback interface."""
+"""The comment on a pull request, with a fake GitHub on the loopback interface."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ HEAD = "a" * 40
 
 @dataclass
 class FakeGitHub:
-    """What the fake knows, and what was asked of it."""
+    """The content of the fake GitHub, and the requests that it got."""
 
     comments: list[dict[str, Any]] = field(default_factory=list)
     artifacts: list[dict[str, Any]] = field(default_factory=list)
     pull: dict[str, Any] = field(default_factory=dict)
     packed: bytes = b""
     writes: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
-    #: The header at the API, and at the place the artifact lies.
+    #: The Authorization header at the API, and at the host of the artifact.
     authorizations: dict[str, str | None] = field(default_factory=dict)
     url: str = ""
 
@@ -74,7 +74,7 @@ def handler_of(fake: FakeGitHub) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
-            """Silent: a failing test tells more than a request line."""
+            """Print nothing: a failed test says more than the log of requests."""
 
     return Handler
 
@@ -124,14 +124,14 @@ def take(github: GitHub) -> tuple[int, str]:
 
 
 class TestPosting:
-    def test_the_first_time_it_is_made(self, fake: FakeGitHub, github: GitHub) -> None:
+    def test_the_first_comment_is_posted(self, fake: FakeGitHub, github: GitHub) -> None:
         fake.comments = [comment_by("User", 1, "LGTM"), comment_by("Bot", 2, "other bot")]
         assert post_comment.post(github, 7, f"{MARKER}\nx") == "commented on #7"
         assert fake.writes == [
             ("POST", f"/repos/{REPOSITORY}/issues/7/comments", {"body": f"{MARKER}\nx"})
         ]
 
-    def test_from_then_on_it_is_replaced_also_on_a_later_page(
+    def test_a_later_comment_replaces_the_first_even_on_a_later_page(
         self, fake: FakeGitHub, github: GitHub
     ) -> None:
         fake.comments = [comment_by("User", n, "x") for n in range(130)] + [comment_by("Bot", 500)]
@@ -139,14 +139,14 @@ class TestPosting:
         [(method, path, _)] = fake.writes
         assert (method, path) == ("PATCH", f"/repos/{REPOSITORY}/issues/comments/500")
 
-    def test_a_person_who_writes_our_marker_is_not_overwritten(
+    def test_the_comment_of_a_person_with_the_marker_is_not_replaced(
         self, fake: FakeGitHub, github: GitHub
     ) -> None:
         fake.comments = [comment_by("User", 1)]
         assert post_comment.post(github, 7, f"{MARKER}\ny") == "commented on #7"
 
     @pytest.mark.parametrize("text", ["no marker", MARKER + "x" * MOST_BYTES])
-    def test_what_was_not_rendered_here_is_not_posted(
+    def test_a_text_without_the_marker_or_over_the_limit_is_not_posted(
         self, fake: FakeGitHub, github: GitHub, text: str
     ) -> None:
         with pytest.raises(Refused):
@@ -177,7 +177,7 @@ class TestFork:
         assert comment.startswith(f"{MARKER}\n> This pull request comes from a fork.")
         assert "@octo" not in comment and "octo/admins" in comment
 
-    def test_the_token_is_not_shown_where_the_artifact_lies(
+    def test_the_host_of_the_artifact_does_not_get_the_token(
         self, fake: FakeGitHub, github: GitHub
     ) -> None:
         take(github)
@@ -186,7 +186,7 @@ class TestFork:
     @pytest.mark.parametrize(
         "number", ["", "0", "-1", "7; rm -rf /", "١", "7\n8", "1" * 12, "../../x", "1e3"]
     )
-    def test_a_number_that_is_none_is_refused(
+    def test_an_invalid_number_is_rejected(
         self, fake: FakeGitHub, github: GitHub, number: str
     ) -> None:
         fake.packed = packed(pull__request_dot_txt=number)
@@ -203,7 +203,7 @@ class TestFork:
         ],
         ids=["another head", "another fork", "a fork that is gone", "closed"],
     )
-    def test_anothers_pull_request_is_refused(
+    def test_another_pull_request_than_that_of_the_run_is_rejected(
         self, fake: FakeGitHub, github: GitHub, answer: dict[str, Any]
     ) -> None:
         fake.pull = answer
@@ -220,7 +220,7 @@ class TestFork:
         ],
         ids=["none", "two", "expired", "too large"],
     )
-    def test_artifacts_that_are_not_one_small_one_are_refused(
+    def test_any_artifacts_but_one_small_one_are_rejected(
         self, fake: FakeGitHub, github: GitHub, artifacts: list[dict[str, Any]]
     ) -> None:
         fake.artifacts = artifacts
@@ -238,19 +238,19 @@ class TestFork:
         ],
         ids=["no archive", "a third file", "a comment too large", "no marker", "larger than it said"],
     )
-    def test_content_that_is_anything_else_is_refused(
+    def test_any_other_content_is_rejected(
         self, fake: FakeGitHub, github: GitHub, content: bytes
     ) -> None:
         fake.packed = content
         with pytest.raises(Refused):
             take(github)
 
-    def test_a_comment_that_the_line_makes_too_long_is_cut(self) -> None:
+    def test_a_comment_that_is_too_long_with_the_line_is_cut(self) -> None:
         cut = post_comment.quoted(MARKER + "é" * ((MOST_BYTES - len(MARKER)) // 2))
         assert len(cut.encode()) <= MOST_BYTES
         assert cut.endswith("The rest did not fit.\n")
 
 
-def test_the_marker_is_the_renderers() -> None:
+def test_the_renderer_writes_the_same_marker() -> None:
     renderer = Path(post_comment.__file__).parent.parent / "infra" / "diff" / "comment.ts"
     assert f"'{MARKER}'" in renderer.read_text()

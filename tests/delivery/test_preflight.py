@@ -1,4 +1,4 @@
-"""What would stop a deployment is found before the build: each failure put into the local AWS or the shell in turn."""
+"""The preflight finds each problem before the build. Each test causes one in the local AWS or the environment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VERSION = "/cdk-bootstrap/hnb659fds/version"
 @pytest.fixture(scope="module")
 def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aws]:
     with pytest.MonkeyPatch.context() as patch:
-        # As on AWS, and not what this machine could run at once.
+        # The quota of an AWS account. The emulator would use the capacity of this machine.
         patch.setenv("LAMBDA_ACCOUNT_CONCURRENCY", "1000")
         with running(tmp_path_factory.mktemp("aws")) as started:
             yield started
@@ -60,7 +60,7 @@ def bootstrapped(aws: Aws, version: int) -> None:
 
 
 class TestAccount:
-    def test_without_credentials_and_region_both_are_missed(self) -> None:
+    def test_missing_credentials_and_a_missing_region_are_found(self) -> None:
         found = by_check(preflight.of_account({}))
         assert found["region"].found == "none is set"
         assert "AWS_REGION" in (found["region"].remedy or "")
@@ -97,7 +97,7 @@ class TestAccount:
         [finding] = preflight.of_account({"AWS_ENDPOINT_URL": "http://127.0.0.1:4566"})
         assert "LOCAL=1" in (finding.remedy or "")
 
-    def test_signed_in_the_account_and_the_region_are_said(self, aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_account_and_the_region_are_named(self, aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         found = preflight.of_account({}, aws.client)
         assert [finding.remedy for finding in found] == [None, None]
@@ -114,7 +114,7 @@ class TestBuild:
     def test_a_compiler_without_the_target(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "rustc").write_text("#!/bin/sh\necho /nowhere\n")
         (tmp_path / "rustc").chmod(0o755)
-        # Debian's own compiler is looked for at its fixed place: what links for it is what is missing here.
+        # The script may find Debian's compiler at its fixed path, but not the linker, which is not on this PATH.
         for tool in ("bash", "env", "cat", "dirname"):
             (tmp_path / tool).symlink_to(shutil.which(tool) or "")
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -149,7 +149,7 @@ class TestBootstrap:
         aws.client("cloudformation").delete_stack(StackName=preflight.TOOLKIT)
         for name, value in emulator.local_environment(aws.endpoint).items():
             monkeypatch.setenv(name, value)
-        # What reads cdk.json runs the app, which needs built functions.
+        # A command that reads cdk.json would run the app, and fail without built functions.
         monkeypatch.setenv("FRESHQ_ARTIFACTS", "/nowhere")
         monkeypatch.setattr(deploy.account, "identify", lambda: f"{emulator.ACCOUNT}/{emulator.REGION}")
         aws.client("ssm").delete_parameter(Name=VERSION)
@@ -158,26 +158,26 @@ class TestBootstrap:
 
 
 class TestStack:
-    def test_of_another_account(self, aws: Aws, tmp_path: Path) -> None:
+    def test_a_stack_of_another_account_is_found(self, aws: Aws, tmp_path: Path) -> None:
         stack = stack_in(tmp_path, environment="aws://123456789012/us-east-1")
         finding = by_check(preflight.of_stack(stack, aws.client))["account"]
         assert finding.found == f"LifoQueue-dev belongs to 123456789012, and you are signed in to {emulator.ACCOUNT}"
         assert finding.remedy is not None
 
-    def test_that_is_busy(self, aws: Aws, tmp_path: Path) -> None:
+    def test_a_busy_stack_is_found(self, aws: Aws, tmp_path: Path) -> None:
         body = json.dumps({"Resources": never(600)})
         aws.client("cloudformation").create_stack(StackName="LifoQueue-busy", TemplateBody=body)
         finding = by_check(preflight.of_stack(stack_in(tmp_path, "LifoQueue-busy"), aws.client))["stack"]
         assert finding.found == "LifoQueue-busy is CREATE_IN_PROGRESS"
         assert finding.remedy is not None
 
-    def test_whose_creation_failed_is_for_the_deployment_to_ask_about(self, aws: Aws, tmp_path: Path) -> None:
+    def test_a_failed_creation_is_no_problem_because_the_deployment_asks(self, aws: Aws, tmp_path: Path) -> None:
         assert aws.create("LifoQueue-failed", {"Resources": never(1)}, protected=True) == "ROLLBACK_COMPLETE"
         finding = by_check(preflight.of_stack(stack_in(tmp_path, "LifoQueue-failed"), aws.client))["stack"]
         assert finding.remedy is None
         assert "make deploy deletes what is left of it" in finding.found
 
-    def test_what_these_credentials_may_not_read_stops_nothing(self, aws: Aws, tmp_path: Path) -> None:
+    def test_a_check_without_the_right_to_read_is_no_problem(self, aws: Aws, tmp_path: Path) -> None:
         class Denied:
             def get_account_settings(self) -> None:
                 error = {"Error": {"Code": "AccessDeniedException", "Message": "no"}}
@@ -192,7 +192,7 @@ class TestStack:
 
 
 class Lambda:
-    """Lambda's answer about an account."""
+    """A Lambda client that answers only for the limits of an account."""
 
     def __init__(self, quota: int, unreserved: int) -> None:
         self.limit = {"ConcurrentExecutions": quota, "UnreservedConcurrentExecutions": unreserved}
@@ -202,7 +202,7 @@ class Lambda:
 
 
 class TestConcurrency:
-    def test_what_other_functions_reserve_counts(self, aws: Aws, tmp_path: Path) -> None:
+    def test_concurrency_that_other_functions_reserve_is_not_free(self, aws: Aws, tmp_path: Path) -> None:
         role = "arn:aws:iam::000000000000:role/r"
         functions = aws.client("lambda")
         functions.create_function(
@@ -228,7 +228,7 @@ class TestConcurrency:
         finding = by_check(preflight.of_stack(stack_in(tmp_path), client_of))["concurrency"]
         assert (finding.remedy is None) is ready
 
-    def test_what_the_stack_has_reserved_already_is_not_asked_for_again(self, aws: Aws, tmp_path: Path) -> None:
+    def test_concurrency_that_the_stack_has_already_is_not_counted_again(self, aws: Aws, tmp_path: Path) -> None:
         deployed = {"Resources": {"q": queue()}, "Metadata": {}}
         assert aws.create("LifoQueue-there", deployed) == "CREATE_COMPLETE"
 
@@ -246,7 +246,7 @@ class TestConcurrency:
 
 
 class TestReport:
-    def test_every_problem_is_said_before_it_stops(self) -> None:
+    def test_every_finding_is_printed_before_the_error(self) -> None:
         said: list[str] = []
         findings = [Finding("a", "fine"), Finding("b", "broken", "repair it"), Finding("c", "gone", "find it")]
         with pytest.raises(preflight.NotReady, match="not ready: b, c"):
@@ -268,7 +268,7 @@ class TestReport:
         assert "cargo" not in finished.stdout + finished.stderr
 
 
-def test_a_template_without_code_tells_what_a_real_stack_reserves(tmp_path: Path) -> None:
+def test_a_template_without_code_has_the_reserved_concurrency_of_the_stack(tmp_path: Path) -> None:
     preflight.synthesize("dev", "alice", tmp_path / "assembly")
     stack = Stack(tmp_path / "assembly", "LifoQueue-dev-alice", None)
     assert list(preflight.reserved(stack.template()).values()) == [1]
@@ -276,6 +276,6 @@ def test_a_template_without_code_tells_what_a_real_stack_reserves(tmp_path: Path
     assert stack.account is None
 
 
-def test_settings_that_are_rejected_stop_it_with_the_reason(tmp_path: Path) -> None:
+def test_the_error_of_rejected_settings_has_the_reason(tmp_path: Path) -> None:
     with pytest.raises(preflight.NotReady, match="nowhere"):
         preflight.synthesize("nowhere", None, tmp_path / "assembly")

@@ -1,4 +1,4 @@
-"""GitHub environments that any branch may use are rejected, where GitHub can be asked."""
+"""GitHub environments that other branches may use are rejected, if GitHub answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPEN = {"deployment_branch_policy": None}
 
 @pytest.fixture
 def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """What GitHub answers, by the path below the repository; 404 for any other."""
+    """GitHub's answers, by the path below the repository; 404 for any other path."""
     answers: dict[str, Any] = {}
 
     class Handler(BaseHTTPRequestHandler):
@@ -64,7 +64,7 @@ def test_environments_for_main_or_for_protected_branches_are_fine(github: dict[s
     github["environments/prod"] = CUSTOM
     github["environments/prod/deployment-branch-policies"] = rules("main")
     assert check("staging", "prod") == []
-    # The name as GitHub's tokens have it.
+    # The name in the form of GitHub's tokens.
     assert check("staging", repository="octo@12/freshq@345") == []
 
 
@@ -81,13 +81,13 @@ def test_every_unprotected_environment_is_named_with_the_remedy(github: dict[str
     assert "Remedy: in Settings > Environments" in text
 
 
-def test_what_github_does_not_show_is_said_and_is_no_refusal(github: dict[str, Any]) -> None:
+def test_an_environment_that_cannot_be_read_is_named_and_is_not_rejected(github: dict[str, Any]) -> None:
     github["environments/prod"] = "forbidden"
     [said] = check("prod")
     assert said.startswith("not checked: whether only main may use the environment prod: ")
 
 
-def test_without_a_token_it_says_that_it_has_not_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_token_the_missing_check_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GITHUB_TOKEN", "GH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
@@ -96,7 +96,7 @@ def test_without_a_token_it_says_that_it_has_not_looked(monkeypatch: pytest.Monk
     assert "gh auth login" in said
 
 
-def test_bootstrap_ci_stops_there(github: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_fails_if_one_is_unprotected(github: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     github["environments/prod"] = OPEN
     assert main(["protection", "--repository", "octo/freshq", "--environments", "prod"]) == 1
     assert "may be used by every branch" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A pull request's templates are taken as data: the attack on the jobs that hold rights, and each form of it."""
+"""A pull request's templates are copied as data: each form of an attack on the jobs with rights is rejected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from delivery.received import Rejected
 from local.paths import PROJECT
 
 DIFF = yaml.safe_load((PROJECT / ".github" / "workflows" / "diff.yml").read_text())["jobs"]
-#: Every job that is handed what the pull request's own code wrote.
+#: The jobs that download what the pull request's own code wrote.
 HANDED = [
     name
     for name, job in DIFF.items()
@@ -33,7 +33,7 @@ def folder(path: Path, *names: str) -> Path:
 
 
 def hostile_archive() -> bytes:
-    """The archive that once replaced the base's Makefile, and its tools through a link."""
+    """An archive that would replace the Makefile of the base, and its tools through a link."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         link = tarfile.TarInfo("head")
@@ -48,11 +48,11 @@ def hostile_archive() -> bytes:
 
 
 def write_artifact(into: Path) -> None:
-    """What a hostile pull request uploads in place of templates."""
+    """Write the files that a hostile pull request uploads in place of templates."""
     into.mkdir(parents=True, exist_ok=True)
     (into / "templates.tar.gz").write_bytes(hostile_archive())
     for name in ("Makefile", "delivery/received.py", "node_modules/.bin/cdk", "head/cdk.json"):
-        # Where the folder is the checkout itself, the download has overwritten it.
+        # If the folder were the checkout, the download would overwrite it.
         folder(into, name)
         (into / name).write_text("evil")
 
@@ -62,7 +62,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 def play(job: str, checkout: Path, temporary: Path) -> None:
-    """The steps of a job, from the download of the templates to the first that uses them."""
+    """Run the steps of a job from the download of the templates up to the first that uses them."""
     steps = DIFF[job]["steps"]
     first = next(i for i, step in enumerate(steps) if step.get("with", {}).get("name") == "templates")
     place = steps[first]["with"].get("path", ".").replace("${{ runner.temp }}", str(temporary))
@@ -90,11 +90,11 @@ def test_no_artifact_of_a_pull_request_changes_the_checkout_of_the_base(job: str
     play(job, checkout, tmp_path / "temporary")
     after = contents(checkout)
     assert {name: after.get(name) for name in before} == before
-    # A whole folder is rejected where one entry is hostile.
+    # One hostile entry rejects the whole folder.
     assert set(after) == set(before)
 
 
-def test_the_jobs_that_hold_rights_are_among_those() -> None:
+def test_the_jobs_with_rights_are_tested() -> None:
     assert HANDED == ["deployed", "render"]
 
 
@@ -120,23 +120,23 @@ class TestTaking:
         (source / "head" / "link.json").symlink_to(target)
         self.rejected(source, tmp_path)
 
-    def test_neither_is_a_folder_that_is_a_link(self, tmp_path: Path) -> None:
+    def test_a_link_to_a_folder_is_not_followed(self, tmp_path: Path) -> None:
         folder(tmp_path / "elsewhere", "good.json")
         (tmp_path / "in").mkdir()
         (tmp_path / "in" / "head").symlink_to(tmp_path / "elsewhere")
         self.rejected(tmp_path / "in", tmp_path)
 
-    def test_a_second_name_of_a_file_is_rejected(self, tmp_path: Path) -> None:
+    def test_a_file_with_a_second_hard_link_is_rejected(self, tmp_path: Path) -> None:
         source = folder(tmp_path / "in", "head/good.json")
         (source / "head" / "hard.json").hardlink_to(source / "head" / "good.json")
         self.rejected(source, tmp_path)
 
-    def test_so_is_a_pipe(self, tmp_path: Path) -> None:
+    def test_a_pipe_is_rejected(self, tmp_path: Path) -> None:
         source = folder(tmp_path / "in", "head/good.json")
         os.mkfifo(source / "head" / "pipe.json")
         self.rejected(source, tmp_path)
 
-    def test_so_are_too_many_files_and_one_too_large(
+    def test_too_many_files_and_a_file_that_is_too_large_are_rejected(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         source = folder(tmp_path / "in", *(f"head/{number}.json" for number in range(received.MOST_FILES + 1)))
@@ -145,18 +145,18 @@ class TestTaking:
         monkeypatch.setattr(received, "MOST_BYTES", 1)
         self.rejected(folder(source, "head/a.json"), tmp_path)
 
-    def test_so_is_nothing_at_all(self, tmp_path: Path) -> None:
+    def test_an_empty_folder_is_rejected(self, tmp_path: Path) -> None:
         (tmp_path / "in").mkdir()
         self.rejected(tmp_path / "in", tmp_path)
 
-    def test_nothing_that_exists_is_written_to(self, tmp_path: Path) -> None:
+    def test_an_existing_destination_is_not_written_to(self, tmp_path: Path) -> None:
         source = folder(tmp_path / "in", "head/good.json")
         (tmp_path / "out").symlink_to(tmp_path / "elsewhere")
         with pytest.raises(Rejected, match="exists already"):
             received.take(source, tmp_path / "out")
         assert not (tmp_path / "elsewhere").exists()
 
-    def test_a_rejection_is_said_and_is_a_failure(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_rejection_has_exit_code_1(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         source = folder(tmp_path / "in", "Makefile")
         arguments = ["--from", str(source), "--into", str(tmp_path / "out")]
         assert received.main(arguments) == 1

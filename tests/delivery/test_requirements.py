@@ -1,4 +1,4 @@
-"""What pip installs is what was resolved: every file by its checksum, from wherever it is fetched."""
+"""pip installs exactly the resolved files, which it verifies by their checksums."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PIN = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]*)==(?P<version>[^ ;]+)(?P<marker>
 
 
 def packages(path: Path) -> dict[str, list[str]]:
-    """The pins of a file, each with its checksums."""
+    """The pinned packages of a file, each with its checksums."""
     found: dict[str, list[str]] = {}
     for entry in path.read_text().replace("\\\n", " ").splitlines():
         if not entry.startswith("#"):
@@ -50,7 +50,7 @@ def test_a_package_has_the_same_checksums_in_every_set() -> None:
     assert {pin for pin, checksums in seen.items() if len(checksums) > 1} == set()
 
 
-def test_a_job_with_rights_installs_what_speaks_to_aws_and_no_more() -> None:
+def test_a_job_with_rights_installs_only_the_libraries_for_aws_and_elf() -> None:
     names = {PIN.fullmatch(pin)["name"] for pin in packages(PROJECT / "requirements-aws.txt")}  # type: ignore[index]
     assert names == {
         "boto3",
@@ -68,7 +68,7 @@ def test_make_demo_installs_no_compiler_for_arm64() -> None:
     assert "ziglang" not in (PROJECT / "requirements.txt").read_text()
 
 
-def test_pip_is_given_no_choice() -> None:
+def test_pip_resolves_and_builds_nothing() -> None:
     makefile = (PROJECT / "Makefile").read_text()
     installs = re.findall(r"^.*-m pip install.*$", makefile, re.MULTILINE)
     assert len(installs) == 1
@@ -79,6 +79,6 @@ def test_advisories_are_read_for_every_language_and_every_dependency() -> None:
     advisories = (PROJECT / "Makefile").read_text().split("\nadvisories:")[1].split("\n\n")[0]
     assert "cargo deny check advisories" in advisories
     assert "npm audit" in advisories
-    # Strict, so that a package that could not be looked up is a failure too.
+    # Strict: a package that cannot be looked up is a failure too.
     assert "pip-audit --strict --require-hashes" in advisories
     assert 'unmaintained = "all"' in (PROJECT / "deny.toml").read_text()

@@ -1,4 +1,4 @@
-"""Which alarms take a deployment back."""
+"""The alarms that roll a deployment back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from local.paths import PROJECT
 
 
 class CloudFormation:
-    """Two alarms that are deployed, and a function."""
+    """A CloudFormation client with two deployed alarms and a function."""
 
     def __init__(self, error: str = "") -> None:
         self.error = error
@@ -33,7 +33,7 @@ class CloudFormation:
 
 
 class CloudWatch:
-    """Says of the alarms it is asked for what state they are in."""
+    """A CloudWatch client that answers with the state of each requested alarm; by default OK."""
 
     def __init__(self, **states: str) -> None:
         self.states = states
@@ -79,7 +79,7 @@ def test_the_alarms_that_are_deployed_are_watched(tmp_path: Path) -> None:
     assert found.notes == []
 
 
-def test_one_that_rings_already_would_take_back_its_own_remedy(tmp_path: Path) -> None:
+def test_an_alarm_that_rings_already_is_not_watched(tmp_path: Path) -> None:
     found = watch(
         stack(tmp_path, "stalled", "failures"), CloudFormation(), CloudWatch(alarm_1="ALARM")
     )
@@ -103,10 +103,10 @@ def test_without_alarms_those_of_an_earlier_deployment_are_cleared(
     assert says in found.notes[0]
 
 
-def test_not_to_know_is_no_leave_to_go_on(tmp_path: Path) -> None:
+def test_alarms_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(rollback.AlarmsUnknown, match="the alarms of S cannot be read"):
         watch(stack(tmp_path, "stalled"), CloudFormation("access denied"), CloudWatch())
 
 
-def test_the_metadata_is_the_templates() -> None:
+def test_the_template_has_the_same_metadata_key() -> None:
     assert f"'{rollback.METADATA}'" in (PROJECT / "infra" / "environments" / "rollback.ts").read_text()

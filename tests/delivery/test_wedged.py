@@ -1,4 +1,4 @@
-"""A stack that takes no deployment is named with its remedy, and one whose creation failed is deleted when agreed."""
+"""The error of a stack that accepts no deployment has the remedy. A failed creation is deleted after a yes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aws]:
 
 
 def fail(aws: Aws, name: str) -> None:
-    """Leave behind what a protected stack's first deployment does when it fails."""
+    """Leave the stack in the state of a failed first deployment, with termination protection."""
     resources = {"kept": queue() | {"DeletionPolicy": "Retain"}, **never(1)}
     resources["awaited"]["DependsOn"] = "kept"
     assert aws.create(name, {"Resources": resources}, protected=True) == "ROLLBACK_COMPLETE"
@@ -64,12 +64,12 @@ class TestMakingWay:
         assert make_way(aws, "Fine", False) == (True, [], [])
         assert make_way(aws, "Nowhere", False) == (True, [], [])
 
-    def test_a_running_operation_is_waited_for_by_its_owner(self, aws: Aws) -> None:
+    def test_a_stack_with_a_running_operation_is_rejected(self, aws: Aws) -> None:
         aws.client("cloudformation").create_stack(StackName="Busy", TemplateBody=json.dumps({"Resources": never(600)}))
         with pytest.raises(Wedged, match="Busy is CREATE_IN_PROGRESS. Remedy: wait until"):
             make_way(aws, "Busy", True)
 
-    def test_without_the_right_to_delete_the_commands_are_named(self) -> None:
+    def test_the_error_of_missing_rights_names_the_commands(self) -> None:
         class Denied:
             def describe_stacks(self, StackName: str) -> None:  # noqa: N803
                 error = {"Error": {"Code": "AccessDenied", "Message": "not authorized"}}
@@ -108,7 +108,7 @@ def test_deploying_again_after_a_first_deployment_that_failed(
         ("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", "wait until"),
     ],
 )
-def test_every_state_that_takes_no_deployment_has_its_remedy(status: str, remedy: str) -> None:
+def test_every_state_that_accepts_no_deployment_has_its_remedy(status: str, remedy: str) -> None:
     stands = wedged.problem("S", status)
     assert stands is not None
     assert stands[0] == f"S is {status}"
@@ -118,5 +118,5 @@ def test_every_state_that_takes_no_deployment_has_its_remedy(status: str, remedy
 @pytest.mark.parametrize(
     "status", ["CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE", "REVIEW_IN_PROGRESS"]
 )
-def test_any_other_state_takes_one(status: str) -> None:
+def test_any_other_state_accepts_a_deployment(status: str) -> None:
     assert wedged.problem("S", status) is None

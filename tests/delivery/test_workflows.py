@@ -1,4 +1,4 @@
-"""The workflows hold to what keeps a pull request from doing more than it may; actionlint checks the rest."""
+"""The workflows follow the rules that limit what a pull request may do; actionlint checks the rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GITHUB = PROJECT / ".github"
 FILES = sorted([*GITHUB.glob("workflows/*.yml"), *GITHUB.glob("actions/*/action.yml")])
 WORKFLOWS = [path for path in FILES if path.parent.name == "workflows"]
 PIN = re.compile(r"uses: (?P<action>[\w./-]+)@(?P<sha>[0-9a-f]{40}) # (?P<version>v\d+\.\d+\.\d+)$")
-#: Besides reading the source: the role of AWS, and the comment.
+#: The rights of jobs that may do more than read the source: assume a role of AWS, or comment.
 RIGHTS = {
     ("diff.yml", "deployed"): {"id-token": "write"},
     ("diff.yml", "comment"): {"pull-requests": "write"},
@@ -48,7 +48,7 @@ def ids(value: Any) -> str:
 
 
 @pytest.mark.parametrize("path", FILES, ids=ids)
-def test_every_action_is_pinned_by_its_commit_and_says_which_version_that_is(path: Path) -> None:
+def test_every_action_is_pinned_by_its_commit_and_names_its_version(path: Path) -> None:
     used = [line.strip().removeprefix("- ") for line in path.read_text().splitlines() if "uses:" in line]
     for line in used:
         assert PIN.match(line) or line.startswith("uses: ./.github/"), line
@@ -88,7 +88,7 @@ def test_no_checkout_leaves_its_token_behind(path: Path) -> None:
 
 def test_nothing_runs_with_the_rights_of_the_target_on_a_pull_request() -> None:
     for path in WORKFLOWS:
-        # YAML 1.1 reads the key on as true.
+        # YAML 1.1 reads the key `on` as true.
         triggers = parsed(path)[True]
         assert "pull_request_target" not in triggers
 
@@ -113,13 +113,13 @@ def job_of(file: str, job: str) -> dict[str, Any]:
     return parsed(GITHUB / "workflows" / file)["jobs"][job]
 
 
-def test_rights_are_not_asked_for_by_a_fork() -> None:
+def test_jobs_with_rights_do_not_run_for_a_fork() -> None:
     for name in ("deployed", "render", "comment"):
         condition = job_of("diff.yml", name)["if"]
         assert "github.event.pull_request.head.repo.full_name == github.repository" in condition
 
 
-def test_what_a_pull_request_wrote_is_downloaded_outside_the_checkout_and_never_unpacked() -> None:
+def test_artifacts_of_a_pull_request_are_downloaded_outside_the_checkout_and_never_unpacked() -> None:
     for path in (GITHUB / "workflows" / "diff.yml", GITHUB / "workflows" / "diff-comment.yml"):
         for step in steps_of(path):
             if step.get("uses", "").startswith("actions/download-artifact@"):
@@ -143,7 +143,7 @@ def test_jobs_with_rights_install_the_fewest_tools_and_restore_no_cache() -> Non
     assert setups("deploy-environment.yml", "deploy") == [{"tools": "deploy", "cache": "false"}]
 
 
-def test_what_is_deployed_is_not_built_from_a_restored_cache() -> None:
+def test_deployed_functions_are_not_built_from_a_restored_cache() -> None:
     assert setups("deploy.yml", "build") == [{"rust": "arm64", "cache": "false"}]
     cached = [step for step in steps_of(GITHUB / "actions" / "setup" / "action.yml") if "cache@" in step.get("uses", "")]
     assert ["inputs.cache == 'true'" in step["if"] for step in cached] == [True]
@@ -163,7 +163,7 @@ def test_only_main_is_deployed_and_only_after_ci() -> None:
     }
 
 
-def test_an_approval_that_is_awaited_holds_back_its_own_environment_only() -> None:
+def test_a_pending_approval_blocks_only_its_own_environment() -> None:
     assert "concurrency" not in parsed(GITHUB / "workflows" / "deploy.yml")
     assert job_of("deploy-environment.yml", "deploy")["concurrency"] == {
         "group": "deploy-${{ inputs.environment }}",

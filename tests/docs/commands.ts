@@ -5,13 +5,13 @@ import { ROOT } from './files';
 
 const read = (...path: string[]) => readFileSync(join(ROOT, ...path), 'utf8');
 
-/** The commands of the Makefile that its help lists, each with what it says. */
+/** The commands that the help of the Makefile lists, with their descriptions. */
 export function makeCommands(): Map<string, string> {
   const lines = read('Makefile').matchAll(/^([a-z][a-z0-9-]*):.*?## (.+)$/gm);
   return new Map([...lines].map(([, name = '', says = '']) => [name, says]));
 }
 
-/** The variables that a command takes, which its help names in brackets; `NAME=` is one that it needs. */
+/** The variables of a command, which its help names in brackets. `NAME=` is a required variable. */
 export function variablesOf(command: string): Set<string> {
   const [, names = ''] = /\[([A-Z_= ]+)\]$/.exec(makeCommands().get(command) ?? '') ?? [];
   return new Set(names.split(' ').map((name) => name.replace(/=$/, '')));
@@ -22,7 +22,7 @@ export function makeTargets(): Set<string> {
   return new Set([...read('Makefile').matchAll(/^([a-z][a-z0-9-]*):/gm)].map(([, name = '']) => name));
 }
 
-/** The verbs of `freshq`, each with what its help says. */
+/** The verbs of `freshq`, with their descriptions in the help. */
 export function freshqVerbs(): Map<string, string> {
   const [, body = ''] =
     /enum Verb \{\n([\s\S]*?)\n\}/.exec(read('crates', 'freshq', 'src', 'arguments.rs')) ?? [];

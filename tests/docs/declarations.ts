@@ -6,13 +6,13 @@ import { committed, ROOT } from './files';
 
 const TYPESCRIPT = parser.configure({ dialect: 'ts' });
 
-/** A property of an interface, as its declaration documents it. */
+/** A property of an interface, with its documentation. */
 export interface Property {
   readonly name: string;
   readonly type: string;
   readonly optional: boolean;
   readonly meaning: string;
-  /** What `@default` says; a leading dash, which jsii asks for before prose, is left out. */
+  /** Text of `@default`, without the leading dash that jsii requires before prose. */
   readonly fallback?: string;
 }
 

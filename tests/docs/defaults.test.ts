@@ -24,7 +24,7 @@ const GROUPS: readonly [string, Readonly<Record<string, Declared>>][] = [
 
 const DECLARATIONS = new Declarations();
 
-/** What the documentation of a setting says for a default. */
+/** The value of a documented default: milliseconds of a duration, a number, or the text. */
 function spelled(text: string): unknown {
   const [, amount, unit] = /^(\d+) (second|minute|hour|day)s?$/.exec(text) ?? [];
   if (amount === undefined || unit === undefined) return /^[\d.]+$/.test(text) ? Number(text) : text;

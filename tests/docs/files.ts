@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-/** The root of the repository. */
+/** Root folder of the repository. */
 export const ROOT = join(__dirname, '..', '..');
 
-/** Every file under `path` that is committed, or new and not ignored. */
+/** All files under `path` that are committed, or new and not ignored. */
 export function committed(path = '.'): string[] {
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', path], {
     cwd: ROOT,
@@ -13,7 +13,7 @@ export function committed(path = '.'): string[] {
   return [...new Set(listed.split('\n').filter((file) => file !== ''))];
 }
 
-/** Every document. */
+/** All Markdown documents. */
 export function documents(): string[] {
   return committed().filter((file) => file.endsWith('.md'));
 }

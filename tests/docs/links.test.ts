@@ -8,7 +8,7 @@ import { slug } from './templates';
 const DOCUMENTS = documents();
 const TEXTS = new Map(DOCUMENTS.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
 const FILES = committed();
-/** Folders that hold files. */
+/** All folders with files. */
 const FOLDERS = new Set(FILES.flatMap((file) => parents(file)));
 
 function parents(file: string): string[] {
@@ -36,7 +36,7 @@ function anchors(file: string): Set<string> {
   );
 }
 
-/** What is written as code: spans and blocks. */
+/** The text of code spans and code blocks. */
 function commands(file: string): string {
   return nodes(file, 'InlineCode', 'CodeText').join('\n');
 }
@@ -92,7 +92,7 @@ test.each(DOCUMENTS)('the files that %s names exist', (file) => {
   expect(missing).toEqual([]);
 });
 
-/** Folders that builds write. */
+/** Folders that builds and installations create. */
 const IGNORED = /^(cdk\.out|target|node_modules|\.local|\.venv)(\/|$)/;
 
 test.each(['guarantees', 'circuit-breaker'])('the tests that %s names exist', (page) => {

@@ -3,12 +3,12 @@ import { AgentQueue, InvalidConfiguration, LifoQueue, TaskRunner } from '../../i
 import { markdownTable } from '../infra/generated';
 import { Declarations, type Property } from './declarations';
 
-/** A table of the page: an interface, and where its properties stand among the props. */
+/** A table of the page: interfaces, and the path of their properties in the props. */
 interface Section {
   readonly title: string;
   readonly names: readonly string[];
   readonly path?: string;
-  /** Which construct checks the ranges, if one does. */
+  /** The construct that checks the ranges, if there is one. */
   readonly queue?: 'tasks' | 'agents';
 }
 
@@ -43,7 +43,7 @@ const SECTIONS: readonly Section[] = [
   { title: 'Environment', names: ['Environment'] },
 ];
 
-/** What no range includes: less than any least value, and neither a whole number nor whole seconds. */
+/** Values outside of every range: below every least value, or neither a whole number nor whole seconds. */
 const OUTSIDE: Record<string, readonly unknown[]> = {
   number: [-1.5],
   Duration: [Duration.millis(0), Duration.millis(1)],
@@ -81,7 +81,7 @@ function table(section: Section, properties: readonly Property[]): string {
   return markdownTable(['setting', 'type', 'default', 'range', 'meaning'], rows);
 }
 
-/** The range that the rules name as a remedy for a value outside of it. */
+/** The range of a setting, from the remedy for a value outside of it. */
 function range({ path, queue }: Section, { name, type }: Property): string {
   if (path === undefined || queue === undefined) return '–';
   const setting = `${path}.${name}`;

@@ -4,10 +4,10 @@ import { transformSync } from '@swc/core';
 import { App, Stack } from 'aws-cdk-lib';
 import { documents, ROOT } from './files';
 
-/** The producers' page is one app, which the end-to-end tests deploy. */
+/** The end-to-end tests deploy the app of this page. */
 const DEPLOYED_ELSEWHERE = 'docs/how-to/producers.md';
 
-/** The blocks marked `ts` of every document. */
+/** The `ts` code blocks of every document. */
 const SNIPPETS = documents()
   .filter((file) => file !== DEPLOYED_ELSEWHERE)
   .flatMap((file) => {
@@ -18,7 +18,7 @@ const SNIPPETS = documents()
     );
   });
 
-/** Imports for a block that shows a fragment of a stack. */
+/** Lines before a block that is only a fragment of a stack. */
 const FRAGMENT = "import { LifoQueue, TaskRunner } from 'freshq';\nexport function example(stack) {\n";
 
 test.each(SNIPPETS)('%s synthesizes', (_place, code) => {
@@ -33,7 +33,7 @@ test.each(SNIPPETS)('%s synthesizes', (_place, code) => {
   expect(exported.example?.(stack) ?? stack.node.children.length > 0).toBeTruthy();
 });
 
-/** What a snippet may import. */
+/** The `require` of a snippet, which finds this package as `freshq`. */
 function require_(name: string): unknown {
   return name === 'freshq' ? require('../../infra') : require(name);
 }

@@ -5,7 +5,7 @@ import { markdownTable } from '../infra/generated';
 import { KINDS, type Synthesized } from '../infra/synthesis';
 import { ROOT } from './files';
 
-/** Of prod, which has every part that an environment of this repository may have. */
+/** Templates of prod, which has every part that an environment of this repository may have. */
 const QUEUES = KINDS.map(({ kind, synthesize, functions }) => ({
   title: kind === 'LifoQueue' ? 'Task queue' : 'Agents’ queue',
   template: synthesize('prod'),
@@ -28,7 +28,7 @@ export function alarmsPage(): string {
     `# Alarms
 
 Generated from the templates of \`prod\` by \`make docs\`. Thresholds follow the settings \`alarms\`, so yours may differ.
-[Operate](../how-to/operate.md) says for each alarm what to do.`,
+[Operate](../how-to/operate.md) has the actions for each alarm.`,
     ['alarm', 'rings when', 'section'],
     ({ template }) =>
       template.resources
@@ -54,7 +54,7 @@ function condition(alarm: any): string {
   return `${code(metric)} ${than} ${alarm.Threshold}, ${alarm.EvaluationPeriods} ×${alarm.Period ? ` ${alarm.Period} s` : ''}`;
 }
 
-/** The anchor that GitHub gives a heading. */
+/** The anchor of a heading on GitHub. */
 export function slug(heading: string): string {
   return heading
     .toLowerCase()
@@ -122,7 +122,7 @@ function variables(template: Synthesized, name: string): string[] {
   return [...new Set([...given, ...known])].filter((variable) => MEANINGS.has(variable));
 }
 
-/** What `crates/lambda` says about each variable. */
+/** Meaning of each variable, from `crates/lambda`. */
 const MEANINGS = new Map(
   [
     ...readFileSync(join(ROOT, 'crates', 'lambda', 'src', 'config', 'variable.rs'), 'utf8').matchAll(

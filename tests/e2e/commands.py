@@ -1,4 +1,4 @@
-"""Running make and the operators' command, freshq."""
+"""Runs make and the operators' command, freshq."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from local.paths import PROJECT
 
 BUILD_SECONDS = 1200
 VERB_SECONDS = 120
-#: Verbs that work on no queue.
+#: The verbs that need no queue.
 WITHOUT_QUEUE = {"completions", "man"}
 
 
 def make(*arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run make as in a script."""
+    """Run make without a terminal, as a script does."""
     return subprocess.run(
         ["make", "--silent", "--no-print-directory", *arguments],
         cwd=PROJECT,
@@ -28,14 +28,14 @@ def make(*arguments: str, environment: dict[str, str] | None = None) -> subproce
 
 
 def built_freshq() -> str:
-    """The path of freshq, which its target builds and prints last."""
+    """The path of freshq, which `make build-freshq` builds and prints last."""
     built = make("build-freshq")
     assert built.returncode == 0, built.stderr
     return str(PROJECT / built.stdout.split()[-1])
 
 
 def run(command: str, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a verb of freshq as in a script, on the queue of dev unless the arguments name another."""
+    """Run a verb of freshq without a terminal, on the queue of dev unless the arguments name another."""
     line = [command, *arguments]
     if {"--env", "--stack"}.isdisjoint(arguments) and arguments[0] not in WITHOUT_QUEUE:
         line += ["--env", "dev"]

@@ -43,10 +43,10 @@ def agents_template() -> Assembly:
 
 @pytest.fixture(scope="session")
 def local_aws() -> Iterator[Emulator]:
-    """The local AWS, for the whole session; each stack is deployed when a test first wants it.
+    """The local AWS, for the whole session; each stack is deployed when a test first needs it.
 
-    It enforces IAM: functions may do what their synthesized policies allow. In the end, IAM must have denied no
-    function an action on an existing resource, whether a test noticed that or not. ``FRESHQ_IAM=0`` switches it off.
+    It enforces the synthesized IAM policies of the functions. At the end, IAM must have denied no function an action on
+    an existing resource, even if no test noticed it. ``FRESHQ_IAM=0`` switches enforcement off.
     """
     directory = STATE / "e2e"
     directory.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def local_aws() -> Iterator[Emulator]:
         yield running
         if enforced:
             decided = Decisions(running.decisions, since_start=True).since()
-            assert decided, "IAM was to be enforced, and it decided nothing"
+            assert decided, "IAM is enforced, but there is no decision"
             refused = sorted(
                 str(decision)
                 for decision in set(decided)
@@ -77,19 +77,19 @@ def deployed(local_aws: Emulator, template: Assembly) -> DeployedQueue:
 
 @pytest.fixture(scope="session")
 def agents(local_aws: Emulator, agents_template: Assembly) -> DeployedAgents:
-    """The agents' queue, deployed for the whole session. Tests keep apart by criteria of their own."""
+    """The agents' queue, deployed for the whole session. Each test uses unique criteria."""
     return deployment.deploy(local_aws, agents_template, DeployedAgents)
 
 
 @pytest.fixture(scope="session")
 def dead_calls(agents: DeployedAgents) -> Mailbox:
-    """What arrives in the dead-letter queue for calls."""
+    """The messages of the dead-letter queue for calls."""
     return Mailbox(agents.client("sqs"), agents.outputs["CallDeadLetterQueueUrl"])
 
 
 @pytest.fixture(scope="session")
 def assignments(agents: DeployedAgents) -> Iterator[Mailbox]:
-    """What the topic for assignments has published since the first test that looked."""
+    """The messages of the topic for assignments since the first test that uses this fixture."""
     with subscription(agents, agents.outputs["AssignmentTopicArn"]) as mailbox:
         yield mailbox
 
@@ -103,7 +103,7 @@ def history(deployed: DeployedQueue) -> Iterator[History]:
 
 @pytest.fixture
 def queue(deployed: DeployedQueue) -> Iterator[DeployedQueue]:
-    """The queue with `process-tasks` as deployed, whatever a test changes about it."""
+    """The queue; after the test, `process-tasks` gets its deployed variables and reserved concurrency again."""
     functions = deployed.client("lambda")
     name = deployed.function("process-tasks")
     environment = deployed.environment("process-tasks")

@@ -1,4 +1,4 @@
-"""Waiting for tasks, and reading their outcomes."""
+"""Waits for tasks, and reads their outcomes."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from local.queue import DeployedQueue
 
 __all__ = ["NO_TABLE", "TRYING", "number", "put", "takes", "wait_for"]
 
-#: The name of a table that is not there, for a function that is to have none; no role may write it.
+#: The name of a table that does not exist, for functions that must fail. No role may write it.
 NO_TABLE = "no-such-table"
-#: Who tries with a function's role what it may not do.
+#: The session name with which tests use a function's role for actions that must be denied.
 TRYING = "a-test"
 
 
 def takes(history: History, task_ids: Iterable[str]) -> Counter[str]:
-    """How often each of these tasks was taken, by the table's stream."""
+    """How often each of these tasks was taken, according to the table's stream."""
     wanted = set(task_ids)
     counted = Counter(s.task_id for s in order.starts(history.changes()) if s.task_id in wanted)
     return counted
 
 
 def put(queue: DeployedQueue, item: dict[str, Any]) -> None:
-    """Write an item as any program may, past create-tasks."""
+    """Write an item directly, without create-tasks, as any program may."""
     queue.client("dynamodb").put_item(
         TableName=queue.table, Item=item, ConditionExpression="attribute_not_exists(taskId)"
     )

@@ -1,4 +1,4 @@
-"""A command in a pseudo terminal whose screen pyte keeps."""
+"""Runs a command in a pseudo terminal; pyte emulates the screen."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-#: Private modes, as pyte keeps them.
+#: The private mode, as pyte encodes it.
 ALTERNATE_SCREEN = 1049 << 5
 WAIT_SECONDS = 30.0
 
 
 class Terminal:
-    """What a command has drawn on its terminal, and the keyboard."""
+    """The screen of a command, and its keyboard."""
 
     def __init__(self, master: int, slave: int, process: subprocess.Popen[bytes], screen: pyte.Screen) -> None:
         self.process = process
@@ -51,35 +51,35 @@ class Terminal:
 
     @property
     def settings(self) -> list[Any]:
-        """The line settings of the terminal: echo, signals, line by line."""
+        """The terminal's attributes, such as echo, signals and line mode."""
         return termios.tcgetattr(self._slave)
 
     def press(self, keys: bytes) -> None:
-        """Type."""
+        """Send keys to the command."""
         os.write(self._master, keys)
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size of the window; the kernel sends SIGWINCH to the command."""
         self.screen.resize(rows, columns)
-        # As a terminal does, which has nothing to show in the new cells.
+        # A real terminal has no content for the new cells.
         self.screen.erase_in_display(2)
         set_size(self._master, columns, rows)
 
     def wait(self, condition: Callable[[str], Any], what: str, seconds: float = WAIT_SECONDS) -> str:
-        """Draw what the command writes until the screen fulfils `condition`; the screen."""
+        """Draw the output of the command until the screen fulfils `condition`; returns the screen."""
         deadline = time.monotonic() + seconds
         while not condition(self.text):
-            assert self.process.poll() is None, f"ended instead of {what}:\n{self.text}"
+            assert self.process.poll() is None, f"the command ended before: {what}, on\n{self.text}"
             assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}, on\n{self.text}"
             self._draw(0.1)
         return self.text
 
     def wait_for(self, *patterns: str) -> str:
-        """Draw until the screen has a match of each pattern; the screen."""
+        """Draw until the screen has a match of each pattern; returns the screen."""
         return self.wait(lambda text: all(re.search(pattern, text) for pattern in patterns), " and ".join(patterns))
 
     def ended(self, seconds: float = WAIT_SECONDS) -> int:
-        """Draw the rest; the exit code of the command."""
+        """Draw the output until the command ends; returns its exit code."""
         deadline = time.monotonic() + seconds
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"not within {seconds:.0f} s: the end, on\n{self.text}"
@@ -95,8 +95,8 @@ class Terminal:
         return bool(ready)
 
     def svg(self, title: str) -> str:
-        """The screen as a picture."""
-        # The fonts of the format are on a web server.
+        """The screen as an SVG image."""
+        # Without the fonts, which the format loads from a web server.
         plain = re.sub(r"@font-face \{\{.*?\}\}\n", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
         lines = [Text() for _ in range(self.screen.lines)]
         for row, line in enumerate(lines):
@@ -110,7 +110,7 @@ class Terminal:
 
 @contextmanager
 def terminal(command: list[str], environment: dict[str, str], columns: int, rows: int) -> Iterator[Terminal]:
-    """Run a command in a terminal of this size; kill it in the end if it still runs."""
+    """Run a command in a terminal of this size; kill it at the end of the block if it still runs."""
     master, slave = pty.openpty()
     try:
         set_size(master, columns, rows)
@@ -140,7 +140,7 @@ def set_size(terminal: int, columns: int, rows: int) -> None:
 
 
 def style(cell: Char) -> Style:
-    """The style of a cell, as rich names it."""
+    """The style of a cell, for rich."""
 
     def colour(name: str) -> str | None:
         if name == "default":

@@ -1,4 +1,4 @@
-"""Agents at the desk: who is assigned, how queues are left, how a call ends."""
+"""Commands of the desk: the assigned agent, its queues, and the end of its call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from local.crew import Crew, environment, status
 from local.mailbox import Mailbox
 
 
-def test_the_walk_through(agents: DeployedAgents, assignments: Mailbox) -> None:
+def test_the_demonstration_of_the_published_sample(agents: DeployedAgents, assignments: Mailbox) -> None:
     known = set(agents.agents())
     agents.command("seed", count=5)
     pool = {agent_id: a for agent_id, a in agents.agents().items() if agent_id not in known}
@@ -53,7 +53,7 @@ def test_the_walk_through(agents: DeployedAgents, assignments: Mailbox) -> None:
     assert [message.json() for message in published] == [first["assignment"]]
 
 
-def test_who_waits_longest_is_assigned_whoever_was_registered_first(agents: DeployedAgents) -> None:
+def test_the_agent_queued_longest_is_assigned_in_any_order_of_registration(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     late, early = crew.register("Late"), crew.register("Early")
     crew.enqueue(early)
@@ -76,11 +76,11 @@ def test_an_agent_is_queued_once_and_leaves_every_queue_at_once(agents: Deployed
     queues = agents.queues()
     assert queues[crew.queue_name].depth == queues[f"Q#{other}#M"].depth == 0
     call_id = fresh("call")
-    assert crew.match(call_id)["status"] == "waiting", "available alone never matches"
+    assert crew.match(call_id)["status"] == "waiting", "an available agent that is not queued never matches"
     agents.command("cancel-call", callId=call_id)
 
 
-def test_any_gender_takes_the_longest_waiting_of_both(agents: DeployedAgents) -> None:
+def test_a_call_for_any_gender_gets_the_agent_queued_longest_of_both(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     women = crew.queued("Eva", gender="F")
     men = crew.queued("Max", "Tom")
@@ -89,7 +89,7 @@ def test_any_gender_takes_the_longest_waiting_of_both(agents: DeployedAgents) ->
     assert {answer["criteria"] for answer in answers} == {f"{crew.language}#*"}
 
 
-def test_any_language_takes_the_longest_waiting_of_all(agents: DeployedAgents) -> None:
+def test_a_call_for_any_language_gets_the_agent_queued_longest_of_all(agents: DeployedAgents) -> None:
     gender = fresh("g")
     first, second = Crew(agents, gender=gender), Crew(agents, gender=gender)
     order = [*first.queued("Kim"), *second.queued("Lee"), *first.queued("Sam")]
@@ -112,7 +112,7 @@ def test_calls_in_parallel_never_share_an_agent(agents: DeployedAgents) -> None:
         agents.command("cancel-call", callId=call_id)
 
 
-def test_calls_and_agents_that_cross_all_meet(agents: DeployedAgents) -> None:
+def test_all_calls_and_agents_that_arrive_at_the_same_time_are_matched(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     ids = [crew.register(f"Agent{n}") for n in range(16)]
     for agent in ids:
@@ -148,7 +148,7 @@ def test_only_its_own_ticket_ends_a_call(agents: DeployedAgents) -> None:
         "finish", agentId=agent, callId=assignment["callId"], ticket=assignment["ticket"]
     )
     assert ended["changed"] and ended["agent"]["status"] == "available"
-    assert crew.depth() == 0, "available, not queued"
+    assert crew.depth() == 0, "the agent is available, not queued"
 
 
 def test_a_late_finish_never_ends_the_next_call(agents: DeployedAgents) -> None:
@@ -164,7 +164,7 @@ def test_a_late_finish_never_ends_the_next_call(agents: DeployedAgents) -> None:
     assert agents.agents()[agent]["callId"] == second["callId"]
 
 
-def test_a_cancelled_call_gets_nobody(agents: DeployedAgents) -> None:
+def test_a_cancelled_call_gets_no_agent(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     call_id = fresh("call")
     assert crew.match(call_id)["status"] == "waiting"

@@ -1,4 +1,4 @@
-"""Commands that are no commands: the error names the field and says what to do."""
+"""Invalid commands: the error names the field and the remedy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CALL = {"command": "match", "callId": "c1"}
         ({"command": "agents", "limit": 0}, "limit"),
     ],
 )
-def test_a_malformed_command_is_refused_by_its_field(
+def test_the_error_of_an_invalid_command_names_the_field(
     agents: DeployedAgents, command: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(InvocationFailed) as refused:
@@ -51,7 +51,7 @@ def test_a_malformed_command_is_refused_by_its_field(
     assert field in str(refused.value)
 
 
-def test_an_agent_with_more_queues_than_a_transaction_has_items_is_refused_with_the_arithmetic(
+def test_the_error_of_an_agent_with_too_many_queues_names_both_numbers(
     agents: DeployedAgents,
 ) -> None:
     agent_id = fresh("polyglot")
@@ -67,7 +67,7 @@ def test_an_agent_with_more_queues_than_a_transaction_has_items_is_refused_with_
     assert agent_id not in agents.agents()
 
 
-def test_an_agent_nobody_knows_is_said_to_be_unknown(agents: DeployedAgents) -> None:
+def test_the_answer_about_an_unknown_agent_says_so(agents: DeployedAgents) -> None:
     agent_id = fresh("nobody")
     try:
         answer = agents.command("enqueue", agentId=agent_id)

@@ -1,4 +1,4 @@
-"""What was deployed of the agents' queue is what the template says."""
+"""The deployed agents' queue is as in the template."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from local.assembly import Assembly
 from local.contract import AGENT_OPTIONAL_OUTPUTS, AGENT_OUTPUTS, AGENT_PK, AGENT_SK
 
 
-def test_the_outputs_are_the_promised_ones(agents: DeployedAgents) -> None:
+def test_the_outputs_are_those_of_the_contract(agents: DeployedAgents) -> None:
     assert set(agents.outputs) == {*AGENT_OUTPUTS, *AGENT_OPTIONAL_OUTPUTS["dashboard"]}
     assert all(agents.outputs.values())
 

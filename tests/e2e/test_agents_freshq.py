@@ -1,4 +1,4 @@
-"""The verbs of the agents' queue, by freshq on the deployed template."""
+"""freshq's verbs for the agents' queue, on the deployed template."""
 
 from __future__ import annotations
 

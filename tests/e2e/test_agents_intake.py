@@ -30,7 +30,7 @@ def test_a_waiting_call_gets_the_next_agent_who_is_queued(
     assert published[0].json() == answer["assignment"]
 
 
-def test_calls_of_a_group_get_agents_in_the_order_of_both(agents: DeployedAgents) -> None:
+def test_calls_of_a_group_get_agents_in_the_order_of_the_calls_and_of_the_agents(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     queued = crew.queued("One", "Two", "Three")
     calls = [fresh("call") for _ in queued]
@@ -39,7 +39,7 @@ def test_calls_of_a_group_get_agents_in_the_order_of_both(agents: DeployedAgents
     assert [answer["assignment"]["agentId"] for answer in answers] == queued
 
 
-def test_calls_wait_in_the_order_they_came(agents: DeployedAgents) -> None:
+def test_pending_calls_get_agents_in_the_order_of_arrival(agents: DeployedAgents) -> None:
     crew = Crew(agents)
     calls = [fresh("call") for _ in range(3)]
     agents.send_calls(intake_message(call, crew.criteria) for call in calls)
@@ -62,7 +62,7 @@ def test_a_redelivered_call_gets_its_first_answer(agents: DeployedAgents) -> Non
     assert status(agents, second) == "queued"
 
 
-def test_wrong_messages_are_set_aside_with_a_reason_while_their_neighbours_are_served(
+def test_invalid_messages_go_to_the_dead_letter_queue_with_a_reason_and_valid_ones_are_matched(
     agents: DeployedAgents, dead_calls: Mailbox
 ) -> None:
     crew, other = Crew(agents), Crew(agents)
@@ -79,25 +79,25 @@ def test_wrong_messages_are_set_aside_with_a_reason_while_their_neighbours_are_s
     assert wait_for_call(agents, calls[0], "assigned")["assignment"]["agentId"] == agent
     assert wait_for_call(agents, calls[3], "assigned")["assignment"]["agentId"] == other_agent
 
-    broken = dead_calls.wait_for(lambda m: m.body == "{not JSON", 20, "the message that is no JSON")
+    broken = dead_calls.wait_for(lambda m: m.body == "{not JSON", 20, "the message that is not JSON")
     assert len(broken) == 1 and "body" in broken[0].attributes["reason"]
     misplaced = dead_calls.wait_for(about(calls[2]), 20, "the message in a wrong group")
     assert len(misplaced) == 1
-    # The reason names the group it should have been in.
+    # The reason names the right group.
     assert canonical(crew.criteria) in misplaced[0].attributes["reason"]
     assert agents.command("call", callId=calls[2])["status"] == "unknown"
 
 
-def test_a_value_that_is_not_allowed_is_set_aside(
+def test_a_call_with_an_invalid_value_goes_to_the_dead_letter_queue(
     agents: DeployedAgents, dead_calls: Mailbox
 ) -> None:
     call_id = fresh("call")
     agents.send_call(call_id, {"language": "Span ish", "gender": "M"})
-    (refused,) = dead_calls.wait_for(about(call_id), 20, "the call with a value not allowed")
+    (refused,) = dead_calls.wait_for(about(call_id), 20, "the call with an invalid value")
     assert "language" in refused.attributes["reason"]
 
 
-def test_a_call_that_waits_too_long_is_given_up_and_said_so(
+def test_a_call_that_is_pending_for_too_long_expires_into_the_dead_letter_queue(
     agents: DeployedAgents, dead_calls: Mailbox
 ) -> None:
     crew = Crew(agents)
@@ -108,7 +108,7 @@ def test_a_call_that_waits_too_long_is_given_up_and_said_so(
     with environment(agents, "sweep-agents", {"maxWaitMs": 1000}):
         agents.invoke("sweep-agents", {})
     assert agents.command("call", callId=call_id)["status"] == "expired"
-    (given_up,) = dead_calls.wait_for(about(call_id), 20, "the call that waited too long")
+    (given_up,) = dead_calls.wait_for(about(call_id), 20, "the expired call")
     assert given_up.attributes["reason"]
     assert given_up.json()["criteria"] == canonical(crew.criteria)
     assert agents.waiting().get(canonical(crew.criteria), 0) == 0
@@ -117,7 +117,7 @@ def test_a_call_that_waits_too_long_is_given_up_and_said_so(
 
 
 def about(call_id: str) -> Any:
-    """Whether a message is about a call."""
+    """A check that a message is about this call."""
 
     def is_about(message: Message) -> bool:
         return f'"{call_id}"' in message.body
@@ -126,7 +126,7 @@ def about(call_id: str) -> Any:
 
 
 def sqs_record(call_id: str, criteria: dict[str, str]) -> dict[str, Any]:
-    """A call as Lambda hands it over, from a FIFO queue, for the second time."""
+    """The record of a call from a FIFO queue, which Lambda delivers for the second time."""
     message = intake_message(call_id, criteria)
     return {
         "messageId": str(uuid.uuid4()),

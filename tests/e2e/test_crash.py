@@ -1,4 +1,4 @@
-"""A processor that is killed in mid-run: what it held comes back."""
+"""A processor that is killed while tasks run: these tasks run again."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from local.waiting import now_ms, wait_until
 
 PROCESSES = Path("/proc")
 TASKS = 10
-#: The task's lease (5.5 s), the sweep's schedule (60 s) and the emulator's tick (10 s), the
-#: backoff's jitter (1 s) and the run (3 s).
+#: More than the sum of the task's lease (5.5 s), the sweep's schedule (60 s), the emulator's tick
+#: (10 s), the backoff's jitter (1 s) and the run (3 s).
 BACK_SECONDS = 100
 
 
-@pytest.mark.skipif(not PROCESSES.is_dir(), reason="finds the function's process by /proc")
-def test_the_tasks_of_a_killed_processor_come_back(queue: DeployedQueue) -> None:
+@pytest.mark.skipif(not PROCESSES.is_dir(), reason="finds the function's process in /proc")
+def test_the_tasks_of_a_killed_processor_run_again(queue: DeployedQueue) -> None:
     queue.set_environment(
         "process-tasks",
         {"TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": TASKS, "durationMs": 3000})},
@@ -43,7 +43,7 @@ def test_the_tasks_of_a_killed_processor_come_back(queue: DeployedQueue) -> None
         os.kill(pid, signal.SIGKILL)
 
     wait_for(queue, ids, seconds=BACK_SECONDS)
-    print(f"the tasks of a killed processor were done after {(now_ms() - began) / 1000:.0f} s")
+    print(f"the tasks of a killed processor ended after {(now_ms() - began) / 1000:.0f} s")
     for task in ids:
         item = queue.item(task)
         assert item is not None
@@ -52,7 +52,7 @@ def test_the_tasks_of_a_killed_processor_come_back(queue: DeployedQueue) -> None
 
 
 def processes_of(function: str) -> list[int]:
-    """The processes that run this function: its physical name is this deployment's alone."""
+    """The processes of this function. Its physical name exists only in this deployment."""
     wanted = f"AWS_LAMBDA_FUNCTION_NAME={function}".encode()
     found = []
     for process in PROCESSES.iterdir():
@@ -61,7 +61,7 @@ def processes_of(function: str) -> list[int]:
         try:
             variables = (process / "environ").read_bytes().split(b"\0")
         except (PermissionError, FileNotFoundError, ProcessLookupError):
-            continue  # Another user's, or gone meanwhile.
+            continue  # It belongs to another user, or has ended.
         if wanted in variables:
             found.append(int(process.name))
     return found

@@ -1,4 +1,4 @@
-"""Creating tasks through create-tasks, and their way to SUCCESS."""
+"""Tasks that create-tasks creates reach SUCCESS."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def test_tasks_reach_success_and_carry_the_whole_item(
     assert item is not None
     assert began <= number(item, "taskCreated") <= number(item, "taskUpdated") <= now_ms()
     assert number(item, "attempts") == number(item, "totalAttempts") == 1
-    assert time.time() < number(item, "ttl") < time.time() + 40 * 86_400, "epoch seconds"
-    assert item["leaseToken"]["S"], "kept, so that a lost acknowledgement can be recognised"
+    assert time.time() < number(item, "ttl") < time.time() + 40 * 86_400, "ttl is in epoch seconds"
+    assert item["leaseToken"]["S"], "the token is kept, so that a repeated write is recognised"
     assert takes(history, ids) == dict.fromkeys(ids, 1)
 
 
@@ -65,7 +65,7 @@ def test_a_bad_task_fails_alone_and_the_message_names_the_field(queue: DeployedQ
     wait_for(queue, [created["taskId"] for created in answer["created"]])
 
 
-def test_simulated_load_makes_tasks_like_any_others(queue: DeployedQueue) -> None:
+def test_simulated_load_creates_ordinary_tasks(queue: DeployedQueue) -> None:
     answer = queue.invoke("create-tasks", {"simulate": {"count": 5}})
     ids = [created["taskId"] for created in answer["created"]]
     assert len(set(ids)) == 5 and answer["failed"] == []

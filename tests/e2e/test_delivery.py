@@ -1,4 +1,4 @@
-"""What a pull request and a deployment read of a stack that is deployed."""
+"""Reads of a deployed stack: the template for a pull request, the alarms for a deployment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_the_deployed_template_is_read_back_as_it_was_synthesized(
     assert written == template.template
 
 
-def test_the_alarms_that_take_a_deployment_back_are_found_among_the_deployed(
+def test_the_alarms_that_roll_a_deployment_back_are_found_among_the_deployed(
     deployed: DeployedQueue, template: Assembly
 ) -> None:
     [stack] = stacks(template.directory, template.stack)
@@ -34,6 +34,6 @@ def test_the_alarms_that_take_a_deployment_back_are_found_among_the_deployed(
     watch = rollback.watch(stack, client_of)
     wanted = template.template["Metadata"][rollback.METADATA]["alarms"]
     watched = [arn.rsplit(":", 1)[-1] for arn in watch.arns]
-    # An earlier test may have made a function fail: its alarm rings, and is named in place of being watched.
+    # An earlier test may have made a function fail. Its alarm then rings: a note names it, and it is not watched.
     ringing = [note.split()[0] for note in watch.notes]
     assert sorted(watched + ringing) == sorted(deployed.physical_id(logical_id) for logical_id in wanted)

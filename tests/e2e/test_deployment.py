@@ -1,4 +1,4 @@
-"""What was deployed is what the template says."""
+"""The deployed task queue is as in the template."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from local.contract import INDEX, OUTPUTS
 from local.queue import DeployedQueue
 
 
-def test_every_promised_output_is_there(deployed: DeployedQueue) -> None:
+def test_every_output_of_the_contract_exists(deployed: DeployedQueue) -> None:
     assert set(OUTPUTS) <= set(deployed.outputs)
     assert all(deployed.outputs[name] for name in OUTPUTS)
 

@@ -189,7 +189,7 @@ def test_doctor_finds_each_of_many_broken_settings_and_none_in_a_healthy_queue(
     assert healthy["findings"] == []
     assert healthy["checked"] >= 100
     places = {unchecked["place"].split()[0] for unchecked in healthy["notChecked"]}
-    assert places == {"alarm", "asynchronous", "log", "schedule"}, "what the local AWS does not know"
+    assert places == {"alarm", "asynchronous", "log", "schedule"}, "what the local AWS does not support"
 
     with ExitStack() as restored:
         wanted = [restored.enter_context(contextmanager(breakage)(queue)) for breakage in BREAKAGES]
@@ -202,7 +202,7 @@ def test_doctor_finds_each_of_many_broken_settings_and_none_in_a_healthy_queue(
 
 
 def doctor_findings(doctor: Callable[[int], Report]) -> list[Any]:
-    """The findings, whatever the exit code."""
+    """The findings of doctor; after another exit code than 0, the failed assertion in their place."""
     try:
         return doctor(0)["findings"]
     except AssertionError as error:

@@ -1,4 +1,4 @@
-"""A thousand tasks: by tail calls, and with few wake-ups."""
+"""A thousand tasks: tail calls drain them, and few wake-ups start processors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_short_turn_drains_a_thousand_tasks_by_tail_calls(
     print(f"{TASKS} tasks in {len(turns)} turns, {len(tail_calls)} tail calls")
     assert len(tail_calls) >= 2
     assert turns[-1]["tail_call"] is False
-    # Every turn but the last one left work behind and called the next.
+    # Every turn but the last left tasks and made a tail call.
     assert all(turn["taken"] > 0 for turn in tail_calls)
     assert sum(turn["succeeded"] for turn in turns) == TASKS
     once = takes(history, wanted)
@@ -51,5 +51,5 @@ def test_a_burst_wakes_few_processors(queue: DeployedQueue) -> None:
 
 
 def succeeded(history: History, wanted: set[str]) -> int:
-    """How many of the tasks have reached SUCCESS, by the stream: cheaper than the index."""
+    """The number of tasks that reached SUCCESS. The stream is cheaper to read than the index."""
     return sum(c.after == "SUCCESS" and c.task_id in wanted for c in history.changes())

@@ -1,4 +1,4 @@
-"""Items that another program wrote by a plain PutItem, well or badly formed."""
+"""Valid and invalid items that another program wrote with a plain PutItem."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from local.waiting import now_ms, wait_until
 
 
 def foreign(task_id: str, **attributes: dict[str, Any]) -> dict[str, Any]:
-    """The three attributes that a foreign writer must give, and more."""
+    """An item with the three attributes that a direct writer must give, and others."""
     return {
         "taskId": {"S": task_id},
         "taskStatus": {"S": "PENDING"},
@@ -31,7 +31,7 @@ def fresh_id(kind: str) -> str:
 def assert_settled_like_ours(queue: DeployedQueue, task_id: str) -> None:
     item = queue.item(task_id)
     assert item is not None
-    assert time.time() < number(item, "ttl") < 10**11, "epoch seconds, in the future"
+    assert time.time() < number(item, "ttl") < 10**11, "ttl is in epoch seconds, and in the future"
     assert number(item, "attempts") == 1
 
 
@@ -52,7 +52,7 @@ def test_a_ttl_in_either_unit_is_understood(
     put(queue, foreign(task_id, ttl={"N": str(given)}))
     wait_for(queue, [task_id])
     assert_settled_like_ours(queue, task_id)
-    # While it ran, the deadline stood in seconds, and TTL could not touch the running task.
+    # During the run expiresAt had the expiry in seconds, and ttl was later than the lease, so DynamoDB kept the task.
     taken = next(c for c in history.changes() if c.task_id == task_id and c.is_take)
     assert taken.number("expiresAt") == deadline
     ttl, lease_until = taken.number("ttl"), taken.number("leaseUntil")
@@ -60,7 +60,7 @@ def test_a_ttl_in_either_unit_is_understood(
     assert lease_until / 1000 < ttl < 10**11
 
 
-def test_an_expired_task_is_never_run_and_holds_nobody_up(
+def test_an_expired_task_never_runs_and_blocks_no_other(
     queue: DeployedQueue, history: History
 ) -> None:
     behind, expired, before = fresh_id("behind"), fresh_id("expired"), fresh_id("before")
@@ -70,10 +70,10 @@ def test_an_expired_task_is_never_run_and_holds_nobody_up(
     wait_for(queue, [behind, before])
     wait_until(lambda: queue.is_idle(), 30, "the processor's end")
     assert takes(history, [behind, expired, before]) == {behind: 1, before: 1}
-    assert queue.status(expired) in ("PENDING", None), "TTL deletes it, sooner or later"
+    assert queue.status(expired) in ("PENDING", None), "DynamoDB deletes it later"
 
 
-def test_an_item_that_cannot_be_taken_is_put_aside(queue: DeployedQueue, history: History) -> None:
+def test_an_item_that_cannot_be_taken_is_quarantined(queue: DeployedQueue, history: History) -> None:
     behind, broken, before = fresh_id("behind"), fresh_id("broken"), fresh_id("before")
     put(queue, foreign(behind))
     put(queue, foreign(broken, attempts={"S": "three"}))
@@ -82,7 +82,7 @@ def test_an_item_that_cannot_be_taken_is_put_aside(queue: DeployedQueue, history
     wait_for(queue, [broken], "FAILURE")
     item = queue.item(broken)
     assert item is not None and "attempts" in item["lastError"]["S"]
-    # AWS does not count up an attribute of another type, and so the take. The emulator lets
-    # it pass, and what was taken cannot be read: aside at once too, and never again.
+    # On AWS the take fails, because it adds 1 to an attribute that is not a number. The emulator
+    # accepts the take. The taken item cannot be read, so it is quarantined too, after one take.
     assert takes(history, [broken])[broken] <= 1
     assert takes(history, [behind, before]) == {behind: 1, before: 1}

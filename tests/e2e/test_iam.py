@@ -1,4 +1,4 @@
-"""Which items the functions' roles may touch, by the conditions of their policies."""
+"""The items that the functions' roles may use, by the conditions of their policies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ROOT_TOO = {
 
 @contextmanager
 def acting_as(queue: DeployedQueue, function: str) -> Iterator[Any]:
-    """DynamoDB, with the role of a function, which for the time trusts the account itself."""
+    """A DynamoDB client with the role of a function. While the block runs, the role trusts the account."""
     configuration = queue.client("lambda").get_function_configuration(
         FunctionName=queue.function(function)
     )
@@ -55,7 +55,7 @@ def acting_as(queue: DeployedQueue, function: str) -> Iterator[Any]:
 
 
 def touch(dynamodb: Any, queue: DeployedQueue, action: str, item: str) -> str:
-    """Read or change an item; says by which answer, and changes nothing in any case."""
+    """Try to read or change an item; returns the error code or `allowed`. The change has a false condition."""
     asked: dict[str, Any] = {"TableName": queue.table, "Key": {KEY: {"S": item}}}
     try:
         if action == "GetItem":
@@ -80,7 +80,7 @@ def touch(dynamodb: Any, queue: DeployedQueue, action: str, item: str) -> str:
         ("sweep-tasks", "GetItem", "allowed"),
     ],
 )
-def test_a_role_that_needs_the_control_item_only_may_touch_no_task(
+def test_a_role_that_needs_only_the_control_item_may_use_no_task(
     queue: DeployedQueue, function: str, action: str, allowed: str
 ) -> None:
     with acting_as(queue, function) as dynamodb:

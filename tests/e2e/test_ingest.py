@@ -1,4 +1,4 @@
-"""Tasks through the SQS ingest queue, and the dead-letter queue for what is none."""
+"""Tasks through the SQS ingest queue, and its dead-letter queue for invalid messages."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from local.waiting import now_ms, wait_until
 
 @pytest.fixture(scope="session")
 def dead_letters(deployed: DeployedQueue) -> Mailbox:
-    """What arrives in the dead-letter queue of the ingest."""
+    """The messages of the dead-letter queue of the ingest."""
     return Mailbox(deployed.client("sqs"), deployed.outputs["IngestDeadLetterQueueUrl"])
 
 
 @pytest.fixture(scope="session")
 def shed_tasks(deployed: DeployedQueue) -> Mailbox:
-    """What arrives in the queue for shed tasks."""
+    """The messages of the queue for shed tasks."""
     return Mailbox(deployed.client("sqs"), deployed.outputs["ShedTasksQueueUrl"])
 
 
@@ -38,7 +38,7 @@ def test_one_task_is_created_and_succeeds(queue: DeployedQueue, history: History
     message_id = send(queue, {"taskId": task_id, "payload": payload, "ttlSeconds": 600})
     wait_for(queue, [task_id])
     assert takes(history, [task_id]) == {task_id: 1}
-    assert queue.status(message_id) is None, "the task's own id counts, not the message's"
+    assert queue.status(message_id) is None, "the task has its own id, not that of the message"
 
 
 def test_the_message_gives_a_task_its_id_and_its_age(queue: DeployedQueue) -> None:
@@ -49,7 +49,7 @@ def test_the_message_gives_a_task_its_id_and_its_age(queue: DeployedQueue) -> No
     assert began - 1 <= number(item(queue, message_id), "taskCreated") <= sent + 1
 
 
-def test_the_producers_own_time_is_the_tasks_age(queue: DeployedQueue) -> None:
+def test_the_creation_time_of_the_producer_is_kept(queue: DeployedQueue) -> None:
     task_id, created = fresh("aged"), now_ms() - 90_000
     send(queue, {"taskId": task_id, "taskCreated": created, "ttlSeconds": 300})
     wait_for(queue, [task_id])
@@ -63,7 +63,7 @@ def test_an_array_is_several_tasks(queue: DeployedQueue) -> None:
     assert queue.status(f"{message_id}#1") is None
 
 
-def test_a_batch_of_messages_is_created_without_a_loss(queue: DeployedQueue) -> None:
+def test_every_task_of_a_batch_of_messages_is_created(queue: DeployedQueue) -> None:
     task_ids = [fresh("batch") for _ in range(50)]
     sqs, url = queue.client("sqs"), queue.outputs["IngestQueueUrl"]
     for start in range(0, len(task_ids), 10):
@@ -90,7 +90,7 @@ def test_a_device_that_connects_becomes_a_task_once(queue: DeployedQueue, templa
     assert payload["ipAddress"] == {"S": event["ipAddress"]}
 
 
-def test_wrong_bodies_go_to_the_dead_letters_with_a_reason_and_neighbours_do_not(
+def test_invalid_messages_go_to_the_dead_letter_queue_with_a_reason_and_valid_ones_do_not(
     queue: DeployedQueue, dead_letters: Mailbox
 ) -> None:
     good, future = fresh("good"), now_ms() + 3_600_000
@@ -106,20 +106,20 @@ def test_wrong_bodies_go_to_the_dead_letters_with_a_reason_and_neighbours_do_not
     send(queue, {"taskId": good})
     wait_for(queue, [good])
     for body, names in wrong.items():
-        (letter,) = dead_letters.wait_for(with_text(body), 20, f"the letter with {body}")
+        (letter,) = dead_letters.wait_for(with_text(body), 20, f"the message {body} in the dead-letter queue")
         assert names in letter.attributes["reason"]
         assert letter.attributes["messageId"] == ids[body]
         assert queue.status(ids[body]) is None
 
 
-def test_of_an_array_only_the_wrong_elements_are_set_aside(
+def test_only_the_invalid_elements_of_an_array_go_to_the_dead_letter_queue(
     queue: DeployedQueue, dead_letters: Mailbox
 ) -> None:
     first, last = fresh("first"), fresh("last")
     wrong = {"taskId": fresh("wrong"), "ttlSeconds": "soon"}
     message_id = send(queue, [{"taskId": first}, wrong, {"taskId": last}])
     wait_for(queue, [first, last])
-    (letter,) = dead_letters.wait_for(about(message_id), 20, "the wrong element")
+    (letter,) = dead_letters.wait_for(about(message_id), 20, "the invalid element")
     assert letter.json() == [wrong]
     assert "element 1" in letter.attributes["reason"] and "ttlSeconds" in letter.attributes["reason"]
     assert queue.status(wrong["taskId"]) is None
@@ -135,7 +135,7 @@ def test_a_message_that_is_delivered_twice_creates_its_task_once(queue: Deployed
     assert item(queue, message["messageId"]) == before
 
 
-def test_what_has_expired_is_shed_and_handed_over(
+def test_an_expired_task_is_shed_and_sent_to_the_shed_queue(
     queue: DeployedQueue, shed_tasks: Mailbox
 ) -> None:
     late, alive = fresh("late"), fresh("alive")
@@ -152,19 +152,19 @@ def test_what_has_expired_is_shed_and_handed_over(
     assert queue.status(late) is None
 
 
-def test_what_cannot_be_written_comes_again_and_alone(
+def test_only_a_message_that_cannot_be_written_is_redelivered(
     queue: DeployedQueue, dead_letters: Mailbox
 ) -> None:
-    """Without its table, that is, which stands in for a DynamoDB that does not answer."""
+    """A missing table stands for a DynamoDB that does not answer."""
     task_id = fresh("again")
     good, wrong = record({"taskId": task_id}), record({"ttlSeconds": 0})
     with ingest(queue, TASK_TABLE_NAME=NO_TABLE):
         answer = queue.invoke("ingest-tasks", {"Records": [good, wrong]})
         assert answer == {"batchItemFailures": [{"itemIdentifier": good["messageId"]}]}
-        dead_letters.wait_for(about(wrong["messageId"]), 20, "the invalid task of the same array")
+        dead_letters.wait_for(about(wrong["messageId"]), 20, "the invalid task of the same batch")
 
 
-def test_a_message_that_could_not_be_written_comes_again_soon(queue: DeployedQueue) -> None:
+def test_a_message_that_could_not_be_written_is_redelivered_soon(queue: DeployedQueue) -> None:
     task_id, began = fresh("soon"), now_ms()
     soon = {"ingest": {"visibility": {"baseMs": 1000}}}
     with ingest(queue, soon, TASK_TABLE_NAME=NO_TABLE):
@@ -179,26 +179,26 @@ def test_a_message_that_could_not_be_written_comes_again_soon(queue: DeployedQue
     wait_for(queue, [task_id], seconds=60)
 
 
-def test_a_message_of_a_function_that_died_creates_its_task_once(
+def test_a_message_of_a_failed_invocation_creates_its_task_once(
     queue: DeployedQueue, history: History
 ) -> None:
     task_id = fresh("died")
     with visibility(queue, seconds=2):
         with ingest(queue, TASK_TABLE_NAME=""):
             send(queue, {"taskId": task_id})
-            wait_until(lambda: hidden(queue) > 0, 20, "a message that is worked on")
+            wait_until(lambda: hidden(queue) > 0, 20, "a message in work")
         wait_for(queue, [task_id], seconds=60)
     assert takes(history, [task_id]) == {task_id: 1}
 
 
-def test_a_message_that_fails_every_time_is_given_up_to_the_dead_letters(
+def test_a_message_that_fails_every_time_goes_to_the_dead_letter_queue(
     queue: DeployedQueue, dead_letters: Mailbox
 ) -> None:
     text = json.dumps({"taskId": fresh("doomed")})
     with visibility(queue, seconds=1, most_receives=2), ingest(queue, TASK_TABLE_NAME=""):
         send_text(queue, text)
         (letter,) = dead_letters.wait_for(with_text(text), 60, "the message in the dead-letter queue")
-    assert "reason" not in letter.attributes, "SQS itself moved it"
+    assert "reason" not in letter.attributes, "SQS itself moved it, so there is no reason"
 
 
 def fresh(prefix: str) -> str:
@@ -207,30 +207,30 @@ def fresh(prefix: str) -> str:
 
 
 def send(queue: DeployedQueue, body: Any) -> str:
-    """Send one message with JSON; its id."""
+    """Send one message with JSON; returns its id."""
     return send_text(queue, json.dumps(body))
 
 
 def send_text(queue: DeployedQueue, text: str) -> str:
-    """Send one message; its id."""
+    """Send one message; returns its id."""
     url = queue.outputs["IngestQueueUrl"]
     return queue.client("sqs").send_message(QueueUrl=url, MessageBody=text)["MessageId"]
 
 
 def item(queue: DeployedQueue, task_id: str) -> dict[str, Any]:
-    """A task that must be there, in DynamoDB's own notation."""
+    """A task that must exist, as DynamoDB JSON."""
     found = queue.item(task_id)
-    assert found is not None, f"{task_id} is not there"
+    assert found is not None, f"{task_id} is not in the table"
     return found
 
 
 def with_text(text: str) -> Any:
-    """Whether a message has this body."""
+    """A check that a message has this body."""
     return lambda message: message.body == text
 
 
 def about(message_id: str) -> Any:
-    """Whether a message of the dead-letter queue came with this message."""
+    """A check that a message of the dead-letter queue is from this message."""
 
     def is_about(message: Message) -> bool:
         return message.attributes.get("messageId") == message_id
@@ -239,7 +239,7 @@ def about(message_id: str) -> Any:
 
 
 def record(body: Any, sent: int | None = None) -> dict[str, Any]:
-    """A message as Lambda hands it over."""
+    """The record of a message, as Lambda delivers it."""
     return {
         "messageId": str(uuid.uuid4()),
         "receiptHandle": "a-receipt-that-has-passed",
@@ -262,7 +262,7 @@ def record(body: Any, sent: int | None = None) -> dict[str, Any]:
 def ingest(
     queue: DeployedQueue, settings: dict[str, Any] | None = None, **changes: str
 ) -> Iterator[None]:
-    """`ingest-tasks` with other settings and variables, for as long as the block runs."""
+    """Give `ingest-tasks` other settings and variables while the block runs."""
     before = queue.set_environment("ingest-tasks", changes, settings)
     try:
         yield
@@ -274,7 +274,7 @@ def ingest(
 def visibility(
     queue: DeployedQueue, *, seconds: int, most_receives: int | None = None
 ) -> Iterator[None]:
-    """The ingest queue with another visibility timeout and number of receives."""
+    """Give the ingest queue another visibility timeout and number of receives while the block runs."""
     sqs, url = queue.client("sqs"), queue.outputs["IngestQueueUrl"]
     names = ["VisibilityTimeout", "RedrivePolicy"]
     before = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
@@ -290,7 +290,7 @@ def visibility(
 
 
 def hidden(queue: DeployedQueue) -> int:
-    """How many messages of the ingest queue are being worked on, or were by a function that died."""
+    """The number of messages in flight: received, not deleted, and not yet visible again."""
     name = "ApproximateNumberOfMessagesNotVisible"
     attributes = queue.client("sqs").get_queue_attributes(
         QueueUrl=queue.outputs["IngestQueueUrl"], AttributeNames=[name]

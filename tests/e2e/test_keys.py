@@ -25,18 +25,18 @@ _LONGEST_RUN_SECONDS = 20
 
 @dataclass
 class Downstream:
-    """Remembers each call, how many of one key were under way at once, and their idempotency keys."""
+    """Records the calls, their idempotency keys, and the most concurrent calls of one key."""
 
     calls: list[dict[str, Any]] = field(default_factory=list)
     idempotency: list[str] = field(default_factory=list)
     most_at_once: int = 0
-    #: No call is answered before.
+    #: No call is answered before this is set.
     may_answer: threading.Event = field(default_factory=threading.Event)
     _running: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def call(self, task: dict[str, Any], idempotency: str) -> None:
-        """One call."""
+        """Record a call and answer it."""
         key = task["taskId"]
         with self._lock:
             self.calls.append(task)
@@ -49,14 +49,14 @@ class Downstream:
             self._running[key] -= 1
 
     def states(self, key: str) -> list[int]:
-        """The states of a key that ran, in their order."""
+        """The states of a key that ran, in the order of their runs."""
         with self._lock:
             return [task["payload"]["n"] for task in self.calls if task["taskId"] == key]
 
 
 @contextmanager
 def serving(downstream: Downstream) -> Iterator[str]:
-    """The address of the downstream on this machine, for as long as the block runs."""
+    """The address of the downstream on this machine while the block runs."""
 
     def answer(body: bytes, headers: Message) -> tuple[int, dict[str, str]]:
         downstream.call(json.loads(body), headers["Idempotency-Key"])
@@ -79,7 +79,7 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
         queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
         assert len(queue.create([state(key, 1)])["created"]) == 1
         wait_until(lambda: downstream.states(key) == [1], 30, "the first state's run")
-        # During the run: of these the last one follows, once the run is over.
+        # These states are written during the run. After it, only the latest of them runs.
         for n in (2, 5, 3, 4):
             queue.create([state(key, n)])
         downstream.may_answer.set()
@@ -89,12 +89,12 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
         item = queue.item(key)
         assert item is not None and number(item, "superseded") == 1
 
-        # Older and equal states change nothing, also after SUCCESS.
+        # Older and equal states change nothing, even after SUCCESS.
         answer = queue.create([state(key, 4), state(key, 5)])
         assert [task["index"] for task in answer["outdated"]] == [0]
         assert [task["index"] for task in answer["duplicates"]] == [1]
 
-        # A newer one wakes a queue at rest: no sweep is needed.
+        # A newer state wakes an idle queue without a sweep.
         queue.wait_until_idle()
         began = time.monotonic()
         queue.create([state(key, 6)])
@@ -103,11 +103,11 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
         wait_for(queue, [key])
         queue.wait_until_idle()
     assert downstream.states(key) == [1, 5, 6]
-    assert len(set(downstream.idempotency)) == 3, "an idempotency key for each state"
+    assert len(set(downstream.idempotency)) == 3, "each state has its own idempotency key"
     versions = [task["version"] for task in downstream.calls]
     assert versions == sorted(versions)
     assert seconds < 20
-    print(f"three of six states ran, in order; a newer state of a key at rest ran after {seconds:.1f} s")
+    print(f"three of six states ran, in order; a newer state of a settled key ran after {seconds:.1f} s")
 
 
 def test_a_key_and_a_task_without_one_cannot_share_an_id(queue: DeployedQueue) -> None:

@@ -20,7 +20,7 @@ from local.history import History
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
 
-#: Sooner than any sweep that did not happen to come at this moment.
+#: Less than the interval of the sweep, so a start within this time is usually not caused by the sweep.
 AT_ONCE_SECONDS = 10
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -28,7 +28,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def freshq(queue: DeployedQueue, command: str) -> Iterator[Run]:
-    """Run a verb on the deployed queue, as in a script; no pause or open breaker outlasts the test."""
+    """Run a verb on the deployed queue without a terminal; after the test, end a pause and close the breaker."""
     run = functools.partial(commands.run, command, local_environment(queue.endpoint))
     yield run
     run("resume")
@@ -182,7 +182,7 @@ def test_tasks_of_a_file_are_created_once_and_listed_shown_exported_and_purged(
     assert [queue.status(task) for task in ids] == [None] * 30
 
 
-def test_what_is_wrong_is_said_in_one_line(freshq: Run) -> None:
+def test_an_error_is_one_line(freshq: Run) -> None:
     missing = freshq("status", "--env", "nowhere")
     assert (missing.returncode, missing.stdout) == (3, "")
     assert "there is no stack LifoQueue-nowhere in us-east-1 (is it deployed" in missing.stderr

@@ -14,13 +14,13 @@ from local.queue import DeployedQueue
 
 OUTAGE_SECONDS = 30
 PER_SECOND = 8
-#: Twelve tasks open the breaker at ten slots; then a probe after 1 s, 2 s, and every 4 s.
+#: With ten slots, twelve tasks open the breaker. Then probes follow after 1 s, 2 s, and every 4 s.
 MOST_CALLS = 30
 
 
 @dataclass
 class Downstream:
-    """Answers 502 while it is down, else 200, and remembers when."""
+    """Answers 502 while it is down, else 200, and records the times."""
 
     down: threading.Event = field(default_factory=threading.Event)
     refused: list[float] = field(default_factory=list)
@@ -50,7 +50,7 @@ def test_an_outage_fails_no_task_and_is_over_within_seconds(queue: DeployedQueue
             time.sleep(1)
         recovered = time.monotonic()
         downstream.down.clear()
-        # SUCCESS is the only end of every task: none is FAILURE.
+        # Every task must reach SUCCESS, so no task is FAILURE.
         wait_for(queue, tasks, seconds=60)
         queue.wait_until_idle()
 

@@ -1,4 +1,4 @@
-"""Ten poison and ninety healthy tasks through the HTTP runner: the healthy ones do not suffer."""
+"""Ten poison and ninety healthy tasks through the HTTP runner: the healthy ones are not affected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ATTEMPTS = 4
 
 
 class Legacy:
-    """A system that fails for every poison task and serves every other."""
+    """A downstream that fails for every poison task and succeeds for every other."""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
@@ -44,7 +44,7 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
         )
         began = now_ms()
         healthy = create(queue, HEALTHY, poison=False)
-        # The newest of all: a queue that retried them first would run no other task.
+        # They are the newest tasks: a queue that always retried them first would run no other task.
         poison = create(queue, POISON, poison=True)
         wait_for(queue, healthy, seconds=60)
         served = now_ms()
@@ -52,10 +52,10 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
         queue.wait_until_idle()
 
     print(
-        f"{HEALTHY} healthy tasks were served in {(served - began) / 1000:.1f} s beside {POISON}"
+        f"{HEALTHY} healthy tasks succeeded in {(served - began) / 1000:.1f} s beside {POISON}"
         f" poison ones; calls: {dict(legacy.calls)}"
     )
-    # While no healthy task answers between them, the system may be unavailable: such a run costs no attempt.
+    # If no healthy task runs between them, the downstream may count as unavailable. Such a run costs no attempt.
     assert POISON * ATTEMPTS <= legacy.calls["poison"] < 2 * POISON * ATTEMPTS
     assert legacy.calls["healthy"] == HEALTHY
     assert set(takes(history, healthy).values()) == {1}
@@ -67,7 +67,7 @@ def test_poison_tasks_fail_alone(queue: DeployedQueue, history: History) -> None
 
 
 def create(queue: DeployedQueue, count: int, *, poison: bool) -> list[str]:
-    """Create tasks of one kind; their ids."""
+    """Create tasks of one kind; returns their ids."""
     answer = queue.create([{"payload": {"poison": poison, "number": n}} for n in range(count)])
     assert answer["failed"] == []
     return [task["taskId"] for task in answer["created"]]

@@ -1,4 +1,4 @@
-"""Every snippet of docs/how-to/producers.md, run unchanged."""
+"""Runs every snippet of docs/how-to/producers.md unchanged."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from local.waiting import now_ms
 DOCUMENT = PROJECT / "docs" / "how-to" / "producers.md"
 STACK = "Producers"
 TOOLS = PROJECT / "node_modules" / ".bin"
-#: Runs the snippet of a language and a name; returns what it printed.
+#: Runs the snippet with this language and name; returns its output.
 Run = Callable[[str, str], str]
 
 
 def snippets(language: str, name: str | None = None) -> list[str]:
-    """The document's blocks of a language, all or those of a name."""
+    """The document's code blocks of a language, all or those with a name."""
     tag = re.escape(language if name is None else f"{language} {name}")
     return re.findall(rf"^```{tag}\n(.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
 
@@ -36,7 +36,7 @@ def snippets(language: str, name: str | None = None) -> list[str]:
 @pytest.fixture(scope="module")
 def producers(local_aws: Emulator) -> DeployedQueue:
     """The document's CDK app, checked by the compiler, synthesized and deployed."""
-    # Within the project, where the name of its package leads to its constructs.
+    # Within the project, so that imports of the package `freshq` find its constructs.
     directory = STATE / "producers"
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "app.ts").write_text("\n".join(snippets("ts")))
@@ -54,7 +54,7 @@ def run(producers: DeployedQueue) -> Run:
     """Runs a snippet with the stack's outputs in its environment, as `TOPIC_ARN` for `TopicArn`."""
     outputs = {constant(name): value for name, value in producers.outputs.items()}
     identifier = (urlsplit(producers.outputs["CreateTasksUrl"]).hostname or "").split(".")[0]
-    # The emulator's own address for a function URL, whose host resolves on AWS only.
+    # The emulator's path for a function URL, because the host of the URL resolves only on AWS.
     outputs["CREATE_TASKS_URL"] = f"{producers.endpoint}/_aws/lambda-url/{identifier}/"
     environment = local_environment(producers.endpoint) | outputs
     directory = STATE / "producers"
@@ -104,7 +104,7 @@ def test_a_plain_put(producers: DeployedQueue, run: Run, language: str, task_id:
     wait_for(producers, [task_id])
     done = producers.item(task_id)
     assert done is not None and now_ms() - number(done, "taskCreated") < 60_000
-    # A second time it is there already: that is success, and nothing has changed.
+    # The second put finds the task. The snippet succeeds, and nothing changes.
     run(language, "putitem")
     assert producers.item(task_id) == done
 
@@ -115,7 +115,7 @@ def test_the_document_has_a_rust_snippet_that_is_compiled_but_not_run() -> None:
 
 
 def constant(name: str) -> str:
-    """`TopicArn` as `TOPIC_ARN`."""
+    """Converts `TopicArn` to `TOPIC_ARN`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
 
 
@@ -125,7 +125,7 @@ def tool(directory: Path, name: str, *arguments: str, **variables: str) -> None:
 
 
 def output_of(command: list[str], directory: Path, environment: dict[str, str]) -> str:
-    """What a command prints; fails with all of it unless it ends with 0."""
+    """The standard output of a command, which must end with exit code 0."""
     finished = subprocess.run(
         command,
         cwd=directory,

@@ -1,7 +1,7 @@
-"""On call with the runbook alone: from the text of an alarm to the cause and the fix.
+"""Finds and fixes the cause of an alarm with only the alarm's text and the runbook.
 
-Each test causes what an alarm rings for. Then it runs the command that the alarm's text names and the commands of the
-section of docs/how-to/operate.md to which the text leads, all as printed there.
+Each test causes the condition of an alarm. Then it runs the command in the alarm's text, and the commands in the
+section of docs/how-to/operate.md that the text names, as printed there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RUNBOOK = PROJECT / "docs" / "how-to" / "operate.md"
 
 @dataclass
 class OnCall:
-    """A person with a terminal, the text of an alarm and the section of the runbook that it names."""
+    """An operator with a terminal, the text of an alarm and the section of the runbook that it names."""
 
     stack: DeployedStack
     command: str
@@ -52,21 +52,21 @@ class OnCall:
         return re.findall(r"`((?:freshq|aws) [^`]+)`", span.replace("\n  ", " "))
 
     def look(self, **values: str) -> str:
-        """Run the alarm's own commands, then those of the first look; what they print."""
+        """Run the commands in the alarm's text, then those of the first look; returns their output."""
         first = re.findall(r"freshq [^.,:]+ --stack [\w-]+", self.text)
         assert first, self.text
         lines = first + self.printed("- **First look**", "- **Do**")
-        # A command for another answer than those so far names a value that is not known yet.
+        # A command with the placeholder of a value that is not known yet is for another answer.
         known = [line for line in lines if set(re.findall(r"<(\w+)>", line)) <= {"env", *values}]
         return "\n".join(self.run(line, **values) for line in known)
 
     def do(self, beginning: str, **values: str) -> str:
-        """Run the command of the remedy that begins like this; what it prints."""
+        """Run the command of the remedy that begins like this; returns its output."""
         (line,) = {line for line in self.printed("- **Do**", "- **Over**") if line.startswith(beginning)}
         return self.run(line, **values)
 
     def run(self, line: str, **values: str) -> str:
-        """Run a command as it is printed, with values for its placeholders; what it prints."""
+        """Run a command as printed, with values for its placeholders; returns its output."""
         for name, value in {"env": "dev", **values}.items():
             line = line.replace(f"<{name}>", value)
         program, *arguments = shlex.split(line)
@@ -78,7 +78,7 @@ class OnCall:
         return ran.stdout
 
     def _aws(self, service: str, operation: str, *options: str) -> str:
-        """A command of the AWS CLI, by the client that it uses."""
+        """Run a command of the AWS CLI with boto3."""
         pairs = zip(options[::2], options[1::2], strict=True)
         words = {"".join(word.title() for word in name[2:].split("-")): value for name, value in pairs}
         given: dict[str, Any] = {name: int(value) if value.isdigit() else value for name, value in words.items()}
@@ -97,7 +97,7 @@ def alarm(template: Assembly, name: str) -> str:
 
 @pytest.fixture
 def tasks(queue: DeployedQueue, template: Assembly, command: str) -> Iterator[Any]:
-    """On call for an alarm of the task queue, which is idle, with empty failure queues, before and after."""
+    """On call for an alarm of the task queue. Before and after, the queue is idle and its failure queues are empty."""
 
     def freshq(*arguments: str) -> None:
         commands.run(command, local_environment(queue.endpoint), *arguments)
@@ -106,7 +106,7 @@ def tasks(queue: DeployedQueue, template: Assembly, command: str) -> Iterator[An
     queue.empty_queues()
     before = queue.environment("process-tasks")
     yield lambda name: OnCall(queue, command, alarm(template, name))
-    # After a failed test, tasks are left: they run in the end as in other tests.
+    # After a failed test tasks may be left. They run with the deployed settings again.
     freshq("pause", "--for", "10m", "--reason", "the end of a test")
     queue.replace_environment("process-tasks", before)
     freshq("breaker", "close")
@@ -116,7 +116,7 @@ def tasks(queue: DeployedQueue, template: Assembly, command: str) -> Iterator[An
 
 
 def runs_on(queue: DeployedQueue, url: str) -> None:
-    """Let the queue send its tasks to this endpoint."""
+    """Make the queue send its tasks to this endpoint."""
     queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
 
 
@@ -140,7 +140,7 @@ def test_the_downstream_is_unavailable(queue: DeployedQueue, tasks: Any) -> None
         answers[0] = 200
         assert "the circuit breaker is closed" in on_call.do("freshq breaker close")
         wait_for(queue, ids)
-        # The processor writes the state with its next heartbeat, or when it ends.
+        # The processor writes the breaker's state with its next heartbeat, or when it ends.
         queue.wait_until_idle()
         assert re.search(r"circuit breaker +closed", on_call.look())
 
@@ -191,7 +191,7 @@ def test_no_processor_may_start(queue: DeployedQueue, tasks: Any) -> None:
 
     (remedy,) = set(re.findall(r"remedy: (aws lambda put-function-concurrency [^;]+);", found))
     on_call.run(remedy)
-    # The notification at the creation of the tasks is lost, and holds others back for 10 s.
+    # The notification of the creation is lost. Its start marker prevents others for 10 s.
     wait_until(lambda: "has just notified" not in on_call.do("freshq wake"), 30, "another notification", every=2)
     wait_for(queue, ids)
     assert "ReservedConcurrentExecutions" not in on_call.look()
@@ -199,7 +199,7 @@ def test_no_processor_may_start(queue: DeployedQueue, tasks: Any) -> None:
 
 def test_a_matching_agent_is_not_queued(agents: DeployedAgents, agents_template: Assembly, command: str) -> None:
     on_call = OnCall(agents, command, alarm(agents_template, "oldest-waiting"))
-    # Listed before all agents of other tests.
+    # The id `0…` is listed before the agents of other tests.
     crew, agent, call = Crew(agents), fresh("0"), fresh("call")
     profile = {"language": [crew.language], "gender": crew.gender}
     agents.command("register", agentId=agent, name="Ana", attributes=profile)

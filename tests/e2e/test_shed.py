@@ -1,7 +1,7 @@
-"""What DynamoDB deleted before it was done is counted and handed to the shed queue.
+"""Tasks that DynamoDB deletes before they end are counted and sent to the shed queue.
 
-The local AWS deletes by `ttl` without a stream record, so count-shed gets the record that AWS
-would send.
+The local AWS deletes expired items without a stream record. So the test invokes count-shed with
+the record that AWS would send.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
 
 
-def test_a_shed_task_is_handed_over_and_a_cancelled_one_is_not(queue: DeployedQueue) -> None:
+def test_a_shed_task_is_sent_to_the_shed_queue_and_a_cancelled_one_is_not(queue: DeployedQueue) -> None:
     event = json.loads((PROJECT / "tests" / "events" / "count-shed.json").read_text())
     shed, cancelled = f"shed-{uuid.uuid4()}", f"cancelled-{uuid.uuid4()}"
     by_ttl = named(event["Records"][0], shed)
     by_hand = named(event["Records"][0], cancelled)
-    # An operator's deletion has no identity of the service.
+    # The record of an operator's deletion does not have the identity of the TTL service.
     del by_hand["userIdentity"]
     answer = queue.invoke("count-shed", {"Records": [by_hand, by_ttl]})
     assert answer == {"batchItemFailures": []}
@@ -41,7 +41,7 @@ def test_a_shed_task_is_handed_over_and_a_cancelled_one_is_not(queue: DeployedQu
 
 
 def named(record: dict[str, Any], task_id: str) -> dict[str, Any]:
-    """A copy of the record for a task of this name, deleted just now."""
+    """A copy of the record for a task with this id, deleted now."""
     copied = copy.deepcopy(record)
     copied["dynamodb"]["Keys"]["taskId"] = {"S": task_id}
     copied["dynamodb"]["OldImage"]["taskId"] = {"S": task_id}

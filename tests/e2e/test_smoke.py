@@ -1,4 +1,4 @@
-"""`make smoke LOCAL=1`: it holds, it notices, and it leaves nothing behind when it is interrupted."""
+"""`make smoke LOCAL=1` succeeds, finds a changed setting, and removes its stacks even if it is interrupted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from smoke.report import CheckFailed
 from smoke.settings import SettingChecks
 
 SECONDS = 900
-#: What every environment of the smoke test's processes has: the working directory of its emulator.
+#: A variable of each process of the smoke test's local AWS: the temporary folder of its emulator.
 OWN_AWS = f"TMPDIR={STATE / 'smoke' / 'tmp'}".encode()
 
 
@@ -44,7 +44,7 @@ def left_processes() -> list[int]:
             if process.name.isdigit() and OWN_AWS in (process / "environ").read_bytes().split(b"\0"):
                 found.append(int(process.name))
         except (PermissionError, FileNotFoundError, ProcessLookupError):
-            continue  # Another user's, or gone meanwhile.
+            continue  # It belongs to another user, or has ended.
     return found
 
 
@@ -56,7 +56,7 @@ def test_the_smoke_test_holds_on_the_local_aws() -> None:
     assert "FAILED" not in printed
     results = re.findall(r"^(ok|skipped) +[\d.]+ s  (.*?): ", printed, re.MULTILINE)
     assert len(results) >= 25
-    # Only what exists on AWS alone is skipped.
+    # Only checks of what exists only on AWS are skipped.
     assert {name.split(":")[0] for state, name in results if state == "skipped"} == {
         "aws",
         "LifoQueue-dev-smoke",
@@ -65,15 +65,15 @@ def test_the_smoke_test_holds_on_the_local_aws() -> None:
     assert left_processes() == []
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds the emulator's processes by /proc")
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds the emulator's processes in /proc")
 def test_an_interrupted_smoke_test_removes_what_it_deployed() -> None:
     running = start_smoke()
     assert running.stdout is not None
     for line in running.stdout:
         if line.startswith("ok") and "deploy AgentQueue-dev-smoke" in line:
             break
-    assert left_processes(), "it was to be running"
-    # As Ctrl-C in a terminal: to every process of the group.
+    assert left_processes(), "the local AWS is not running"
+    # Ctrl-C in a terminal also sends SIGINT to every process of the group.
     os.killpg(running.pid, signal.SIGINT)
     printed = running.stdout.read()
     running.wait(timeout=SECONDS)
@@ -92,6 +92,6 @@ def test_a_setting_changed_by_hand_is_noticed(
     queue.client("lambda").put_function_concurrency(
         FunctionName=queue.function("process-tasks"), ReservedConcurrentExecutions=2
     )
-    # The fixture sets it back.
+    # The fixture restores the setting.
     with pytest.raises(CheckFailed, match="ReservedConcurrentExecutions is 2, and 1 in the template"):
         checks.functions()

@@ -1,7 +1,7 @@
-"""With a bus, each end of a task is an event.
+"""With an event bus, each end of a task is an event.
 
-dev has no bus. The test gives count-shed what the construct would: the variable, the permission and the filter of
-the stream.
+dev has no bus. The test gives count-shed what the construct would give it: the variable, the permission and the filter
+of the stream.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BUS = f"arn:aws:events:{REGION}:{ACCOUNT}:event-bus/default"
 
 @pytest.fixture
 def events(queue: DeployedQueue) -> Iterator[Mailbox]:
-    """What the default bus gets from the queue."""
+    """The events of the queue on the default bus."""
     mapping = stream_mapping(queue)
     before = queue.set_environment("count-shed", {"EVENT_BUS_ARN": BUS})
     filters = mapping["FilterCriteria"]["Filters"]
@@ -40,7 +40,7 @@ def events(queue: DeployedQueue) -> Iterator[Mailbox]:
 
 
 def stream_mapping(queue: DeployedQueue) -> dict[str, Any]:
-    """The mapping of the table's stream to count-shed."""
+    """The event source mapping of the table's stream to count-shed."""
     (mapping,) = queue.client("lambda").list_event_source_mappings(
         FunctionName=queue.function("count-shed")
     )["EventSourceMappings"]
@@ -48,7 +48,7 @@ def stream_mapping(queue: DeployedQueue) -> dict[str, Any]:
 
 
 def change(queue: DeployedQueue, mapping: dict[str, Any], filters: list[dict[str, str]]) -> None:
-    """Give a mapping these filters."""
+    """Give an event source mapping these filters."""
     queue.client("lambda").update_event_source_mapping(
         UUID=mapping["UUID"], FilterCriteria={"Filters": filters}
     )
@@ -56,7 +56,7 @@ def change(queue: DeployedQueue, mapping: dict[str, Any], filters: list[dict[str
 
 @contextmanager
 def rule(queue: DeployedQueue) -> Iterator[Mailbox]:
-    """A rule of the default bus for the queue's events; their texts, as they arrive."""
+    """The queue's events, which a rule of the default bus sends to an SQS queue while the block runs."""
     sqs, events = queue.client("sqs"), queue.client("events")
     name = f"ends-{uuid.uuid4().hex[:8]}"
     url = sqs.create_queue(QueueName=name)["QueueUrl"]
@@ -111,7 +111,7 @@ def test_each_end_of_a_task_is_an_event(queue: DeployedQueue, events: Mailbox) -
 
 
 def one_event(events: Mailbox, task: str) -> dict[str, Any]:
-    """The event of a task; there is one, because nothing was repeated."""
+    """The event of a task. There is exactly one, because no write was repeated."""
     of_task = events.wait_for(
         lambda message: message.json()["detail"]["taskId"] == task, 30, f"the event of {task}"
     )

@@ -1,4 +1,4 @@
-"""Every line that docs/reference/telemetry.md promises is in the functions' logs, with its fields and no other."""
+"""Every log line of docs/reference/telemetry.md is in the functions' logs, with these fields and no other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from local.queue import DeployedQueue, wait_for_last_turn
 from local.stack import DeployedStack, InvocationFailed
 from local.waiting import now_ms, wait_until
 
-#: The name of the runtime's span is not promised.
+#: The name of the runtime's span is not documented.
 NOT_PROMISED = {"span.name"}
 
 
@@ -43,9 +43,9 @@ def logged(stack: DeployedStack, promised: dict[str, Any], message: str, since_m
 def expect_fields(
     stack: DeployedStack, promises: dict[str, dict[str, Any]], since_ms: int, again: Callable[[], object]
 ) -> None:
-    """Each promised line was logged, and its lines have the promised fields and no other.
+    """Check that each promised line was logged, and that its lines have the promised fields and no other.
 
-    The emulator may hand the last lines of an invocation to the log of the next one: `again` causes it.
+    The emulator may log the last lines of an invocation only during the next one. `again` causes the next one.
     """
 
     def seen(message: str, promised: dict[str, Any]) -> set[str]:
@@ -135,12 +135,12 @@ def test_task_queue_logs_what_is_promised(queue: DeployedQueue) -> None:
 
 
 def event(name: str) -> Any:
-    """An event of the examples."""
+    """An event of tests/events."""
     return json.loads((PROJECT / "tests" / "events" / f"{name}.json").read_text())
 
 
 def lose_a_lease(queue: DeployedQueue) -> str:
-    """A task whose processor died: the sweep returns it."""
+    """A task whose processor crashed: the sweep returns it."""
     task_id = fresh("lost")
     put(
         queue,
@@ -182,7 +182,7 @@ def test_agents_queue_logs_what_is_promised(agents: DeployedAgents) -> None:
         attended = crew.assigned()["callId"]
     late = fresh("call")
     crew.send(late)
-    wait_until(lambda: agents.command("call", callId=late)["status"] == "waiting", 20, "a pending call")
+    wait_until(lambda: agents.command("call", callId=late)["status"] == "waiting", 20, "the pending call")
     assert agents.command("enqueue", agentId=agent)["changed"] is False, "the agent attends a call"
     time.sleep(1.2)
     with environment(agents, "sweep-agents", {"maxWaitMs": 1000}):
@@ -209,7 +209,7 @@ def test_agents_queue_logs_what_is_promised(agents: DeployedAgents) -> None:
     assert commands[:4] == ["register", "available", "enqueue", "enqueue"]
 
 
-def test_deployed_dashboard_is_the_one_that_the_output_leads_to(deployed: DeployedQueue) -> None:
+def test_the_output_has_the_url_of_the_deployed_dashboard(deployed: DeployedQueue) -> None:
     name = deployed.outputs["DashboardUrl"].rpartition("/")[2]
     answer = deployed.client("cloudwatch").get_dashboard(DashboardName=name)
     (graph,) = [

@@ -19,7 +19,7 @@ TRACED = ("create-tasks", "trigger", "process-tasks")
 
 @contextmanager
 def traced(queue: DeployedQueue, daemon: str) -> Iterator[None]:
-    """Functions that sample every task and send segments to this daemon; afterwards as deployed."""
+    """Make the functions sample every task and send segments to this daemon while the block runs."""
     settings = {"traces": {"sampledTasks": 1}}
     before = {
         name: queue.set_environment(name, {"AWS_XRAY_DAEMON_ADDRESS": daemon}, settings) for name in TRACED
@@ -32,7 +32,7 @@ def traced(queue: DeployedQueue, daemon: str) -> Iterator[None]:
 
 
 def next_segment(daemon: socket.socket) -> dict[str, Any]:
-    """The next document; fails after the daemon's timeout."""
+    """The next segment document; fails after the socket's timeout."""
     head, document = daemon.recv(65_536).decode().split("\n", 1)
     assert json.loads(head) == {"format": "json", "version": 1}
     return dict(json.loads(document))
@@ -54,7 +54,7 @@ def test_a_sampled_task_is_one_trace_from_its_creation_to_the_endpoint(queue: De
             queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps({"kind": "http", "url": url})})
             task_id = queue.create([{"payload": {"traced": True}}])["created"][0]["taskId"]
             wait_for(queue, [task_id], seconds=60)
-            # The creation and the run; invocations are only recorded where Lambda samples them.
+            # The segments of the creation and the run. Invocations have segments only if Lambda samples them.
             found: list[dict[str, Any]] = []
             while len(found) < 2:
                 segment = next_segment(daemon)

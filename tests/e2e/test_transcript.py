@@ -1,6 +1,7 @@
-"""What each verb of freshq prints on the deployed templates, compared with transcript.txt.
+"""Compares the output of each verb of freshq on the deployed templates with transcript.txt.
 
-Every verb of ``freshq --help`` is in the transcript, but for those in ELSEWHERE. Times, durations and random ids are masked. ``FRESHQ_WRITE_TRANSCRIPT=1`` writes the file.
+Every verb of ``freshq --help`` is in the transcript, except those in ELSEWHERE. Times, durations and random ids are
+masked. ``FRESHQ_WRITE_TRANSCRIPT=1`` writes the file.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from local.emulator import local_environment
 from local.queue import DeployedQueue
 
 TRANSCRIPT = Path(__file__).with_name("transcript.txt")
-#: Verbs that are not in the transcript, and why.
-ELSEWHERE = {"console": "serves a page until Ctrl-C; tests/console looks at it in a browser"}
+#: The verbs that are not in the transcript, each with the reason.
+ELSEWHERE = {"console": "serves a page until Ctrl-C; tests/console tests it in a browser"}
 FAILS = {"simulate": {"outcome": "fail"}}
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MASKS = (
@@ -30,7 +31,7 @@ MASKS = (
     (re.compile(r"\b1[789]\d{8}(\d{3}){0,2}\b"), "<timestamp>"),
     (re.compile(r"^http\S+/LifoQueue-dev-\S+", re.MULTILINE), "<url of the queue>"),
     (re.compile(r"(?<=created: )[\d.]+(?=/s)"), "<rate>"),
-    # Earlier tests on the same queue decide these.
+    # These values depend on earlier tests on the same queue.
     (
         re.compile(r"\b(wake-ups requested|last notification|redriven tasks|(?:idle turns|busy pauses) in a row) {2,}.*"),
         r"\1  <earlier>",
@@ -46,7 +47,7 @@ MASKS = (
 
 
 class Session:
-    """Verbs that run one after the other, and what they printed."""
+    """Runs verbs one after the other, and records their output."""
 
     def __init__(self, command: str, environment: dict[str, str], table: str, folder: Path) -> None:
         self.lines: list[str] = []
@@ -56,9 +57,10 @@ class Session:
         self._folder = folder
 
     def run(self, *arguments: str, only: str | None = None, without: str | None = None) -> str:
-        """Run a verb and record it, its first line and those with `only`, or those that do not begin with `without`.
+        """Run a verb and record its output.
 
-        Returns what it printed on standard output.
+        With `only`, record the first line and the lines that contain it. With `without`, record the lines that do not
+        begin with it. Returns the standard output.
         """
         ran = commands.run(self._command, self._environment, *arguments)
         shown = ran.stdout + ran.stderr
@@ -120,7 +122,7 @@ def tasks(session: Session, queue: DeployedQueue) -> None:
 
 
 def agents_and_calls(session: Session) -> None:
-    """Every verb of the agents' queue. In the end all available agents are offline again."""
+    """Every verb of the agents' queue. At the end all its agents are offline."""
     profile = ["--attributes", "language=Transcript", "--attribute", "gender=F"]
     session.run("agent", "register", "--id", "ana", "--name", "Ana Transcript", *profile)
     session.run("agent", "available", "ana")
@@ -156,7 +158,7 @@ def for_the_shell(session: Session, folder: Path) -> None:
 def test_each_verb_prints_what_the_transcript_says(
     queue: DeployedQueue, agents: DeployedAgents, command: str, tmp_path: Path
 ) -> None:
-    """Messages that earlier tests left in failure queues are findings of doctor, so the queues are emptied first."""
+    """First empties the failure queues, because doctor reports messages that earlier tests left in them."""
     queue.wait_until_idle()
     for stack in (queue, agents):
         stack.empty_queues()
@@ -174,7 +176,7 @@ def test_each_verb_prints_what_the_transcript_says(
 
 
 def verbs(command: str, *before: str) -> set[str]:
-    """The verbs in the help of a command, with those below them in their place."""
+    """The verbs in the help of a command. A verb with subcommands is replaced by them."""
     shown = subprocess.run([command, *before, "-h"], capture_output=True, text=True, check=True).stdout
     _, _, listed = shown.partition("\nCommands:\n")
     names = set(re.findall(r"^  (\S+)", listed.split("\n\n")[0], re.MULTILINE)) - {"help"}

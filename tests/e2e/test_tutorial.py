@@ -1,4 +1,4 @@
-"""The tutorial of the local AWS, with its own commands."""
+"""Runs the commands of the tutorial for the local AWS."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def blocks() -> list[str]:
 
 @pytest.fixture
 def checkout(local_aws: Emulator, queue: DeployedQueue, tmp_path: Path) -> Path:
-    """A folder with what `make setup` and `make local-up` leave in a checkout."""
+    """A folder with the files that `make setup` and `make local-up` leave in a checkout."""
     for name in (".venv", "tests"):
         (tmp_path / name).symlink_to(PROJECT / name)
     (tmp_path / ".local").mkdir()

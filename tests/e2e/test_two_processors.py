@@ -1,4 +1,4 @@
-"""Two processors at once, which the reserved concurrency of one otherwise prevents."""
+"""Two processors at once. Outside of this test, the reserved concurrency of one prevents this."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def allow_two(queue: DeployedQueue) -> None:
 
 
 def notify(queue: DeployedQueue) -> str:
-    """Publish a wake-up past the protocol; returns the message's id."""
+    """Publish a notification without a wake-up request; returns the message's id."""
     answer = queue.client("sns").publish(
         TopicArn=queue.outputs["ProcessTasksTopicArn"], Message="{}"
     )
@@ -48,7 +48,7 @@ def test_a_second_invocation_finds_the_first_active_and_leaves(
     wait_until(lambda: queue.turns(began) != [], 20, "the second invocation's end")
     second = queue.turns(began)[0]
     assert left_at_once(second) and second["taken"] == 0
-    assert not queue.is_idle(), "the first was still at work when the second had left"
+    assert not queue.is_idle(), "the first is still active after the end of the second"
     wait_for(queue, ids, seconds=120)
     wait_for_last_turn(queue, began, TASKS)
     assert len(request_ids(queue, began)) >= 2
@@ -61,8 +61,8 @@ def test_two_that_both_process_run_no_task_twice(queue: DeployedQueue, history: 
     began = now_ms()
     ids = create(queue)
     wait_until(lambda: running(history, ids), 20, "the first processor at work")
-    # Take its lease away, as if it had expired during a long pause: until its next heartbeat
-    # the first believes to hold it, while the second acquires it.
+    # Delete the first processor's lease, as if it had expired while the process did not run. The
+    # first one notices this only at its next heartbeat, and the second acquires the lease before.
     queue.client("dynamodb").delete_item(TableName=queue.table, Key={KEY: {"S": CONTROL_ITEM}})
     notify(queue)
     wait_for(queue, ids, seconds=120)

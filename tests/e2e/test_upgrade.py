@@ -1,4 +1,4 @@
-"""Functions whose code and variables are of two releases for some seconds, as in a deployment or a rollback."""
+"""Functions with the code of one release and the variables of another, as during a deployment or rollback."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SWEEP_SECONDS = 120
 
 @contextmanager
 def without_settings(queue: DeployedQueue, binary: str) -> Iterator[None]:
-    """A function whose variables are of the release before its code, for as long as the block runs."""
+    """Give a function the variables of the previous release, without settings, while the block runs."""
     before = queue.environment(binary)
     earlier = {name: value for name, value in before.items() if name != settings_variable(binary)}
     queue.replace_environment(binary, earlier)
@@ -49,6 +49,6 @@ def test_a_caller_gets_an_error_that_names_the_missing_settings(queue: DeployedQ
 
 
 def failures(queue: DeployedQueue, binary: str, since_ms: int) -> int:
-    """How often a function failed for its environment, by its log."""
+    """How often a function could not start because of its environment, according to its log."""
     lines = queue.log_messages(binary, since_ms)
     return sum(line.get("message") == "the function cannot start" for line in lines)

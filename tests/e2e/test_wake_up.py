@@ -1,4 +1,4 @@
-"""Wake-ups: a lost one is replaced, and an item that is not a task causes none."""
+"""Wake-ups: the sweep replaces a lost one, and an item that is not a task causes none."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
 
-#: The sweep's schedule (60 s), the emulator's own tick (10 s), and the turn that follows.
+#: More than the sweep's schedule (60 s), the emulator's tick (10 s) and the turn that follows.
 SWEEP_SECONDS = 90
 
 
-def test_the_scheduled_sweep_makes_a_lost_notification_good(queue: DeployedQueue) -> None:
+def test_the_sweep_wakes_the_queue_after_a_lost_notification(queue: DeployedQueue) -> None:
     queue.wait_until_idle()
     functions, name = queue.client("lambda"), queue.function("process-tasks")
     began = now_ms()
-    # No processor may start, so that the notification is lost: the emulator's SNS, unlike
-    # AWS's, does not deliver again.
+    # No processor may start, so the notification is lost. Unlike on AWS, the emulator's SNS
+    # does not redeliver it.
     functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
     task_id = queue.create([{"payload": {"lost": True}}])["created"][0]["taskId"]
     wait_until(lambda: queue.invocations("trigger", began) > 0, 20, "the trigger")
@@ -32,18 +32,18 @@ def test_the_scheduled_sweep_makes_a_lost_notification_good(queue: DeployedQueue
     assert queue.turns(began) == []
 
     wait_for(queue, [task_id], seconds=SWEEP_SECONDS)
-    print(f"a lost notification was made good after {(now_ms() - lost) / 1000:.0f} s")
+    print(f"the task of a lost notification ended after {(now_ms() - lost) / 1000:.0f} s")
     assert queue.invocations("sweep-tasks", began) >= 1
 
 
-def test_the_control_item_wakes_nobody(queue: DeployedQueue) -> None:
+def test_the_control_item_causes_no_wake_up(queue: DeployedQueue) -> None:
     queue.wait_until_idle()
     began = now_ms()
-    # Gone and inserted again: the stream has an INSERT that does not belong to a task.
+    # Delete and insert it: the stream then has an INSERT of an item that is not a task.
     dynamodb = queue.client("dynamodb")
     dynamodb.delete_item(TableName=queue.table, Key={KEY: {"S": CONTROL_ITEM}})
     put(queue, {KEY: {"S": CONTROL_ITEM}, "requested": {"N": "0"}})
-    # The mapping's filter may keep it from the function, so it gets the record directly too.
+    # The mapping's filter may drop this record, so the test also invokes the function with it.
     queue.invoke("trigger", insert_record(CONTROL_ITEM))
     time.sleep(2)
     control = queue.item(CONTROL_ITEM)

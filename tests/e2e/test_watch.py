@@ -1,6 +1,6 @@
 """freshq watch in a terminal, on the deployed template.
 
-``FRESHQ_SCREENSHOTS=1`` also writes the picture of the documentation, docs/img/watch.svg.
+``FRESHQ_SCREENSHOTS=1`` also writes docs/img/watch.svg for the documentation.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def watch(queue: DeployedQueue, command: str) -> Watch:
 
 @pytest.fixture
 def slow(queue: DeployedQueue) -> Iterator[None]:
-    """Let each task run for two seconds, five at once."""
+    """Make each task run for two seconds, five at once."""
     runner = {"kind": "simulated", "capacity": 5, "durationMs": 2000}
     before = queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)})
     yield
@@ -45,7 +45,7 @@ def slow(queue: DeployedQueue) -> Iterator[None]:
 
 
 def box(screen: str, title: str) -> list[str]:
-    """The rows between the borders of the box with this title; none while it is half drawn."""
+    """The rows inside the box with this title; none while the box is not complete."""
     lines = screen.splitlines()
     top = next((row for row, line in enumerate(lines) if f"┌ {title}" in line), len(lines))
     left = lines[top].index(f"┌ {title}") if top < len(lines) else 0
@@ -116,7 +116,7 @@ def test_without_a_terminal_the_view_names_the_remedy(freshq: Run) -> None:
 
 @pytest.mark.skipif("FRESHQ_SCREENSHOTS" not in os.environ, reason="writes the picture of the documentation")
 def test_picture(queue: DeployedQueue, freshq: Run, watch: Watch, slow: None) -> None:
-    """Bursts of tasks, more than the runner can take."""
+    """Bursts of more tasks than the runner can run at once."""
     queue.wait_until_idle()
     expect(freshq, 0, "pause", "--for", "10m", "--reason", "for the picture")
     expect(freshq, 0, "purge", "--confirm", queue.outputs["QueueTableName"])

@@ -1,10 +1,10 @@
-"""Breaks the queue's guards one at a time, and demands that some test fails for each.
+"""Breaks the queues' guards one at a time, and requires that a test fails for each.
 
     python -m tests.guards --check
     python -m tests.guards --root COPY --target TRIPLE [NAME...]
 
-With `--check` it only looks whether each text is in its file exactly once. Otherwise it works on a copy of the
-sources (`make guards` makes one) and restores it.
+With `--check` it only checks that each text is in its file exactly once. Otherwise it breaks and restores a copy of the
+sources, which `make guards` creates.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from tests.guards.ingest import INGEST_GUARDS
 from tests.guards.keys import KEY_GUARDS
 
 ALL_GUARDS = GUARDS + AGENT_GUARDS + INGEST_GUARDS + KEY_GUARDS
-#: The packages whose tests are compiled soonest and notice most, by the folder of the broken source.
+#: The packages whose tests compile fastest and fail most often, by the folder of the broken source.
 NEAREST = {
     "crates/agent-queue/": ("agent-queue", "agents"),
     "crates/lifo-queue/": ("lifo-queue", "conformance"),
 }
-#: nextest's exit code for tests that failed, and not a build: https://docs.rs/nextest-metadata
+#: nextest's exit code for failed tests (a failed build has another one): https://docs.rs/nextest-metadata
 _TEST_RUN_FAILED = 100
 _FAILED = re.compile(r"^\s+(?:FAIL|TIMEOUT|SIGABRT) \[.*?\] (?:\(.*?\) )?(\S+ \S+)", re.MULTILINE)
 
 
 def main() -> int:
-    """Exit status 0 only if every broken guard was noticed."""
+    """Exit code 0 only if a test failed for every broken guard."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="the copy to break")
     parser.add_argument("--target", help="the triple to build for")
-    parser.add_argument("--check", action="store_true", help="only look for the texts, in seconds")
+    parser.add_argument("--check", action="store_true", help="only search the texts, which takes seconds")
     parser.add_argument("names", nargs="*", help="only guards whose name contains one of these")
     arguments = parser.parse_args()
     chosen = [
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def check(guard: Guard, root: Path, target: str) -> bool:
-    """Break `guard`, run the tests, restore the sources; whether a test failed."""
+    """Break `guard`, run the tests and restore the sources; returns whether a test failed."""
     began = time.monotonic()
     faults, broken = broken_sources(guard, root)
     if faults:
@@ -82,7 +82,7 @@ def misfits(guard: Guard, root: Path) -> list[str]:
 
 
 def broken_sources(guard: Guard, root: Path) -> tuple[list[str], dict[str, str]]:
-    """The faults of `guard`'s changes, and each changed file's content after them."""
+    """The faults of the changes of `guard`, and the content of each changed file after them."""
     faults, sources = [], dict[str, str]()
     for change in guard.changes:
         path = root / change.file
@@ -112,7 +112,7 @@ def nearest(guard: Guard) -> list[str]:
 
 
 def notice(packages: list[str], root: Path, target: str) -> tuple[bool, str]:
-    """Whether a test fails: one of these packages, or else any Rust test that needs no template and no model."""
+    """Run the tests of these packages first, then all others but the model's; returns whether one failed, and which."""
     nextest = ["cargo", "nextest", "run", "--profile", "guards", "--locked", "--target", target]
     chosen = [argument for package in packages for argument in ("--package", package)]
     if packages:
@@ -123,13 +123,13 @@ def notice(packages: list[str], root: Path, target: str) -> tuple[bool, str]:
 
 
 def run_tests(command: list[str], root: Path) -> tuple[bool, str]:
-    """Run tests until the first fails."""
+    """Run tests until the first one fails; returns whether one failed, and which."""
     run = subprocess.run(command, cwd=root, capture_output=True, text=True)
     if run.returncode == 0:
         return False, "every test passed"
     failed = _FAILED.findall(run.stderr + run.stdout)
     if run.returncode != _TEST_RUN_FAILED or not failed:
-        raise SystemExit(f"no test failed, but the build or the run did:\n{run.stderr[-3000:]}")
+        raise SystemExit(f"no test failed, but the build or the test run did:\n{run.stderr[-3000:]}")
     return True, ", ".join(dict.fromkeys(failed))
 
 

@@ -1,4 +1,4 @@
-"""A guard, and how it is broken."""
+"""A guard, and the changes that break it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Change:
-    """One place in the source."""
+    """A replacement of a text in one place of the sources."""
 
     file: str
     find: str
@@ -16,12 +16,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Guard:
-    """A guard and the change that breaks it."""
+    """A guard and the changes that break it."""
 
     name: str
     changes: tuple[Change, ...]
 
 
 def one_change(name: str, file: str, find: str, replace: str) -> Guard:
-    """A guard that stands in one place."""
+    """A guard that one change breaks."""
     return Guard(name, (Change(file, find, replace),))

@@ -1,7 +1,7 @@
-"""The queue's guards, and how each is broken: text of the source, and its replacement.
+"""The task queue's guards, and the changes that break them: a text of the source, and its replacement.
 
-Each change compiles and is accepted by DynamoDB, so only a test that knows the guard's purpose can
-tell. A guard that two stores keep is broken in both at once, or in each where that says more.
+Each changed source compiles, and DynamoDB accepts its requests. So only a test of the guard's purpose
+can fail. A guard whose name ends with a store in brackets is broken only in that store.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _CORE = "crates/lifo-queue/src"
 _DYNAMODB = f"{_CORE}/store/dynamodb.rs"
 _STEPS = f"{_CORE}/process/attempt/steps.rs"
 _VERDICT = f"{_CORE}/process/attempt/verdict.rs"
-#: What a task is returned with; braces twice for `str.format`.
+#: The text that returns a task, for `str.format`, which needs double braces.
 _RETURNED = """                attempt_counts: {counts},
                 lease_ran_out: false,
                 reason,

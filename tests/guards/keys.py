@@ -1,4 +1,4 @@
-"""The guards of keys, and how each is broken."""
+"""The guards of keys, and the changes that break them."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ function thresholds(ids: string[], settings: PartialAgentQueueSettings): number[
 const ABOVE = { ComparisonOperator: 'GreaterThanThreshold', TreatMissingData: 'notBreaching' };
 
 test.each([
-  // 80 % of the five minutes that a call waits.
+  // 80 % of calls.maxWait, which is five minutes.
   ['oldest-waiting', 'OldestWaitingCallSeconds', 'Maximum', 60, 240],
   ['unpublished', 'UnpublishedAssignments', 'Minimum', 300, 0],
-])('%s rings by what the sweep says', (id, metric, statistic, period, threshold) => {
+])('%s rings by a metric of the sweep', (id, metric, statistic, period, threshold) => {
   expect(alarm(id)).toMatchObject({
     ...ABOVE,
     Namespace: 'freshq',
@@ -35,7 +35,7 @@ test.each([
   });
 });
 
-test('sweep-missed rings when no sweep ran for five rounds, since silence is what it watches for', () => {
+test('sweep-missed rings when no sweep ran for five intervals, also without data', () => {
   expect(alarm('sweep-missed')).toMatchObject({
     MetricName: 'AgentSweeps',
     Statistic: 'Sum',
@@ -87,7 +87,7 @@ test.each([
   expect(prod.readable(properties.Dimensions[0].Value)).toBe(`${fn}/function`);
 });
 
-test('every queue is watched for what lies in it, and the intake for its age only', () => {
+test('every queue but the call queue has an alarm on its messages', () => {
   const watched = alarms
     .filter(({ Properties }) => Properties.MetricName === 'ApproximateNumberOfMessagesVisible')
     .map(({ Properties }) => {

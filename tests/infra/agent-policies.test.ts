@@ -9,7 +9,7 @@ function allow(actions: string[], resources: string[]): Statement {
   return { effect: 'Allow', actions, resources };
 }
 
-/** What every function may do: its logs, traces and failures, and agents and assignments. */
+/** Permissions of every function: its logs, traces and failure queue, the table of agents, and the assignment topic. */
 function everyFunction(name: string): Statement[] {
   return [
     allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [`${name}/logs.Arn`]),

@@ -62,7 +62,7 @@ describe('the intake', () => {
     }
     const { DeduplicationScope, FifoThroughputLimit, RedrivePolicy, VisibilityTimeout } =
       prod.at(INTAKE).Properties;
-    // High throughput: both, or CloudFormation rejects the queue.
+    // High throughput needs both properties; CloudFormation rejects a queue with only one.
     expect([DeduplicationScope, FifoThroughputLimit]).toEqual(['messageGroup', 'perMessageGroupId']);
     expect(prod.readable(RedrivePolicy.deadLetterTargetArn)).toBe(`${DEAD}.Arn`);
     expect(RedrivePolicy.maxReceiveCount).toBe(16);

@@ -24,7 +24,7 @@ interface Query {
   };
 }
 
-/** What an alarm on metric math compares with its threshold. */
+/** The metrics that an alarm on metric math compares with its threshold. */
 function queries(metrics: readonly Query[]): Query[] {
   return metrics.filter(({ ReturnData }) => ReturnData !== false);
 }
@@ -39,7 +39,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
   test.each([
     ['paused', 'QueuePaused', 'Sum', 0],
     ['stalled', 'IdleBoundReached', 'Sum', 0],
-    // 80 % of the hour that a task may wait.
+    // 80 % of tasks.defaultTtl, which is an hour.
     ['oldest-pending', 'OldestPendingSeconds', 'Maximum', 2_880],
   ])('ring when the queue is %s, in its worst minute', (id, metric, statistic, threshold) => {
     expect(alarm(id)).toMatchObject({
@@ -119,7 +119,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
 
   test('ring when the ingest queue holds messages and none is deleted, however often they were received', () => {
     const { Metrics, ...properties } = alarm('ingest-stuck');
-    // Four minutes: a failed attempt, and one more minute.
+    // Four minutes: the delay by a failed attempt, and one more minute.
     expect(properties).toMatchObject({
       EvaluationPeriods: 4,
       Threshold: 0,
@@ -140,7 +140,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     ]);
   });
 
-  test('ring when no sweep ran for five minutes, since silence is what they watch for', () => {
+  test('ring when no sweep ran for five minutes, also without data', () => {
     expect(alarm('sweep-missed')).toMatchObject({
       Namespace: 'freshq',
       MetricName: 'Sweeps',
@@ -178,7 +178,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     expect(synthesized.readable(properties.Dimensions[0].Value)).toBe(`${fn}/function`);
   });
 
-  test.each(['trigger', 'process-tasks'])('ring when Lambda drops %s as a runaway loop', (fn) => {
+  test.each(['trigger', 'process-tasks'])('ring when Lambda drops %s as a recursive loop', (fn) => {
     const properties = alarm(`${fn}-recursion`);
     expect(properties).toMatchObject({
       Namespace: 'AWS/Lambda',
@@ -271,7 +271,7 @@ test('the alarms on failures follow their typed settings', () => {
   );
   expect(at('failing').AlarmDescription).toContain('at least 1 tasks ended as FAILURE, more than 25 %');
   expect(at('create-tasks-errors').Threshold).toBe(0);
-  // A day is the longest that CloudWatch looks back.
+  // CloudWatch evaluates at most a day.
   expect(at('ingest-stuck').EvaluationPeriods).toBe(1_440);
 });
 

@@ -16,7 +16,9 @@ afterEach(() => {
   rmSync(out, { recursive: true, force: true });
 });
 
-/** Runs an app as the CDK CLI runs it: its command in its directory, the context in a variable. */
+/**
+ * Runs an app as the CDK CLI does: its command in its directory, with the context in a variable. Returns the templates.
+ */
 function synthesize(directory: string, context: Record<string, unknown> = {}): string[] {
   const { app } = JSON.parse(readFileSync(join(directory, 'cdk.json'), 'utf8'));
   const [command, ...args] = String(app).split(' ');
@@ -41,7 +43,7 @@ test('the app synthesizes both stacks of the environment that the context names'
     'AgentQueue-dev.template.json',
     'LifoQueue-dev.template.json',
   ]);
-  // Only where the context says so do devices that connect become tasks.
+  // The rule that creates tasks for connecting devices exists only with this context.
   expect(readFileSync(join(out, 'LifoQueue-dev.template.json'), 'utf8')).toContain('AWS::IoT::TopicRule');
 });
 

@@ -14,7 +14,7 @@ afterEach(() => {
   for (const folder of created.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A folder of built functions, as a checkout somewhere would have it. */
+/** Creates a folder of built functions at a random path, with the time of the build as modification time. */
 function built(codeOf: (name: string) => string, writtenAt: Date): string {
   const root = mkdtempSync(join(tmpdir(), 'freshq-built-'));
   created.push(root);
@@ -28,7 +28,7 @@ function built(codeOf: (name: string) => string, writtenAt: Date): string {
   return root;
 }
 
-/** The key of every function's code, by the function's logical id. */
+/** S3 key of every function's code, by the function's logical id. */
 function codeKeys(artifacts: string): Map<string, string> {
   delete process.env.FRESHQ_SKIP_BUILD;
   process.env.FRESHQ_ARTIFACTS = artifacts;

@@ -21,12 +21,12 @@ function ciRoles(changes: Partial<CiSettings> = {}): Template {
 
 interface Role {
   readonly subject: string;
-  /** What else a token must say, by the claim. */
+  /** Further claims that a token must have, with their values. */
   readonly claims: Readonly<Record<string, string>>;
   readonly statements: readonly { readonly Action: string | string[]; readonly Resource: unknown }[];
 }
 
-/** The roles by the end of the subject that they trust. */
+/** The roles, by the end of the subject that they trust. */
 function roles(template: Template): Map<string, Role> {
   const policies = Object.values(template.findResources('AWS::IAM::Policy'));
   return new Map(
@@ -157,7 +157,7 @@ describe('the roles', () => {
   });
 });
 
-test('the provider is made and outlives the stack, or is the one there is', () => {
+test('the provider is created and retained with the stack, or an existing one is used', () => {
   ciRoles().hasResource('AWS::IAM::OIDCProvider', {
     DeletionPolicy: 'RetainExceptOnCreate',
     Properties: { Url: `https://${ISSUER}`, ClientIdList: ['sts.amazonaws.com'] },
@@ -173,8 +173,8 @@ test('the provider is made and outlives the stack, or is the one there is', () =
   });
 });
 
-// Only of these: the end of a stack's ARN and of an alarm's name is unknown before their creation.
-test('cdk-nag finds nothing but the ids of stacks, and the names of what stacks made', () => {
+// The end of a stack's ARN and of an alarm's name is unknown before their creation, so wildcards are needed for these.
+test('cdk-nag finds only the wildcards for ids of stacks and for names of their resources', () => {
   const app = newApp();
   new CiRolesStack(app, { settings: SETTINGS });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

@@ -10,12 +10,12 @@ import { environment, ROOT, Synthesized } from './synthesis';
 
 const contract = JSON.parse(JSON.stringify(CONTRACT));
 
-/** The variables that a function reads: names, ARNs and URLs, and its settings if it has some. */
+/** Variables that a function reads: names, ARNs and URLs, and the variable of its settings if it has settings. */
 function read(fn: string, variables: string[]): string[] {
   return [...variables, ...(fn in CONTRACT.settings.defaults ? [settingsVariable(fn)] : [])].sort();
 }
 
-/** The variables that a function is given, without those for the code of the release before. */
+/** Variables that the template gives a function, without those for the code of the previous release. */
 function given(synthesized: Synthesized, fn: string): string[] {
   const known = new Set(
     Object.values<string[]>({ ...contract.environment, ...contract.agentQueue.environment }).flat(),

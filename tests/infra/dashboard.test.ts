@@ -23,7 +23,7 @@ interface Widget {
   };
 }
 
-/** The widgets of a stack's dashboard; what CloudFormation fills in later is its construct path. */
+/** The widgets of a stack's dashboard. References that CloudFormation resolves are replaced by construct paths. */
 function widgetsOf(synthesized: Synthesized): Widget[] {
   const { DashboardBody } = synthesized.at('observability/dashboard').Properties;
   return JSON.parse(synthesized.readable(DashboardBody)).widgets;
@@ -64,7 +64,7 @@ describe.each(KINDS)('the dashboard of a %s', (_kind, synthesized, table, declar
       expect([dimension, value]).toEqual(['Queue', table]);
       const { stat } = options as { stat: string };
       const { statistic } = declared[name as keyof typeof declared] as { statistic: string };
-      // The least of five sweeps, as the alarm has it.
+      // The alarm on this metric uses the minimum of five sweeps.
       expect([name, stat]).toEqual([name, name === 'UnpublishedAssignments' ? 'Minimum' : statistic]);
     }
   });

@@ -1,7 +1,7 @@
 import { Synthesized } from './synthesis';
 
 /**
- * The defects of the published newest-first sample that only a template can show; the others are in
+ * Defects of the published newest-first sample that only a template can show. The others are in
  * `tests/conformance/tests/turns/defects.rs`.
  */
 describe.each(['dev', 'staging', 'prod'] as const)('in %s', (name) => {
@@ -14,7 +14,7 @@ describe.each(['dev', 'staging', 'prod'] as const)('in %s', (name) => {
     expect(stack.fn('count-shed')).toBeDefined();
   });
 
-  test('defect 4: Lambda lets the loop of the tail call be, and no other', () => {
+  test('defect 4: Lambda allows the loop of the tail call, and no other loop', () => {
     const allowed = functions.filter((fn) => stack.fn(fn).RecursiveLoop === 'Allow');
     expect(allowed).toEqual(['trigger', 'process-tasks']);
   });
@@ -30,7 +30,7 @@ describe.each(['dev', 'staging', 'prod'] as const)('in %s', (name) => {
     expect(index.Projection.NonKeyAttributes).not.toContain('payload');
   });
 
-  test('defect 10: logs are JSON, and every function has a place for what failed', () => {
+  test('defect 10: logs are JSON, and every function has a failure queue', () => {
     for (const fn of functions) {
       expect(stack.fn(fn).LoggingConfig.LogFormat).toBe('JSON');
       const { DestinationConfig } = stack.at(`${fn}/function/EventInvokeConfig`).Properties;

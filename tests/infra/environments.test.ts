@@ -85,9 +85,9 @@ describe('the committed environments', () => {
   test.each(['staging', 'prod'] as const)(
     "%s warns that its runner's address and the addressees of its alarms are not set",
     (name) => {
-      const unheard = new RegExp(`no alarm of \\w+-${name} is sent to anyone: set alarmEmails`);
+      const unheard = new RegExp(`the alarms of \\w+-${name} have no recipient: set alarmEmails`);
       expect(Synthesized.environment(name).warnings()).toEqual([
-        expect.stringMatching(/put your own address into infra\/environments\/list\.ts/),
+        expect.stringMatching(/set your own URL in infra\/environments\/list\.ts/),
         expect.stringMatching(unheard),
       ]);
       expect(Synthesized.agents(name).warnings()).toEqual([expect.stringMatching(unheard)]);
@@ -216,7 +216,9 @@ test('every problem of every environment is named at once', () => {
   }));
   const choose = () => chooseEnvironments('dev', broken);
   for (const name of ENVIRONMENT_NAMES) {
-    expect(choose).toThrow(new RegExp(`${name}\\.account: "mine" is not an AWS account\\. Remedy: `));
+    expect(choose).toThrow(
+      new RegExp(`${name}\\.account: "mine" is not the id of an AWS account\\. Remedy: `),
+    );
     expect(choose).toThrow(new RegExp(`${name}\\.stream\\.batchSize: 0 is not a whole number`));
   }
   expect(choose).toThrow(/prod\.deletionProtection: prod lacks removalPolicy RETAIN/);

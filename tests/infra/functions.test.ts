@@ -177,7 +177,7 @@ describe('the environment of process-tasks', () => {
     [{}, 480_000],
     [{ breaker: {} }, 480_000],
     [{ breaker: { pauseAfter: Duration.minutes(2) } }, 120_000],
-    // Settings from before there was a breaker: its default keeps below their idle bound.
+    // Settings of a release without a circuit breaker: the default of pauseAfter stays below their idle bound.
     [{ maxIdleTurns: 3 }, 144_000],
     [{ breaker: { enabled: false } }, undefined],
   ])('has a circuit breaker with %j', (processing, pauseAfter) => {
@@ -261,7 +261,7 @@ describe('an environment over 4,096 bytes', () => {
     );
   });
 
-  test('is not suspected while it has room', () => {
+  test('is accepted below the limit', () => {
     expect(queueWith({ MINE: 'x'.repeat(1_500) })).not.toThrow();
   });
 });

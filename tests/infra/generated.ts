@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { ROOT } from './synthesis';
 
 /**
- * Compares a committed document with what the templates give. `make docs` sets `FRESHQ_WRITE_TABLES`, with which
- * the document is written instead.
+ * Compares a committed document with its generated text. `make docs` sets `FRESHQ_WRITE_TABLES=1`; the function then
+ * writes the document first.
  */
 export function expectCommitted(file: string, text: string): void {
   const path = join(ROOT, file);
   if (process.env.FRESHQ_WRITE_TABLES === '1') writeFileSync(path, text);
-  // On failure the difference stands in the message; `make docs` writes the document again.
+  // If this fails, `make docs` updates the document.
   expect(readFileSync(path, 'utf8')).toBe(text);
 }
 
-/** A table of Markdown. */
+/** A table in Markdown. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;

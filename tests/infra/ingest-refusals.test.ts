@@ -22,7 +22,7 @@ test('the defaults are accepted', () => {
 
 type Refusal = [configuration: string, setting: string, ingest: IngestSettings, alarms?: AlarmSettings];
 
-/** As it stands in `docs/reference/ingest-rules.md`, each with exactly one problem. */
+/** Rejected settings, as in `docs/reference/ingest-rules.md`, each with exactly one problem. */
 const REFUSED: Refusal[] = [
   [
     'visibilityTimeout: 179 s, functionTimeout: 30 s',
@@ -174,7 +174,8 @@ test.each<Accepted>([
   ['the most pollers', { provisionedPollers: { minimumPollers: 200, maximumPollers: 10_000 } }],
   ['five receives', { maxReceiveCount: 5 }],
   ['the longest timeout', { functionTimeout: minutes(15), batchWindow: minutes(5) }],
-  // Five times the visibility timeout, then 30 s for the function and a backoff of 160, 320, 640, 900 and 900 s.
+  // Five times the visibility timeout, then five times 30 s for the function plus a backoff of 160, 320, 640, 900, 900
+  // s.
   ['one second more than all receives take', { retention: seconds(900 + 190 + 350 + 670 + 930 + 930 + 1) }],
   ['an alarm a second beyond a failed attempt', {}, { ingestDelay: seconds(181) }],
 ])('accepted: %s', (...[, ingest, alarms]: Accepted) => {

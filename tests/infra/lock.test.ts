@@ -6,9 +6,9 @@ interface Locked {
   readonly version?: string;
   readonly resolved?: string;
   readonly integrity?: string;
-  /** A folder of this repository, and not a package of the registry. */
+  /** Whether it is a folder of this repository instead of a package of the registry. */
   readonly link?: boolean;
-  /** Part of its parent's file, and so of its parent's checksum. */
+  /** Whether it is a part of its parent's file, and so of its parent's checksum. */
   readonly inBundle?: boolean;
   readonly optionalDependencies?: Record<string, string>;
 }
@@ -22,7 +22,7 @@ test('the lock names no registry', () => {
   expect(named).toEqual([]);
 });
 
-// Without a checksum, npm installs whatever the registry gives for that name and version.
+// Without a checksum, npm installs any file that the registry returns for that name and version.
 test('the lock has the checksum of every file that npm fetches', () => {
   const unchecked = Object.entries(packages).filter(
     ([path, { integrity, link, inBundle }]) =>
@@ -35,7 +35,8 @@ test('no script of a dependency runs at its installation', () => {
   expect(readFileSync(join(ROOT, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
 });
 
-// npm leaves out what a registry does not have for other platforms, and `npm ci` then rejects the lock everywhere.
+// npm may leave out packages for other platforms that a registry does not have. `npm ci` then rejects the lock
+// everywhere.
 test('the lock has the binaries of every platform', () => {
   const missing = Object.entries(packages).flatMap(([parent, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(

@@ -11,7 +11,7 @@ import { VARIANTS } from './variants';
 
 const LISTED: readonly Acknowledgement[] = Object.values(ACKNOWLEDGEMENTS);
 
-/** Every acknowledgement that was given in an app: `rule at: reason`. */
+/** Every acknowledgement in an app: `rule at: reason`. */
 function given(app: App): string[] {
   return app.node.findAll().flatMap((construct) =>
     construct.node.metadata
@@ -40,7 +40,7 @@ describe.each(CASES)('%s', (name, build) => {
     expect(report.findings).toEqual([]);
   });
 
-  test('acknowledges nothing that is not found, wherever it does so', () => {
+  test('has a finding for each acknowledgement, at its place', () => {
     const needed = new Set(report.acknowledged.map(told));
     expect(given(app).filter((acknowledgement) => !needed.has(acknowledgement))).toEqual([]);
     expect(needed.size).toBeGreaterThan(0);
@@ -76,7 +76,7 @@ test('the rules would find a queue that is open, in either stack', () => {
   }
 });
 
-/** The environments and variants in which an acknowledgement is needed, and how often. */
+/** Environments in which an acknowledgement is needed, each with the number of findings. */
 function places(rule: string, reason: string): string {
   return [...reports]
     .filter(([name]) => ENVIRONMENT_NAMES.some((environment) => environment === name))
@@ -100,13 +100,13 @@ test('docs/reference/cdk-nag-suppressions.md lists them', () => {
   );
   expectCommitted(
     'docs/reference/cdk-nag-suppressions.md',
-    `# What is acknowledged of cdk-nag's findings
+    `# Acknowledged findings of cdk-nag
 
-Written by \`make docs\` from [infra/lambda/nag-suppressions.ts](../../infra/lambda/nag-suppressions.ts) and from what cdk-nag finds in
-the templates of all environments, with the packs AwsSolutions and Serverless. A test fails where a finding is in no row, where
-an acknowledgement is given that finds nothing, and where this file is out of date. Nothing else is suppressed.
+Written by \`make docs\` from [infra/lambda/nag-suppressions.ts](../../infra/lambda/nag-suppressions.ts) and from the findings of cdk-nag in
+the templates of all environments, with the packs AwsSolutions and Serverless. A test fails if a finding is in no row, if an
+acknowledgement has no finding, or if this file is out of date. Nothing else is suppressed.
 
-${markdownTable(['rule', 'what it says', 'about', 'found in', 'why the template is right'], rows)}
+${markdownTable(['rule', 'finding', 'resource', 'found in', 'reason for the acknowledgement'], rows)}
 `,
   );
 });

@@ -5,22 +5,22 @@ import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 
 /** A finding of one of cdk-nag's rules. */
 export interface Finding {
-  /** The rule, as one acknowledges it: `Pack::Pack-Rule`. */
+  /** The rule, in the form of an acknowledgement: `Pack::Pack-Rule`. */
   readonly rule: string;
-  /** What the rule says about it. */
+  /** Description of the rule. */
   readonly says: string;
-  /** The path of the construct it is about. */
+  /** Path of the construct with the finding. */
   readonly path: string;
 }
 
 /** An acknowledged finding. */
 export interface Acknowledged extends Finding {
   readonly reason: string;
-  /** The path of the construct that acknowledges it. */
+  /** Path of the construct that acknowledges the finding. */
   readonly at: string;
 }
 
-/** What cdk-nag says about an app. */
+/** The results of cdk-nag for an app. */
 export interface Report {
   readonly findings: readonly Finding[];
   readonly acknowledged: readonly Acknowledged[];
@@ -40,10 +40,10 @@ interface PluginReport {
 
 const PACKS = ['AwsSolutions', 'Serverless'];
 
-/** Synthesizes an app under cdk-nag's packs AwsSolutions and Serverless. */
+/** Synthesizes an app with cdk-nag's packs AwsSolutions and Serverless. */
 export function check(app: App): Report {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
-  // A finding makes the synthesis fail with a text for people; the report has it in parts.
+  // A finding makes the synthesis fail with an error text. The report has its parts.
   let directory = app.outdir;
   try {
     directory = app.synth().directory;

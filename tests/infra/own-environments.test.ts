@@ -9,7 +9,7 @@ import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { environment, KINDS, newApp, Synthesized } from './synthesis';
 
-/** An environment of one's own, in the few lines that it takes. */
+/** An environment that a user of this repository could add, with only the required properties. */
 const LOADTEST: Environment = {
   ...environment('dev'),
   name: 'loadtest',
@@ -35,12 +35,14 @@ describe('an environment of your own', () => {
 
   test.each(['Load', 'load-test', '1st', '', 'x'.repeat(21)])('cannot be named "%s"', (name) => {
     const own = { ...LOADTEST, name, tags: { ...LOADTEST.tags, environment: name } };
-    expect(refusals(undefined, undefined, [...ENVIRONMENTS, own])).toContain('cannot name an environment');
+    expect(refusals(undefined, undefined, [...ENVIRONMENTS, own])).toContain(
+      'is not a valid name of an environment',
+    );
   });
 
   test("cannot have another's name", () => {
     expect(refusals(undefined, undefined, [...ENVIRONMENTS, environment('dev')])).toMatch(
-      /dev\.name: two environments are named "dev".*Remedy/,
+      /dev\.name: two environments have the name "dev".*Remedy/,
     );
   });
 });
@@ -69,7 +71,7 @@ describe('a personal stack', () => {
   });
 
   test.each(['Alice', 'alice-', '-alice', 'a b', '', 'x'.repeat(21), 7])('cannot be named "%s"', (name) => {
-    expect(refusals('dev', name)).toContain('cannot name a personal stack');
+    expect(refusals('dev', name)).toContain('is not a valid name of a personal stack');
   });
 
   test.each(['staging', 'prod'])('is rejected in %s, where tables are retained', (name) => {
@@ -79,7 +81,7 @@ describe('a personal stack', () => {
   test('is rejected in prod whatever prod retains, and where no environment is named', () => {
     const lax = { ...environment('prod'), removalPolicy: RemovalPolicy.DESTROY };
     expect(refusals('prod', 'alice', [lax])).toContain('prod has no personal stacks');
-    expect(refusals(undefined, 'alice')).toContain('none is named');
+    expect(refusals(undefined, 'alice')).toContain('no environment is given');
   });
 });
 
@@ -135,8 +137,8 @@ const WATCHED = KINDS.flatMap(({ kind, synthesize }) =>
   ['staging', 'prod'].map((name) => ({ kind, name, synthesize })),
 );
 
-describe('what takes a deployment back', () => {
-  test.each(WATCHED)('$kind-$name names alarms of its own, and few enough', ({ name, synthesize }) => {
+describe('the rollback alarms', () => {
+  test.each(WATCHED)('of $kind-$name are alarms of its own, and few enough', ({ name, synthesize }) => {
     const synthesized = synthesize(name);
     const { Metadata, Resources } = synthesized.template.toJSON();
     const { alarms, minutes } = Metadata[ROLLBACK_METADATA];
@@ -157,7 +159,7 @@ describe('what takes a deployment back', () => {
       );
       const periods = [Period, ...queried].filter((period) => period !== undefined);
       const takes = Math.max(...periods) * EvaluationPeriods;
-      // CloudWatch has a metric after three minutes at the latest, and evaluates it in the next one.
+      // CloudWatch has a metric after at most three minutes, and evaluates it within the next minute.
       expect([id, takes / 60 + 3 + 1 <= minutes]).toEqual([id, true]);
       expect(TreatMissingData).toBe('notBreaching');
     }
@@ -201,7 +203,7 @@ describe('what takes a deployment back', () => {
     }
   });
 
-  test('in dev only while it lasts', () => {
+  test('are watched in dev only during the deployment', () => {
     expect(environment('dev').rollbackWatch.toMinutes()).toBe(Duration.minutes(0).toMinutes());
   });
 });

@@ -36,7 +36,7 @@ describe.each(KINDS)('$kind', ({ synthesize, functions }) => {
     expect(synthesize('dev').allWarnings()).toEqual([]);
   });
 
-  // Other tools know a variable of that name too; it once replaced every function, and said nothing.
+  // Other tools use a variable of this name. An earlier release read it, and replaced every function without a warning.
   test('SKIP_BUILD=1 in the environment puts no placeholder in place of code', () => {
     delete process.env.FRESHQ_SKIP_BUILD;
     process.env.SKIP_BUILD = '1';

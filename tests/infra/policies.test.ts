@@ -16,7 +16,7 @@ function allow(actions: string[], resources: string[], conditions?: unknown): St
   return { effect: 'Allow', actions, resources, ...(conditions !== undefined && { conditions }) };
 }
 
-/** What every function may do besides its work. */
+/** Permissions of every function that are not specific to its work: logs, traces and the failure queue. */
 function ownLogsTracesAndFailures(name: string): Statement[] {
   return [
     allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [`${name}/logs.Arn`]),
@@ -75,14 +75,14 @@ test.each(Object.keys(WORK))('%s may do its work and nothing else', (name) => {
   expect(prod.policy(`${name}/role`)).toEqual([...ownLogsTracesAndFailures(name), ...(WORK[name] ?? [])]);
 });
 
-test('count-shed may send nothing where shed tasks go nowhere', () => {
+test('count-shed may not send messages if no queue keeps shed tasks', () => {
   expect(Synthesized.queue().policy('count-shed/role')).toEqual([
     ...ownLogsTracesAndFailures('count-shed'),
     READ_STREAM,
   ]);
 });
 
-test("count-shed may use the key of a queue that has one of its owner's, and nothing else of it", () => {
+test('count-shed may use the KMS key of its queue, if there is one, and nothing else of the key', () => {
   const own = Synthesized.of((stack) => {
     const encryptionMasterKey = new Key(stack, 'key');
     return { shedTasksTo: new Queue(stack, 'mine', { encryptionMasterKey }) };

@@ -257,8 +257,8 @@ test('the message says every rule and every remedy at once', () => {
     /Remedy: raise functionTimeout to at least 130 s/,
     /processing\.processorLease: three heartbeats of 10 s do not fit into a lease of 20 s/,
     /Remedy: lengthen processorLease to at least 30 s, or shorten heartbeat/,
-    /processing\.burst: a burst means nothing without a rate.*Remedy: set ratePerSecond too/,
-    /tasks\.allowDirectWrites: .*only if there is a longest one\. Remedy: set maxTtl to the longest expiry/,
+    /processing\.burst: a burst has no effect without a rate limit.*Remedy: set ratePerSecond too/,
+    /tasks\.allowDirectWrites: .*but maxTtl is not set\. Remedy: set maxTtl to the longest expiry/,
     /stream\.batchSize: 0 is not a whole number from 1 to 10000/,
     /runner\.capacity: 0 is not a whole number/,
     /expectedTasksPerSecond: -1 is not a rate/,
@@ -272,7 +272,7 @@ test.each<[string, Partial<LifoQueueProps>, RegExp]>([
   [
     'seconds',
     { simulation: { load: { every: seconds(90), tasks: 1 } } },
-    /simulation\.load\.every: 90 s is not whole minutes/,
+    /simulation\.load\.every: 90 s is not a whole number of minutes/,
   ],
   ['no time', { simulation: { load: { every: seconds(0), tasks: 1 } } }, /simulation\.load\.every/],
 ])('a simulated load of %s is rejected', (_load, props, message) => {
@@ -287,7 +287,7 @@ describe('the expected load', () => {
   test('beyond one index partition is warned of', () => {
     const [warning, ...others] = Synthesized.queue({ expectedTasksPerSecond: 501 }).warnings();
     expect(others).toEqual([]);
-    expect(warning).toMatch(/expectedTasksPerSecond = 501 is beyond what one queue sustains/);
+    expect(warning).toMatch(/expectedTasksPerSecond = 501 is more than one queue sustains/);
     expect(warning).toMatch(/Split the load over several LifoQueue constructs/);
   });
 

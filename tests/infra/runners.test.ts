@@ -24,7 +24,7 @@ function variables(synthesized: Synthesized) {
   return synthesized.fn('process-tasks').Environment.Variables;
 }
 
-/** What the runner adds to the policy of process-tasks. */
+/** Statements that the runner adds to the policy of process-tasks. */
 function addedStatements(synthesized: Synthesized) {
   return synthesized.policy('process-tasks/role').slice(7);
 }
@@ -43,7 +43,7 @@ describe('simulated', () => {
     const described = (rates: SimulatedRates) =>
       JSON.parse(variables(Synthesized.queue({ runner: TaskRunner.simulated({ rates }) })).TASK_RUNNER);
     expect(described({ failure: 0.1, busy: undefined })).toMatchObject({ rates: { failure: 0.1 } });
-    // A process-tasks of the release before knows no rates.
+    // process-tasks of the previous release does not know rates.
     expect(described({ failure: 0, retry: 0 })).not.toHaveProperty('rates');
   });
 
@@ -132,7 +132,7 @@ describe('http', () => {
     ['http://tasks.example.com/run', /in the clear/],
     ['http://127.0.0.1.example.com/run', /in the clear/],
     ['https://tasks.example.com/a b', /must percent-encode/],
-    ['https://user:secret@tasks.example.com', /credentials in the address/],
+    ['https://user:secret@tasks.example.com', /show the credentials in the address/],
   ])('refuses "%s"', (url, rule) => {
     const [problem, ...others] = TaskRunner.http({ url }).problems(SETTINGS);
     expect(others).toEqual([]);

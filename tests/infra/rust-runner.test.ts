@@ -32,7 +32,10 @@ afterEach(() => {
   rmSync(scratch, { recursive: true, force: true });
 });
 
-/** Puts a `cargo` first on the PATH that writes its arguments down and does what `script` says. */
+/**
+ * Puts a fake `cargo` first on the PATH, which records its arguments and runs `script`. Returns a reader of the
+ * arguments.
+ */
 function useCargo(script: string): () => string {
   const bin = join(scratch, 'bin');
   mkdirSync(bin);
@@ -43,7 +46,7 @@ function useCargo(script: string): () => string {
   return () => readFileSync(log, 'utf8').trim();
 }
 
-/** Synthesizes a queue with the runner and the functions of this package built beforehand. */
+/** Synthesizes a queue with the Rust runner. The functions of this package are already built. */
 function synthesizeWithBuild(props: Partial<RustRunnerProps> = {}): { assembly: string; stack: Stack } {
   const artifacts = join(scratch, 'artifacts');
   for (const binary of ['create-tasks', 'trigger', 'sweep-tasks', 'count-shed', 'process-tasks']) {
@@ -58,7 +61,7 @@ function synthesizeWithBuild(props: Partial<RustRunnerProps> = {}): { assembly: 
   return { assembly: app.synth().directory, stack };
 }
 
-/** The contents of every bootstrap in an assembly. */
+/** Contents of all `bootstrap` files in an assembly. */
 function bootstraps(assembly: string): string[] {
   return readdirSync(assembly)
     .map((asset) => join(assembly, asset, 'bootstrap'))

@@ -1,7 +1,7 @@
-// Templates are tested without any Rust build; tests of the build itself say so.
+// Tests use templates without a Rust build. Tests of the build itself change this variable.
 process.env.FRESHQ_SKIP_BUILD = '1';
 delete process.env.FRESHQ_ARTIFACTS;
-// Where each construct was created is not looked at here, and is slow to find out.
+// Tests do not need the stack trace of each construct, which is slow to collect.
 process.env.CDK_DISABLE_STACK_TRACE = '1';
-// Checking each template against CloudFormation's schemas takes seconds; the tests of whole apps leave it on.
+// Validation of each template against CloudFormation's schemas takes seconds. The tests of whole apps switch it on.
 process.env.CDK_VALIDATION = 'false';

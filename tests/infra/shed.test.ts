@@ -14,7 +14,7 @@ function keeping(name: EnvironmentName, keepShedTasks: boolean): Synthesized {
   return new Synthesized(new LifoQueueStack(newApp(), { environment: changed }));
 }
 
-/** The queue that the stack itself makes. */
+/** The queue for shed tasks that the stack itself creates. */
 function shedQueues(synthesized: Synthesized) {
   const path = `${synthesized.stack.node.path}/${QUEUE}/Resource`;
   return synthesized.all('AWS::SQS::Queue').filter(({ Metadata }) => Metadata?.['aws:cdk:path'] === path);
@@ -23,7 +23,7 @@ function shedQueues(synthesized: Synthesized) {
 describe("count-shed's stream", () => {
   const mapping = dev.at('count-shed/stream');
 
-  test('lets through what TTL deleted undone and expired states that were replaced, and not what an operator cancelled', () => {
+  test('passes unfinished tasks that the TTL deleted and expired states that were replaced, but no cancelled tasks', () => {
     const { Filters } = mapping.Properties.FilterCriteria;
     expect(Filters).toHaveLength(2);
     expect(JSON.parse(Filters[1].Pattern)).toEqual({
@@ -37,7 +37,7 @@ describe("count-shed's stream", () => {
     });
   });
 
-  test('is read from its beginning, patiently, and a bad record holds no other up', () => {
+  test('is read from its beginning, with many retries, and a bad record blocks no other', () => {
     expect(dev.readable(mapping.Properties.EventSourceArn)).toBe('task-table/table.StreamArn');
     expect(dev.readable(mapping.Properties.FunctionName)).toBe('count-shed/function');
     expect(dev.readable(mapping.Properties.DestinationConfig.OnFailure.Destination)).toBe(
@@ -80,7 +80,7 @@ describe('shed tasks', () => {
     const stack = new Stack(newApp(), 'test');
     const shedTasksTo = new Queue(stack, 'mine', { fifo: true });
     expect(() => new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), shedTasksTo })).toThrow(
-      /shedTasksTo: shed tasks belong to no message group.*Remedy: use a standard queue/,
+      /shedTasksTo: shed tasks have no message group.*Remedy: use a standard queue/,
     );
   });
 });

@@ -13,10 +13,10 @@ import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { LifoQueue, type LifoQueueProps } from '../../infra/tasks/lifo-queue';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 
-/** The root of the repository. */
+/** Root folder of the repository. */
 export const ROOT = join(__dirname, '..', '..');
 
-/** A statement of a policy, with resources by construct path (`task-table/table.Arn`) and not by logical id. */
+/** A statement of a policy. Its resources are construct paths (`task-table/table.Arn`) instead of logical ids. */
 export interface Statement {
   readonly effect: string;
   readonly actions: string[];
@@ -50,14 +50,14 @@ export function newApp(context: Record<string, unknown> = {}): App {
   });
 }
 
-/** The environment of this repository by that name. */
+/** The environment of this repository with this name. */
 export function environment(name: EnvironmentName): Environment {
   const found = ENVIRONMENTS.find((candidate) => candidate.name === name);
   if (found === undefined) throw new Error(`no environment ${name}`);
   return found;
 }
 
-/** Both stacks of an environment of this repository, in an app. */
+/** Adds both stacks of an environment of this repository to an app, and returns the app. */
 export function bothStacks(app: App, name: EnvironmentName): App {
   const props = { environment: environment(name) };
   new LifoQueueStack(app, props);
@@ -65,7 +65,7 @@ export function bothStacks(app: App, name: EnvironmentName): App {
   return app;
 }
 
-/** What each kind of stack is synthesized by, and its functions. */
+/** The kinds of stacks, each with its synthesis and the names of its functions. */
 export const KINDS = [
   {
     kind: 'LifoQueue',
@@ -79,7 +79,7 @@ export const KINDS = [
   },
 ] as const;
 
-/** A synthesized stack with a queue at `queuePath`. */
+/** A synthesized stack. `queuePath` is the construct path of its queue. */
 export class Synthesized {
   readonly template: Template;
   private readonly json: { Resources: Record<string, Resource>; Outputs?: Record<string, unknown> };
@@ -92,12 +92,12 @@ export class Synthesized {
     this.json = this.template.toJSON() as typeof this.json;
   }
 
-  /** One of this repository's stacks with a task queue. */
+  /** The stack of an environment of this repository with the task queue. */
   static environment(name: EnvironmentName): Synthesized {
     return new Synthesized(new LifoQueueStack(newApp(), { environment: environment(name) }));
   }
 
-  /** One of this repository's stacks with an agents' queue. */
+  /** The stack of an environment of this repository with the agents' queue. */
   static agents(name: EnvironmentName): Synthesized {
     return new Synthesized(new AgentQueueStack(newApp(), { environment: environment(name) }));
   }
@@ -109,19 +109,19 @@ export class Synthesized {
     return new Synthesized(stack);
   }
 
-  /** A queue in an app of its own; simulated unless told otherwise. */
+  /** A task queue in an app of its own, by default with the simulated runner. */
   static queue(props: Partial<LifoQueueProps> = {}): Synthesized {
     return Synthesized.of(() => props);
   }
 
-  /** A queue whose props need a scope. */
+  /** A task queue in an app of its own, whose props need a scope. */
   static of(props: (stack: Stack) => Partial<LifoQueueProps>): Synthesized {
     const stack = new Stack(newApp(), 'test');
     new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ...props(stack) });
     return new Synthesized(stack);
   }
 
-  /** The names and descriptions of the outputs. */
+  /** The outputs, by name. */
   get outputs(): Record<string, unknown> {
     return this.json.Outputs ?? {};
   }
@@ -136,7 +136,7 @@ export class Synthesized {
     return Object.values(this.json.Resources).filter((resource) => resource.Type === type);
   }
 
-  /** The resource at a path below the queue, without `/Resource` at its end. */
+  /** The resource at a construct path below the queue. The path has no `/Resource` at its end. */
   at(path: string): Resource {
     const wanted = `${this.queuePath}/${path}/Resource`;
     const found = Object.values(this.json.Resources).find(
@@ -163,12 +163,12 @@ export class Synthesized {
     return this.statements(this.at(`${rolePath}/DefaultPolicy`));
   }
 
-  /** The statements of a policy, of whatever kind. */
+  /** The statements of a policy of any type. */
   statements(policy: Resource): Statement[] {
     return policy.Properties.PolicyDocument.Statement.map((raw: unknown) => this.statement(raw));
   }
 
-  /** A statement as the template has it, made readable. */
+  /** A statement of the template in a readable form. */
   // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
   statement(raw: any): Statement {
     return {
@@ -183,7 +183,7 @@ export class Synthesized {
     };
   }
 
-  /** A value of the template with logical ids replaced by construct paths below the queue. */
+  /** A value of the template, with construct paths below the queue instead of logical ids. */
   readable(value: unknown): string {
     if (typeof value === 'string') return value;
     const [[intrinsic, argument] = []] = Object.entries(value as Record<string, unknown>);
@@ -203,18 +203,18 @@ export class Synthesized {
     }
   }
 
-  /** The template with everything that depends on the code's contents masked. */
+  /** The template with masked hashes of the code. */
   masked(): unknown {
     const text = JSON.stringify(this.json).replace(/"[0-9a-f]{64}\.zip"/g, '"<code>.zip"');
     return JSON.parse(text);
   }
 
-  /** The texts of the warnings of this stack, without the one that every synthesis with placeholders has. */
+  /** Texts of the warnings of this stack, without the warning of placeholders. */
   warnings(): string[] {
     return this.allWarnings().filter((text) => !text.includes(PLACEHOLDER_WARNING));
   }
 
-  /** The texts of all warnings of this stack, each with its id. */
+  /** Texts of all warnings of this stack, each with its id. */
   allWarnings(): string[] {
     return Annotations.fromStack(this.stack)
       .findWarning('*', Match.anyValue())

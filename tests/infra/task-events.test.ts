@@ -9,7 +9,7 @@ import { environment, newApp, Synthesized } from './synthesis';
 const without = Synthesized.queue();
 const withBus = Synthesized.of((stack) => ({ taskEventsTo: new EventBus(stack, 'ends') }));
 
-/** The patterns of count-shed's mapping that another queue's mapping does not have. */
+/** Patterns of count-shed's mapping that a queue without an event bus does not have. */
 function added(synthesized: Synthesized): unknown[] {
   const patterns = (each: Synthesized): string[] =>
     each
@@ -20,7 +20,7 @@ function added(synthesized: Synthesized): unknown[] {
     .map((pattern) => JSON.parse(pattern));
 }
 
-/** Whether a record fits a pattern of prefixes, as Lambda's event filtering understands it. */
+/** Whether a record matches a pattern of prefixes, by the rules of Lambda's event filtering. */
 function fits(pattern: unknown, record: unknown): boolean {
   if (Array.isArray(pattern)) {
     return pattern.some(({ prefix }) => typeof record === 'string' && record.startsWith(prefix));

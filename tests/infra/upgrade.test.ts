@@ -6,8 +6,8 @@ import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { dataHazards } from '../../infra/diff/hazards';
 import { ROOT, Synthesized } from './synthesis';
 
-// What `tests/infra/deployed` has are the resources that hold data, as a release deployed them. Add a file for a
-// release whose templates differ in them. Never change one that is there.
+// The templates in `tests/infra/deployed` contain the resources with data, as a release deployed them. Add a file for a
+// release whose templates differ in these resources. Do not change the existing files.
 describe.each([
   ['LifoQueue-prod', Synthesized.environment('prod')],
   ['AgentQueue-prod', Synthesized.agents('prod')],
@@ -80,7 +80,8 @@ describe('code of the release before, which CloudFormation changes after the var
   });
 });
 
-// Between the two calls of a rollback the new code has no settings, and fails (docs/how-to/upgrade.md).
+// In a rollback, CloudFormation changes the variables before the code. In between, the new code has no settings, and
+// fails (docs/how-to/upgrade.md).
 test('a function that fails for some seconds is invoked again, and loses no event', () => {
   const tasks = Synthesized.queue({ ingest: {} });
   const agents = Synthesized.agentQueue();

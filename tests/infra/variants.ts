@@ -15,10 +15,10 @@ import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { newApp, ROOT } from './synthesis';
 
 const HERE = 'eu-west-1:123456789012';
-/** The address of the HTTP runners. */
+/** URL of the HTTP runners. */
 const URL = 'https://quotes.example.com/refresh';
 
-/** What belongs to others and is only named: nothing of it stands in the template. */
+/** Imported resources, which are not in the template. */
 const THEIRS = {
   vpc: (stack: Stack) =>
     Vpc.fromVpcAttributes(stack, 'vpc', {
@@ -28,7 +28,7 @@ const THEIRS = {
     }),
   secret: (stack: Stack) =>
     Secret.fromSecretAttributes(stack, 'secret', {
-      // Without the six characters at its end, as a person writes it.
+      // Without the six random characters at the end of the ARN.
       secretPartialArn: `arn:aws:secretsmanager:${HERE}:secret:quotes/token`,
       encryptionKey: Key.fromKeyArn(stack, 'secret-key', `arn:aws:kms:${HERE}:key/secret`),
     }),
@@ -52,7 +52,7 @@ function runner(of: (stack: Stack) => ITaskRunner): () => Stack {
   };
 }
 
-/** Queues with what no environment of this repository switches on, each in an app of its own at `test/queue`. */
+/** Queues with options that no environment of this repository uses, each in an app of its own at `test/queue`. */
 export const VARIANTS: Readonly<Record<string, () => Stack>> = {
   'every option of a task queue, in a VPC, calling by HTTP with a secret': () => {
     const stack = new Stack(newApp(), 'test');

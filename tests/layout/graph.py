@@ -35,9 +35,9 @@ def cycles(graph: Graph) -> list[list[str]]:
 
 
 def siblings(graph: Graph) -> dict[str, set[str]]:
-    """The graph between neighbours of one folder or module: each stands for all that is below it.
+    """The graph between the siblings of each folder or module. A sibling includes everything below it.
 
-    A module may use its own submodules, and they may use it: such edges are left out.
+    Edges between a module and its own submodules are left out, because both may use each other.
     """
     collapsed: dict[str, set[str]] = {}
     for source, targets in graph.items():
@@ -52,6 +52,6 @@ def siblings(graph: Graph) -> dict[str, set[str]]:
 
 
 def _parts(file: str) -> list[str]:
-    """The folders and modules down to a file: `a/b.rs` and `a/b/mod.rs` are the module of the folder `a/b`."""
+    """The path of modules to a file. `a/b.rs` and `a/b/mod.rs` both are the module of the folder `a/b`."""
     parts = file.rsplit(".", 1)[0].split("/")
     return parts[:-1] if parts[-1] in ("mod", "lib", "main", "__init__") else parts

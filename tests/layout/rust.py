@@ -1,4 +1,4 @@
-"""Which Rust file uses which, by the paths in the source.
+"""The graph of which Rust file uses which, by the paths in the source.
 
 A path counts for the file that defines its item: re-exports (`pub use`) are followed. Macros and glob imports count for
 the module that they name.
@@ -52,7 +52,7 @@ def _read(module: Module, file: Path, known: set[Module]) -> Source:
     source = Source(file)
 
     def resolve(names: list[str]) -> Module | None:
-        """The path from the crate's root; None for another crate's."""
+        """The path from the crate's root; None for a path into another crate."""
         here, first = list(module), names[0]
         if first == "crate":
             return tuple(names[1:])

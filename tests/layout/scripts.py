@@ -1,4 +1,4 @@
-"""Which TypeScript or Python file imports which."""
+"""The graph of which TypeScript or Python file imports which."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _IMPORT = re.compile(r"""^(?:import|export|\}) ?[^'";]*['"](?P<path>\.[^'"]*)['"
 
 
 def typescript(folder: Path) -> dict[str, set[str]]:
-    """The TypeScript files below a folder, and for each the files that it imports, types too."""
+    """The TypeScript files below a folder, and for each the files that it imports, including imports of types."""
     return {
         str(file): {
             os.path.normpath(file.parent / found["path"]).removesuffix(".ts") + ".ts"

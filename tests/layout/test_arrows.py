@@ -1,6 +1,6 @@
-"""No crate, folder or module uses one that uses it: the arrows point one way.
+"""There are no cycles of dependencies between crates, folders or modules.
 
-A module and its own submodules count as one: `a.rs` may use `a/b.rs`, and `a/b.rs` what `a.rs` defines.
+A module and its own submodules count as one: `a.rs` may use `a/b.rs`, and `a/b.rs` may use `a.rs`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The functions alone and the whole workspace need each crate with the same features, so that it is compiled once."""
+"""A build of only the functions and a build of the workspace use the same features, so crates compile once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 
 from local.paths import PROJECT
 
-# What freshq signs in with, its terminal, and the virtual clock of the tests. No crate of the functions stands above them.
+# Crates for freshq's credentials, freshq's terminal and the tests' virtual clock. No crate of the functions uses them.
 DIFFERENT = {"aws-config", "rustix", "simulator"}
 _LINE = re.compile(r"(\S+) (v\S+)(?: \([^)]*\))*\|(\S*)")
 

@@ -1,4 +1,4 @@
-"""The guards' texts are in the sources, so `make guards` breaks what it means to break."""
+"""Each guard's text is in the sources, so `make guards` breaks the intended place."""
 
 from __future__ import annotations
 

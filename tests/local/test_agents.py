@@ -1,4 +1,4 @@
-"""The client's own idea of whose turn it is, which the demonstration compares with the queue's."""
+"""The client's own order of agents, which the demonstration compares with that of the queue."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ def test_criteria_have_one_form_whatever_their_order(criteria: dict[str, str], f
     assert json.loads(message["MessageBody"]) == {"callId": "c1", "criteria": criteria}
 
 
-def test_an_agent_waits_in_a_queue_for_each_language() -> None:
+def test_an_agent_is_in_one_queue_for_each_language() -> None:
     assert queues_of(ANA) == ["Q#Spanish#F", "Q#English#F"]
     assert queues_of(CAI) == ["Q#French#M"]
 
 
-def test_who_has_been_available_longest_comes_first_and_ids_decide_between_equals() -> None:
+def test_the_agent_available_longest_comes_first_and_equal_times_are_ordered_by_id() -> None:
     assert by_turn([ANA, CAI, BEN]) == [BEN, CAI, ANA]
 
 
-def test_who_was_queued_first_comes_first_however_long_available() -> None:
+def test_the_agent_queued_first_comes_first_regardless_of_its_availability() -> None:
     queued = [BEN | {"queuedAt": "2026-01-01T00:00:05.000000Z"}]
     queued.append(ANA | {"queuedAt": "2026-01-01T00:00:04.000000Z"})
     assert [agent["agentId"] for agent in by_turn(queued)] == ["ana", "ben"]
 
 
-def test_an_agent_fits_who_has_all_that_is_asked_for() -> None:
+def test_an_agent_fits_if_it_has_all_values_of_the_criteria() -> None:
     assert fits(ANA, {"language": "English"}) and fits(ANA, {"gender": "F"}) and fits(ANA, {})
     assert not fits(ANA, {"language": "English", "gender": "M"})
     assert not fits(BEN, {"language": "English"})

@@ -1,4 +1,4 @@
-"""What is added to the emulator's alarms."""
+"""The patch of the emulator for alarms on metric math."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def test_other_alarms_are_recorded_as_before() -> None:
 
 
 def test_emulator_alone_rejects_metric_math() -> None:
-    """Where this passes no longer, `local.alarms` can go."""
+    """If this test fails, the emulator supports metric math, and `local.alarms` can be deleted."""
     with pytest.raises(ValueError, match="not supported"):
         provisioners._cw_metric_alarm_record("name", MATH)

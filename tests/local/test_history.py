@@ -12,7 +12,7 @@ from local.queue import DeployedQueue
 
 
 class Stream:
-    """A queue and its clients, with a stream of one shard whose reads can be held up."""
+    """A queue and its clients, with a stream of one shard. Each read waits for `reads`."""
 
     table = "tasks"
 
@@ -77,7 +77,7 @@ def test_a_read_that_failed_fails_the_answer() -> None:
         history.changes()
 
 
-def test_what_was_read_stays_after_the_end() -> None:
+def test_changes_remain_after_the_end() -> None:
     stream = Stream()
     stream.insert("one")
     stream.reads.release(100)

@@ -1,4 +1,4 @@
-"""What is added to the emulator where it enforces IAM."""
+"""The patches of the emulator that enforces IAM."""
 
 from __future__ import annotations
 

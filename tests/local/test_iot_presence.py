@@ -1,4 +1,4 @@
-"""The message for a device that connected, against what AWS documents for each part of the statement."""
+"""The message for a device that connected is as AWS documents each part of the statement."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_connection_becomes_a_task_without_the_fields_that_the_event_does_not_
 
 def test_events_of_a_device_are_in_order_though_its_count_starts_again() -> None:
     hour = 3_600_000
-    # Times may be two minutes off; the count starts again after about an hour without the device.
+    # Times may be wrong by two minutes. After about an hour without the device, the count starts again.
     events = [(hour + 5_000, 7), (hour + 1_000, 8), (hour + 9_000, 9), (2 * hour + 5_000, 0)]
     made = [iot_presence.message(EVENT | {"timestamp": at, "versionNumber": n}, NOW) for at, n in events]
     sequences = [task["sequence"] for task in made]

@@ -1,4 +1,4 @@
-"""The order check itself: it must see what is wrong, and excuse only what is promised."""
+"""The order check finds each violation, and accepts only what the tolerance allows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def change(
     seen: int | None = None,
     not_before: int | None = None,
 ) -> Change:
-    """A change at a position of the stream; times in ms after T0, seen when it was written."""
+    """A change at a position of the stream. Times are in ms after T0; `seen` is `updated` by default."""
     image = {"taskCreated": {"N": str(T0 + created)}, "taskUpdated": {"N": str(T0 + updated)}}
     if not_before is not None:
         image["notBefore"] = {"N": str(T0 + not_before)}
@@ -97,7 +97,7 @@ def test_slots_that_race_for_their_writes_count_as_one_moment() -> None:
     assert not verdict_for(order.CONCURRENT_MS + 1).held
 
 
-def test_a_task_put_back_is_eligible_only_from_its_not_before_on() -> None:
+def test_a_returned_task_is_due_only_from_its_not_before_on() -> None:
     def verdict_for(not_before: int) -> order.Verdict:
         back = change(
             4, "new", "TAKEN", "PENDING", created=20, updated=1100, not_before=not_before
@@ -118,7 +118,7 @@ def test_a_task_put_back_is_eligible_only_from_its_not_before_on() -> None:
     assert not verdict_for(not_before=2000).held
 
 
-def test_without_a_choice_nothing_was_shown() -> None:
+def test_an_order_without_a_choice_is_not_proven() -> None:
     verdict = order.judge([insert(0, "only", 0), take(1, "only", 0, 100)])
     assert verdict.violations == []
     assert not verdict.held

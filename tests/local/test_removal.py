@@ -1,4 +1,4 @@
-"""Taking permissions away: what counts as noticed, and what is put back."""
+"""The removal of permissions: which removals count as noticed, and that each is undone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PUT = Permission("dynamodb:PutItem", "table")
 
 @dataclass
 class Account:
-    """A deployed function as far as the removal of permissions sees it, and IAM."""
+    """A fake of a deployed function and of IAM, as the removal of permissions uses them."""
 
     decided: Path
     policy: dict[str, Any] = field(default_factory=lambda: DOCUMENT)
@@ -65,7 +65,7 @@ class Account:
         self.variables = dict(variables)
 
     def ask(self, action: str, resource: str) -> bool:
-        """Do something with the role; whether it was allowed."""
+        """Use the role for an action; returns whether it was allowed."""
         allowed = any(
             action in _listed(statement["Action"]) and resource in _listed(statement["Resource"])
             for statement in self.policy["Statement"]
@@ -102,14 +102,14 @@ def test_a_role_without_a_permission_has_all_others_with_their_conditions(accoun
     assert account.policy == DOCUMENT
 
 
-def test_what_a_probe_misses_is_noticed_and_what_no_probe_uses_is_not(account: Account) -> None:
+def test_a_permission_that_a_probe_needs_is_noticed_and_one_that_no_probe_uses_is_not(account: Account) -> None:
     seen = []
 
     def run() -> None:
         seen.append(account.variables)
         if not account.ask("dynamodb:GetItem", "table"):
             raise Unmet("no item")
-        account.ask("sns:Publish", "two")  # Whether it is published is not checked.
+        account.ask("sns:Publish", "two")  # The probe does not check the result.
 
     found = verdicts(account, Probe("desk", "reads", run, {"MODE": "brief"}))
     by = {verdict.permission: verdict.probe for verdict in found}
@@ -140,7 +140,7 @@ def test_a_probe_that_fails_with_every_permission_proves_nothing(account: Accoun
         verdicts(account, Probe("desk", "reads", run))
 
 
-def test_a_probe_that_is_refused_more_than_what_was_taken_proves_nothing(account: Account) -> None:
+def test_a_probe_that_is_denied_more_than_the_removed_permission_proves_nothing(account: Account) -> None:
     def run() -> None:
         if account.ask("dynamodb:GetItem", "table") and account.ask("dynamodb:PutItem", "table"):
             return
@@ -152,7 +152,7 @@ def test_a_probe_that_is_refused_more_than_what_was_taken_proves_nothing(account
     assert account.policy == DOCUMENT
 
 
-def test_only_what_aws_itself_uses_may_go_unnoticed() -> None:
+def test_only_permissions_that_aws_itself_uses_may_be_unproven() -> None:
     assert reason_for(Permission("logs:PutLogEvents", "arn"), "desk/logs") is not None
     assert reason_for(Permission("sqs:SendMessage", "arn"), "desk/failures") is not None
     assert reason_for(Permission("sqs:SendMessage", "arn"), "ingest/dead-letters") is None

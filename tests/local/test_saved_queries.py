@@ -1,4 +1,4 @@
-"""What is added to the emulator's Logs Insights."""
+"""The patch of the emulator for saved queries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PROPERTIES = {"Name": "freshq/stack/queue/errors", "QueryString": "fields @times
 
 
 def test_emulator_alone_rejects_a_saved_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where this passes no longer, `local.saved_queries` can go."""
+    """If this test fails, the emulator supports saved queries, and `local.saved_queries` can be deleted."""
     monkeypatch.delitem(provisioners._RESOURCE_HANDLERS, saved_queries.KIND, raising=False)
     with pytest.raises(ValueError, match="Unsupported resource type"):
         provisioners._provision_resource(saved_queries.KIND, "errors", PROPERTIES, "stack")

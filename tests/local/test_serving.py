@@ -20,14 +20,14 @@ from local import deployment, emulator
 from local.emulator import Emulator
 from local.serving import rejection
 
-#: What a browser adds to a page's `fetch(url, {method: "POST", mode: "no-cors", body: text})`.
+#: The headers that a browser adds to a page's `fetch(url, {method: "POST", mode: "no-cors", body: text})`.
 FROM_A_PAGE = {
     "Origin": "https://page.example",
     "Sec-Fetch-Site": "cross-site",
     "Sec-Fetch-Mode": "no-cors",
     "Content-Type": "text/plain;charset=UTF-8",
 }
-#: What it adds to an image of the page, or to a link that is followed.
+#: The headers that it adds to the request for an image of the page.
 FROM_AN_IMAGE = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
 
 
@@ -41,7 +41,7 @@ def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 def ask(
     address: str, method: str, path: str, headers: dict[str, str], body: str = ""
 ) -> tuple[int, str, dict[str, str]]:
-    """Send exactly these headers, besides `Host` and `Content-Length`; status, text and headers."""
+    """Send only these headers, `Host` and `Content-Length`; returns the status, text and headers of the answer."""
     connection = http.client.HTTPConnection(address, timeout=30)
     try:
         connection.request(method, path, body.encode() if body else None, headers)
@@ -52,7 +52,7 @@ def ask(
 
 
 def packed(program: str) -> bytes:
-    """A function's code: the program, as its bootstrap."""
+    """A function's zip, with the program as its bootstrap."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as opened:
         entry = zipfile.ZipInfo("bootstrap")
@@ -62,7 +62,7 @@ def packed(program: str) -> bytes:
 
 
 def description(name: str, code: str | bytes) -> dict[str, Any]:
-    """What CreateFunction asks for."""
+    """The parameters of CreateFunction."""
     return {
         "FunctionName": name,
         "Runtime": "provided.al2023",
@@ -74,7 +74,7 @@ def description(name: str, code: str | bytes) -> dict[str, Any]:
 
 
 def attack(local_aws: Emulator, name: str, headers: dict[str, str], proof: Path) -> list[int]:
-    """Create a function that writes a file on this machine, and invoke it; the two statuses."""
+    """Create a function that writes a file on this machine, and invoke it; returns both statuses."""
     program = f"#!{sys.executable}\nopen({str(proof)!r}, 'w').close()\n"
     function = description(name, base64.b64encode(packed(program)).decode())
     address, path = urlsplit(local_aws.endpoint).netloc, "/2015-03-31/functions"
@@ -90,7 +90,7 @@ def test_a_page_cannot_create_and_invoke_a_function(local_aws: Emulator, tmp_pat
     assert functions.list_functions()["Functions"] == []
     assert not proof.exists()
 
-    # The same requests without what a browser adds: only those headers prevented the attack.
+    # The same requests without a browser's headers succeed, so only the headers prevented the attack.
     created, _ = attack(local_aws, "by-a-client", {"Content-Type": "text/plain"}, proof)
     assert created == 201
     assert proof.exists()
@@ -116,7 +116,7 @@ def test_a_page_cannot_create_and_invoke_a_function(local_aws: Emulator, tmp_pat
     ],
     ids=str,
 )
-def test_what_a_browser_sends_is_rejected(local_aws: Emulator, headers: dict[str, str]) -> None:
+def test_requests_of_a_browser_are_rejected(local_aws: Emulator, headers: dict[str, str]) -> None:
     address = urlsplit(local_aws.endpoint)
     sent = {name: value.format(port=address.port) for name, value in headers.items()}
     for method, path in (("GET", "/_ministack/health"), ("POST", "/"), ("OPTIONS", "/")):
@@ -153,7 +153,7 @@ def test_a_request_names_exactly_one_host() -> None:
     assert "page.example" in (rejection([("host", "localhost"), ("host", "page.example")]) or "")
 
 
-#: A function that waits in `next`, and leaves the port of its runtime API in a file.
+#: A function that waits for its next event, and writes the address of its runtime API to a file.
 _WAITING = """#!{python}
 import os, pathlib, urllib.request
 api = os.environ["AWS_LAMBDA_RUNTIME_API"]

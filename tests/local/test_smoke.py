@@ -1,4 +1,4 @@
-"""The smoke test's own parts: what it concludes, and that it removes what it deployed."""
+"""The parts of the smoke test: its results, and the removal of its stacks."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_setting_that_was_changed_by_hand_is_named_with_both_values() -> None:
 
 
 class CloudFormation:
-    """As far as the smoke test needs it: which stacks exist, and what was deleted."""
+    """A CloudFormation client that knows which stacks exist, and records deletions."""
 
     def __init__(self, *present: str) -> None:
         self.present = set(present)
@@ -105,7 +105,7 @@ class CloudFormation:
 
 
 def account_with(cloudformation: CloudFormation, *functions: str) -> Place:
-    """An account with these stacks, and functions of these names."""
+    """An account with the stacks of `cloudformation`, and functions of these names."""
 
     def client(service: str, endpoint_url: str | None) -> Any:
         if service == "cloudformation":
@@ -124,7 +124,7 @@ def test_a_stack_that_exists_is_not_touched() -> None:
         stacks.refuse_existing(account, ["LifoQueue-dev-smoke", "AgentQueue-dev-smoke"])
 
 
-def test_what_is_left_behind_is_a_failure() -> None:
+def test_a_resource_that_is_left_behind_is_a_failure() -> None:
     names = ["LifoQueue-dev-smoke", "AgentQueue-dev-smoke"]
     cloudformation = CloudFormation(names[0])
     assert "removed LifoQueue-dev-smoke" in stacks.remove(account_with(cloudformation, "LifoQueue-dev-f"), names)
@@ -134,7 +134,7 @@ def test_what_is_left_behind_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize("broken", [KeyboardInterrupt, SystemExit, RuntimeError])
-def test_the_stacks_are_removed_whatever_happened(
+def test_the_stacks_are_removed_after_any_error(
     broken: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     removed: list[list[str]] = []
@@ -195,7 +195,7 @@ def test_an_alarm_that_rings_or_is_off_is_found() -> None:
         checks(alarm("a", "OK", False)).ringing(["a"])
 
 
-def test_reading_the_settings_needs_nothing_but_what_a_job_with_rights_installs() -> None:
+def test_smoke_settings_runs_without_rich() -> None:
     program = "import sys; sys.modules['rich'] = None; from smoke.__main__ import main; main(['settings', '--help'])"
     finished = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stderr

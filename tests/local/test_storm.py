@@ -1,4 +1,4 @@
-"""The storm, the downstream system and the arrival order that newest first is compared with."""
+"""The storm, the downstream system, and the order of arrival with which newest first is compared."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_connections_of_one_device_differ_even_if_the_machine_is_late() -> None:
     storm = Storm(burst=2, burst_seconds=0.02, steady=100, steady_seconds=0.04, reconnects=1)
     batches: list[list[Event]] = []
     storm.blow(batches.append, every=0.2)
-    assert len(batches) <= 2, "the test needs a machine that is late"
+    assert len(batches) <= 2, "the storm was not late, so the test proves nothing"
     stamps = [(event["clientId"], event["timestamp"]) for events in batches for event in events]
     assert len(set(stamps)) == storm.connections
 

@@ -1,1 +1,1 @@
-"""Takes each permission of each function away in turn, and demands that a probe notices."""
+"""Removes each permission of each function in turn, and requires that a probe fails without it."""

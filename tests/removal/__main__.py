@@ -1,9 +1,8 @@
-"""Takes each permission of each function away in turn, and demands that a probe notices.
+"""Removes each permission of each function in turn, and requires that a probe fails without it.
 
     python -m tests.removal [--write DOCUMENT] [--assembly DIRECTORY] [FUNCTION...]
 
-On a local AWS that enforces IAM, with the stacks of dev deployed and nothing happening in them but
-what the probes ask for.
+Runs on a local AWS that enforces IAM, with the stacks of dev. Only the probes invoke their functions.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from tests.removal.tasks import TaskProbes, endpoint
 
 
 def main() -> int:
-    """Exit status 0 only if every permission was noticed, or has a reason why it cannot be."""
+    """Exit code 0 only if each removal was noticed, or has a reason why it cannot be."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--assembly", type=Path, default=LOCAL_ASSEMBLY)
     parser.add_argument("--write", type=Path, help="the document to write the table to")

@@ -15,14 +15,14 @@ from local.waiting import wait_until
 from tests.removal.probe import Probe, Unmet, demand
 
 _SOON_SECONDS = 3.0
-#: The partitions of the outbox: events until they are published.
+#: The prefix of the outbox partitions, which have the events to publish.
 _OUTBOX = "Outbox#"
-#: The partitions of pending calls, one for each criteria.
+#: The prefix of the partitions of pending calls, one for each criteria.
 _LINES = "C#"
 
 
 class AgentProbes:
-    """Every probe of a deployed agents' queue, in which nothing happens by itself."""
+    """The probes of a deployed agents' queue, whose functions only the probes invoke."""
 
     def __init__(self, queue: DeployedAgents, assignments: Mailbox) -> None:
         self._queue = queue
@@ -39,7 +39,7 @@ class AgentProbes:
                 "match-calls",
                 "makes a failed call visible soon",
                 self._intake_failed,
-                # DynamoDB is out of reach, so that the message is left.
+                # DynamoDB cannot be reached, so the message stays in the queue.
                 {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9"},
             ),
             Probe("sweep-agents", "assigns a pending call after a crash", self._pair),
@@ -93,7 +93,7 @@ class AgentProbes:
     def _pair(self) -> None:
         criteria = self._criteria()
         agent, call = self._available(criteria), self._waiting(criteria)
-        # A process that crashes between queueing an agent and its second look at the calls leaves a pair.
+        # A process that queues an agent and crashes before it reads the calls again leaves this state.
         table = {"TableName": self._queue.table}
         dynamodb = self._queue.client("dynamodb")
         (entry,) = self._about(call, _LINES)
@@ -112,20 +112,20 @@ class AgentProbes:
         self._told(self._dead, call)
 
     def _late_call(self) -> str:
-        """A call that has waited for more than a second."""
+        """Create a call that has been pending for more than a second."""
         call = self._waiting(self._criteria())
         time.sleep(1.2)
         return call
 
     def _waiting(self, criteria: dict[str, str]) -> str:
-        """A call that found no agent."""
+        """Create a pending call."""
         call = fresh("call")
         answer = self._queue.command("match", callId=call, criteria=criteria)
         demand(answer["status"] == "waiting", answer)
         return call
 
     def _criteria(self) -> dict[str, str]:
-        """What only the agents of this run have."""
+        """Unique criteria."""
         return {"language": fresh("lang"), "gender": "M"}
 
     def _available(self, criteria: dict[str, str]) -> str:
@@ -143,14 +143,14 @@ class AgentProbes:
         return agent
 
     def _told(self, mailbox: Mailbox, call: str) -> None:
-        """Wait until an event of a call has arrived and left the outbox."""
+        """Wait until an event about a call has arrived, and its outbox entry is deleted."""
         try:
             wait_until(
                 lambda: any(call in message.body for message in mailbox.messages()),
                 _SOON_SECONDS,
                 f"a message about {call}",
             )
-            wait_until(lambda: not self._is_to_be_told(call), _SOON_SECONDS, f"{call} to be forgotten")
+            wait_until(lambda: not self._is_to_be_told(call), _SOON_SECONDS, f"the end of the outbox entry of {call}")
         except TimeoutError as error:
             raise Unmet(str(error)) from error
 
@@ -170,7 +170,7 @@ class AgentProbes:
 
 
 def _record(message: dict[str, str]) -> dict[str, Any]:
-    """A message of the intake queue as Lambda hands it over."""
+    """The record of a message of the call queue, as Lambda delivers it."""
     (record,) = json.loads((PROJECT / "tests" / "events" / "match-calls.json").read_text())["Records"]
     attributes = record["attributes"] | {
         "SentTimestamp": str(time.time_ns() // 1_000_000),

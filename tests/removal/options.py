@@ -1,4 +1,4 @@
-"""What functions may do beside, where a queue has a runner or an event bus that dev has not."""
+"""The permissions that functions have only with a runner or an event bus that dev does not use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.removal.permissions import Permission, Role
 from tests.removal.removal import Verdict, examine
 from tests.removal.tasks import TaskProbes
 
-#: What the permissions are on, by the action.
+#: The name of the resource for each action.
 NAMES = {
     "secretsmanager:GetSecretValue": "the secret",
     "lambda:InvokeFunction": "the function",
@@ -25,9 +25,9 @@ _WORK = "def handler(event, context):\n    return {'outcome': 'success'}\n"
 def examine_options(
     queue: DeployedQueue, probes: TaskProbes, decisions: Decisions
 ) -> Iterator[Verdict]:
-    """Verdicts on the permissions that the constructs give with a secret, with a function, and with a bus.
+    """Verdicts on the permissions that the constructs add for a secret, for a function, and for a bus.
 
-    The roles get them here as tests of the templates find them there (`docs/reference/iam.md`).
+    This adds them to the roles of dev in the form that tests of the templates check (`docs/reference/iam.md`).
     """
     role = Role(queue, "process-tasks")
     secret = queue.client("secretsmanager").create_secret(Name="token", SecretString="Bearer 1")
@@ -42,7 +42,7 @@ def examine_options(
 
 
 def _make_work(queue: DeployedQueue) -> str:
-    """A function that succeeds at every task; its ARN."""
+    """Create a function that succeeds for every task; returns its ARN."""
     functions = queue.client("lambda")
     role = functions.get_function_configuration(FunctionName=queue.function("count-shed"))["Role"]
     code = io.BytesIO()

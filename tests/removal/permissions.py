@@ -20,7 +20,7 @@ class Permission:
 
 
 class Role:
-    """The role of a deployed function. Its policy is an inline one, which CloudFormation wrote."""
+    """The role of a deployed function, with the inline policy that CloudFormation wrote."""
 
     def __init__(self, stack: DeployedStack, function: str) -> None:
         configuration = stack.client("lambda").get_function_configuration(
@@ -46,7 +46,7 @@ class Role:
 
     @contextmanager
     def without(self, *removed: Permission) -> Iterator[None]:
-        """The role without some permissions, for as long as the block runs."""
+        """Remove some permissions from the role while the block runs."""
         left = [
             {**statement, "Action": permission.action, "Resource": permission.resource}
             for permission, statement in self._single
@@ -60,7 +60,7 @@ class Role:
 
     @contextmanager
     def with_more(self, *more: Permission) -> Iterator[None]:
-        """The role with further permissions, for as long as the block runs."""
+        """Add permissions to the role while the block runs."""
         added = [
             {"Effect": "Allow", "Action": permission.action, "Resource": permission.resource}
             for permission in more

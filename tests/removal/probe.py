@@ -1,4 +1,4 @@
-"""A probe: one thing that a function must be able to do, asked of it by hand."""
+"""A probe: it makes a function do one thing that the function must be able to do."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from typing import Any
 from local.stack import DeployedStack
 
 
-#: What the emulator says of an invocation whose process it ended, because the function was changed.
+#: The error of an invocation whose process the emulator ended because the function was changed.
 PROCESS_ENDED = "Runtime exited before returning a response"
 
 
 class Unmet(RuntimeError):
-    """A function did not do what the probe asked for; the message says what came instead."""
+    """A function did not do what the probe requires; the message has its answer."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Asks a function for something, and raises if it does not come.
+    """Makes a function do something, and raises an error if it does not.
 
-    `run` raises `Unmet`, or whatever an invocation raises that ends with an error.
+    `run` raises `Unmet`, or `InvocationFailed` if the function answers with an error.
     """
 
     function: str
     what: str
     run: Callable[[], None]
-    #: Variables that the function has while it is asked.
+    #: Variables of the function during the probe.
     environment: dict[str, str] = field(default_factory=dict)
-    #: Settings that the function has while it is asked.
+    #: Settings of the function during the probe.
     settings: dict[str, Any] = field(default_factory=dict)
 
 
 def demand(holds: bool, said: object) -> None:
-    """Raise `Unmet` with what came instead, unless it `holds`."""
+    """Raise `Unmet` with the message `said`, unless `holds`."""
     if not holds:
         raise Unmet(str(said))
 
 
 def still(stack: DeployedStack) -> None:
-    """Let nothing invoke the functions of a stack but the probes: no schedule, stream, queue or topic."""
+    """Delete all schedules, event source mappings and subscriptions, so that only probes invoke functions."""
     scheduler, functions, sns = (stack.client(name) for name in ("scheduler", "lambda", "sns"))
     for schedule in scheduler.list_schedules()["Schedules"]:
         scheduler.delete_schedule(Name=schedule["Name"], GroupName=schedule["GroupName"])

@@ -1,4 +1,4 @@
-"""Takes permissions away, one at a time, and asks probes whether they notice."""
+"""Removes permissions, one at a time, and runs the probes without them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.removal.probe import PROCESS_ENDED, Probe, Unmet
 
 
 class BrokenProbe(RuntimeError):
-    """A probe failed with every permission there, or for another reason than the one taken away."""
+    """A probe failed with every permission, or for another reason than the removed permission."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The probe that noticed a removed permission; None if no probe did."""
+    """The probe that failed without a permission; None if no probe did."""
 
     function: str
     permission: Permission
     probe: str | None
-    #: How long the probe took without the permission.
+    #: The duration of the probe without the permission.
     seconds: float = 0.0
 
 
@@ -33,9 +33,9 @@ def examine(
     probes: Sequence[Probe],
     only: Collection[Permission] | None = None,
 ) -> Iterator[Verdict]:
-    """A verdict on every permission, or `only` some, of every function of the probes.
+    """A verdict on every permission, or `only` on some, of every function of the probes.
 
-    Each permission is put back afterwards. Raises `BrokenProbe`.
+    Afterwards each permission is added again. Raises `BrokenProbe`.
     """
     for function in dict.fromkeys(probe.function for probe in probes):
         role = Role(stack, function)
@@ -47,7 +47,7 @@ def examine(
                 used = _with_everything(probe, role, decisions)
                 for permission in [each for each in left if (each.action, each.resource) in used]:
                     verdict = _without(permission, probe, role, decisions)
-                    if verdict.probe is not None:  # If not, another probe may notice.
+                    if verdict.probe is not None:  # Otherwise another probe may notice it.
                         left.remove(permission)
                         yield verdict
         finally:
@@ -57,7 +57,7 @@ def examine(
 
 
 def _with_everything(probe: Probe, role: Role, decisions: Decisions) -> set[tuple[str, str]]:
-    """Run a probe with every permission; returns the actions that it needed, with their resources."""
+    """Run a probe with every permission; returns the actions that it used, with their resources."""
     decisions.since()
     try:
         try:
@@ -73,12 +73,12 @@ def _with_everything(probe: Probe, role: Role, decisions: Decisions) -> set[tupl
         ) from error
     decided = _of(role, decisions)
     if refused := [str(decision) for decision in decided if not decision.allowed]:
-        raise BrokenProbe(f"{probe.function} {probe.what}: rejected with every permission: {refused}")
+        raise BrokenProbe(f"{probe.function} {probe.what}: denied with every permission: {refused}")
     return {(decision.action, decision.resource) for decision in decided}
 
 
 def _without(permission: Permission, probe: Probe, role: Role, decisions: Decisions) -> Verdict:
-    """Run a probe without one permission: it must fail, and because of that."""
+    """Run a probe without one permission. IAM must deny exactly this permission."""
     began = time.monotonic()
     with role.without(permission):
         try:
@@ -90,7 +90,7 @@ def _without(permission: Permission, probe: Probe, role: Role, decisions: Decisi
     refused = {(decision.action, decision.resource) for decision in decided if not decision.allowed}
     if refused != {(permission.action, permission.resource)}:
         raise BrokenProbe(
-            f"{probe.function} {probe.what}: without {permission} these were rejected: {sorted(refused)}"
+            f"{probe.function} {probe.what}: without {permission}, IAM denied: {sorted(refused)}"
         )
     seconds = time.monotonic() - began
     return Verdict(probe.function, permission, probe.what if noticed else None, seconds)
@@ -101,6 +101,6 @@ def _of(role: Role, decisions: Decisions) -> list[Decision]:
 
 
 def _give(stack: DeployedStack, function: str, variables: dict[str, str]) -> None:
-    """Give a function these variables, unless it has them: a change ends its processes."""
+    """Give a function these variables, unless it has them already, because a change ends its processes."""
     if stack.environment(function) != variables:
         stack.replace_environment(function, variables)

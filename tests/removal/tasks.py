@@ -20,7 +20,7 @@ from local.waiting import now_ms, wait_until
 from tests.removal.probe import PROCESS_ENDED, Probe, Unmet, demand
 
 _EVENTS = PROJECT / "tests" / "events"
-#: The function's own timeout and more: nothing may be written from the beginning.
+#: Longer than the function's timeout, so that the function begins no write.
 _NO_TIME_MS = 600_000
 _SOON_SECONDS = 5.0
 #: Settings of `process-tasks` for short turns.
@@ -29,7 +29,7 @@ _BRIEF = {"indexLagMs": 200, "turnMs": 1500}
 
 @contextmanager
 def endpoint() -> Iterator[str]:
-    """The address that tasks are sent to. A task's payload says how long it runs, and the status of the answer."""
+    """The URL of an endpoint for tasks. A payload names the duration (`seconds`) and the `status` of the answer."""
 
     def answer(body: bytes, _: object) -> tuple[int, dict[str, str]]:
         payload = json.loads(body)["payload"]
@@ -41,7 +41,7 @@ def endpoint() -> Iterator[str]:
 
 
 class TaskProbes:
-    """Every probe of a deployed task queue, in which nothing happens by itself."""
+    """The probes of a deployed task queue, whose functions only the probes invoke."""
 
     def __init__(self, queue: DeployedQueue, address: str) -> None:
         self._queue = queue
@@ -62,33 +62,33 @@ class TaskProbes:
                 "ingest-tasks",
                 "makes a failed message visible soon",
                 self._ingest_late,
-                # No write begins, so that the message is left.
+                # No write begins, so the message stays in the queue.
                 settings={
                     "deadlineMarginMs": _NO_TIME_MS,
                     "ingest": {"visibility": {"baseMs": 1000, "maxMs": 1000}},
                 },
             ),
-            Probe("trigger", "wakes", self._trigger),
+            Probe("trigger", "wakes the queue", self._trigger),
             Probe("sweep-tasks", "wakes the queue after a lost wake-up", self._sweep),
-            Probe("count-shed", "sends shed tasks on", self._count_shed),
+            Probe("count-shed", "sends shed tasks to the shed queue", self._count_shed),
             Probe("process-tasks", "runs a task", self._process, runner, brief),
             Probe("process-tasks", "makes a tail call at the end of its turn", self._tail_call, runner, brief),
             Probe("process-tasks", "pauses, and wakes the queue after the pause", self._pause, runner, brief),
         ]
 
     def with_secret(self, arn: str) -> Probe:
-        """Runs a task by HTTP with a header from a secret."""
+        """A probe that runs a task by HTTP with a header from a secret."""
         auth = {"kind": "header", "name": "Authorization", "secretArn": arn}
         runner = {"kind": "http", "url": self._address, "auth": auth}
         return self._with_runner("runs a task by HTTP with a secret", runner, self._process_afresh)
 
     def with_function(self, arn: str) -> Probe:
-        """Runs a task by another function."""
+        """A probe that runs a task by another function."""
         runner = {"kind": "lambda", "functionArn": arn}
         return self._with_runner("runs a task by another function", runner, self._process)
 
     def with_bus(self, arn: str) -> Probe:
-        """Publishes an event of a task that ended."""
+        """A probe that publishes an event of an ended task."""
         return Probe("count-shed", "publishes events of ended tasks", self._publish, {"EVENT_BUS_ARN": arn})
 
     def _with_runner(self, what: str, runner: dict[str, Any], run: Callable[[], None]) -> Probe:
@@ -166,13 +166,13 @@ class TaskProbes:
         demand((summary["succeeded"], summary["exit"]) == (1, "empty"), summary)
 
     def _process_afresh(self) -> None:
-        """Run a task in a new process, which knows no secret."""
+        """Run a task in a new process, which has not read the secret yet."""
         self._queue.set_environment("process-tasks", {"PROBE": _fresh()})
         self._forget()
         try:
             self._queue.invoke("process-tasks", {})
         except InvocationFailed as error:
-            # The emulator may hand the first invocation to the process that it is about to end.
+            # The emulator may give the first invocation to the old process and then end this process.
             if PROCESS_ENDED not in str(error):
                 raise
         self._process()
@@ -184,7 +184,7 @@ class TaskProbes:
     def _pause(self) -> None:
         summary = self._turn(20, status=401)
         demand(summary["exit"] == "paused", summary)
-        # The pause was over at once, so that the turn has woken the next one.
+        # The pause ended at once, so the turn requested a wake-up.
         control = self._queue.item(CONTROL_ITEM) or {}
         demand("notifiedUntil" in control, control)
 
@@ -194,7 +194,7 @@ class TaskProbes:
         return self._queue.invoke("process-tasks", {})
 
     def _put(self, tasks: int, **payload: Any) -> None:
-        """Tasks, past create-tasks."""
+        """Write tasks directly, without create-tasks."""
         dynamodb, now = self._queue.client("dynamodb"), now_ms()
         given = {name: {"N": str(value)} for name, value in payload.items()}
         for _ in range(tasks):
@@ -207,7 +207,7 @@ class TaskProbes:
             dynamodb.put_item(TableName=self._queue.table, Item=item)
 
     def _forget(self) -> None:
-        """Empty the table: no task, no lease, no notification under way."""
+        """Empty the table: no task, no lease, no start marker."""
         dynamodb, table = self._queue.client("dynamodb"), self._queue.table
         for page in dynamodb.get_paginator("scan").paginate(TableName=table, ProjectionExpression=KEY):
             for item in page["Items"]:
@@ -223,7 +223,7 @@ def _event(name: str) -> Any:
 
 
 def _record(body: Any) -> dict[str, Any]:
-    """A message as Lambda hands it over, sent just now."""
+    """The record of a message that was sent now, as Lambda delivers it."""
     (record, *_) = _event("ingest-tasks")["Records"]
     attributes = record["attributes"] | {"SentTimestamp": str(now_ms())}
     text = body if isinstance(body, str) else json.dumps(body)
@@ -231,7 +231,7 @@ def _record(body: Any) -> dict[str, Any]:
 
 
 def _arrives(mailbox: Mailbox, text: str) -> None:
-    """Wait for a message that holds `text`."""
+    """Wait for a message that contains `text`."""
     try:
         wait_until(
             lambda: any(text in message.body for message in mailbox.messages()),

@@ -1,4 +1,4 @@
-"""Permissions that cannot be taken away on the local AWS, and why."""
+"""The permissions whose removal has no effect on the local AWS, and why."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tests.removal.permissions import Permission
 
 @dataclass(frozen=True)
 class Unproven:
-    """AWS itself does this with the function's role; the local AWS does it without asking IAM."""
+    """Actions that AWS itself does with the function's role, and that the local AWS does without an IAM check."""
 
     actions: frozenset[str]
-    #: What the path of the resource's construct ends with; nothing is a resource without a name.
+    #: The end of the path of the resource's construct.
     ending: str
     reason: str
 
@@ -21,7 +21,7 @@ UNPROVEN = (
     Unproven(
         frozenset({"logs:CreateLogStream", "logs:PutLogEvents"}),
         "/logs",
-        "Lambda writes the logs; the local one keeps them itself",
+        "Lambda writes the logs; the local AWS stores them itself",
     ),
     Unproven(
         frozenset({"xray:PutTraceSegments", "xray:PutTelemetryRecords"}),
@@ -31,7 +31,7 @@ UNPROVEN = (
     Unproven(
         frozenset({"sqs:SendMessage"}),
         "/failures",
-        "Lambda sends what failed; the local one does so without asking IAM",
+        "Lambda sends failed events; the local AWS does so without an IAM check",
     ),
     Unproven(
         frozenset(
@@ -43,12 +43,12 @@ UNPROVEN = (
             }
         ),
         "/stream",
-        "Lambda reads the stream; the local one does so without asking IAM",
+        "Lambda reads the stream; the local AWS does so without an IAM check",
     ),
     Unproven(
         frozenset({"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}),
         "/queue",
-        "Lambda reads the queue; the local one does so without asking IAM",
+        "Lambda reads the queue; the local AWS does so without an IAM check",
     ),
 )
 

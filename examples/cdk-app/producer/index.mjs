@@ -2,7 +2,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 
 const lambda = new LambdaClient();
 
-/** Puts one task into the queue for each symbol of `{"symbols":["ABC", …]}`; answers what create-tasks answered. */
+/** Creates one task for each symbol of `{"symbols":["ABC", …]}`, and returns the answer of create-tasks. */
 export async function handler({ symbols }) {
   const tasks = symbols.map((symbol) => ({ payload: { symbol } }));
   const { FunctionError, Payload } = await lambda.send(

@@ -7,7 +7,7 @@ import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { CallIntake } from '../call-intake';
 import type { AgentQueueSettings } from '../settings';
 
-/** The number of consecutive sweeps with the same finding before an alarm rings. */
+/** Number of consecutive sweep intervals that an alarm on sweeps evaluates. */
 const SWEEPS = 5;
 
 /** Alarms on calls that do not get an agent. */
@@ -16,11 +16,11 @@ export interface CallAlarms {
   readonly deadLetters: QueueAlarm;
   /** Calls are pending for too long. */
   readonly oldestWaiting: QueueAlarm;
-  /** Calls stay in the intake queue. */
+  /** Calls are in the call queue for too long. */
   readonly intakeDelay: QueueAlarm;
 }
 
-/** Alarms on what the sweep measures, and on its silence. */
+/** Alarms on the metrics of the sweep, and on missing sweeps. */
 export interface AgentSweepAlarms {
   /** No sweep ran. */
   readonly sweepMissed: QueueAlarm;
@@ -28,7 +28,7 @@ export interface AgentSweepAlarms {
   readonly unpublished: QueueAlarm;
 }
 
-/** Makes the alarms on calls that do not get an agent. */
+/** Creates the alarms on calls that do not get an agent. */
 export function callAlarms(
   scope: Construct,
   table: Table,
@@ -55,13 +55,13 @@ export function callAlarms(
     intakeDelay: new QueueAlarm(scope, 'intake-delay', {
       metric: intake.queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period }),
       rings: { above: alarms.intakeDelay.toSeconds() },
-      says: `A call has been in the intake queue for more than ${alarms.intakeDelay.toSeconds()} s, and so have those behind it in its group. First look at the errors and throttles of match-calls, and whether its event source mapping is enabled.`,
+      says: `A call has been in the call queue for more than ${alarms.intakeDelay.toSeconds()} s, and delays the later calls of its group. First look at the errors and throttles of match-calls, and whether its event source mapping is enabled.`,
       section: 'intakeDelay',
     }),
   };
 }
 
-/** Makes the alarms on what the sweep measures, and on its silence. */
+/** Creates the alarms on the metrics of the sweep, and on missing sweeps. */
 export function agentSweepAlarms(
   scope: Construct,
   table: Table,
@@ -72,13 +72,13 @@ export function agentSweepAlarms(
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {
       metric: emitted(table, 'AgentSweeps', { period }),
       rings: { below: 1 },
-      // A sweep that does not run says nothing.
+      // A sweep that does not run publishes no metric.
       missing: TreatMissingData.BREACHING,
       says: `No sweep of the agents was complete for ${period.toMinutes()} minutes: expired call leases, expired calls and unpublished assignments stay as they are. First look at the errors of sweep-agents, at its failure queues and at its schedule.`,
       section: 'agentSweepMissed',
     }),
     unpublished: new QueueAlarm(scope, 'unpublished', {
-      // The least of five rounds: what one fails to publish the next one publishes.
+      // The minimum of five sweeps, because each sweep retries what the previous one failed to publish.
       metric: emitted(table, 'UnpublishedAssignments', { statistic: Stats.MINIMUM, period }),
       rings: { above: 0 },
       says: `For ${period.toMinutes()} minutes no sweep could publish every assignment and send every expired call to the dead-letter queue, so subscribers do not know of them. First look at the log of sweep-agents for the answer of SNS or SQS.`,

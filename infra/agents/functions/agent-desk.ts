@@ -4,11 +4,11 @@ import { AgentFunction, type AgentWiring } from './agent-function';
 
 /** Props of {@link AgentDesk}. */
 export interface AgentDeskProps extends AgentWiring {
-  /** Whether `seed` makes up agents. Never in production. */
+  /** Whether the command `seed` creates sample agents. Not for production. */
   readonly seed: boolean;
 }
 
-/** Answers commands about agents and calls, each with its result: register, available, enqueue, match and so on. */
+/** Executes commands about agents and calls, such as register, available, enqueue and match, and returns the result. */
 export class AgentDesk extends AgentFunction<'agent-desk'> {
   constructor(scope: Construct, id: string, props: AgentDeskProps) {
     super(scope, id, props, {
@@ -18,7 +18,7 @@ export class AgentDesk extends AgentFunction<'agent-desk'> {
       settings: { seed: props.seed },
       timeout: Duration.seconds(30),
       memorySize: 256,
-      // Callers wait for the answer. An asynchronous command is not retried: its effect would come too late.
+      // Callers wait for the answer. Lambda does not retry an asynchronous command, because its effect would be late.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     this.allowCalls(props);

@@ -9,47 +9,47 @@ import { type AsyncSettings, type LogSettings, RustFunction } from '../../lambda
 import type { CallIntake } from '../call-intake';
 import type { AgentQueueSettings } from '../settings';
 
-/** What all functions of an agents' queue work on. */
+/** Resources and settings that all functions of an agents' queue share. */
 export interface AgentWiring {
   readonly table: Table;
   /** The call queue and its dead-letter queue. */
   readonly intake: CallIntake;
-  /** Assignments go there. */
+  /** Topic to which assignments are published. */
   readonly assignments: Topic;
   readonly settings: AgentQueueSettings;
   readonly logs: LogSettings;
 }
 
-/** What one function has of its own. */
+/** Props of {@link AgentFunction} that differ between the functions. */
 export interface AgentFunctionProps<F extends AgentFunctionName> {
   readonly binary: F;
-  /** What the function is for, as the console shows it. */
+  /** Purpose of the function, for the console. */
   readonly description: string;
-  /** Variables beside those that all functions read. */
+  /** Variables in addition to those that all functions read. */
   readonly environment: Omit<EnvironmentOf<F>, keyof SharedEnvironment>;
   /**
-   * Settings beside those that all functions have.
+   * Settings in addition to those that all functions have.
    * @default - none
    */
   readonly settings?: FunctionSettings;
-  /** How long an invocation may take. */
+  /** Timeout of an invocation. */
   readonly timeout: Duration;
   /** Memory, MiB. */
   readonly memorySize: number;
-  /** Asynchronous invocations. */
+  /** Handling of asynchronous invocations. */
   readonly async: AsyncSettings;
 }
 
 type SharedEnvironment = EnvironmentOf<'sweep-agents'>;
 
 /**
- * A function that changes agents and calls. Each of them may meet a call with an agent, so all have the same
- * environment, and may change items of the table and publish assignments.
+ * A function that changes agents and calls. Each function may assign a call, so all have the same environment, and may
+ * change items of the table and publish assignments.
  */
 export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> {
   constructor(scope: Construct, id: string, wiring: AgentWiring, props: AgentFunctionProps<F>) {
     const { table, assignments, logs } = wiring;
-    // The compiler cannot see that the two halves of an environment make a whole while F is open.
+    // While F is generic, the compiler cannot see that the two parts form a complete environment.
     const environment = {
       ...sharedEnvironment(wiring),
       ...props.environment,
@@ -69,12 +69,12 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
     this.allow(['sns:Publish'], [assignments.topicArn]);
   }
 
-  /** Lets the function look a known call up. */
+  /** Allows the function to read the item of a call by its id. */
   protected allowCalls({ table }: AgentWiring): void {
     this.allow(['dynamodb:GetItem'], [table.tableArn]);
   }
 
-  /** Lets the function send expired calls to the dead-letter queue. */
+  /** Allows the function to send messages to the dead-letter queue of the calls. */
   protected allowGivingUp({ intake }: AgentWiring): void {
     this.allow(['sqs:SendMessage'], [intake.deadLetters.queueArn]);
   }
@@ -88,7 +88,7 @@ function sharedEnvironment(wiring: AgentWiring): SharedEnvironment {
   };
 }
 
-/** What the functions of an agents' queue are set up with. */
+/** Settings of the functions of an agents' queue. */
 export function agentFunctionSettings({ agents, calls }: AgentQueueSettings) {
   const { sweepInterval, dimensions, ...same } = agents;
   return {

@@ -4,11 +4,11 @@ import { FunctionSchedule } from '../../lambda/schedule';
 import { AgentFunction, type AgentWiring } from './agent-function';
 
 /**
- * Looks regularly for expired calls, expired call leases, unpublished assignments, and pending calls beside a matching
- * agent.
+ * Regularly looks for expired calls, expired call leases, unpublished assignments, and pending calls for which a
+ * matching agent is queued.
  */
 export class SweepAgents extends AgentFunction<'sweep-agents'> {
-  /** What invokes it. */
+  /** Schedule that invokes the function. */
   readonly schedule: FunctionSchedule;
 
   constructor(scope: Construct, id: string, props: AgentWiring) {
@@ -16,19 +16,19 @@ export class SweepAgents extends AgentFunction<'sweep-agents'> {
       binary: 'sweep-agents',
       description: 'Ends expired calls and expired call leases, publishes remaining assignments',
       environment: {},
-      // Ended before the next round, which may come after a minute.
+      // Less than the shortest interval of a minute, so a sweep ends before the next one starts.
       timeout: Duration.seconds(50),
       memorySize: 256,
-      // The next round is the retry.
+      // The next sweep is the retry.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     this.allowGivingUp(props);
-    // Only a call that may return to its line is looked up.
+    // The sweep reads a call by its id only to return it to its line.
     if (props.settings.agents.answerWithin) this.allowCalls(props);
     this.schedule = new FunctionSchedule(this, 'regularly', {
       target: this,
       every: props.settings.agents.sweepInterval,
-      description: 'Looks for calls that waited too long and for leases that expired',
+      description: 'Looks for expired calls, expired call leases and unpublished assignments',
     });
   }
 }

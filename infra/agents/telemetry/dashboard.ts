@@ -11,7 +11,7 @@ import type { AgentSweepAlarms, CallAlarms } from '../alarms/matching';
 type ShownAlarms = CallAlarms &
   AgentSweepAlarms & { readonly errors: readonly Alarm[]; readonly failures: readonly Alarm[] };
 
-/** The sections of an agents' queue's dashboard, most urgent first: a metric with an alarm is the alarm's own. */
+/** Sections of the dashboard, the most urgent first. If a metric has an alarm, the graph shows the alarm's metric. */
 export function agentSections(
   alarms: ShownAlarms,
   table: Table,
@@ -24,7 +24,7 @@ export function agentSections(
       asks: 'How long do callers wait for an agent?',
       graphs: [
         alarmGraph('Oldest pending call (s)', [alarms.oldestWaiting]),
-        alarmGraph('Oldest message of the intake queue (s)', [alarms.intakeDelay]),
+        alarmGraph('Oldest message of the call queue (s)', [alarms.intakeDelay]),
         graph('Pending calls and queued agents', counts('WaitingCalls', 'QueuedAgents')),
       ],
     },

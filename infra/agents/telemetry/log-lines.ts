@@ -1,6 +1,6 @@
 import { logLine } from '../../lambda/telemetry/log-line';
 
-/** The lines that the functions of an agents' queue write. `tests/contract.json` has their fields too. */
+/** Log lines of the functions of an agents' queue. `tests/contract.json` has their fields too. */
 export const AGENT_LINES = {
   command: logLine({
     message: 'command',
@@ -8,10 +8,10 @@ export const AGENT_LINES = {
     by: ['agent-desk'],
     when: 'once for each command',
     fields: {
-      command: 'its name',
-      agent: 'the id of the agent that it is about',
-      call: 'the id of the call that it is about',
-      rejected: 'why it left the agent unchanged; absent where it did not',
+      command: 'name of the command',
+      agent: 'id of the agent that the command names',
+      call: 'id of the call that the command names',
+      rejected: 'reason of the rejection; absent if the command was not rejected',
       assigned: 'calls that got an agent',
       queued: 'new calls that became pending',
       cancelled: 'calls that were cancelled',
@@ -89,11 +89,11 @@ export const AGENT_LINES = {
       expired: 'calls that expired',
       published: 'assignments published',
       dead_lettered: 'expired calls sent to the dead-letter queue',
-      unpublished: 'assignments and expired calls that it could not publish',
+      unpublished: 'assignments and expired calls that the sweep could not publish',
       queued_agents: 'queued agents',
       waiting_calls: 'pending calls',
       oldest_waiting_ms: 'how long the oldest pending call has been pending, in milliseconds',
-      complete: 'whether it came to its end',
+      complete: 'whether all steps of the sweep finished',
     },
   }),
 } as const;

@@ -54,7 +54,7 @@ export const AGENT_QUERIES = {
   errors: errorsQuery(ALL, failed.error),
   'rejected-commands': {
     name: 'rejected commands',
-    answers: 'how many commands left their agent unchanged, by the reason',
+    answers: 'how many commands were rejected, by reason',
     of: ['agent-desk'],
     query: {
       filterStatements: [isOneOf(command), `ispresent(${told.rejected})`],

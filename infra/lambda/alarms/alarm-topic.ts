@@ -2,7 +2,7 @@ import { Token } from 'aws-cdk-lib';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Problem } from '../problem';
 
-/** What cannot work about a topic for alarms. */
+/** A problem if CloudWatch alarms cannot publish to the topic. */
 export function alarmTopicProblems(topic: ITopic | undefined): Problem[] {
   if (topic === undefined || Token.isUnresolved(topic.fifo) || !topic.fifo) return [];
   return [

@@ -9,8 +9,8 @@ import { METRICS, type MetricName } from '../../contract/tasks';
 const DECLARED = { ...TASK_METRICS, ...AGENT_METRICS };
 
 /**
- * A metric that the functions of a queue emit; the name of its table tells it from other queues'. Its statistic is the
- * declared one, its period a minute, unless `options` say otherwise.
+ * A metric that the functions of a queue emit. Its dimension is the name of the queue's table. The default statistic is
+ * the declared one, and the default period is a minute.
  */
 export function emitted(
   table: Table,

@@ -4,23 +4,23 @@ import type { Construct } from 'constructs';
 import type { RustFunction } from '../rust-function';
 import { QueueAlarm, type RUNBOOK } from './queue-alarm';
 
-/** The alarm's window slides, a minute at a time: it rings a minute or two after the errors are published. */
+/** Window of the alarm. It slides by a minute, so the alarm rings a minute or two after Lambda published the errors. */
 const PERIOD = Duration.minutes(5);
 
 /** One alarm on failed invocations. */
 export interface ErrorAlarm {
-  /** The functions whose errors count together, by name. */
+  /** Functions whose errors are added up, by name. */
   readonly of: Readonly<Record<string, RustFunction>>;
-  /** The errors in five minutes beyond which it rings. */
+  /** Number of errors in five minutes above which the alarm rings. */
   readonly above: number;
 }
 
 /**
- * Alarms on invocations that failed, by Lambda's `Errors`. Lambda publishes these within a minute or two. SQS takes up
- * to 15 minutes until it publishes the depth of a failure queue that has been inactive.
+ * Creates alarms on failed invocations, with Lambda's metric `Errors`. Lambda publishes it within a minute or two. An
+ * alarm on a failure queue would be slower: SQS may need 15 minutes to publish the depth of an inactive queue.
  *
- * @param alarms by the beginning of their ids
- * @param section of the runbook
+ * @param alarms alarms by their id without the suffix `-errors`
+ * @param section section of the runbook
  */
 export function errorAlarms(
   scope: Construct,
@@ -46,7 +46,7 @@ function errorsOf(functions: readonly RustFunction[]): IMetric {
   if (first === undefined) throw new Error('an alarm on errors needs a function');
   if (others.length === 0) return first;
   return new MathExpression({
-    // A function that was not invoked has no errors, not an unknown number.
+    // A function without invocations has no data points, which count as 0 errors.
     expression: errors.map((_, index) => `FILL(m${index},0)`).join('+'),
     usingMetrics: Object.fromEntries(errors.map((metric, index) => [`m${index}`, metric])),
     label: 'Errors',

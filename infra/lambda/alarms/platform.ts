@@ -7,7 +7,9 @@ import { freshq, QueueAlarm } from './queue-alarm';
 
 const EVERY_MINUTE = Duration.minutes(1);
 
-/** Alarms on how far functions lag behind the table's stream, by Lambda's `IteratorAge` (milliseconds). */
+/**
+ * Creates alarms on functions that lag behind the table's stream, with Lambda's metric `IteratorAge` (milliseconds).
+ */
 export function streamDelayAlarms(
   scope: Construct,
   readers: Readonly<Record<string, RustFunction>>,
@@ -18,15 +20,15 @@ export function streamDelayAlarms(
       new QueueAlarm(scope, `${name}-stream-delay`, {
         metric: reader.function.metric('IteratorAge', { statistic: Stats.MAXIMUM, period: EVERY_MINUTE }),
         rings: { above: streamDelay.toMilliseconds() },
-        says: `${name} lags more than ${streamDelay.toSeconds({ integral: false })} s behind the table's stream. First look at the errors and throttles of ${name}; the stream forgets after 24 hours.`,
+        says: `${name} lags more than ${streamDelay.toSeconds({ integral: false })} s behind the table's stream. First look at the errors and throttles of ${name}; the stream deletes records after 24 hours.`,
         section: 'streamDelay',
       }),
   );
 }
 
 /**
- * Alarms on invocations that Lambda dropped because it takes the tail call for a runaway loop. Lambda counts them
- * only with its detection on, and the stack switches it off: a count means that it was switched on again.
+ * Creates alarms on invocations that Lambda dropped because its recursive loop detection classified tail calls as a
+ * loop. The stack switches this detection off, so a dropped invocation means that it was switched on again.
  */
 export function recursionAlarms(
   scope: Construct,
@@ -40,16 +42,16 @@ export function recursionAlarms(
           period: EVERY_MINUTE,
         }),
         rings: { above: 0 },
-        says: `Lambda dropped an invocation of ${name} as a runaway loop, so the queue goes on only with the sweep. First set the function's recursive loop detection back to Allow (aws lambda put-function-recursion-config), as the stack has it.`,
+        says: `Lambda dropped an invocation of ${name} as a recursive loop, so the queue continues only with the next sweep. First set the function's recursive loop detection back to Allow (aws lambda put-function-recursion-config), as the stack has it.`,
         section: 'recursion',
       }),
   );
 }
 
 /**
- * Alarms on queues for what could not be delivered or processed.
+ * Creates alarms on messages in failure queues.
  *
- * @param aftermath the data that is not lost, and the automatic repair
+ * @param aftermath text on the data that is not lost, and on the automatic repair
  */
 export function failureAlarms(
   scope: Construct,
@@ -64,7 +66,7 @@ export function failureAlarms(
           period: EVERY_MINUTE,
         }),
         rings: { above: 0 },
-        says: `Something could not be delivered or processed (${name}). First run ${freshq(scope, 'messages')}, which shows the message with its reason; fix the cause, then delete the message. ${aftermath}`,
+        says: `The failure queue ${name} has messages: events that could not be delivered or processed. First run ${freshq(scope, 'messages')}, which shows the messages with their reasons; fix the cause, and do what the runbook says for this queue before you delete the messages. ${aftermath}`,
         section: 'failures',
       }),
   );

@@ -2,7 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 
-/** The sections of `docs/how-to/operate.md` that alarms send a person to; a test holds the two together. */
+/** Sections of `docs/how-to/operate.md` to which alarms refer. A test compares them with the page. */
 export const RUNBOOK = {
   paused: 'The queue is paused',
   breakerOpen: 'The circuit breaker is open',
@@ -24,34 +24,34 @@ export const RUNBOOK = {
   functionErrors: "A function of the agents' queue fails",
 } as const;
 
-/** A command of `freshq` for the stack of a construct, as an operator types it. */
+/** Command line of `freshq` for the stack of a construct. */
 export function freshq(scope: Construct, verb: string): string {
   return `freshq ${verb} --stack ${Stack.of(scope).stackName}`;
 }
 
 /** Props of {@link QueueAlarm}. */
 export interface QueueAlarmProps {
-  /** What is watched, once a period. */
+  /** Metric that the alarm evaluates once a period. */
   readonly metric: IMetric;
-  /** When it rings. */
+  /** Threshold: the alarm rings above or below it. */
   readonly rings: { readonly above: number } | { readonly below: number };
   /**
-   * What a period without data means.
+   * Treatment of a period without data.
    * @default TreatMissingData.NOT_BREACHING
    */
   readonly missing?: TreatMissingData;
   /**
-   * How many periods in a row it takes.
+   * Number of consecutive periods that must breach the threshold.
    * @default 1
    */
   readonly periods?: number;
-  /** What it means, and what to do first. */
+  /** Text that explains the alarm. A sentence that begins with `First` tells the first action. */
   readonly says: string;
-  /** The section of the runbook. */
+  /** Section of the runbook. */
   readonly section: keyof typeof RUNBOOK;
 }
 
-/** An alarm of a queue: its text says what to do first and where to read on. */
+/** An alarm of a queue. Its description has the first action and the section of the runbook. */
 export class QueueAlarm extends Alarm {
   constructor(scope: Construct, id: string, props: QueueAlarmProps) {
     const { metric, rings, missing, periods, says, section } = props;

@@ -1,35 +1,35 @@
-/** A kind of line in the functions' logs. Its fields are stable: saved queries and `docs/reference/telemetry.md` name them. */
+/** A kind of log line. Its fields are stable, because saved queries and `docs/reference/telemetry.md` name them. */
 export interface LogLine<F extends string = string> {
-  /** Its field `message`. */
+  /** Value of the field `message`. */
   readonly message: string;
-  /** Its field `level`. */
+  /** Value of the field `level`. */
   readonly level: 'INFO' | 'WARN' | 'ERROR';
-  /** The functions that write it. */
+  /** Functions that write the line. */
   readonly by: readonly string[];
-  /** When they write it. */
+  /** Event at which the functions write the line. */
   readonly when: string;
-  /** Its fields beside those of every line, and what each means. */
+  /** Meanings of its fields, without those of {@link EVERY_LINE}. */
   readonly fields: Readonly<Record<F, string>>;
 }
 
-/** The fields of every line, and what each means. */
+/** Fields of every line, with their meanings. */
 export const EVERY_LINE = {
-  timestamp: 'when it was written',
+  timestamp: 'time at which the line was written',
   level: '`DEBUG`, `INFO`, `WARN` or `ERROR`',
-  message: 'which kind of line it is',
-  'span.requestId': "the invocation, as in Lambda's own lines of the log",
-  'span.xrayTraceId': "the invocation's trace",
+  message: 'kind of the line',
+  'span.requestId': "request id of the invocation, as in Lambda's own log lines",
+  'span.xrayTraceId': "id of the invocation's trace",
 } as const;
 
-/** The fields of the lines of a kind. */
+/** Names of the fields of a kind of line. */
 type FieldOf<L> = L extends LogLine<infer F> ? F : never;
 
-/** A kind of line, where the compiler knows its fields. */
+/** Declares a kind of line, so that the compiler knows its fields. */
 export function logLine<F extends string>(line: LogLine<F>): LogLine<F> {
   return line;
 }
 
-/** The names of the fields of `lines`, for queries: a name that no line has does not compile. */
+/** Names of the fields of `lines`, for queries. A name that no line has does not compile. */
 export function fieldsOf<L extends readonly LogLine[]>(
   ...lines: L
 ): { readonly [K in FieldOf<L[number]> | keyof typeof EVERY_LINE]: K } {
@@ -37,7 +37,7 @@ export function fieldsOf<L extends readonly LogLine[]>(
   return Object.fromEntries(names.map((name) => [name, name])) as ReturnType<typeof fieldsOf<L>>;
 }
 
-/** The condition of a query that keeps the lines of these kinds. */
+/** Condition of a query that selects the lines of these kinds. */
 export function isOneOf(...lines: readonly LogLine[]): string {
   const { message } = fieldsOf();
   return `${message} in [${lines.map((line) => `"${line.message}"`).join(', ')}]`;

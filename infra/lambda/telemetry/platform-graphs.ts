@@ -16,10 +16,10 @@ import { graph, labelled } from './queue-dashboard';
 type Functions = Readonly<Record<string, RustFunction>>;
 
 const period = Duration.minutes(1);
-/** What is billed is looked at over longer times. */
+/** Period of the graphs on billed amounts. */
 const BILLED = Duration.minutes(5);
 
-/** How close the functions, the table and its `index`, if it has one, are to their limits. */
+/** Graphs on the limits of the functions, of the table and of its `index`, if there is one. */
 export function limitGraphs(functions: Functions, table: Table, index?: string): IWidget[] {
   return [
     graph(
@@ -44,7 +44,7 @@ export function limitGraphs(functions: Functions, table: Table, index?: string):
   ];
 }
 
-/** What AWS bills the queue for. */
+/** Graphs on the amounts that AWS bills. */
 export function costGraphs(functions: Functions, table: Table): IWidget[] {
   const options = { statistic: Stats.SUM, period: BILLED };
   return [
@@ -58,7 +58,7 @@ export function costGraphs(functions: Functions, table: Table): IWidget[] {
       table.metricConsumedWriteCapacityUnits(options),
     ]),
     graph(
-      'CloudWatch Logs: bytes taken in',
+      'CloudWatch Logs: ingested bytes',
       each(functions, ({ logGroup }) => bytesTakenIn(logGroup, options)),
     ),
   ];
@@ -68,7 +68,7 @@ function each(functions: Functions, metric: (fn: RustFunction) => IMetric, prefi
   return Object.entries(functions).map(([name, fn]) => labelled(metric(fn), `${prefix}${name}`));
 }
 
-/** DynamoDB counts those of an index apart from those of its table. */
+/** Metrics on throttled reads and writes. DynamoDB counts those of an index separately from those of its table. */
 function throttles(table: Table, index: { GlobalSecondaryIndexName?: string }): IMetric[] {
   const dimensionsMap = { TableName: table.tableName, ...index };
   const suffix = index.GlobalSecondaryIndexName === undefined ? '' : ' of the index';
@@ -77,7 +77,9 @@ function throttles(table: Table, index: { GlobalSecondaryIndexName?: string }): 
   );
 }
 
-/** The library's own metric names no log group, so that it counts the bytes of the whole account. */
+/**
+ * Metric on the ingested bytes of a log group. The CDK's own metric has no log group, so it counts the whole account.
+ */
 function bytesTakenIn({ logGroupName }: LogGroup, options: MetricOptions): IMetric {
   const dimensionsMap = { LogGroupName: logGroupName };
   return new Metric({ namespace: 'AWS/Logs', metricName: 'IncomingBytes', dimensionsMap, ...options });

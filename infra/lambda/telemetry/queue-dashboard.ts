@@ -19,38 +19,38 @@ import type { Construct } from 'constructs';
 import type { RustFunction } from '../rust-function';
 import { logGroupsOf, type SavedQuery } from './saved-queries';
 
-/** Of CloudWatch's 24 columns: three graphs side by side. */
+/** Width of a graph, in CloudWatch's 24 columns: three graphs fit side by side. */
 const WIDTH = 8;
 const HEIGHT = 6;
 const FULL_WIDTH = 24;
 
 /** Graphs that answer one question. */
 export interface DashboardSection {
-  /** Its heading. */
+  /** Heading of the section. */
   readonly heading: string;
-  /** The question. */
+  /** Question that the graphs answer. */
   readonly asks: string;
-  /** Its graphs. */
+  /** Graphs of the section. */
   readonly graphs: readonly IWidget[];
 }
 
 /** Props of {@link QueueDashboard}. */
 export interface QueueDashboardProps {
-  /** Every alarm of the queue: their states are the first row. */
+  /** All alarms of the queue. The first row shows their states. */
   readonly alarms: readonly Alarm[];
-  /** The sections, the most urgent one first. */
+  /** Sections, the most urgent first. */
   readonly sections: readonly DashboardSection[];
 }
 
 /**
- * A queue's dashboard. CloudWatch bills 3 USD a month for each dashboard of an account beyond the first three, and for
- * what the graph of a log query scans while a person looks at it.
+ * Dashboard of a queue. CloudWatch bills 3 USD a month for each dashboard of an account beyond the first three. It also
+ * bills the bytes that the graph of a log query scans while the dashboard is open.
  */
 export class QueueDashboard extends Dashboard {
   constructor(scope: Construct, id: string, { alarms, sections }: QueueDashboardProps) {
     super(scope, id, {
       defaultInterval: Duration.hours(3),
-      // Each graph keeps its period, so that a threshold means the same at every zoom.
+      // Each graph keeps its period, so that thresholds apply at every zoom.
       periodOverride: PeriodOverride.INHERIT,
       widgets: [
         [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: FULL_WIDTH, height: 4 })],
@@ -59,7 +59,7 @@ export class QueueDashboard extends Dashboard {
     });
   }
 
-  /** Where it is in the console. */
+  /** URL of the dashboard in the console. */
   get url(): string {
     const { region } = Stack.of(this);
     return `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${this.dashboardName}`;
@@ -79,7 +79,7 @@ export function graph(title: string, left: readonly IMetric[], right: readonly I
   });
 }
 
-/** A graph of what alarms watch, with their thresholds. Alarms that share a threshold share its line. */
+/** A graph of the metrics of alarms, with their thresholds. Alarms with equal thresholds share one line. */
 export function alarmGraph(title: string, alarms: readonly Alarm[], more: readonly IMetric[] = []): IWidget {
   const thresholds = new Map(alarms.map((alarm) => [alarm.toAnnotation().value, alarm.toAnnotation()]));
   return new GraphWidget({
@@ -108,7 +108,7 @@ export function queryGraph(
   });
 }
 
-/** `metric` under another name in the legend. */
+/** `metric` with `label` as its name in the legend. */
 export function labelled(metric: IMetric, label: string): IMetric {
   if (metric instanceof Metric || metric instanceof MathExpression) return metric.with({ label });
   return metric;

@@ -3,19 +3,19 @@ import { Construct } from 'constructs';
 import type { RustFunction } from '../rust-function';
 import { fieldsOf } from './log-line';
 
-/** A query of CloudWatch Logs Insights, saved for the person on call. */
+/** A saved query of CloudWatch Logs Insights, for operators. */
 export interface SavedQuery {
-  /** Its name in the list of saved queries. */
+  /** Name in the list of saved queries. */
   readonly name: string;
-  /** What it answers. */
+  /** Result of the query, as the end of a sentence that begins with "Shows". */
   readonly answers: string;
-  /** The functions whose logs it reads; an optional function that a queue lacks is left out. */
+  /** Functions whose logs the query reads. A function that the queue does not have is left out. */
   readonly of: readonly string[];
-  /** The query. Its first line may say what to replace. */
+  /** The query. */
   readonly query: QueryStringProps;
 }
 
-/** The query for the warnings and errors of functions. `error` is the field of such a line that says what failed. */
+/** The query for the warnings and errors of functions. `error` is the name of the field with the error. */
 export function errorsQuery(of: readonly string[], error: string): SavedQuery {
   const { level, message } = fieldsOf();
   return {
@@ -30,7 +30,7 @@ export function errorsQuery(of: readonly string[], error: string): SavedQuery {
   };
 }
 
-/** Stands in a query for the id that a person puts in its place. */
+/** Placeholder in a query, which an operator replaces by an id. */
 export const PUT_ID_HERE = 'PUT-THE-ID-HERE';
 
 /** Props of {@link SavedQueries}. */
@@ -41,7 +41,9 @@ export interface SavedQueriesProps {
   readonly functions: Readonly<Record<string, RustFunction>>;
 }
 
-/** A queue's saved queries, in a folder of CloudWatch's list that has the queue's construct path as its name. They cost nothing. */
+/**
+ * Saved queries of a queue, in a folder of CloudWatch's list named after the queue's construct path. They cost nothing.
+ */
 export class SavedQueries extends Construct {
   /** The queries. */
   readonly definitions: readonly QueryDefinition[];
@@ -60,7 +62,7 @@ export class SavedQueries extends Construct {
   }
 }
 
-/** The log groups of those of `functions` that are named. */
+/** Log groups of those `functions` whose names are in `names`. */
 export function logGroupsOf(functions: Readonly<Record<string, RustFunction>>, names: readonly string[]) {
   return Object.entries(functions)
     .filter(([name]) => names.includes(name))

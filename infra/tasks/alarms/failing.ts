@@ -6,7 +6,7 @@ import { emitted } from '../../lambda/alarms/custom-metric';
 import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { AlarmSettings } from '../settings/alarms';
 
-/** Long enough for a queue with a task a minute, short enough for a deployment that is being watched. */
+/** Long enough for a queue with one task a minute, and short enough for the watch of a deployment. */
 const PERIOD = Duration.minutes(5);
 
 /**
@@ -19,7 +19,7 @@ export function failingAlarm(
   { failedTasks, failedShare }: Required<AlarmSettings>,
 ): QueueAlarm {
   const count = (name: 'Failed' | 'LeasesFailed' | 'Succeeded') => emitted(table, name, { period: PERIOD });
-  // The functions emit no zeros, and a sum with a missing value is missing.
+  // The functions emit no zeros. Without FILL, a sum with a missing value would be missing, too.
   const failures = new MathExpression({
     expression: 'FILL(failed,0)+FILL(died,0)',
     usingMetrics: { failed: count('Failed'), died: count('LeasesFailed') },
@@ -29,13 +29,13 @@ export function failingAlarm(
   const metric = new MathExpression({
     expression: `IF(failures >= ${failedTasks} AND failures > ${failedShare}*(failures+FILL(succeeded,0)), failures, 0)`,
     usingMetrics: { failures, succeeded: count('Succeeded') },
-    label: 'failed tasks, where they are too many and too large a share',
+    label: 'failed tasks, if their number and their share are too large',
     period: PERIOD,
   });
   return new QueueAlarm(scope, 'failing', {
     metric,
     rings: { above: 0 },
-    says: `In five minutes at least ${failedTasks} tasks ended as FAILURE, more than ${percent(failedShare)} of all that ended. First run ${freshq(scope, 'list --status failure')}, which shows the last errors. freshq pause keeps the other tasks from failing too; freshq redrive retries the failed ones.`,
+    says: `In five minutes at least ${failedTasks} tasks ended as FAILURE, more than ${percent(failedShare)} of all that ended. First run ${freshq(scope, 'list --status failure')}, which shows the last errors. freshq pause keeps further tasks from failing while you fix the cause; freshq redrive then retries the failed ones.`,
     section: 'failing',
   });
 }

@@ -8,7 +8,7 @@ import type { AlarmSettings } from '../settings/alarms';
 
 const MINUTES_A_DAY = 24 * 60;
 
-/** Alarms on messages that do not become tasks, by SQS's own metrics. */
+/** Alarms on rejected and late messages of the ingest queue, based on SQS's metrics. */
 export function ingestAlarms(
   scope: Construct,
   { queue, deadLetters }: TaskIngest,
@@ -19,13 +19,13 @@ export function ingestAlarms(
     new QueueAlarm(scope, 'ingest-dead-letters', {
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, period }),
       rings: { above: ingestDeadLetters },
-      says: `Messages are in the ingest dead-letter queue: they are invalid, or could not be written. First run ${freshq(scope, 'messages')}: the attribute reason of a message has the cause. SQS moved messages without a reason after their last attempt.`,
+      says: `Messages are in the ingest dead-letter queue: they are invalid, or could not be written. First run ${freshq(scope, 'messages')}: the attribute reason of a message has the cause. A message without a reason was moved by SQS after its last attempt.`,
       section: 'ingestDeadLetters',
     }),
     new QueueAlarm(scope, 'ingest-delay', {
       metric: queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period }),
       rings: { above: ingestDelay.toSeconds() },
-      says: `A message has waited in the ingest queue for more than ${ingestDelay.toSeconds()} s. First look at the errors and throttles of ingest-tasks, at IngestReturned, and whether its event source mapping is enabled.`,
+      says: `A message has waited in the ingest queue for more than ${ingestDelay.toSeconds()} s. First look at the errors and throttles of ingest-tasks and at the metric IngestReturned. Then check whether the event source mapping of ingest-tasks is enabled.`,
       section: 'ingestDelay',
     }),
     stuckAlarm(scope, queue, ingestDelay),
@@ -33,15 +33,15 @@ export function ingestAlarms(
 }
 
 /**
- * The alarm on a queue that holds messages while none is deleted. `ApproximateAgeOfOldestMessage` leaves out messages
- * that were received three times or more
- * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html), so
- * the alarm on age stays silent while DynamoDB throttles every write or Lambda throttles every invocation.
+ * The alarm on an ingest queue that has messages while none is deleted. `ApproximateAgeOfOldestMessage` does not
+ * include messages that were received three times or more
+ * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html).
+ * So the alarm on age does not ring while DynamoDB throttles every write or Lambda throttles every invocation.
  */
 function stuckAlarm(scope: Construct, queue: Queue, ingestDelay: Duration): QueueAlarm {
   const period = Duration.minutes(1);
   const metric = new MathExpression({
-    // A message that comes back later is not visible until then.
+    // A message that waits for its redelivery is hidden, so hidden messages count, too.
     expression: 'IF(FILL(visible,0)+FILL(hidden,0) > 0 AND FILL(deleted,0) < 1, 1, 0)',
     usingMetrics: {
       visible: queue.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, period }),
@@ -55,9 +55,9 @@ function stuckAlarm(scope: Construct, queue: Queue, ingestDelay: Duration): Queu
   return new QueueAlarm(scope, 'ingest-stuck', {
     metric,
     rings: { above: 0 },
-    // CloudWatch looks back a day at most.
+    // CloudWatch evaluates periods of at most one day together.
     periods: Math.min(minutes, MINUTES_A_DAY),
-    says: `The ingest queue has held messages for ${minutes} minutes and none was written. First look at IngestReturned: if it rises, DynamoDB throttles the writes; if not, look at the errors and throttles of ingest-tasks.`,
+    says: `The ingest queue has had messages for ${minutes} minutes, and none of them was written. First look at the metric IngestReturned. If it rises, DynamoDB throttles the writes. Otherwise look at the errors and throttles of ingest-tasks.`,
     section: 'ingestDelay',
   });
 }

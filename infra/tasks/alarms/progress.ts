@@ -6,30 +6,30 @@ import { emitted } from '../../lambda/alarms/custom-metric';
 import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { AlarmSettings } from '../settings/alarms';
 
-/** How long no sweep may have run: five rounds. */
+/** Time without a completed sweep after which the alarm rings: five intervals. */
 const SWEEP_MISSED = Duration.minutes(5);
 
-/** Turns end every minute: two that leave the breaker open within this time are an outage of more than a minute. */
+/** A turn ends about every minute. If two within this time leave the breaker open, the outage exceeds a minute. */
 const BREAKER_PERIOD = Duration.minutes(5);
 
-/** Alarms on what the queue's own functions say of its progress. */
+/** Alarms on the queue's progress, based on the metrics of its functions. */
 export interface ProgressAlarms {
-  /** Nothing starts, until the pause ends. */
+  /** The queue is paused: no task starts. */
   readonly paused: QueueAlarm;
-  /** Nothing but probes starts, until the downstream answers. */
+  /** The circuit breaker is open: only probes start. */
   readonly breakerOpen: QueueAlarm;
-  /** Turn after turn settled nothing, and the queue waits for the sweep. */
+  /** Too many turns in a row settled no task, so the queue waits for the sweep. */
   readonly stalled: QueueAlarm;
-  /** The oldest pending task is about to expire undone. */
+  /** The oldest pending task may expire before it starts. */
   readonly oldestPending: QueueAlarm;
-  /** Nothing looks for what was lost. */
+  /** No sweep completed for five minutes. */
   readonly sweepMissed: QueueAlarm;
 }
 
 /**
  * Makes the alarms on a queue's progress.
  *
- * @param table its name tells one queue's metrics from another's
+ * @param table its name identifies the queue in the metrics
  */
 export function progressAlarms(
   scope: Construct,
@@ -40,33 +40,33 @@ export function progressAlarms(
     paused: new QueueAlarm(scope, 'paused', {
       metric: emitted(table, 'QueuePaused'),
       rings: { above: 0 },
-      says: `The queue is paused and starts nothing: the downstream rejected several distinct tasks (401, 403 or 404), or distinct tasks found it busy for long, or an operator paused it. First run ${freshq(scope, 'status')} for the reason, then check the downstream: its credentials, its address, its load. The queue goes on by itself after its pause.`,
+      says: `The queue is paused and starts no tasks. Either the downstream rejected several distinct tasks (401, 403, 404 or a redirect), or it was busy or unavailable for long, or an operator paused the queue. First run ${freshq(scope, 'status')} for the reason, then check the downstream: its credentials, its address, its load. The queue continues by itself after the pause.`,
       section: 'paused',
     }),
     breakerOpen: new QueueAlarm(scope, 'breaker-open', {
       metric: emitted(table, 'BreakerOpen', { period: BREAKER_PERIOD }),
       rings: { above: 1 },
-      says: `The circuit breaker is open: the downstream is unavailable (5xx, no connection, no answer in time), so only probes start. No task loses an attempt. First run ${freshq(scope, 'status')}, then check the downstream and the network between. The queue goes on within seconds after the downstream answers.`,
+      says: `The circuit breaker is open: the downstream is unavailable (5xx, no connection, no answer in time), so only probes start. No task loses an attempt. First run ${freshq(scope, 'status')}, then check the downstream and the network to it. The queue continues within seconds after the downstream answers again.`,
       section: 'breakerOpen',
     }),
     stalled: new QueueAlarm(scope, 'stalled', {
       metric: emitted(table, 'IdleBoundReached'),
       rings: { above: 0 },
-      says: 'Many turns in a row settled nothing, so the queue no longer calls itself. First look at the downstream and at the errors of process-tasks. The sweep wakes the queue every minute.',
+      says: 'Many turns in a row settled no task, so the queue publishes no more tail calls. First look at the downstream and at the errors of process-tasks. The sweep wakes the queue every minute.',
       section: 'stalled',
     }),
     oldestPending: new QueueAlarm(scope, 'oldest-pending', {
       metric: emitted(table, 'OldestPendingSeconds'),
       rings: { above: oldestPending.toSeconds() },
-      says: `The oldest pending task has waited for more than ${oldestPending.toSeconds()} s and is about to expire undone. First run ${freshq(scope, 'status')}: is the queue paused, is a processor active, how many tasks are pending? Then run ${freshq(scope, 'doctor')}, which finds settings that stop the queue.`,
+      says: `The oldest pending task is older than ${oldestPending.toSeconds()} s and may expire before it starts. First run ${freshq(scope, 'status')}: is the queue paused, is a processor active, how many tasks are pending? Then run ${freshq(scope, 'doctor')}, which finds settings that stop the queue.`,
       section: 'oldestPending',
     }),
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {
       metric: emitted(table, 'Sweeps', { period: SWEEP_MISSED }),
       rings: { below: 1 },
-      // A sweep that does not run says nothing.
+      // Without a sweep there is no data.
       missing: TreatMissingData.BREACHING,
-      says: 'No sweep for five minutes: tasks of dead processors stay TAKEN, and lost wake-ups stay lost. First look at the errors of sweep-tasks, at its failure queues and at its schedule.',
+      says: 'No sweep completed for five minutes: tasks of crashed processors stay TAKEN, and lost wake-ups are not replaced. First look at the errors of sweep-tasks, at its failure queues and at its schedule.',
       section: 'sweepMissed',
     }),
   };

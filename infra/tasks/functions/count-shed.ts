@@ -10,11 +10,11 @@ import { SHED_WINDOW } from '../rules';
 import { TaskStream } from '../task-stream';
 import type { TaskTable } from '../task-table';
 
-/** The statuses of a task that is not done, and of one that ended; a shard may follow. */
+/** Patterns of the statuses before the end of a task (PENDING, TAKEN) and after it. A shard's suffix may follow. */
 const UNDONE = TABLE.statuses.slice(0, 2).flatMap((status) => FilterRule.beginsWith(status));
 const ENDED = TABLE.statuses.slice(2).flatMap((status) => FilterRule.beginsWith(status));
 
-/** The changes of a task into SUCCESS or FAILURE. Other changes of a settled task are no end. */
+/** The change of a task to SUCCESS or FAILURE, but no later change of the settled task. */
 export const ENDS = {
   dynamodb: {
     OldImage: { [TABLE.indexPartitionKey]: { S: UNDONE } },
@@ -22,7 +22,7 @@ export const ENDS = {
   },
 };
 
-/** How the stream is read where a bus gets events: soon, and again until the records are too old. A bus may be down for hours. */
+/** With an event bus, Lambda reads the stream sooner, and retries longer, because a bus may fail for hours. */
 const FOR_EVENTS = { batchWindow: Duration.seconds(1), retryAttempts: 10_000 };
 
 /** Props of {@link CountShed}. */
@@ -30,30 +30,30 @@ export interface CountShedProps {
   readonly table: TaskTable;
   readonly logs: LogSettings;
   /**
-   * Where each shed task goes, as JSON.
-   * @default - nowhere; it is only counted
+   * The queue that gets each shed task as JSON.
+   * @default - none; shed tasks are only counted
    */
   readonly shedTasksTo?: IQueue;
   /**
-   * The bus that gets an event of each task that ended.
+   * The bus that gets an event for each task that ended.
    * @default - none; there are no events
    */
   readonly taskEventsTo?: IEventBus;
 }
 
-/** What cannot work about a queue for shed tasks. */
+/** The problems of a queue for shed tasks. */
 export function shedQueueProblems(queue: IQueue | undefined): Problem[] {
   if (queue?.fifo !== true) return [];
   return [
     {
       setting: 'shedTasksTo',
-      rule: 'shed tasks belong to no message group, without which a FIFO queue takes nothing',
+      rule: 'shed tasks have no message group, which a FIFO queue requires',
       remedy: 'use a standard queue',
     },
   ];
 }
 
-/** What cannot work about a bus for events, of a queue in a region. */
+/** The problems of an event bus for a task queue in `region`. */
 export function eventBusProblems(bus: IEventBus | undefined, region: string): Problem[] {
   if (bus === undefined) return [];
   const setting = 'taskEventsTo';
@@ -61,7 +61,7 @@ export function eventBusProblems(bus: IEventBus | undefined, region: string): Pr
     return [
       {
         setting,
-        rule: `the bus of the partner ${bus.eventSourceName} takes events of this partner only`,
+        rule: `the bus of the partner ${bus.eventSourceName} accepts events of this partner only`,
         remedy: 'use the default bus or a bus of your own',
       },
     ];
@@ -78,11 +78,11 @@ export function eventBusProblems(bus: IEventBus | undefined, region: string): Pr
 }
 
 /**
- * Counts the tasks that expired undone: what DynamoDB's time to live deletes while PENDING or TAKEN. Sends them on
- * to a queue where there is one. Publishes an event of each task that ended where there is a bus.
+ * Counts shed tasks: DynamoDB's time to live deleted them while they were PENDING or TAKEN. If there is a queue for
+ * shed tasks, it sends them there. If there is an event bus, it publishes an event for each task that ended.
  *
- * It reads the table's stream beside `trigger`: DynamoDB allows two readers of a shard and throttles a third. It
- * wakes no processor, so it is not part of the loop.
+ * It reads the table's stream beside `trigger`. DynamoDB allows two readers of a shard and throttles a third. It wakes
+ * no processor, so it is not part of the loop of tail calls.
  */
 export class CountShed extends RustFunction<'count-shed'> {
   constructor(scope: Construct, id: string, props: CountShedProps) {
@@ -98,7 +98,7 @@ export class CountShed extends RustFunction<'count-shed'> {
       timeout: Duration.seconds(30),
       memorySize: 256,
       logs: props.logs,
-      // Only the stream invokes it, and that has retries of its own.
+      // Only the stream invokes it, with its own retries.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     if (shedTasksTo !== undefined) this.allowSendTo(shedTasksTo);
@@ -107,15 +107,16 @@ export class CountShed extends RustFunction<'count-shed'> {
       table,
       batchSize: 100,
       batchWindow: SHED_WINDOW,
-      // Many retries, because a lost record is a task that disappeared uncounted; but bounded, so that one bad
-      // record does not block the others. The stream keeps skipped records for the rest of its 24 hours.
+      // Many retries, because a skipped record is a shed task that is not counted. Their number is limited, so that a
+      // record that always fails does not block the others. The stream keeps skipped records for the rest of its 24
+      // hours.
       retryAttempts: 25,
       ...(taskEventsTo && FOR_EVENTS),
       maxRecordAge: Duration.hours(6),
       reportsFailures: true,
-      // The TTL service's own deletions, of tasks that were not done. An operator's cancel carries no such identity;
-      // what is past its retention has another status. In a global table only the region that deleted has it,
-      // so that a task is counted once.
+      // Deletions of unfinished tasks by DynamoDB's time to live. A deletion by an operator does not have this
+      // identity, and a settled task past its retention has another status. In a global table only the region that
+      // deletes the task sees the identity, so a task is counted once.
       patterns: [
         {
           eventName: FilterRule.isEqual('REMOVE'),

@@ -5,19 +5,19 @@ import { FunctionSchedule } from '../../lambda/schedule';
 import { expiriesOf, type QueueSettings } from '../settings';
 import { TASKS_ONLY, type TaskTable } from '../task-table';
 
-/** A load that `create-tasks` makes up at intervals. */
+/** Simulated tasks that `create-tasks` creates at regular intervals. */
 export interface SimulatedLoad {
-  /** How often: whole minutes. */
+  /** Time between two rounds, in whole minutes. */
   readonly every: Duration;
-  /** Tasks each time. */
+  /** Tasks of each round. */
   readonly tasks: number;
 }
 
-/** Whether `create-tasks` makes up tasks of its own. */
+/** Settings of simulated tasks. */
 export interface SimulationSettings {
   /**
    * Simulated tasks at regular intervals.
-   * @default - only on `{"simulate":{"count":N}}`
+   * @default - none; only the event `{"simulate":{"count":N}}` creates simulated tasks
    */
   readonly load?: SimulatedLoad;
 }
@@ -33,9 +33,9 @@ export interface CreateTasksProps {
   readonly simulation?: SimulationSettings;
 }
 
-/** Validates and inserts tasks; answers which were created, which existed and which failed. */
+/** Validates and inserts tasks. Its answer lists the tasks that were created, existed already, or failed. */
 export class CreateTasks extends RustFunction<'create-tasks'> {
-  /** The schedule that makes up a load, if there is one. */
+  /** The schedule of the simulated load, if there is one. */
   readonly load?: FunctionSchedule;
 
   constructor(scope: Construct, id: string, props: CreateTasksProps) {
@@ -50,24 +50,24 @@ export class CreateTasks extends RustFunction<'create-tasks'> {
       timeout: Duration.seconds(30),
       memorySize: 256,
       logs: props.logs,
-      // Lambda's own number of retries: a repeated task with an id is recognised, a lost one is not.
+      // Lambda's default number of retries. They prevent lost tasks, and create no task with an id twice.
       async: { retryAttempts: 2, maxEventAge: Duration.hours(1) },
     });
     this.allow(['dynamodb:PutItem'], [table.table.tableArn]);
-    // A newer state of a key is an update of the older one.
+    // A newer state of a key updates the item of the older one.
     this.allow(['dynamodb:UpdateItem'], [table.table.tableArn], TASKS_ONLY);
     if (simulation?.load !== undefined) {
       this.load = new FunctionSchedule(this, 'load', {
         target: this,
         every: simulation.load.every,
-        description: 'Makes up tasks, to try the queue out',
+        description: 'Creates simulated tasks, to try out the queue',
         event: { simulate: { count: simulation.load.tasks } },
       });
     }
   }
 }
 
-/** What `create-tasks` is set up with. */
+/** The settings that `create-tasks` gets. */
 export function createTasksSettings(settings: QueueSettings, simulation: boolean) {
   return { create: expiriesOf(settings), simulation, traces: settings.traces };
 }

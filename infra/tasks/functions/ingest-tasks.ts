@@ -13,12 +13,12 @@ export interface IngestTasksProps {
   readonly settings: QueueSettings;
   /** The settings of the ingest queue. */
   readonly ingest: ResolvedIngestSettings;
-  /** The queue it reads. */
+  /** The queue that it reads. */
   readonly intake: TaskIngest;
   readonly logs: LogSettings;
   /**
-   * Where a task goes that expired before it was written, as JSON.
-   * @default - nowhere; it is only counted
+   * The queue that gets, as JSON, each task that expired before it was written.
+   * @default - none; these tasks are only counted
    */
   readonly shedTasksTo?: IQueue;
 }
@@ -44,18 +44,18 @@ export class IngestTasks extends RustFunction<'ingest-tasks'> {
       memorySize: ingest.memorySize,
       reservedConcurrency: ingest.reservedConcurrency,
       logs: props.logs,
-      // Only the ingest queue invokes it, and that has retries of its own.
+      // Only the ingest queue invokes it, with its own retries.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     this.allow(['dynamodb:PutItem'], [table.table.tableArn]);
-    // A newer state of a key is an update of the older one.
+    // A newer state of a key updates the item of the older one.
     this.allow(['dynamodb:UpdateItem'], [table.table.tableArn], TASKS_ONLY);
     if (shedTasksTo !== undefined) this.allowSendTo(shedTasksTo);
     intake.feed(this);
   }
 }
 
-/** What `ingest-tasks` is set up with. */
+/** The settings that `ingest-tasks` gets. */
 export function ingestTasksSettings(settings: QueueSettings, ingest: ResolvedIngestSettings) {
   return {
     deadlineMargin: ingest.deadlineMargin,

@@ -9,9 +9,9 @@ import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
 /** Props of {@link ProcessTasks}. */
 export interface ProcessTasksProps {
   readonly table: TaskTable;
-  /** Wake-ups come from here. */
+  /** The topic whose notifications invoke the function. */
   readonly processTasksTopic: QueueTopic;
-  /** Tail calls go there. */
+  /** The topic to which the function publishes tail calls. */
   readonly triggerTopic: QueueTopic;
   /** The task runner. */
   readonly runner: RunnerBinding;
@@ -19,7 +19,7 @@ export interface ProcessTasksProps {
   readonly logs: LogSettings;
 }
 
-/** Takes the newest task, runs it, settles it, again and again: one processor at a time. */
+/** Repeatedly takes the newest due task, runs it and settles it. One invocation at a time is the processor. */
 export class ProcessTasks extends RustFunction<'process-tasks'> {
   constructor(scope: Construct, id: string, props: ProcessTasksProps) {
     const { table, processTasksTopic, triggerTopic, runner, settings } = props;
@@ -55,7 +55,7 @@ export class ProcessTasks extends RustFunction<'process-tasks'> {
   }
 }
 
-/** What `process-tasks` is set up with: every setting of `processing` that is not one of Lambda's, and those of tasks. */
+/** The settings that `process-tasks` gets: those of `processing` that do not configure Lambda, and those of `tasks`. */
 export function processTasksSettings(settings: QueueSettings) {
   const { tasks, processing } = settings;
   const { functionTimeout, memorySize, reservedConcurrency, retryAttempts, maxEventAge, ...own } = processing;

@@ -10,15 +10,15 @@ import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
 /** Props of {@link SweepTasks}. */
 export interface SweepTasksProps {
   readonly table: TaskTable;
-  /** Wake-ups go there. */
+  /** The topic to which the function publishes wake-ups. */
   readonly processTasksTopic: QueueTopic;
   readonly settings: QueueSettings;
   readonly logs: LogSettings;
 }
 
-/** Looks every minute for lost wake-ups and expired leases. */
+/** Every minute returns tasks with expired leases, and replaces lost wake-ups. */
 export class SweepTasks extends RustFunction<'sweep-tasks'> {
-  /** What invokes it. */
+  /** The schedule that invokes it. */
   readonly schedule: FunctionSchedule;
 
   constructor(scope: Construct, id: string, props: SweepTasksProps) {
@@ -34,7 +34,7 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
       timeout: Duration.seconds(50),
       memorySize: 256,
       logs: props.logs,
-      // The next minute's round is the retry.
+      // No retries, because the next sweep starts within a minute.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     this.allow(['dynamodb:Query'], [table.indexArn]);
@@ -49,7 +49,7 @@ export class SweepTasks extends RustFunction<'sweep-tasks'> {
   }
 }
 
-/** What `sweep-tasks` is set up with. */
+/** The settings that `sweep-tasks` gets. */
 export function sweepTasksSettings(settings: QueueSettings) {
   const { tasks, processing } = settings;
   const { codel, clockSkew, notificationMarker } = processing;

@@ -8,24 +8,24 @@ import type { QueueSettings } from '../settings';
 import { TaskStream } from '../task-stream';
 import { CONTROL_ITEM_ONLY, type TaskTable } from '../task-table';
 
-/** The statuses of a key that does not run; a shard may follow. */
+/** The statuses of a key that does not run: all but TAKEN. A shard's suffix may follow. */
 const IDLE = [TABLE.statuses[0], TABLE.statuses[2], TABLE.statuses[3]];
 
 /** Props of {@link Trigger}. */
 export interface TriggerProps {
   readonly table: TaskTable;
-  /** Tail calls come from here. */
+  /** The topic whose tail calls invoke the function. */
   readonly triggerTopic: QueueTopic;
-  /** Wake-ups go there. */
+  /** The topic to which the function publishes wake-ups. */
   readonly processTasksTopic: QueueTopic;
   readonly settings: QueueSettings;
   readonly logs: LogSettings;
 }
 
 /**
- * Asks for a wake-up, once for each batch of the stream and once for each tail call.
+ * Requests a wake-up for each batch of the stream and for each tail call.
  *
- * It has no reserved concurrency: two batches at a time are harmless, and a throttled one would wait.
+ * It has no reserved concurrency: two concurrent batches are harmless, and a throttled batch would be late.
  */
 export class Trigger extends RustFunction<'trigger'> {
   constructor(scope: Construct, id: string, props: TriggerProps) {
@@ -41,8 +41,8 @@ export class Trigger extends RustFunction<'trigger'> {
       timeout: Duration.seconds(30),
       memorySize: 256,
       logs: props.logs,
-      // A tail call is not retried: a late one wakes a queue that the sweep has woken already. The stream has
-      // retries of its own.
+      // Lambda does not retry a tail call, because the sweep would wake the queue before the retry. The stream has its
+      // own retries.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
       partOfLoop: true,
     });
@@ -52,8 +52,8 @@ export class Trigger extends RustFunction<'trigger'> {
     new TaskStream(this, 'stream', {
       table,
       ...settings.stream,
-      // Only new tasks, and new states of keys, that are due a processor: what the queue itself writes must not
-      // wake it. The function compares the versions of a key, which a pattern cannot.
+      // Only new tasks, and new states of keys that do not run. Other writes of the queue must not wake it. The
+      // function compares the versions of a key, because a pattern cannot.
       patterns: [
         { eventName: FilterRule.isEqual('INSERT'), dynamodb: { NewImage: pending } },
         {
@@ -71,7 +71,7 @@ export class Trigger extends RustFunction<'trigger'> {
   }
 }
 
-/** What `trigger` is set up with. */
+/** The settings that `trigger` gets. */
 export function triggerSettings({ processing: { notificationMarker }, traces }: QueueSettings) {
   return { notificationMarker, traces };
 }

@@ -1,14 +1,14 @@
 /**
- * The IoT rule's statement on a device that connected. Its language is the version of 2016-03-23, the first with
- * object literals (https://docs.aws.amazon.com/iot/latest/developerguide/iot-sql-literals.html).
+ * The SQL statement of the IoT rule for devices that connect. It needs version 2016-03-23 of the language, the first
+ * with object literals (https://docs.aws.amazon.com/iot/latest/developerguide/iot-sql-literals.html).
  *
- * - The device is the key. Its version number counts its connections, so the events of one device have an order, and
- *   one that IoT publishes twice is one task. IoT starts to count again once a device was away for about an hour, so the
- *   hour of the event comes first in the sequence.
- * - The client's identifier ends the topic and may have slashes, so the filter takes any number of levels.
- * - IoT's time of the event may be two minutes off
- *   (https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html). One that lies ahead of the rule's
- *   own clock is replaced by it: a task from the future would be rejected.
+ * - The device is the key. Its version number counts its connections. So the events of one device have an order, and an
+ *   event that IoT publishes twice is one task. IoT restarts the count after a device was disconnected for about an
+ *   hour, so the sequence begins with the hour of the event.
+ * - The topic ends with the client's identifier, which may have slashes. So the filter accepts any number of levels.
+ * - IoT's time of the event may be wrong by two minutes
+ *   (https://docs.aws.amazon.com/iot/latest/developerguide/life-cycle-events.html). If it is later than the rule's own
+ *   clock, the statement uses the rule's clock, because a task from the future may be rejected.
  */
 export const IOT_PRESENCE_SQL = [
   'SELECT clientId AS key,',

@@ -8,13 +8,13 @@ import { IOT_PRESENCE_SQL, IOT_SQL_VERSION } from './iot-presence-sql';
 
 /** Props of {@link IotPresence}. */
 export interface IotPresenceProps {
-  /** Where the tasks go: a standard queue, the only kind that IoT's rules send to. */
+  /** The queue that gets the tasks: a standard queue, because IoT rules cannot send to a FIFO queue. */
   readonly queue: Queue;
 }
 
 /**
- * An AWS IoT rule: every device that connects, in this account and region, becomes a task whose payload says who and
- * from where. What IoT cannot send, after its own retries, goes to a failure queue with the original event.
+ * An AWS IoT rule that creates a task for each device that connects in this account and region. The payload has the
+ * device's client id and address. Events that IoT cannot send, after its own retries, go to a failure queue.
  */
 export class IotPresence extends Construct {
   /** The rule. */
@@ -26,7 +26,7 @@ export class IotPresence extends Construct {
     super(scope, id);
     this.failures = new FailureQueue(this, 'failures');
     const role = new Role(this, 'role', {
-      // For rules of this account only: IoT must not be talked into it by another's.
+      // The condition keeps rules of other accounts from using this role (confused deputy).
       assumedBy: new ServicePrincipal('iot.amazonaws.com', {
         conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
       }),
@@ -38,14 +38,14 @@ export class IotPresence extends Construct {
     const send = (url: string) => ({ sqs: { queueUrl: url, roleArn: role.roleArn, useBase64: false } });
     this.rule = new CfnTopicRule(this, 'rule', {
       topicRulePayload: {
-        description: 'Makes a task of every device that connects',
+        description: 'Creates a task for each device that connects',
         sql: IOT_PRESENCE_SQL,
         awsIotSqlVersion: IOT_SQL_VERSION,
         actions: [send(queue.queueUrl)],
         errorAction: send(this.failures.queueUrl),
       },
     });
-    // A rule whose role may not send yet would lose the events until then.
+    // A rule without the policy of its role would lose events.
     this.rule.node.addDependency(role);
   }
 }

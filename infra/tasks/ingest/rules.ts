@@ -5,16 +5,16 @@ import { VISIBILITY_FACTOR } from '../../lambda/visibility';
 import type { AlarmSettings } from '../settings/alarms';
 import { INGEST, leastVisibility, type ResolvedIngestSettings } from '../settings/ingest';
 
-/** What Lambda puts into one batch without a window to gather it in. */
+/** The most messages that Lambda puts into a batch without a window. */
 const UNGATHERED_BATCH = 10;
 
-/** Batches that Lambda has under way from the first message on, without a cap. */
+/** Concurrent batches with which Lambda starts, without a maximum concurrency. */
 const FIRST_BATCHES = 5;
 
-/** What `ingest-tasks` keeps of its margin for its report: `REPORT_MARGIN` in `crates/lambda/src/config/tasks.rs`. */
+/** Time from the report of `ingest-tasks` to its timeout: `REPORT_MARGIN` of `crates/lambda/src/config/tasks.rs`. */
 export const REPORT_MARGIN_MS = 1_000;
 
-/** Every rule the settings of an ingest queue break; empty if they can work. */
+/** The rules that the settings of an ingest queue break; none if they are valid. */
 export function ingestProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSettings>): Problem[] {
   const problems = [
     ...batchProblems(ingest),
@@ -51,8 +51,8 @@ function batchProblems(ingest: ResolvedIngestSettings): Problem[] {
   if (ms(deadlineMargin) <= REPORT_MARGIN_MS) {
     problems.push({
       setting: 'deadlineMargin',
-      rule: `${text(deadlineMargin)} leaves no time to report what was not written, and ingest-tasks would not start`,
-      remedy: `make deadlineMargin longer than ${seconds(REPORT_MARGIN_MS)}; 5 s is ample`,
+      rule: `${text(deadlineMargin)} leaves no time between the last write and the report, which ingest-tasks ends ${seconds(REPORT_MARGIN_MS)} before its timeout`,
+      remedy: `make deadlineMargin longer than ${seconds(REPORT_MARGIN_MS)}; 5 s is enough`,
     });
     return problems;
   }
@@ -61,7 +61,7 @@ function batchProblems(ingest: ResolvedIngestSettings): Problem[] {
     problems.push({
       setting: 'deadlineMargin',
       rule: `a margin of ${text(deadlineMargin)} leaves no time to write within the timeout of ${text(functionTimeout)}`,
-      remedy: 'make deadlineMargin shorter than functionTimeout; 5 s is ample',
+      remedy: 'make deadlineMargin shorter than functionTimeout; 5 s is enough',
     });
     return problems;
   }
@@ -69,7 +69,7 @@ function batchProblems(ingest: ResolvedIngestSettings): Problem[] {
   if (batchSize > writable) {
     problems.push({
       setting: 'batchSize',
-      rule: `${batchSize} messages do not fit into an invocation: in ${seconds(working)} (functionTimeout less deadlineMargin) at expectedWritesPerSecond = ${expectedWritesPerSecond} it writes ${writable}, and SQS would redeliver the rest each time`,
+      rule: `${batchSize} messages are too many for one invocation: in ${seconds(working)} (functionTimeout - deadlineMargin) it writes ${writable} at expectedWritesPerSecond = ${expectedWritesPerSecond}, and SQS would redeliver the rest each time`,
       remedy: `lower batchSize to at most ${writable}, or raise functionTimeout, or expectedWritesPerSecond if you have measured more`,
     });
   }
@@ -83,19 +83,19 @@ function concurrencyProblems(ingest: ResolvedIngestSettings): Problem[] {
     problems.push({
       setting: 'maxConcurrency',
       rule: 'Lambda does not accept a maximum concurrency together with provisioned pollers',
-      remedy: 'leave one of the two out; maximumPollers is the cap of provisioned mode',
+      remedy: 'leave one of the two out; maximumPollers is the limit of provisioned mode',
     });
   }
   const needed = maxConcurrency ?? FIRST_BATCHES;
   if (reservedConcurrency !== undefined && reservedConcurrency < needed) {
     const why =
       maxConcurrency === undefined
-        ? `the ${FIRST_BATCHES} batches that Lambda begins with`
+        ? `the ${FIRST_BATCHES} batches with which Lambda starts`
         : `maxConcurrency = ${maxConcurrency}`;
     problems.push({
       setting: 'reservedConcurrency',
-      rule: `${reservedConcurrency} is less than ${why}: Lambda would receive messages that it cannot work on, and throttling alone would bring good ones to the dead-letter queue`,
-      remedy: `raise reservedConcurrency to at least ${needed}, or leave it out: maxConcurrency is the cap`,
+      rule: `${reservedConcurrency} is less than ${why}: Lambda would receive messages that it cannot process, and throttling alone would move valid ones to the dead-letter queue`,
+      remedy: `raise reservedConcurrency to at least ${needed}, or leave it out: maxConcurrency or maximumPollers limits the invocations`,
     });
   }
   return problems;
@@ -126,7 +126,7 @@ function visibilityProblems(ingest: ResolvedIngestSettings): Problem[] {
   if (ms(visibilityTimeout) < needed) {
     problems.push({
       setting: 'visibilityTimeout',
-      rule: `${text(visibilityTimeout)} is less than ${VISIBILITY_FACTOR} times functionTimeout (${text(functionTimeout)}) and batchWindow (${text(batchWindow)}) on top: SQS would redeliver throttled batches while they are processed, and use up their receives`,
+      rule: `${text(visibilityTimeout)} is less than ${VISIBILITY_FACTOR} × functionTimeout (${text(functionTimeout)}) + batchWindow (${text(batchWindow)}): SQS would redeliver throttled batches while they are processed, and use up their receives`,
       remedy: `leave visibilityTimeout out, raise it to at least ${seconds(needed)}, or shorten functionTimeout`,
     });
   }
@@ -146,8 +146,8 @@ function retentionProblems(ingest: ResolvedIngestSettings): Problem[] {
   if (ms(deadLetterRetention) <= ms(retention)) {
     problems.push({
       setting: 'deadLetterRetention',
-      rule: `${text(deadLetterRetention)} is not longer than retention (${text(retention)}): SQS counts both from when a message was first sent, so the dead-letter queue would delete some the moment they arrive`,
-      remedy: 'make deadLetterRetention longer than retention; 14 days is the most',
+      rule: `${text(deadLetterRetention)} is not longer than retention (${text(retention)}): SQS counts both from when a message was first sent, so the dead-letter queue would delete some messages as soon as they arrive`,
+      remedy: 'make deadLetterRetention longer than retention; 14 days is the maximum',
     });
   }
   const held = heldBeforeDeadLetter(ingest);
@@ -155,22 +155,23 @@ function retentionProblems(ingest: ResolvedIngestSettings): Problem[] {
     problems.push({
       setting: 'retention',
       rule: `SQS would delete a message after ${text(retention)} while it is hidden for ${text(visibilityTimeout)}: one failed attempt would lose it`,
-      remedy: `raise retention beyond ${seconds(held)}, which all maxReceiveCount = ${maxReceiveCount} attempts take`,
+      remedy: `raise retention above ${seconds(held)}, the time that all maxReceiveCount = ${maxReceiveCount} attempts take`,
     });
   } else if (ms(retention) <= held) {
     problems.push({
       setting: 'retention',
       rule: `${maxReceiveCount} attempts hide a message for ${seconds(held)} in all, and SQS deletes it after ${text(retention)}: it would be lost before it reached the dead-letter queue`,
-      remedy: `raise retention beyond ${seconds(held)}, or lower maxReceiveCount, visibilityTimeout or visibilityMax`,
+      remedy: `raise retention above ${seconds(held)}, or lower maxReceiveCount, visibilityTimeout or visibilityMax`,
     });
   }
   return problems;
 }
 
 /**
- * How long the attempts hide a message before SQS moves it to the dead-letter queue, at most. An attempt whose function
- * fails hides it for the visibility timeout. One that cannot write it hides it while the function runs and then for the
- * backoff, which doubles with each receive up to visibilityMax.
+ * The longest time for which its attempts hide a message before SQS moves it to the dead-letter queue, in milliseconds.
+ * If the function fails, an attempt hides the message for the visibility timeout. If the function cannot write the
+ * message, the attempt hides it during the invocation and the backoff, which doubles with each receive up to
+ * visibilityMax.
  */
 function heldBeforeDeadLetter(ingest: ResolvedIngestSettings): number {
   const { visibilityTimeout, visibilityBase, visibilityMax, functionTimeout, maxReceiveCount } = ingest;
@@ -185,8 +186,8 @@ function alarmProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSet
   return [
     {
       setting: 'alarms.ingestDelay',
-      rule: `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would ring though a retry fixes it`,
-      remedy: 'make ingestDelay longer than ingest.visibilityTimeout; a minute on top is ample',
+      rule: `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would ring although the retry may succeed`,
+      remedy: 'make ingestDelay longer than ingest.visibilityTimeout, for example by a minute',
     },
   ];
 }

@@ -10,29 +10,29 @@ import type { RustFunction } from '../../lambda/rust-function';
 import type { ResolvedIngestSettings } from '../settings/ingest';
 import { IotPresence } from './iot-presence';
 
-/** TLS only, and encrypted by SQS: under a KMS key, SNS, EventBridge and IoT could send only with a policy of its own. */
+/** TLS only, and encrypted by SQS. With a KMS key, SNS, EventBridge and IoT could send only if its policy allows it. */
 const BOTH = { enforceSSL: true, encryption: QueueEncryption.SQS_MANAGED } as const;
 
 /** Props of {@link TaskIngest}. */
 export interface TaskIngestProps {
   readonly settings: ResolvedIngestSettings;
-  /** The fate of the queues when the stack is deleted. */
+  /** Removal policy of the queues. */
   readonly removalPolicy: RemovalPolicy;
 }
 
 /**
- * The ingest queue for tasks at any rate: an SQS standard queue, and a dead-letter queue for invalid tasks and for
- * messages not written in {@link ResolvedIngestSettings.maxReceiveCount} attempts.
+ * The ingest queue, which accepts tasks at any rate: an SQS standard queue, and a dead-letter queue for invalid tasks
+ * and for messages not written in {@link ResolvedIngestSettings.maxReceiveCount} attempts.
  *
- * A message is one task or an array:
+ * A message is one task or an array of tasks:
  * `{"taskId"? or "key"? with "sequence"?, "payload"?, "ttlSeconds"?, "taskCreated"?, "delaySeconds"?}`.
  */
 export class TaskIngest extends Construct {
-  /** Tasks that come in. Any service that may send to an SQS queue is a producer; see `docs/how-to/producers.md`. */
+  /** The ingest queue. Any service that can send to an SQS queue can be a producer; see `docs/how-to/producers.md`. */
   readonly queue: Queue;
   /** The dead-letter queue. Only {@link queue} may use it. */
   readonly deadLetters: Queue;
-  /** The rule that makes a task of every device that connects, if there is one. */
+  /** The rule that creates a task for each device that connects, if there is one. */
   readonly iotPresence?: IotPresence;
 
   constructor(
@@ -65,7 +65,7 @@ export class TaskIngest extends Construct {
     if (settings.iotPresence) this.iotPresence = new IotPresence(this, 'iot-presence', { queue: this.queue });
   }
 
-  /** Invokes `target` with batches of messages. SQS redelivers those that its answer names. */
+  /** Invokes `target` with batches of messages. SQS redelivers the messages that its answer names. */
   feed(target: RustFunction): void {
     const { batchSize, batchWindow, maxConcurrency, provisionedPollers } = this.props.settings;
     const mapping = readQueue(target, 'messages', this.queue, {
@@ -76,13 +76,13 @@ export class TaskIngest extends Construct {
     });
     target.allow(['sqs:SendMessage'], [this.deadLetters.queueArn]);
     if (provisionedPollers !== undefined) {
-      // The library's own check knows the limits of Kafka only: 2,000 pollers where SQS has 10,000.
+      // CDK checks only the limit of Kafka, 2,000 pollers. SQS allows 10,000.
       const resource = mapping.node.defaultChild as CfnEventSourceMapping;
       resource.provisionedPollerConfig = { ...provisionedPollers };
     }
   }
 
-  /** Lets a principal send tasks, and do nothing else to the queue. */
+  /** Lets a principal send tasks to the queue, and nothing else. */
   grantSend(grantee: IGrantable): Grant {
     return Grant.addToPrincipal({
       grantee,
@@ -92,10 +92,10 @@ export class TaskIngest extends Construct {
   }
 
   /**
-   * A name for the ingest queue. Each of the two queues names the other, and CloudFormation can refer in one direction
-   * only: so this one has a name, the only one in the stack. The stack's own identifier is part of it, so that no
-   * other stack has it, not even one that takes this one's place. A new name would replace a deployed queue, so this one
-   * is final.
+   * A fixed name for the ingest queue. The two queues refer to each other, but CloudFormation allows references in one
+   * direction only. So the ingest queue has a name, as the only resource of the stack. The name contains the stack's
+   * id, so that no other stack has it, not even a later stack with the same name. The name must never change, because a
+   * new one would replace a deployed queue.
    */
   private nameOfItsOwn(): string {
     const guid = Fn.select(2, Fn.split('/', Aws.STACK_ID));

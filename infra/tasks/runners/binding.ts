@@ -5,7 +5,7 @@ import type { NetworkSettings } from '../../lambda/rust-function';
 import type { QueueSettings } from '../settings';
 import type { SimulatedRates } from './rates';
 
-/** What `process-tasks` reads from `TASK_RUNNER`, as JSON. */
+/** The JSON of the variable `TASK_RUNNER` of `process-tasks`. */
 export type RunnerDescription =
   | {
       readonly kind: 'simulated';
@@ -22,20 +22,20 @@ export type AuthDescription =
   | { readonly kind: 'header'; readonly name: string; readonly secretArn: string }
   | { readonly kind: 'sigv4'; readonly service: string; readonly region: string };
 
-/** A statement of the function's policy. */
+/** A statement for the policy of `process-tasks`. */
 export interface RunnerPermission {
   readonly actions: string[];
   readonly resources: string[];
   readonly conditions?: Record<string, Record<string, string>>;
 }
 
-/** What a runner asks of `process-tasks`. */
+/** The parts that a runner adds to the function `process-tasks`. */
 export interface RunnerBinding {
   /** The value of `TASK_RUNNER`. */
   readonly description: RunnerDescription;
-  /** What the runner must be allowed to do. */
+  /** The permissions that the runner needs. */
   readonly permissions?: RunnerPermission[];
-  /** Where it must run. */
+  /** The network in which the function must run. */
   readonly network?: NetworkSettings;
   /** The user's own binary in place of this package's. */
   readonly code?: Code;
@@ -43,10 +43,10 @@ export interface RunnerBinding {
   readonly environment?: Record<string, string>;
 }
 
-/** What a task *does*: one of the four ways to bring one's own work. */
+/** The code that runs each task: one of the four kinds of `TaskRunner`. */
 export interface ITaskRunner {
-  /** What cannot work about it, given the queue's settings. */
+  /** The problems of the runner's props with these settings of the queue. */
   problems(settings: QueueSettings): Problem[];
-  /** What it asks of `process-tasks`. */
+  /** Returns the parts that the runner adds to `process-tasks`. */
   bind(scope: Construct): RunnerBinding;
 }

@@ -7,7 +7,7 @@ import type { AuthDescription, RunnerPermission } from './binding';
 /** A header whose value is kept in Secrets Manager. */
 export interface HeaderAuthProps {
   /**
-   * The header.
+   * The name of the header.
    * @default Authorization
    */
   readonly name?: string;
@@ -17,20 +17,20 @@ export interface HeaderAuthProps {
 
 /** AWS Signature Version 4 with the role of `process-tasks`. */
 export interface SigV4AuthProps {
-  /** The service that is signed for, for example `execute-api` or `lambda`. */
+  /** The service in the signature, for example `execute-api` or `lambda`. */
   readonly service: string;
   /**
-   * The region that is signed for.
-   * @default - the stack's
+   * The region in the signature.
+   * @default - the region of the stack
    */
   readonly region?: string;
-  /** What the role must be allowed to do there, for example `execute-api:Invoke`. */
+  /** The actions that the role needs, for example `execute-api:Invoke`. */
   readonly actions: string[];
-  /** On what: ARNs. */
+  /** The ARNs of the resources of these actions. */
   readonly resources: string[];
 }
 
-/** What an authentication asks of `process-tasks`. */
+/** The parts that an authentication adds to `process-tasks`. */
 export interface AuthBinding {
   readonly description: AuthDescription;
   readonly permissions: RunnerPermission[];
@@ -38,13 +38,13 @@ export interface AuthBinding {
 
 /** Authentication of an HTTP runner. */
 export interface IHttpAuth {
-  /** What cannot work about it. */
+  /** The problems of its props. */
   problems(): Problem[];
-  /** What it asks of `process-tasks`. */
+  /** Returns the parts that it adds to `process-tasks`. */
   bind(scope: Construct): AuthBinding;
 }
 
-/** Headers the runner sets itself or that frame a request: the same as `RESERVED` in `runner/http/auth.rs`. */
+/** Headers that the runner or the HTTP client sets itself: the same as `RESERVED` in `runner/http/auth.rs`. */
 export const RESERVED_HEADERS = [
   'idempotency-key',
   'freshq-attempt',
@@ -61,7 +61,7 @@ export const RESERVED_HEADERS = [
   'user-agent',
 ];
 
-/** What cannot work about a header's name (RFC 9110, "token"). */
+/** The problems of a header's name, which must be a token of RFC 9110. */
 export function headerNameProblems(name: string): Problem[] {
   const setting = 'runner.auth.name';
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
@@ -85,11 +85,11 @@ export function headerNameProblems(name: string): Problem[] {
   return [];
 }
 
-/** Chooses how an HTTP runner proves who it is. */
+/** The kinds of authentication of an HTTP runner. */
 export const HttpAuth = {
   /** A header whose value comes from Secrets Manager. */
   header: (props: HeaderAuthProps): IHttpAuth => new HeaderAuth(props),
-  /** SigV4 with the function's own role: API Gateway with IAM, a function URL, and the like. */
+  /** SigV4 with the role of `process-tasks`, for example for API Gateway with IAM or for a function URL. */
   sigV4: (props: SigV4AuthProps): IHttpAuth => new SigV4Auth(props),
 } as const;
 
@@ -106,8 +106,8 @@ class HeaderAuth implements IHttpAuth {
 
   bind(scope: Construct): AuthBinding {
     const { secret } = this.props;
-    // Secrets Manager appends six random characters to a secret's ARN; an ARN given without them has to
-    // match them.
+    // Secrets Manager appends a hyphen and six random characters to a secret's ARN. If they are unknown, the wildcard
+    // matches them.
     const resource = secret.secretFullArn ?? `${secret.secretArn}-??????`;
     const permissions: RunnerPermission[] = [
       { actions: ['secretsmanager:GetSecretValue'], resources: [resource] },

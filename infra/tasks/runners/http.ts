@@ -7,7 +7,7 @@ import type { IHttpAuth } from './http-auth';
 
 /** Props of `TaskRunner.http`. */
 export interface HttpRunnerProps extends NetworkSettings {
-  /** The endpoint of each task's POST: `https://…`, or `http://` to the local machine. */
+  /** The address to which the runner POSTs each task: `https://…`, or `http://` to the local machine. */
   readonly url: string;
   /**
    * Authentication of the requests.
@@ -16,7 +16,7 @@ export interface HttpRunnerProps extends NetworkSettings {
   readonly auth?: IHttpAuth;
 }
 
-/** What cannot work about an address; one that is only known at deployment is not looked at. */
+/** The problems of an address. An address that is known only at deployment is not checked. */
 export function urlProblems(url: string): Problem[] {
   if (Token.isUnresolved(url)) return [];
   const setting = 'runner.url';
@@ -31,11 +31,11 @@ export function urlProblems(url: string): Problem[] {
     ];
   }
   const problems: Problem[] = [];
-  // What `new URL` fixes silently, the function takes as it stands and rejects.
+  // `new URL` encodes such characters silently, but the function rejects them.
   if (!/^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/.test(url)) {
     problems.push({
       setting,
-      rule: `"${url}" holds characters that an address must percent-encode`,
+      rule: `"${url}" contains characters that an address must percent-encode`,
       remedy: `write ${parsed.href}`,
     });
   }
@@ -49,29 +49,29 @@ export function urlProblems(url: string): Problem[] {
   if (parsed.username !== '' || parsed.password !== '') {
     problems.push({
       setting,
-      rule: 'credentials in the address would stand in the template and in the console',
+      rule: 'the template and the console would show the credentials in the address',
       remedy: 'keep them in Secrets Manager and use HttpAuth.header',
     });
   }
   return problems;
 }
 
-/** The query parameters of an address whose names say that they hold a key. */
+/** The query parameters of an address whose names suggest that they contain a key. */
 function secretParameters(url: string): string[] {
   if (Token.isUnresolved(url) || !URL.canParse(url)) return [];
   const names = [...new URL(url).searchParams.keys()];
   return names.filter((name) => /(key|token|secret|password|signature)$|^(sig|code|auth)$/i.test(name));
 }
 
-/** What cannot work about a network. */
+/** The problems of a network. */
 export function networkProblems(network: NetworkSettings): Problem[] {
   if (network.vpc !== undefined) return [];
   if (network.securityGroups === undefined && network.vpcSubnets === undefined) return [];
   return [
     {
       setting: 'runner.securityGroups',
-      rule: 'security groups and subnets mean nothing without a VPC',
-      remedy: 'give the runner its vpc too, or leave them out',
+      rule: 'security groups and subnets have no effect without a VPC',
+      remedy: 'set vpc too, or leave them out',
     },
   ];
 }
@@ -94,7 +94,7 @@ export class HttpRunner implements ITaskRunner {
     for (const name of secretParameters(url)) {
       Annotations.of(scope).addWarningV2(
         `freshq:url-parameter-${name}`,
-        `The query parameter "${name}" of runner.url seems to hold a key. The template, the console and the endpoint's access logs show it. Keep the key in Secrets Manager and send it with HttpAuth.header.`,
+        `The query parameter "${name}" of runner.url seems to contain a key. The template, the console and the endpoint's access logs show it. Keep the key in Secrets Manager and send it with HttpAuth.header.`,
       );
     }
     return {

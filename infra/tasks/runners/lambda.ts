@@ -3,7 +3,7 @@ import type { Problem } from '../../lambda/problem';
 import type { QueueSettings } from '../settings';
 import type { ITaskRunner, RunnerBinding } from './binding';
 
-/** Lambda's own timeout where none is given. */
+/** Lambda's default timeout. */
 const DEFAULT_TIMEOUT_MS = 3_000;
 
 /** See `TaskRunner.lambda`. */
@@ -11,7 +11,7 @@ export class LambdaRunner implements ITaskRunner {
   constructor(private readonly fn: IFunction) {}
 
   problems({ processing }: QueueSettings): Problem[] {
-    // An imported function or an alias does not tell its timeout.
+    // The timeout of an imported function or of an alias is unknown.
     if (!(this.fn instanceof LambdaFunction)) return [];
     const timeout = this.fn.timeout?.toMilliseconds() ?? DEFAULT_TIMEOUT_MS;
     const limit = processing.taskTimeout.toMilliseconds();
@@ -19,7 +19,7 @@ export class LambdaRunner implements ITaskRunner {
     return [
       {
         setting: 'runner',
-        rule: `the function may run for ${timeout} ms, longer than the task timeout of ${limit} ms: a task that is tried again would overlap with its own earlier run`,
+        rule: `the function may run for ${timeout} ms, longer than the task timeout of ${limit} ms: a retried task would overlap with its own earlier run`,
         remedy: `shorten the function's timeout, or raise processing.taskTimeout to at least ${timeout} ms`,
       },
     ];

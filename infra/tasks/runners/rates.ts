@@ -3,17 +3,17 @@ import type { Problem } from '../../lambda/problem';
 /** The shares of simulated runs that do not succeed: each from 0 to 1, together at most 1. */
 export interface SimulatedRates {
   /**
-   * Fail for good.
+   * Runs that fail permanently.
    * @default 0
    */
   readonly failure?: number;
   /**
-   * Fail, and may be retried.
+   * Runs that fail and may be retried.
    * @default 0
    */
   readonly retry?: number;
   /**
-   * Find the downstream busy.
+   * Runs that find the downstream busy.
    * @default 0
    */
   readonly busy?: number;
@@ -24,7 +24,7 @@ export function totalOf(rates: SimulatedRates): number {
   return Object.values(rates).reduce((sum, rate) => sum + rate, 0);
 }
 
-/** What cannot be meant by rates. */
+/** The problems of rates. */
 export function ratesProblems(rates: SimulatedRates): Problem[] {
   const problems = Object.entries(rates)
     .filter(([, rate]) => !(rate >= 0 && rate <= 1))
@@ -37,7 +37,7 @@ export function ratesProblems(rates: SimulatedRates): Problem[] {
   return [
     {
       setting: 'runner.rates',
-      rule: `together they are ${totalOf(rates)}, more than all runs`,
+      rule: `the sum of the rates is ${totalOf(rates)}, more than all runs`,
       remedy: 'lower them so that their sum is at most 1',
     },
   ];

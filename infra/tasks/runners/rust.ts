@@ -19,13 +19,13 @@ export interface RustRunnerProps extends NetworkSettings {
   /** The binary: `process-tasks` with your own runner. */
   readonly binary: string;
   /**
-   * Environment variables of your own; not those that the queue sets.
+   * Additional environment variables. Those that the queue sets are rejected.
    * @default - none
    */
   readonly environment?: Record<string, string>;
   /**
-   * Further arguments of `cargo lambda build`, for example `--features`, `x`. The variable
-   * `FRESHQ_CARGO_LAMBDA_FLAGS` adds some for this machine only.
+   * Additional arguments of `cargo lambda build`, for example `--features`, `x`. The environment variable
+   * `FRESHQ_CARGO_LAMBDA_FLAGS` adds arguments on this machine only.
    * @default - none
    */
   readonly cargoLambdaArgs?: string[];
@@ -41,7 +41,7 @@ export class RustRunner implements ITaskRunner {
     if (!manifestPath.endsWith('Cargo.toml') || !existsSync(manifestPath)) {
       problems.push({
         setting: 'runner.manifestPath',
-        rule: `${manifestPath} is not a Cargo.toml that exists`,
+        rule: `${manifestPath} does not exist or is not a Cargo.toml`,
         remedy:
           "give the path of your crate's Cargo.toml, for example join(__dirname, 'my-runner', 'Cargo.toml')",
       });
@@ -77,7 +77,7 @@ export class RustRunner implements ITaskRunner {
 
   private code(): Code {
     if (skipsBuild()) return Code.fromAsset(PLACEHOLDER);
-    // Built beforehand for another machine than Lambda's, as the local AWS needs it.
+    // A binary that was built earlier, for example for the local AWS, whose machine is not Lambda's.
     const built = process.env.FRESHQ_ARTIFACTS ? builtFolder(this.props.binary) : undefined;
     if (built !== undefined) return Code.fromAsset(built);
     return Code.fromAsset(PLACEHOLDER, {

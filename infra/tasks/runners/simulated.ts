@@ -9,17 +9,17 @@ import { ratesProblems, type SimulatedRates, totalOf } from './rates';
 /** Props of `TaskRunner.simulated`. */
 export interface SimulatedRunnerProps {
   /**
-   * How many tasks the pretended downstream takes at once.
+   * The most tasks that the simulated downstream runs at once.
    * @default 3
    */
   readonly capacity?: number;
   /**
-   * How long each takes.
+   * Duration of each run.
    * @default 15 seconds
    */
   readonly duration?: Duration;
   /**
-   * How often a run does not succeed. A task whose payload says how it ends is left alone.
+   * The shares of runs that do not succeed. They do not apply to a task whose payload sets the outcome.
    * @default - every run succeeds
    */
   readonly rates?: SimulatedRates;
@@ -58,7 +58,7 @@ export class SimulatedRunner implements ITaskRunner {
         kind: 'simulated',
         capacity: this.capacity,
         durationMs: this.duration.toMilliseconds(),
-        // A process-tasks of a release before rates rejects the field, so it is there only where it says something.
+        // `process-tasks` of a release without rates rejects the field, so it is set only if a rate is above 0.
         ...(totalOf(this.rates) > 0 && { rates: this.rates }),
       },
     };

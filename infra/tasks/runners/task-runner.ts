@@ -5,12 +5,13 @@ import { LambdaRunner } from './lambda';
 import { RustRunner, type RustRunnerProps } from './rust';
 import { SimulatedRunner, type SimulatedRunnerProps } from './simulated';
 
-/** Chooses the task runner. */
+/** The kinds of task runner. */
 export const TaskRunner = {
   /**
-   * POSTs each task as JSON. 2xx is success; 408, 429 and 503 are *busy* and honour `Retry-After`; 401, 403,
-   * 404 and 3xx pause the queue when they hit several tasks; other 4xx fail the task; everything else is
-   * retried. Every call carries `Idempotency-Key`.
+   * POSTs each task as JSON, with an `Idempotency-Key`. 2xx: the task succeeded. 408, 429 and 503: the downstream is
+   * *busy*, until `Retry-After` if given. 401, 403, 404 and 3xx: the downstream *rejects* us; after several distinct
+   * tasks the queue pauses. Other 4xx: the task failed. Any other answer or none: the downstream is *unavailable*, and
+   * the task is retried.
    */
   http: (props: HttpRunnerProps): ITaskRunner => new HttpRunner(props),
 
@@ -21,9 +22,9 @@ export const TaskRunner = {
    */
   lambda: (fn: IFunction): ITaskRunner => new LambdaRunner(fn),
 
-  /** Pretends: at most `capacity` tasks at once, each for `duration`; more are *busy*. For trying a queue out. */
+  /** Simulates a downstream that runs `capacity` tasks at once, each for `duration`, and is *busy* for further ones. */
   simulated: (props: SimulatedRunnerProps = {}): ITaskRunner => new SimulatedRunner(props),
 
-  /** Puts your own `process-tasks` in place of this package's: a binary with a runner written in Rust. */
+  /** Replaces this package's `process-tasks` with your own binary, which has a runner written in Rust. */
   rust: (props: RustRunnerProps): ITaskRunner => new RustRunner(props),
 } as const;

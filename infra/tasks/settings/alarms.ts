@@ -1,45 +1,46 @@
 import type { Duration } from 'aws-cdk-lib';
 import * as setting from '../../lambda/setting';
 
-/** When the alarms ring. */
+/** Thresholds of the alarms. */
 export interface AlarmSettings {
   /**
-   * The age of the oldest pending task, in whole seconds, above which an alarm rings: from then on tasks are about to
-   * expire.
+   * The alarm `oldest-pending` rings if the oldest pending task is older than this, in whole seconds. Choose an age
+   * shortly before tasks expire.
    * @default - 80 % of tasks.defaultTtl
    */
   readonly oldestPending?: Duration;
   /**
-   * How far the readers of the table's stream (`trigger`, `count-shed`) may lag behind it: more than the window
-   * in which they gather records.
+   * The alarms `trigger-stream-delay` and `count-shed-stream-delay` ring if the function lags behind the table's stream
+   * by more than this. It must exceed the windows in which Lambda gathers records: `stream.batchWindow` and 10 s.
    * @default - 1 minute beyond stream.batchWindow
    */
   readonly streamDelay?: Duration;
   /**
-   * The age of the oldest message in the ingest queue, in whole seconds, above which an alarm rings: longer than one
-   * failed attempt hides it.
+   * The alarm `ingest-delay` rings if the oldest message of the ingest queue is older than this, in whole seconds. The
+   * alarm `ingest-stuck` rings if the queue has messages for as long and none is deleted. It must exceed
+   * `ingest.visibilityTimeout`, for which one failed attempt hides a message.
    * @default - 1 minute beyond ingest.visibilityTimeout
    */
   readonly ingestDelay?: Duration;
   /**
-   * Messages in the ingest queue's dead-letter queue above which an alarm rings.
+   * The alarm `ingest-dead-letters` rings if the dead-letter queue of the ingest queue has more messages than this.
    * @default 0
    */
   readonly ingestDeadLetters?: number;
   /**
-   * The least tasks that must end as FAILURE within five minutes before the alarm `failing` rings: 1 or more.
+   * The alarm `failing` rings only if at least this many tasks end as FAILURE within five minutes: 1 or more.
    * @default 5
    */
   readonly failedTasks?: number;
   /**
-   * The share of the tasks that ended within five minutes, from 0 to below 1, that must be FAILURE before the alarm
-   * `failing` rings.
+   * The alarm `failing` rings only if more than this share of the tasks that end within five minutes are FAILURE: from
+   * 0 to below 1.
    * @default 0.5
    */
   readonly failedShare?: number;
   /**
-   * Errors of `create-tasks` and `ingest-tasks` together in five minutes beyond which an alarm rings. Malformed events
-   * of callers count, so a few are no fault of the queue.
+   * The alarm `create-tasks-errors` rings if more than this many invocations of `create-tasks` and `ingest-tasks`
+   * together fail within five minutes. Malformed events of callers count, so a few errors are normal.
    * @default 5
    */
   readonly createErrors?: number;

@@ -3,26 +3,26 @@ import { definedOf } from '../../lambda/defined';
 import * as setting from '../../lambda/setting';
 import { VISIBILITY_FACTOR } from '../../lambda/visibility';
 
-/** Event pollers that Lambda keeps ready for the ingest queue alone: provisioned mode, at a price by the hour. */
+/** Event pollers that Lambda reserves for the ingest queue (provisioned mode). They cost by the hour, used or not. */
 export interface ProvisionedPollers {
-  /** Pollers that are always there: 2 to 200. One takes in about 1 MB/s and keeps up to 10 batches under way. */
+  /** The least number of pollers: 2 to 200. One poller receives about 1 MB/s and has up to 10 batches at once. */
   readonly minimumPollers: number;
-  /** Pollers under load: at least {@link minimumPollers}, at most 10,000. */
+  /** The greatest number of pollers, under load: from {@link minimumPollers} to 10,000. */
   readonly maximumPollers: number;
 }
 
 /**
  * An SQS standard queue in front of the task table: producers send to it at any rate, and `ingest-tasks` writes its
- * messages as tasks. `docs/explanation/scaling.md` says how the settings combine.
+ * messages as tasks. `docs/explanation/scaling.md` explains how to choose the settings.
  */
 export interface IngestSettings {
   /**
-   * The most messages of one invocation: 1 to 10,000. More than 10 need a {@link batchWindow} of a second.
+   * The most messages of one batch: 1 to 10,000. More than 10 need a {@link batchWindow} of at least 1 second.
    * @default 10
    */
   readonly batchSize?: number;
   /**
-   * How long Lambda gathers messages before it invokes: 0 to 300 s, whole seconds.
+   * Time for which Lambda gathers messages before it invokes `ingest-tasks`: 0 to 300 s, whole seconds.
    * @default 0 seconds
    */
   readonly batchWindow?: Duration;
@@ -32,36 +32,37 @@ export interface IngestSettings {
    */
   readonly functionTimeout?: Duration;
   /**
-   * How long before its timeout `ingest-tasks` begins its last write; SQS redelivers the remaining messages.
+   * Time between the end of the last write and the timeout of `ingest-tasks`: more than 1 second, for the report. SQS
+   * redelivers the messages that are not written by then.
    * @default 5 seconds
    */
   readonly deadlineMargin?: Duration;
   /**
-   * Memory of `ingest-tasks`, MiB. Lambda gives processor time in proportion.
+   * Memory of `ingest-tasks`, in MiB. Lambda gives processor time in proportion.
    * @default 256
    */
   readonly memorySize?: number;
   /**
-   * The most invocations at once: 2 to 1,000. This is the cap; it takes no message from the queue that it cannot
-   * work on, unlike a reserved concurrency.
+   * The most concurrent invocations: 2 to 1,000. To limit them, use this setting and not a reserved concurrency: with
+   * it Lambda receives no message that it cannot process at once.
    * @default 10, or none with provisionedPollers
    */
   readonly maxConcurrency?: number;
   /**
-   * Reserved concurrency of `ingest-tasks`: at least {@link maxConcurrency}, or at least 5 without one. It sets
-   * capacity of the account aside, for a queue that must never wait for other functions.
+   * Reserved concurrency of `ingest-tasks`: at least {@link maxConcurrency}, or at least 5 without one. It reserves
+   * concurrency of the account, so that the ingest never waits for other functions.
    * @default - none
    */
   readonly reservedConcurrency?: number;
   /**
-   * Pollers of the queue's own, for steep bursts. Not together with {@link maxConcurrency}.
+   * Pollers reserved for this queue, for steep bursts. Not together with {@link maxConcurrency}.
    * @default - none: Lambda starts with 5 batches at once and adds up to 300 a minute
    */
   readonly provisionedPollers?: ProvisionedPollers;
   /**
-   * How long SQS hides a message that is being worked on: at least six times {@link functionTimeout} and
-   * {@link batchWindow} on top, as AWS advises.
-   * @default - exactly that
+   * Time for which SQS hides a received message: at least six times {@link functionTimeout} plus {@link batchWindow},
+   * as AWS advises.
+   * @default - six times functionTimeout plus batchWindow
    */
   readonly visibilityTimeout?: Duration;
   /**
@@ -70,39 +71,41 @@ export interface IngestSettings {
    */
   readonly maxReceiveCount?: number;
   /**
-   * How long a message waits in the queue before SQS deletes it: 1 minute to 14 days.
+   * Time after which SQS deletes a message that was not processed: 1 minute to 14 days.
    * @default 1 day
    */
   readonly retention?: Duration;
   /**
-   * How long the dead-letter queue keeps a message, from when it was first sent: longer than {@link retention}.
+   * Time for which the dead-letter queue keeps a message, from when it was first sent: longer than {@link retention}.
    * @default 14 days
    */
   readonly deadLetterRetention?: Duration;
   /**
-   * Tasks that one invocation writes in a second: only to check that a batch can be written within the timeout.
+   * Tasks that one invocation writes per second, as you expect or measured. Synthesis uses it only to check that a
+   * batch can be written within the timeout.
    * @default 500
    */
   readonly expectedWritesPerSecond?: number;
   /**
-   * Writes that one invocation has under way at once.
+   * Concurrent writes of one invocation.
    * @default 32
    */
   readonly writeParallelism?: number;
   /**
-   * After which time what could not be written is visible again, at first; it doubles with each receive (jittered).
+   * Upper bound of the delay until SQS redelivers a message that could not be written, after its first receive. It
+   * doubles with each receive. The delay is random, from half of the bound to the bound.
    * @default 5 seconds
    */
   readonly visibilityBase?: Duration;
   /**
-   * The longest such time.
+   * Limit of this upper bound, after any receive.
    * @default 15 minutes
    */
   readonly visibilityMax?: Duration;
   /**
-   * Whether every device that connects to AWS IoT Core, in this account and region, becomes a task: an IoT rule on the
-   * lifecycle event sends its client id, address and time to the queue. Two queues with it in one account and region
-   * both get every device.
+   * Whether each device that connects to AWS IoT Core in this account and region becomes a task. An IoT rule on the
+   * lifecycle event sends the device's client id, address and time to the queue. If two queues in one account and
+   * region set this, both get every device.
    * @default false
    */
   readonly iotPresence?: boolean;
@@ -111,7 +114,7 @@ export interface IngestSettings {
 /** The longest time that SQS hides a message: 12 hours from its receipt. */
 export const LONGEST_VISIBILITY_S = 43_200;
 
-/** The least receives that AWS advises before a message moves to the dead-letter queue. */
+/** The least number of receives before a move to the dead-letter queue that AWS advises. */
 const LEAST_RECEIVES = 5;
 
 /** The defaults and the ranges of {@link IngestSettings}. SQS keeps a message for 1 minute to 14 days. */
@@ -140,16 +143,16 @@ export const INGEST = {
   iotPresence: setting.free<boolean>(false),
 } as const satisfies setting.Declarations<IngestSettings>;
 
-/** `T`, where all but `K` is known. */
+/** `T` with every property required, except those of `K`. */
 type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
 
-/** Every setting of an ingest queue, defaults filled in. */
+/** All settings of an ingest queue, with the defaults filled in. */
 export type ResolvedIngestSettings = RequiredExcept<
   IngestSettings,
   'maxConcurrency' | 'reservedConcurrency' | 'provisionedPollers'
 >;
 
-/** The least visibility timeout that AWS advises: six function timeouts, and the window on top; whole seconds. */
+/** The least visibility timeout that AWS advises: six function timeouts plus the window, in whole seconds. */
 export function leastVisibility(functionTimeout: Duration, batchWindow: Duration): Duration {
   const millis = VISIBILITY_FACTOR * functionTimeout.toMilliseconds() + batchWindow.toMilliseconds();
   return Duration.seconds(Math.ceil(millis / 1_000));

@@ -3,70 +3,71 @@ import type { Problem } from '../../lambda/problem';
 import * as setting from '../../lambda/setting';
 
 /**
- * The circuit breaker. It opens when more distinct tasks than run at once, and at least ten, find the downstream
- * unavailable (5xx, no connection, no answer in time) with no success or failure in between. While it is open, only
+ * The circuit breaker. Most often it opens when `max(10, concurrency + 2)` distinct tasks found the downstream
+ * unavailable (5xx, no connection, no answer in time), with no success or failure in between. While it is open, only
  * probes start, one at a time, and no task loses an attempt. The first success or failure closes it.
+ * `docs/explanation/circuit-breaker.md` has the other cases.
  */
 export interface BreakerSettings {
   /**
-   * Whether there is a circuit breaker. Without one, an unavailable downstream costs each task its attempts.
+   * Whether there is a circuit breaker. Without one, tasks lose attempts while the downstream is unavailable.
    * @default true
    */
   readonly enabled?: boolean;
   /**
-   * How long the breaker may be open before the queue pauses for {@link ProcessingSettings.pause}; then one probe
-   * decides. Whole seconds, shorter than {@link ProcessingSettings.maxIdleTurns} × {@link ProcessingSettings.turn},
-   * after which the queue no longer calls itself.
-   * @default - 8 minutes, or 80 % of maxIdleTurns × turn where that is shorter
+   * Time for which the breaker is open before a failed probe pauses the queue for {@link ProcessingSettings.pause}. The
+   * turn after the pause starts with one probe. Whole seconds, shorter than {@link ProcessingSettings.maxIdleTurns} ×
+   * {@link ProcessingSettings.turn}, after which the tail calls end.
+   * @default - 8 minutes, or 80 % of maxIdleTurns × turn if that is shorter
    */
   readonly pauseAfter?: Duration;
 }
 
 /**
- * Bounded age under overload. The queue is overloaded when new tasks, at most twice {@link target} old, have been
- * waiting for the whole {@link interval}. Then only new tasks start, redriven ones excepted; older tasks cost no reads
- * and expire as usual. The overload is over when slots have been free for {@link target} with no new task waiting; then
- * every task may start again. Retried and delayed tasks count from their creation, too.
+ * A bound on the age of tasks that start under overload. A task is new until its age is twice {@link target}. The queue
+ * is overloaded when new tasks were due throughout one {@link interval}. Then only new tasks and redriven tasks start;
+ * older tasks cost no reads and expire as usual. The overload ends when, for the time {@link target}, slots were free
+ * and no new task was pending. The age of retried and delayed tasks counts from their creation, too.
  */
 export interface CodelSettings {
   /**
-   * Half the age at which a task is too old to start while the queue is overloaded: 1 ms or more, longer than a task
-   * waits in a queue that keeps up.
+   * Half of the age up to which tasks start under overload: 1 ms or more. Choose a time longer than tasks wait while
+   * the queue keeps up.
    */
   readonly target: Duration;
   /**
-   * For how long new tasks must have been waiting before the queue is overloaded: at least twice {@link target},
-   * shorter than {@link ProcessingSettings.turn}, several times as long as a typical run.
+   * Time for which new tasks must have been due before the queue is overloaded: at least twice {@link target}, shorter
+   * than {@link ProcessingSettings.turn}. Choose several times the duration of a typical run.
    */
   readonly interval: Duration;
 }
 
-/** Which task is next: see {@link ProcessingSettings.order}. */
+/** The order in which tasks start: see {@link ProcessingSettings.order}. */
 export type TaskOrder = 'newest-first' | 'oldest-key-first';
 
-/** How `process-tasks` works. */
+/** Settings of `process-tasks`. */
 export interface ProcessingSettings {
   /**
-   * Which task is next. `'newest-first'`: the newest; a key moves to the moment of its newest state.
-   * `'oldest-key-first'`: the key that has waited longest, with its newest state. Under overload this keeps the last
-   * known state of all keys youngest; it suits presence, prices and refreshes, where every key matters equally. Tasks
-   * without a key then run in the order of arrival. Index reads then have no
-   * bound, whatever {@link TaskSettings.allowDirectWrites} says.
+   * The order in which tasks start. `'newest-first'`: the newest task first; a key moves to the time of its newest
+   * state. `'oldest-key-first'`: the key that has waited longest first, with its newest state, and tasks without a key
+   * in the order of arrival. Under overload this gives the lowest mean age of the known states. Choose it if every key
+   * matters equally, for example for presence, prices and refreshes. Its index reads have no bound, for any value of
+   * {@link TaskSettings.allowDirectWrites}.
    * @default 'newest-first'
    */
   readonly order?: TaskOrder;
   /**
-   * How long a turn takes new tasks.
+   * Time for which a turn takes new tasks.
    * @default 60 seconds
    */
   readonly turn?: Duration;
   /**
-   * How long one run of a task may take.
+   * The longest time of one run of a task.
    * @default 30 seconds
    */
   readonly taskTimeout?: Duration;
   /**
-   * How long before the function's deadline every task must be settled or returned.
+   * Time before the function's deadline at which every task must be settled or returned.
    * @default 10 seconds
    */
   readonly deadlineMargin?: Duration;
@@ -76,7 +77,7 @@ export interface ProcessingSettings {
    */
   readonly functionTimeout?: Duration;
   /**
-   * Memory of the function, MiB. Lambda gives processor time in proportion.
+   * Memory of the function, in MiB. Lambda gives processor time in proportion.
    * @default 256
    */
   readonly memorySize?: number;
@@ -86,21 +87,21 @@ export interface ProcessingSettings {
    */
   readonly concurrency?: number;
   /**
-   * The most tasks that start in a second, on average; decimals allowed (0.5: one in two seconds). It holds
+   * The most tasks that start per second, on average. Decimals are allowed (0.5: one in two seconds). The limit applies
    * across turns and invocations: a new turn does not begin with a full bucket.
    * @default - no limit but {@link concurrency}
    */
   readonly ratePerSecond?: number;
   /**
-   * The most tasks that start at once after a quiet time: the size of the bucket. Only with
+   * The most tasks that start at once after a time without starts: the size of the bucket. Only with
    * {@link ratePerSecond}.
    * @default - ratePerSecond, rounded up
    */
   readonly burst?: number;
   /**
-   * Reserved concurrency of the function. One invocation holds the processor lease at a time, so more than
-   * one costs more and processes no faster: raise {@link concurrency} instead. Lambda keeps 100 of an account's
-   * concurrency unreserved, or all of a smaller quota. A new account with a quota of 10 must request a larger quota first.
+   * Reserved concurrency of the function. Only one invocation at a time has the processor lease, so a higher value
+   * costs more and processes no faster. Raise {@link concurrency} instead. Lambda keeps 100 of an account's concurrency
+   * unreserved, or all of a smaller quota. A new account with a quota of 10 must request a larger quota first.
    * @default 1
    */
   readonly reservedConcurrency?: number;
@@ -110,76 +111,79 @@ export interface ProcessingSettings {
    */
   readonly retryAttempts?: number;
   /**
-   * How long Lambda keeps an asynchronous event. It waits one minute before the first retry, so a minute
-   * alone would forbid the retry.
+   * Time for which Lambda keeps an asynchronous event. Lambda waits one minute before the first retry, so one minute
+   * would prevent the retry.
    * @default 5 minutes
    */
   readonly maxEventAge?: Duration;
   /**
-   * The processor lease: how long a crashed processor blocks others.
+   * Duration of the processor lease: how long a crashed processor blocks others.
    * @default 20 seconds
    */
   readonly processorLease?: Duration;
   /**
-   * How often the processor's lease is renewed.
+   * Time between two renewals of the processor lease.
    * @default 5 seconds
    */
   readonly heartbeat?: Duration;
   /**
-   * How long a processor keeps reading an empty queue before it ends, because the index lags behind the table.
+   * Time for which a processor continues to read an empty queue before it ends, because the index lags behind the
+   * table.
    * @default 2 seconds
    */
   readonly indexLag?: Duration;
   /**
-   * Consecutive turns that settle nothing before the tail calls end and the sweep takes over.
+   * Turns in a row without a settled task before the tail calls end. From then on the sweep wakes the queue.
    * @default 10
    */
   readonly maxIdleTurns?: number;
   /**
-   * By how much the clocks of two functions may differ.
+   * The greatest difference between the clocks of two functions.
    * @default 2 seconds
    */
   readonly clockSkew?: Duration;
   /**
-   * How long the queue pauses when the downstream rejects us (wrong credentials, wrong address).
+   * Duration of an automatic pause, for example because the downstream rejects the requests of the queue (wrong
+   * credentials, wrong address). A pause for a busy downstream may be shorter.
    * @default 5 minutes
    */
   readonly pause?: Duration;
   /**
-   * How the queue behaves while the downstream is unavailable.
+   * The circuit breaker, which protects the attempts of tasks while the downstream is unavailable.
    * @default - a circuit breaker
    */
   readonly breaker?: BreakerSettings;
   /**
-   * How old tasks may become while more arrive than can run, for example
+   * A bound on the age of tasks that start while more tasks arrive than can run, for example
    * `{ target: Duration.seconds(1), interval: Duration.seconds(5) }`.
-   * @default - not bounded; old tasks start whenever no newer one waits, until they expire
+   * @default - no bound; an old task may start when no newer one is due, until it expires
    */
   readonly codel?: CodelSettings;
   /**
-   * How long a run takes at most while the downstream is well, in whole milliseconds. Slower answers lower the number of
-   * tasks that run at once, quicker ones raise it again up to {@link concurrency}. Choose a time that hardly any run exceeds
-   * while nothing is wrong; shorter than {@link taskTimeout}.
-   * @default - the time of a run changes nothing
+   * The longest time of a run while the downstream is healthy, in whole milliseconds. Slower runs lower the number of
+   * tasks that run at once, faster runs raise it again up to {@link concurrency}. Choose a time that hardly any run
+   * exceeds in normal operation, shorter than {@link taskTimeout}.
+   * @default - none; the duration of runs has no effect
    */
   readonly targetLatency?: Duration;
   /**
-   * How long one wake-up notification holds others back.
+   * Time for which one wake-up notification suppresses others, because its start marker is set
+   * (rule 9 of `docs/explanation/wake-protocol.md`).
    * @default 10 seconds
    */
   readonly notificationMarker?: Duration;
   /**
-   * The share of successful runs that leave a line `run ended` in the log, for example 0.01. Runs with any other result always leave
-   * one, and metrics count every run.
+   * The share of successful runs that the function logs with a line `run ended`, for example 0.01. It logs every run
+   * with another result, and metrics count every run.
    * @default 1
    */
   readonly loggedSuccesses?: number;
 }
 
-/** One task in 1,000 s: slower than that, not one would start within the longest invocation (900 s). */
+/** One task in 1,000 s. At a lower rate, hardly any invocation (900 s at most) would start a task. */
 const LOWEST_RATE = 0.001;
 
-/** Far beyond what a queue sustains: a limit that limits nothing is a mistake. */
+/** Far above the throughput of a queue. A higher limit would have no effect, so it is probably a mistake. */
 const HIGHEST_RATE = 1_000_000;
 
 /** The defaults and the ranges of {@link ProcessingSettings}. */
@@ -197,7 +201,7 @@ export const PROCESSING = {
     1,
     1,
     1_000,
-    'with none, Lambda would throttle every notification and no task would run',
+    'with 0, Lambda would throttle every notification and no task would run',
   ),
   retryAttempts: setting.integer(1, 0, 2, "Lambda's limit"),
   maxEventAge: setting.wholeSeconds(Duration.minutes(5), 60, 21_600, "Lambda's limit"),

@@ -1,15 +1,15 @@
 import { Duration } from 'aws-cdk-lib';
 import * as setting from '../../lambda/setting';
 
-/** How the table's stream reaches `trigger`. */
+/** How Lambda reads the table's stream for `trigger`. */
 export interface StreamSettings {
   /**
-   * The most records of one invocation: 1 to 10,000.
+   * The most records of one batch: 1 to 10,000.
    * @default 100
    */
   readonly batchSize?: number;
   /**
-   * How long Lambda gathers records before it invokes: 0 to 300 s, whole seconds.
+   * Time for which Lambda gathers records before it invokes `trigger`: 0 to 300 s, whole seconds.
    * @default 0 seconds
    */
   readonly batchWindow?: Duration;
@@ -19,7 +19,7 @@ export interface StreamSettings {
    */
   readonly retryAttempts?: number;
   /**
-   * Records older than this go to the failure queue unread: 1 minute to 7 days.
+   * Lambda skips records older than this, and sends their sequence numbers to the failure queue: 1 minute to 7 days.
    * @default 10 minutes
    */
   readonly maxRecordAge?: Duration;
@@ -33,9 +33,9 @@ export const STREAM = {
   maxRecordAge: setting.wholeSeconds(Duration.minutes(10), 60, 604_800, "Lambda's limit"),
 } as const satisfies setting.Declarations<StreamSettings>;
 
-/** Named ways of batching the stream. */
+/** Presets of {@link StreamSettings}. */
 export const StreamBatching = {
-  /** Wakes at once: batches of up to 100 records, no window. */
+  /** Wakes the queue at once: batches of up to 100 records, no window. */
   IMMEDIATE: { batchSize: 100, batchWindow: Duration.seconds(0) },
   /** 10 records or 10 seconds, as in the published newest-first samples. Fewer invocations, later starts. */
   BATCHED_10S: { batchSize: 10, batchWindow: Duration.seconds(10) },

@@ -1,38 +1,39 @@
 import { Duration } from 'aws-cdk-lib';
 import * as setting from '../../lambda/setting';
 
-/** What holds for every task. */
+/** Settings that apply to every task. */
 export interface TaskSettings {
   /**
-   * Expiry of a task that names none, from its creation.
+   * Time from its creation until a task expires, if the task has no expiry of its own. For a direct writer's task, the
+   * time counts from the take or from the sweep that finds it.
    * @default 1 hour
    */
   readonly defaultTtl?: Duration;
   /**
-   * The longest expiry a task may name.
-   * @default - the limit built into create-tasks
+   * The longest expiry that a task may have.
+   * @default - 3,660 days, the limit of create-tasks and ingest-tasks
    */
   readonly maxTtl?: Duration;
   /**
    * Whether programs other than the queue's functions may put tasks into the table.
    *
-   * `false` is a promise: no task's `ttl` is more than {@link maxTtl} after its `taskCreated`. `maxTtl` is then
-   * required. Tasks redriven by `freshq` are an exception that the queue handles. In return, index reads start at
-   * now - `maxTtl`, so an expired backlog, which DynamoDB deletes within days, costs no reads. If a writer breaks
-   * the promise, the queue no longer finds its task once it is older than `maxTtl`, and sheds it. Lower `maxTtl`
-   * only when no task with a longer expiry is left.
+   * With `false` you guarantee that no task's `ttl` is more than {@link maxTtl} after its `taskCreated`; `maxTtl` is
+   * then required. Tasks redriven by `freshq` are an exception that the queue handles. In return, index reads start at
+   * now - `maxTtl`, so expired tasks, which DynamoDB deletes within days, cost no reads. If a writer breaks the
+   * guarantee, the queue does not find its task once it is older than `maxTtl`, and sheds it. Lower `maxTtl` only when
+   * no task with a longer expiry is left.
    * @default true
    */
   readonly allowDirectWrites?: boolean;
   /**
-   * How long a task that succeeded is kept. A task with a key may expire no later after its creation: with the
-   * settled task the order of its key is forgotten.
+   * Time for which a succeeded task is kept. It is also the longest expiry of a task with a key, because the settled
+   * task remembers the order of its key.
    * @default 1 day
    */
   readonly successRetention?: Duration;
   /**
-   * How long a task that failed is kept, for an operator to look at or to redrive. It bounds the expiry of tasks with
-   * a key as {@link successRetention} does.
+   * Time for which a failed task is kept, so that an operator can inspect or redrive it. It limits the expiry of tasks
+   * with a key as {@link successRetention} does.
    * @default 14 days
    */
   readonly failureRetention?: Duration;

@@ -1,13 +1,13 @@
 import * as setting from '../../lambda/setting';
 
 /**
- * Traces of tasks in AWS X-Ray. `docs/how-to/traces.md` shows what they contain. Each sampled task is a trace that X-Ray
- * bills, and adds 85 bytes to its item.
+ * Traces of tasks in AWS X-Ray. `docs/how-to/traces.md` shows what they contain. X-Ray bills each sampled task as a
+ * trace. The trace adds 85 bytes to the task's item.
  */
 export interface TraceSettings {
   /**
-   * The share of new tasks that have a trace, from 0 to 1. With 0 there are only the requests of the invocations that
-   * Lambda samples.
+   * The share of new tasks that have a trace, from 0 to 1. With 0, X-Ray shows only the requests of the invocations
+   * that Lambda samples.
    * @default 0.01
    */
   readonly sampledTasks?: number;

@@ -18,7 +18,7 @@ interface ShownAlarms {
   readonly ingest: readonly Alarm[];
 }
 
-/** The sections of a task queue's dashboard, most urgent first: a metric with an alarm is the alarm's own. */
+/** The sections of a task queue's dashboard, the most urgent first. A metric with an alarm is taken from the alarm. */
 export function taskSections(
   alarms: ShownAlarms,
   table: Table,
@@ -30,7 +30,7 @@ export function taskSections(
   return [
     {
       heading: 'Freshness',
-      asks: 'How old is the work when it starts, and does older work wait?',
+      asks: 'How old are tasks when they start, and are older tasks pending?',
       graphs: [
         alarmGraph('Oldest pending task (s)', [oldestPending]),
         queryGraph('Age at start (ms)', TASK_QUERIES['age-at-start'], functions),
@@ -40,7 +40,7 @@ export function taskSections(
     },
     {
       heading: 'Flow',
-      asks: 'Does as much end as arrives?',
+      asks: 'Do as many tasks end as arrive?',
       graphs: [
         graph(
           'Arrived and ended',
@@ -56,7 +56,7 @@ export function taskSections(
     },
     {
       heading: 'Errors',
-      asks: 'What fails, and does it fail for good?',
+      asks: 'What fails, and does it fail permanently?',
       graphs: [
         alarmGraph('Failed tasks', [alarms.failing], counts('Failed', 'LeasesFailed', 'LeasesReturned')),
         alarmGraph('Failed invocations', alarms.errors),

@@ -74,7 +74,7 @@ export const TASK_QUERIES = {
   'wake-ups': {
     name: 'wake-ups',
     answers:
-      'why each wake-up was requested, what came of it, and what each turn and sweep did; newest first',
+      'why each wake-up was requested, its result, and the result of each turn and sweep; newest first',
     of: ['trigger', 'process-tasks', 'sweep-tasks'],
     query: {
       fields: [

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ROOT, Synthesized } from '../synthesis';
 import { VARIANTS } from '../variants';
 
-/** Every function: the folders of `lambdas/`. */
+/** Names of all functions: the folders of `lambdas/`. */
 export const FUNCTIONS: readonly string[] = readdirSync(join(ROOT, 'lambdas')).sort();
 
 /** An action that a function's role allows on a resource. */
@@ -14,14 +14,14 @@ export interface Allowed {
   readonly conditions?: unknown;
 }
 
-/** The templates that functions are looked for in: both stacks of prod, and queues with every option. */
+/** Templates whose functions are listed: both stacks of prod, and queues with every option. */
 const SOURCES: readonly (readonly [name: string, template: Synthesized])[] = [
   ['LifoQueue-prod', Synthesized.environment('prod')],
   ['AgentQueue-prod', Synthesized.agents('prod')],
   ...Object.entries(VARIANTS).map(([name, build]) => [name, new Synthesized(build())] as const),
 ];
 
-/** What each function may do, in prod and, under the name of the variant, what it may do beside that with options on. */
+/** Permissions of the functions in prod, and under the name of each variant the permissions that its options add. */
 export const ALLOWED: ReadonlyMap<string, readonly Allowed[]> = (() => {
   const known = new Set<string>();
   const found = new Map<string, Allowed[]>();
@@ -36,7 +36,7 @@ export const ALLOWED: ReadonlyMap<string, readonly Allowed[]> = (() => {
   return found;
 })();
 
-/** What the functions of a template may do. */
+/** Permissions of the functions of a template. */
 export function allowedBy(template: Synthesized): Allowed[] {
   return FUNCTIONS.flatMap((name) => ofFunction(template, name));
 }
@@ -49,7 +49,8 @@ function ofFunction(template: Synthesized, name: string): Allowed[] {
     )
     .flatMap((policy) => template.statements(policy))
     .flatMap(({ effect, actions, resources, conditions }) => {
-      // What is denied is allowed to Lambda, not to the function: `keepsInterfacesFromCode` in `rules.ts`.
+      // Only the actions on network interfaces are denied to the function's code (`keepsInterfacesFromCode` in
+      // `rules.ts`).
       if (effect === 'Deny') return [];
       return actions.flatMap((action) =>
         resources.map((resource) => ({ function: name, action, resource, conditions })),

@@ -13,8 +13,10 @@ function ciRoles(): CiRolesStack {
   return new CiRolesStack(newApp(), { settings });
 }
 
-/** Every template that this repository answers for: both stacks of every environment, what GitHub
- * Actions may do, and queues with every option. */
+/**
+ * All templates of this repository: both stacks of every environment, the roles of GitHub Actions, and queues with
+ * every option.
+ */
 export const TEMPLATES: readonly (readonly [name: string, template: Synthesized])[] = [
   ...ENVIRONMENT_NAMES.flatMap((name) => [
     [`LifoQueue-${name}`, Synthesized.environment(name)] as const,

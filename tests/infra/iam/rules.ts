@@ -2,16 +2,16 @@ import type { Resource, Synthesized } from '../synthesis';
 import { everyStatement, type Held } from './statements';
 import { NETWORK_INTERFACES, reasonFor } from './wildcards';
 
-/** Looks at a template; answers what breaks the rule, each with the construct it is about. */
+/** Checks a template. Returns the findings, each with the construct path. */
 export type Rule = (template: Synthesized) => string[];
 
-/** The functions that wake each other round and round on purpose, as construct ids. */
+/** Construct ids of the functions that form an intended loop: they wake each other. */
 export const LOOP = ['process-tasks', 'trigger'];
 
-/** Services that may take on a role. */
+/** Services that may assume a role. */
 const TRUSTED = ['lambda.amazonaws.com', 'scheduler.amazonaws.com', 'iot.amazonaws.com'];
 
-/** Who makes the tokens of GitHub's jobs. */
+/** Issuer of the tokens of GitHub's jobs. */
 const GITHUB = 'token.actions.githubusercontent.com';
 
 function ofStatements(breaks: (held: Held, template: Synthesized) => string[]): Rule {
@@ -28,7 +28,7 @@ function ofResources(
       .flatMap(([logicalId, resource]) => breaks(resource, template.readable({ Ref: logicalId }), template));
 }
 
-/** No action is allowed by a pattern, and nothing is allowed by what a statement does not name. */
+/** No statement allows actions by a pattern, or has `NotAction`, `NotResource` or `NotPrincipal`. */
 export const namesActions = ofStatements(({ effect, actions, at, negated }) => [
   ...(effect === 'Allow'
     ? actions.filter((action) => /[*?]/.test(action)).map((action) => `${at}: ${action}`)
@@ -36,7 +36,7 @@ export const namesActions = ofStatements(({ effect, actions, at, negated }) => [
   ...negated.map((element) => `${at}: ${element}`),
 ]);
 
-/** Every resource that something is allowed on is named, but for {@link reasonFor}. */
+/** Every statement names its resources in full, with the exceptions of {@link reasonFor}. */
 export const namesResources = ofStatements(({ effect, kind, actions, resources, at }) => {
   if (effect !== 'Allow' || kind === 'trust') return [];
   return resources
@@ -48,7 +48,7 @@ export const namesResources = ofStatements(({ effect, kind, actions, resources, 
     );
 });
 
-/** A resource lets in only services, each on behalf of one resource or account of ours. */
+/** Resource policies allow only services, each on behalf of one resource or account. */
 export const letsInOnlyServices = ofStatements(({ effect, kind, principal, conditions, at }) => {
   if (effect !== 'Allow' || kind !== 'resource') return [];
   const services =
@@ -58,13 +58,13 @@ export const letsInOnlyServices = ofStatements(({ effect, kind, principal, condi
     : [`${at}: ${JSON.stringify(principal)}`];
 });
 
-/** Lambda's own kind of resource policy: a service, on behalf of one source. */
+/** Lambda permissions allow only a service on behalf of one source. */
 export const permissionsNameTheirSource = ofResources('AWS::Lambda::Permission', ({ Properties }, path) => {
   const source = Properties.SourceArn ?? Properties.SourceAccount;
   return /\.amazonaws\.com$/.test(Properties.Principal) && source !== undefined ? [] : [path];
 });
 
-/** Roles are for Lambda; for EventBridge Scheduler and IoT in this account only; and for named jobs of GitHub's. */
+/** Only Lambda, EventBridge Scheduler and IoT in this account, and named jobs of GitHub may assume roles. */
 export const trustsOnlyItsServices = ofStatements(({ kind, principal, conditions, at }) => {
   if (kind !== 'trust') return [];
   const { Service: service, Federated: federated, ...others } = principal as Record<string, unknown>;
@@ -78,7 +78,8 @@ export const trustsOnlyItsServices = ofStatements(({ kind, principal, conditions
 function trustsService(service: unknown, conditions: unknown): boolean {
   if (typeof service !== 'string' || !TRUSTED.includes(service)) return false;
   if (service === 'lambda.amazonaws.com') return true;
-  // Without these, another account's schedule or rule, or a schedule of another group, could be made to use the role.
+  // Without these conditions, a schedule or rule of another account, or a schedule of another group, could use the
+  // role.
   const named = JSON.stringify(conditions ?? {});
   return (
     /aws:SourceAccount/.test(named) && (service !== 'scheduler.amazonaws.com' || /aws:SourceArn/.test(named))
@@ -86,8 +87,8 @@ function trustsService(service: unknown, conditions: unknown): boolean {
 }
 
 /**
- * Whether a token must be for AWS, and of one repository's job, each word for word. A job that deploys must be of one
- * workflow and one branch too.
+ * Whether a token must be for AWS and for one job of one repository, compared by `StringEquals`. A job that deploys
+ * must also be of one workflow and one branch.
  */
 function trustsJob(conditions: unknown): boolean {
   const { StringEquals: equals = {} } = conditions as { StringEquals?: Record<string, string> };
@@ -98,7 +99,7 @@ function trustsJob(conditions: unknown): boolean {
   return subject.endsWith(':pull_request') || (ref !== undefined && workflow?.endsWith(`@${ref}`) === true);
 }
 
-/** What a role allows Lambda for placing a function in a VPC, it denies to the function's own code. */
+/** A role that allows Lambda to place a function in a VPC denies the same actions to the function's own code. */
 export const keepsInterfacesFromCode: Rule = (template) => {
   const statements = everyStatement(template).filter(({ kind }) => kind === 'identity');
   return statements
@@ -123,12 +124,12 @@ export const keepsInterfacesFromCode: Rule = (template) => {
     );
 };
 
-/** A role has what this repository says and nothing of AWS's own policies, whose contents change. */
+/** A role has no AWS managed policies, because AWS may change their contents. */
 export const hasNoForeignPolicies = ofResources('AWS::IAM::Role', ({ Properties }, path) =>
   (Properties.ManagedPolicyArns ?? []).map((arn: unknown) => `${path}: ${JSON.stringify(arn)}`),
 );
 
-/** Every function has a role that no other function has. */
+/** Every function has a role of its own. */
 export const sharesNoRole: Rule = (template) => {
   const roles = template
     .all('AWS::Lambda::Function')
@@ -168,7 +169,7 @@ export const topicsAreEncrypted = ofResources('AWS::SNS::Topic', ({ Properties }
   Properties?.KmsMasterKeyId === undefined ? [path] : [],
 );
 
-/** What a function cannot do asynchronously is kept. */
+/** Every function has a failure destination for asynchronous invocations. */
 export const functionsKeepFailures = ofResources('AWS::Lambda::Function', (_resource, path, template) => {
   const configured = template
     .all('AWS::Lambda::EventInvokeConfig')
@@ -180,7 +181,7 @@ export const functionsKeepFailures = ofResources('AWS::Lambda::Function', (_reso
   return configured ? [] : [path];
 });
 
-/** What a function cannot do of a stream, or of a queue, is kept. */
+/** Every event source mapping has a failure destination, or its queue has a dead-letter queue. */
 export const sourcesKeepFailures = ofResources(
   'AWS::Lambda::EventSourceMapping',
   ({ Properties }, path, template) => {
@@ -196,29 +197,29 @@ export const sourcesKeepFailures = ofResources(
   },
 );
 
-/** What a topic cannot deliver is kept. */
+/** Every subscription has a dead-letter queue. */
 export const subscriptionsKeepFailures = ofResources('AWS::SNS::Subscription', ({ Properties }, path) =>
   Properties.RedrivePolicy?.deadLetterTargetArn === undefined ? [path] : [],
 );
 
-/** What a schedule cannot deliver is kept. */
+/** Every schedule has a dead-letter queue. */
 export const schedulesKeepFailures = ofResources('AWS::Scheduler::Schedule', ({ Properties }, path) =>
   Properties.Target.DeadLetterConfig?.Arn === undefined ? [path] : [],
 );
 
-/** What a rule of an event bus cannot deliver is kept. */
+/** Every target of an event bus's rule has a dead-letter queue. */
 export const eventRulesKeepFailures = ofResources('AWS::Events::Rule', ({ Properties }, path) =>
   (Properties.Targets ?? [])
     .filter((target: { DeadLetterConfig?: unknown }) => target.DeadLetterConfig === undefined)
     .map(({ Id }: { Id: string }) => `${path}: ${Id}`),
 );
 
-/** What a rule of IoT cannot send is kept. */
+/** Every IoT rule has an error action. */
 export const iotRulesKeepFailures = ofResources('AWS::IoT::TopicRule', ({ Properties }, path) =>
   Properties.TopicRulePayload.ErrorAction === undefined ? [path] : [],
 );
 
-/** Every log group forgets, and every function logs to one of the template. */
+/** Every log group has a retention, and every function logs to a log group of the template. */
 export const logsHaveRetention: Rule = (template) => {
   const groups = new Map(
     template.resources
@@ -239,7 +240,7 @@ export const logsHaveRetention: Rule = (template) => {
   ];
 };
 
-/** Lambda ends loops of every function, but for those that wake each other on purpose. */
+/** Lambda's recursive loop detection is on for every function except those of {@link LOOP}. */
 export const onlyTheLoopLoops = ofResources('AWS::Lambda::Function', ({ Properties }, path) => {
   const wanted = LOOP.some((name) => path === `${name}/function`) ? 'Allow' : undefined;
   return Properties.RecursiveLoop === wanted

@@ -1,20 +1,22 @@
 import type { Resource, Statement, Synthesized } from '../synthesis';
 
-/** What a policy document is for: what its holder may do, who may use the resource, or who may take on the role. */
+/**
+ * Kind of a policy document: permissions of a role, permissions on a resource, or principals that may assume a role.
+ */
 export type DocumentKind = 'identity' | 'resource' | 'trust';
 
-/** A statement of a template, and where it stands. */
+/** A statement of a template with its place. */
 export interface Held extends Statement {
   readonly kind: DocumentKind;
-  /** The construct path of the resource that has the policy document. */
+  /** Construct path of the resource that has the policy document. */
   readonly at: string;
-  /** Construct paths of what the document is attached to: roles, queues, topics, a bucket, a key. */
+  /** Construct paths of the resources to which the document is attached: roles, queues, topics, a bucket, a key. */
   readonly attachedTo: readonly string[];
-  /** Elements that this project does without, since they allow what they do not name. */
+  /** Negated elements of the statement, such as `NotAction`. This project does not use them. */
   readonly negated: readonly string[];
 }
 
-/** Properties that name what a policy is attached to, by the type of the resource. */
+/** Properties with the resources to which a policy is attached, by the type of the policy. */
 const ATTACHED_BY: Readonly<Record<string, readonly string[]>> = {
   'AWS::IAM::Policy': ['Roles', 'Users', 'Groups'],
   'AWS::IAM::ManagedPolicy': ['Roles', 'Users', 'Groups'],
@@ -23,8 +25,8 @@ const ATTACHED_BY: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Every statement of every policy document of a template, whatever has it: any object with an array `Statement`
- * counts, so an unexpected kind of resource is covered too.
+ * Every statement of every policy document of a template. Any object with an element `Statement` counts as a policy
+ * document, so unexpected types of resources are covered too.
  */
 export function everyStatement(synthesized: Synthesized): Held[] {
   return synthesized.resources.flatMap(([logicalId, resource]) =>
@@ -44,7 +46,7 @@ interface Document {
   readonly Statement: readonly Record<string, unknown>[];
 }
 
-/** The policy documents anywhere in a value, each with the property that it is the value of. */
+/** The policy documents anywhere in a value, each with the name of its property. */
 function documents(value: unknown, key = ''): { document: Document; key: string }[] {
   if (Array.isArray(value)) return value.flatMap((each) => documents(each, key));
   if (typeof value !== 'object' || value === null) return [];

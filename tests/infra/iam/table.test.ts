@@ -14,7 +14,7 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** Conditions as one reads them. */
+/** Conditions in a readable form. */
 function told(conditions: unknown): string {
   return conditions === undefined ? '' : code(JSON.stringify(conditions).replaceAll('"', ''));
 }
@@ -35,7 +35,7 @@ function rows(allowed: readonly Allowed[]): string[][] {
   ]);
 }
 
-/** Who else is let in: the roles of schedules, the policies of queues and topics, and Lambda's permissions. */
+/** Permissions of other principals: roles of schedules, policies of queues and topics, and Lambda permissions. */
 function others(): string[][] {
   const schedules = PROD.flatMap((template) =>
     everyStatement(template)
@@ -47,7 +47,7 @@ function others(): string[][] {
         attachedTo,
         actions,
         resources.map(code),
-        `taken on by ${code(takenOnBy(template, attachedTo))}`,
+        `assumed by ${code(takenOnBy(template, attachedTo))}`,
       ]),
   );
   const services = PROD.flatMap((template) =>
@@ -88,7 +88,7 @@ function others(): string[][] {
   ]);
 }
 
-/** The service that takes on a role. */
+/** The service that may assume a role. */
 function takenOnBy(template: Synthesized, roles: readonly string[]): string {
   const trust = everyStatement(template).find(({ kind, at }) => kind === 'trust' && roles.includes(at));
   return Object.values((trust?.principal ?? {}) as Record<string, string>).join(', ');
@@ -127,11 +127,11 @@ Tests reject an action or a resource that is a pattern, except the [wildcards](#
 
 ${sections.join('\n\n')}
 
-## Everybody else
+## Other principals
 
-${markdownTable(['who', 'may', 'on', 'what for'], others())}
+${markdownTable(['principal', 'may', 'on', 'details'], others())}
 
-Every queue and every topic denies whatever does not come by TLS.
+Every queue and every topic denies requests without TLS.
 
 ## Wildcards
 
@@ -140,7 +140,7 @@ ${markdownTable(['actions', 'on', 'why'], wildcards)}
   );
 });
 
-test('docs/internals/iam-removal.md speaks of every permission that was there to be taken away', () => {
+test('docs/internals/iam-removal.md lists every permission of the functions in dev', () => {
   const text = readFileSync(join(ROOT, 'docs', 'internals', 'iam-removal.md'), 'utf8');
   const rows = [...text.matchAll(/^\| `([\w:]+)` \| `[^`]+` \| `([\w-]+)` \|/gm)];
   const told = rows.map(([, action, name]) => `${name}: ${action}`);

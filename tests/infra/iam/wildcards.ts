@@ -1,4 +1,4 @@
-/** With these Lambda places a function in a VPC. */
+/** Actions with which Lambda places a function in a VPC. */
 export const NETWORK_INTERFACES: readonly string[] = [
   'ec2:AssignPrivateIpAddresses',
   'ec2:CreateNetworkInterface',
@@ -8,36 +8,35 @@ export const NETWORK_INTERFACES: readonly string[] = [
   'ec2:UnassignPrivateIpAddresses',
 ];
 
-/** Why actions are allowed on a resource with `*` or `?` in its name. */
+/** The reason to allow actions on a resource with `*` or `?` in its name. */
 export interface WildcardReason {
   readonly actions: readonly string[];
-  /** The resource as it stands in the statement. */
+  /** Pattern of the resource in the statement. */
   readonly resource: RegExp;
-  /** The same for a reader. */
+  /** The resource in a readable form. */
   readonly says: string;
   readonly reason: string;
 }
 
-/** Every wildcard in a resource that a role of this repository may have. */
+/** All wildcards that the resources of a role may contain. */
 export const WILDCARD_RESOURCES: readonly WildcardReason[] = [
   {
     actions: ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'],
     resource: /^\*$/,
     says: '*',
-    reason: 'X-Ray knows no resources for these actions',
+    reason: 'X-Ray has no resources for these actions',
   },
   {
     actions: NETWORK_INTERFACES,
     resource: /^\*$/,
     says: '*',
-    reason: 'Lambda places a function in a VPC with these, before there is an interface to name',
+    reason: 'Lambda uses these to place a function in a VPC, before an interface exists that could be named',
   },
   {
     actions: ['secretsmanager:GetSecretValue'],
     resource: /:secret:[^*?]+-\?{6}$/,
     says: 'secret:<name>-??????',
-    reason:
-      'Secrets Manager ends the ARN of a secret with six characters of its own; the name is given in full',
+    reason: 'Secrets Manager appends six random characters to the ARN of a secret; the name is given in full',
   },
   {
     actions: [
@@ -48,13 +47,14 @@ export const WILDCARD_RESOURCES: readonly WildcardReason[] = [
     resource: /:stack\/(LifoQueue|AgentQueue)-(\*|[\w-]+)\/\*$/,
     says: 'stack/<queue>-<environment>/*',
     reason:
-      "GitHub's roles: CloudFormation ends the ARN of a stack with an id that is unknown before its creation; pull requests may read personal stacks too",
+      "GitHub's roles: the ARN of a stack ends with an id that is unknown before its creation; pull requests may read personal stacks too",
   },
   {
     actions: ['cloudwatch:DescribeAlarms'],
     resource: /:alarm:(LifoQueue|AgentQueue)-[\w-]+-\*$/,
     says: 'alarm:<queue>-<environment>-*',
-    reason: "GitHub's roles: CloudFormation names the alarms, each after its stack",
+    reason:
+      "GitHub's roles: CloudFormation generates the names of alarms, which begin with the name of the stack",
   },
   {
     actions: [
@@ -69,14 +69,14 @@ export const WILDCARD_RESOURCES: readonly WildcardReason[] = [
     resource: /:(function:|table\/|schedule\/default\/)(LifoQueue|AgentQueue)-[\w-]+-\*$/,
     says: '<function, table or schedule> <queue>-<environment>-*',
     reason:
-      "GitHub's roles read the settings that `make smoke` compares; CloudFormation names these resources after their stack",
+      "GitHub's roles read the settings that `make smoke` compares; CloudFormation generates their names, which begin with the name of the stack",
   },
   {
     actions: ['lambda:GetEventSourceMapping'],
     resource: /:event-source-mapping:\*$/,
     says: 'event-source-mapping:*',
     reason:
-      "GitHub's roles read the event sources of an environment's functions; a condition names these functions, the source's id does not",
+      "GitHub's roles read the event sources of an environment's functions; a condition limits them to these functions, because the id of a source does not contain the function",
   },
 ];
 
