@@ -250,7 +250,7 @@ test-console: synth-local build-freshq ## test freshq console in a browser (Chro
 	$(BIN)/python -m pytest tests/console
 
 .PHONY: lint
-lint: setup $(VENV)/.installed-lint ## check format, clippy, links of comments, dependencies, language, TypeScript, the templates (cdk-nag, cfn-lint) and the workflows [ENV]
+lint: setup $(VENV)/.installed-lint ## check format, clippy, links of comments, dependencies, language, types, the templates (cdk-nag, cfn-lint) and the workflows [ENV]
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --target $(HOST) -- --deny warnings
 	RUSTDOCFLAGS="--deny rustdoc::broken_intra_doc_links --allow rustdoc::private_intra_doc_links --allow rustdoc::invalid_html_tags" \
@@ -259,6 +259,7 @@ lint: setup $(VENV)/.installed-lint ## check format, clippy, links of comments, 
 	@if cargo deny --log-level off fetch db 2>/dev/null; then $(MAKE) advisories; \
 	else echo "advisories: NOT CHECKED, because RustSec's database cannot be fetched from here; make advisories says why"; fi
 	npm run lint --silent
+	mypy
 	jest --silent tests/infra/nag.test.ts
 	@$(MAKE) synth FRESHQ_SKIP_BUILD=1
 	$(SYNTH) --app 'tsx infra/ci/ci-app.ts' --context repository=octo-org/freshq --output cdk.out/ci

@@ -78,12 +78,13 @@ def make_way(client: Any, name: str, agreed: Callable[[str], bool], say: Callabl
             say(f"{name}: deleting the stack keeps {kept}; delete it yourself if you do not need it")
         if not agreed(f"{name} can only be deleted and created again. Delete it?"):
             return False
-        _delete(client, name, found, say)
-    except WaiterError as error:
-        raise Wedged(
-            f"{name} could not be deleted: {_deletion_failure(client, found['StackId']) or error}. "
-            f"Remedy: {_REMEDIES['DELETE_FAILED'].format(name=name)}"
-        ) from error
+        try:
+            _delete(client, name, found, say)
+        except WaiterError as error:
+            raise Wedged(
+                f"{name} could not be deleted: {_deletion_failure(client, found['StackId']) or error}. "
+                f"Remedy: {_REMEDIES['DELETE_FAILED'].format(name=name)}"
+            ) from error
     except (BotoCoreError, ClientError) as error:
         raise Wedged(
             f"{name}: {error}. Remedy: signed in with more rights, run aws cloudformation"

@@ -45,7 +45,7 @@ def run(assembly: Assembly, console: Console, freshq: str | None = None) -> int:
         queue = deployment.deploy(local_aws, assembly, DeployedQueue, lambda step: console.print(f"  {step}"))
         if freshq is None:
             return _burst(queue, console)
-        with serving(freshq, queue.endpoint, "--allow-changes") as url:
+        with serving(freshq, local_aws.endpoint, "--allow-changes") as url:
             console.print(f"[bold]The console of this queue[/bold]: {url}")
             code = _burst(queue, console)
             if sys.stdin.isatty():

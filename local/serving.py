@@ -97,9 +97,9 @@ def main() -> None:
     saved_queries.install()
     if decisions := os.environ.get("FRESHQ_IAM_DECISIONS"):
         iam_emulator.install(decisions)
-    app.app = without_web_pages(app.app)
+    app.app = without_web_pages(app.app)  # type: ignore[assignment]
     worker = lambda_runtime.ProvidedWorker
-    worker._build_handler_class = _runtime_api_without_web_pages(worker._build_handler_class)
+    worker._build_handler_class = _runtime_api_without_web_pages(worker._build_handler_class)  # type: ignore[method-assign]
     app.main()
 
 

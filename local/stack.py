@@ -92,6 +92,13 @@ class DeployedStack:
         }
         return found
 
+    @property
+    def local_endpoint(self) -> str:
+        """The emulator's endpoint. Raises `RuntimeError` for a stack on AWS."""
+        if self.endpoint is None:
+            raise RuntimeError(f"{self.stack} is deployed on AWS, not on the local AWS")
+        return self.endpoint
+
     def client(self, service: str) -> Any:
         """A boto3 client of `service` at the stack's endpoint, created once."""
         if service not in self._clients:

@@ -75,7 +75,7 @@ def _glibc(elf: ELFFile) -> tuple[int, ...] | None:
 
 def _libraries(elf: ELFFile) -> frozenset[str]:
     return frozenset(
-        tag.needed
+        tag.needed  # type: ignore[attr-defined]  # pyelftools adds the attribute by the kind of the tag
         for section in elf.iter_sections()
         if isinstance(section, DynamicSection)
         for tag in section.iter_tags("DT_NEEDED")

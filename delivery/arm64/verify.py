@@ -137,7 +137,7 @@ def sizes(built: Path) -> list[str]:
 def _answered(function: str, bootstrap: Path, stack: DeployedStack) -> float:
     """Start a function and check its answer; returns its cold start in seconds. Raises `WrongAnswer`."""
     event = json.loads((_EVENTS / _EVENT_FILES.get(function, f"{function}.json")).read_text())
-    environment = stack.environment(function) | emulator.client_variables(stack.endpoint)
+    environment = stack.environment(function) | emulator.client_variables(stack.local_endpoint)
     run = starting.run(function, bootstrap, event, environment)
     if run.answer.kind != "response" or not CHECKS[function](run.answer.body):
         raise WrongAnswer(f"{function}: {run.answer.kind} {json.dumps(run.answer.body)}")

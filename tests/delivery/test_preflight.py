@@ -47,7 +47,7 @@ def reserving(count: int) -> dict[str, Any]:
 
 
 def stack_in(folder: Path, name: str = "LifoQueue-dev", count: int = 1, **options: Any) -> Stack:
-    bootstrap = {"requiresBootstrapStackVersion": 6, "bootstrapStackVersionSsmParameter": VERSION}
+    bootstrap: dict[str, Any] = {"requiresBootstrapStackVersion": 6, "bootstrapStackVersionSsmParameter": VERSION}
     return write_stack(folder, name, {"q": queue(), **reserving(count)}, **options, **bootstrap)
 
 

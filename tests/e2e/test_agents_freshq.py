@@ -12,7 +12,7 @@ from local.emulator import local_environment
 
 
 def test_an_agent_is_registered_queued_matched_and_finished(agents: DeployedAgents, command: str) -> None:
-    environment = local_environment(agents.endpoint)
+    environment = local_environment(agents.local_endpoint)
     agent, call, language = fresh("ana"), fresh("call"), fresh("lang")
 
     def freshq(*arguments: str, code: int = 0) -> Any:
@@ -39,7 +39,7 @@ def test_an_agent_is_registered_queued_matched_and_finished(agents: DeployedAgen
 
 
 def test_doctor_finds_a_broken_setting_of_the_agents_queue(agents: DeployedAgents, command: str) -> None:
-    environment = local_environment(agents.endpoint)
+    environment = local_environment(agents.local_endpoint)
 
     def findings(code: int) -> list[str]:
         finished = commands.run(command, environment, "doctor", "--agents", "--output", "json")

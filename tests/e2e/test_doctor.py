@@ -23,7 +23,7 @@ def doctor(queue: DeployedQueue, command: str) -> Callable[[int], Report]:
     """Run doctor, expect its exit code, and return its report."""
 
     def run(code: int) -> Report:
-        environment = local_environment(queue.endpoint)
+        environment = local_environment(queue.local_endpoint)
         finished = commands.run(command, environment, "doctor", "--output", "json")
         assert finished.stdout, finished.stderr
         report = json.loads(finished.stdout)

@@ -29,7 +29,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 @pytest.fixture
 def freshq(queue: DeployedQueue, command: str) -> Iterator[Run]:
     """Run a verb on the deployed queue without a terminal; after the test, end a pause and close the breaker."""
-    run = functools.partial(commands.run, command, local_environment(queue.endpoint))
+    run = functools.partial(commands.run, command, local_environment(queue.local_endpoint))
     yield run
     run("resume")
     run("breaker", "close")
@@ -191,7 +191,7 @@ def test_an_error_is_one_line(freshq: Run) -> None:
 
 def test_make_has_the_same_verbs(queue: DeployedQueue, freshq: Run) -> None:
     queue.wait_until_idle()
-    environment = local_environment(queue.endpoint)
+    environment = local_environment(queue.local_endpoint)
     paused = make("pause", "FOR=5m", "REASON=it's \"quoted\"", environment=environment)
     assert paused.returncode == 0, paused.stderr
     assert status(freshq)["paused"]["reason"] == "it's \"quoted\""

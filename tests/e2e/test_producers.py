@@ -56,7 +56,7 @@ def run(producers: DeployedQueue) -> Run:
     identifier = (urlsplit(producers.outputs["CreateTasksUrl"]).hostname or "").split(".")[0]
     # The emulator's path for a function URL, because the host of the URL resolves only on AWS.
     outputs["CREATE_TASKS_URL"] = f"{producers.endpoint}/_aws/lambda-url/{identifier}/"
-    environment = local_environment(producers.endpoint) | outputs
+    environment = local_environment(producers.local_endpoint) | outputs
     directory = STATE / "producers"
     commands = {"python": [sys.executable], "js": ["node"]}
     suffixes = {"python": "py", "js": "mjs"}

@@ -73,7 +73,7 @@ class OnCall:
         assert "<" not in line, line
         if program == "aws":
             return self._aws(*arguments)
-        ran = commands.run(self.command, local_environment(self.stack.endpoint), *arguments)
+        ran = commands.run(self.command, local_environment(self.stack.local_endpoint), *arguments)
         assert ran.returncode in (0, 1), (line, ran.stdout, ran.stderr)
         return ran.stdout
 
@@ -100,7 +100,7 @@ def tasks(queue: DeployedQueue, template: Assembly, command: str) -> Iterator[An
     """On call for an alarm of the task queue. Before and after, the queue is idle and its failure queues are empty."""
 
     def freshq(*arguments: str) -> None:
-        commands.run(command, local_environment(queue.endpoint), *arguments)
+        commands.run(command, local_environment(queue.local_endpoint), *arguments)
 
     queue.wait_until_idle()
     queue.empty_queues()

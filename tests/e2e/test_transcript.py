@@ -162,13 +162,13 @@ def test_each_verb_prints_what_the_transcript_says(
     queue.wait_until_idle()
     for stack in (queue, agents):
         stack.empty_queues()
-    session = Session(command, local_environment(agents.endpoint), queue.outputs["QueueTableName"], tmp_path)
+    session = Session(command, local_environment(agents.local_endpoint), queue.outputs["QueueTableName"], tmp_path)
     try:
         tasks(session, queue)
         agents_and_calls(session)
         for_the_shell(session, tmp_path)
     finally:
-        commands.run(command, local_environment(queue.endpoint), "resume")
+        commands.run(command, local_environment(queue.local_endpoint), "resume")
     transcript = "\n".join(session.lines)
     if os.environ.get("FRESHQ_WRITE_TRANSCRIPT") == "1":
         TRANSCRIPT.write_text(transcript)

@@ -32,7 +32,7 @@ Watch = Callable[[], AbstractContextManager[Terminal]]
 def watch(queue: DeployedQueue, command: str) -> Watch:
     """Run watch in a terminal of 100 columns and 30 rows."""
     line = [command, "watch", "--env", "dev", "--every", "1s"]
-    return lambda: terminal(line, local_environment(queue.endpoint), 100, 30)
+    return lambda: terminal(line, local_environment(queue.local_endpoint), 100, 30)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.removal.probe import Probe, Unmet
 from tests.removal.removal import BrokenProbe, Verdict, examine
 from tests.removal.unproven import reason_for
 
-DOCUMENT = {
+DOCUMENT: dict[str, Any] = {
     "Version": "2012-10-17",
     "Statement": [
         {"Effect": "Allow", "Action": "sns:Publish", "Resource": ["one", "two"]},
