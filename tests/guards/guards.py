@@ -59,20 +59,20 @@ GUARDS: tuple[Guard, ...] = (
         "if record.lease_token.is_some() {",
     ),
     one_change(
-        "take what has expired (DynamoDB)",
+        "take an expired task (DynamoDB)",
         _UPDATE,
         '"#ttl > :nowSeconds AND #ttl <= :maxSeconds"',
         '"(#ttl > :nowSeconds OR #ttl <= :maxSeconds)"',
     ),
     one_change(
-        "take what has expired (memory)",
+        "take an expired task (memory)",
         _RECORD,
         """            && self.not_before.is_none_or(|at| at <= now)
             && !self.ttl.is_expired(now)""",
         "            && self.not_before.is_none_or(|at| at <= now)",
     ),
     one_change(
-        "show what has expired to the selection",
+        "offer expired tasks to the selection",
         f"{_CORE}/process/select.rs",
         "if task.ttl.is_expired(now) {",
         "if task.ttl.is_expired(Millis(0)) {",
@@ -84,19 +84,19 @@ GUARDS: tuple[Guard, ...] = (
         '"#status = :pending AND {in_time} ',
     ),
     one_change(
-        "reclaim a lease that stands (DynamoDB)",
+        "end a lease that has not expired (DynamoDB)",
         _UPDATE,
         'AND #until <= :now \\\n                 AND attribute_not_exists(#overtaken){alone}"',
         'AND #until <> :now \\\n                 AND attribute_not_exists(#overtaken){alone}"',
     ),
     one_change(
-        "reclaim a lease that stands (memory)",
+        "end a lease that has not expired (memory)",
         _MEMORY,
         "&& record.lease_until.is_some_and(|until| until <= now)",
         "&& record.lease_until.is_some_and(|until| until != now || until == now)",
     ),
     one_change(
-        "fail a task whose neighbour may have killed the process",
+        "fail a task whose last lease was not alone",
         _MEMORY,
         "Reclaim::Fail { .. } => record.alone && !record.overtaken,",
         "Reclaim::Fail { .. } => !record.overtaken,",
@@ -153,13 +153,13 @@ GUARDS: tuple[Guard, ...] = (
         _RETURNED.format(counts="true", why="Busy"),
     ),
     one_change(
-        "skip the linger",
+        "release without the wait for the index",
         f"{_CORE}/process/turn/empty.rs",
         "let lingered = since.plus(self.processor.settings.index_lag);",
         "let lingered = since;",
     ),
     one_change(
-        "go on after the lease was lost",
+        "continue after the processor lease was lost",
         f"{_CORE}/process/turn/gate.rs",
         "LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),",
         "LeaseState::Others => {}",
@@ -171,7 +171,7 @@ GUARDS: tuple[Guard, ...] = (
         "let control = self.store.request().await.unwrap_or_default();",
     ),
     one_change(
-        "redrive without remembering the task's age",
+        "redrive without widening the bound of the index read",
         f"{_CORE}/store/dynamodb/operator.rs",
         "self.widen_bound(created, redrive.expires_at, now).await?;",
         "let _unbound = created;",
@@ -183,7 +183,7 @@ GUARDS: tuple[Guard, ...] = (
         "let full_at = full_at.map_or(now, |_| now).clamp(now, empty);",
     ),
     one_change(
-        "give a settlement up after a few throttled tries",
+        "abandon a settlement after its first throttled requests",
         _STEPS,
         "let mut waits = patience().without_max_times().build();",
         "let mut waits = patience().with_max_times(0).build();\n"
@@ -196,25 +196,25 @@ GUARDS: tuple[Guard, ...] = (
         "tokio::time::sleep(self.settings.deadline_margin * 60).await;",
     ),
     one_change(
-        "start a task on a lease that is nearly over",
+        "start a task on a lease that is too short for it",
         f"{_CORE}/process/attempt.rs",
         "lease.until.since(self.clock.now()) < needed",
         "lease.until.since(self.clock.now()) > lease.until.since(Millis(0)) + needed",
     ),
     one_change(
-        "forget at a return that a lease expired",
+        "return a task without recording that its lease expired",
         f"{_CORE}/process/attempt.rs",
         "back.lease_ran_out = suspect;",
         "back.lease_ran_out = suspect && back.attempt_counts != back.attempt_counts;",
     ),
     one_change(
-        "forget at a return that a lease expired (DynamoDB)",
+        "return a task without recording that its lease expired (DynamoDB)",
         _UPDATE,
         "token: Some(lease.token),\n                lease_ran_out: true,",
         "token: Some(lease.token),\n                lease_ran_out: false,",
     ),
     one_change(
-        "keep the lease of the repeated take (DynamoDB)",
+        "use the second try's time for a take that the first try made (DynamoDB)",
         _DYNAMODB,
         "lease.until = item::lease_until(&item).unwrap_or(lease.until);",
         "lease.until = item::lease_until(&item).map_or(lease.until, |_| lease.until);",
@@ -226,19 +226,19 @@ GUARDS: tuple[Guard, ...] = (
         "while report.errors == 0",
     ),
     one_change(
-        "insist on a lastError that the item has no space for",
+        "return no task whose item has no space for its lastError",
         _DYNAMODB,
         "if error.is_validation() && matches!(reason, LastError::Is(_)) => {",
         "if error.is_transient() && matches!(reason, LastError::Is(_)) => {",
     ),
     one_change(
-        "quarantine whatever the ttl is by now (DynamoDB)",
+        "quarantine a task without comparing its ttl (DynamoDB)",
         _UPDATE,
         '"#status = :pending AND #ttl = :seen"',
         '"#status = :pending AND (#ttl = :seen OR attribute_exists(#ttl))"',
     ),
     one_change(
-        "let a downstream switch the backoff off",
+        "retry without backoff when the downstream asks for it",
         _VERDICT,
         "asked.min(MAX_RETRY_AFTER).max(jitter)",
         "asked.min(MAX_RETRY_AFTER)",
@@ -262,7 +262,7 @@ GUARDS: tuple[Guard, ...] = (
         "if open.probes < u32::MAX {",
     ),
     one_change(
-        "probe beside the tasks that were tried",
+        "probe with the oldest untried task",
         _BREAKER,
         "untried.into_iter().max_by_key",
         "untried.into_iter().min_by_key",
@@ -284,13 +284,13 @@ GUARDS: tuple[Guard, ...] = (
         "self.breaker.lock().next_probe() == Some(Millis(1))",
     ),
     one_change(
-        "go on below the head after a probe",
+        "keep the pages read before a probe",
         f"{_CORE}/process/turn/probe.rs",
         "self.selector.forget_pages();",
         "",
     ),
     one_change(
-        "purge a task that runs",
+        "purge a running task",
         f"{_CORE}/store/dynamodb/operator.rs",
         "#status IN (:pending, :success, :failure)",
         "attribute_exists(#status) OR #status IN (:pending, :success, :failure)",

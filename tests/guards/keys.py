@@ -35,13 +35,13 @@ KEY_GUARDS: tuple[Guard, ...] = (
         "if std::mem::take(&mut self.overtaken) && self.version.is_none() {",
     ),
     one_change(
-        "take with the token of a lease that was ended (DynamoDB)",
+        "take with the token of an ended lease (DynamoDB)",
         f"{_CORE}/store/dynamodb/update.rs",
         "AND NOT begins_with(#token, :token)",
         "AND NOT begins_with(#updated, :token)",
     ),
     one_change(
-        "take with the token of a lease that was ended (memory)",
+        "take with the token of an ended lease (memory)",
         f"{_CORE}/store/memory.rs",
         "|| record.lease_token == Some(lease.token) {",
         "|| record.lease_token == Some(lease.token) && record.version.is_none() {",
@@ -53,7 +53,7 @@ KEY_GUARDS: tuple[Guard, ...] = (
         "record.alone,",
     ),
     one_change(
-        "wake for no newer state",
+        "send no wake-up for a newer state",
         "lambdas/trigger/src/event.rs",
         "&& text(new, TASK_VERSION) != text(old, TASK_VERSION)",
         "&& text(new, TASK_VERSION) == text(old, TASK_VERSION)",
@@ -65,19 +65,19 @@ KEY_GUARDS: tuple[Guard, ...] = (
         "chain.sort_by_cached_key(version);",
     ),
     one_change(
-        "let a newer state of a killer run beside others",
+        "run a newer state of a suspect task beside others",
         f"{_CORE}/process/settings.rs",
         "(task.attempts >= spared || task.attempts == 0)",
         "task.attempts >= spared",
     ),
     one_change(
-        "one idempotency key for all states of a key",
+        "use one idempotency key for all states of a key",
         f"{_CORE}/task.rs",
         'Some(version) => format!("{}:{version}", self.task_id),',
         "Some(_) => self.task_id.to_string(),",
     ),
     one_change(
-        "count no expired state that was replaced",
+        "leave a replaced expired state uncounted",
         "lambdas/count-shed/src/event.rs",
         "is_deleted_by_ttl(record) || replaces_expired(record)",
         "is_deleted_by_ttl(record) || (replaces_expired(record) && is_deleted_by_ttl(record))",
