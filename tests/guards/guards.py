@@ -30,8 +30,9 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "settle and return without the token (DynamoDB)",
         _UPDATE,
-        '"#status = :taken AND #token = :token AND attribute_not_exists(#overtaken)",',
-        '"#status = :taken AND (#token = :token OR attribute_exists(#token)) AND attribute_not_exists(#overtaken)",',
+        '"taskStatus = :taken AND leaseToken = :token AND attribute_not_exists(overtaken)",',
+        '"taskStatus = :taken AND (leaseToken = :token OR attribute_exists(leaseToken)) '
+        'AND attribute_not_exists(overtaken)",',
     ),
     one_change(
         "settle and return without the token (memory)",
@@ -45,12 +46,12 @@ GUARDS: tuple[Guard, ...] = (
         """        let update = self
             .held(lease)
             .update_expression(format!(
-                "SET #status = :target, #updated = :now, #ttl = :ttl{set_error} \\""",
+                "SET taskStatus = :target, taskUpdated = :now, #ttl = :ttl{set_error} \\""",
         """        let update = self
             .held(lease)
-            .condition_expression("attribute_exists(#status) OR (#status = :taken AND #token = :token)")
+            .condition_expression("attribute_exists(taskStatus) OR (taskStatus = :taken AND leaseToken = :token)")
             .update_expression(format!(
-                "SET #status = :target, #updated = :now, #ttl = :ttl{set_error} \\""",
+                "SET taskStatus = :target, taskUpdated = :now, #ttl = :ttl{set_error} \\""",
     ),
     one_change(
         "settle by id only (memory)",
@@ -80,14 +81,14 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "take a task that is not due (DynamoDB)",
         _UPDATE,
-        '"#status = :pending AND NOT (#notBefore > :now) AND {in_time} ',
-        '"#status = :pending AND {in_time} ',
+        '"taskStatus = :pending AND NOT (notBefore > :now) AND {in_time} ',
+        '"taskStatus = :pending AND {in_time} ',
     ),
     one_change(
         "end a lease that has not expired (DynamoDB)",
         _UPDATE,
-        'AND #until <= :now \\\n                 AND attribute_not_exists(#overtaken){alone}"',
-        'AND #until <> :now \\\n                 AND attribute_not_exists(#overtaken){alone}"',
+        'AND leaseUntil <= :now \\\n                 AND attribute_not_exists(overtaken){alone}"',
+        'AND leaseUntil <> :now \\\n                 AND attribute_not_exists(overtaken){alone}"',
     ),
     one_change(
         "end a lease that has not expired (memory)",
@@ -110,8 +111,8 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "release without the counter (DynamoDB)",
         _DYNAMODB_CONTROL,
-        '" AND #requested = :seen"',
-        '" AND (#requested = :seen OR attribute_exists(#requested))"',
+        '" AND requested = :seen"',
+        '" AND (requested = :seen OR attribute_exists(requested))"',
     ),
     one_change(
         "tail call before the release",
@@ -120,6 +121,7 @@ GUARDS: tuple[Guard, ...] = (
         """        let early = Notification {
             reason: WakeReason::TailCall,
             event: release.owner.to_string(),
+            trace: None,
         };
         self.notifier.tail_call(&early).await?;
         summary.tail_call = true;
@@ -234,8 +236,8 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "quarantine a task without comparing its ttl (DynamoDB)",
         _UPDATE,
-        '"#status = :pending AND #ttl = :seen"',
-        '"#status = :pending AND (#ttl = :seen OR attribute_exists(#ttl))"',
+        '"taskStatus = :pending AND #ttl = :seen"',
+        '"taskStatus = :pending AND (#ttl = :seen OR attribute_exists(#ttl))"',
     ),
     one_change(
         "retry without backoff when the downstream asks for it",
@@ -292,8 +294,8 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "purge a running task",
         f"{_CORE}/store/dynamodb/operator.rs",
-        "#status IN (:pending, :success, :failure)",
-        "attribute_exists(#status) OR #status IN (:pending, :success, :failure)",
+        "taskStatus IN (:pending, :success, :failure)",
+        "attribute_exists(taskStatus) OR taskStatus IN (:pending, :success, :failure)",
     ),
     one_change(
         "close a circuit breaker that an operator holds open",

@@ -13,8 +13,8 @@ KEY_GUARDS: tuple[Guard, ...] = (
     one_change(
         "put an older state over a newer one (DynamoDB)",
         _DYNAMODB,
-        '"#version < :version AND begins_with(#version, :kind)"',
-        '"(#version < :version OR begins_with(#version, :kind))"',
+        '"taskVersion < :version AND begins_with(taskVersion, :kind)"',
+        '"(taskVersion < :version OR begins_with(taskVersion, :kind))"',
     ),
     one_change(
         "put an older state over a newer one (memory)",
@@ -25,8 +25,8 @@ KEY_GUARDS: tuple[Guard, ...] = (
     one_change(
         "settle over a newer state (DynamoDB)",
         f"{_CORE}/store/dynamodb/update.rs",
-        '"#status = :taken AND #token = :token AND attribute_not_exists(#overtaken)",',
-        '"#status = :taken AND #token = :token AND NOT contains(#overtaken, :token)",',
+        '"taskStatus = :taken AND leaseToken = :token AND attribute_not_exists(overtaken)",',
+        '"taskStatus = :taken AND leaseToken = :token AND NOT contains(overtaken, :token)",',
     ),
     one_change(
         "settle over a newer state (memory)",
@@ -37,8 +37,8 @@ KEY_GUARDS: tuple[Guard, ...] = (
     one_change(
         "take with the token of an ended lease (DynamoDB)",
         f"{_CORE}/store/dynamodb/update.rs",
-        "AND NOT begins_with(#token, :token)",
-        "AND NOT begins_with(#updated, :token)",
+        "AND NOT begins_with(leaseToken, :token)",
+        "AND NOT begins_with(taskUpdated, :token)",
     ),
     one_change(
         "take with the token of an ended lease (memory)",

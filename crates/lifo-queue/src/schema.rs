@@ -1,7 +1,8 @@
 //! The names of the table: attributes, index, reserved ids.
 //!
 //! Rust has them here, and TypeScript in `infra/contract/tasks.ts`. The contract tests on both
-//! sides compare them with `tests/contract.json`.
+//! sides compare them with `tests/contract.json`. Expressions name the attributes directly. Only
+//! [`TTL`] and [`OWNER`] need a placeholder, because DynamoDB reserves these words.
 
 /// Partition key: the task's id (S).
 pub const TASK_ID: &str = "taskId";

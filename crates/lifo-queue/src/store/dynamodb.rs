@@ -99,8 +99,7 @@ impl DynamoStore {
             .put_item()
             .table_name(&self.table)
             .set_item(Some(item))
-            .condition_expression("attribute_not_exists(#id)")
-            .expression_attribute_names("#id", schema::TASK_ID)
+            .condition_expression("attribute_not_exists(taskId)")
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let Err(error) = put.send().await else {
             return Ok(Inserted::Created);
@@ -324,8 +323,7 @@ impl TaskStore for DynamoStore {
         let mut update = self
             .update(task.as_str())
             .update_expression("SET #ttl = :ttl")
-            .condition_expression(format!("#status = :pending AND {unchanged}"))
-            .expression_attribute_names("#status", schema::TASK_STATUS)
+            .condition_expression(format!("taskStatus = :pending AND {unchanged}"))
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":ttl", number(ttl.0));

@@ -4,6 +4,7 @@
 mod control;
 mod keys;
 mod leases;
+mod names;
 mod operator;
 mod tasks;
 

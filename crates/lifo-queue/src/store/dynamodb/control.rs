@@ -14,7 +14,7 @@ use crate::store::{ControlStore, StoreError, Written};
 use crate::task::truncate_error;
 use crate::time::Millis;
 
-const NO_LIVE_LEASE: &str = "(attribute_not_exists(#until) OR #until <= :now)";
+const NO_LIVE_LEASE: &str = "(attribute_not_exists(leaseUntil) OR leaseUntil <= :now)";
 
 impl DynamoStore {
     pub(super) fn update_control(&self) -> UpdateItemFluentBuilder {
@@ -34,10 +34,10 @@ impl Load {
     fn assignments(self) -> String {
         let breaker = self
             .breaker
-            .map(|_| ", #breakerSince = :since, #breakerProbes = :probes");
+            .map(|_| ", breakerSince = :since, breakerProbes = :probes");
         let overload = self
             .overloaded_since
-            .map(|_| ", #overloadedSince = :overloadedSince");
+            .map(|_| ", overloadedSince = :overloadedSince");
         breaker.into_iter().chain(overload).collect()
     }
 
@@ -45,19 +45,15 @@ impl Load {
     fn removals(self) -> Vec<&'static str> {
         let mut names = Vec::new();
         if self.breaker.is_none() {
-            names.extend(["#breakerSince", "#breakerProbes"]);
+            names.extend(["breakerSince", "breakerProbes"]);
         }
         if self.overloaded_since.is_none() {
-            names.push("#overloadedSince");
+            names.push("overloadedSince");
         }
         names
     }
 
-    fn fill(self, update: UpdateItemFluentBuilder) -> UpdateItemFluentBuilder {
-        let mut update = update
-            .expression_attribute_names("#breakerSince", schema::BREAKER_SINCE)
-            .expression_attribute_names("#breakerProbes", schema::BREAKER_PROBES)
-            .expression_attribute_names("#overloadedSince", schema::OVERLOADED_SINCE);
+    fn fill(self, mut update: UpdateItemFluentBuilder) -> UpdateItemFluentBuilder {
         if let Some(open) = self.breaker {
             update = update
                 .expression_attribute_values(":since", number(open.since.0))
@@ -77,9 +73,8 @@ impl ControlStore for DynamoStore {
         // only effect is that the processor reads the index once more.
         let update = self
             .update_control()
-            .update_expression("ADD #requested :one")
+            .update_expression("ADD requested :one")
             .return_values(ReturnValue::AllNew)
-            .expression_attribute_names("#requested", schema::REQUESTED)
             .expression_attribute_values(":one", number(1));
         match send(update).await? {
             Updated::Done(item) | Updated::Refused(item) => Ok(item::control(&item)),
@@ -94,14 +89,11 @@ impl ControlStore for DynamoStore {
     ) -> Result<Written, StoreError> {
         let update = self
             .update_control()
-            .update_expression("SET #notifiedUntil = :mark, #notifiedBy = :event")
+            .update_expression("SET notifiedUntil = :mark, notifiedBy = :event")
             .condition_expression(format!(
-                "(attribute_not_exists(#notifiedUntil) OR #notifiedUntil <= :now \
-                 OR #notifiedBy = :event) AND {NO_LIVE_LEASE}"
+                "(attribute_not_exists(notifiedUntil) OR notifiedUntil <= :now \
+                 OR notifiedBy = :event) AND {NO_LIVE_LEASE}"
             ))
-            .expression_attribute_names("#notifiedUntil", schema::NOTIFIED_UNTIL)
-            .expression_attribute_names("#notifiedBy", schema::NOTIFIED_BY)
-            .expression_attribute_names("#until", schema::LEASE_UNTIL)
             .expression_attribute_values(":mark", number(until.0))
             .expression_attribute_values(":event", string(event))
             .expression_attribute_values(":now", number(now.0));
@@ -119,37 +111,29 @@ impl ControlStore for DynamoStore {
 
     async fn acquire(&self, claim: &Claim, now: Millis) -> Result<Acquired, StoreError> {
         let rate = match claim.rate_full_at {
-            Some(_) => ", #rateFullAt = :rateFullAt",
+            Some(_) => ", rateFullAt = :rateFullAt",
             None => "",
         };
         let mut update = self
             .update_control()
             .update_expression(format!(
-                "SET #owner = :owner, #until = :until, #messageId = :messageId, \
-                 #requested = if_not_exists(#requested, :zero){rate} \
-                 REMOVE #notifiedUntil, #notifiedBy"
+                "SET #owner = :owner, leaseUntil = :until, messageId = :messageId, \
+                 requested = if_not_exists(requested, :zero){rate} \
+                 REMOVE notifiedUntil, notifiedBy"
             ))
             .condition_expression(format!(
                 "({NO_LIVE_LEASE} OR #owner = :owner) \
-                 AND (attribute_not_exists(#pausedUntil) OR #pausedUntil <= :now)"
+                 AND (attribute_not_exists(pausedUntil) OR pausedUntil <= :now)"
             ))
             .return_values(ReturnValue::AllOld)
             .expression_attribute_names("#owner", schema::OWNER)
-            .expression_attribute_names("#until", schema::LEASE_UNTIL)
-            .expression_attribute_names("#messageId", schema::MESSAGE_ID)
-            .expression_attribute_names("#requested", schema::REQUESTED)
-            .expression_attribute_names("#pausedUntil", schema::PAUSED_UNTIL)
-            .expression_attribute_names("#notifiedUntil", schema::NOTIFIED_UNTIL)
-            .expression_attribute_names("#notifiedBy", schema::NOTIFIED_BY)
             .expression_attribute_values(":owner", string(claim.owner))
             .expression_attribute_values(":until", number(claim.until.0))
             .expression_attribute_values(":messageId", string(&claim.message_id))
             .expression_attribute_values(":zero", number(0))
             .expression_attribute_values(":now", number(now.0));
         if let Some(at) = claim.rate_full_at {
-            update = update
-                .expression_attribute_names("#rateFullAt", schema::RATE_FULL_AT)
-                .expression_attribute_values(":rateFullAt", number(at.0));
+            update = update.expression_attribute_values(":rateFullAt", number(at.0));
         }
         let refused = match send(update).await? {
             Updated::Done(item) => return Ok(Acquired::Ours(item::control(&item))),
@@ -181,10 +165,12 @@ impl ControlStore for DynamoStore {
         };
         let update = self
             .update_control()
-            .update_expression(format!("SET #until = :until{}{remove}", load.assignments()))
+            .update_expression(format!(
+                "SET leaseUntil = :until{}{remove}",
+                load.assignments()
+            ))
             .condition_expression("#owner = :owner")
             .return_values(ReturnValue::AllNew)
-            .expression_attribute_names("#until", schema::LEASE_UNTIL)
             .expression_attribute_names("#owner", schema::OWNER)
             .expression_attribute_values(":until", number(renewal.until.0))
             .expression_attribute_values(":owner", string(renewal.owner));
@@ -197,19 +183,19 @@ impl ControlStore for DynamoStore {
     async fn release(&self, release: &Release) -> Result<Released, StoreError> {
         let idle = match release.idle_turns {
             IdleTurns::Reset => ":zero",
-            IdleTurns::Add => "if_not_exists(#idle, :zero) + :one",
-            IdleTurns::Keep => "if_not_exists(#idle, :zero)",
+            IdleTurns::Add => "if_not_exists(idleTurns, :zero) + :one",
+            IdleTurns::Keep => "if_not_exists(idleTurns, :zero)",
         };
         let unrequested = match release.if_requested_is {
-            Some(_) => " AND #requested = :seen",
+            Some(_) => " AND requested = :seen",
             None => "",
         };
         let rate = match release.rate_full_at {
-            Some(_) => ", #rateFullAt = :rateFullAt",
+            Some(_) => ", rateFullAt = :rateFullAt",
             None => "",
         };
         let recovered = match release.recovered {
-            true => ", #busyPauses",
+            true => ", busyPauses",
             false => "",
         };
         let load = Load {
@@ -225,35 +211,23 @@ impl ControlStore for DynamoStore {
         let mut update = self
             .update_control()
             .update_expression(format!(
-                "SET #idle = {idle}{rate}{set} \
-                 REMOVE #owner, #until, #messageId, #notifiedUntil, #notifiedBy{recovered}{closed}"
+                "SET idleTurns = {idle}{rate}{set} \
+                 REMOVE #owner, leaseUntil, messageId, notifiedUntil, notifiedBy{recovered}{closed}"
             ))
             .condition_expression(format!("#owner = :owner{unrequested}"))
             .return_values(ReturnValue::UpdatedNew)
-            .expression_attribute_names("#idle", schema::IDLE_TURNS)
             .expression_attribute_names("#owner", schema::OWNER)
-            .expression_attribute_names("#until", schema::LEASE_UNTIL)
-            .expression_attribute_names("#messageId", schema::MESSAGE_ID)
-            .expression_attribute_names("#notifiedUntil", schema::NOTIFIED_UNTIL)
-            .expression_attribute_names("#notifiedBy", schema::NOTIFIED_BY)
             .expression_attribute_values(":owner", string(release.owner))
             .expression_attribute_values(":zero", number(0));
         update = load.fill(update);
         if release.idle_turns == IdleTurns::Add {
             update = update.expression_attribute_values(":one", number(1));
         }
-        if release.recovered {
-            update = update.expression_attribute_names("#busyPauses", schema::BUSY_PAUSES);
-        }
         if let Some(at) = release.rate_full_at {
-            update = update
-                .expression_attribute_names("#rateFullAt", schema::RATE_FULL_AT)
-                .expression_attribute_values(":rateFullAt", number(at.0));
+            update = update.expression_attribute_values(":rateFullAt", number(at.0));
         }
         if let Some(seen) = release.if_requested_is {
-            update = update
-                .expression_attribute_names("#requested", schema::REQUESTED)
-                .expression_attribute_values(":seen", number(seen));
+            update = update.expression_attribute_values(":seen", number(seen));
         }
         Ok(match send(update).await? {
             Updated::Done(item) => Released::Done {
@@ -272,23 +246,19 @@ impl ControlStore for DynamoStore {
 
     async fn pause(&self, pause: &Pause) -> Result<Written, StoreError> {
         let busy = match pause.busy {
-            true => " ADD #busyPauses :one",
+            true => " ADD busyPauses :one",
             false => "",
         };
         let mut update = self
             .update_control()
             .update_expression(format!(
-                "SET #pausedUntil = :until, #pauseReason = :reason{busy}"
+                "SET pausedUntil = :until, pauseReason = :reason{busy}"
             ))
-            .condition_expression("attribute_not_exists(#pausedUntil) OR #pausedUntil < :until")
-            .expression_attribute_names("#pausedUntil", schema::PAUSED_UNTIL)
-            .expression_attribute_names("#pauseReason", schema::PAUSE_REASON)
+            .condition_expression("attribute_not_exists(pausedUntil) OR pausedUntil < :until")
             .expression_attribute_values(":until", number(pause.until.0))
             .expression_attribute_values(":reason", string(truncate_error(&pause.reason)));
         if pause.busy {
-            update = update
-                .expression_attribute_names("#busyPauses", schema::BUSY_PAUSES)
-                .expression_attribute_values(":one", number(1));
+            update = update.expression_attribute_values(":one", number(1));
         }
         Ok(match send(update).await? {
             Updated::Done(_) => Written::Done,

@@ -17,10 +17,8 @@ impl DynamoStore {
             // visible and can be adopted or quarantined. The second term does the same for items
             // whose `ttl` is too old for DynamoDB to delete them.
             .filter_expression("NOT (#ttl <= :now) OR #ttl < :reach")
-            .projection_expression("#id, #created, #ttl, #notBefore, #token, #attempts")
-            .expression_attribute_names("#created", schema::TASK_CREATED)
+            .projection_expression("taskId, taskCreated, #ttl, notBefore, leaseToken, attempts")
             .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
             .expression_attribute_values(":now", number(query.now.floor_seconds().0))
             .expression_attribute_values(
                 ":reach",
@@ -41,13 +39,9 @@ impl DynamoStore {
     }
 
     pub(super) async fn read_taken(&self, query: &PageQuery) -> Result<TakenPage, StoreError> {
-        let mut read = self
+        let read = self
             .index_page(query)?
-            .projection_expression("#id, #token, #until, #attempts")
-            .expression_attribute_names("#until", schema::LEASE_UNTIL);
-        if query.created_from.is_some() {
-            read = read.expression_attribute_names("#created", schema::TASK_CREATED);
-        }
+            .projection_expression("taskId, leaseToken, leaseUntil, attempts");
         let output = read
             .send()
             .await
@@ -62,7 +56,7 @@ impl DynamoStore {
         })
     }
 
-    /// A query for one page of the index. The caller defines the placeholder `#created`.
+    /// A query for one page of the index.
     fn index_page(&self, query: &PageQuery) -> Result<QueryFluentBuilder, StoreError> {
         query.check()?;
         let start = query
@@ -74,18 +68,14 @@ impl DynamoStore {
             .query()
             .table_name(&self.table)
             .index_name(schema::INDEX)
-            .expression_attribute_names("#status", schema::TASK_STATUS)
-            .expression_attribute_names("#id", schema::TASK_ID)
-            .expression_attribute_names("#token", schema::LEASE_TOKEN)
-            .expression_attribute_names("#attempts", schema::ATTEMPTS)
             .expression_attribute_values(":status", string(query.status))
             .scan_index_forward(query.order == Order::OldestFirst)
             .limit(i32::from(query.limit))
             .set_exclusive_start_key(start);
         Ok(match query.created_from {
-            None => read.key_condition_expression("#status = :status"),
+            None => read.key_condition_expression("taskStatus = :status"),
             Some(from) => read
-                .key_condition_expression("#status = :status AND #created >= :from")
+                .key_condition_expression("taskStatus = :status AND taskCreated >= :from")
                 .expression_attribute_values(":from", number(from.0)),
         })
     }

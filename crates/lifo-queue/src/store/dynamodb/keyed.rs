@@ -35,17 +35,18 @@ enum Found {
 impl Found {
     /// The condition that the item is this one and older than the put's state.
     fn condition(self) -> String {
-        const OLDER: &str = "#version < :version AND begins_with(#version, :kind)";
+        const OLDER: &str = "taskVersion < :version AND begins_with(taskVersion, :kind)";
         let found = match self {
             Self::NothingOrWaiting => {
                 return format!(
-                    "attribute_not_exists(#id) OR (#status = :pending AND NOT (#ttl <= :seconds) AND {OLDER})"
+                    "attribute_not_exists(taskId) \
+                     OR (taskStatus = :pending AND NOT (#ttl <= :seconds) AND {OLDER})"
                 );
             }
-            Self::Expired => "#status = :pending AND #ttl <= :seconds",
-            Self::Settled => "#status IN (:success, :failure)",
-            Self::Running => "#status = :taken AND attribute_not_exists(#overtaken)",
-            Self::RunningOvertaken => "#status = :taken AND attribute_exists(#overtaken)",
+            Self::Expired => "taskStatus = :pending AND #ttl <= :seconds",
+            Self::Settled => "taskStatus IN (:success, :failure)",
+            Self::Running => "taskStatus = :taken AND attribute_not_exists(overtaken)",
+            Self::RunningOvertaken => "taskStatus = :taken AND attribute_exists(overtaken)",
         };
         format!("{found} AND {OLDER}")
     }
@@ -138,37 +139,37 @@ impl DynamoStore {
         payload: Option<AttributeValue>,
         found: Found,
     ) -> UpdateItemFluentBuilder {
-        let (mut set, mut remove) = (STATE.to_vec(), vec!["#error"]);
+        let (mut set, mut remove) = (STATE.to_vec(), vec!["lastError"]);
         let mut replace = |is_there: bool, assignment, name| match is_there {
             true => set.push(assignment),
             false => remove.push(name),
         };
-        replace(payload.is_some(), "#payload = :payload", "#payload");
-        replace(task.trace.is_some(), "#trace = :trace", "#trace");
+        replace(payload.is_some(), "payload = :payload", "payload");
+        replace(task.trace.is_some(), "traceHeader = :trace", "traceHeader");
         match keyed.place {
             Place::Moves => {
-                set.push("#created = :created");
-                remove.push("#stateCreated");
+                set.push("taskCreated = :created");
+                remove.push("stateCreated");
             }
             Place::Stays => {
-                set.push("#stateCreated = :created");
+                set.push("stateCreated = :created");
                 set.push(match found.has_place() {
-                    true => "#created = if_not_exists(#created, :created)",
-                    false => "#created = :created",
+                    true => "taskCreated = if_not_exists(taskCreated, :created)",
+                    false => "taskCreated = :created",
                 });
             }
         }
         set.extend(match found {
-            Found::Running => &["#expires = :ttl", "#overtaken = :yes"][..],
-            Found::RunningOvertaken => &["#expires = :ttl"],
+            Found::Running => &["expiresAt = :ttl", "overtaken = :yes"][..],
+            Found::RunningOvertaken => &["expiresAt = :ttl"],
             _ => &WAITING,
         });
-        set.extend(task.not_before.map(|_| "#notBefore = :notBefore"));
+        set.extend(task.not_before.map(|_| "notBefore = :notBefore"));
         if found.supersedes() {
             // -1 + 1 = 0: the first state of a key replaces none.
-            set.push("#superseded = if_not_exists(#superseded, :none) + :one");
+            set.push("superseded = if_not_exists(superseded, :none) + :one");
         }
-        set.extend((found == Found::Expired).then_some("#revived = :createToken"));
+        set.extend((found == Found::Expired).then_some("revived = :createToken"));
         let change = format!("SET {} REMOVE {}", set.join(", "), remove.join(", "));
         let update = self
             .update(task.id.as_str())
@@ -198,36 +199,36 @@ impl DynamoStore {
         now: Millis,
     ) -> UpdateItemFluentBuilder {
         let mut set = vec![
-            "#status = :pending",
-            "#updated = :written",
-            "#ttl = if_not_exists(#expires, #ttl)",
-            "#attempts = :zero",
-            "#total = :zero",
+            "taskStatus = :pending",
+            "taskUpdated = :written",
+            "#ttl = if_not_exists(expiresAt, #ttl)",
+            "attempts = :zero",
+            "totalAttempts = :zero",
         ];
         let mut values = vec![(":written", number(now.0)), (":token", string(lease.token))];
         if let Some(at) = end.not_before {
             // A newer state with a delay keeps its own.
-            set.push("#notBefore = if_not_exists(#notBefore, :notBefore)");
+            set.push("notBefore = if_not_exists(notBefore, :notBefore)");
             values.push((":notBefore", number(at.0)));
         }
         if let Some(token) = end.token {
-            set.push("#token = :newToken");
+            set.push("leaseToken = :newToken");
             values.push((":newToken", string(token)));
         }
         if end.supersedes {
-            set.push("#superseded = if_not_exists(#superseded, :zero) + :one");
+            set.push("superseded = if_not_exists(superseded, :zero) + :one");
         }
         let (set_error, remove_error) = reason.terms();
         let change = format!(
-            "SET {}{set_error} REMOVE #until, #expires, #overtaken{remove_error}",
+            "SET {}{set_error} REMOVE leaseUntil, expiresAt, overtaken{remove_error}",
             set.join(", ")
         );
         let expired = match end.expired {
-            true => " AND #until <= :written",
+            true => " AND leaseUntil <= :written",
             false => "",
         };
         let condition = format!(
-            "#status = :taken AND #token = :token AND attribute_exists(#overtaken){expired}"
+            "taskStatus = :taken AND leaseToken = :token AND attribute_exists(overtaken){expired}"
         );
         if let LastError::Is(reason) = reason {
             values.push((":error", string(truncate_error(reason))));
@@ -273,40 +274,17 @@ pub(super) struct OvertakenEnd {
 
 /// Assignments of every put of a state.
 const STATE: [&str; 3] = [
-    "#version = :version",
-    "#createToken = :createToken",
-    "#updated = :written",
+    "taskVersion = :version",
+    "createToken = :createToken",
+    "taskUpdated = :written",
 ];
 
 /// Further assignments of a put that makes the task PENDING.
 const WAITING: [&str; 4] = [
-    "#status = :pending",
+    "taskStatus = :pending",
     "#ttl = :ttl",
-    "#attempts = :zero",
-    "#total = :zero",
-];
-
-/// Placeholders and their attributes.
-const NAMES: [(&str, &str); 19] = [
-    ("#id", schema::TASK_ID),
-    ("#status", schema::TASK_STATUS),
-    ("#version", schema::TASK_VERSION),
-    ("#createToken", schema::CREATE_TOKEN),
-    ("#created", schema::TASK_CREATED),
-    ("#stateCreated", schema::STATE_CREATED),
-    ("#updated", schema::TASK_UPDATED),
-    ("#ttl", schema::TTL),
-    ("#expires", schema::EXPIRES_AT),
-    ("#payload", schema::PAYLOAD),
-    ("#attempts", schema::ATTEMPTS),
-    ("#total", schema::TOTAL_ATTEMPTS),
-    ("#superseded", schema::SUPERSEDED),
-    ("#overtaken", schema::OVERTAKEN),
-    ("#revived", schema::REVIVED),
-    ("#until", schema::LEASE_UNTIL),
-    ("#notBefore", schema::NOT_BEFORE),
-    ("#token", schema::LEASE_TOKEN),
-    ("#trace", schema::TRACE_HEADER),
+    "attempts = :zero",
+    "totalAttempts = :zero",
 ];
 
 /// Adds the change, its condition, and the names and values that they use. DynamoDB rejects a
@@ -335,11 +313,8 @@ fn with_used(
     let mut update = update
         .update_expression(change)
         .condition_expression(condition);
-    let error = [("#error", schema::LAST_ERROR)];
-    for (placeholder, name) in NAMES.into_iter().chain(error) {
-        if is_used(placeholder) {
-            update = update.expression_attribute_names(placeholder, name);
-        }
+    if is_used("#ttl") {
+        update = update.expression_attribute_names("#ttl", schema::TTL);
     }
     for (placeholder, value) in values {
         if is_used(placeholder) {

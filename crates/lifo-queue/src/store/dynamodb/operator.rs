@@ -47,27 +47,20 @@ impl OperatorStore for DynamoStore {
 
     async fn purge(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
         let delete = self
-            .delete(task, "#status IN (:pending, :success, :failure)")
+            .delete(task, "taskStatus IN (:pending, :success, :failure)")
             .expression_attribute_values(":success", string(StatusKey::from(TaskStatus::Success)))
             .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)));
         deleted(delete).await
     }
 
     async fn cancel(&self, task: &TaskId) -> Result<Cancelled, StoreError> {
-        deleted(self.delete(task, "#status = :pending")).await
+        deleted(self.delete(task, "taskStatus = :pending")).await
     }
 
     async fn resume(&self) -> Result<(), StoreError> {
-        let update = self
-            .update_control()
-            .update_expression(
-                "REMOVE #pausedUntil, #pauseReason, #busyPauses, #notifiedUntil, #notifiedBy",
-            )
-            .expression_attribute_names("#pausedUntil", schema::PAUSED_UNTIL)
-            .expression_attribute_names("#pauseReason", schema::PAUSE_REASON)
-            .expression_attribute_names("#busyPauses", schema::BUSY_PAUSES)
-            .expression_attribute_names("#notifiedUntil", schema::NOTIFIED_UNTIL)
-            .expression_attribute_names("#notifiedBy", schema::NOTIFIED_BY);
+        let update = self.update_control().update_expression(
+            "REMOVE pausedUntil, pauseReason, busyPauses, notifiedUntil, notifiedBy",
+        );
         send(update).await.map(drop)
     }
 
@@ -75,7 +68,7 @@ impl OperatorStore for DynamoStore {
     // other effect.
     async fn hold_breaker(&self, hold: &BreakerHold) -> Result<(), StoreError> {
         let update = self
-            .command_breaker("SET #heldUntil = :until, #reason = :reason")
+            .command_breaker("SET breakerHeldUntil = :until, breakerReason = :reason")
             .expression_attribute_values(":until", number(hold.until.0))
             .expression_attribute_values(":reason", string(truncate_error(&hold.reason)));
         send(update).await.map(drop)
@@ -83,9 +76,7 @@ impl OperatorStore for DynamoStore {
 
     async fn close_breaker(&self) -> Result<(), StoreError> {
         let update = self
-            .command_breaker("REMOVE #since, #probes, #heldUntil, #reason")
-            .expression_attribute_names("#since", schema::BREAKER_SINCE)
-            .expression_attribute_names("#probes", schema::BREAKER_PROBES);
+            .command_breaker("REMOVE breakerSince, breakerProbes, breakerHeldUntil, breakerReason");
         send(update).await.map(drop)
     }
 }
@@ -111,37 +102,24 @@ impl DynamoStore {
             .table_name(&self.table)
             .key(schema::TASK_ID, string(task))
             .condition_expression(condition)
-            .expression_attribute_names("#status", schema::TASK_STATUS)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     }
 
     fn command_breaker(&self, change: &str) -> UpdateItemFluentBuilder {
         self.update_control()
-            .update_expression(format!("{change} ADD #commands :one"))
-            .expression_attribute_names("#heldUntil", schema::BREAKER_HELD_UNTIL)
-            .expression_attribute_names("#reason", schema::BREAKER_REASON)
-            .expression_attribute_names("#commands", schema::BREAKER_COMMANDS)
+            .update_expression(format!("{change} ADD breakerCommands :one"))
             .expression_attribute_values(":one", number(1))
     }
 
     fn redrive_update(&self, redrive: &Redrive, now: Millis) -> UpdateItemFluentBuilder {
         self.update(redrive.task.as_str())
             .update_expression(
-                "SET #status = :pending, #updated = :now, #ttl = :ttl, #attempts = :zero, \
-                 #total = :zero REMOVE #token, #until, #notBefore, #expires, #alone",
+                "SET taskStatus = :pending, taskUpdated = :now, #ttl = :ttl, attempts = :zero, \
+                 totalAttempts = :zero REMOVE leaseToken, leaseUntil, notBefore, expiresAt, alone",
             )
-            .condition_expression("#status = :failure")
-            .expression_attribute_names("#status", schema::TASK_STATUS)
-            .expression_attribute_names("#updated", schema::TASK_UPDATED)
+            .condition_expression("taskStatus = :failure")
             .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_names("#attempts", schema::ATTEMPTS)
-            .expression_attribute_names("#total", schema::TOTAL_ATTEMPTS)
-            .expression_attribute_names("#token", schema::LEASE_TOKEN)
-            .expression_attribute_names("#until", schema::LEASE_UNTIL)
-            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
-            .expression_attribute_names("#expires", schema::EXPIRES_AT)
-            .expression_attribute_names("#alone", schema::ALONE)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)))
             .expression_attribute_values(":now", number(now.0))
@@ -191,15 +169,15 @@ impl DynamoStore {
     ) -> UpdateItemFluentBuilder {
         let update = self
             .update_control()
-            .update_expression("SET #oldest = :oldest, #until = :until")
-            .expression_attribute_names("#oldest", schema::OLDEST_REDRIVEN)
-            .expression_attribute_names("#until", schema::REDRIVEN_UNTIL)
+            .update_expression("SET oldestRedriven = :oldest, redrivenUntil = :until")
             .expression_attribute_values(":oldest", number(wider.oldest.0))
             .expression_attribute_values(":until", number(wider.until.0));
         match there {
-            None => update.condition_expression("attribute_not_exists(#until)"),
+            None => update.condition_expression("attribute_not_exists(redrivenUntil)"),
             Some(there) => update
-                .condition_expression("#oldest = :oldestThere AND #until = :untilThere")
+                .condition_expression(
+                    "oldestRedriven = :oldestThere AND redrivenUntil = :untilThere",
+                )
                 .expression_attribute_values(":oldestThere", number(there.oldest.0))
                 .expression_attribute_values(":untilThere", number(there.until.0)),
         }

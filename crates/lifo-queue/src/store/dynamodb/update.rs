@@ -27,21 +27,17 @@ impl LastError<'_> {
     pub(super) fn terms(self) -> (&'static str, &'static str) {
         match self {
             Self::Unchanged => ("", ""),
-            Self::Is(_) => (", #error = :error", ""),
-            Self::Dropped => ("", ", #error"),
+            Self::Is(_) => (", lastError = :error", ""),
+            Self::Dropped => ("", ", lastError"),
         }
     }
 
     fn fill(self, update: UpdateItemFluentBuilder) -> UpdateItemFluentBuilder {
-        let named = |update: UpdateItemFluentBuilder| {
-            update.expression_attribute_names("#error", schema::LAST_ERROR)
-        };
         match self {
-            Self::Unchanged => update,
             Self::Is(reason) => {
-                named(update).expression_attribute_values(":error", string(truncate_error(reason)))
+                update.expression_attribute_values(":error", string(truncate_error(reason)))
             }
-            Self::Dropped => named(update),
+            Self::Unchanged | Self::Dropped => update,
         }
     }
 }
@@ -58,32 +54,24 @@ impl DynamoStore {
             Ttl::Malformed => return None,
         };
         let alone = match request.alone {
-            true => ", #alone = :alone REMOVE #notBefore, #revived",
-            false => " REMOVE #notBefore, #revived, #alone",
+            true => ", alone = :alone REMOVE notBefore, revived",
+            false => " REMOVE notBefore, revived, alone",
         };
         let mut update = self
             .update(request.candidate.id.as_str())
             .update_expression(format!(
-                "SET #status = :taken, #updated = :now, #token = :token, #until = :until, \
-                 #attempts = if_not_exists(#attempts, :zero) + :one, \
-                 #total = if_not_exists(#total, :zero) + :one, \
-                 #expires = {deadline}, #ttl = :takenTtl{alone}"
+                "SET taskStatus = :taken, taskUpdated = :now, \
+                 leaseToken = :token, leaseUntil = :until, \
+                 attempts = if_not_exists(attempts, :zero) + :one, \
+                 totalAttempts = if_not_exists(totalAttempts, :zero) + :one, \
+                 expiresAt = {deadline}, #ttl = :takenTtl{alone}"
             ))
             .condition_expression(format!(
-                "#status = :pending AND NOT (#notBefore > :now) AND {in_time} \
-                 AND NOT begins_with(#token, :token)"
+                "taskStatus = :pending AND NOT (notBefore > :now) AND {in_time} \
+                 AND NOT begins_with(leaseToken, :token)"
             ))
             .return_values(ReturnValue::AllNew)
-            .expression_attribute_names("#status", schema::TASK_STATUS)
-            .expression_attribute_names("#updated", schema::TASK_UPDATED)
-            .expression_attribute_names("#token", schema::LEASE_TOKEN)
-            .expression_attribute_names("#until", schema::LEASE_UNTIL)
-            .expression_attribute_names("#attempts", schema::ATTEMPTS)
-            .expression_attribute_names("#total", schema::TOTAL_ATTEMPTS)
-            .expression_attribute_names("#expires", schema::EXPIRES_AT)
             .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
-            .expression_attribute_names("#revived", schema::REVIVED)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":taken", string(StatusKey::from(TaskStatus::Taken)))
             .expression_attribute_values(":now", number(request.now.0))
@@ -92,7 +80,6 @@ impl DynamoStore {
             .expression_attribute_values(":takenTtl", number(request.taken_ttl.0))
             .expression_attribute_values(":zero", number(0))
             .expression_attribute_values(":one", number(1));
-        update = update.expression_attribute_names("#alone", schema::ALONE);
         // DynamoDB rejects values that no expression uses.
         if request.alone {
             update = update.expression_attribute_values(":alone", AttributeValue::Bool(true));
@@ -116,14 +103,8 @@ impl DynamoStore {
     pub(super) fn held(&self, lease: &Lease) -> UpdateItemFluentBuilder {
         self.update(lease.task.as_str())
             .condition_expression(
-                "#status = :taken AND #token = :token AND attribute_not_exists(#overtaken)",
+                "taskStatus = :taken AND leaseToken = :token AND attribute_not_exists(overtaken)",
             )
-            .expression_attribute_names("#overtaken", schema::OVERTAKEN)
-            .expression_attribute_names("#status", schema::TASK_STATUS)
-            .expression_attribute_names("#updated", schema::TASK_UPDATED)
-            .expression_attribute_names("#token", schema::LEASE_TOKEN)
-            .expression_attribute_names("#until", schema::LEASE_UNTIL)
-            .expression_attribute_names("#expires", schema::EXPIRES_AT)
             .expression_attribute_values(":taken", string(StatusKey::from(TaskStatus::Taken)))
             .expression_attribute_values(":token", string(lease.token))
     }
@@ -142,11 +123,10 @@ impl DynamoStore {
         let update = self
             .held(lease)
             .update_expression(format!(
-                "SET #status = :target, #updated = :now, #ttl = :ttl{set_error} \
-                 REMOVE #until, #notBefore, #expires{remove_error}"
+                "SET taskStatus = :target, taskUpdated = :now, #ttl = :ttl{set_error} \
+                 REMOVE leaseUntil, notBefore, expiresAt{remove_error}"
             ))
             .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
             .expression_attribute_values(":target", string(StatusKey::from(settlement.status())))
             .expression_attribute_values(":now", number(now.0))
             .expression_attribute_values(":ttl", number(keep_until.0));
@@ -164,28 +144,25 @@ impl DynamoStore {
         let (set_error, remove_error) = reason.terms();
         let attempts = match give_back.attempt_counts {
             true => "",
-            false => ", #attempts = #attempts - :one",
+            false => ", attempts = attempts - :one",
         };
         let mark = match give_back.lease_ran_out {
-            true => ", #token = :marked",
+            true => ", leaseToken = :marked",
             false => "",
         };
         let mut update = self
             .held(lease)
             .update_expression(format!(
-                "SET #status = :target, #updated = :now, #notBefore = :notBefore, \
-                 #ttl = if_not_exists(#expires, #ttl){set_error}{attempts}{mark} \
-                 REMOVE #until, #expires{remove_error}"
+                "SET taskStatus = :target, taskUpdated = :now, notBefore = :notBefore, \
+                 #ttl = if_not_exists(expiresAt, #ttl){set_error}{attempts}{mark} \
+                 REMOVE leaseUntil, expiresAt{remove_error}"
             ))
             .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
             .expression_attribute_values(":target", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":now", number(now.0))
             .expression_attribute_values(":notBefore", number(give_back.not_before.0));
         if !give_back.attempt_counts {
-            update = update
-                .expression_attribute_names("#attempts", schema::ATTEMPTS)
-                .expression_attribute_values(":one", number(1));
+            update = update.expression_attribute_values(":one", number(1));
         }
         if give_back.lease_ran_out {
             let marked = TokenText {
@@ -206,38 +183,33 @@ impl DynamoStore {
         now: Millis,
     ) -> UpdateItemFluentBuilder {
         let (set_error, remove_error) = reason.terms();
-        let (change, name, value) = match reclaim {
+        let (change, value) = match reclaim {
             Reclaim::Return { not_before } => (
-                "#notBefore = :value, #ttl = if_not_exists(#expires, #ttl)",
-                Some(schema::NOT_BEFORE),
+                "notBefore = :value, #ttl = if_not_exists(expiresAt, #ttl)",
                 not_before.0,
             ),
-            Reclaim::Fail { keep_until } => ("#ttl = :value", None, keep_until.0),
+            Reclaim::Fail { keep_until } => ("#ttl = :value", keep_until.0),
         };
         let alone = match reclaim {
             Reclaim::Return { .. } => "",
-            Reclaim::Fail { .. } => " AND attribute_exists(#alone)",
+            Reclaim::Fail { .. } => " AND attribute_exists(alone)",
         };
-        let mut update = self
+        let update = self
             .held(lease)
             .update_expression(format!(
-                "SET #status = :target, #updated = :now, #token = :suspect, {change}{set_error} \
-                 REMOVE #until, #expires{remove_error}"
+                "SET taskStatus = :target, taskUpdated = :now, leaseToken = :suspect, \
+                 {change}{set_error} \
+                 REMOVE leaseUntil, expiresAt{remove_error}"
             ))
             .condition_expression(format!(
-                "#status = :taken AND #token = :token AND #until <= :now \
-                 AND attribute_not_exists(#overtaken){alone}"
+                "taskStatus = :taken AND leaseToken = :token AND leaseUntil <= :now \
+                 AND attribute_not_exists(overtaken){alone}"
             ))
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_values(":target", string(StatusKey::from(reclaim.status())))
             .expression_attribute_values(":now", number(now.0))
             .expression_attribute_values(":suspect", string(TokenText::SUSPECT))
             .expression_attribute_values(":value", number(value));
-        if let Some(name) = name {
-            update = update.expression_attribute_names("#notBefore", name);
-        } else {
-            update = update.expression_attribute_names("#alone", schema::ALONE);
-        }
         reason.fill(update)
     }
 
@@ -251,16 +223,14 @@ impl DynamoStore {
     ) -> UpdateItemFluentBuilder {
         self.held(lease)
             .update_expression(
-                "SET #status = :target, #updated = :now, #notBefore = :notBefore \
-                 REMOVE #token, #until, #expires, #error",
+                "SET taskStatus = :target, taskUpdated = :now, notBefore = :notBefore \
+                 REMOVE leaseToken, leaseUntil, expiresAt, lastError",
             )
             .condition_expression(
-                "#status = :taken AND #token = :token AND #until <= :now \
-                 AND attribute_not_exists(#overtaken) AND attribute_not_exists(#ttl)",
+                "taskStatus = :taken AND leaseToken = :token AND leaseUntil <= :now \
+                 AND attribute_not_exists(overtaken) AND attribute_not_exists(#ttl)",
             )
             .expression_attribute_names("#ttl", schema::TTL)
-            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
-            .expression_attribute_names("#error", schema::LAST_ERROR)
             .expression_attribute_values(":target", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":now", number(now.0))
             .expression_attribute_values(":notBefore", number(not_before.0))
@@ -278,15 +248,9 @@ impl DynamoStore {
         self.pending_to_failure(task, seen)
             .expression_attribute_names("#ttl", schema::TTL)
             .update_expression(
-                "SET #status = :failure, #updated = :now, #ttl = :ttl, #error = :error \
-                 REMOVE #until, #notBefore, #expires, #token",
+                "SET taskStatus = :failure, taskUpdated = :now, #ttl = :ttl, lastError = :error \
+                 REMOVE leaseUntil, notBefore, expiresAt, leaseToken",
             )
-            .expression_attribute_names("#updated", schema::TASK_UPDATED)
-            .expression_attribute_names("#error", schema::LAST_ERROR)
-            .expression_attribute_names("#until", schema::LEASE_UNTIL)
-            .expression_attribute_names("#notBefore", schema::NOT_BEFORE)
-            .expression_attribute_names("#expires", schema::EXPIRES_AT)
-            .expression_attribute_names("#token", schema::LEASE_TOKEN)
             .expression_attribute_values(":now", number(now.0))
             .expression_attribute_values(":ttl", number(keep_until.0))
             .expression_attribute_values(":error", string(truncate_error(reason)))
@@ -300,7 +264,7 @@ impl DynamoStore {
         seen: Option<EpochSeconds>,
     ) -> UpdateItemFluentBuilder {
         self.pending_to_failure(task, seen)
-            .update_expression("SET #status = :failure")
+            .update_expression("SET taskStatus = :failure")
     }
 
     fn pending_to_failure(
@@ -310,13 +274,12 @@ impl DynamoStore {
     ) -> UpdateItemFluentBuilder {
         let update = self
             .update(task.as_str())
-            .expression_attribute_names("#status", schema::TASK_STATUS)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)));
         match seen {
-            None => update.condition_expression("#status = :pending"),
+            None => update.condition_expression("taskStatus = :pending"),
             Some(seen) => update
-                .condition_expression("#status = :pending AND #ttl = :seen")
+                .condition_expression("taskStatus = :pending AND #ttl = :seen")
                 .expression_attribute_names("#ttl", schema::TTL)
                 .expression_attribute_values(":seen", number(seen.0)),
         }
