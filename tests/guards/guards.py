@@ -179,6 +179,12 @@ GUARDS: tuple[Guard, ...] = (
         "let _unbound = created;",
     ),
     one_change(
+        "redrive a newer state whose age is not recorded",
+        f"{_CORE}/store/dynamodb/operator.rs",
+        '"taskStatus = :failure AND taskCreated = :created"',
+        '"taskStatus = :failure AND (taskCreated = :created OR attribute_exists(taskCreated))"',
+    ),
+    one_change(
         "refill the rate limit at every turn",
         f"{_CORE}/process/rate.rs",
         "let full_at = full_at.map_or(now, since_epoch).clamp(now, empty);",

@@ -32,7 +32,7 @@ INGEST_GUARDS: tuple[Guard, ...] = (
         "let wrong = |open: &Open<'_>| !open.wrong.is_empty();",
     ),
     one_change(
-        "delete a message whose dead letter was rejected",
+        "delete a message that the dead-letter queue rejected",
         _INGEST,
         'queue; SQS redelivers them"\n                    );\n                    open[owner].left = true;',
         'queue; SQS redelivers them"\n                    );',

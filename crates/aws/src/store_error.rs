@@ -39,6 +39,14 @@ pub enum StoreError {
         /// The client's error.
         source: Source,
     },
+    /// Other requests changed the item before each attempt.
+    #[error("{operation}: other requests changed the item {key} before each attempt; repeat it")]
+    Contended {
+        /// The step.
+        operation: &'static str,
+        /// The item's key.
+        key: String,
+    },
     /// An item of the queue cannot be read.
     #[error(
         "{operation}: attribute {attribute} of the item {key} is missing or has the wrong type; restore it"
@@ -60,7 +68,10 @@ impl StoreError {
     /// Whether the same step may work when it is repeated.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Throttled { .. } | Self::Unanswered { .. })
+        matches!(
+            self,
+            Self::Throttled { .. } | Self::Unanswered { .. } | Self::Contended { .. }
+        )
     }
 
     /// Whether DynamoDB rejected the request as invalid, for example because of the item.

@@ -6,6 +6,7 @@ mod keys;
 mod leases;
 mod names;
 mod operator;
+mod redrive;
 mod tasks;
 
 mod checks {

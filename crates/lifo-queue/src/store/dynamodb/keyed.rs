@@ -5,6 +5,7 @@ use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 
 use super::item::{self, Item, number, string};
+use super::operator::{CONTENDERS, contended};
 use super::update::LastError;
 use super::{DynamoStore, Updated, send, send_fitting};
 use crate::schema;
@@ -13,9 +14,6 @@ use crate::task::{
     Keyed, Lease, NewTask, Place, StatusKey, TaskStatus, TokenText, Ttl, truncate_error,
 };
 use crate::time::Millis;
-
-/// Largest number of attempts of a put while the status of the key changes between them.
-const CONTENDERS: u32 = 20;
 
 /// The item that a put finds under its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,10 +124,7 @@ impl DynamoStore {
                 Err(answer) => return Ok(answer),
             };
         }
-        Err(StoreError::Throttled {
-            operation: "UpdateItem",
-            source: format!("the key's status changed {CONTENDERS} times during the put").into(),
-        })
+        Err(contended(task.id.as_str()))
     }
 
     fn state_update(

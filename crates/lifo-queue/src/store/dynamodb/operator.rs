@@ -16,28 +16,31 @@ use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
 use crate::task::{StatusKey, TaskId, TaskStatus, truncate_error};
 use crate::time::{EpochSeconds, Millis};
 
-/// Largest number of attempts to widen the bound while other redrives change it.
-const CONTENDERS: u32 = 20;
+/// Largest number of attempts of a write while other requests change its item before each of them.
+pub(super) const CONTENDERS: u32 = 20;
 
 #[async_trait]
 impl OperatorStore for DynamoStore {
     async fn redrive(&self, redrive: &Redrive, now: Millis) -> Result<Redriven, StoreError> {
-        let there = self.item(redrive.task.as_str()).await?;
-        if there.is_empty() {
-            return Ok(Redriven::NotFound);
+        let mut there = self.item(redrive.task.as_str()).await?;
+        for _ in 0..CONTENDERS {
+            if there.is_empty() {
+                return Ok(Redriven::NotFound);
+            }
+            let status = item::status(&there)?;
+            if status != TaskStatus::Failure {
+                return Ok(Redriven::Is(status));
+            }
+            // A redrive keeps `taskCreated`. A newer state of a key changes it, so the bound is
+            // widened again if such a state was written and failed in the meantime.
+            let created = item::created(&there)?;
+            self.widen_bound(created, redrive.expires_at, now).await?;
+            match send(self.redrive_update(redrive, created, now)).await? {
+                Updated::Done(_) => return Ok(Redriven::Done),
+                Updated::Refused(item) => there = item,
+            }
         }
-        let status = item::status(&there)?;
-        if status != TaskStatus::Failure {
-            return Ok(Redriven::Is(status));
-        }
-        // A redrive keeps `taskCreated`; only a newer state of a key changes it.
-        let created = item::created(&there)?;
-        self.widen_bound(created, redrive.expires_at, now).await?;
-        match send(self.redrive_update(redrive, now)).await? {
-            Updated::Done(_) => Ok(Redriven::Done),
-            Updated::Refused(item) if item.is_empty() => Ok(Redriven::NotFound),
-            Updated::Refused(item) => Ok(Redriven::Is(item::status(&item)?)),
-        }
+        Err(contended(redrive.task.as_str()))
     }
 
     async fn attributes(&self, task: &TaskId) -> Result<Option<Map<String, Value>>, StoreError> {
@@ -112,16 +115,22 @@ impl DynamoStore {
             .expression_attribute_values(":one", number(1))
     }
 
-    fn redrive_update(&self, redrive: &Redrive, now: Millis) -> UpdateItemFluentBuilder {
+    fn redrive_update(
+        &self,
+        redrive: &Redrive,
+        created: Millis,
+        now: Millis,
+    ) -> UpdateItemFluentBuilder {
         self.update(redrive.task.as_str())
             .update_expression(
                 "SET taskStatus = :pending, taskUpdated = :now, #ttl = :ttl, attempts = :zero, \
                  totalAttempts = :zero REMOVE leaseToken, leaseUntil, notBefore, expiresAt, alone",
             )
-            .condition_expression("taskStatus = :failure")
+            .condition_expression("taskStatus = :failure AND taskCreated = :created")
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)))
+            .expression_attribute_values(":created", number(created.0))
             .expression_attribute_values(":now", number(now.0))
             .expression_attribute_values(":ttl", number(redrive.expires_at.0))
             .expression_attribute_values(":zero", number(0))
@@ -156,10 +165,7 @@ impl DynamoStore {
                 Updated::Refused(item) => there = item::redriven(&item),
             }
         }
-        Err(StoreError::Throttled {
-            operation: "UpdateItem",
-            source: "too many concurrent redrives; repeat the redrive".into(),
-        })
+        Err(contended(schema::CONTROL_ITEM))
     }
 
     fn redriven_update(
@@ -181,6 +187,14 @@ impl DynamoStore {
                 .expression_attribute_values(":oldestThere", number(there.oldest.0))
                 .expression_attribute_values(":untilThere", number(there.until.0)),
         }
+    }
+}
+
+/// Other requests changed the item with this id before each attempt.
+pub(super) fn contended(id: &str) -> StoreError {
+    StoreError::Contended {
+        operation: "UpdateItem",
+        key: id.to_owned(),
     }
 }
 

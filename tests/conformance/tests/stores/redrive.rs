@@ -1,0 +1,91 @@
+//! A redrive beside newer states of the key.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use conformance::{NOW, RETENTION, embedded, new_task, take};
+use lifo_queue::schema;
+use lifo_queue::store::dynamodb::DynamoStore;
+use lifo_queue::store::{
+    ControlStore, OperatorStore, Redrive, Redriven, StoreError, TaskStore, Written,
+};
+use lifo_queue::task::{Settlement, TaskId};
+use lifo_queue::time::Millis;
+use serde_json::Value;
+use simulator::dynamodb::{EmbeddedDynamo, TABLE};
+use simulator::scripted::{Fate, client};
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
+
+/// A table with the failed task `k`, created at [`NOW`].
+async fn failed_task() -> EmbeddedDynamo {
+    let dynamo = embedded().await;
+    let store = DynamoStore::new(dynamo.client.clone(), TABLE);
+    store.insert(&new_task("k", 0)).await.unwrap();
+    let failure = Settlement::Failure {
+        reason: "broken".to_owned(),
+    };
+    let lease = take(&store, "k").await.lease;
+    let settled = store.settle(&lease, &failure, &RETENTION, NOW).await;
+    assert_eq!(settled.unwrap(), Written::Done);
+    dynamo
+}
+
+/// As a newer state of the key that was created earlier, and has failed.
+fn make_older(table: &Client, created: i64) {
+    let update = table
+        .update_item()
+        .table_name(TABLE)
+        .key(schema::TASK_ID, AttributeValue::S("k".to_owned()))
+        .update_expression("SET taskCreated = :created")
+        .expression_attribute_values(":created", AttributeValue::N(created.to_string()));
+    block_in_place(|| Handle::current().block_on(update.send())).unwrap();
+}
+
+/// Redrives `k`, while older states are written before the first `changes` requests that would
+/// make it PENDING.
+async fn redrive(dynamo: &EmbeddedDynamo, changes: i64) -> Result<Redriven, StoreError> {
+    let (table, changed) = (dynamo.client.clone(), AtomicI64::new(0));
+    let script = move |operation: &str, body: &Value| {
+        let is_task = body["Key"][schema::TASK_ID]["S"] == "k";
+        if operation == "UpdateItem" && is_task {
+            let n = changed.fetch_add(1, Ordering::Relaxed) + 1;
+            if n <= changes {
+                make_older(&table, NOW.0 - n);
+            }
+        }
+        Fate::Answered
+    };
+    let redrive = Redrive {
+        task: TaskId::from_stored("k"),
+        expires_at: NOW.floor_seconds().plus(RETENTION.failure),
+    };
+    let store = DynamoStore::new(client(dynamo.address, script), TABLE);
+    store.redrive(&redrive, NOW).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bound_covers_a_state_that_failed_during_the_redrive() {
+    let dynamo = failed_task().await;
+
+    assert_eq!(redrive(&dynamo, 3).await.unwrap(), Redriven::Done);
+
+    let store = DynamoStore::new(dynamo.client.clone(), TABLE);
+    let redriven = store.control().await.unwrap().redriven.unwrap();
+    assert_eq!(redriven.oldest, Millis(NOW.0 - 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_changes_before_each_attempt_stays_failed() {
+    let dynamo = failed_task().await;
+
+    let error = redrive(&dynamo, i64::MAX).await.unwrap_err();
+
+    assert!(error.is_transient());
+    assert_eq!(
+        error.to_string(),
+        "UpdateItem: other requests changed the item k before each attempt; repeat it"
+    );
+    assert_eq!(redrive(&dynamo, 0).await.unwrap(), Redriven::Done);
+}
