@@ -55,7 +55,7 @@ def test_the_functions_are_built_for_lambda_with_the_compiler_that_has_the_targe
     assert seen["RUSTUP_AUTO_INSTALL"] == "0"
 
 
-def test_folders_of_this_machine_get_fixed_names(tools: Path) -> None:
+def test_paths_of_this_machine_are_remapped_to_fixed_names(tools: Path) -> None:
     _, seen = build(tools, "trigger")
     assert seen["CARGO_ENCODED_RUSTFLAGS"].split("\x1f") == [
         "-Ctarget-cpu=neoverse-n1",

@@ -89,7 +89,7 @@ class TestDeploying:
             "next: make status ENV=dev",
         ]
 
-    def test_with_yes_1_there_is_no_question(self, ran: list[list[str]]) -> None:
+    def test_yes_1_skips_the_confirmation(self, ran: list[list[str]]) -> None:
         assert deploy.run(request(yes=True), ask=never, say=lambda _: None) is True
 
     def test_without_a_terminal_nothing_is_deployed(self, ran: list[list[str]]) -> None:

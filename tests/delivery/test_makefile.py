@@ -64,7 +64,7 @@ def test_the_switch_for_the_end_to_end_tests_is_also_read_from_the_environment()
         assert "--stress-count" not in finished.stdout
 
 
-def test_variables_of_the_command_line_are_used_and_those_of_the_tools_pass() -> None:
+def test_make_accepts_its_own_variables_and_those_of_the_tools() -> None:
     finished = make("--dry-run", "pause", "ENV=staging", "NAME=alice", "FOR=5m", "AWS_REGION=eu-central-1")
 
     assert finished.returncode == 0, finished.stderr
@@ -79,7 +79,7 @@ def test_help_lists_the_groups_in_order_and_the_variables_of_each_verb() -> None
     assert re.search(r"^  make status +show .* \[ENV NAME LOCAL\]$", shown, re.MULTILINE)
 
 
-def test_each_variable_in_brackets_is_one_that_is_ignored_in_the_environment() -> None:
+def test_each_variable_in_brackets_is_ignored_in_the_environment() -> None:
     [options] = re.findall(r"^OPTIONS := ((?:.*\\\n)*.*)$", MAKEFILE, re.MULTILINE)
     [switches] = re.findall(r"^SWITCHES := (.*)$", MAKEFILE, re.MULTILINE)
     declared = {*options.replace("\\", "").split(), *switches.split()}

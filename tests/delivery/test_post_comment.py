@@ -168,7 +168,7 @@ class TestPosting:
 
 
 class TestFork:
-    def test_its_comment_is_posted_under_a_line_that_says_so(
+    def test_a_comment_of_a_fork_starts_with_a_line_that_names_its_origin(
         self, fake: FakeGitHub, github: GitHub
     ) -> None:
         fake.packed = packed(comment_dot_md=f"{MARKER}\nhello @octo/admins")
@@ -203,7 +203,7 @@ class TestFork:
         ],
         ids=["another head", "another fork", "a fork that is gone", "closed"],
     )
-    def test_another_pull_request_than_that_of_the_run_is_rejected(
+    def test_a_pull_request_other_than_that_of_the_run_is_rejected(
         self, fake: FakeGitHub, github: GitHub, answer: dict[str, Any]
     ) -> None:
         fake.pull = answer
@@ -220,7 +220,7 @@ class TestFork:
         ],
         ids=["none", "two", "expired", "too large"],
     )
-    def test_any_artifacts_but_one_small_one_are_rejected(
+    def test_only_a_single_small_artifact_is_accepted(
         self, fake: FakeGitHub, github: GitHub, artifacts: list[dict[str, Any]]
     ) -> None:
         fake.artifacts = artifacts
@@ -245,7 +245,7 @@ class TestFork:
         with pytest.raises(Refused):
             take(github)
 
-    def test_a_comment_that_is_too_long_with_the_line_is_cut(self) -> None:
+    def test_a_comment_too_long_with_its_origin_line_is_truncated(self) -> None:
         cut = post_comment.quoted(MARKER + "é" * ((MOST_BYTES - len(MARKER)) // 2))
         assert len(cut.encode()) <= MOST_BYTES
         assert cut.endswith("The rest did not fit.\n")

@@ -77,13 +77,13 @@ class TestAccount:
         monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         assert by_check(preflight.of_account({}))["region"].found == "us-east-1"
 
-    def test_a_profile_that_is_not_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_missing_profile_is_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AWS_PROFILE", "nowhere")
         finding = by_check(preflight.of_account({}))["profile"]
         assert "nowhere" in finding.found
         assert "AWS_PROFILE" in (finding.remedy or "")
 
-    def test_credentials_that_have_expired(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_expired_credentials_are_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
         class Expired:
             def get_caller_identity(self) -> None:
                 raise ClientError({"Error": {"Code": "ExpiredToken", "Message": "it has expired"}}, "GetCallerIdentity")
@@ -93,7 +93,7 @@ class TestAccount:
         assert "it has expired" in finding.found
         assert finding.remedy is not None
 
-    def test_a_shell_turned_to_the_local_aws(self) -> None:
+    def test_an_endpoint_of_the_local_aws_is_found(self) -> None:
         [finding] = preflight.of_account({"AWS_ENDPOINT_URL": "http://127.0.0.1:4566"})
         assert "LOCAL=1" in (finding.remedy or "")
 
@@ -107,11 +107,11 @@ class TestAccount:
 
 class TestBuild:
     @pytest.mark.parametrize("name", ["FRESHQ_SKIP_BUILD", "FRESHQ_ARTIFACTS"])
-    def test_a_variable_that_leaves_the_code_out(self, name: str) -> None:
+    def test_a_variable_that_skips_the_build_is_found(self, name: str) -> None:
         finding = by_check(preflight.of_build({name: "1"}))["code"]
         assert finding.remedy == f"unset {name}"
 
-    def test_a_compiler_without_the_target(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_compiler_without_the_target_is_found(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "rustc").write_text("#!/bin/sh\necho /nowhere\n")
         (tmp_path / "rustc").chmod(0o755)
         # The script may find Debian's compiler at its fixed path, but not the linker, which is not on this PATH.
@@ -123,18 +123,18 @@ class TestBuild:
 
 
 class TestBootstrap:
-    def test_an_account_that_was_never_bootstrapped(self, aws: Aws, tmp_path: Path) -> None:
+    def test_an_account_without_a_bootstrap_is_found(self, aws: Aws, tmp_path: Path) -> None:
         stack = stack_in(tmp_path, environment="aws://unknown-account/eu-central-1")
         finding = by_check(preflight.of_stack(stack, aws.client))["bootstrap"]
         assert finding.remedy == "make bootstrap REGION=eu-central-1"
 
-    def test_a_bootstrap_that_is_too_old(self, aws: Aws, tmp_path: Path) -> None:
+    def test_an_outdated_bootstrap_is_found(self, aws: Aws, tmp_path: Path) -> None:
         bootstrapped(aws, 5)
         finding = by_check(preflight.of_stack(stack_in(tmp_path), aws.client))["bootstrap"]
         assert finding.found == "version 5 is deployed, and LifoQueue-dev needs 6"
         assert finding.remedy == "make bootstrap"
 
-    def test_one_that_is_new_enough(self, aws: Aws, tmp_path: Path) -> None:
+    def test_a_bootstrap_of_the_required_version_is_accepted(self, aws: Aws, tmp_path: Path) -> None:
         bootstrapped(aws, 6)
         assert by_check(preflight.of_stack(stack_in(tmp_path), aws.client))["bootstrap"].remedy is None
 
@@ -171,13 +171,13 @@ class TestStack:
         assert finding.found == "LifoQueue-busy is CREATE_IN_PROGRESS"
         assert finding.remedy is not None
 
-    def test_a_failed_creation_is_no_problem_because_the_deployment_asks(self, aws: Aws, tmp_path: Path) -> None:
+    def test_a_failed_creation_is_accepted_because_the_deployment_deletes_it(self, aws: Aws, tmp_path: Path) -> None:
         assert aws.create("LifoQueue-failed", {"Resources": never(1)}, protected=True) == "ROLLBACK_COMPLETE"
         finding = by_check(preflight.of_stack(stack_in(tmp_path, "LifoQueue-failed"), aws.client))["stack"]
         assert finding.remedy is None
         assert "make deploy deletes what is left of it" in finding.found
 
-    def test_a_check_without_the_right_to_read_is_no_problem(self, aws: Aws, tmp_path: Path) -> None:
+    def test_a_check_without_read_permission_is_skipped(self, aws: Aws, tmp_path: Path) -> None:
         class Denied:
             def get_account_settings(self) -> None:
                 error = {"Error": {"Code": "AccessDeniedException", "Message": "no"}}
@@ -219,7 +219,7 @@ class TestConcurrency:
         functions.delete_function(FunctionName="other")
 
     @pytest.mark.parametrize(("quota", "unreserved", "ready"), [(10, 10, False), (100, 100, False), (101, 101, True)])
-    def test_of_a_small_quota_nothing_can_be_reserved(
+    def test_a_small_quota_leaves_no_concurrency_to_reserve(
         self, aws: Aws, tmp_path: Path, quota: int, unreserved: int, ready: bool
     ) -> None:
         def client_of(service: str, region: str | None) -> Any:
@@ -228,7 +228,7 @@ class TestConcurrency:
         finding = by_check(preflight.of_stack(stack_in(tmp_path), client_of))["concurrency"]
         assert (finding.remedy is None) is ready
 
-    def test_concurrency_that_the_stack_has_already_is_not_counted_again(self, aws: Aws, tmp_path: Path) -> None:
+    def test_concurrency_reserved_by_the_stack_is_not_counted_again(self, aws: Aws, tmp_path: Path) -> None:
         deployed = {"Resources": {"q": queue()}, "Metadata": {}}
         assert aws.create("LifoQueue-there", deployed) == "CREATE_COMPLETE"
 
@@ -257,7 +257,7 @@ class TestReport:
             "  FAILED       c: gone. Remedy: find it",
         ]
 
-    def test_make_bootstrap_without_credentials_says_what_is_missing(self) -> None:
+    def test_make_bootstrap_reports_missing_credentials(self) -> None:
         finished = subprocess.run(
             ["make", "bootstrap"], cwd=PROJECT, env=dict(os.environ), capture_output=True, text=True, check=False
         )

@@ -59,7 +59,7 @@ def rules(*branches: str) -> dict[str, Any]:
     return {"branch_policies": [{"name": branch} for branch in branches]}
 
 
-def test_environments_for_main_or_for_protected_branches_are_fine(github: dict[str, Any]) -> None:
+def test_environments_for_main_or_for_protected_branches_are_accepted(github: dict[str, Any]) -> None:
     github["environments/staging"] = PROTECTED
     github["environments/prod"] = CUSTOM
     github["environments/prod/deployment-branch-policies"] = rules("main")
@@ -96,7 +96,7 @@ def test_without_a_token_the_missing_check_is_named(monkeypatch: pytest.MonkeyPa
     assert "gh auth login" in said
 
 
-def test_the_command_fails_if_one_is_unprotected(github: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_fails_if_an_environment_is_unprotected(github: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     github["environments/prod"] = OPEN
     assert main(["protection", "--repository", "octo/freshq", "--environments", "prod"]) == 1
     assert "may be used by every branch" in capsys.readouterr().err

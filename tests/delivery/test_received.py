@@ -109,7 +109,7 @@ class TestTaking:
         "name",
         ["Makefile", "head/Makefile", "head/cdk", "head/deeper/a.json", "other/a.json", "head/a b.json", "head/ä.json"],
     )
-    def test_any_other_name_rejects_everything(self, tmp_path: Path, name: str) -> None:
+    def test_an_unexpected_file_name_rejects_the_whole_folder(self, tmp_path: Path, name: str) -> None:
         source = folder(tmp_path / "in", "head/good.json", name)
         self.rejected(source, tmp_path)
 

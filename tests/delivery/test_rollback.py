@@ -79,7 +79,7 @@ def test_the_alarms_that_are_deployed_are_watched(tmp_path: Path) -> None:
     assert found.notes == []
 
 
-def test_an_alarm_that_rings_already_is_not_watched(tmp_path: Path) -> None:
+def test_an_alarm_already_in_alarm_state_is_not_watched(tmp_path: Path) -> None:
     found = watch(
         stack(tmp_path, "stalled", "failures"), CloudFormation(), CloudWatch(alarm_1="ALARM")
     )

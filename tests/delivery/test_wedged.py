@@ -53,13 +53,13 @@ class TestMakingWay:
         assert any("deleting the stack keeps AWS::SQS::Queue" in line for line in said)
         assert wedged.state(client, "Failed") is None
 
-    def test_nothing_is_deleted_without_a_yes(self, aws: Aws) -> None:
+    def test_nothing_is_deleted_without_confirmation(self, aws: Aws) -> None:
         fail(aws, "Kept")
         way, _, _ = make_way(aws, "Kept", False)
         assert way is False
         assert aws.status("Kept") == "ROLLBACK_COMPLETE"
 
-    def test_a_stack_that_is_deployed_or_is_not_there_asks_nothing(self, aws: Aws) -> None:
+    def test_a_deployed_or_missing_stack_needs_no_confirmation(self, aws: Aws) -> None:
         assert aws.create("Fine", {"Resources": {"q": queue()}}) == "CREATE_COMPLETE"
         assert make_way(aws, "Fine", False) == (True, [], [])
         assert make_way(aws, "Nowhere", False) == (True, [], [])
@@ -79,7 +79,7 @@ class TestMakingWay:
             wedged.make_way(Denied(), "S", lambda _: True, print)
 
 
-def test_deploying_again_after_a_first_deployment_that_failed(
+def test_a_deployment_succeeds_after_a_failed_first_one(
     aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for name, value in emulator.local_environment(aws.endpoint).items():

@@ -64,12 +64,12 @@ def test_an_action_has_one_pin_everywhere() -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=ids)
-def test_a_workflow_has_no_rights_but_those_its_jobs_name(path: Path) -> None:
+def test_a_workflow_grants_permissions_only_in_its_jobs(path: Path) -> None:
     assert parsed(path)["permissions"] == {}
 
 
 @pytest.mark.parametrize(("file", "name", "job"), jobs(), ids=ids)
-def test_a_job_names_the_least_rights(file: str, name: str, job: dict[str, Any]) -> None:
+def test_a_job_has_least_privilege_permissions(file: str, name: str, job: dict[str, Any]) -> None:
     assert job["permissions"] == {"contents": "read"} | RIGHTS.get((file, name), {})
 
 
@@ -80,13 +80,13 @@ def test_no_expression_becomes_part_of_a_script(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=ids)
-def test_no_checkout_leaves_its_token_behind(path: Path) -> None:
+def test_no_checkout_persists_its_credentials(path: Path) -> None:
     for step in steps_of(path):
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] is False
 
 
-def test_nothing_runs_with_the_rights_of_the_target_on_a_pull_request() -> None:
+def test_no_workflow_runs_on_pull_request_target() -> None:
     for path in WORKFLOWS:
         # YAML 1.1 reads the key `on` as true.
         triggers = parsed(path)[True]
@@ -175,7 +175,7 @@ def test_every_supported_version_of_node_is_tested() -> None:
     assert job_of("ci.yml", "node")["strategy"]["matrix"]["node"] == [22, 24]
 
 
-def test_the_verbs_of_make_that_are_called_exist() -> None:
+def test_workflows_call_only_existing_make_verbs() -> None:
     makefile = (PROJECT / "Makefile").read_text()
     called = {
         verb

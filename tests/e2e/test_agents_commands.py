@@ -67,7 +67,7 @@ def test_the_error_of_an_agent_with_too_many_queues_names_both_numbers(
     assert agent_id not in agents.agents()
 
 
-def test_the_answer_about_an_unknown_agent_says_so(agents: DeployedAgents) -> None:
+def test_a_command_for_an_unknown_agent_is_rejected(agents: DeployedAgents) -> None:
     agent_id = fresh("nobody")
     try:
         answer = agents.command("enqueue", agentId=agent_id)

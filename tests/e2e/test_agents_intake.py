@@ -11,7 +11,7 @@ from local.crew import Crew, environment, status, wait_for_call
 from local.mailbox import Mailbox, Message
 
 
-def test_a_waiting_call_gets_the_next_agent_who_is_queued(
+def test_a_waiting_call_gets_the_next_queued_agent(
     agents: DeployedAgents, assignments: Mailbox
 ) -> None:
     crew = Crew(agents)

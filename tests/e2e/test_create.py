@@ -33,7 +33,7 @@ def test_tasks_reach_success_and_carry_the_whole_item(
     assert takes(history, ids) == dict.fromkeys(ids, 1)
 
 
-def test_a_task_created_twice_is_a_duplicate_and_stays_as_it_was(queue: DeployedQueue) -> None:
+def test_a_task_created_twice_is_a_duplicate_and_stays_unchanged(queue: DeployedQueue) -> None:
     task_id = f"twice-{uuid.uuid4()}"
     first = queue.create([{"taskId": task_id, "payload": {"version": 1}}])
     assert first["created"] == [{"index": 0, "taskId": task_id}]
@@ -47,7 +47,7 @@ def test_a_task_created_twice_is_a_duplicate_and_stays_as_it_was(queue: Deployed
     wait_for(queue, [task_id, again["created"][0]["taskId"]])
 
 
-def test_a_bad_task_fails_alone_and_the_message_names_the_field(queue: DeployedQueue) -> None:
+def test_an_invalid_task_fails_alone_and_its_error_names_the_field(queue: DeployedQueue) -> None:
     answer = queue.create(
         [
             {"payload": {"good": 1}},

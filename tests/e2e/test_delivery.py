@@ -23,7 +23,7 @@ def test_the_deployed_template_is_read_back_as_it_was_synthesized(
     assert written == template.template
 
 
-def test_the_alarms_that_roll_a_deployment_back_are_found_among_the_deployed(
+def test_the_rollback_alarms_are_found_in_the_deployed_stack(
     deployed: DeployedQueue, template: Assembly
 ) -> None:
     [stack] = stacks(template.directory, template.stack)

@@ -48,7 +48,7 @@ def left_processes() -> list[int]:
     return found
 
 
-def test_the_smoke_test_holds_on_the_local_aws() -> None:
+def test_the_smoke_test_passes_on_the_local_aws() -> None:
     running = start_smoke()
     printed, _ = running.communicate(timeout=SECONDS)
     print(printed)
@@ -66,7 +66,7 @@ def test_the_smoke_test_holds_on_the_local_aws() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds the emulator's processes in /proc")
-def test_an_interrupted_smoke_test_removes_what_it_deployed() -> None:
+def test_an_interrupted_smoke_test_removes_its_stacks() -> None:
     running = start_smoke()
     assert running.stdout is not None
     for line in running.stdout:

@@ -80,7 +80,7 @@ def rule(queue: DeployedQueue) -> Iterator[Mailbox]:
         sqs.delete_queue(QueueUrl=url)
 
 
-def test_each_end_of_a_task_is_an_event(queue: DeployedQueue, events: Mailbox) -> None:
+def test_each_end_of_a_task_publishes_an_event(queue: DeployedQueue, events: Mailbox) -> None:
     answer = queue.create(
         [
             {"payload": {"secret": "of the producer"}},

@@ -84,7 +84,7 @@ def test_successful_runs_can_be_left_out_of_the_log(queue: DeployedQueue) -> Non
     assert done not in runs()
 
 
-def test_task_queue_logs_what_is_promised(queue: DeployedQueue) -> None:
+def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
     began = now_ms()
     answer = queue.create(
         [
@@ -174,7 +174,7 @@ def not_due(queue: DeployedQueue) -> str:
     return task_id
 
 
-def test_agents_queue_logs_what_is_promised(agents: DeployedAgents) -> None:
+def test_agents_queue_logs_the_documented_lines(agents: DeployedAgents) -> None:
     began = now_ms()
     crew = Crew(agents)
     (agent,) = crew.queued("Ida")

@@ -155,7 +155,7 @@ def for_the_shell(session: Session, folder: Path) -> None:
     session.run("man", str(folder))
 
 
-def test_each_verb_prints_what_the_transcript_says(
+def test_each_verb_prints_the_output_in_the_transcript(
     queue: DeployedQueue, agents: DeployedAgents, command: str, tmp_path: Path
 ) -> None:
     """First empties the failure queues, because doctor reports messages that earlier tests left in them."""

@@ -53,7 +53,7 @@ def test_a_task_is_created_and_runs(local_aws: Emulator, queue: DeployedQueue, c
     wait_for(queue, ["order-4711"])
 
 
-def test_status_pause_and_resume_are_as_written(freshq: Run) -> None:
+def test_status_pause_and_resume_work_as_documented(freshq: Run) -> None:
     lines = [line for block in blocks() for line in block.splitlines() if " LOCAL=1" in line]
     assert [shlex.split(line)[1] for line in lines] == ["status", "pause", "resume"]
     for line in lines:

@@ -36,7 +36,7 @@ def running(history: History, ids: list[str]) -> bool:
     return len(takes(history, ids)) > 10
 
 
-def test_a_second_invocation_finds_the_first_active_and_leaves(
+def test_a_second_invocation_ends_while_the_first_is_active(
     queue: DeployedQueue, history: History
 ) -> None:
     queue.wait_until_idle()
@@ -55,7 +55,7 @@ def test_a_second_invocation_finds_the_first_active_and_leaves(
     assert set(takes(history, ids).values()) == {1}
 
 
-def test_two_that_both_process_run_no_task_twice(queue: DeployedQueue, history: History) -> None:
+def test_two_processors_run_no_task_twice(queue: DeployedQueue, history: History) -> None:
     queue.wait_until_idle()
     allow_two(queue)
     began = now_ms()

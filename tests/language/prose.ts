@@ -23,6 +23,8 @@ const PARSERS: Record<string, Parser> = {
 /** Nodes that people read. The rest of a program is not prose. */
 const COMMENTS = new Set(['LineComment', 'BlockComment', 'Comment']);
 const STRINGS = new Set(['String', 'RawString', 'TemplateString', 'FormatString']);
+/** A name of at least four words is a sentence: the name of a test. */
+const SENTENCE = /^[a-z0-9]+(_[a-z0-9]+){3,}$/;
 /** Nodes inside prose that are code. */
 const CODE = new Set([
   ...['FencedCode', 'CodeBlock', 'InlineCode', 'URL', 'HTMLBlock'],
@@ -51,6 +53,7 @@ function parsed(parser: Parser, text: string): string {
       const part = text.slice(from, to);
       if (COMMENTS.has(name) && parser !== markdown) put(from, comment(part));
       else if (STRINGS.has(name) && /\p{L}\s+\p{L}/u.test(part)) put(from, literal(part));
+      else if (SENTENCE.test(part)) put(from, part.replaceAll('_', ' '));
       else if (CODE.has(name)) put(from, part.replace(/\S/g, GAP));
     },
   });

@@ -26,7 +26,7 @@ def neighbours(graph: Graph) -> list[list[str]]:
     return cycles(siblings(relative))
 
 
-def test_no_crates_depend_on_one_another_in_a_circle() -> None:
+def test_crates_have_no_dependency_cycle() -> None:
     command = ["cargo", "metadata", "--offline", "--no-deps", "--format-version", "1"]
     metadata = json.loads(subprocess.run(command, cwd=PROJECT, check=True, capture_output=True).stdout)
     graph = {
@@ -39,11 +39,11 @@ def test_no_crates_depend_on_one_another_in_a_circle() -> None:
 
 
 @pytest.mark.parametrize("root", RUST_ROOTS, ids=lambda root: str(root.relative_to(PROJECT)))
-def test_no_rust_modules_use_one_another_in_a_circle(root: Path) -> None:
+def test_rust_modules_have_no_import_cycle(root: Path) -> None:
     assert neighbours(rust.uses(root)) == []
 
 
-def test_no_typescript_files_or_folders_import_one_another_in_a_circle() -> None:
+def test_typescript_files_and_folders_have_no_import_cycle() -> None:
     graph = {
         source: targets
         for folder in ("infra", "tests/infra", "examples/cdk-app")
@@ -55,7 +55,7 @@ def test_no_typescript_files_or_folders_import_one_another_in_a_circle() -> None
     assert neighbours(graph) == []
 
 
-def test_no_python_modules_or_packages_import_one_another_in_a_circle() -> None:
+def test_python_modules_and_packages_have_no_import_cycle() -> None:
     graph = {
         source: targets
         for folder in ("delivery", "local", "smoke", "tests")
@@ -67,7 +67,7 @@ def test_no_python_modules_or_packages_import_one_another_in_a_circle() -> None:
     assert neighbours(graph) == []
 
 
-def test_a_circle_through_a_reexport_is_found(tmp_path: Path) -> None:
+def test_a_cycle_through_a_reexport_is_found(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "lib.rs").write_text("mod a;\nmod b;\n")
     (tmp_path / "a.rs").write_text("mod inner;\npub(crate) use inner::{Inner as Part, Other};\n")

@@ -31,7 +31,7 @@ def test_a_missing_file_a_missing_text_and_a_repeated_text_are_named(tmp_path: P
     assert "a.rs contains its text 2 times" in repeated and "let y = 2;" in repeated
 
 
-def test_the_changes_of_one_guard_are_looked_for_one_after_the_other(tmp_path: Path) -> None:
+def test_the_changes_of_one_guard_apply_in_sequence(tmp_path: Path) -> None:
     (tmp_path / "a.rs").write_text("one();\n")
     guard = Guard("steps", (Change("a.rs", "one", "two"), Change("a.rs", "two", "three")))
 

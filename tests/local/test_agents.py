@@ -32,7 +32,7 @@ CAI = agent("cai", "2026-01-01T00:00:00.000001Z", ["French"], "M")
         ({}, "*#*"),
     ],
 )
-def test_criteria_have_one_form_whatever_their_order(criteria: dict[str, str], form: str) -> None:
+def test_criteria_in_any_order_have_one_form(criteria: dict[str, str], form: str) -> None:
     assert canonical(criteria) == form
     message = intake_message("c1", criteria)
     assert message["MessageGroupId"] == form
@@ -61,7 +61,7 @@ def test_an_agent_fits_if_it_has_all_values_of_the_criteria() -> None:
     assert not fits(BEN, {"language": "English"})
 
 
-def test_a_step_that_is_not_as_promised_ends_the_demonstration() -> None:
+def test_a_failed_expectation_ends_the_demonstration() -> None:
     expect(True, "nothing")
     with pytest.raises(NotAsPromised, match="^not as promised: Ben waits$"):
         expect(False, "Ben waits")

@@ -44,6 +44,6 @@ def test_a_run_that_finds_no_test_is_a_failure(tmp_path: Path, capfd: pytest.Cap
     assert "pytest itself ended with code" in capfd.readouterr().out
 
 
-def test_nothing_failed(tmp_path: Path) -> None:
+def test_runs_without_a_failure_have_exit_code_0(tmp_path: Path) -> None:
     (tmp_path / "test_fine.py").write_text("def test_holds(): pass\n")
     assert flaky.main(2, str(tmp_path / "test_fine.py")) == 0

@@ -27,7 +27,7 @@ def template(*statements: str) -> Assembly:
     return Assembly(Path("cdk.out"), "LifoQueue-dev", {"Resources": rules})
 
 
-def test_a_connection_becomes_a_task_without_the_fields_that_the_event_does_not_have() -> None:
+def test_a_connection_becomes_a_task_with_only_the_fields_of_its_event() -> None:
     assert iot_presence.message(EVENT, NOW) == {
         "key": "meter-7",
         "sequence": 499_999_000_012,
@@ -42,7 +42,7 @@ def test_a_connection_becomes_a_task_without_the_fields_that_the_event_does_not_
     }
 
 
-def test_events_of_a_device_are_in_order_though_its_count_starts_again() -> None:
+def test_events_of_a_device_stay_in_order_after_its_count_restarts() -> None:
     hour = 3_600_000
     # Times may be wrong by two minutes. After about an hour without the device, the count starts again.
     events = [(hour + 5_000, 7), (hour + 1_000, 8), (hour + 9_000, 9), (2 * hour + 5_000, 0)]

@@ -81,7 +81,7 @@ def test_a_newer_task_inserted_meanwhile_is_excused_up_to_the_tolerance() -> Non
     assert not verdict_for(order.TOLERANCE_MS + 1).held
 
 
-def test_slots_that_race_for_their_writes_count_as_one_moment() -> None:
+def test_takes_of_concurrent_slots_count_as_simultaneous() -> None:
     def verdict_for(apart: int) -> order.Verdict:
         return order.judge(
             [

@@ -119,7 +119,7 @@ def test_a_permission_that_a_probe_needs_is_noticed_and_one_that_no_probe_uses_i
     assert account.policy == DOCUMENT
 
 
-def test_a_later_probe_may_notice_what_an_earlier_one_did_not(account: Account) -> None:
+def test_a_later_probe_may_notice_a_permission_that_an_earlier_one_missed(account: Account) -> None:
     def careless() -> None:
         account.ask("dynamodb:GetItem", "table")
 

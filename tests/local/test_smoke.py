@@ -54,7 +54,7 @@ def test_a_failed_check_does_not_stop_the_next_one() -> None:
     assert [result.name for result in made.failed] == ["a"]
 
 
-def test_the_table_shows_what_was_found_with_its_duration() -> None:
+def test_the_table_shows_each_result_with_its_duration() -> None:
     made = report()
     made.check("a", failing)
     made.check("c", skipping)
@@ -72,7 +72,7 @@ def test_ctrl_c_is_not_a_failed_check() -> None:
         report().check("a", interrupted)
 
 
-def test_the_order_is_judged_by_the_task_that_is_furthest_from_its_place() -> None:
+def test_displacement_is_the_largest_distance_of_a_task_from_its_place() -> None:
     assert displacement("abcd", "abcd") == 0
     assert displacement("abcd", "bacd") == 1
     assert displacement("abcd", "dabc") == 3
@@ -178,7 +178,7 @@ def test_the_exit_code_says_whether_a_check_failed(
     assert smoke.main(["settings", "--environment", "staging"]) == code
 
 
-def test_an_alarm_that_rings_or_is_off_is_found() -> None:
+def test_an_alarm_in_alarm_state_or_with_disabled_actions_is_found() -> None:
     def alarm(name: str, state: str, on: bool) -> dict[str, Any]:
         return {"AlarmName": name, "StateValue": state, "ActionsEnabled": on}
 

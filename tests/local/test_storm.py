@@ -28,7 +28,7 @@ def test_every_device_connects_once_at_its_moment() -> None:
     assert times == {event["clientId"]: event["timestamp"] for event in seen}
 
 
-def test_some_devices_connect_again() -> None:
+def test_some_devices_reconnect() -> None:
     storm = Storm(burst=3, burst_seconds=0.1, steady=40, steady_seconds=0.2, reconnects=2)
     assert (storm.connections, storm.devices) == (11, 7)
     assert [storm.device(number) for number in range(3, 11, 2)] == [(2, 1), (1, 1), (0, 1), (2, 2)]
@@ -57,7 +57,7 @@ def test_an_outdated_connection_is_counted() -> None:
     assert (legacy.calls, legacy.outdated, legacy.overwritten, legacy.repeated) == (2, 1, 1, 0)
 
 
-def test_a_connection_is_like_those_that_aws_publishes() -> None:
+def test_a_connection_has_the_format_of_an_aws_event() -> None:
     event = connection(300)
     assert event["clientId"] == "device-00300" and event["eventType"] == "connected"
     assert event["ipAddress"].startswith("198.51.100.")
@@ -83,7 +83,7 @@ def test_the_downstream_answers_503_to_devices_beyond_its_capacity() -> None:
     assert (len(legacy.validated), legacy.turned_away, legacy.repeated) == (2, 3, 0)
 
 
-def test_the_arrival_order_serves_the_oldest_first_and_drops_what_expired() -> None:
+def test_the_arrival_order_serves_the_oldest_first_and_drops_expired_tasks() -> None:
     with fake_downstream(capacity=1, service_seconds=0.02) as legacy:
         order = ArrivalOrder(legacy, expiry_seconds=30)
         order.put(task("stale", now_ms() - 31_000))
@@ -94,7 +94,7 @@ def test_the_arrival_order_serves_the_oldest_first_and_drops_what_expired() -> N
     assert (legacy.turned_away, legacy.repeated) == (0, 0)
 
 
-def test_the_figures_of_an_outcome() -> None:
+def test_an_outcome_computes_its_counts_and_percentiles() -> None:
     outcome = Outcome("any", 10, [9.0, 1.0, 5.0, 5.1], calls=5, outdated=1)
     assert (outcome.soon, outcome.shed) == (2, 6)
     assert (outcome.percentile(0.5), outcome.percentile(0.9)) == (5.0, 9.0)

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_fits_where_every_value_that_was_asked_for_is_its_own() {
+    fn criteria_match_a_queue_with_all_requested_values() {
         let queue = QueueName::new([&value("Spanish"), &value("M")]);
         let fits = |text| Criteria::from_stored(text).fits(&queue);
         assert!(
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_fits_as_its_queues_do() {
+    fn profile_matches_criteria_like_its_queues() {
         let several = BTreeSet::from([value("Spanish"), value("English")]);
         let profile = Profile::new(vec![several, BTreeSet::from([value("M")])]);
         let fits = |text| Criteria::from_stored(text).fits_profile(&profile);

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_a_call_since_it_was_sent() {
+    fn message_becomes_a_call_that_arrived_when_sent() {
         let body = r#"{"callId": "c1", "criteria": {"language": "Spanish"}}"#;
         let call = read(message(body, "Spanish#*"), &Dimensions::default()).unwrap();
         assert_eq!((call.id.as_str(), call.arrived), ("c1", Micros(5)));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_message_names_the_field_and_the_remedy() {
+    fn invalid_message_error_names_field_and_remedy() {
         let body = r#"{"criteria": {"language": "Spanish", "gender": "M"}}"#;
         assert_eq!(
             refused(body, "Spanish"),
@@ -160,7 +160,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_read_has_the_group_it_came_with(language in "[a-z]{1,3}|\\*|#", gender in "[MF]") {
+        fn call_criteria_equal_the_message_group(language in "[a-z]{1,3}|\\*|#", gender in "[MF]") {
             let body = format!(r#"{{"criteria": {{"language": "{language}", "gender": "{gender}"}}}}"#);
             let group = format!("{language}#{gender}");
             let message = Message { body: &body, group: &group, deduplication: "d", sent: Micros(1), sequence: 1 };

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_refused_with_the_reason() {
+    fn invalid_name_is_rejected_with_the_reason() {
         assert_eq!(Value::new(""), Err(InvalidName::Empty { max: 24 }));
         assert_eq!(
             Value::new("a#b"),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn json_names_the_text_and_the_remedy() {
+    fn invalid_json_name_error_quotes_text_and_remedy() {
         let error = serde_json::from_str::<CallId>("\"a b\"").unwrap_err();
         assert!(
             error.to_string().starts_with("\"a b\" holds ' '; use A-Z"),

@@ -93,14 +93,14 @@ mod tests {
     }
 
     #[test]
-    fn no_two_made_up_agents_have_one_name() {
+    fn seeded_agents_have_unique_names() {
         let agents = agents(MAX_SEED, &Dimensions::default()).unwrap();
         let names: BTreeSet<_> = agents.iter().map(|(name, _)| name).collect();
         assert_eq!(names.len(), MAX_SEED as usize);
     }
 
     #[test]
-    fn a_count_out_of_range_is_refused() {
+    fn seed_count_out_of_range_is_rejected() {
         let dimensions = Dimensions::default();
         assert_eq!(agents(0, &dimensions), Err(SeedError::Count(0)));
         assert_eq!(agents(501, &dimensions), Err(SeedError::Count(501)));

@@ -118,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn moments_sort_as_their_texts_do(a in 0..=LAST, b in 0..=LAST) {
+        fn timestamps_sort_like_their_texts(a in 0..=LAST, b in 0..=LAST) {
             let (a, b) = (Micros(a), Micros(b));
             prop_assert_eq!(a.cmp(&b), a.to_string().cmp(&b.to_string()));
             prop_assert_eq!(a.to_string().len(), 27);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_rfc_3339_with_six_decimals() {
+    fn timestamp_is_rfc_3339_with_six_decimals() {
         assert_eq!(Micros(1).to_string(), "1970-01-01T00:00:00.000001Z");
         assert_eq!(Micros(LAST).to_string(), "9999-12-31T23:59:59.999999Z");
         assert_eq!(Micros::from_millis(5), Micros(5_000));

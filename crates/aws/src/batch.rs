@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_that_the_answer_does_not_mention_was_not_taken() {
+    fn entry_missing_from_the_response_counts_as_failed() {
         let failed = sqs::BatchResultErrorEntry::builder()
             .id("1")
             .code("InternalError")

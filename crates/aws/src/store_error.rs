@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_sorted_by_what_can_be_done_about_it() {
+    fn errors_are_classified_as_throttled_unanswered_or_rejected() {
         let sorted = |code: &str| {
             let metadata = ErrorMetadata::builder().code(code).build();
             let error = PutItemError::generic(metadata);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_work_again_is_transient_and_only_an_item_s_fault_is_validation() {
+    fn only_retryable_errors_are_transient_and_only_item_errors_validation() {
         let operation = "UpdateItem";
         let refused = |code: &str| StoreError::Refused {
             operation,

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_yes_is_a_yes() {
+    fn only_y_or_yes_confirms() {
         for yes in ["y\n", "Y", " yes\r\n", "YES"] {
             assert!(is_yes(yes), "{yes:?}");
         }

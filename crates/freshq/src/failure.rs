@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_signed_in_is_told_how() {
+    fn missing_credentials_error_explains_how_to_sign_in() {
         let source = Box::new(CredentialsError::not_loaded("no profile"));
         let failure = Failure::Stack {
             stack: "LifoQueue-dev".to_owned(),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_stack_is_told_with_its_region() {
+    fn missing_stack_error_names_the_region() {
         let failure = Failure::NoStack {
             stack: "LifoQueue-dev".to_owned(),
             region: "eu-central-1".to_owned(),

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_stand_in_columns_each_on_one_line() {
+    fn rows_are_aligned_in_columns_one_line_each() {
         let text = two_columns([("paused", "no\nand \u{1b}[1m no"), ("x", "y")]);
         assert_eq!(text, "paused  no and  [1m no\nx       y");
     }

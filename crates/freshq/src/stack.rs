@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_where_its_stacks_outputs_say() {
+    fn queue_location_comes_from_stack_outputs() {
         let outputs = [
             output(CREATE_TASKS_FUNCTION_NAME, "create"),
             output(QUEUE_TABLE_NAME, "table"),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outputs_are_those_that_the_stack_promises() {
+    fn queue_outputs_match_the_stack_contract() {
         let contract = include_str!("../../../tests/contract.json");
         let contract: serde_json::Value = serde_json::from_str(contract).unwrap();
         let promised = contract["outputs"].as_array().unwrap();

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_exact_and_one_beyond_the_calendar_is_its_number() {
+    fn timestamps_are_exact_and_out_of_range_ones_print_milliseconds() {
         assert_eq!(exact(Millis(1_800_000_000_007)), "2027-01-15T08:00:00.007Z");
         assert_eq!(exact(Millis(LAST)), "9999-12-31T23:59:59.999Z");
         for beyond in [-1, LAST + 1, i64::MAX, i64::MIN] {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duration_is_rounded_for_people() {
+    fn durations_are_rounded_for_display() {
         assert_eq!(rough(Duration::ZERO), "0s");
         assert_eq!(rough(Duration::from_micros(250_900)), "250ms");
         assert_eq!(rough(Duration::from_millis(3_723_499)), "1h 2m 3s");

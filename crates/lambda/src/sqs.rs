@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_are_named_as_lambda_wants_them() {
+    fn failures_use_the_partial_batch_response_format() {
         let response = serde_json::to_value(response(vec!["m1".to_owned()])).unwrap();
         assert_eq!(
             response,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_in_1970_is_none() {
+    fn deadline_in_1970_counts_as_no_deadline() {
         let context = Context::default();
         let left = deadline(&context, Duration::from_secs(10)) - Instant::now();
         assert!(left > Duration::from_secs(45), "{left:?}");

@@ -152,7 +152,7 @@ fn settings_of_the_next_release_do_not_stop_a_function() {
 }
 
 #[test]
-fn the_longest_expiry_may_be_left_out() {
+fn longest_expiry_is_optional() {
     let read = |max: Option<u64>| {
         let mut settings = defaults("create-tasks");
         if let Some(max) = max {
@@ -169,7 +169,7 @@ fn the_longest_expiry_may_be_left_out() {
 }
 
 #[test]
-fn a_trigger_with_nothing_names_all_three_variables() {
+fn trigger_without_environment_reports_all_three_variables() {
     let error = Trigger::read(&|_| None).unwrap_err();
     let named = error.problems.iter().map(|problem| problem.variable.name);
     assert_eq!(
@@ -194,7 +194,7 @@ fn a_rate_limit_is_read_with_its_burst() {
 }
 
 #[test]
-fn shed_tasks_go_to_a_queue_or_nowhere() {
+fn queue_for_shed_tasks_is_optional() {
     let read = |queue: Option<&str>| {
         let lookup = |name: &str| match name {
             "TASK_TABLE_NAME" => Some("tasks".to_owned()),
@@ -209,7 +209,7 @@ fn shed_tasks_go_to_a_queue_or_nowhere() {
 }
 
 #[test]
-fn an_agents_queue_is_read_with_its_units() {
+fn agent_queue_settings_are_read_with_their_units() {
     let read = |changes: &[(&str, Value)]| {
         let mut settings = defaults("agent-desk");
         for (name, value) in changes {

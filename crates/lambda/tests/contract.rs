@@ -149,7 +149,7 @@ fn with_each_number(value: &Value, other: &Value) -> Vec<(u64, Value)> {
 }
 
 #[test]
-fn what_is_below_the_range_of_a_setting_is_rejected() {
+fn settings_below_their_range_are_rejected() {
     let contract = contract();
     let mut rejected = 0;
     for (function, settings) in contract["settings"]["least"].as_object().unwrap() {

@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_end_below_everything_that_may_still_start() {
+    fn index_read_bound_allows_for_expiry_and_clock_skew() {
         let from = |expiry| {
             let skew = Duration::from_secs(2);
             Control::default().created_from(expiry, skew, Millis(100_000))

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_change_into_an_ended_status_is_an_end() {
+    fn only_a_transition_to_success_or_failure_ends_a_task() {
         for before in ["PENDING", "TAKEN", "TAKEN#3"] {
             for after in ["SUCCESS", "FAILURE", "FAILURE#3"] {
                 assert!(read(before, after).is_some(), "{before} to {after}");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_attribute_costs_no_other() {
+    fn unreadable_attribute_does_not_affect_the_others() {
         let mut after = item("FAILURE");
         after["attempts"] = json!({"S": "none"});
         after["taskUpdated"] = json!({"N": "soon"});

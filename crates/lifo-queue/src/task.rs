@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_cut_at_a_character_border() {
+    fn errors_are_truncated_at_a_character_boundary() {
         let long = format!("{}é", "x".repeat(MAX_ERROR_BYTES - 1));
         assert_eq!(truncate_error(&long).len(), MAX_ERROR_BYTES - 1);
         assert_eq!(truncate_error("short"), "short");

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_variable_the_seeds_are_those_of_the_test() {
+    fn default_seeds_are_those_of_the_test() {
         let seeds = by(5..10, &[]);
         assert_eq!((seeds.range, seeds.usual), (5..10, true));
     }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn each_repetition_plays_other_seeds() {
+    fn each_repetition_runs_different_seeds() {
         let first = ("FRESHQ_FIRST_SEED", "300");
         let played = ["0", "1", "2"].map(|repetition| {
             let seeds = by(5..10, &[first, ("NEXTEST_STRESS_CURRENT", repetition)]);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_soak_plays_ten_times_as_many() {
+    fn soak_runs_ten_times_as_many_seeds() {
         assert_eq!(by(5..10, &[("FRESHQ_SOAK", "1")]).range, 50..100);
     }
 

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_licence_the_task_comes_back() {
+    async fn task_without_a_free_licence_is_busy() {
         let outcome = Pricing::new(0).run(&task(order())).await;
         assert!(
             matches!(
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_licence_is_given_back() {
+    async fn each_run_releases_its_licence() {
         let pricing = Pricing::new(1);
         for _ in 0..3 {
             assert_eq!(pricing.run(&task(order())).await, Outcome::Success);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_can_never_be_priced_fails_with_the_field() {
+    async fn invalid_order_fails_with_the_field() {
         for (payload, named) in [
             (json!({"lines": [{"cents": 1}]}), "quantity"),
             (json!(null), "payload"),

@@ -105,7 +105,7 @@ const COMPLETE: [(&str, &str); 2] = [
 ];
 
 #[test]
-fn a_caller_learns_every_problem_of_the_environment() {
+fn caller_receives_every_configuration_error() {
     let environment = [(
         "SETTINGS_CREATE_TASKS",
         r#"{"create":{"defaultTtlMs":"1h"}}"#,
@@ -128,7 +128,7 @@ fn a_caller_learns_every_problem_of_the_environment() {
 }
 
 #[test]
-fn a_caller_is_told_what_is_wrong_with_the_event() {
+fn caller_receives_the_error_of_an_invalid_event() {
     let (path, error, log) = invoke(&COMPLETE, &json!({"simulate": {"count": 1}}));
     assert!(path.ends_with("/request-1/error"), "{path}");
     assert_eq!(error["errorType"], "RequestError");
@@ -142,7 +142,7 @@ fn a_caller_is_told_what_is_wrong_with_the_event() {
 }
 
 #[test]
-fn a_bad_task_is_reported_and_counted() {
+fn invalid_task_is_reported_and_counted() {
     let (path, report, log) = invoke(&COMPLETE, &json!({"tasks": [{"taskId": 7}]}));
     assert_eq!(path, "/2018-06-01/runtime/invocation/request-1/response");
     assert_eq!(report["failed"][0]["index"], 0);

@@ -35,7 +35,7 @@ async fn back(client: &Client, (pk, sk): &Key) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sweep_adopts_what_an_older_release_left_and_publishes_and_returns_it() {
+async fn sweep_adopts_leases_and_outbox_entries_of_an_older_release() {
     let still = Still::hold();
     let client = embedded().await.client;
     let store = DynamoStore::new(client.clone(), AGENT_TABLE, Dimensions::default());

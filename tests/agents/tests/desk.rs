@@ -78,7 +78,7 @@ fn register() -> Json {
            "attributes": {"language": ["Spanish", "English"], "gender": "F"}})
 }
 
-async fn an_agent_s_commands(asked: Asked) {
+async fn desk_executes_agent_commands(asked: Asked) {
     let offline = json!({"changed": true, "agent": ana("offline", json!({}))});
     assert_eq!(asked.shape(register()).await, offline);
     let command = json!({"command": "available", "agentId": "ana"});
@@ -109,7 +109,7 @@ async fn an_agent_s_commands(asked: Asked) {
     assert!(uuid::Uuid::parse_str(given.as_str().unwrap()).is_ok());
 }
 
-async fn a_call_s_commands(asked: Asked) {
+async fn desk_executes_call_commands(asked: Asked) {
     let matching = |call: &str, criteria: &Json| json!({"command": "match", "callId": call, "criteria": criteria});
     let man = json!({"language": "Spanish", "gender": "M"});
     let waiting = json!({"callId": "c1", "status": "waiting"});
@@ -168,7 +168,7 @@ async fn a_call_s_commands(asked: Asked) {
     assert!(uuid::Uuid::parse_str(fresh.as_str().unwrap()).is_ok());
 }
 
-async fn everybody_s_commands(asked: Asked) {
+async fn desk_executes_seed_queue_all_and_list_commands(asked: Asked) {
     let expires = json!({"command": "match", "callId": "old", "criteria": {"gender": "F"}});
     asked.ask(expires.clone()).await;
     asked.world.pass(Duration::from_secs(15 * 60)).await;
@@ -231,4 +231,8 @@ macro_rules! on_every_store {
     };
 }
 
-on_every_store!(an_agent_s_commands, a_call_s_commands, everybody_s_commands);
+on_every_store!(
+    desk_executes_agent_commands,
+    desk_executes_call_commands,
+    desk_executes_seed_queue_all_and_list_commands
+);

@@ -39,7 +39,7 @@ fn report(store: &str, outcome: Result<Figures, String>) -> Figures {
 }
 
 #[test]
-fn the_queue_in_memory_is_the_reference() {
+fn agent_queue_in_memory_behaves_like_the_reference() {
     let fresh = async |order| {
         let store = Arc::new(MemoryStore::new());
         Ok(Subject::new(store, Seen::ByStore, order, PAGE))
@@ -49,7 +49,7 @@ fn the_queue_in_memory_is_the_reference() {
 }
 
 #[test]
-fn the_queue_on_dynamodb_is_the_reference() {
+fn agent_queue_on_dynamodb_behaves_like_the_reference() {
     let runtime = runtime();
     let dynamo = runtime
         .block_on(EmbeddedDynamo::start_for_agents())

@@ -24,7 +24,7 @@ async fn spoil(client: &Client, partition: &str, count: u32) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn items_that_cannot_be_read_hide_none_behind_them() {
+async fn unreadable_items_hide_no_later_items() {
     let still = Still::hold();
     let client = embedded().await.client;
     let store = DynamoStore::new(client.clone(), AGENT_TABLE, Dimensions::default());
@@ -43,7 +43,7 @@ async fn items_that_cannot_be_read_hide_none_behind_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_who_cannot_be_read_blocks_no_queue() {
+async fn unreadable_agent_blocks_no_queue() {
     let still = Still::hold();
     let client = embedded().await.client;
     let store = DynamoStore::new(client.clone(), AGENT_TABLE, Dimensions::default());

@@ -7,7 +7,7 @@ use lifo_queue::store::{StoreError, TakeOutcome, TaskStore, Written};
 use lifo_queue::task::TaskId;
 
 #[tokio::test]
-async fn a_table_that_is_not_there_condemns_no_task() {
+async fn missing_table_causes_no_quarantine() {
     let store = DynamoStore::new(embedded().await.client, "another");
     let code = |error: StoreError| match error {
         StoreError::Refused { code, .. } => code,
@@ -21,7 +21,7 @@ async fn a_table_that_is_not_there_condemns_no_task() {
 }
 
 #[tokio::test]
-async fn a_task_that_is_not_there_is_lost() {
+async fn take_and_quarantine_of_a_missing_task_are_lost() {
     let store = dynamodb().await;
     let taken = store.take(&wish(candidate("t"))).await.unwrap();
     assert_eq!(taken, TakeOutcome::Lost);

@@ -88,7 +88,7 @@ fn exactly(count: u32) -> Depth {
 }
 
 #[tokio::test(start_paused = true)]
-async fn status_says_what_waits_runs_and_failed_and_expired_tasks_do_not_count() {
+async fn status_counts_pending_taken_and_failed_tasks_but_no_expired_ones() {
     let world = World::start().with_failed(&["f0", "f1"]).await;
     for n in 0..1_500 {
         let mut task = new_task(&format!("t{n}"), 100 + n);
@@ -117,14 +117,14 @@ async fn status_says_what_waits_runs_and_failed_and_expired_tasks_do_not_count()
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_status_of_an_empty_queue_is_nothing() {
+async fn status_of_an_empty_queue_has_counts_of_zero() {
     let status = World::start().operator().status().await.unwrap();
     assert_eq!((status.pending, status.oldest_pending), (exactly(0), None));
     assert_eq!((status.taken, status.failed), (exactly(0), exactly(0)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn status_is_an_error_when_any_of_its_reads_is() {
+async fn status_fails_if_any_of_its_reads_fails() {
     for read in ["control", "pending_page"] {
         let world = World::start();
         let broken = FaultyStore::new(world.store.clone(), move |operation| {
@@ -140,7 +140,7 @@ async fn status_is_an_error_when_any_of_its_reads_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_redriven_task_gets_a_new_deadline_and_somebody_is_woken() {
+async fn redriven_task_gets_a_new_deadline_and_wakes_the_queue() {
     let world = World::start().with_failed(&["a"]).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     let id = TaskId::from_stored("a");
@@ -155,7 +155,7 @@ async fn a_redriven_task_gets_a_new_deadline_and_somebody_is_woken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_redriven_wakes_nobody() {
+async fn redrive_of_no_task_sends_no_wake_up() {
     let world = World::start();
     insert(&*world.store, &["waits"]).await;
     let operator = world.operator();
@@ -214,7 +214,7 @@ async fn a_task_that_changes_between_the_page_and_its_redrive_is_counted_as_lost
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_redriven_before_a_failure_is_woken_for() {
+async fn interrupted_redrive_wakes_the_queue_for_its_redriven_tasks() {
     let ids = numbered(1_500);
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     for (step, nth, least) in [("pending_page", 2, 1_000), ("redrive", 700, 600)] {
@@ -255,7 +255,7 @@ async fn a_wake_up_that_fails_is_an_error_and_the_task_stays_redriven() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_holds_back_and_resume_wakes() {
+async fn pause_blocks_wake_ups_and_resume_wakes_the_queue() {
     let world = World::start();
     let operator = world.operator();
     let pause = |time| operator.pause(time, "maintenance");
@@ -275,7 +275,7 @@ async fn a_pause_holds_back_and_resume_wakes() {
 }
 
 #[tokio::test]
-async fn a_notification_that_met_the_pause_does_not_hold_resume_back() {
+async fn notification_during_a_pause_does_not_block_resume() {
     for store in [conformance::memory(), conformance::dynamodb().await] {
         let world = World::start();
         let (topics, clock) = (world.topics.clone(), world.clock.clone());
@@ -301,7 +301,7 @@ async fn a_resume_whose_wake_up_fails_is_an_error_and_the_pause_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_operators_wake_ups_are_events_of_their_own() {
+async fn each_wake_up_of_an_operator_is_a_separate_event() {
     let world = World::start();
     let operator = world.operator();
     assert_eq!(operator.wake().await.unwrap(), Wake::Published);
@@ -315,7 +315,7 @@ async fn an_operators_wake_ups_are_events_of_their_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_task_is_gone_and_wakes_nobody() {
+async fn cancelled_task_is_deleted_without_a_wake_up() {
     let world = World::start();
     insert(&*world.store, &["waits", "runs"]).await;
     take(&*world.store, "runs").await;

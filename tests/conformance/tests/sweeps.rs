@@ -98,7 +98,7 @@ impl World {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_whose_processor_died_comes_back_when_its_lease_ran_out() {
+async fn sweep_returns_the_task_of_a_crashed_processor_after_lease_expiry() {
     let world = World::start();
     insert(&*world.store, &["stranded"]).await;
     let late = take(&*world.store, "stranded").await.lease;
@@ -129,7 +129,7 @@ async fn a_task_whose_processor_died_comes_back_when_its_lease_ran_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_lease_that_ran_out_is_a_failure() {
+async fn expired_lease_of_the_last_attempt_fails_the_task() {
     let world = World::start();
     insert(&*world.store, &["killer"]).await;
     for attempt in 1..=SETTINGS.max_attempts {
@@ -159,7 +159,7 @@ async fn the_last_lease_that_ran_out_is_a_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_neighbour_of_a_killer_gets_one_start_more_alone() {
+async fn task_with_expired_leases_gets_one_extra_attempt_alone() {
     let world = World::start();
     insert(&*world.store, &["neighbour"]).await;
     for (alone, expected) in [(false, 1), (false, 2), (true, 3)] {
@@ -183,7 +183,7 @@ async fn a_neighbour_of_a_killer_gets_one_start_more_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_is_measured_and_expired_tasks_do_not_count() {
+async fn sweep_measures_pending_tasks_without_expired_ones() {
     let world = World::start();
     for n in 0..2_500 {
         let mut task = new_task(&format!("t{n}"), n);
@@ -201,7 +201,7 @@ async fn what_waits_is_measured_and_expired_tasks_do_not_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn beyond_ten_thousand_the_depth_is_a_lower_bound_and_the_oldest_is_found_from_its_end() {
+async fn sweep_of_a_deep_queue_reports_a_lower_bound_and_the_oldest_task() {
     let world = World::start();
     for n in 0..12_100 {
         let mut task = new_task(&format!("t{n}"), n);
@@ -222,7 +222,7 @@ async fn beyond_ten_thousand_the_depth_is_a_lower_bound_and_the_oldest_is_found_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sweep_wakes_only_when_nobody_is_awake_and_something_is_due() {
+async fn sweep_wakes_only_if_a_task_is_due_and_no_processor_is_active() {
     let world = World::start();
     let nothing = Depth {
         count: 0,
@@ -262,7 +262,7 @@ async fn a_sweep_wakes_only_when_nobody_is_awake_and_something_is_due() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_sweeps_at_once_return_a_task_once() {
+async fn concurrent_sweeps_return_a_task_once() {
     let world = World::start();
     let ids: Vec<String> = (0..250).map(|n| format!("t{n}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -277,7 +277,7 @@ async fn two_sweeps_at_once_return_a_task_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_due_wakes_nobody() {
+async fn sweep_sends_no_wake_up_for_a_task_that_is_not_due() {
     let world = World::start();
     insert(&*world.store, &["later"]).await;
     let id = TaskId::from_stored("later");
@@ -290,7 +290,7 @@ async fn what_is_not_due_wakes_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_active_processor_is_asked_for_nothing() {
+async fn sweep_sends_no_request_to_an_active_processor() {
     let world = World::start();
     insert(&*world.store, &["due"]).await;
     world.store.acquire(&claim("m1", NOW), NOW).await.unwrap();
@@ -301,7 +301,7 @@ async fn an_active_processor_is_asked_for_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_more_than_is_counted_is_no_exact_number() {
+async fn depth_above_the_count_limit_is_not_exact() {
     let world = World::start();
     for n in 0..=10_000 {
         let task = new_task(&format!("t{n}"), n);
@@ -312,7 +312,7 @@ async fn one_more_than_is_counted_is_no_exact_number() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_due_task_beyond_the_pages_of_a_sweep_is_found_all_the_same() {
+async fn sweep_wakes_if_it_cannot_read_all_pending_tasks() {
     let world = World::start();
     let later = NOW.plus(Duration::from_secs(3_000));
     // More tasks than a sweep counts. All are newer than the due one, and none of them is due.
@@ -331,7 +331,7 @@ async fn a_due_task_beyond_the_pages_of_a_sweep_is_found_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_cannot_be_changed_does_not_end_the_sweep() {
+async fn failed_reclaim_does_not_end_the_sweep() {
     for fault in [Fault::Throttled, Fault::Invalid, Fault::Denied] {
         let world = World::start().with_stranded(5).await;
         let store = world.failing(move |step, before| match (step, before) {
@@ -351,7 +351,7 @@ async fn a_task_that_cannot_be_changed_does_not_end_the_sweep() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_throttled_table_is_left_alone_and_the_sweep_still_wakes_and_measures() {
+async fn throttled_sweep_stops_returning_tasks_but_wakes_and_measures() {
     let world = World::start().with_stranded(500).await;
     let store = world.failing(|step, _| match step {
         "reclaim" => Fault::Throttled,

@@ -50,7 +50,7 @@ impl World {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_burst_publishes_once_until_its_notification_may_be_lost() {
+async fn burst_publishes_once_until_its_marker_expires() {
     let world = World::start();
     assert_eq!(world.insert("batch-0").await.unwrap(), Wake::Published);
     for batch in 1..100 {
@@ -64,7 +64,7 @@ async fn a_burst_publishes_once_until_its_notification_may_be_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_sweep_publishes_whatever_the_mark_says() {
+async fn sweep_publishes_despite_a_live_marker() {
     let world = World::start();
     assert_eq!(world.insert("batch").await.unwrap(), Wake::Published);
     // The notification is lost, and the sweep runs while the marker is still set.

@@ -67,7 +67,7 @@ fn agent_schedules_on_the_embedded_dynamodb() {
 }
 
 #[test]
-fn a_seed_of_agents_plays_the_same_schedule_again() {
+fn same_seed_replays_the_same_agent_schedule() {
     for seed in [1, 2, 3, 50, 51] {
         let (first, second) = (play(seed, Store::Memory), play(seed, Store::Memory));
         let differs = std::iter::zip(&first.trace, &second.trace).position(|(a, b)| a != b);

@@ -50,7 +50,7 @@ fn schedules_3() {
 }
 
 #[test]
-fn a_seed_plays_the_same_schedule_again() {
+fn same_seed_replays_the_same_schedule() {
     for seed in [5, 50] {
         let (first, second) = (play(seed, Store::Embedded), play(seed, Store::Embedded));
         let differs = first

@@ -85,7 +85,7 @@ const ONCE_BROKEN: [(u64, &str); 9] = [
 ];
 
 #[test]
-fn schedules_that_once_broke_a_guarantee_hold_it() {
+fn schedules_that_once_broke_a_guarantee_no_longer_do() {
     for (seed, why) in ONCE_BROKEN {
         let violations = play(seed, Store::Memory).violations;
         assert!(violations.is_empty(), "seed {seed} ({why}): {violations:?}");
@@ -93,7 +93,7 @@ fn schedules_that_once_broke_a_guarantee_hold_it() {
 }
 
 #[test]
-fn a_seed_plays_the_same_schedule_again() {
+fn same_seed_replays_the_same_schedule() {
     for seed in [1, 2, 3, 17, 99, 1_234].into_iter().chain(5_000..5_020) {
         let (first, second) = (play(seed, Store::Memory), play(seed, Store::Memory));
         let differs = first

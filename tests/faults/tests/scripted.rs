@@ -37,7 +37,7 @@ fn without_faults_each_task_starts_once() {
 }
 
 #[test]
-fn a_lost_notification_waits_for_the_sweep() {
+fn sweep_wakes_the_queue_after_a_lost_notification() {
     let report = play(async |cloud| {
         cloud.lose_next_notification();
         cloud.create(&["a"]).await;
@@ -48,7 +48,7 @@ fn a_lost_notification_waits_for_the_sweep() {
 }
 
 #[test]
-fn a_processor_killed_after_a_take_leaves_its_task_to_the_sweep() {
+fn sweep_returns_the_task_of_a_processor_killed_after_a_take() {
     let report = play(async |cloud| {
         cloud.kill_processor_after("take", 1);
         cloud.create(&["a"]).await;
@@ -64,7 +64,7 @@ fn a_processor_killed_after_a_take_leaves_its_task_to_the_sweep() {
 }
 
 #[test]
-fn what_a_killed_processor_had_settled_is_settled() {
+fn task_settled_before_its_processor_is_killed_stays_settled() {
     let report = play(async |cloud| {
         cloud.kill_processor_after("settle", 1);
         cloud.create(&["a"]).await;
@@ -75,7 +75,7 @@ fn what_a_killed_processor_had_settled_is_settled() {
 }
 
 #[test]
-fn a_lost_acknowledgement_starts_nothing_twice() {
+fn lost_acknowledgements_start_no_task_twice() {
     let report = play(async |cloud| {
         for operation in ["take", "settle", "request", "mark_notified"] {
             cloud.fail(operation, 1, FaultKind::LostAck);
@@ -108,7 +108,7 @@ fn a_task_that_kills_its_process_ends_as_failure_and_its_neighbour_does_not() {
 }
 
 #[test]
-fn the_embedded_table_plays_the_same_scene() {
+fn scripted_faults_occur_on_the_embedded_dynamodb() {
     let report = cloud::play(1, async |builder: Builder| {
         let cloud = builder.embedded().unwrap().start();
         cloud.fail("UpdateItem", 2, FaultKind::Throttled);

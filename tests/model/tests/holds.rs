@@ -82,7 +82,7 @@ fn crash_and_failed_publish_around_the_tail_call() {
 }
 
 #[test]
-fn slow_holder_who_gives_back() {
+fn slow_processor_that_returns_a_task() {
     let budget = Budget {
         slow_processors: 1,
         slow_runs: 1,
@@ -98,7 +98,7 @@ fn slow_holder_who_gives_back() {
 }
 
 #[test]
-fn slow_holder_who_dies() {
+fn slow_processor_that_crashes() {
     let budget = Budget {
         crashes: 1,
         slow_processors: 1,
@@ -130,7 +130,7 @@ fn lost_response() {
 }
 
 #[test]
-fn lost_response_of_a_slow_holder() {
+fn lost_response_of_a_slow_processor() {
     let budget = Budget {
         lost_responses: 1,
         slow_processors: 1,
@@ -156,7 +156,7 @@ fn lost_notification() {
 }
 
 #[test]
-fn sweep_that_comes_while_others_work() {
+fn sweep_during_running_tasks() {
     let budget = Budget {
         slow_runs: 1,
         give_backs: 1,
@@ -192,7 +192,7 @@ fn notifications_by_activation() {
 }
 
 #[test]
-fn turns_that_settle_nothing() {
+fn turns_without_a_settled_task() {
     let budget = Budget {
         time_ups: Budget::UNLIMITED,
         crashes: 1,

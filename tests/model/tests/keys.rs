@@ -45,7 +45,7 @@ fn needs(world: Protocol, mutation: Mutation, property: &'static str) {
 }
 
 #[test]
-fn newer_states_hold_without_faults() {
+fn properties_hold_with_newer_states() {
     holds(keys(
         2,
         Budget {
@@ -56,7 +56,7 @@ fn newer_states_hold_without_faults() {
 }
 
 #[test]
-fn newer_states_hold_with_a_crash_and_a_slow_holder() {
+fn properties_hold_with_newer_states_a_crash_and_a_slow_processor() {
     holds(keys(
         1,
         Budget {
@@ -69,7 +69,7 @@ fn newer_states_hold_with_a_crash_and_a_slow_holder() {
 }
 
 #[test]
-fn newer_states_hold_with_lost_answers_and_returns() {
+fn properties_hold_with_newer_states_lost_responses_and_returns() {
     let budget = Budget {
         newer_states: 2,
         lost_responses: 1,
@@ -81,7 +81,7 @@ fn newer_states_hold_with_lost_answers_and_returns() {
 }
 
 #[test]
-fn newer_states_hold_with_a_sweep_while_others_work() {
+fn properties_hold_with_newer_states_and_a_concurrent_sweep() {
     let budget = Budget {
         newer_states: 2,
         slow_runs: 1,
@@ -118,12 +118,12 @@ fn a_newer_state_of_a_settled_key_requests_a_wake_up() {
 }
 
 #[test]
-fn a_newer_state_of_a_key_that_waits_requests_a_wake_up() {
+fn a_newer_state_of_a_pending_key_requests_a_wake_up() {
     needs(keys(1, ONE), Mutation::MoveUnannounced, NO_TASK_WAITS_ALONE);
 }
 
 #[test]
-fn an_overtaken_end_after_the_lease_requests_a_wake_up() {
+fn late_end_of_an_overtaken_run_requests_a_wake_up() {
     let budget = Budget {
         slow_processors: 1,
         ..ONE
@@ -136,6 +136,6 @@ fn an_overtaken_end_after_the_lease_requests_a_wake_up() {
 }
 
 #[test]
-fn a_settlement_asks_for_newer_states() {
+fn settlement_checks_for_newer_states() {
     needs(keys(1, ONE), Mutation::SettleOverNewerState, NO_STATE_LOST);
 }

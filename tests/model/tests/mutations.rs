@@ -64,7 +64,7 @@ fn rule_1_a_request_is_counted_even_while_a_lease_is_live() {
 }
 
 #[test]
-fn rule_1_the_lease_is_read_by_the_count_itself() {
+fn rule_1_one_write_counts_the_request_and_reads_the_lease() {
     finds(
         world(2, NONE),
         Mutation::LeaseReadBeforeAdd,
@@ -83,7 +83,7 @@ fn rule_1_a_failed_publish_is_an_error() {
 }
 
 #[test]
-fn rule_1_a_late_give_back_is_announced() {
+fn rule_1_late_return_requests_a_wake_up() {
     let budget = Budget {
         slow_processors: 1,
         give_backs: 1,
@@ -97,7 +97,7 @@ fn rule_1_a_late_give_back_is_announced() {
 }
 
 #[test]
-fn rule_2_each_attempt_is_an_owner_of_its_own() {
+fn rule_2_each_attempt_has_its_own_owner_id() {
     let budget = Budget {
         duplicates: 1,
         ..NONE
@@ -106,7 +106,7 @@ fn rule_2_each_attempt_is_an_owner_of_its_own() {
 }
 
 #[test]
-fn rule_2_a_live_lease_is_respected() {
+fn rule_2_processor_does_not_acquire_a_live_lease() {
     let budget = Budget {
         duplicates: 1,
         ..NONE
@@ -119,7 +119,7 @@ fn rule_2_a_live_lease_is_respected() {
 }
 
 #[test]
-fn rule_2_a_holder_whose_lease_ran_out_calls_on() {
+fn rule_2_processor_with_an_expired_lease_publishes_a_tail_call() {
     let budget = Budget {
         slow_processors: 1,
         ..NONE
@@ -132,7 +132,7 @@ fn rule_2_a_holder_whose_lease_ran_out_calls_on() {
 }
 
 #[test]
-fn rule_3_an_attempt_that_meets_its_own_message_fails() {
+fn rule_3_attempt_fails_if_its_message_has_a_live_lease() {
     let budget = Budget { crashes: 1, ..NONE };
     finds(
         world(1, budget),
@@ -142,7 +142,7 @@ fn rule_3_an_attempt_that_meets_its_own_message_fails() {
 }
 
 #[test]
-fn rule_4_a_pass_goes_to_the_end_of_the_index() {
+fn rule_4_pass_reads_to_the_end_of_the_index() {
     let budget = Budget {
         slow_processors: 1,
         crashes: 1,
@@ -169,7 +169,7 @@ fn rule_4_a_take_recognises_its_own_token() {
 }
 
 #[test]
-fn rule_4_a_take_asks_whether_the_task_is_pending() {
+fn rule_4_take_requires_a_pending_task() {
     let budget = Budget {
         slow_processors: 1,
         ..NONE
@@ -178,7 +178,7 @@ fn rule_4_a_take_asks_whether_the_task_is_pending() {
 }
 
 #[test]
-fn rule_4_a_settle_asks_for_its_token() {
+fn rule_4_settle_requires_its_token() {
     let budget = Budget {
         slow_runs: 1,
         early_sweeps: 1,
@@ -192,7 +192,7 @@ fn rule_4_a_settle_asks_for_its_token() {
 }
 
 #[test]
-fn rule_5_an_empty_queue_is_looked_at_again_after_the_lag() {
+fn rule_5_processor_queries_an_empty_queue_again_after_the_lag() {
     finds(world(1, NONE), Mutation::NoLinger, NO_TASK_WAITS_ALONE);
 }
 
@@ -206,7 +206,7 @@ fn rule_5_a_release_compares_requested_with_seen() {
 }
 
 #[test]
-fn rule_5_a_heartbeat_leaves_seen_alone() {
+fn rule_5_heartbeat_does_not_change_seen() {
     finds(
         world(2, NONE),
         Mutation::SeenRenewedByHeartbeat,
@@ -215,7 +215,7 @@ fn rule_5_a_heartbeat_leaves_seen_alone() {
 }
 
 #[test]
-fn rule_5_a_query_leaves_seen_alone() {
+fn rule_5_query_does_not_change_seen() {
     finds(
         world(2, NONE),
         Mutation::SeenRenewedByQuery,
@@ -237,7 +237,7 @@ fn rule_6_the_release_comes_before_the_tail_call() {
 }
 
 #[test]
-fn rule_6_the_tail_call_follows_a_refused_release_too() {
+fn rule_6_tail_call_follows_a_rejected_release_too() {
     let budget = Budget {
         time_ups: 1,
         lost_responses: 1,
@@ -265,7 +265,7 @@ fn rule_6_a_tail_call_that_cannot_be_published_fails_the_invocation() {
 }
 
 #[test]
-fn rule_8_the_sweep_returns_only_what_it_has_read() {
+fn rule_8_sweep_returns_only_the_lease_that_it_read() {
     let budget = Budget {
         slow_runs: 1,
         early_sweeps: 1,
@@ -279,7 +279,7 @@ fn rule_8_the_sweep_returns_only_what_it_has_read() {
 }
 
 #[test]
-fn rule_8_the_sweep_wakes() {
+fn rule_8_sweep_wakes_the_queue() {
     let lossy = Protocol {
         sweep: true,
         ..world(1, Budget { losses: 1, ..NONE })
@@ -307,7 +307,7 @@ fn rule_9_the_marker_bounds_notifications() {
 }
 
 #[test]
-fn rule_9_the_marker_lets_its_own_event_pass() {
+fn rule_9_marker_does_not_block_its_own_event() {
     let budget = Budget { crashes: 1, ..NONE };
     finds(
         world(1, budget),
@@ -330,7 +330,7 @@ fn rule_9_a_release_clears_the_marker() {
 }
 
 #[test]
-fn rule_10_turns_that_settle_nothing_come_to_an_end() {
+fn rule_10_number_of_turns_without_a_settled_task_is_bounded() {
     let budget = Budget {
         time_ups: Budget::UNLIMITED,
         ..NONE
@@ -343,7 +343,7 @@ fn rule_10_turns_that_settle_nothing_come_to_an_end() {
 }
 
 #[test]
-fn rule_10_a_turn_that_only_waited_leaves_the_count() {
+fn rule_10_turn_that_only_waited_does_not_reset_the_count() {
     let budget = Budget {
         time_ups: Budget::UNLIMITED,
         give_backs: 3,

@@ -73,7 +73,7 @@ fn foreign(ttl: Ttl) -> Operation {
 /// The DynamoDB store answered that another process had the claim's own lease. The holder failed as
 /// if an earlier attempt of its message had crashed.
 #[test]
-fn a_claim_repeated_during_a_pause_is_told_of_the_pause() {
+fn repeated_claim_during_a_pause_reports_the_pause() {
     let pause = Pause {
         until: at(5),
         reason: "maintenance".to_owned(),
@@ -84,7 +84,7 @@ fn a_claim_repeated_during_a_pause_is_told_of_the_pause() {
 
 /// The in-memory store cleared the marker before it read the answer.
 #[test]
-fn a_claim_is_answered_with_the_mark_it_clears() {
+fn claim_returns_the_marker_that_it_clears() {
     let mark = Operation::Mark {
         event: "e1".to_owned(),
         until: at(5),
@@ -95,7 +95,7 @@ fn a_claim_is_answered_with_the_mark_it_clears() {
 
 /// The in-memory store let them win.
 #[test]
-fn takes_of_a_deadline_of_another_kind_are_lost() {
+fn take_with_another_kind_of_deadline_is_lost() {
     let seconds = at(3_600).floor_seconds();
     let insert = Operation::Insert(NewTask {
         id: TaskId::from_stored("a"),
@@ -114,7 +114,7 @@ fn takes_of_a_deadline_of_another_kind_are_lost() {
 
 /// The DynamoDB store uses the deadline that the index showed; the in-memory store used the item's.
 #[test]
-fn a_deadline_in_milliseconds_is_kept_as_it_was_shown() {
+fn take_and_adopt_use_the_millisecond_deadline_of_the_index() {
     let there = foreign(Ttl::Milliseconds(at(3_600)));
     let shown = Ttl::Milliseconds(at(1_800));
     let adopt = Operation::Adopt {
@@ -128,7 +128,7 @@ fn a_deadline_in_milliseconds_is_kept_as_it_was_shown() {
 
 /// The in-memory store rejected such a task whatever the index showed.
 #[test]
-fn a_deadline_that_is_no_number_is_rejected_where_the_index_shows_it() {
+fn take_rejects_a_non_numeric_deadline_only_if_the_index_shows_it() {
     let malformed = foreign(Ttl::Malformed);
     on_every_store(&[malformed.clone(), take(Ttl::Malformed)]);
     on_every_store(&[malformed, take(Ttl::Seconds(at(3_600).floor_seconds()))]);

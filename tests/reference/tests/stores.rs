@@ -33,13 +33,13 @@ fn report(store: &str, outcome: Result<Figures, String>) {
 }
 
 #[test]
-fn the_store_in_memory_is_the_reference_queue() {
+fn memory_store_behaves_like_the_reference_queue() {
     let fresh = async || Ok(MemoryStore::new());
     report("memory", hold(plan(2_000, 60), &runtime(), fresh));
 }
 
 #[test]
-fn the_store_on_dynamodb_is_the_reference_queue() {
+fn dynamodb_store_behaves_like_the_reference_queue() {
     let runtime = runtime();
     let dynamo = runtime.block_on(EmbeddedDynamo::start()).unwrap();
     let tables = Cell::new(0);

@@ -38,7 +38,7 @@ type Arrow = fn(&Agent) -> Result<AgentChange, InvalidTransition>;
 /// Checks the whole table of the module's documentation: the result of each transition from each
 /// state.
 #[test]
-fn only_the_table_s_arrows_exist() {
+fn only_documented_transitions_exist() {
     use AgentStatus::{AttendingCall, Available, Offline, Queued};
     let arrows: [(Arrow, [Option<AgentStatus>; 4]); 7] = [
         (
@@ -115,7 +115,7 @@ fn a_late_finish_never_frees_an_agent_who_is_in_a_new_call() {
 /// Every transition of an agent in a call depends on the call lease as read. A finish, an extension
 /// or a new profile that was composed before an extension fails after it.
 #[test]
-fn every_arrow_out_of_a_call_depends_on_the_lease_as_read() {
+fn call_transitions_require_the_lease_as_read() {
     let call = CallId::new("c1").unwrap();
     let leased = |until| {
         agent(AgentState::AttendingCall {
@@ -148,7 +148,7 @@ fn every_arrow_out_of_a_call_depends_on_the_lease_as_read() {
 }
 
 #[test]
-fn a_stay_and_a_profile_have_tickets_of_their_own_but_a_call_keeps_its() {
+fn enqueue_and_profile_change_make_new_tickets_except_in_a_call() {
     let [offline, available, _, attending] = states().map(agent);
     let changed = |a: &Agent| a.with_profile("B".to_owned(), a.profile.clone()).unwrap();
     assert!(changed(&offline).fresh_ticket.is_some());
@@ -163,7 +163,7 @@ fn a_stay_and_a_profile_have_tickets_of_their_own_but_a_call_keeps_its() {
 }
 
 #[test]
-fn what_is_not_possible_says_what_to_do() {
+fn invalid_transition_error_names_the_remedy() {
     let attending = agent(states()[3].clone());
     let refused = attending.leave(IdleStatus::Offline).unwrap_err();
     assert_eq!(

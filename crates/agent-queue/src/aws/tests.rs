@@ -5,7 +5,7 @@ use super::*;
 proptest! {
     /// Every value has only characters that SQS accepts, and at most `MAX_REASON` of them.
     #[test]
-    fn every_reason_is_one_that_sqs_takes(reason in any::<String>()) {
+    fn every_reason_is_a_valid_sqs_attribute(reason in any::<String>()) {
         let value = attribute_value(&reason);
         let taken = |c: char| matches!(c, '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
         prop_assert!(value.chars().all(taken), "{value:?}");
@@ -14,7 +14,7 @@ proptest! {
 }
 
 #[test]
-fn a_reason_that_quotes_a_body_is_cut_and_cleaned() {
+fn reason_with_quoted_body_is_truncated_and_sanitized() {
     assert_eq!(
         attribute_value("field \u{0}x: no \u{ffff}"),
         "field \u{fffd}x: no \u{fffd}"

@@ -22,7 +22,7 @@ fn an_agent_waits_in_one_queue_for_each_language() {
 }
 
 #[test]
-fn a_wrong_profile_names_the_field_and_the_remedy() {
+fn invalid_profile_error_names_field_and_remedy() {
     assert_eq!(
         profile_error(json!({"language": ["Spanish"]})),
         "field attributes.gender is missing; an agent has a value in every dimension"
@@ -90,7 +90,7 @@ fn agent_waits_in_one_queue_for_each_combination_of_values() {
 }
 
 #[test]
-fn more_queues_than_one_transaction_can_change_are_rejected_with_the_arithmetic() {
+fn profile_with_too_many_queues_for_a_transaction_is_rejected() {
     let attributes = |n| fields(json!({"language": numbered("l", n), "gender": "F"}));
     let dimensions = Dimensions::default();
     assert!(dimensions.profile(&attributes(95)).is_ok());
@@ -137,7 +137,7 @@ fn criteria_may_leave_out_a_dimension() {
 }
 
 #[test]
-fn dimensions_are_read_from_json_and_refused_with_the_remedy() {
+fn dimensions_are_read_from_json_or_rejected_with_a_remedy() {
     let read = |json: Json| serde_json::from_value::<Dimensions>(json).map_err(|e| e.to_string());
     let language = json!({"name": "language", "attribute": "Languages", "multiValued": true});
     let gender = json!({"name": "gender", "attribute": "Gender"});

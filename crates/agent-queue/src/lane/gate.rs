@@ -81,7 +81,7 @@ mod tests {
     use futures::FutureExt;
 
     #[test]
-    fn one_call_at_a_time_passes_after_a_loss_and_one_more_with_each_match() {
+    fn gate_admits_one_call_after_a_loss_and_one_more_per_match() {
         let gate = Gate::new(3);
         for _ in 0..3 {
             assert!(gate.try_enter());
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_waiting_call_passes_as_soon_as_another_leaves() {
+    async fn gate_admits_the_next_call_when_another_leaves() {
         let gate = Gate::new(1);
         gate.enter().await;
         let mut second = Box::pin(gate.enter());

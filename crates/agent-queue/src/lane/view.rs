@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_passes_over_fewer_agents_than_the_window_lost_ones_included() {
+    fn call_passes_over_fewer_agents_than_the_window_counting_lost_ones() {
         let entries = entries(20);
         let mut view = View::new(entries.clone());
         for entry in &entries[..3] {

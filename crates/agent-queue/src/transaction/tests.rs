@@ -46,7 +46,7 @@ fn keys(change: &Change) -> BTreeSet<Key> {
 }
 
 #[test]
-fn the_largest_transaction_of_the_largest_agent_fits() {
+fn assignment_of_the_largest_agent_fits_in_one_transaction() {
     let (_, entry) = queued(MAX_QUEUES);
     let until = Some(Micros(9));
     let (change, _) = Change::assign(&call(), Before::Waiting, &entry, Micros(4), until);
@@ -72,7 +72,7 @@ fn no_change_has_two_steps_on_one_item() {
 }
 
 #[test]
-fn an_agent_leaves_every_queue_in_the_instant_of_the_match() {
+fn assigned_agent_leaves_every_queue_in_the_same_transaction() {
     let (_, entry) = queued(3);
     let (change, assignment) = Change::assign(&call(), Before::New, &entry, Micros(4), None);
     for queue in &entry.queues {
@@ -87,7 +87,7 @@ fn an_agent_leaves_every_queue_in_the_instant_of_the_match() {
 
 /// All processes of this release and of the next one must find an item on the same stripe.
 #[test]
-fn a_stripe_follows_from_the_id() {
+fn stripe_is_derived_from_the_id() {
     let stripes = ["ana", "bob", "c1", ""].map(stripe_of);
     assert_eq!(stripes, [5, 4, 9, 5]);
     let all: BTreeSet<_> = (0..200).map(|n| stripe_of(&format!("call-{n}"))).collect();
@@ -109,7 +109,7 @@ fn two_matches_share_no_item() {
 }
 
 #[test]
-fn an_available_agent_attends_a_waiting_call_by_a_fresh_ticket_and_joins_no_queue() {
+fn available_agent_gets_pending_call_with_new_ticket_without_queueing() {
     let (mut agent, _) = queued(3);
     agent.state = AgentState::Available { since: Micros(1) };
     let until = Some(Micros(9));
@@ -127,7 +127,7 @@ fn an_available_agent_attends_a_waiting_call_by_a_fresh_ticket_and_joins_no_queu
 }
 
 #[test]
-fn keys_are_the_published_ones() {
+fn keys_match_the_published_schema() {
     let (_, entry) = queued(1);
     let key = |step: Step| {
         let (pk, sk) = step.key();

@@ -108,7 +108,7 @@ async fn each_verb_sends_its_command() {
 }
 
 #[tokio::test]
-async fn answers_are_tables_where_they_are_lists() {
+async fn list_answers_are_printed_as_tables() {
     let queues = json!({
         "queues": [{ "queue": "Q#Spanish#M", "depth": 2, "version": 7 }],
         "waiting": [{ "criteria": "Spanish#M", "depth": 1 }],
@@ -132,7 +132,7 @@ async fn answers_are_tables_where_they_are_lists() {
 }
 
 #[test]
-fn the_desk_is_an_output_that_the_stack_promises() {
+fn stack_contract_lists_the_desk_function_output() {
     let contract = include_str!("../../../../tests/contract.json");
     let contract: Value = serde_json::from_str(contract).unwrap();
     let promised = contract["agentQueue"]["outputs"].as_array().unwrap();

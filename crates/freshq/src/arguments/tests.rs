@@ -28,7 +28,7 @@ fn refused(line: &str) -> ErrorKind {
 }
 
 #[test]
-fn the_definition_holds_together() {
+fn argument_definitions_are_consistent() {
     Arguments::command().debug_assert();
 }
 
@@ -79,7 +79,7 @@ fn a_queue_is_named_by_its_environment_or_by_table_and_topic() {
 }
 
 #[test]
-fn a_pause_has_a_time_and_a_reason() {
+fn pause_requires_a_time_and_a_reason() {
     let line = [
         "freshq", "pause", "--env", "dev", "--for", "1h 30m", "--reason", "x y",
     ];
@@ -102,7 +102,7 @@ fn a_pause_has_a_time_and_a_reason() {
 }
 
 #[test]
-fn the_breaker_opens_for_a_time_with_a_reason() {
+fn breaker_open_requires_a_time_and_a_reason() {
     let line = "breaker open --env dev --for 30m --reason release";
     let Verb::Breaker(BreakerVerb::Open(on)) = verb(line) else {
         panic!("not a command to the breaker")
@@ -154,7 +154,7 @@ fn redrive_takes_ids_or_all() {
 }
 
 #[test]
-fn cancel_takes_ids_and_never_the_queues_own_items() {
+fn cancel_requires_ids_and_rejects_reserved_ids() {
     assert_eq!(
         refused("cancel --env dev"),
         ErrorKind::MissingRequiredArgument
@@ -171,7 +171,7 @@ fn cancel_takes_ids_and_never_the_queues_own_items() {
 }
 
 #[test]
-fn no_verb_and_unknown_verbs_are_usage_errors() {
+fn missing_and_unknown_verbs_are_usage_errors() {
     assert_eq!(refused("drain --env dev"), ErrorKind::InvalidSubcommand);
     let none = parse("").unwrap_err();
     assert_eq!(none.exit_code(), 2);
@@ -191,7 +191,7 @@ fn help_of(command: &mut clap::Command, path: &str, all: &mut Vec<(String, Strin
 }
 
 #[test]
-fn the_help_of_each_verb_is_as_it_was_read_last() {
+fn help_of_each_verb_matches_its_snapshot() {
     let mut command = Arguments::command();
     command.build();
     let mut all = Vec::new();
@@ -233,7 +233,7 @@ fn create_takes_one_source_of_tasks() {
 }
 
 #[test]
-fn redrive_by_error_is_neither_all_nor_some() {
+fn redrive_rejects_error_with_ids_or_all() {
     assert!(parse("redrive --error 502 --dry-run --env dev").is_ok());
     for line in [
         "redrive a --error 502 --env dev",
@@ -241,6 +241,14 @@ fn redrive_by_error_is_neither_all_nor_some() {
         "redrive a --dry-run --env dev",
     ] {
         assert_eq!(refused(line), ErrorKind::ArgumentConflict, "{line}");
+    }
+}
+
+#[test]
+fn an_empty_error_text_is_rejected() {
+    for verb in ["list", "export", "redrive"] {
+        let line = format!("{verb} --error= --env dev");
+        assert_eq!(refused(&line), ErrorKind::InvalidValue, "{line}");
     }
 }
 

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_agree_whatever_their_spelling() {
+    fn setting_comparison_ignores_representation() {
         let stack = stack();
         for (wanted, now, agree) in [
             (json!(30), json!("30"), true),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use lifo_queue::operate::{Find, Found, FoundTask};
 use lifo_queue::schema;
@@ -46,7 +47,7 @@ pub(crate) struct List {
 #[derive(Debug, Default, Args)]
 pub(crate) struct Filter {
     /// Only tasks with this text in their last error
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) error: Option<String>,
     /// Only tasks older than this, for example 1h
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]

@@ -140,7 +140,7 @@ f          not redriven: not tried after the failure above";
     }
 
     #[test]
-    fn programs_get_the_same_in_fields() {
+    fn json_output_has_the_same_outcomes() {
         let expected = json!({"tasks": [
             {"taskId": "a", "outcome": "redriven"},
             {"taskId": "longer-id", "outcome": "inAnotherState", "status": "SUCCESS"},

@@ -141,7 +141,7 @@ async fn a_queue_is_found_by_its_environment_paused_and_resumed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_wrong_is_one_line_with_a_remedy_and_an_exit_code() {
+async fn errors_are_one_line_with_a_remedy_and_an_exit_code() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
     let mut run = Run {
         dynamodb: &dynamodb,
@@ -170,7 +170,7 @@ async fn what_goes_wrong_is_one_line_with_a_remedy_and_an_exit_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_is_listed_shown_and_exported_and_its_stack_is_named_directly() {
+async fn stack_option_works_for_list_show_export_and_purge() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
     aws.deploy("MyQueue", TABLE);
     put_failed(&dynamodb.client).await;
@@ -211,7 +211,7 @@ async fn a_task_is_listed_shown_and_exported_and_its_stack_is_named_directly() {
 }
 
 #[test]
-fn a_reader_that_stops_early_is_not_an_error() {
+fn closed_output_pipe_is_not_an_error() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_freshq"));
     let command = command.args(["completions", "bash"]);
     let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -17,7 +17,7 @@ fn notification() -> Value {
 }
 
 #[test]
-fn a_notification_is_known_by_its_message_and_a_turn_by_hand_by_its_request() {
+fn notification_id_or_request_id_identifies_the_turn() {
     let id = |event| invocation(event, &context(0), NOW).map(|invocation| invocation.message_id);
     assert_eq!(
         id(notification()).unwrap(),
@@ -45,7 +45,7 @@ fn several_notifications_in_one_event_are_one_turn() {
 }
 
 #[test]
-fn anything_else_is_refused_with_what_it_is() {
+fn other_events_are_rejected_with_a_description() {
     for (event, named) in [
         (json!({"simulate": {"count": 1}}), "simulate"),
         (json!({"Records": []}), "Records"),
@@ -71,7 +71,7 @@ fn anything_else_is_refused_with_what_it_is() {
 }
 
 #[test]
-fn a_deadline_that_is_past_was_not_given() {
+fn past_deadline_counts_as_no_deadline() {
     let deadline = |at| invocation(json!({}), &context(at), NOW).unwrap().deadline;
     assert_eq!(deadline(1_700_000_060_000), Some(Millis(1_700_000_060_000)));
     assert_eq!(deadline(0), None);
@@ -80,7 +80,7 @@ fn a_deadline_that_is_past_was_not_given() {
 }
 
 #[test]
-fn every_slot_may_block_and_the_heartbeat_goes_on() {
+fn each_slot_and_the_heartbeat_have_a_thread() {
     let contract = include_str!("../../../../tests/contract.json");
     let contract: Value = serde_json::from_str(contract).unwrap();
     let threads_for = |slots: u16| {

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_would_change_is_refused_with_its_path() {
+    fn number_that_would_change_is_rejected_with_its_path() {
         let refused = check(&json!({"readings": [1, {"value": 1e30}]}));
         assert_eq!(
             refused,
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn many_small_values_are_bounded_by_what_they_take_in_an_item() {
+    fn many_small_values_are_bounded_by_their_size_in_an_item() {
         // Each number takes three bytes in an item and two as text.
         let numbers = |count| check(&Value::from(vec![7; count]));
         assert_eq!(numbers((MAX_ITEM_BYTES - 3) / 3), Ok(()));

@@ -24,7 +24,7 @@ fn creator(store: &Arc<MemoryStore>) -> Creator {
 }
 
 #[tokio::test]
-async fn a_bad_task_fails_alone_and_names_its_field() {
+async fn invalid_task_fails_alone_and_its_error_names_the_field() {
     let store = Arc::new(MemoryStore::new());
     let specs = [
         json!({"taskId": "good"}),
@@ -82,7 +82,7 @@ async fn creating_is_idempotent_and_the_first_of_a_request_wins() {
 }
 
 #[tokio::test]
-async fn a_task_has_the_age_its_producer_says_and_none_is_from_the_future() {
+async fn producer_sets_the_creation_time_but_not_in_the_future() {
     let store = Arc::new(MemoryStore::new());
     let specs = [
         json!({"taskId": "old", "taskCreated": NOW - 60_000, "ttlSeconds": 90}),
@@ -100,7 +100,7 @@ async fn a_task_has_the_age_its_producer_says_and_none_is_from_the_future() {
 }
 
 #[tokio::test]
-async fn a_delayed_task_is_due_so_long_after_its_creation_and_before_it_expires() {
+async fn delayed_task_is_due_after_its_delay_and_before_its_expiry() {
     let store = Arc::new(MemoryStore::new());
     let specs = [
         json!({"taskId": "now", "delaySeconds": 0}),
@@ -132,7 +132,7 @@ async fn a_delayed_task_is_due_so_long_after_its_creation_and_before_it_expires(
 }
 
 #[tokio::test]
-async fn a_task_expires_in_epoch_seconds() {
+async fn task_expiry_is_stored_in_epoch_seconds() {
     let store = Arc::new(MemoryStore::new());
     let specs = [
         json!({"taskId": "default"}),
@@ -152,7 +152,7 @@ async fn a_task_expires_in_epoch_seconds() {
 }
 
 #[tokio::test]
-async fn the_last_state_of_a_key_wins_and_what_is_wrong_with_a_key_is_named() {
+async fn last_state_of_a_key_wins_and_invalid_keys_are_rejected() {
     let store = Arc::new(MemoryStore::new());
     let specs = [
         json!({"key": "k", "payload": 1}),

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn waves_are_bounded_by_what_messages_become_and_not_by_their_number() {
+    fn waves_are_bounded_by_memory_and_not_by_message_count() {
         let numbers = format!("{{\"payload\":[{}0]}}", "0,".repeat(130_000));
         let batch: Vec<_> = (0..6).map(|n| message(numbers.clone(), n, 1)).collect();
         assert_eq!(of(&batch), [[5], [4], [3], [2], [1], [0]]);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_is_received_again_goes_in_smaller_waves() {
+    fn redelivered_batch_is_split_into_smaller_waves() {
         let body = format!("[{}{{}}]", "{},".repeat(99));
         let waves = |receives| {
             let batch: Vec<_> = (0..1_000)

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_that_failed_before_it_did_anything_says_so() {
+    fn turn_that_fails_before_any_work_exits_as_failed() {
         let error = TurnError::Predecessor {
             message_id: "m".to_owned(),
             until_ms: 1,

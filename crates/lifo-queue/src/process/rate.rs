@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_and_then_the_rate() {
+    fn bucket_grants_a_burst_and_then_the_rate() {
         let start = 1_800_000_000_000;
         let (granted, full_at) = turn(None, start, start + 10_000);
         assert!((54..=55).contains(&granted), "{granted}");
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_of_no_whole_milliseconds_is_kept_over_turns() {
+    fn fractional_millisecond_interval_is_kept_across_turns() {
         let start = 1_800_000_000_000;
         for (a_second, burst) in [(300, 300), (300, 10_000), (700, 1_000), (1_500, 1_500)] {
             let limit = RateLimit {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_granted_and_not_used_goes_back() {
+    fn unused_grant_returns_to_the_bucket() {
         let hand = at(1_000);
         let mut rate = Rate::start(Some(LIMIT), None, hand);
         assert_eq!(rate.grant(Millis(1_000)), Ok(()));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_ahead_leaves_an_empty_bucket_and_no_more() {
+    fn clock_that_was_ahead_leaves_at_most_an_empty_bucket() {
         let (granted, _) = turn(Some(Millis(9_000_000)), 1_000, 2_100);
         assert!((4..=5).contains(&granted), "{granted}");
     }

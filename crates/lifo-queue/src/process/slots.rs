@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn busy_halves_once_a_burst_and_success_grows_one_by_one() {
+    fn busy_halves_the_limit_once_per_burst_and_success_raises_it_by_one() {
         let mut slots = Slots::new(10);
         assert_eq!(slots.limit(), 10);
         for _ in 0..7 {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_runs_take_slots_away_once_for_each_round() {
+    fn slow_runs_lower_the_limit_once_per_round() {
         let mut slots = Slots::new(10);
         for _ in 0..10 {
             slots.slow(Millis(0), 0.99, Millis(500));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_downstream_is_probed_more_and_more_slowly() {
+    fn busy_downstream_is_probed_with_growing_backoff() {
         let mut slots = Slots::new(1);
         let mut now = Millis(0);
         let mut waits = Vec::new();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_downstream_is_congested_when_it_asks_for_more_than_the_longest_wait() {
+    fn retry_after_above_the_longest_wait_means_congested() {
         let congested = |wait| {
             let mut slots = Slots::new(10);
             slots.busy(Some(wait), 1.0, Millis(0));

@@ -120,7 +120,7 @@ impl HttpRunner {
         if ![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&answer.status) {
             return Ok(answer);
         }
-        let fresh = secret.get_after_refusal_of(&value).await?;
+        let fresh = secret.get_after_rejection_of(&value).await?;
         if fresh == value {
             return Ok(answer);
         }

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_forms_are_read_and_capped() {
+    fn retry_after_seconds_and_dates_are_read_and_capped() {
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         let read = |value| parse(value, now).map(|wait| wait.as_secs());
         let cases = [

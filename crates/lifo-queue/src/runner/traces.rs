@@ -77,7 +77,7 @@ fn header(aws: &FakeAws) -> Option<String> {
 }
 
 #[tokio::test]
-async fn the_function_that_runs_a_sampled_task_gets_the_tasks_trace() {
+async fn function_receives_the_trace_of_a_sampled_task() {
     let (daemon, aws) = (Daemon::start(), FakeAws::answering([answer(200, "null")]));
     let outcome = invocation(daemon.tracer.as_ref(), Some(SAMPLED), run(&aws, Some(TASK))).await;
     assert_eq!(outcome, Outcome::Success);
@@ -115,7 +115,7 @@ async fn the_function_that_runs_a_sampled_task_gets_the_tasks_trace() {
 }
 
 #[tokio::test]
-async fn nothing_is_recorded_and_no_header_set_where_nothing_is_sampled() {
+async fn unsampled_runs_record_no_segment_and_send_no_trace_header() {
     let (daemon, aws) = (Daemon::start(), FakeAws::answering([answer(200, "null")]));
     let unsampled = SAMPLED.replace("Sampled=1", "Sampled=0");
     for (tracer, turn, task) in [
@@ -135,7 +135,7 @@ async fn nothing_is_recorded_and_no_header_set_where_nothing_is_sampled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_cut_off_is_a_fault_and_one_that_is_throttled_is_marked() {
+async fn cancelled_call_is_recorded_as_fault_and_throttled_call_as_throttle() {
     let daemon = Daemon::start();
     let slow = FakeAws::answering([answer(200, "null")]).after(Duration::from_secs(60));
     let throttled = FakeAws::answering([answer(429, "{}")]);

@@ -66,7 +66,7 @@ async fn without_a_sink_every_task_is_counted_by_its_status() {
 }
 
 #[tokio::test]
-async fn what_a_sink_took_is_counted() {
+async fn tasks_that_the_sink_accepts_are_counted() {
     let tasks = [task("a"), taken("b")];
     let (report, brought) = count(&[], &tasks).await;
     assert_eq!((report.pending, report.taken), (1, 1));
@@ -74,7 +74,7 @@ async fn what_a_sink_took_is_counted() {
 }
 
 #[tokio::test]
-async fn from_the_first_task_that_was_not_taken_on_nothing_is_counted() {
+async fn counting_stops_at_the_first_task_that_the_sink_rejects() {
     let tasks = [task("a"), taken("b"), task("c"), task("d")];
     let (report, _) = count(&[1, 3], &tasks).await;
     assert_eq!((report.pending, report.taken), (1, 0));
@@ -94,7 +94,7 @@ async fn from_the_first_task_that_was_not_taken_on_nothing_is_counted() {
 }
 
 #[tokio::test]
-async fn a_sink_is_not_asked_for_nothing() {
+async fn sink_is_not_called_without_tasks() {
     let (report, brought) = count(&[0], &[]).await;
     assert_eq!((report.counted(), report.again_from), (0, None));
     assert!(brought.is_empty());

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_refused_with_the_reason() {
+    fn invalid_ids_are_rejected_with_the_reason() {
         assert_eq!(TaskId::new(""), Err(InvalidTaskId::Empty));
         assert_eq!(TaskId::new("#x"), Err(InvalidTaskId::Reserved));
         assert_eq!(TaskId::new("a\nb"), Err(InvalidTaskId::Control));

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_codec_round_trips_and_refuses_what_is_not_canonical() {
+    fn status_codec_round_trips_and_rejects_noncanonical_text() {
         for status in TaskStatus::ALL {
             for shard in [0, 1, 9, u16::MAX] {
                 let key = StatusKey { status, shard };

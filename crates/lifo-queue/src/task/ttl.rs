@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ttl_tells_milliseconds_from_seconds() {
+    fn ttl_distinguishes_milliseconds_from_seconds() {
         let now = Millis(1_700_000_000_000);
         assert_eq!(
             Ttl::from_number(1_700_000_001),

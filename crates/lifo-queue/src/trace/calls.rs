@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lineage_is_found_wherever_it_stands() {
+    fn lineage_is_found_at_any_position_in_the_header() {
         let found = ";Lineage=1:25c8a9d2:0";
         assert_eq!(lineage("Root=1-a;Lineage=1:25c8a9d2:0;Sampled=1"), found);
         assert_eq!(lineage("Root=1-a;Sampled=1;Lineage=1:25c8a9d2:0"), found);

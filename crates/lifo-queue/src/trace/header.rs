@@ -106,7 +106,7 @@ mod tests {
     const ROOT: &str = "1-5759e988-bd862e3fe1be46a994272793";
 
     #[test]
-    fn headers_are_read_with_and_without_the_fields_that_may_be_left_out() {
+    fn headers_are_read_with_and_without_optional_fields() {
         let whole = format!("Root={ROOT};Parent=53995c3f42cd8ad8;Sampled=1");
         let read: TraceHeader = format!("{whole};Lineage=1:25c8a9d2:0").parse().unwrap();
         assert_eq!(read.to_string(), whole);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_break_a_header_or_a_document_is_rejected() {
+    fn malformed_trace_headers_are_rejected() {
         for text in [
             "",
             "Root=",

@@ -85,7 +85,7 @@ async fn started(latency: Latency) -> (Conflicts, Client, Client) {
 }
 
 #[tokio::test]
-async fn of_two_transactions_on_one_item_one_is_refused_and_told_where() {
+async fn transaction_conflict_is_rejected_and_names_the_item() {
     let (conflicts, one, other) = started(SLOW).await;
     let (first, second) = tokio::join!(
         transact(&one, vec![put("a"), put("b")]),
@@ -99,7 +99,7 @@ async fn of_two_transactions_on_one_item_one_is_refused_and_told_where() {
 }
 
 #[tokio::test]
-async fn transactions_on_other_items_or_after_another_do_not_meet() {
+async fn transactions_on_different_items_or_in_sequence_do_not_conflict() {
     let (conflicts, one, other) = started(SLOW).await;
     let (first, second) = tokio::join!(
         transact(&one, vec![put("a"), put("b")]),
@@ -111,7 +111,7 @@ async fn transactions_on_other_items_or_after_another_do_not_meet() {
 }
 
 #[tokio::test]
-async fn what_a_refused_transaction_asked_for_is_not_held_nor_done() {
+async fn rejected_transaction_writes_and_locks_nothing() {
     let (_, one, other) = started(SLOW).await;
     let (_, second) = tokio::join!(
         transact(&one, vec![put("a")]),
@@ -125,7 +125,7 @@ async fn what_a_refused_transaction_asked_for_is_not_held_nor_done() {
 }
 
 #[tokio::test]
-async fn a_failed_condition_is_no_conflict() {
+async fn failed_condition_is_not_a_conflict() {
     let (conflicts, client, _) = started(Latency::default()).await;
     let write = client.put_item().table_name(AGENT_TABLE);
     let write = write.item(PK, text("p")).item(SK, text("a"));
@@ -137,7 +137,7 @@ async fn a_failed_condition_is_no_conflict() {
 }
 
 #[tokio::test]
-async fn a_single_write_meets_a_transaction_and_a_read_does_not() {
+async fn single_write_conflicts_with_a_transaction_but_a_plain_read_does_not() {
     let (conflicts, one, other) = started(SLOW).await;
     let key = || [(PK, text("p")), (SK, text("a"))].map(|(name, value)| (name.to_owned(), value));
     let write = other
@@ -170,7 +170,7 @@ async fn a_single_write_meets_a_transaction_and_a_read_does_not() {
 }
 
 #[tokio::test]
-async fn a_transactional_read_gives_way_to_a_write_and_to_no_other_read() {
+async fn transactional_read_conflicts_with_a_write_but_not_with_a_read() {
     let (_, one, other) = started(SLOW).await;
     let write = one.put_item().table_name(AGENT_TABLE);
     let write = write.item(PK, text("p")).item(SK, text("a"));
@@ -181,7 +181,7 @@ async fn a_transactional_read_gives_way_to_a_write_and_to_no_other_read() {
 }
 
 #[tokio::test]
-async fn a_transactional_read_fails_for_a_write_that_begins_meanwhile() {
+async fn transactional_read_fails_if_a_write_starts_during_it() {
     let (conflicts, one, other) = started(SLOW).await;
     let (read, written) = tokio::join!(
         read_together(&one, "a"),
@@ -194,7 +194,7 @@ async fn a_transactional_read_fails_for_a_write_that_begins_meanwhile() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_given_up_holds_nothing() {
+async fn abandoned_request_locks_nothing() {
     let (conflicts, one, other) = started(SLOW).await;
     let given_up = transact(&one, vec![put("a")]);
     let given_up = tokio::time::timeout(Duration::from_millis(1), given_up).await;

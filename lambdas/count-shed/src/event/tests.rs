@@ -50,7 +50,7 @@ fn the_event_for_local_invocation_has_one_task_of_each_kind() {
 }
 
 #[test]
-fn only_what_the_ttl_service_removed_is_shed() {
+fn only_tasks_deleted_by_ttl_are_shed() {
     assert_eq!(tasks_after(|_| ()), 1);
     for name in ["INSERT", "MODIFY", "remove", ""] {
         assert_eq!(tasks_after(|record| record["eventName"] = json!(name)), 0);
@@ -92,7 +92,7 @@ fn an_expired_state_that_a_newer_one_replaced_is_shed_once() {
 }
 
 #[test]
-fn only_what_waited_or_ran_is_shed() {
+fn ended_tasks_and_control_items_are_not_shed() {
     let status = |text: &'static str| {
         move |record: &mut Value| record["dynamodb"]["OldImage"]["taskStatus"] = json!({"S": text})
     };
@@ -114,7 +114,7 @@ fn only_what_waited_or_ran_is_shed() {
 }
 
 #[test]
-fn a_record_that_can_be_read_in_part_is_counted_and_handed_on_with_the_rest() {
+fn partly_readable_record_is_counted_with_its_readable_attributes() {
     let damaged = record(|record| {
         record.as_object_mut().unwrap().remove("eventID");
         record["awsRegion"] = json!(7);
@@ -129,7 +129,7 @@ fn a_record_that_can_be_read_in_part_is_counted_and_handed_on_with_the_rest() {
 }
 
 #[test]
-fn a_bad_record_blocks_none_beside_it() {
+fn invalid_record_does_not_block_the_others() {
     for bad in [
         json!(null),
         json!(7),
@@ -145,7 +145,7 @@ fn a_bad_record_blocks_none_beside_it() {
 }
 
 #[test]
-fn lambda_is_asked_for_everything_from_the_first_failure_on() {
+fn batch_response_names_the_first_failed_record() {
     let batch = read(&stream()).unwrap();
     let response = |first| serde_json::to_value(batch.response(first).unwrap()).unwrap();
     assert_eq!(response(None), json!({"batchItemFailures": []}));
@@ -159,7 +159,7 @@ fn lambda_is_asked_for_everything_from_the_first_failure_on() {
 }
 
 #[test]
-fn without_a_sequence_number_the_whole_batch_is_asked_for_again() {
+fn failed_record_without_sequence_number_fails_the_whole_batch() {
     let nameless = record(|record| record["dynamodb"]["SequenceNumber"] = Value::Null);
     let batch = batch(&[record(|_| ()), nameless]);
     assert_eq!(batch.tasks.len(), 2, "counted all the same");
@@ -168,7 +168,7 @@ fn without_a_sequence_number_the_whole_batch_is_asked_for_again() {
 }
 
 #[test]
-fn any_other_event_is_refused() {
+fn events_of_other_sources_are_rejected() {
     let notification = include_str!("../../../../tests/events/trigger-notification.json");
     let notification = serde_json::from_str(notification).unwrap();
     for event in [
@@ -229,7 +229,7 @@ fn places(value: &Value, here: &str, found: &mut Vec<String>) {
 proptest! {
     /// Arbitrary JSON is rejected or contains no shed task.
     #[test]
-    fn arbitrary_json_is_refused_or_sheds_nothing(event in any_json()) {
+    fn arbitrary_json_is_rejected_or_sheds_no_task(event in any_json()) {
         if let Ok(batch) = read(&event) {
             prop_assert_eq!(batch.tasks.len(), 0);
         }
@@ -238,7 +238,7 @@ proptest! {
     /// A damaged record does not change how the other records are read, and is counted once or not
     /// at all.
     #[test]
-    fn a_damaged_record_neither_panics_nor_costs_its_neighbours(
+    fn damaged_record_neither_panics_nor_affects_the_others(
         place in any::<Index>(), value in any_json(), which in 0..4_usize,
     ) {
         let mut damaged = stream()["Records"][which].take();
@@ -264,7 +264,7 @@ proptest! {
 
     /// A shed task with an invalid attribute is still counted, and names no other attribute.
     #[test]
-    fn a_damaged_attribute_costs_no_count(
+    fn shed_task_with_a_damaged_attribute_is_still_counted(
         name in prop::sample::select(vec!["taskCreated", "ttl", "attempts", "totalAttempts", "payload"]),
         value in any_json(),
     ) {

@@ -62,7 +62,7 @@ async fn with_a_queue_shed_tasks_are_counted_and_sent() {
 }
 
 #[tokio::test]
-async fn what_the_queue_refuses_comes_again_and_is_not_counted() {
+async fn task_that_the_queue_rejects_is_redelivered_and_not_counted() {
     let number = |n: u32| json!([{"itemIdentifier": format!("11110000000000000000000{n}")}]);
     let invoked = invoke(QUEUE, Some("order-4712"), event()).await;
     assert_eq!(invoked.posted, "response");
@@ -86,7 +86,7 @@ async fn an_event_of_another_kind_is_an_error() {
 }
 
 #[tokio::test]
-async fn with_a_bus_each_ended_task_is_an_event() {
+async fn with_a_bus_each_ended_task_is_published_as_an_event() {
     let invoked = invoke(BUS, None, event_with_ends()).await;
     assert_eq!(invoked.body, json!({"batchItemFailures": []}));
     assert_eq!(invoked.counted(), Some(2));
@@ -114,14 +114,14 @@ async fn with_a_bus_each_ended_task_is_an_event() {
 }
 
 #[tokio::test]
-async fn without_a_bus_ended_tasks_are_passed_over() {
+async fn without_a_bus_ended_tasks_are_ignored() {
     let invoked = invoke(QUEUE, None, event_with_ends()).await;
     assert_eq!(invoked.body, json!({"batchItemFailures": []}));
     assert_eq!((invoked.counted(), invoked.events.len()), (Some(2), 0));
 }
 
 #[tokio::test]
-async fn a_batch_is_repeated_from_the_first_event_that_the_bus_rejects() {
+async fn batch_is_redelivered_from_the_first_event_that_the_bus_rejects() {
     let invoked = invoke(BOTH, Some("order-2"), event_with_ends()).await;
     assert_eq!(invoked.repeated_from(), "end-2");
     assert_eq!(invoked.event_ids(), ["order-1"]);
@@ -140,7 +140,7 @@ async fn a_batch_is_repeated_from_the_first_event_that_the_bus_rejects() {
 }
 
 #[tokio::test]
-async fn a_shed_task_that_the_queue_rejects_repeats_the_events_behind_it() {
+async fn records_after_a_rejected_shed_task_are_redelivered() {
     let invoked = invoke(BOTH, Some("order-4711"), event_with_ends()).await;
     assert_eq!(invoked.repeated_from(), "111100000000000000000001");
     assert_eq!(invoked.event_ids(), ["order-1", "order-2"]);
@@ -148,7 +148,7 @@ async fn a_shed_task_that_the_queue_rejects_repeats_the_events_behind_it() {
 }
 
 #[tokio::test]
-async fn more_events_than_one_call_takes_are_published_in_their_order() {
+async fn events_beyond_the_limit_of_one_call_are_published_in_order() {
     let ends: Vec<_> = (0..25)
         .map(|n| {
             let mut record = event_with_ends()["Records"][0].take();

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 #[test]
-fn tasks_are_handed_on_unchecked() {
+fn tasks_are_passed_on_without_validation() {
     let tasks = vec![json!({"taskId": "a"}), json!(7)];
     assert_eq!(
         read(json!({"tasks": tasks}), false).unwrap(),
@@ -37,7 +37,7 @@ fn an_event_holds_a_bounded_number_of_tasks() {
 }
 
 #[test]
-fn a_simulation_is_counted_and_bounded() {
+fn simulation_requires_a_count_within_its_limits() {
     let simulate = |count: Value| read(json!({"simulate": {"count": count}}), true);
     assert_eq!(simulate(json!(1)).unwrap(), Request::Simulate(1));
     assert_eq!(
@@ -59,7 +59,7 @@ fn a_simulation_is_counted_and_bounded() {
 }
 
 #[test]
-fn a_simulation_is_refused_where_it_is_off() {
+fn simulation_is_rejected_when_disabled() {
     let error = read(json!({"simulate": {"count": 1}}), false)
         .unwrap_err()
         .to_string();
@@ -70,7 +70,7 @@ fn a_simulation_is_refused_where_it_is_off() {
 }
 
 #[test]
-fn any_other_event_is_refused_with_the_field() {
+fn invalid_events_are_rejected_with_the_field() {
     for (event, named) in [
         (json!(null), "not an object"),
         (json!([{"taskId": "a"}]), "not an object"),
@@ -111,7 +111,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     /// Arbitrary JSON is read as an array of tasks or as a valid count, or rejected with a message.
     #[test]
-    fn arbitrary_json_is_read_or_refused(event in any_json(), simulation in any::<bool>()) {
+    fn arbitrary_json_is_read_or_rejected(event in any_json(), simulation in any::<bool>()) {
         match read(event.clone(), simulation) {
             Ok(Request::Create(tasks)) => prop_assert_eq!(json!({"tasks": tasks}), event),
             Ok(Request::Simulate(count)) => {

@@ -35,7 +35,7 @@ fn the_event_for_local_invocation_is_read() {
 }
 
 #[test]
-fn a_body_is_what_an_operator_sends_or_what_a_message_holds() {
+fn body_is_a_task_an_array_of_tasks_or_an_operators_event() {
     let one = json!({"taskId": "a"});
     let created = |tasks: &[&Value]| {
         Ok(Request::Create(
@@ -68,7 +68,7 @@ fn an_encoded_body_is_decoded() {
 }
 
 #[test]
-fn a_wrong_request_is_told_the_remedy() {
+fn error_response_to_an_invalid_request_names_the_remedy() {
     for (body, part) in [
         ("", "the body is empty"),
         ("hello", "the body is not valid JSON"),
@@ -107,7 +107,7 @@ fn report(created: usize, failed: &[bool]) -> CreateReport {
 }
 
 #[test]
-fn the_status_says_what_a_client_should_do() {
+fn status_code_distinguishes_success_partial_retryable_and_invalid() {
     let status = |created, failed: &[bool]| HttpAnswer::of(&report(created, failed)).status_code;
     assert_eq!(status(2, &[]), 200);
     assert_eq!(status(0, &[]), 200);

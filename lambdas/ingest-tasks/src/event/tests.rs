@@ -7,7 +7,7 @@ fn sample() -> Value {
 }
 
 #[test]
-fn a_message_is_read_with_its_time_and_its_receives() {
+fn message_is_read_with_its_sent_time_and_receive_count() {
     let batch = read(sample()).unwrap();
     assert_eq!(batch.len(), 2);
     assert_eq!(batch[0].id, "059f36b4-87a3-44ab-83d2-661975830a7d");
@@ -18,7 +18,7 @@ fn a_message_is_read_with_its_time_and_its_receives() {
 }
 
 #[test]
-fn another_event_is_refused() {
+fn other_events_are_rejected() {
     let refused = |event| read(event).unwrap_err().to_string();
     assert_eq!(
         refused(json!({"tasks": []})),

@@ -38,7 +38,7 @@ fn a_message_is_read_with_its_group_and_its_time() {
 }
 
 #[test]
-fn another_event_is_refused() {
+fn other_events_are_rejected() {
     let refused = |event| read(event).unwrap_err().to_string();
     assert_eq!(
         refused(json!({"calls": []})),

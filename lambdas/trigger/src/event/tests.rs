@@ -19,7 +19,7 @@ fn tasks_after(change: impl FnOnce(&mut Value)) -> usize {
 }
 
 #[test]
-fn a_batch_is_one_wake_up_named_after_its_first_record() {
+fn batch_is_one_wake_up_with_the_id_of_its_first_record() {
     let wake_up = read(stream()).unwrap().unwrap();
     let id = "c4ca4238a0b923820dcc509a6f75849b".to_owned();
     assert_eq!(
@@ -34,7 +34,7 @@ fn a_batch_is_one_wake_up_named_after_its_first_record() {
 }
 
 #[test]
-fn a_wake_up_names_the_traces_of_its_tasks_and_of_the_turn_that_tail_calls() {
+fn wake_up_lists_the_traces_of_its_tasks_or_of_its_tail_call() {
     let mut event = stream();
     event["Records"][0]["dynamodb"]["NewImage"]["traceHeader"] = json!({"S": "Root=1-a"});
     event["Records"][1]["dynamodb"]["NewImage"]["traceHeader"] = json!({"N": "7"});
@@ -51,7 +51,7 @@ fn a_wake_up_names_the_traces_of_its_tasks_and_of_the_turn_that_tail_calls() {
 }
 
 #[test]
-fn the_name_is_the_batchs_even_if_its_first_record_is_no_task() {
+fn wake_up_has_the_id_of_the_first_record_even_if_it_is_not_a_task() {
     let mut event = stream();
     event["Records"][0]["eventName"] = json!("REMOVE");
     let wake_up = read(event).unwrap().unwrap();
@@ -62,7 +62,7 @@ fn the_name_is_the_batchs_even_if_its_first_record_is_no_task() {
 }
 
 #[test]
-fn only_inserted_pending_tasks_wake() {
+fn only_inserted_pending_tasks_cause_a_wake_up() {
     assert_eq!(tasks_after(|_| ()), 1);
     assert_eq!(
         tasks_after(|record| record["eventName"] = json!("MODIFY")),
@@ -107,7 +107,7 @@ fn of_key(old: (&str, &str), new: (&str, &str)) -> usize {
 }
 
 #[test]
-fn a_newer_state_of_a_key_wakes_unless_the_key_runs() {
+fn newer_state_of_a_key_causes_a_wake_up_unless_the_key_runs() {
     for before in ["PENDING", "SUCCESS", "FAILURE"] {
         assert_eq!(of_key(("s1", before), ("s2", "PENDING")), 1, "{before}");
     }
@@ -135,7 +135,7 @@ fn a_notification_is_a_tail_call() {
 }
 
 #[test]
-fn the_events_for_local_invocation_wake() {
+fn events_for_local_invocation_cause_a_wake_up() {
     let insert = include_str!("../../../../tests/events/trigger-insert.json");
     let wake_up = read(serde_json::from_str(insert).unwrap())
         .unwrap()
@@ -149,7 +149,7 @@ fn the_events_for_local_invocation_wake() {
 }
 
 #[test]
-fn a_malformed_event_is_refused_with_the_field() {
+fn malformed_event_is_rejected_with_the_field() {
     let cut = |mut event: Value, pointer: &str, field: &str| {
         event
             .pointer_mut(pointer)
@@ -222,7 +222,7 @@ fn places(value: &Value, here: &str, found: &mut Vec<String>) {
 
 proptest! {
     #[test]
-    fn arbitrary_json_is_refused(event in any_json()) {
+    fn arbitrary_json_is_rejected(event in any_json()) {
         prop_assert!(read(event).is_err());
     }
 

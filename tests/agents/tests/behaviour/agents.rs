@@ -126,7 +126,7 @@ pub(crate) async fn a_profile_changes_only_while_not_queued(world: World) {
     assert_eq!(made[0].agent_name, "Ana B.");
 }
 
-pub(crate) async fn a_profile_changes_in_a_call_without_its_ticket(world: World) {
+pub(crate) async fn profile_change_during_a_call_keeps_the_ticket(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     let made = world.ask("c1", "Spanish#F").await.assignments;
     let other = profile(&["French"], "F");
@@ -139,7 +139,7 @@ pub(crate) async fn a_profile_changes_in_a_call_without_its_ticket(world: World)
     assert_eq!(world.ask_whom("c2", "French#F").await, "ana");
 }
 
-pub(crate) async fn what_is_not_possible_is_refused_and_changes_nothing(world: World) {
+pub(crate) async fn invalid_transition_is_rejected_and_changes_nothing(world: World) {
     world.register("off", &["Spanish"], "F").await;
     world.queued("busy", &["Spanish"], "F").await;
     world.ask("c1", "Spanish#F").await;
@@ -176,7 +176,7 @@ pub(crate) async fn what_is_not_possible_is_refused_and_changes_nothing(world: W
     assert_eq!(world.rows(&["c1"]).await, rows);
 }
 
-pub(crate) async fn everybody_available_is_queued_in_the_order_they_became_so(world: World) {
+pub(crate) async fn available_agents_are_queued_in_order_of_availability(world: World) {
     world.ask("c1", "Spanish#F").await;
     for (id, gender) in [("c", "F"), ("b", "M"), ("a", "F")] {
         world.available(id, &["Spanish"], gender).await;
@@ -193,7 +193,7 @@ pub(crate) async fn everybody_available_is_queued_in_the_order_they_became_so(wo
 }
 
 /// Each of them gets its own place, in the order in which they became available.
-pub(crate) async fn many_who_are_queued_at_once_keep_their_order(world: World) {
+pub(crate) async fn agents_queued_together_keep_their_order(world: World) {
     let ids: Vec<_> = (0..30)
         .rev()
         .map(|number| format!("a{number:02}"))

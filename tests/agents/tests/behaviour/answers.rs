@@ -102,7 +102,7 @@ pub(crate) async fn an_answered_call_stays_with_its_agent(world: World) {
     assert!(matches!(late, Changed::Refused { .. }), "{late:?}");
 }
 
-pub(crate) async fn a_lease_is_extended_by_call_and_ticket_only(world: World) {
+pub(crate) async fn lease_extension_requires_the_call_and_ticket(world: World) {
     let world = answering(world);
     world.queued("ana", &["Spanish"], "F").await;
     let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
@@ -185,7 +185,7 @@ pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(w
 
 /// A process that read the line before the call was assigned and returned cannot assign it: the
 /// number of its assignment is used already.
-pub(crate) async fn an_outdated_place_in_the_line_assigns_nothing(world: World) {
+pub(crate) async fn outdated_line_entry_assigns_nothing(world: World) {
     let world = answering(world);
     world.ask("c1", "Spanish#F").await;
     let outdated = world
@@ -204,7 +204,7 @@ pub(crate) async fn an_outdated_place_in_the_line_assigns_nothing(world: World) 
     assert_eq!(world.enqueue("ana").await.assignments[0].number, 2);
 }
 
-pub(crate) async fn a_finished_call_is_kept_for_fifteen_days_and_a_waiting_one_without_limit(
+pub(crate) async fn ended_call_is_kept_for_fifteen_days_and_a_pending_one_without_limit(
     world: World,
 ) {
     world.queued("ana", &["Spanish"], "F").await;

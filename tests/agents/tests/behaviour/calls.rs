@@ -45,7 +45,7 @@ pub(crate) async fn a_redelivered_call_gets_its_first_answer(world: World) {
 }
 
 /// It is matched by its first criteria.
-pub(crate) async fn a_redelivered_call_that_waits_looks_again(world: World) {
+pub(crate) async fn redelivered_pending_call_keeps_its_first_criteria(world: World) {
     let first = world.ask("c1", "Spanish#F").await;
     assert_eq!((first.state, first.queued), (CallState::Waiting, true));
     world.queued("bob", &["French"], "M").await;
@@ -60,7 +60,7 @@ pub(crate) async fn a_redelivered_call_that_waits_looks_again(world: World) {
     assert_eq!(world.queue.waiting().await.unwrap()[0].depth, 0);
 }
 
-pub(crate) async fn a_waiting_call_gets_the_next_queued_agent(world: World) {
+pub(crate) async fn pending_call_gets_the_next_queued_agent(world: World) {
     for (call, wanted) in [("c1", "Spanish#F"), ("c2", "Spanish#F"), ("c3", "French#F")] {
         let matched = world.ask(call, wanted).await;
         assert_eq!((matched.state, matched.queued), (CallState::Waiting, true));
@@ -80,7 +80,7 @@ pub(crate) async fn a_waiting_call_gets_the_next_queued_agent(world: World) {
 }
 
 /// Calls are ordered by arrival, whatever their criteria, and not by the time of their write.
-pub(crate) async fn the_longest_waiting_call_that_fits_comes_first(world: World) {
+pub(crate) async fn oldest_matching_pending_call_is_assigned_first(world: World) {
     world.pass(Duration::from_secs(10)).await;
     world.ask("second", "Spanish#F").await;
     world.ask("third", "*#F").await;
@@ -99,7 +99,7 @@ pub(crate) async fn the_longest_waiting_call_that_fits_comes_first(world: World)
 }
 
 /// Even if a matching agent is queued: the pending call gets it.
-pub(crate) async fn a_new_call_never_overtakes_one_that_waits_for_the_same(world: World) {
+pub(crate) async fn new_call_never_overtakes_a_pending_call_of_the_same_criteria(world: World) {
     world.ask("c1", "Spanish#F").await;
     let ana = agents::available(&*world.store, agents::agent("ana", &["Spanish"], "F")).await;
     // Queued by a process that crashed before its read: ana is queued, and c1 is pending.
@@ -111,7 +111,7 @@ pub(crate) async fn a_new_call_never_overtakes_one_that_waits_for_the_same(world
     assert_eq!(pairs(&met), "c2→bea");
 }
 
-pub(crate) async fn calls_are_given_up_while_they_wait_and_not_later(world: World) {
+pub(crate) async fn only_pending_calls_can_be_cancelled(world: World) {
     let cancel = async |id| world.queue.cancel(&call_id(id)).await.unwrap().state();
     world.ask("c1", "Spanish#F").await;
     world.ask("c2", "Spanish#F").await;
@@ -126,7 +126,7 @@ pub(crate) async fn calls_are_given_up_while_they_wait_and_not_later(world: Worl
 }
 
 /// The caller hangs up before the call queue delivers the call.
-pub(crate) async fn a_call_that_was_cancelled_before_it_arrived_meets_no_agent(world: World) {
+pub(crate) async fn call_cancelled_before_arrival_is_not_assigned(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     let cancelled = world.queue.cancel(&call_id("c1")).await.unwrap();
     assert_eq!(cancelled, Cancel::Done);
@@ -164,7 +164,7 @@ pub(crate) async fn a_call_that_arrives_too_late_is_expired(world: World) {
 }
 
 /// A new agent, a call of the same criteria, or a redelivery of the call itself expires them.
-pub(crate) async fn calls_that_waited_too_long_leave_when_somebody_looks(world: World) {
+pub(crate) async fn calls_past_their_maximum_wait_expire_at_the_next_match(world: World) {
     let world = world.with(|settings| settings.max_wait = Duration::from_secs(60));
     world.ask("c1", "Spanish#F").await;
     world.ask("c2", "French#F").await;
@@ -193,7 +193,7 @@ pub(crate) async fn calls_that_waited_too_long_leave_when_somebody_looks(world: 
     assert_eq!(world.sweep().await.dead_lettered, 3);
 }
 
-pub(crate) async fn available_alone_never_matches(world: World) {
+pub(crate) async fn available_agent_is_not_matched_until_queued(world: World) {
     world.ask("c1", "Spanish#F").await;
     world.available("ana", &["Spanish"], "F").await;
     assert_eq!(world.state_of("c1").await, CallState::Waiting);

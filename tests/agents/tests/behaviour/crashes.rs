@@ -25,7 +25,7 @@ async fn queued(world: &World, id: &str, languages: &[&str], gender: &str) {
     world.tick().await;
 }
 
-pub(crate) async fn a_call_whose_matcher_died_before_its_look_is_served_by_the_sweep(world: World) {
+pub(crate) async fn sweep_assigns_a_call_whose_matcher_crashed(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     written(&world, "c1", "Spanish#*").await;
     written(&world, "c2", "Spanish#*").await;
@@ -37,7 +37,7 @@ pub(crate) async fn a_call_whose_matcher_died_before_its_look_is_served_by_the_s
     assert_eq!(world.sweep().await.assigned, 0);
 }
 
-pub(crate) async fn an_agent_whose_desk_died_before_its_look_is_served_by_the_sweep(world: World) {
+pub(crate) async fn sweep_assigns_an_agent_whose_desk_crashed(world: World) {
     world.ask("c1", "*#F").await;
     queued(&world, "ana", &["Spanish"], "F").await;
     queued(&world, "bea", &["Spanish"], "F").await;
@@ -47,7 +47,7 @@ pub(crate) async fn an_agent_whose_desk_died_before_its_look_is_served_by_the_sw
     assert_eq!(world.status("bea").await, AgentStatus::Queued);
 }
 
-pub(crate) async fn a_dead_matcher_s_call_is_served_by_the_next_agent(world: World) {
+pub(crate) async fn next_enqueue_assigns_the_call_of_a_crashed_matcher(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     written(&world, "c1", "Spanish#F").await;
     let call = world.call("c1", "Spanish#F");
@@ -59,7 +59,7 @@ pub(crate) async fn a_dead_matcher_s_call_is_served_by_the_next_agent(world: Wor
 }
 
 /// The request to queue an agent that is queued already serves it.
-pub(crate) async fn a_dead_desk_s_agent_is_served_by_the_next_wish(world: World) {
+pub(crate) async fn repeated_enqueue_assigns_a_call_after_a_desk_crash(world: World) {
     world.ask("c1", "Spanish#F").await;
     queued(&world, "ana", &["Spanish"], "F").await;
     let again = world.queue.enqueue(&agent_id("ana")).await.unwrap();
@@ -67,7 +67,7 @@ pub(crate) async fn a_dead_desk_s_agent_is_served_by_the_next_wish(world: World)
     assert_eq!(world.status("ana").await, AgentStatus::AttendingCall);
 }
 
-pub(crate) async fn a_dead_desk_s_agent_goes_to_the_longest_waiting_by_the_next_call(world: World) {
+pub(crate) async fn next_call_assigns_oldest_calls_to_agents_of_a_crashed_desk(world: World) {
     for call in ["c1", "c2"] {
         world.ask(call, "Spanish#F").await;
     }

@@ -55,7 +55,7 @@ fn behind<W: Watch + 'static>(world: &World, watch: &Arc<W>) -> AgentQueue {
     world.queue_on(Arc::new(store), settings)
 }
 
-pub(crate) async fn a_conflict_is_repeated_and_crashes_nobody(world: World) {
+pub(crate) async fn match_is_retried_after_a_conflict(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     world.queued("bea", &["Spanish"], "F").await;
     let others = Arc::new(Others::default());
@@ -73,7 +73,7 @@ pub(crate) async fn a_conflict_is_repeated_and_crashes_nobody(world: World) {
     assert_eq!(others.tokens.lock().unwrap().len(), 9);
 }
 
-pub(crate) async fn conflicts_without_end_are_an_error_to_repeat(world: World) {
+pub(crate) async fn repeated_conflicts_end_in_a_retryable_error(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     let others = Arc::new(Others::default());
     let queue = behind(&world, &others);
@@ -110,7 +110,7 @@ impl Watch for Busy {
 }
 
 /// A match depends on its agent alone, not on changes of the queue after the read.
-pub(crate) async fn the_queue_s_version_locks_nobody_out(world: World) {
+pub(crate) async fn queue_version_changes_do_not_block_matches(world: World) {
     for agent in ["ana", "bea", "cleo"] {
         world.queued(agent, &["Spanish"], "F").await;
     }
@@ -155,7 +155,7 @@ impl Watch for Log {
 
 /// Two reads, one transaction and a handful of items, for a queue of 60 agents as for a queue of
 /// one.
-pub(crate) async fn a_match_reads_a_page_however_many_wait(world: World) {
+pub(crate) async fn match_reads_one_page_for_any_queue_length(world: World) {
     for n in 0..60 {
         world.queued(&format!("a{n:02}"), &["Spanish"], "F").await;
     }
@@ -190,7 +190,7 @@ pub(crate) async fn a_match_reads_a_page_however_many_wait(world: World) {
     assert_eq!(log.commits.load(Ordering::SeqCst), 2);
 }
 
-pub(crate) async fn one_timestamp_overwrites_nobody(world: World) {
+pub(crate) async fn agents_queued_at_one_timestamp_are_all_kept(world: World) {
     let ids = ["dora", "ana", "cleo", "bea"];
     for id in ids {
         world.available(id, &["Spanish", "English"], "F").await;
@@ -250,7 +250,7 @@ pub(crate) async fn the_id_is_the_key_and_not_the_name(world: World) {
 }
 
 /// Without a finish, the sweep makes the agent available, and the agent can be queued again.
-pub(crate) async fn a_call_that_never_ends_has_a_lease(world: World) {
+pub(crate) async fn expired_call_lease_lets_the_agent_be_queued_again(world: World) {
     let lease = Duration::from_secs(600);
     let world = world.with(|settings| settings.call_lease = Some(lease));
     world.queued("ana", &["Spanish"], "F").await;

@@ -42,7 +42,7 @@ async fn line(world: &World, wanted: &str) -> usize {
     calls.unwrap().len()
 }
 
-pub(crate) async fn a_page_of_entries_that_outlived_their_stay_hides_no_agent(world: World) {
+pub(crate) async fn page_of_outdated_entries_hides_no_agent(world: World) {
     // Some of their agents are registered, others are not.
     world.register("g0", &["Spanish"], "F").await;
     world.available("g1", &["Spanish"], "F").await;
@@ -62,7 +62,7 @@ pub(crate) async fn a_page_of_entries_that_outlived_their_stay_hides_no_agent(wo
     assert_eq!(world.status("g1").await, AgentStatus::Available);
 }
 
-pub(crate) async fn a_place_that_outlived_its_call_s_wait_blocks_no_line(world: World) {
+pub(crate) async fn outdated_line_entry_does_not_block_the_line(world: World) {
     place(&world, "c1", "Spanish#F").await;
     world.ask("c1", "French#F").await;
     world.queue.cancel(&call_id("c1")).await.unwrap();
@@ -77,7 +77,7 @@ pub(crate) async fn a_place_that_outlived_its_call_s_wait_blocks_no_line(world: 
     assert_eq!(world.state_of("c1").await, CallState::Cancelled);
 }
 
-pub(crate) async fn a_place_that_outlived_its_call_s_wait_blocks_no_sweep(world: World) {
+pub(crate) async fn outdated_line_entry_does_not_block_the_sweep(world: World) {
     world.ask("c1", "French#F").await;
     world.queue.cancel(&call_id("c1")).await.unwrap();
     place(&world, "c1", "Spanish#F").await;
@@ -92,7 +92,7 @@ pub(crate) async fn a_place_that_outlived_its_call_s_wait_blocks_no_sweep(world:
     assert_eq!(world.state_of("c2").await, CallState::Expired);
 }
 
-pub(crate) async fn a_waiting_call_without_an_item_of_its_own_is_served(world: World) {
+pub(crate) async fn line_entry_without_a_call_item_is_assigned(world: World) {
     place(&world, "c1", "Spanish#F").await;
     let met = world.queued("ana", &["Spanish"], "F").await;
     assert_eq!(pairs(&met), "c1→ana");
@@ -103,7 +103,7 @@ pub(crate) async fn a_waiting_call_without_an_item_of_its_own_is_served(world: W
     assert_eq!(line(&world, "Spanish#F").await, 0);
 }
 
-pub(crate) async fn wrong_numbers_of_joins_keep_no_agent_from_a_call(world: World) {
+pub(crate) async fn wrong_join_counts_do_not_prevent_an_assignment(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     let joins = Step::CountJoins(0, vec![queue("Spanish#F")]);
     done(&*world.store, &Change::of(vec![joins])).await;
@@ -132,7 +132,7 @@ pub(crate) async fn an_agent_without_one_of_its_entries_is_matched(world: World)
     }
 }
 
-pub(crate) async fn a_sweep_gives_a_queued_agent_back_what_entries_are_missing(world: World) {
+pub(crate) async fn sweep_restores_missing_entries_of_a_queued_agent(world: World) {
     world.queued("ana", &["English", "Spanish"], "F").await;
     world.queued("bea", &["Spanish"], "F").await;
     for entry in entries(&world.agent("ana").await) {
@@ -174,7 +174,7 @@ impl Watch for Leaves {
     }
 }
 
-pub(crate) async fn an_agent_who_leaves_gets_no_entry_back(world: World) {
+pub(crate) async fn sweep_restores_no_entry_of_an_agent_who_leaves(world: World) {
     let world = Arc::new(world);
     world.queued("ana", &["Spanish"], "F").await;
     for entry in entries(&world.agent("ana").await) {
@@ -192,9 +192,7 @@ pub(crate) async fn an_agent_who_leaves_gets_no_entry_back(world: World) {
     assert_eq!(world.depths().await, [("Spanish#F".to_owned(), 0)]);
 }
 
-pub(crate) async fn a_thousand_lines_are_the_most_and_empty_ones_are_closed_after_a_day(
-    world: World,
-) {
+pub(crate) async fn lines_are_limited_to_1000_and_empty_ones_close_after_a_day(world: World) {
     let line = |n: usize| criteria(&format!("l{n}#F"));
     for n in 0..1_000 {
         let opened = world.store.open_line(&line(n), agents::NOW).await;
@@ -233,7 +231,7 @@ async fn left_behind(world: &World, count: u64) {
     world.tick().await;
 }
 
-pub(crate) async fn a_look_serves_every_call_that_an_agent_fits(world: World) {
+pub(crate) async fn one_match_assigns_every_call_with_a_matching_agent(world: World) {
     left_behind(&world, 120).await;
     let matched = world.ask("c1", "Spanish#F").await;
     assert_eq!(matched.assignments.len(), 120);
@@ -256,7 +254,7 @@ impl Watch for Slow {
     }
 }
 
-pub(crate) async fn a_look_ends_at_its_deadline_and_keeps_what_it_did(world: World) {
+pub(crate) async fn match_stops_at_its_deadline_and_keeps_its_assignments(world: World) {
     left_behind(&world, 40).await;
     let store = Watched::new(world.store.clone(), Arc::new(Slow));
     let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());

@@ -6,7 +6,7 @@ use agent_queue::transaction::{Change, QueueEntry, Step};
 use agents::world::World;
 use agents::{agent_id, at, done, queue};
 
-pub(crate) async fn first_in_is_first_out(world: World) {
+pub(crate) async fn fifo_order_assigns_the_first_queued_agent_first(world: World) {
     for id in ["c", "a", "b"] {
         world.queued(id, &["Spanish"], "M").await;
     }
@@ -16,7 +16,7 @@ pub(crate) async fn first_in_is_first_out(world: World) {
     assert_eq!(world.depths().await, [("Spanish#M".to_owned(), 0)]);
 }
 
-pub(crate) async fn last_in_is_first_out_where_that_is_the_order(world: World) {
+pub(crate) async fn lifo_order_assigns_the_last_queued_agent_first(world: World) {
     let world = world.with(|settings| settings.order = Order::Lifo);
     for id in ["c", "a", "b"] {
         world.queued(id, &["Spanish"], "M").await;
@@ -28,7 +28,7 @@ pub(crate) async fn last_in_is_first_out_where_that_is_the_order(world: World) {
     }
 }
 
-pub(crate) async fn any_gender_is_the_oldest_among_the_heads_as_read(world: World) {
+pub(crate) async fn wildcard_call_gets_the_oldest_of_the_queue_heads(world: World) {
     world.queued("zoe", &["French"], "F").await;
     for (id, gender) in [("bob", "M"), ("ana", "F"), ("carl", "M"), ("dora", "F")] {
         world.queued(id, &["Spanish", "English"], gender).await;
@@ -41,7 +41,7 @@ pub(crate) async fn any_gender_is_the_oldest_among_the_heads_as_read(world: Worl
     assert!(world.depths().await.iter().all(|(_, depth)| *depth == 0));
 }
 
-pub(crate) async fn any_gender_is_the_newest_where_that_is_the_order(world: World) {
+pub(crate) async fn lifo_wildcard_call_gets_the_newest_of_the_queue_heads(world: World) {
     let world = world.with(|settings| {
         settings.order = Order::Lifo;
         settings.page = 2;
@@ -55,7 +55,7 @@ pub(crate) async fn any_gender_is_the_newest_where_that_is_the_order(world: Worl
 }
 
 /// Three queues match, and the same agent is first in each of them.
-pub(crate) async fn an_agent_in_several_queues_that_fit_is_tried_once(world: World) {
+pub(crate) async fn agent_in_several_matching_queues_is_tried_once(world: World) {
     let world = world.with(|settings| settings.page = 2);
     world
         .queued("ana", &["English", "French", "Spanish"], "F")

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-pub(crate) async fn an_agent_comes_back_from_a_call_that_never_ends(world: World) {
+pub(crate) async fn sweep_makes_an_agent_available_when_its_call_lease_expires(world: World) {
     let world = world.with(|settings| settings.call_lease = Some(MINUTE));
     world.queued("ana", &["Spanish"], "F").await;
     let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
@@ -61,7 +61,7 @@ pub(crate) async fn a_finish_in_time_ends_the_lease(world: World) {
     assert_eq!(world.sweep().await.returned, 1);
 }
 
-pub(crate) async fn the_sweep_expires_calls_and_tells_the_dead_letters(world: World) {
+pub(crate) async fn sweep_expires_calls_and_sends_them_to_the_dead_letter_queue(world: World) {
     let world = world.with(|settings| settings.max_wait = MINUTE);
     world.ask("c1", "Spanish#F").await;
     world.ask("c2", "*#M").await;
@@ -92,7 +92,7 @@ pub(crate) async fn the_sweep_expires_calls_and_tells_the_dead_letters(world: Wo
 }
 
 /// The matching process is about to publish, so the sweep publishes only after the grace.
-pub(crate) async fn the_sweep_tells_forgotten_assignments_after_the_grace(world: World) {
+pub(crate) async fn sweep_publishes_missed_assignments_after_the_grace_period(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     let made = world.ask("c1", "Spanish#F").await.assignments;
     world.pass(Duration::from_millis(4_998)).await;
@@ -118,7 +118,7 @@ pub(crate) async fn the_sweep_tells_forgotten_assignments_after_the_grace(world:
     assert_eq!(world.sweep().await.published, 0, "published at once");
 }
 
-pub(crate) async fn a_teller_that_fails_is_asked_again(world: World) {
+pub(crate) async fn sweep_retries_failed_publications(world: World) {
     let world = world.with(|settings| settings.max_wait = MINUTE);
     world.ask("late", "French#F").await;
     world.pass(MINUTE - Duration::from_secs(20)).await;
@@ -243,7 +243,7 @@ pub(crate) async fn a_failing_step_stops_no_other_step_of_the_sweep(world: World
     assert!(world.sweep().await.complete, "the next sweep goes on");
 }
 
-pub(crate) async fn a_page_that_cannot_be_published_holds_back_no_other(world: World) {
+pub(crate) async fn unpublishable_page_does_not_delay_other_pages(world: World) {
     let ids: Vec<_> = (0..250).map(|number| format!("c{number}")).collect();
     for some in (0..).zip(&ids).collect::<Vec<_>>().chunks(50) {
         let entry = |(number, id): &(u64, &String)| {
@@ -269,7 +269,7 @@ pub(crate) async fn a_page_that_cannot_be_published_holds_back_no_other(world: W
     assert_eq!((swept.dead_lettered, swept.untold), (220, 0));
 }
 
-pub(crate) async fn a_sweep_ends_at_its_deadline_and_says_so(world: World) {
+pub(crate) async fn sweep_ends_at_its_deadline_and_reports_it_is_incomplete(world: World) {
     world.queued("ana", &["Spanish"], "F").await;
     let call = world.call("c1", "Spanish#F");
     wait(&*world.store, &call).await;

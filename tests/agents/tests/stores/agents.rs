@@ -33,7 +33,7 @@ pub(crate) async fn a_new_agent_is_stored_whole_and_only_once(store: Arc<dyn Age
 }
 
 /// Visits every state. An attribute of one state is absent in the next.
-pub(crate) async fn an_agent_is_whole_in_every_state(store: Arc<dyn AgentStore>) {
+pub(crate) async fn every_agent_state_is_stored_completely(store: Arc<dyn AgentStore>) {
     let store = &*store;
     let mut ana = queued(store, agent("ana", &["Spanish", "English"], "F"), 7).await;
     assert_eq!(stored(store, &ana).await, ana);
@@ -72,7 +72,7 @@ pub(crate) async fn an_agent_is_whole_in_every_state(store: Arc<dyn AgentStore>)
     }
 }
 
-pub(crate) async fn an_arrow_needs_its_status_its_ticket_and_its_call(store: Arc<dyn AgentStore>) {
+pub(crate) async fn transition_requires_its_status_ticket_and_call(store: Arc<dyn AgentStore>) {
     let store = &*store;
     let ana = available(store, agent("ana", &["Spanish"], "F")).await;
     let leave = ana.leave(IdleStatus::Offline).unwrap();

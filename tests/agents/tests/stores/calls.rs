@@ -38,7 +38,7 @@ fn refused(there: Option<&CallRecord>) -> Committed {
     Committed::Refused(vec![Refusal { step: 0, there }])
 }
 
-pub(crate) async fn a_call_is_new_once(store: Arc<dyn AgentStore>) {
+pub(crate) async fn call_is_created_only_once(store: Arc<dyn AgentStore>) {
     assert_eq!(store.call(&call_id("c1")).await.unwrap(), None);
     let first = record(CallState::Waiting);
     done(&*store, &write(Before::New, &first)).await;
@@ -54,7 +54,7 @@ pub(crate) async fn a_call_is_new_once(store: Arc<dyn AgentStore>) {
 }
 
 /// The stored call is complete afterwards, for each outcome.
-pub(crate) async fn only_a_waiting_call_ends(store: Arc<dyn AgentStore>) {
+pub(crate) async fn only_a_pending_call_can_end(store: Arc<dyn AgentStore>) {
     let ends = [
         assigned(None),
         assigned(Some(90)),
@@ -84,7 +84,9 @@ pub(crate) async fn only_a_waiting_call_ends(store: Arc<dyn AgentStore>) {
     }
 }
 
-pub(crate) async fn calls_wait_by_their_age_each_for_its_own_criteria(store: Arc<dyn AgentStore>) {
+pub(crate) async fn pending_calls_are_ordered_by_age_within_their_criteria(
+    store: Arc<dyn AgentStore>,
+) {
     let calls = [
         call("z", "Spanish#M", 9),
         call("y", "Spanish#M", 10),
@@ -115,7 +117,7 @@ pub(crate) async fn calls_wait_by_their_age_each_for_its_own_criteria(store: Arc
     }
 }
 
-pub(crate) async fn waiting_calls_are_counted_by_their_lines(store: Arc<dyn AgentStore>) {
+pub(crate) async fn pending_calls_are_counted_per_line(store: Arc<dyn AgentStore>) {
     let depths = async || {
         let counts = store.waiting().await.unwrap();
         let plain = counts.iter().map(|is| (is.criteria.to_string(), is.depth));
@@ -132,7 +134,7 @@ pub(crate) async fn waiting_calls_are_counted_by_their_lines(store: Arc<dyn Agen
     assert_eq!(depths().await, [number("*#M", 0), number("Spanish#M", 1)]);
 }
 
-pub(crate) async fn a_line_is_closed_unless_it_was_opened_since(store: Arc<dyn AgentStore>) {
+pub(crate) async fn line_is_closed_unless_it_was_opened_again(store: Arc<dyn AgentStore>) {
     let wanted = criteria("*#M");
     store.open_line(&wanted, at(1)).await.unwrap();
     let read = store.lines().await.unwrap();
@@ -151,7 +153,7 @@ pub(crate) async fn a_line_is_closed_unless_it_was_opened_since(store: Arc<dyn A
     }
 }
 
-pub(crate) async fn calls_of_one_moment_wait_by_their_sequence(store: Arc<dyn AgentStore>) {
+pub(crate) async fn calls_of_one_microsecond_are_ordered_by_sequence(store: Arc<dyn AgentStore>) {
     // SQS's sequence numbers of one group have about 20 digits, and sometimes get one more digit.
     let numbers = [
         ("c", 9_999_999_999_999_999_872),

@@ -15,7 +15,7 @@ async fn depths(store: &dyn AgentStore) -> Vec<(u64, u64)> {
     all.iter().map(|is| (is.version, is.depth)).collect()
 }
 
-pub(crate) async fn a_change_happens_once(store: Arc<dyn AgentStore>) {
+pub(crate) async fn repeated_change_is_applied_once(store: Arc<dyn AgentStore>) {
     let open = Step::OpenQueue(queue("Spanish#M"));
     let count = Change::of(vec![open, Step::CountJoins(3, vec![queue("Spanish#M")])]);
     for _ in 0..3 {
@@ -40,7 +40,7 @@ pub(crate) async fn a_change_happens_once(store: Arc<dyn AgentStore>) {
     assert!(matches!(other, Committed::Refused(_)), "{other:?}");
 }
 
-pub(crate) async fn a_change_that_was_refused_may_happen_later(store: Arc<dyn AgentStore>) {
+pub(crate) async fn rejected_change_can_succeed_later(store: Arc<dyn AgentStore>) {
     let c1 = call("c1", "Spanish#M", 4);
     let open = Step::OpenQueue(queue("Spanish#M"));
     let mut later = Change::cancel(&c1, at(9));
@@ -90,7 +90,7 @@ pub(crate) async fn an_assignment_is_one_change(store: Arc<dyn AgentStore>) {
     assert_eq!(store.call(&c1.id).await.unwrap(), Some(record));
 }
 
-pub(crate) async fn a_wait_and_its_end_are_one_change_each(store: Arc<dyn AgentStore>) {
+pub(crate) async fn queueing_and_ending_a_call_are_one_change_each(store: Arc<dyn AgentStore>) {
     let store = &*store;
     let ends = [
         |call: &_| Change::cancel(call, at(50)),

@@ -18,7 +18,7 @@ fn lease(agent: &str, until: u64) -> CallLease {
     }
 }
 
-pub(crate) async fn leases_that_ran_out_come_first_to_last(store: Arc<dyn AgentStore>) {
+pub(crate) async fn expired_leases_are_read_in_order_of_expiry(store: Arc<dyn AgentStore>) {
     let leases = [
         lease("c", 9),
         lease("a", 10),
@@ -76,7 +76,7 @@ fn assigned(call: &str, at_micros: u64, until: Option<u64>) -> OutboxEntry {
     }
 }
 
-pub(crate) async fn news_are_kept_until_they_were_told(store: Arc<dyn AgentStore>) {
+pub(crate) async fn outbox_entries_are_kept_until_published(store: Arc<dyn AgentStore>) {
     let events = [
         expired("c4", 9),
         assigned("c2", 10, None),
@@ -113,7 +113,7 @@ pub(crate) async fn news_are_kept_until_they_were_told(store: Arc<dyn AgentStore
     store.delete_published(&[]).await.unwrap();
 }
 
-pub(crate) async fn more_news_than_a_batch_takes_are_forgotten_together(
+pub(crate) async fn more_outbox_entries_than_a_batch_are_deleted_together(
     store: Arc<dyn AgentStore>,
 ) {
     let events: Vec<_> = (0..60).map(|n| expired(&format!("c{n}"), n)).collect();

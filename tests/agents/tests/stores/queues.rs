@@ -20,7 +20,7 @@ fn refused() -> Committed {
     }])
 }
 
-pub(crate) async fn a_queue_is_opened_once_and_then_left_alone(store: Arc<dyn AgentStore>) {
+pub(crate) async fn opening_a_queue_again_changes_nothing(store: Arc<dyn AgentStore>) {
     let open = || Change::of(vec![Step::OpenQueue(queue("Spanish#M"))]);
     done(&*store, &open()).await;
     assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 0, 0)]);
@@ -30,7 +30,7 @@ pub(crate) async fn a_queue_is_opened_once_and_then_left_alone(store: Arc<dyn Ag
 }
 
 /// The version increases with each join and each departure, whichever stripe counts the join.
-pub(crate) async fn a_queue_s_version_counts_joins_and_departures(store: Arc<dyn AgentStore>) {
+pub(crate) async fn queue_version_counts_joins_and_departures(store: Arc<dyn AgentStore>) {
     let name = |version, depth| [("Q#Spanish#M".to_owned(), version, depth)];
     for number in 0..40 {
         let id = format!("a{number}");
@@ -53,7 +53,7 @@ pub(crate) async fn a_queue_s_version_counts_joins_and_departures(store: Arc<dyn
     assert_eq!(counters(&*store).await, name(52, 30));
 }
 
-pub(crate) async fn an_entry_joins_one_place_once_and_leaves_it_once(store: Arc<dyn AgentStore>) {
+pub(crate) async fn entry_joins_and_leaves_a_queue_only_once(store: Arc<dyn AgentStore>) {
     let ana = queued(&*store, agent("ana", &["Spanish", "English"], "F"), 3).await;
     let [first, second]: [QueueEntry; 2] = entries(&ana).try_into().unwrap();
     for entry in [&first, &second] {
@@ -81,9 +81,7 @@ pub(crate) async fn an_entry_joins_one_place_once_and_leaves_it_once(store: Arc<
     assert_eq!(left, [], "discarded by its ticket");
 }
 
-pub(crate) async fn a_peek_is_in_order_and_reads_no_more_than_it_was_asked_for(
-    store: Arc<dyn AgentStore>,
-) {
+pub(crate) async fn peek_is_ordered_and_reads_at_most_the_limit(store: Arc<dyn AgentStore>) {
     let names = ["g", "f", "e", "d", "c", "b", "a"];
     // Places have a fixed width, so 9 comes before 10, and the end of a second before the next.
     let places = [2, 9, 10, 99, 100, 999_999, 1_000_000];
@@ -107,7 +105,7 @@ pub(crate) async fn a_peek_is_in_order_and_reads_no_more_than_it_was_asked_for(
     assert_eq!(empty.unwrap(), []);
 }
 
-pub(crate) async fn two_agents_of_one_microsecond_both_wait(store: Arc<dyn AgentStore>) {
+pub(crate) async fn two_agents_queued_in_one_microsecond_are_both_kept(store: Arc<dyn AgentStore>) {
     for name in ["bob", "ana"] {
         queued(&*store, agent(name, &["Spanish"], "M"), 5).await;
     }

@@ -78,7 +78,7 @@ impl Scene {
 }
 
 /// Each kind of condition, as the first, a middle and the last step of an otherwise valid change.
-pub(crate) async fn one_condition_that_is_not_met_undoes_every_step(store: Arc<dyn AgentStore>) {
+pub(crate) async fn one_unmet_condition_rejects_the_whole_change(store: Arc<dyn AgentStore>) {
     let scene = Scene::set(store).await;
     let before = scene.rows().await;
     for (impossible, there) in scene.impossible() {
@@ -107,7 +107,7 @@ pub(crate) async fn one_condition_that_is_not_met_undoes_every_step(store: Arc<d
     assert_ne!(scene.rows().await, before);
 }
 
-pub(crate) async fn every_refusal_is_told_with_its_step(store: Arc<dyn AgentStore>) {
+pub(crate) async fn every_rejection_names_its_step(store: Arc<dyn AgentStore>) {
     let scene = Scene::set(store).await;
     let mut seen = std::collections::BTreeSet::new();
     let (mut steps, mut refusals) = (vec![], vec![]);

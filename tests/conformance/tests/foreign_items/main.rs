@@ -112,7 +112,7 @@ async fn a_ttl_in_milliseconds_is_read_as_such() {
 }
 
 #[tokio::test]
-async fn an_item_that_cannot_be_taken_goes_to_failure_and_blocks_nobody() {
+async fn item_that_cannot_be_taken_fails_and_blocks_no_other_task() {
     let world = World::start().await;
     world.put("healthy", 0, &[]).await;
     world
@@ -187,7 +187,7 @@ async fn a_created_time_with_decimals_or_in_seconds_still_runs() {
 }
 
 #[tokio::test]
-async fn a_sweep_wakes_for_a_due_task_that_nobody_was_told_of() {
+async fn sweep_wakes_for_a_due_task_without_a_notification() {
     let world = World::start().await;
     world.put("silent", 0, &[]).await;
     let report = world.sweep("first").await;
@@ -230,7 +230,7 @@ async fn a_taken_item_that_is_full_or_has_no_deadline_is_returned() {
 }
 
 #[tokio::test]
-async fn a_ttl_that_dynamodb_never_deletes_is_a_failure() {
+async fn sweep_quarantines_a_task_whose_ttl_dynamodb_ignores() {
     let world = World::start().await;
     let five_years = 5 * 365 * 86_400;
     let reach = world.now.0 / 1_000 - five_years;
@@ -254,7 +254,7 @@ async fn a_ttl_that_dynamodb_never_deletes_is_a_failure() {
 }
 
 #[tokio::test]
-async fn tasks_without_ttl_are_adopted_side_by_side_and_bounded() {
+async fn tasks_without_ttl_are_adopted_with_bounded_concurrency() {
     let world = World::start().await;
     for n in 0..60 {
         world.put(&format!("bare-{n}"), n, &[]).await;

@@ -18,7 +18,7 @@ fn record(store: &MemoryStore, id: &str) -> Option<lifo_queue::store::memory::Re
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wrong_message_goes_to_the_dead_letters_at_once_and_blocks_no_neighbour() {
+async fn invalid_message_goes_to_the_dead_letter_queue_and_blocks_no_other() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
     let batch = [
         message("m1", "{"),
@@ -43,7 +43,7 @@ async fn a_wrong_message_goes_to_the_dead_letters_at_once_and_blocks_no_neighbou
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_comes_again_creates_its_tasks_once_and_no_younger() {
+async fn redelivered_message_creates_no_task_twice_and_makes_none_newer() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
     let ingest = ingest(store.clone(), &queues);
     let batch = [message("m1", "{}"), message("m2", "[{}, {}]")];
@@ -60,7 +60,7 @@ async fn a_message_that_comes_again_creates_its_tasks_once_and_no_younger() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_stands_twice_in_one_batch_creates_one_task() {
+async fn batch_with_a_repeated_task_id_creates_one_task() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
     let batch = [
         message("m1", json!({"taskId": "a", "payload": 1})),
@@ -72,7 +72,7 @@ async fn a_message_that_stands_twice_in_one_batch_creates_one_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_expired_is_shed_and_never_written() {
+async fn expired_task_is_shed_and_never_written() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
     let hour_ago = NOW.minus(Duration::from_secs(3_600));
     let batch = [
@@ -94,7 +94,7 @@ async fn what_has_expired_is_shed_and_never_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shed_task_that_is_not_handed_over_comes_again() {
+async fn message_is_redelivered_if_the_shed_queue_rejects_its_task() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
     queues.keeps_out.lock().unwrap().insert("b".to_owned());
     let short = |id| message(id, json!({"taskId": id, "ttlSeconds": 1}));
@@ -105,7 +105,7 @@ async fn a_shed_task_that_is_not_handed_over_comes_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_again_is_visible_sooner_and_later_each_time() {
+async fn redelivery_backoff_grows_with_each_receive() {
     let queues = Arc::<Queues>::default();
     let store = Arc::new(FaultyStore::failing_inserts(memory(), |_| Fault::Denied));
     let batch = [1, 3, 40].map(|receives| Delivery {
@@ -123,7 +123,7 @@ async fn what_comes_again_is_visible_sooner_and_later_each_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn throttling_is_waited_out_until_the_deadline() {
+async fn throttled_writes_are_retried_until_the_deadline() {
     let started = tokio::time::Instant::now();
     let queues = Arc::<Queues>::default();
     let throttled = move |task: &lifo_queue::task::NewTask| {
@@ -148,7 +148,7 @@ async fn throttling_is_waited_out_until_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dead_letter_queue_that_hangs_does_not_keep_the_report_back() {
+async fn hanging_dead_letter_queue_does_not_delay_the_report() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
     *queues.slow.lock().unwrap() = Duration::from_secs(60);
     let batch = [message("wrong", "{"), message("good", "{}")];

@@ -84,7 +84,7 @@ async fn throttled_writes_and_lost_answers_are_repeated_and_create_once() {
 }
 
 #[tokio::test]
-async fn what_is_throttled_to_the_deadline_comes_again_and_nothing_else() {
+async fn only_messages_throttled_until_the_deadline_are_redelivered() {
     let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
     let throttles = |_: &str, body: &Value| match id(body).ends_with('7') {
         true => Fate::Throttled,
@@ -105,7 +105,7 @@ async fn what_is_throttled_to_the_deadline_comes_again_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_was_written_before_is_a_duplicate_and_done() {
+async fn task_of_an_earlier_batch_is_a_duplicate() {
     let (dynamo, queues) = (embedded().await, Arc::<Queues>::default());
     let ingest = ingest(&dynamo, &queues, |_, _| Fate::Answered);
     let first = work(&ingest, 50, Duration::from_secs(60)).await;

@@ -14,7 +14,7 @@ fn payload(store: &MemoryStore, id: &str) -> Option<serde_json::Value> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_batch_only_the_newest_state_of_a_key_is_written() {
+async fn only_the_newest_state_of_a_key_in_a_batch_is_written() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
     let ingest = ingest(store.clone(), &queues);
     let state = |sequence: u64| json!({"key": "k", "sequence": sequence, "payload": sequence});
@@ -63,7 +63,7 @@ async fn without_a_sequence_the_later_message_wins_and_a_redelivered_one_is_a_du
 
 /// A state that DynamoDB rejects does not supersede the valid older state.
 #[tokio::test(start_paused = true)]
-async fn a_newest_state_that_is_rejected_leaves_the_older_one() {
+async fn rejected_state_does_not_supersede_a_valid_older_one() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
     let ingest = ingest(store.clone(), &queues);
     let by_sequence = json!({"key": "k", "sequence": 1, "payload": 1});

@@ -133,7 +133,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn exactly_what_is_not_done_comes_again_and_all_is_done_in_the_end(
+    fn only_failed_messages_are_redelivered_and_each_takes_effect_once(
         batch in prop::collection::vec(sent(), 1..12),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -70,7 +70,7 @@ pub(crate) async fn the_processor_lease_is_exclusive(store: Arc<dyn QueueStore>)
     );
 }
 
-pub(crate) async fn a_release_notices_requests(store: Arc<dyn QueueStore>) {
+pub(crate) async fn release_is_rejected_after_a_new_request(store: Arc<dyn QueueStore>) {
     let claim = claim("m1", NOW);
     let Acquired::Ours(control) = store.acquire(&claim, NOW).await.unwrap() else {
         panic!()
@@ -107,7 +107,7 @@ pub(crate) async fn idle_turns_are_counted(store: Arc<dyn QueueStore>) {
     }
 }
 
-pub(crate) async fn a_mark_holds_other_events_back(store: Arc<dyn QueueStore>) {
+pub(crate) async fn marker_blocks_other_events(store: Arc<dyn QueueStore>) {
     let until = NOW.plus(Duration::from_secs(5));
     let mark = |event: &'static str, now| {
         let store = store.clone();
@@ -127,9 +127,7 @@ pub(crate) async fn a_mark_holds_other_events_back(store: Arc<dyn QueueStore>) {
     assert_eq!(mark("e3", NOW).await, Written::Done);
 }
 
-pub(crate) async fn a_pause_keeps_processors_out_and_is_never_shortened(
-    store: Arc<dyn QueueStore>,
-) {
+pub(crate) async fn pause_blocks_new_leases_and_is_never_shortened(store: Arc<dyn QueueStore>) {
     let until = NOW.plus(Duration::from_secs(60));
     let pause = |until, reason: &str| Pause {
         until,
@@ -179,7 +177,7 @@ pub(crate) async fn pauses_for_a_busy_downstream_are_counted_until_a_turn_recove
     assert_eq!(store.control().await.unwrap().busy_pauses, 0);
 }
 
-pub(crate) async fn the_rate_limit_is_kept_at_its_worst_until_the_release(
+pub(crate) async fn claim_stores_the_worst_rate_limit_state_until_the_release(
     store: Arc<dyn QueueStore>,
 ) {
     let at = |seconds| Some(NOW.plus(Duration::from_secs(seconds)));

@@ -60,9 +60,7 @@ fn back(attempt_counts: bool, lease_ran_out: bool) -> GiveBack {
     }
 }
 
-pub(crate) async fn the_latest_state_wins_in_whatever_order_states_come(
-    store: Arc<dyn QueueStore>,
-) {
+pub(crate) async fn latest_state_wins_in_any_order_of_arrival(store: Arc<dyn QueueStore>) {
     assert_eq!(put(&*store, &state(5)).await, Inserted::Created);
     assert_eq!(put(&*store, &state(3)).await, Inserted::Outdated);
     let replaced = put(&*store, &state(9)).await;
@@ -82,7 +80,7 @@ pub(crate) async fn the_latest_state_wins_in_whatever_order_states_come(
     taken(&*store, 10).await;
 }
 
-pub(crate) async fn of_many_states_put_at_once_the_newest_stays(store: Arc<dyn QueueStore>) {
+pub(crate) async fn newest_of_many_concurrent_states_wins(store: Arc<dyn QueueStore>) {
     let states: Vec<_> = (1..=24).map(state).collect();
     let puts = join_all(states.iter().map(|state| put(&*store, state))).await;
     assert_eq!(
@@ -92,7 +90,9 @@ pub(crate) async fn of_many_states_put_at_once_the_newest_stays(store: Arc<dyn Q
     taken(&*store, 24).await;
 }
 
-pub(crate) async fn a_state_that_comes_during_a_run_waits_for_its_end(store: Arc<dyn QueueStore>) {
+pub(crate) async fn state_written_during_a_run_is_pending_after_its_end(
+    store: Arc<dyn QueueStore>,
+) {
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
     let second = put(&*store, &state(2)).await;
@@ -114,7 +114,7 @@ pub(crate) async fn a_state_that_comes_during_a_run_waits_for_its_end(store: Arc
     assert_eq!(settle(&*store, &last).await, Written::Done);
 }
 
-pub(crate) async fn a_lost_acknowledgement_of_an_overtaken_end_is_recognised(
+pub(crate) async fn lost_acknowledgement_of_an_overtaken_settlement_is_recognised(
     store: Arc<dyn QueueStore>,
 ) {
     put(&*store, &state(1)).await;
@@ -134,7 +134,7 @@ pub(crate) async fn a_lost_acknowledgement_of_an_overtaken_end_is_recognised(
     taken(&*store, 4).await;
 }
 
-pub(crate) async fn an_overtaken_state_that_is_returned_is_superseded(store: Arc<dyn QueueStore>) {
+pub(crate) async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn QueueStore>) {
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
     put(&*store, &state(2)).await;
@@ -147,7 +147,7 @@ pub(crate) async fn an_overtaken_state_that_is_returned_is_superseded(store: Arc
     assert_eq!((waits.attempts, waits.lease_ran_out), (0, true));
 }
 
-pub(crate) async fn an_overtaken_lease_that_ran_out_leaves_the_newer_state(
+pub(crate) async fn reclaim_of_an_overtaken_state_returns_the_newer_one(
     store: Arc<dyn QueueStore>,
 ) {
     put(&*store, &state(1)).await;
@@ -179,7 +179,9 @@ pub(crate) async fn an_overtaken_lease_that_ran_out_leaves_the_newer_state(
     taken(&*store, 2).await;
 }
 
-pub(crate) async fn a_newer_state_keeps_the_backoff_and_the_mark(store: Arc<dyn QueueStore>) {
+pub(crate) async fn newer_state_keeps_the_backoff_and_the_expired_lease_mark(
+    store: Arc<dyn QueueStore>,
+) {
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
     let retried = back(true, true);
@@ -226,7 +228,7 @@ pub(crate) async fn a_state_that_expired_is_shed_and_not_superseded(store: Arc<d
     assert_eq!(waiting(&*store).await.len(), 1);
 }
 
-pub(crate) async fn a_key_and_a_task_without_one_keep_apart(store: Arc<dyn QueueStore>) {
+pub(crate) async fn key_and_task_without_a_key_cannot_share_an_id(store: Arc<dyn QueueStore>) {
     insert(&*store, &["plain"]).await;
     let key = NewTask {
         id: new_task("plain", 0).id,
@@ -328,9 +330,7 @@ pub(crate) async fn a_state_starts_after_its_own_delay(store: Arc<dyn QueueStore
 }
 
 /// Otherwise a repeated settlement of the first state would settle the second, which never ran.
-pub(crate) async fn a_take_that_arrives_after_the_end_of_its_lease_is_lost(
-    store: Arc<dyn QueueStore>,
-) {
+pub(crate) async fn take_repeated_after_its_lease_ended_is_lost(store: Arc<dyn QueueStore>) {
     put(&*store, &state(1)).await;
     let request = wish(candidate("k"));
     let TakeOutcome::Won(first) = store.take(&request).await.unwrap() else {

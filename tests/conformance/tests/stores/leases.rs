@@ -7,7 +7,7 @@ use conformance::*;
 use lifo_queue::store::{PageQuery, QueueStore, StandingLease, TakeOutcome, Written};
 use lifo_queue::task::{GiveBack, Lease, Reclaim, Settlement, TakenTask, TaskStatus, Ttl};
 
-pub(crate) async fn a_lease_is_reclaimed_once_it_ran_out_and_only_that_lease(
+pub(crate) async fn expired_lease_is_reclaimed_once_and_only_with_its_token(
     store: Arc<dyn QueueStore>,
 ) {
     insert(&*store, &["a", "b", "c"]).await;
@@ -67,9 +67,7 @@ pub(crate) async fn a_lease_is_reclaimed_once_it_ran_out_and_only_that_lease(
     assert_eq!(settled.await.unwrap(), Written::Lost);
 }
 
-pub(crate) async fn a_lease_that_ran_out_is_a_failure_only_if_the_task_ran_alone(
-    store: Arc<dyn QueueStore>,
-) {
+pub(crate) async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<dyn QueueStore>) {
     insert(&*store, &["alone", "in-company"]).await;
     let fail = Reclaim::Fail {
         keep_until: NOW.floor_seconds(),
@@ -110,7 +108,7 @@ pub(crate) async fn a_lease_that_ran_out_is_a_failure_only_if_the_task_ran_alone
     assert_eq!(reclaimed.await.unwrap(), Written::Lost);
 }
 
-pub(crate) async fn a_give_back_keeps_the_mark_of_an_expired_lease(store: Arc<dyn QueueStore>) {
+pub(crate) async fn return_records_whether_a_lease_expired(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let lease = take(&*store, "a").await.lease;
     let back = Reclaim::Return { not_before: NOW };

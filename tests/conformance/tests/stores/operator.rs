@@ -35,7 +35,7 @@ async fn fail(store: &dyn QueueStore, id: &str) {
     assert_eq!(settled.unwrap(), Written::Done);
 }
 
-pub(crate) async fn a_failed_task_is_redriven_with_new_attempts_and_its_old_age(
+pub(crate) async fn redrive_resets_the_attempts_and_keeps_the_creation_time(
     store: Arc<dyn QueueStore>,
 ) {
     insert(&*store, &["a", "b"]).await;
@@ -71,7 +71,7 @@ pub(crate) async fn only_a_failed_task_is_redriven(store: Arc<dyn QueueStore>) {
     assert_eq!(store.control().await.unwrap().redriven, None);
 }
 
-pub(crate) async fn the_bound_remembers_the_oldest_redriven_task(store: Arc<dyn QueueStore>) {
+pub(crate) async fn index_bound_covers_the_oldest_redriven_task(store: Arc<dyn QueueStore>) {
     let ids: Vec<String> = (0..8).map(|n| format!("t{n}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     insert(&*store, &ids).await;
@@ -118,7 +118,7 @@ async fn fail_again(store: &dyn QueueStore, id: &str, now: Millis) {
     assert_eq!(put_away.unwrap(), Written::Done);
 }
 
-pub(crate) async fn only_a_waiting_task_is_cancelled(store: Arc<dyn QueueStore>) {
+pub(crate) async fn only_a_pending_task_is_cancelled(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b"]).await;
     let cancel = |id: &'static str| {
         let store = store.clone();
@@ -135,7 +135,7 @@ pub(crate) async fn only_a_waiting_task_is_cancelled(store: Arc<dyn QueueStore>)
     assert_eq!(cancel("b").await, Cancelled::Is(TaskStatus::Success));
 }
 
-pub(crate) async fn a_pause_is_ended_by_resume(store: Arc<dyn QueueStore>) {
+pub(crate) async fn resume_ends_a_pause(store: Arc<dyn QueueStore>) {
     store.resume().await.unwrap();
     let pause = Pause {
         until: Millis::MAX,
@@ -221,7 +221,9 @@ pub(crate) async fn a_purge_deletes_all_but_taken_tasks(store: Arc<dyn QueueStor
     }
 }
 
-pub(crate) async fn the_attributes_of_a_task_are_those_of_the_table(store: Arc<dyn QueueStore>) {
+pub(crate) async fn store_returns_the_attributes_of_a_task_as_in_the_table(
+    store: Arc<dyn QueueStore>,
+) {
     let id = TaskId::from_stored("a");
     assert_eq!(store.attributes(&id).await.unwrap(), None);
     store.insert(&new_task("a", 0)).await.unwrap();

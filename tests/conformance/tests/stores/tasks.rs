@@ -20,13 +20,17 @@ pub(crate) async fn creating_is_idempotent(store: Arc<dyn QueueStore>) {
     assert_eq!(page.candidates[0].created, NOW);
 }
 
-pub(crate) async fn a_lost_acknowledgement_of_our_own_put_is_created(store: Arc<dyn QueueStore>) {
+pub(crate) async fn repeated_put_after_a_lost_acknowledgement_reports_created(
+    store: Arc<dyn QueueStore>,
+) {
     let task = new_task("a", 0);
     assert_eq!(store.insert(&task).await.unwrap(), Inserted::Created);
     assert_eq!(store.insert(&task).await.unwrap(), Inserted::Created);
 }
 
-pub(crate) async fn pages_are_newest_first_and_go_on_where_they_ended(store: Arc<dyn QueueStore>) {
+pub(crate) async fn pages_are_newest_first_and_continue_where_the_last_ended(
+    store: Arc<dyn QueueStore>,
+) {
     insert(&*store, &["a", "b", "c", "d", "e"]).await;
     let mut expired = new_task("expired", 99);
     expired.expires_at = NOW.floor_seconds();
@@ -66,7 +70,7 @@ pub(crate) async fn a_take_is_exclusive(store: Arc<dyn QueueStore>) {
     assert_eq!((won, lost), (1, 31));
 }
 
-pub(crate) async fn a_taken_task_is_whole(store: Arc<dyn QueueStore>) {
+pub(crate) async fn take_returns_the_whole_task(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let taken = take(&*store, "a").await;
     let created = new_task("a", 0);
@@ -90,7 +94,7 @@ pub(crate) async fn a_lost_acknowledgement_of_a_take_is_recognised(store: Arc<dy
     assert_eq!(store.take(&wish).await.unwrap(), first);
 }
 
-pub(crate) async fn a_task_that_is_not_due_or_expired_is_not_taken(store: Arc<dyn QueueStore>) {
+pub(crate) async fn only_a_due_and_unexpired_task_is_taken(store: Arc<dyn QueueStore>) {
     insert(&*store, &["backoff"]).await;
     let lease = take(&*store, "backoff").await.lease;
     let not_before = NOW.plus(Duration::from_secs(5));
@@ -166,7 +170,7 @@ pub(crate) async fn a_lost_acknowledgement_of_a_settlement_is_recognised(
     assert_eq!(other, Written::Lost);
 }
 
-pub(crate) async fn a_task_given_back_keeps_its_place_and_waits(store: Arc<dyn QueueStore>) {
+pub(crate) async fn returned_task_keeps_its_place_and_gets_its_delay(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b"]).await;
     let first = take(&*store, "b").await;
     let back = GiveBack {
@@ -206,7 +210,7 @@ pub(crate) async fn a_task_has_its_trace_at_every_attempt(store: Arc<dyn QueueSt
     assert_eq!(attributes["traceHeader"], trace('a').to_string());
 }
 
-pub(crate) async fn a_busy_return_gives_the_attempt_back(store: Arc<dyn QueueStore>) {
+pub(crate) async fn busy_return_restores_the_attempt(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let lease = take(&*store, "a").await.lease;
     let back = GiveBack {
@@ -226,7 +230,9 @@ pub(crate) async fn a_busy_return_gives_the_attempt_back(store: Arc<dyn QueueSto
     assert_eq!((again.task.attempt, again.task.total_attempts), (1, 2));
 }
 
-pub(crate) async fn a_late_worker_cannot_touch_what_another_holds(store: Arc<dyn QueueStore>) {
+pub(crate) async fn worker_with_an_ended_lease_cannot_settle_or_return_the_task(
+    store: Arc<dyn QueueStore>,
+) {
     insert(&*store, &["a"]).await;
     let late = take(&*store, "a").await.lease;
     let back = GiveBack {
@@ -253,7 +259,7 @@ pub(crate) async fn a_late_worker_cannot_touch_what_another_holds(store: Arc<dyn
     assert_eq!(settled, Written::Done);
 }
 
-pub(crate) async fn quarantine_is_for_pending_tasks(store: Arc<dyn QueueStore>) {
+pub(crate) async fn only_a_pending_task_is_quarantined(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a", "b"]).await;
     let lease = take(&*store, "a").await.lease;
     let until = NOW.floor_seconds();

@@ -65,7 +65,7 @@ fn waits(spans: &[Span], every: Duration) -> Vec<(Millis, Duration)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_suspect_holds_back_no_arrival_while_others_run_and_runs_within_a_turn() {
+async fn suspect_delays_new_tasks_only_during_its_gap_and_runs_in_one_turn() {
     let (run, every) = (25 * SECOND, 7 * SECOND);
     let (world, spans) = with_suspect(run).await;
     under_load(&world, every, 40).await;
@@ -91,7 +91,7 @@ async fn a_suspect_holds_back_no_arrival_while_others_run_and_runs_within_a_turn
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_suspect_runs_within_a_turn_however_short_the_runs_and_whatever_arrives() {
+async fn suspect_runs_within_a_turn_under_any_load() {
     for (run, every) in [
         (SECOND, SECOND / 5),
         (2 * SECOND, SECOND / 2),
@@ -112,7 +112,7 @@ async fn a_suspect_runs_within_a_turn_however_short_the_runs_and_whatever_arrive
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_a_turn_leaves_no_time_for_a_gap_a_suspect_runs_first_in_the_next() {
+async fn suspect_runs_first_in_the_next_turn_if_this_one_has_no_time() {
     let (run, every) = (50 * SECOND, 11 * SECOND);
     let (mut world, spans) = with_suspect(run).await;
     // The least allowed timeout of the function: turn (60 s), task timeout and margin (10 s) are
@@ -129,7 +129,7 @@ async fn where_a_turn_leaves_no_time_for_a_gap_a_suspect_runs_first_in_the_next(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_arrives_while_the_last_runs_end_waits_one_task_timeout_at_most() {
+async fn task_created_at_the_end_of_a_turn_waits_at_most_one_task_timeout() {
     let world = World::new(|task| match task.task_id.as_str() {
         "t0009" => (Duration::from_millis(29_900), Outcome::Success),
         _ => (SECOND, Outcome::Success),

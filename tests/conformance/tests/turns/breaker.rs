@@ -56,7 +56,7 @@ impl World {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outage_costs_no_task_and_few_calls() {
+async fn outage_fails_no_task_and_causes_few_calls() {
     let world = World::with_breaker(outage(Duration::from_secs(40)))
         .with_tasks(100)
         .await;
@@ -80,7 +80,7 @@ async fn an_outage_costs_no_task_and_few_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tasks_too_few_to_open_it_lose_one_attempt_each() {
+async fn tasks_too_few_to_open_the_breaker_lose_one_attempt_each() {
     let world = World::with_breaker(outage(Duration::from_secs(40)))
         .with_tasks(3)
         .await;
@@ -91,7 +91,7 @@ async fn tasks_too_few_to_open_it_lose_one_attempt_each() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_tasks_without_an_answer_may_be_at_fault_themselves() {
+async fn two_tasks_without_an_answer_do_not_open_the_breaker() {
     let world = World::with_breaker(outage(Duration::from_secs(3_600)))
         .with_tasks(2)
         .await;
@@ -110,7 +110,7 @@ async fn without_a_breaker_an_outage_costs_attempts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_turn_and_the_next_processor_go_on_with_one_probe() {
+async fn next_turn_continues_an_open_breaker_with_one_probe() {
     let world = World::with_breaker(outage(Duration::from_secs(90)))
         .with_tasks(50)
         .await;
@@ -130,7 +130,7 @@ async fn the_next_turn_and_the_next_processor_go_on_with_one_probe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_processor_that_dies_leaves_the_breaker_as_it_renewed_it() {
+async fn crashed_processor_leaves_the_breaker_of_its_last_renewal() {
     let world = World::with_breaker(outage(Duration::from_secs(3_600)))
         .with_tasks(50)
         .await;
@@ -162,7 +162,7 @@ async fn a_long_outage_pauses_the_queue_and_the_pause_ends_with_one_probe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_operators_pause_keeps_the_breaker_and_resume_ends_with_a_probe() {
+async fn operators_pause_and_resume_leave_the_breaker_open() {
     let world = World::with_breaker(outage(Duration::from_secs(100)))
         .with_tasks(50)
         .await;
@@ -185,7 +185,7 @@ async fn an_operators_pause_keeps_the_breaker_and_resume_ends_with_a_probe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_for_a_downstream_that_rejects_us_keeps_the_breaker() {
+async fn pause_for_a_rejecting_downstream_leaves_the_breaker_open() {
     let clock = TokioClock::starting_at(NOW);
     let world = World::with_breaker(move |_| {
         let outcome = match clock.now() < NOW.plus(Duration::from_secs(5)) {
@@ -220,7 +220,7 @@ async fn probes_keep_to_the_rate_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn poison_tasks_at_the_head_do_not_keep_it_open() {
+async fn poison_tasks_at_the_head_do_not_keep_the_breaker_open() {
     let poison = |task: &Task| task.task_id.as_str() >= "t0070";
     let clock = TokioClock::starting_at(NOW);
     let served = Arc::new(Mutex::new(NOW));
@@ -274,7 +274,7 @@ async fn returns_by_an_open_breaker_are_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_busy_downstream_that_names_no_time_is_probed_and_not_paused() {
+async fn busy_downstream_without_a_retry_after_is_probed_and_not_paused() {
     let clock = TokioClock::starting_at(NOW);
     let world =
         World::with_breaker(
@@ -296,7 +296,7 @@ async fn a_busy_downstream_that_names_no_time_is_probed_and_not_paused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_time_out_is_a_sign_of_an_unavailable_downstream() {
+async fn task_timeouts_open_the_breaker() {
     let mut world = World::with_breaker(|_| (Duration::from_secs(9_999), Outcome::Success));
     world.settings.task_timeout = Duration::from_secs(2);
     let world = world.with_tasks(50).await;
@@ -306,7 +306,7 @@ async fn a_time_out_is_a_sign_of_an_unavailable_downstream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_another_was_faster_with_is_followed_by_the_next() {
+async fn probe_whose_take_fails_is_followed_by_the_next() {
     let world = World::with_breaker(outage(Duration::from_secs(2)))
         .with_tasks(20)
         .await;
@@ -322,7 +322,7 @@ async fn a_probe_that_another_was_faster_with_is_followed_by_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_that_stands_leaves_the_breaker_alone() {
+async fn turn_during_a_pause_does_not_change_the_breaker() {
     let world = World::with_breaker(|_| at_once()).with_tasks(1).await;
     let open = OpenBreaker {
         since: Millis(NOW.0 - 1_000),

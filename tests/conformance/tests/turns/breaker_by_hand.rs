@@ -29,7 +29,7 @@ async fn open(world: &World, time: Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_probes_start_while_it_is_held_open_and_the_next_answer_closes_it() {
+async fn held_open_breaker_allows_only_probes_and_the_next_answer_closes_it() {
     let world = World::with_breaker(healthy).with_tasks(100).await;
     open(&world, 20 * SECOND).await;
     let until = async {
@@ -48,7 +48,7 @@ async fn only_probes_start_while_it_is_held_open_and_the_next_answer_closes_it()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_running_turn_obeys_within_a_heartbeat_and_no_task_loses_an_attempt() {
+async fn running_turn_obeys_breaker_commands_within_a_heartbeat() {
     let world = World::with_breaker(healthy).with_tasks(600).await;
     let operate = async {
         tokio::time::sleep(10 * SECOND).await;
@@ -76,7 +76,7 @@ async fn a_running_turn_obeys_within_a_heartbeat_and_no_task_loses_an_attempt() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_one_that_a_processor_opened_starts_every_slot_at_once() {
+async fn closing_an_open_breaker_by_hand_starts_every_slot_at_once() {
     let world = World::with_breaker(down).with_tasks(100).await;
     let operate = async {
         tokio::time::sleep(30 * SECOND).await;
@@ -96,7 +96,7 @@ async fn closing_one_that_a_processor_opened_starts_every_slot_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hold_protects_the_attempts_of_tasks_too_few_to_open_it() {
+async fn hold_protects_the_attempts_of_tasks_too_few_to_open_the_breaker() {
     let world = World::with_breaker(down).with_tasks(2).await;
     open(&world, Duration::from_secs(3_600)).await;
     let summary = world.turn().await;
@@ -111,7 +111,7 @@ async fn a_hold_protects_the_attempts_of_tasks_too_few_to_open_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hold_works_where_the_settings_switch_the_breaker_off() {
+async fn hold_works_with_a_breaker_that_the_settings_disable() {
     let world = World::new(healthy).with_tasks(50).await;
     assert_eq!(world.settings.breaker, None);
     open(&world, 10 * SECOND).await;
@@ -125,7 +125,7 @@ async fn a_hold_works_where_the_settings_switch_the_breaker_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_ends_as_an_operator_closes_leaves_at_most_one_probe_to_the_next() {
+async fn breaker_closed_at_the_end_of_a_turn_costs_the_next_at_most_one_probe() {
     let world = World::with_breaker(healthy).with_tasks(20).await;
     let operator = world.operator();
     operator.close_breaker().await.unwrap();

@@ -88,7 +88,7 @@ async fn under_overload_only_new_tasks_start_and_afterwards_all_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_the_bound_old_tasks_start_in_every_lull() {
+async fn without_an_age_bound_old_tasks_start_under_overload() {
     let (_, summary, starts) = overloaded(None).await;
     assert!(oldest(&starts) > CODEL.reach() + MAX_PAGE_AGE, "{starts:?}");
     assert_eq!((summary.succeeded, summary.overloaded_ms), (270, 0));
@@ -111,7 +111,7 @@ async fn a_queue_that_keeps_up_is_not_overloaded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_processor_knows_of_the_overload_and_rests_only_after_it() {
+async fn next_processor_continues_the_overload_and_then_empties_the_queue() {
     let (world, starts) = world();
     let world = world.with_tasks(1).await;
     world.leave(None, Some(NOW)).await;
@@ -128,7 +128,7 @@ async fn the_next_processor_knows_of_the_overload_and_rests_only_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_ends_by_its_time_leaves_the_overload_to_the_next() {
+async fn turn_at_its_time_limit_keeps_the_overload_for_the_next_turn() {
     let (mut world, _) = world();
     world.settings.turn = Duration::from_secs(8);
     let (summary, ()) = tokio::join!(world.turn(), overload(&world));
@@ -139,7 +139,7 @@ async fn a_turn_that_ends_by_its_time_leaves_the_overload_to_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_redriven_task_starts_however_old_it_is() {
+async fn redriven_task_of_any_age_starts_under_overload() {
     let (world, starts) = world();
     let world = world.with_tasks(2).await;
     world.fail("t0000");
@@ -190,7 +190,7 @@ async fn a_pause_ends_the_overload() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sweep_counts_what_may_start_and_wakes_for_the_rest_if_no_processor_does() {
+async fn sweep_under_overload_counts_new_tasks_and_wakes_for_old_ones() {
     let (world, _) = world();
     world.store.insert(&new_task("old", 0)).await.unwrap();
     world.store.insert(&new_task("new", 59_000)).await.unwrap();
@@ -215,7 +215,7 @@ async fn a_sweep_counts_what_may_start_and_wakes_for_the_rest_if_no_processor_do
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_foreign_task_gets_its_expiry_however_old_it_is() {
+async fn foreign_task_of_any_age_gets_an_expiry_under_overload() {
     let (world, _) = world();
     let world = world.with_tasks(1).await;
     let mut foreign = world.record("t0000");

@@ -183,7 +183,7 @@ async fn defect_5_a_wake_up_is_lost() {
 
 /// Tasks were taken before a slot was free: 2.8 times each on average.
 #[tokio::test(start_paused = true)]
-async fn defect_6_tasks_bounce() {
+async fn defect_6_tasks_are_taken_before_a_slot_is_free() {
     let mut world = World::new(|_| (Duration::from_secs(2), Outcome::Success));
     world.settings.slots = 3;
     let world = world.with_tasks(80).await;

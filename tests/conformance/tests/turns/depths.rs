@@ -24,7 +24,7 @@ async fn backoff(world: &World, count: i64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tasks_in_backoff_hide_an_older_one_for_no_longer_than_is_stated() {
+async fn tasks_in_backoff_delay_an_older_one_by_at_most_the_stated_time() {
     let count = 4_500;
     let world = World::new(|_| at_once());
     backoff(&world, count).await;
@@ -49,7 +49,7 @@ async fn tasks_in_backoff_hide_an_older_one_for_no_longer_than_is_stated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_depth_is_exact_up_to_the_most_that_is_counted() {
+async fn depth_is_exact_up_to_the_count_limit() {
     let world = World::new(|_| at_once());
     let depth = async || {
         let count = depth::measure(&*world.store, TaskStatus::Pending, None, NOW);
@@ -77,7 +77,7 @@ async fn a_depth_is_exact_up_to_the_most_that_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_expired_backlog_costs_no_reads_where_the_longest_expiry_is_promised() {
+async fn expiry_bound_avoids_reads_of_an_expired_backlog() {
     let mut queries = Vec::new();
     for bound in [None, Some(Duration::from_secs(600))] {
         let mut world = World::new(|_| at_once());
@@ -103,7 +103,7 @@ async fn an_expired_backlog_costs_no_reads_where_the_longest_expiry_is_promised(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bound_that_overtakes_the_page_at_hand_ends_the_pass_and_not_the_turn() {
+async fn bound_that_passes_the_current_page_ends_the_pass_not_the_turn() {
     let mut world = World::new(|_| at_once());
     world.settings.expiry_bound = Some(Duration::from_secs(600));
     // The bound is three seconds before the expiry. It passes these tasks within 50 ms, between two
@@ -121,7 +121,7 @@ async fn a_bound_that_overtakes_the_page_at_hand_ends_the_pass_and_not_the_turn(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_redriven_task_is_seen_below_the_bound_even_by_a_processor_about_to_rest() {
+async fn processor_about_to_end_finds_a_redriven_task_below_the_bound() {
     let mut world = World::new(|_| at_once());
     world.settings.expiry_bound = Some(Duration::from_secs(600));
     let mut old = new_task("old", -10_000_000);

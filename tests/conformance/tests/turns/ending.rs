@@ -49,7 +49,7 @@ async fn a_tail_call_that_is_not_published_fails_the_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn turns_that_settle_nothing_end_the_loop() {
+async fn turns_without_a_settled_task_end_the_loop() {
     let busy = Outcome::Busy { retry_after: None };
     let mut world = World::new(move |_| (Duration::ZERO, busy.clone()));
     world.settings.max_busy_returns = u32::MAX;
@@ -65,7 +65,7 @@ async fn turns_that_settle_nothing_end_the_loop() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_processors_live_lease_ends_the_turn_quietly() {
+async fn live_lease_of_another_processor_ends_the_turn_without_an_error() {
     let world = World::new(|_| at_once()).with_tasks(1).await;
     world
         .store
@@ -77,7 +77,7 @@ async fn another_processors_live_lease_ends_the_turn_quietly() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_of_my_own_message_means_that_i_died_before() {
+async fn turn_fails_if_its_own_message_has_a_live_lease() {
     let world = World::new(|_| at_once()).with_tasks(1).await;
     world.store.acquire(&claim("m1", NOW), NOW).await.unwrap();
     let error = world.turn_on(world.store.clone()).await.unwrap_err();
@@ -88,7 +88,7 @@ async fn a_lease_of_my_own_message_means_that_i_died_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_duplicate_of_my_message_makes_no_second_processor() {
+async fn duplicate_message_starts_no_second_processor() {
     let world = World::new(|_| (Duration::from_secs(5), Outcome::Success))
         .with_tasks(40)
         .await;
@@ -103,7 +103,7 @@ async fn a_duplicate_of_my_message_makes_no_second_processor() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_during_the_linger_keeps_the_processor_awake() {
+async fn request_during_the_wait_for_the_index_keeps_the_turn_active() {
     let world = World::new(|_| at_once()).with_tasks(1).await;
     let late = async {
         tokio::time::sleep(Duration::from_millis(1_900)).await;
@@ -121,7 +121,7 @@ async fn a_request_during_the_linger_keeps_the_processor_awake() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_the_index_does_not_show_yet_is_looked_for_again() {
+async fn processor_queries_again_for_a_request_missing_from_the_index() {
     let world = World::new(|_| at_once());
     let request = async {
         tokio::time::sleep(Duration::from_millis(1_999)).await;
@@ -139,7 +139,7 @@ async fn a_request_that_the_index_does_not_show_yet_is_looked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_processor_that_lost_its_lease_stops_taking() {
+async fn processor_that_lost_its_lease_takes_no_more_tasks() {
     let mut world = World::new(|_| {
         (
             Duration::from_secs(4),
@@ -171,7 +171,7 @@ async fn a_processor_that_lost_its_lease_stops_taking() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_processor_whose_lease_ran_out_unrenewed_calls_on() {
+async fn processor_with_an_expired_lease_publishes_a_tail_call() {
     let world = World::new(|_| (Duration::from_secs(3), Outcome::Success))
         .with_tasks(500)
         .await;
@@ -200,7 +200,7 @@ async fn a_query_that_fails_is_not_an_empty_queue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_failed_queries_are_a_hiccup_and_three_in_a_row_end_the_turn() {
+async fn turn_continues_after_two_failed_queries_and_ends_after_three() {
     for (fails, ends) in [(2, false), (3, true)] {
         let world = World::new(|_| at_once()).with_tasks(5).await;
         let asked = Arc::new(AtomicU32::new(0));
@@ -219,7 +219,7 @@ async fn two_failed_queries_are_a_hiccup_and_three_in_a_row_end_the_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_lease_is_kept_while_the_last_task_runs_however_empty_the_queue_looks() {
+async fn processor_keeps_its_lease_while_its_last_task_runs() {
     let long = Duration::from_secs(12);
     let world = World::new(move |_| (long, Outcome::Success))
         .with_tasks(1)
@@ -236,7 +236,7 @@ async fn the_lease_is_kept_while_the_last_task_runs_however_empty_the_queue_look
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pass_that_found_nothing_is_counted_as_spare_capacity() {
+async fn pass_that_finds_no_task_is_counted_as_an_empty_poll() {
     let summary = World::new(|_| at_once()).turn().await;
     assert_eq!(summary.exit, Exit::Empty);
     assert!(summary.empty_polls > 0, "{summary:?}");

@@ -48,7 +48,7 @@ fn key(key: &str, sequence: u64) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_the_states_that_come_during_a_run_the_last_runs_next() {
+async fn latest_state_written_during_a_run_runs_next() {
     let (world, ran) = remembering(|_| Outcome::Success);
     put(&world.store, "k", 1).await;
     let producer = async {
@@ -65,7 +65,7 @@ async fn of_the_states_that_come_during_a_run_the_last_runs_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_state_that_is_overtaken_and_retried_is_superseded() {
+async fn overtaken_state_is_superseded_instead_of_retried() {
     let (world, ran) =
         remembering(
             |task| match task.version.as_ref().and_then(Version::sequence) {
@@ -118,7 +118,7 @@ async fn oldest_first_works_through_many_pages_in_order() {
 
 /// Other tasks run alone depending on their attempts. A newer state has no attempts.
 #[tokio::test(start_paused = true)]
-async fn a_newer_state_of_a_key_that_lost_a_lease_runs_alone_at_once() {
+async fn newer_state_of_a_key_with_an_expired_lease_runs_alone() {
     let world = World::new(|_| at_once());
     let mut suspect = lifo_queue::store::Candidate {
         lease_ran_out: true,

@@ -33,7 +33,7 @@ async fn a_settlement_is_retried_while_the_lease_lasts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_give_back_is_retried_while_the_lease_lasts() {
+async fn return_is_retried_while_the_lease_lasts() {
     let reason = "HTTP 500".to_owned();
     let world = World::new(move |task| match task.attempt {
         1 => (
@@ -54,7 +54,7 @@ async fn a_give_back_is_retried_while_the_lease_lasts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_settlement_ends_in_time_for_the_end_of_the_turn() {
+async fn settlement_retries_end_before_the_deadline_of_the_turn() {
     let mut world = World::new(|_| (Duration::from_secs(15), Outcome::Success));
     world.settings.task_timeout = Duration::from_secs(20);
     let world = world.with_tasks(1).await;
@@ -84,7 +84,7 @@ async fn a_settlement_ends_in_time_for_the_end_of_the_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_whose_lease_is_nearly_over_is_returned_unstarted() {
+async fn task_whose_lease_is_too_short_is_returned_unstarted() {
     let mut world = World::new(|_| at_once());
     // The repetitions of a take last at least 0.75 s.
     world.settings.deadline_margin = Duration::from_millis(500);
@@ -110,7 +110,7 @@ async fn a_task_whose_lease_is_nearly_over_is_returned_unstarted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_suspect_runs_alone_until_a_run_settles_it() {
+async fn suspect_runs_alone_until_a_run_settles_it() {
     let running = Arc::<Mutex<Vec<(String, Millis)>>>::default();
     let crowded = Arc::<Mutex<BTreeSet<String>>>::default();
     let (clock, met) = (TokioClock::starting_at(NOW), crowded.clone());

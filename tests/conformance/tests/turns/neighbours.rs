@@ -71,7 +71,7 @@ fn starts(world: &World) -> BTreeMap<String, u32> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_kills_its_process_does_not_drive_its_neighbours_to_failure() {
+async fn task_that_kills_its_process_does_not_fail_its_neighbours() {
     for (max_attempts, most) in [(5, 5), (3, 3), (2, 2), (1, 2)] {
         let world = live_with(&["t0030", "t0031", "t0012"], max_attempts).await;
         assert_eq!(world.count(TaskStatus::Success), 37, "{max_attempts}");
@@ -85,7 +85,7 @@ async fn one_that_kills_its_process_does_not_drive_its_neighbours_to_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_whose_lease_ran_out_twice_runs_alone() {
+async fn task_with_two_expired_leases_runs_alone() {
     let spans: Arc<Mutex<Vec<(String, Millis, Millis)>>> = Arc::default();
     let clock = TokioClock::starting_at(conformance::NOW);
     let record = spans.clone();
@@ -117,7 +117,7 @@ async fn a_task_whose_lease_ran_out_twice_runs_alone() {
 }
 
 #[test]
-fn a_lease_lasts_for_a_run_its_settlement_and_clocks_that_differ() {
+fn task_lease_covers_the_timeout_the_margin_and_the_clock_skew() {
     let lease = SETTINGS.task_timeout + SETTINGS.deadline_margin + SETTINGS.clock_skew;
     assert_eq!(SETTINGS.task_lease(), lease);
 }

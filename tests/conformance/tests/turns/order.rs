@@ -40,7 +40,7 @@ async fn a_newer_task_overtakes_the_backlog_at_the_next_free_slot() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tasks_due_within_the_turn_are_waited_for_and_later_ones_left() {
+async fn turn_waits_only_for_tasks_that_are_due_within_it() {
     let retry = Outcome::Retry {
         reason: "not yet".into(),
     };

@@ -103,7 +103,7 @@ async fn a_busy_downstream_slows_the_processor_and_costs_no_attempts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_downstream_that_refuses_several_tasks_pauses_the_queue() {
+async fn downstream_that_rejects_several_tasks_pauses_the_queue() {
     let refused = Outcome::Refused {
         reason: "HTTP 403".into(),
     };
@@ -125,7 +125,7 @@ async fn a_downstream_that_refuses_several_tasks_pauses_the_queue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_task_that_is_refused_does_not_pause_the_others() {
+async fn one_rejected_task_does_not_pause_the_queue() {
     let world = World::new(|task| match task.task_id.as_str() {
         "t0003" => (
             Duration::ZERO,
@@ -142,7 +142,7 @@ async fn one_task_that_is_refused_does_not_pause_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_still_runs_at_the_deadline_is_given_back() {
+async fn tasks_running_at_the_deadline_are_returned() {
     // The deadline is earlier than the settings guarantee, as on a local runtime.
     let mut world = World::new(|_| (Duration::from_secs(500), Outcome::Success));
     world.settings.task_timeout = Duration::from_secs(1_000);
@@ -190,7 +190,7 @@ async fn what_still_runs_at_the_deadline_is_given_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lost_acknowledgements_cost_nothing() {
+async fn lost_acknowledgements_cause_no_second_run() {
     let world = World::new(|_| at_once()).with_tasks(30).await;
     let calls = Mutex::new(0_u32);
     let flaky = FaultyStore::new(world.store.clone(), move |operation| {
@@ -210,7 +210,7 @@ async fn lost_acknowledgements_cost_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_settlement_that_never_gets_through_is_counted_as_the_store_s_error() {
+async fn failed_settlement_is_counted_as_a_store_error() {
     let world = World::new(|_| at_once()).with_tasks(1).await;
     let deaf = FaultyStore::new(world.store.clone(), |operation| match operation {
         "settle" => Fault::Refused,

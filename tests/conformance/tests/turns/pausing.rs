@@ -35,7 +35,7 @@ impl World {
 }
 
 #[tokio::test(start_paused = true)]
-async fn distinct_tasks_that_find_the_downstream_busy_pause_the_queue_longer_and_longer() {
+async fn busy_downstream_pauses_the_queue_with_backoff() {
     let world = World::new(|_| (Duration::from_millis(20), BUSY))
         .with_tasks(50)
         .await;
@@ -69,7 +69,7 @@ async fn distinct_tasks_that_find_the_downstream_busy_pause_the_queue_longer_and
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_downstream_that_has_room_again_is_used_with_every_slot() {
+async fn recovered_downstream_gets_full_concurrency() {
     let clock = TokioClock::starting_at(NOW);
     let world = World::new(move |_| match clock.now() {
         now if now < NOW.plus(Duration::from_secs(40)) => (Duration::ZERO, BUSY),
@@ -85,7 +85,7 @@ async fn a_downstream_that_has_room_again_is_used_with_every_slot() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_downstream_that_names_a_time_is_left_alone_for_it() {
+async fn pause_lasts_for_the_retry_after_of_a_busy_downstream() {
     let busy = Outcome::Busy {
         retry_after: Some(Duration::from_secs(120)),
     };
@@ -98,7 +98,7 @@ async fn a_downstream_that_names_a_time_is_left_alone_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_task_that_is_always_busy_pauses_nobody() {
+async fn one_task_that_is_always_busy_does_not_pause_the_queue() {
     let world = World::new(|task| match task.task_id.as_str() {
         "t0049" => (Duration::ZERO, BUSY),
         _ => at_once(),
@@ -136,7 +136,7 @@ async fn an_operators_pause_ends_the_turn_within_a_heartbeat_and_resume_wakes() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resume_is_not_lost_on_a_turn_that_comes_to_its_end() {
+async fn resume_during_the_end_of_a_paused_turn_wakes_the_queue() {
     let world = World::new(|task| {
         let seconds = if task.task_id.as_str() == "t0019" {
             6
@@ -167,7 +167,7 @@ async fn a_resume_is_not_lost_on_a_turn_that_comes_to_its_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_settles_nothing_proves_no_recovery() {
+async fn turn_without_a_settled_task_keeps_the_busy_pause_count() {
     let world = World::new(|_| at_once());
     let pause = Pause {
         until: NOW.plus(Duration::from_secs(30)),
@@ -196,7 +196,7 @@ async fn three_distinct_tasks_are_enough_to_pause_and_two_are_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn three_newest_tasks_that_are_rejected_pause_nothing_while_the_rest_succeed() {
+async fn three_rejected_tasks_do_not_pause_a_queue_whose_others_succeed() {
     for slots in [4, 10, 50] {
         let mut world = World::new(|task| match task.task_id.as_str() {
             "t0097" | "t0098" | "t0099" => (Duration::from_millis(50), refused()),
@@ -211,7 +211,7 @@ async fn three_newest_tasks_that_are_rejected_pause_nothing_while_the_rest_succe
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_in_the_moment_of_three_rejections_pauses_nothing() {
+async fn success_at_the_time_of_three_rejections_prevents_a_pause() {
     // Four runs start and end together. The newest succeeds, and its end is recorded first.
     let mut world = World::new(|task| match task.task_id.as_str() {
         "t0006" | "t0007" | "t0008" => (Duration::from_millis(50), refused()),
@@ -225,7 +225,7 @@ async fn an_answer_in_the_moment_of_three_rejections_pauses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_last_runs_of_a_turn_meet_pauses_the_queue_too() {
+async fn rejections_in_the_last_runs_of_a_turn_pause_the_queue() {
     // The three runs last longer than the time in which the turn takes tasks.
     let mut world = World::new(|_| (Duration::from_secs(29), refused()));
     world.settings.turn = Duration::from_secs(10);

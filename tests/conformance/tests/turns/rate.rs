@@ -40,7 +40,7 @@ async fn starts_keep_to_the_rate_over_turns() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rest_fills_the_bucket_and_no_more() {
+async fn idle_time_refills_the_bucket_up_to_the_burst() {
     let world = limited(10).await;
     assert_eq!(world.turn().await.succeeded, 10);
     tokio::time::sleep(Duration::from_secs(3_600)).await;
@@ -52,7 +52,7 @@ async fn a_rest_fills_the_bucket_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_processor_that_dies_leaves_no_full_bucket() {
+async fn crashed_processor_leaves_no_full_bucket() {
     let world = limited(2_000).await;
     // The process is killed during its burst, before its first heartbeat.
     let died = tokio::time::timeout(Duration::from_millis(100), world.turn()).await;
@@ -68,7 +68,7 @@ async fn a_processor_that_dies_leaves_no_full_bucket() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_rate_hides_no_lack_of_progress() {
+async fn slow_rate_does_not_hide_turns_without_progress() {
     let retry = || Outcome::Retry {
         reason: "down".into(),
     };
@@ -90,7 +90,7 @@ async fn a_slow_rate_hides_no_lack_of_progress() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_rate_is_no_lack_of_progress() {
+async fn slow_rate_does_not_count_as_a_lack_of_progress() {
     let mut world = World::new(|_| (Duration::ZERO, Outcome::Success));
     world.settings.rate = Some(RateLimit {
         interval: Duration::from_secs(500),

@@ -75,7 +75,7 @@ fn every_command_is_read() {
 }
 
 #[test]
-fn a_wrong_command_names_the_field_and_the_remedy() {
+fn invalid_command_error_names_field_and_remedy() {
     assert!(refused(json!([])).starts_with("the event is not an object; send {\"command\""));
     assert!(refused(json!({})).starts_with("field command is missing; send"));
     assert!(refused(json!({"command": "fly"})).starts_with("field command is \"fly\"; send"));

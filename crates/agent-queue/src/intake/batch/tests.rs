@@ -179,7 +179,7 @@ fn soon() -> Instant {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_failing_group_is_skipped_from_the_failure_on() {
+async fn failure_skips_only_the_rest_of_its_group() {
     let (intake, queue, _) = intake(World::default());
     let batch = [
         delivery("a1", "A"),
@@ -198,7 +198,7 @@ async fn only_the_failing_group_is_skipped_from_the_failure_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_call_goes_to_the_dead_letters_and_blocks_nobody() {
+async fn invalid_call_goes_to_dead_letter_queue_and_blocks_no_other_call() {
     let (intake, _, world) = intake(World::default());
     let mut wrong = delivery("x", "A");
     wrong.body = "no call".to_owned();
@@ -220,7 +220,7 @@ async fn what_is_no_call_goes_to_the_dead_letters_and_blocks_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_letter_that_cannot_be_kept_comes_again() {
+async fn invalid_call_is_redelivered_if_the_dead_letter_queue_fails() {
     let closed = World {
         closed: true,
         ..World::default()
@@ -235,7 +235,7 @@ async fn a_letter_that_cannot_be_kept_comes_again() {
 /// Unfinished messages of a group become visible again after two seconds, not after the queue's
 /// visibility timeout. From the sixth receipt on, the delay doubles, up to 30 seconds.
 #[tokio::test(start_paused = true)]
-async fn what_is_left_of_a_group_is_shown_again_soon() {
+async fn unfinished_messages_of_a_group_are_redelivered_with_backoff() {
     let (intake, _, world) = intake(World::default());
     let batch = [
         delivery("a1", "A"),
@@ -310,7 +310,7 @@ async fn a_group_that_hangs_delays_no_other_group_and_no_report() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_topic_that_hangs_does_not_keep_the_report_back() {
+async fn hanging_topic_does_not_delay_the_report() {
     let (intake, queue, _) = intake(World {
         publishing: Duration::from_secs(3_600),
         ..World::default()
@@ -329,7 +329,7 @@ async fn a_topic_that_hangs_does_not_keep_the_report_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_begun_after_the_deadline() {
+async fn no_call_is_started_after_the_deadline() {
     let (intake, _, _) = intake(World::default());
     let report = intake.work(&[delivery("a1", "A")], Instant::now()).await;
     assert_eq!(report.failed, ["message-a1"]);
@@ -337,7 +337,7 @@ async fn nothing_is_begun_after_the_deadline() {
 
 proptest! {
     #[test]
-    fn the_failures_are_exactly_what_is_not_done(
+    fn only_unprocessed_messages_are_reported_as_failed(
         batch in prop::collection::vec(("[ABC]", any::<bool>(), prop::bool::weighted(0.2)), 0..10)
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread()

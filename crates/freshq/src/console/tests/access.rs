@@ -64,7 +64,7 @@ async fn a_foreign_host_is_rejected_and_a_forwarded_port_is_not() {
 }
 
 #[tokio::test]
-async fn a_foreign_origin_is_rejected_and_a_change_needs_an_own_one() {
+async fn foreign_origin_is_rejected_and_changes_require_own_origin() {
     let world = World::start(true).await;
     world.put("a", TaskStatus::Pending, 1, None);
     let (token, host) = (&world.token, world.host());
@@ -100,7 +100,7 @@ async fn a_foreign_origin_is_rejected_and_a_change_needs_an_own_one() {
 }
 
 #[tokio::test]
-async fn a_read_only_console_shows_no_change_and_makes_none() {
+async fn read_only_console_offers_and_makes_no_changes() {
     let world = World::start(false).await;
     world.put("p", TaskStatus::Pending, 1, None);
     world.put("f", TaskStatus::Failure, 1, Some("HTTP 500"));
@@ -152,7 +152,7 @@ async fn other_methods_and_unknown_pages_are_rejected() {
 }
 
 #[tokio::test]
-async fn every_answer_keeps_the_page_from_caches_frames_and_foreign_scripts() {
+async fn every_console_response_has_security_headers() {
     let world = World::start(true).await;
     let rejected = format!("GET / HTTP/1.1\r\nhost: {}", world.host());
     for answer in [

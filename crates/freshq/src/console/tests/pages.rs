@@ -34,7 +34,7 @@ async fn the_first_page_shows_state_charts_running_and_pending_tasks() {
 }
 
 #[tokio::test]
-async fn text_of_tasks_never_becomes_markup() {
+async fn console_escapes_task_text() {
     let world = World::start(true).await;
     let (id, error) = ("<b>&\"x", "<script>alert(1)</script>");
     world.put(id, TaskStatus::Failure, 1, Some(error));
@@ -51,7 +51,7 @@ async fn text_of_tasks_never_becomes_markup() {
 }
 
 #[tokio::test]
-async fn failures_are_grouped_and_a_group_is_redriven_after_the_question() {
+async fn failures_are_grouped_and_redriven_after_confirmation() {
     let world = World::start(true).await;
     for (id, age, error) in [
         ("a", 1, "HTTP 502"),
@@ -112,7 +112,7 @@ async fn failures_are_grouped_and_a_group_is_redriven_after_the_question() {
 }
 
 #[tokio::test]
-async fn an_error_of_several_lines_is_redriven_as_it_was_stored() {
+async fn redrive_by_error_matches_multiline_errors() {
     let world = World::start(true).await;
     world.put("a", TaskStatus::Failure, 1, Some("no answer\nafter 1 s"));
     let page = world.get("failures").await;
@@ -128,7 +128,7 @@ async fn an_error_of_several_lines_is_redriven_as_it_was_stored() {
 }
 
 #[tokio::test]
-async fn a_task_is_shown_and_cancelled_or_redriven_by_its_status() {
+async fn task_page_offers_cancel_or_redrive_by_status() {
     let world = World::start(true).await;
     world.put("p", TaskStatus::Pending, 90, None);
     world.put("f", TaskStatus::Failure, 90, Some("HTTP 500"));
@@ -229,7 +229,7 @@ async fn malformed_fields_are_named_and_change_nothing() {
 }
 
 #[tokio::test]
-async fn a_list_goes_on_behind_its_last_task() {
+async fn next_page_continues_after_the_last_task() {
     let world = World::start(false).await;
     for n in 0..60 {
         world.put(&format!("t{n:02}"), TaskStatus::Pending, n, None);
@@ -266,7 +266,7 @@ async fn the_agents_page_shows_queues_pending_calls_and_agents() {
 }
 
 #[tokio::test]
-async fn open_pages_share_a_look_and_a_change_is_seen_at_once() {
+async fn open_pages_share_a_sample_and_changes_refresh_it() {
     let site = site(Arc::<MemoryStore>::default(), true);
     for _ in 0..3 {
         assert_eq!(site.looks().await.looks(), 1, "the clock stands");
@@ -283,7 +283,7 @@ async fn open_pages_share_a_look_and_a_change_is_seen_at_once() {
 }
 
 #[tokio::test]
-async fn a_table_that_fails_is_a_message_on_the_page() {
+async fn console_shows_table_errors() {
     let store = Arc::<MemoryStore>::default();
     let broken = FaultyStore::new(store.clone(), |_| Fault::Refused);
     let world = World::serve(store, site(Arc::new(broken), true)).await;

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_without_an_id_gets_one_from_the_file_and_its_number() {
+    fn missing_task_id_is_derived_from_file_and_line_number() {
         let text = "{\"payload\": 1}\n\n{\"taskId\": \"a\"}\n{\"key\": \"k\"}\n";
         let lines = parse("tasks.jsonl", text).unwrap();
         let ids: Vec<_> = lines
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_line_is_named() {
+    fn malformed_line_error_names_the_line() {
         for (text, fault) in [
             ("{}\n{", "line 2: EOF"),
             ("[]", "line 1: it is not a JSON object"),

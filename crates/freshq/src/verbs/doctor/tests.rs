@@ -192,7 +192,7 @@ async fn a_healthy_stack_has_no_finding() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_broken_setting_is_the_one_finding() {
+async fn doctor_reports_each_broken_setting() {
     let healthy = Fake::healthy();
     let mut broken = 0;
     for resource in &healthy.stack.resources {
@@ -212,7 +212,7 @@ async fn each_broken_setting_is_the_one_finding() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_gone_what_failed_and_what_hides_messages_too_briefly_is_found() {
+async fn missing_resources_failures_and_short_visibility_timeouts_are_found() {
     let store = Arc::<MemoryStore>::default();
     let mut fake = Fake::healthy();
     fake.now.insert("subscription".to_owned(), None);
@@ -236,7 +236,7 @@ async fn what_is_gone_what_failed_and_what_hides_messages_too_briefly_is_found()
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_state_of_the_queue_is_looked_at_too() {
+async fn doctor_reports_pause_open_breaker_and_expired_lease() {
     let store = Arc::<MemoryStore>::default();
     let earlier = Millis(NOW.0 - 600_000);
     let claim = Claim {
@@ -273,7 +273,7 @@ async fn the_state_of_the_queue_is_looked_at_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_named_by_its_table_has_no_stack_to_check() {
+async fn doctor_rejects_a_queue_named_by_its_table() {
     let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(NOW));
     let store = Arc::<MemoryStore>::default();
     let queue = Queue::new(
@@ -290,7 +290,7 @@ async fn a_queue_named_by_its_table_has_no_stack_to_check() {
 }
 
 #[test]
-fn what_a_local_aws_does_not_know_is_one_line() {
+fn resources_unsupported_by_local_aws_are_reported_in_one_line() {
     let local = ["alarm a", "alarm b"].map(|place| (place.to_owned(), Failure::NotLocal));
     let mut checkup = Checkup {
         queue: "LifoQueue-dev".to_owned(),

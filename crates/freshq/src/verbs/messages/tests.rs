@@ -90,7 +90,7 @@ body    {\"ttl\":0}";
 }
 
 #[tokio::test]
-async fn long_bodies_are_cut_for_people_and_whole_for_programs() {
+async fn text_output_truncates_long_bodies_and_json_does_not() {
     let body = "ä".repeat(BODY + 1);
     let messages = vec![message("m", 1, &body); 10];
     let report = report(messages).await;

@@ -69,7 +69,7 @@ fn busy() -> Control {
 }
 
 #[test]
-fn everything_that_is_known_is_shown() {
+fn status_shows_every_known_value() {
     let expected = "\
 queue                 LifoQueue-dev
 as of                 2027-01-15T08:00:00.000Z
@@ -92,7 +92,7 @@ redriven tasks        oldest created 2027-01-15T06:00:00.000Z, last expiry 2027-
 }
 
 #[test]
-fn what_is_over_is_not_shown_as_if_it_stood() {
+fn expired_state_is_not_shown_as_current() {
     let lease = ProcessorLease {
         owner: Uuid::from_u128(7),
         message_id: "message-1".to_owned(),
@@ -139,7 +139,7 @@ fn what_is_over_is_not_shown_as_if_it_stood() {
 }
 
 #[test]
-fn programs_get_exact_figures() {
+fn json_status_has_exact_figures() {
     let expected = json!({
         "queue": "LifoQueue-dev",
         "now": "2027-01-15T08:00:00.000Z",
@@ -171,7 +171,7 @@ fn programs_get_exact_figures() {
 }
 
 #[test]
-fn a_queue_that_nobody_used_yet_is_shown_too() {
+fn status_of_an_unused_queue_is_shown() {
     let untouched = report(Control::default());
     let text = untouched.text();
     for line in [

@@ -133,7 +133,7 @@ async fn a_file_is_sent_in_batches_and_a_failed_task_is_named_by_its_line() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn simulated_tasks_are_counted_and_a_failure_says_what_stands() {
+async fn simulated_tasks_are_counted_and_failures_reported() {
     let (mut world, _) = world(Some(2));
     let simulate = |count| Create {
         simulate: Some(count),

@@ -100,7 +100,7 @@ async fn a_list_is_filtered_by_age_and_error_and_its_reads_are_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_and_a_task_are_printed_as_they_were_read_last() {
+async fn list_show_and_status_output_match_snapshots() {
     let mut world = World::start();
     world.put_failed(
         "order-1",
@@ -124,7 +124,7 @@ async fn a_list_and_a_task_are_printed_as_they_were_read_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn redrive_by_error_takes_the_matching_tasks_and_a_dry_run_none() {
+async fn redrive_by_error_redrives_matches_and_dry_run_changes_nothing() {
     let mut world = World::start();
     world.put_failed("a", 10, "HTTP 502 from the gateway");
     world.put_failed("b", 20, "HTTP 400");
@@ -160,7 +160,7 @@ async fn redrive_by_error_takes_the_matching_tasks_and_a_dry_run_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_purge_asks_for_the_table_pauses_and_leaves_running_tasks() {
+async fn purge_requires_table_name_pauses_and_keeps_running_tasks() {
     let mut world = World::start();
     for (id, status) in [
         ("p", TaskStatus::Pending),

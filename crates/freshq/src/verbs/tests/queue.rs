@@ -26,7 +26,7 @@ async fn hold(world: &World, seconds: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn status_counts_what_is_there_and_says_who_processes() {
+async fn status_counts_tasks_and_names_the_processor() {
     let mut world = World::start();
     for (n, id) in ["a", "b", "c"].into_iter().enumerate() {
         world.put(id, TaskStatus::Pending, 60 * (n as u64 + 1));
@@ -50,7 +50,7 @@ async fn status_counts_what_is_there_and_says_who_processes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_stands_until_its_time_and_a_longer_one_stays() {
+async fn pause_can_be_extended_but_not_shortened() {
     let mut world = World::start();
     let half = pause(HOUR / 2);
     let line = "paused until 2027-01-15T08:30:00.000Z, 30m left: maintenance";
@@ -79,7 +79,7 @@ async fn a_pause_stands_until_its_time_and_a_longer_one_stays() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn resume_ends_a_pause_and_wakes() {
+async fn resume_ends_a_pause_and_notifies_a_processor() {
     let mut world = World::start();
     world.run(&pause(HOUR)).await.unwrap();
     world
@@ -94,7 +94,7 @@ async fn resume_ends_a_pause_and_wakes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resume_whose_wake_up_fails_is_an_error_that_says_what_stands() {
+async fn resume_without_notification_ends_the_pause_and_reports_an_error() {
     let mut world = World::start();
     world.run(&pause(HOUR)).await.unwrap();
     world.topics.set_broken(true);
@@ -113,7 +113,7 @@ async fn a_resume_whose_wake_up_fails_is_an_error_that_says_what_stands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wake_up_says_what_became_of_it() {
+async fn wake_reports_its_outcome() {
     let mut world = World::start();
     world
         .expect(&Wake {}, "a processor was notified", Exit::Done)
@@ -164,7 +164,7 @@ async fn the_breaker_is_held_open_until_its_time_or_until_it_is_closed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_the_breaker_of_a_paused_queue_says_that_the_pause_stands() {
+async fn closing_the_breaker_of_a_paused_queue_reports_the_pause() {
     let mut world = World::start();
     world.run(&pause(HOUR)).await.unwrap();
     let report = world.run(&Close {}).await.unwrap();

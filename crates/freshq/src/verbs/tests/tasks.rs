@@ -38,7 +38,7 @@ fn failing(world: &World, step: &'static str, nth: u32) -> Arc<dyn QueueStore> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_task_is_redriven_and_any_other_is_told_apart() {
+async fn redrive_retries_failed_tasks_and_reports_others() {
     let mut world = World::start();
     world.put("failed", TaskStatus::Failure, 60);
     world.put("done", TaskStatus::Success, 60);
@@ -65,7 +65,7 @@ absent  not found";
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_table_that_fails_ends_the_list_and_each_task_is_accounted_for() {
+async fn table_error_stops_redrive_and_every_task_has_an_outcome() {
     let mut world = World::start();
     for id in ["a", "b", "c"] {
         world.put(id, TaskStatus::Failure, 60);
@@ -86,7 +86,7 @@ async fn a_table_that_fails_ends_the_list_and_each_task_is_accounted_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_redriven_task_that_nobody_was_woken_for_stays_redriven() {
+async fn redriven_task_stays_pending_if_the_notification_fails() {
     let mut world = World::start();
     world.put("a", TaskStatus::Failure, 60);
     world.put("b", TaskStatus::Failure, 60);
@@ -102,7 +102,7 @@ async fn a_redriven_task_that_nobody_was_woken_for_stays_redriven() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn redriving_all_asks_first() {
+async fn redrive_all_asks_for_confirmation() {
     let mut world = World::start();
     world.expect(&redrive(&[]), "redriven: 0", Exit::Done).await;
     assert!(world.prompt.asked.is_empty(), "nothing to ask about");
@@ -128,7 +128,7 @@ async fn redriving_all_asks_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_yes_beforehand_is_not_asked_for() {
+async fn yes_option_skips_the_confirmation() {
     let mut world = World::start();
     world.put("a", TaskStatus::Failure, 60);
     let yes = Redrive {
@@ -153,7 +153,7 @@ async fn a_yes_beforehand_is_not_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_waiting_task_is_cancelled_and_any_other_is_told_apart() {
+async fn cancel_deletes_pending_tasks_and_reports_others() {
     let mut world = World::start();
     world.put("waits", TaskStatus::Pending, 60);
     world.put("runs", TaskStatus::Taken, 60);

@@ -89,7 +89,7 @@ async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_age_at_start_is_that_of_the_running_tasks() {
+async fn watch_once_prints_and_live_view_requires_a_terminal() {
     let store = Arc::<MemoryStore>::default();
     let once = Watch {
         every: Duration::from_secs(2),

@@ -28,7 +28,7 @@ fn delivery(body: &str) -> Delivery {
 }
 
 #[test]
-fn one_task_has_its_messages_id_and_its_time() {
+fn single_task_has_the_id_and_the_time_of_its_message() {
     let contents = delivery(r#" {"payload": {"n": 1}}"#);
     let contents = read(&contents, &settings(), crate::time::Millis(0));
     assert_eq!(contents.wrong, []);
@@ -41,7 +41,7 @@ fn one_task_has_its_messages_id_and_its_time() {
 }
 
 #[test]
-fn a_producers_own_id_and_time_come_first() {
+fn producers_id_and_time_override_those_of_the_message() {
     let body = r#"{"taskId": "d17", "taskCreated": 1799999990000, "ttlSeconds": 60}"#;
     let contents = delivery(body);
     let contents = read(&contents, &settings(), crate::time::Millis(0));
@@ -52,7 +52,7 @@ fn a_producers_own_id_and_time_come_first() {
 }
 
 #[test]
-fn tasks_of_an_array_are_numbered_by_their_place_also_beside_wrong_ones() {
+fn array_tasks_are_numbered_by_position_even_beside_invalid_ones() {
     let message = delivery(r#"[{}, 7, {"taskId": "own"}, {"ttlSeconds": 0}, {}]"#);
     let contents = read(&message, &settings(), crate::time::Millis(0));
     let ids: Vec<_> = contents.tasks.iter().map(|task| task.id.as_str()).collect();
@@ -73,7 +73,7 @@ fn tasks_of_an_array_are_numbered_by_their_place_also_beside_wrong_ones() {
 }
 
 #[test]
-fn an_empty_array_holds_no_task_and_nothing_wrong() {
+fn empty_array_has_no_tasks_and_no_errors() {
     let contents = delivery("[]");
     let contents = read(&contents, &settings(), crate::time::Millis(0));
     assert_eq!((contents.tasks.len(), contents.wrong.len()), (0, 0));
@@ -90,7 +90,7 @@ fn refused(body: &str) -> DeadLetter {
 }
 
 #[test]
-fn a_wrong_body_is_kept_whole_with_the_field_and_the_remedy() {
+fn invalid_body_is_kept_unchanged_with_the_field_and_the_remedy() {
     assert!(
         refused("hello")
             .reason
@@ -107,7 +107,7 @@ fn a_wrong_body_is_kept_whole_with_the_field_and_the_remedy() {
 }
 
 #[test]
-fn a_notification_in_its_envelope_is_told_what_to_switch_on() {
+fn reason_for_an_sns_envelope_names_raw_message_delivery() {
     let envelope = json!({
         "Type": "Notification", "TopicArn": "arn:aws:sns:eu-west-1:1:t", "Message": "{}",
     });
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn a_message_that_comes_twice_has_the_same_ids(body in bodies()) {
+    fn redelivered_message_has_the_same_task_ids(body in bodies()) {
         let ids = |receives| {
             let message = Delivery { receives, ..delivery(&body) };
             let contents = read(&message, &settings(), crate::time::Millis(0));

@@ -55,7 +55,7 @@ fn entries(made: &Made) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_letter_says_why_it_is_there_and_where_it_came_from() {
+async fn dead_letter_queue_message_has_its_reason_and_source() {
     let (queue, aws) = queue([refusing(&[])]);
     let answers = queue.bury(&[letter(1, 5)]).await;
     assert!(answers[0].is_ok());
@@ -72,7 +72,7 @@ async fn a_letter_says_why_it_is_there_and_where_it_came_from() {
 }
 
 #[tokio::test]
-async fn each_letter_has_its_own_answer_across_batches() {
+async fn each_dead_letter_queue_message_has_its_own_result_across_batches() {
     let letters: Vec<_> = (0..12).map(|id| letter(id, 5)).collect();
     let (queue, aws) = queue([refusing(&[3]), refusing(&[])]);
     let answers = queue.bury(&letters).await;
@@ -85,7 +85,7 @@ async fn each_letter_has_its_own_answer_across_batches() {
 }
 
 #[tokio::test]
-async fn a_letter_that_the_answer_does_not_mention_was_not_sent() {
+async fn dead_letter_queue_message_missing_from_the_response_counts_as_failed() {
     let silent = answer(200, json!({"Successful": [], "Failed": []}).to_string());
     let (queue, _) = queue([silent]);
     let answers = queue.bury(&[letter(0, 5)]).await;
@@ -94,7 +94,7 @@ async fn a_letter_that_the_answer_does_not_mention_was_not_sent() {
 }
 
 #[tokio::test]
-async fn a_batch_that_is_too_long_goes_one_by_one_and_only_the_long_one_fails() {
+async fn oversized_batch_is_sent_one_by_one_and_only_the_long_message_fails() {
     let letters = [letter(0, 5), letter(1, 5)];
     let (queue, aws) = queue([too_long(), refusing(&[]), too_long()]);
     let answers = queue.bury(&letters).await;
@@ -104,7 +104,7 @@ async fn a_batch_that_is_too_long_goes_one_by_one_and_only_the_long_one_fails() 
 }
 
 #[test]
-fn a_batch_has_at_most_ten_letters_and_one_mebibyte() {
+fn batch_has_at_most_ten_messages_and_one_mebibyte() {
     let sizes =
         |letters: &[DeadLetter]| batches(letters).iter().map(|b| b.len()).collect::<Vec<_>>();
     let small: Vec<_> = (0..21).map(|id| letter(id, 5)).collect();
@@ -117,7 +117,7 @@ fn a_batch_has_at_most_ten_letters_and_one_mebibyte() {
 }
 
 #[tokio::test]
-async fn what_comes_again_is_visible_after_whole_seconds() {
+async fn postponed_messages_become_visible_after_whole_seconds() {
     let message = |n: usize, by| Postponed {
         receipt: format!("r{n}"),
         by,

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_successful_runs_a_share_is_logged_and_of_others_each() {
+    fn share_of_successful_runs_and_all_other_runs_are_logged() {
         let success = Some(&End::Succeeded);
         for share in [0.0, 0.25, 1.0] {
             let draws = (0..100).map(|drawn| f64::from(drawn) / 100.0);

@@ -37,7 +37,7 @@ fn probe(breaker: &mut Breaker, task: usize, signal: Signal, now: i64) {
 }
 
 #[test]
-fn ten_distinct_tasks_without_an_answer_open_it() {
+fn ten_distinct_tasks_without_an_answer_open_the_breaker() {
     let mut breaker = breaker(8);
     for task in 0..9 {
         run(&mut breaker, task, Signal::Unavailable, 0);
@@ -58,7 +58,7 @@ fn ten_distinct_tasks_without_an_answer_open_it() {
 }
 
 #[test]
-fn more_tasks_than_run_at_once_open_it() {
+fn breaker_needs_more_unanswered_tasks_than_slots() {
     let mut breaker = breaker(50);
     for task in 0..51 {
         run(&mut breaker, task, Signal::Unavailable, 0);
@@ -69,7 +69,7 @@ fn more_tasks_than_run_at_once_open_it() {
 }
 
 #[test]
-fn ten_tasks_that_run_repeatedly_open_it_after_twice_as_many_runs() {
+fn ten_tasks_that_run_repeatedly_open_the_breaker_after_twice_the_runs() {
     let (mut ten, mut nine) = (breaker(10), breaker(10));
     for count in 0..23 {
         run(&mut ten, count % 10, Signal::Unavailable, 0);
@@ -83,7 +83,7 @@ fn ten_tasks_that_run_repeatedly_open_it_after_twice_as_many_runs() {
 }
 
 #[test]
-fn doubtful_tasks_and_running_ones_are_together_no_more_than_open_it() {
+fn unanswered_and_running_tasks_stay_within_the_breaker_threshold() {
     let mut breaker = breaker(8);
     assert_eq!(breaker.start(8, Millis(0)), Start::Any);
     for task in 0..4 {
@@ -99,7 +99,7 @@ fn doubtful_tasks_and_running_ones_are_together_no_more_than_open_it() {
 }
 
 #[test]
-fn probes_come_one_at_a_time_and_more_slowly_up_to_the_longest_wait() {
+fn probes_run_one_at_a_time_with_doubling_waits_up_to_the_longest() {
     let mut breaker = open();
     let mut now = 0;
     let mut waits = Vec::new();
@@ -117,7 +117,7 @@ fn probes_come_one_at_a_time_and_more_slowly_up_to_the_longest_wait() {
 }
 
 #[test]
-fn any_answer_closes_it() {
+fn any_answer_closes_the_breaker() {
     let mut breaker = open();
     probe(&mut breaker, 10, Signal::Unavailable, 1_000);
     let later = breaker.run_starts();
@@ -133,7 +133,7 @@ fn any_answer_closes_it() {
 }
 
 #[test]
-fn tasks_that_failed_beside_an_answer_are_discounted_but_not_for_ever() {
+fn discounted_tasks_open_the_breaker_only_after_four_times_the_runs() {
     let mut breaker = open();
     probe(&mut breaker, 10, Signal::Answered, 1_000);
     // The ten tasks that opened it may be the cause themselves.
@@ -152,7 +152,7 @@ fn tasks_that_failed_beside_an_answer_are_discounted_but_not_for_ever() {
 }
 
 #[test]
-fn a_run_that_started_before_the_outage_says_nothing_of_it() {
+fn answer_to_a_run_from_before_the_outage_is_ignored() {
     let mut breaker = breaker(8);
     let (first, second) = (breaker.run_starts(), breaker.run_starts());
     for task in 0..9 {
@@ -166,7 +166,7 @@ fn a_run_that_started_before_the_outage_says_nothing_of_it() {
 }
 
 #[test]
-fn a_run_from_before_is_no_probe() {
+fn run_from_before_the_opening_does_not_count_as_a_probe() {
     let mut breaker = open();
     run(&mut breaker, 50, Signal::Unavailable, 500);
     assert_eq!(breaker.next_probe(), Some(Millis(1_000)));
@@ -177,7 +177,7 @@ fn a_run_from_before_is_no_probe() {
 }
 
 #[test]
-fn a_probe_that_says_nothing_is_followed_by_another_soon() {
+fn probe_without_a_result_is_followed_by_another_soon() {
     let mut breaker = open();
     probe(&mut breaker, 10, Signal::Nothing, 1_000);
     assert_eq!(breaker.next_probe(), Some(Millis(1_250)));
@@ -185,7 +185,7 @@ fn a_probe_that_says_nothing_is_followed_by_another_soon() {
 }
 
 #[test]
-fn probes_alternate_between_the_task_farthest_from_the_tried_ones_and_the_newest() {
+fn probes_alternate_between_the_farthest_and_the_newest_untried_task() {
     let mut breaker = open();
     // The ten tasks that opened it are the newest.
     let ids: Vec<TaskId> = (0..30).map(id).collect();
@@ -201,14 +201,14 @@ fn probes_alternate_between_the_task_farthest_from_the_tried_ones_and_the_newest
 }
 
 #[test]
-fn a_probe_among_tasks_of_which_none_was_tried_is_the_last() {
+fn last_due_task_is_probed_if_no_due_task_was_tried() {
     let breaker = open();
     let (ten, eleven) = (id(10), id(11));
     assert_eq!(breaker.choose(&[&ten, &eleven]), Some(1));
 }
 
 #[test]
-fn once_all_were_tried_the_one_tried_longest_ago_probes() {
+fn least_recently_tried_task_is_probed_once_all_were_tried() {
     let mut breaker = open();
     probe(&mut breaker, 4, Signal::Unavailable, 1_000);
     probe(&mut breaker, 5, Signal::Unavailable, 3_000);
@@ -218,7 +218,7 @@ fn once_all_were_tried_the_one_tried_longest_ago_probes() {
 }
 
 #[test]
-fn the_next_turn_probes_at_once_and_keeps_the_beginning() {
+fn next_turn_probes_at_once_and_keeps_the_opening_time() {
     let left = OpenBreaker {
         since: Millis(5),
         probes: 7,
@@ -232,7 +232,7 @@ fn the_next_turn_probes_at_once_and_keeps_the_beginning() {
 }
 
 #[test]
-fn a_busy_downstream_counts_only_without_an_earlier_run_under_way() {
+fn busy_counts_for_the_breaker_only_without_an_earlier_active_run() {
     let mut breaker = breaker(8);
     let working = breaker.run_starts();
     for task in 0..20 {
@@ -247,7 +247,7 @@ fn a_busy_downstream_counts_only_without_an_earlier_run_under_way() {
 }
 
 #[test]
-fn an_answer_is_known_until_its_attempt_is_over() {
+fn breaker_remembers_an_answer_until_its_attempt_is_over() {
     let mut breaker = breaker(8);
     let before = breaker.run_starts();
     let number = breaker.run_starts();
@@ -261,7 +261,7 @@ fn an_answer_is_known_until_its_attempt_is_over() {
 }
 
 #[test]
-fn without_a_breaker_nothing_opens() {
+fn disabled_breaker_never_opens() {
     let left = OpenBreaker {
         since: Millis(5),
         probes: 7,

@@ -10,7 +10,7 @@ fn codel(left: Option<i64>) -> Codel {
 }
 
 #[test]
-fn new_tasks_at_every_look_for_an_interval_are_an_overload() {
+fn overload_begins_after_an_interval_with_new_tasks_at_every_check() {
     let mut codel = codel(None);
     for at in (10_000..15_000).step_by(100) {
         codel.found(Millis(at - 300), Millis(at));
@@ -23,7 +23,7 @@ fn new_tasks_at_every_look_for_an_interval_are_an_overload() {
 }
 
 #[test]
-fn a_look_without_a_new_task_begins_the_interval_again() {
+fn check_without_a_new_task_restarts_the_interval() {
     for old in [Some(Millis(11_999)), None] {
         let mut codel = codel(None);
         match old {
@@ -39,7 +39,7 @@ fn a_look_without_a_new_task_begins_the_interval_again() {
 }
 
 #[test]
-fn the_overload_is_over_after_a_target_in_which_the_slots_were_never_full() {
+fn overload_ends_after_a_target_time_with_free_slots() {
     let mut codel = codel(Some(1));
     assert!(codel.found_nothing(Millis(11_000)));
     codel.no_slot();

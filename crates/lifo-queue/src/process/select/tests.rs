@@ -75,7 +75,7 @@ fn tasks_in_backoff_do_not_hide_an_older_one() {
 }
 
 #[test]
-fn a_pass_goes_on_where_it_was_however_slow_the_index_is() {
+fn pass_continues_at_its_cursor_even_if_the_index_is_slow() {
     let index: Vec<_> = (1..=5_000)
         .rev()
         .map(|n| task(1_000 + n, Some(99_999)))
@@ -105,7 +105,7 @@ fn a_pass_goes_on_where_it_was_however_slow_the_index_is() {
 }
 
 #[test]
-fn more_new_tasks_than_a_head_shows_are_not_skipped() {
+fn new_tasks_beyond_one_head_page_are_not_skipped() {
     let backlog: Vec<_> = (1..=300).rev().map(|n| task(n, Some(99_999))).collect();
     let mut selector = Selector::new(10, Order::NewestFirst);
     // The pass continues below the head ...
@@ -139,7 +139,7 @@ fn more_new_tasks_than_a_head_shows_are_not_skipped() {
 }
 
 #[test]
-fn expired_and_skipped_tasks_are_left_alone() {
+fn expired_and_skipped_tasks_are_not_selected() {
     let mut expired = task(9, None);
     expired.ttl = Ttl::Milliseconds(Millis(50));
     let index = [expired, task(8, None), task(7, None), task(6, None)];
@@ -154,7 +154,7 @@ fn expired_and_skipped_tasks_are_left_alone() {
 }
 
 #[test]
-fn pages_grow_with_use_and_shrink_without() {
+fn page_size_adapts_to_the_number_of_taken_tasks() {
     let index: Vec<_> = (1..=1_000).rev().map(|n| task(n, None)).collect();
     let mut selector = Selector::new(10, Order::NewestFirst);
     let mut sizes = Vec::new();
@@ -173,7 +173,7 @@ fn pages_grow_with_use_and_shrink_without() {
 }
 
 #[test]
-fn the_head_is_read_ahead_only_while_it_is_used_up() {
+fn head_is_read_ahead_only_while_many_tasks_are_taken() {
     let mut index: Vec<_> = (1..=500).rev().map(|n| task(n, None)).collect();
     let mut selector = Selector::new(10, Order::NewestFirst);
     let mut asked = Vec::new();
@@ -209,7 +209,7 @@ fn the_head_is_read_ahead_only_while_it_is_used_up() {
 }
 
 #[test]
-fn a_pass_remembers_that_something_was_taken() {
+fn pass_records_whether_a_task_was_taken() {
     let mut selector = Selector::new(10, Order::NewestFirst);
     assert_eq!(
         taken(&answer(&mut selector, &[task(9, None)], Millis(100))),
@@ -227,7 +227,7 @@ fn a_pass_remembers_that_something_was_taken() {
 }
 
 #[test]
-fn a_task_that_may_not_start_is_passed_over_and_shown_again() {
+fn task_that_may_not_start_is_passed_over_and_offered_again() {
     let mut selector = Selector::new(10, Order::NewestFirst);
     let index = [task(9, None), task(8, None)];
     let not_9 = |task: &Candidate| task.created.0 != 9;
@@ -254,7 +254,7 @@ fn a_task_that_may_not_start_is_passed_over_and_shown_again() {
 }
 
 #[test]
-fn after_a_probe_the_newest_come_first_again_although_the_head_had_led_on() {
+fn after_a_probe_the_pass_restarts_at_the_newest_task() {
     let mut selector = Selector::new(2, Order::NewestFirst);
     let index = [task(9, Some(500)), task(8, Some(500)), task(7, None)];
     let Step::Read(head) = selector.next(Millis(100), any) else {
@@ -270,7 +270,7 @@ fn after_a_probe_the_newest_come_first_again_although_the_head_had_led_on() {
 }
 
 #[test]
-fn a_picked_task_comes_before_newer_ones_and_the_head_is_read_again_after_it() {
+fn picked_task_precedes_newer_ones_and_the_head_is_read_again() {
     let mut selector = Selector::new(10, Order::NewestFirst);
     let index: Vec<_> = (1..=50).rev().map(|n| task(n, None)).collect();
     let head = selector.largest_head();
@@ -284,7 +284,7 @@ fn a_picked_task_comes_before_newer_ones_and_the_head_is_read_again_after_it() {
 }
 
 #[test]
-fn who_is_left_alone_is_so_in_later_passes_too() {
+fn skipped_task_stays_skipped_in_later_passes() {
     let mut selector = Selector::new(10, Order::NewestFirst);
     let index = [task(9, None)];
     selector.leave_alone(index[0].id.clone(), Millis(500));

@@ -16,7 +16,7 @@ fn build(json: &str) -> Result<Arc<dyn TaskRunner>, RunnerConfigError> {
 }
 
 #[test]
-fn documented_configurations_are_read_and_written_alike() {
+fn documented_configurations_round_trip() {
     let documented = [
         r#"{"kind":"simulated","capacity":3,"durationMs":15000}"#.to_owned(),
         r#"{"kind":"simulated","capacity":3,"durationMs":15000,"rates":{"failure":0.01,"retry":0.05,"busy":0.0}}"#.to_owned(),
@@ -35,7 +35,7 @@ fn documented_configurations_are_read_and_written_alike() {
 }
 
 #[test]
-fn mistakes_are_named_with_the_field_and_the_remedy() {
+fn configuration_errors_name_the_field_and_the_remedy() {
     let cases = [
         ("", "cannot be read"),
         ("{}", "missing field `kind`"),
@@ -152,7 +152,7 @@ async fn a_function_is_invoked_in_its_own_region() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_simulated_runner_is_as_configured() {
+async fn simulated_runner_takes_the_configured_duration() {
     let runner = build(r#"{"kind":"simulated","capacity":1,"durationMs":15000}"#).unwrap();
     let started = tokio::time::Instant::now();
     assert_eq!(runner.run(&task("a")).await, Outcome::Success);

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_confidential_is_not_repeated() {
+    fn secrets_in_an_answer_are_masked() {
         let secrets = [
             "Bearer s3cret-value".to_owned(),
             "s3cret-value".to_owned(),

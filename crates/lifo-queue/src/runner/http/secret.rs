@@ -92,7 +92,7 @@ impl Secret {
     ///
     /// # Errors
     /// As for [`get`](Self::get).
-    pub(super) async fn get_after_refusal_of(
+    pub(super) async fn get_after_rejection_of(
         &self,
         refused: &SecretText,
     ) -> Result<SecretText, Outcome> {

@@ -70,7 +70,7 @@ async fn the_task_is_posted_as_json() {
 }
 
 #[tokio::test]
-async fn an_id_that_no_header_holds_is_percent_encoded() {
+async fn id_that_is_invalid_in_a_header_is_percent_encoded() {
     let server = Server::start(|_, _| Response::new(Body::empty())).await;
     let runner = runner(&server.url("/"), PATIENT);
     let ids = [
@@ -92,7 +92,7 @@ async fn an_id_that_no_header_holds_is_percent_encoded() {
 }
 
 #[tokio::test]
-async fn every_status_has_its_outcome() {
+async fn http_status_determines_the_outcome() {
     for status in [200, 201, 202, 204, 299] {
         assert_eq!(
             outcome_of(status, None, "").await,
@@ -126,7 +126,7 @@ async fn every_status_has_its_outcome() {
 }
 
 #[tokio::test]
-async fn busy_honours_retry_after_in_both_forms() {
+async fn busy_honours_retry_after_seconds_and_dates() {
     let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100));
     for status in [408, 429, 503] {
         let busy = |seconds| Outcome::Busy {
@@ -160,7 +160,7 @@ async fn busy_honours_retry_after_in_both_forms() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_rejecting_and_not_followed() {
+async fn redirects_are_not_followed_and_mean_rejecting() {
     for status in [301, 302, 303, 307, 308] {
         let server = Server::start(move |call, _| {
             let status = if call.uri == "/tasks" { status } else { 200 };
@@ -184,7 +184,7 @@ async fn a_redirect_is_rejecting_and_not_followed() {
 }
 
 #[tokio::test]
-async fn what_does_not_answer_is_retried() {
+async fn missing_or_malformed_answer_means_unavailable() {
     let closed = nobody();
     let hanging = raw(b"", After::Hang).await;
     let rude = raw(b"", After::Close).await;
@@ -210,7 +210,7 @@ async fn what_does_not_answer_is_retried() {
 }
 
 #[tokio::test]
-async fn a_success_counts_once_it_was_received() {
+async fn incomplete_success_answer_means_unavailable() {
     let broken = raw(
         b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf",
         After::Close,
@@ -238,7 +238,7 @@ async fn a_success_counts_once_it_was_received() {
 }
 
 #[tokio::test]
-async fn the_body_of_a_refusal_is_not_waited_for() {
+async fn error_status_counts_without_its_complete_body() {
     let broken = raw(
         b"HTTP/1.1 422 X\r\ncontent-length: 100\r\n\r\nhalf",
         After::Close,
@@ -260,7 +260,7 @@ async fn the_body_of_a_refusal_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_body_is_read_and_repeated_to_a_bound() {
+async fn body_is_read_and_quoted_up_to_a_limit() {
     let endless = |status| {
         Server::start(move |_, _| {
             let chunks =
@@ -284,7 +284,7 @@ async fn a_body_is_read_and_repeated_to_a_bound() {
 }
 
 #[tokio::test]
-async fn headers_and_bodies_that_are_not_utf8_do_no_harm() {
+async fn headers_and_bodies_that_are_not_utf8_are_accepted() {
     let latin: &[u8] =
         b"HTTP/1.1 200 OK\r\nretry-after: \xe9\r\nx-note: caf\xe9\r\ncontent-length: 2\r\n\r\n\xff\xfe";
     assert_eq!(
@@ -297,7 +297,7 @@ async fn headers_and_bodies_that_are_not_utf8_do_no_harm() {
 }
 
 #[tokio::test]
-async fn nothing_shows_the_query_of_the_url() {
+async fn reason_and_debug_output_hide_the_query_of_the_url() {
     let runner = runner("http://127.0.0.1:1/tasks?key=hidden", PATIENT);
     let Outcome::Unavailable { reason } = runner.run(&task("a")).await else {
         panic!()

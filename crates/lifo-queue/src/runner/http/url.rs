@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn https_anywhere_and_http_to_this_machine() {
+    fn https_to_any_host_and_http_to_localhost_are_accepted() {
         for url in [
             "https://api.example.com/tasks?key=x",
             "https://10.0.0.7:8443",
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_with_the_reason() {
+    fn other_urls_are_rejected_with_the_reason() {
         let cases = [
             ("", "is not a URL"),
             ("https://", "is not a URL"),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn its_debug_form_hides_the_query() {
+    fn debug_output_of_a_url_hides_the_query() {
         let url: TaskUrl = "https://api.example.com:8443/tasks?key=hidden"
             .parse()
             .unwrap();

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn other_replies_fail_and_name_the_field() {
+    fn invalid_replies_fail_the_task_and_name_the_field() {
         let cases = [
             (r#"{"statusCode":200}"#, "the field \"outcome\" is missing"),
             ("{}", "the field \"outcome\" is missing"),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_function_are_retried_with_their_message() {
+    fn function_errors_mean_retry_or_unavailable_with_their_message() {
         type MakeOutcome = fn(String) -> Outcome;
         let retry: MakeOutcome = |reason| Outcome::Retry { reason };
         let unavailable: MakeOutcome = |reason| Outcome::Unavailable { reason };

@@ -44,7 +44,7 @@ async fn the_function_is_invoked_with_the_task() {
 }
 
 #[tokio::test]
-async fn the_reply_is_the_outcome() {
+async fn reply_of_the_function_determines_the_outcome() {
     let busy = Outcome::Busy {
         retry_after: Some(Duration::from_secs(5)),
     };
@@ -102,7 +102,7 @@ async fn throttling_is_busy() {
 }
 
 #[tokio::test]
-async fn other_errors_are_refused_failed_or_retried() {
+async fn invoke_errors_mean_rejecting_failure_or_unavailable() {
     let refused = |reason| Outcome::Refused { reason };
     let failure = |reason| Outcome::Failure { reason };
     let retry = |reason| Outcome::Unavailable { reason };
@@ -140,7 +140,7 @@ async fn a_broken_connection_is_retried_by_the_queue_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_its_own_timeout_ends_an_invocation() {
+async fn only_the_runners_timeout_ends_an_invocation() {
     let second = Duration::from_secs(1);
     let short = TimeoutConfig::builder()
         .read_timeout(second)

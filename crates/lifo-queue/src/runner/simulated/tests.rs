@@ -8,7 +8,7 @@ use crate::runner::samples::task;
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn runs_up_to_its_capacity_at_once_and_is_busy_beyond() {
+async fn simulated_runner_is_busy_above_its_capacity() {
     let runner = Simulated::new(2, 15 * SECOND);
     let tasks = [task("a"), task("b"), task("c")];
     let started = Instant::now();
@@ -26,7 +26,7 @@ async fn runs_up_to_its_capacity_at_once_and_is_busy_beyond() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_run_gives_its_slot_back() {
+async fn dropped_run_releases_its_slot() {
     let runner = Simulated::new(1, 15 * SECOND);
     let dropped = tokio::time::timeout(SECOND, runner.run(&task("a"))).await;
     assert!(dropped.is_err());
@@ -34,7 +34,7 @@ async fn a_dropped_run_gives_its_slot_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_capacity_is_always_busy() {
+async fn simulated_runner_without_capacity_is_always_busy() {
     let runner = Simulated::new(0, SECOND);
     assert_eq!(
         runner.run(&task("a")).await,
@@ -43,7 +43,7 @@ async fn no_capacity_is_always_busy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rates_decide_how_runs_end_and_busy_ones_take_no_time() {
+async fn rates_determine_the_outcome_and_busy_runs_end_at_once() {
     let always = |failure: f64, retry: f64, busy: f64| {
         let rates = Rates {
             failure,
@@ -70,7 +70,7 @@ async fn rates_decide_how_runs_end_and_busy_ones_take_no_time() {
 }
 
 #[test]
-fn each_rate_has_its_share_of_the_draws() {
+fn outcomes_are_distributed_by_their_rates() {
     let rates = Rates {
         failure: 0.1,
         retry: 0.2,
@@ -105,7 +105,7 @@ fn told(simulate: serde_json::Value, attempt: u32) -> Task {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_payload_may_ask_for_a_failure() {
+async fn payload_can_request_a_failure() {
     let runner = Simulated::new(1, SECOND);
     let failed = runner.run(&told(json!({"outcome": "fail"}), 1)).await;
     let Outcome::Failure { reason } = failed else {
@@ -117,7 +117,7 @@ async fn a_payload_may_ask_for_a_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_simulated_failure_ends_with_the_attempts_it_names() {
+async fn simulated_failure_stops_after_the_requested_attempts() {
     let runner = Simulated::new(1, SECOND);
     let simulate = json!({"outcome": "retry", "attempts": 2});
     for attempt in 1..=2 {
@@ -128,7 +128,7 @@ async fn a_simulated_failure_ends_with_the_attempts_it_names() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_payload_may_ask_for_a_run_that_does_not_end() {
+async fn payload_can_request_a_run_that_does_not_end() {
     let runner = Simulated::new(1, SECOND);
     let hanging = told(json!({"outcome": "hang"}), 1);
     let run = runner.run(&hanging);
@@ -163,7 +163,7 @@ async fn an_invalid_instruction_fails_the_task_and_names_the_remedy() {
 const EXITING: &str = "FRESHQ_TEST_EXITING";
 
 #[test]
-fn a_payload_may_ask_for_the_end_of_the_process() {
+fn payload_can_request_a_process_exit() {
     if std::env::var_os(EXITING).is_some() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -173,7 +173,7 @@ fn a_payload_may_ask_for_the_end_of_the_process() {
         let outcome = runtime.block_on(runner.run(&told(json!({"outcome": "exit"}), 1)));
         panic!("the process goes on: {outcome:?}");
     }
-    let this_test = "runner::simulated::tests::a_payload_may_ask_for_the_end_of_the_process";
+    let this_test = "runner::simulated::tests::payload_can_request_a_process_exit";
     let status = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", this_test])
         .env(EXITING, "1")

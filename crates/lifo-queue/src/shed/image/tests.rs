@@ -49,7 +49,7 @@ fn a_pending_task_is_read_whole() {
 }
 
 #[test]
-fn the_deadline_of_a_taken_task_is_the_one_that_was_put_aside() {
+fn expiry_of_a_taken_task_is_read_from_expires_at() {
     let mut image = pending();
     image["taskStatus"] = json!({"S": "TAKEN#3"});
     image["expiresAt"] = json!({"N": "1700000900"});
@@ -70,7 +70,7 @@ fn the_deadline_of_a_taken_task_is_the_one_that_was_put_aside() {
 }
 
 #[test]
-fn only_what_waited_or_ran_was_shed() {
+fn only_pending_and_taken_tasks_are_shed() {
     let status = |text: &str| with("taskStatus", Some(json!({"S": text})));
     for waited in ["PENDING", "PENDING#65535", "TAKEN", "TAKEN#1"] {
         assert!(status(waited).is_ok(), "{waited}");
@@ -96,7 +96,7 @@ fn only_what_waited_or_ran_was_shed() {
 }
 
 #[test]
-fn the_queues_own_items_are_no_tasks() {
+fn control_items_are_not_tasks() {
     let own = json!({"taskId": {"S": "#processor"}});
     assert_eq!(ShedTask::from_image(&own, &own), Err(NotShed::OwnItem));
     let odd = with("taskId", Some(json!({"S": "#processor"})));
@@ -108,7 +108,7 @@ fn the_queues_own_items_are_no_tasks() {
 }
 
 #[test]
-fn an_attribute_that_cannot_be_read_costs_no_other() {
+fn unreadable_attribute_is_listed_and_the_others_are_kept() {
     let whole = ShedTask::from_image(&key(), &pending()).unwrap();
     for (name, bad) in [
         ("taskCreated", json!({"S": "yesterday"})),
@@ -137,7 +137,7 @@ fn an_attribute_that_cannot_be_read_costs_no_other() {
 }
 
 #[test]
-fn the_key_stands_in_for_an_id_that_cannot_be_read() {
+fn unreadable_task_id_is_read_from_the_key() {
     let task = with("taskId", Some(json!({"N": "5"}))).unwrap();
     assert_eq!(task.task_id, Some(TaskId::from_stored("order-1")));
     assert_eq!(task.unreadable, ["taskId"]);
@@ -156,7 +156,7 @@ fn the_key_stands_in_for_an_id_that_cannot_be_read() {
 }
 
 #[test]
-fn a_foreign_writers_values_are_brought_into_shape() {
+fn values_of_direct_writers_are_normalized() {
     let task = with("ttl", Some(json!({"N": "1700003600999"}))).unwrap();
     assert_eq!(task.expires_at, Some(EpochSeconds(1_700_003_600)));
     let task = with("taskCreated", Some(json!({"N": "1.7E12"}))).unwrap();

@@ -69,7 +69,7 @@ fn indices(left: &[NotHandedOver]) -> Vec<usize> {
 }
 
 #[tokio::test]
-async fn a_message_is_the_documented_document() {
+async fn message_has_the_documented_format() {
     let (left, made) = hand_over([answers(&[0], &[])], &tasks(1)).await;
     assert!(left.is_empty(), "{left:?}");
     assert_eq!(made.len(), 1);
@@ -85,7 +85,7 @@ async fn a_message_is_the_documented_document() {
 }
 
 #[tokio::test]
-async fn every_field_is_there_when_nothing_could_be_read() {
+async fn message_has_every_field_even_if_no_attribute_was_readable() {
     let bare = ShedTask {
         task_id: None,
         task_created: None,
@@ -108,7 +108,7 @@ async fn every_field_is_there_when_nothing_could_be_read() {
 }
 
 #[tokio::test]
-async fn characters_that_sqs_refuses_are_escaped() {
+async fn characters_that_sqs_rejects_are_escaped() {
     let text = "a\u{0}\u{1f}\u{fffe}\u{ffff}\u{10ffff}é";
     let odd = ShedTask {
         payload: json!({text: text}),
@@ -136,7 +136,7 @@ async fn a_batch_holds_ten_messages() {
 }
 
 #[tokio::test]
-async fn a_batch_holds_one_mebibyte_and_no_byte_more() {
+async fn batch_holds_at_most_one_mebibyte() {
     let overhead = task_with_payload(0);
     let large = batch::MAX_BYTES / 2 - overhead;
     for (extra, calls) in [(0, 1), (1, 2)] {
@@ -161,7 +161,7 @@ fn task_with_payload(bytes: usize) -> usize {
 }
 
 #[tokio::test]
-async fn a_payload_that_no_message_can_hold_is_left_out_and_said_to_be() {
+async fn oversized_payload_is_omitted_and_marked_as_omitted() {
     let fits = batch::MAX_BYTES - task_with_payload(0);
     for (bytes, omitted) in [(fits, false), (fits + 1, true)] {
         let large = ShedTask {
@@ -178,7 +178,7 @@ async fn a_payload_that_no_message_can_hold_is_left_out_and_said_to_be() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_batch_only_what_was_not_taken_is_sent_again() {
+async fn only_failed_messages_of_a_batch_are_sent_again() {
     let first = answers(
         &[0, 2],
         &[(1, false, "InternalError"), (3, true, "RequestThrottled")],
@@ -190,7 +190,7 @@ async fn of_a_batch_only_what_was_not_taken_is_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_the_answer_does_not_mention_was_not_taken() {
+async fn message_missing_from_the_response_counts_as_failed() {
     let (left, made) = hand_over([answers(&[0], &[])], &tasks(2)).await;
     // The second answer accepts entry 0, which is order-1 in the second request.
     assert!(left.is_empty(), "{left:?}");
@@ -201,7 +201,7 @@ async fn a_message_that_the_answer_does_not_mention_was_not_taken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_message_goes_without_its_payload() {
+async fn rejected_message_is_sent_again_without_its_payload() {
     let refused = answers(&[0], &[(1, true, "InvalidParameterValue")]);
     let (left, made) = hand_over([refused, answers(&[0], &[])], &tasks(2)).await;
     assert!(left.is_empty(), "{left:?}");
@@ -215,7 +215,7 @@ async fn a_refused_message_goes_without_its_payload() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_stays_refused_is_an_error_for_exactly_that_message() {
+async fn only_the_message_that_is_rejected_twice_is_an_error() {
     let refused = answers(&[0, 2], &[(1, true, "InvalidMessageContents")]);
     let again = answers(&[], &[(0, true, "InvalidMessageContents")]);
     let (left, made) = hand_over([refused, again], &tasks(3)).await;
@@ -246,7 +246,7 @@ async fn after_a_message_that_failed_no_further_batch_is_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_may_succeed_later_is_repeated() {
+async fn transient_errors_of_a_call_are_retried() {
     for trouble in [
         answer(0, ""),
         error(500, "InternalError"),
@@ -266,7 +266,7 @@ async fn a_call_that_may_succeed_later_is_repeated() {
 }
 
 #[tokio::test]
-async fn a_call_that_never_succeeds_is_made_once() {
+async fn permanent_errors_of_a_call_are_not_retried() {
     for code in ["QueueDoesNotExist", "AccessDeniedException", "KmsDisabled"] {
         let (left, made) = hand_over([error(400, code)], &tasks(12)).await;
         assert_eq!(indices(&left), (0..12).collect::<Vec<_>>(), "{code}");
@@ -289,7 +289,7 @@ fn too_long(header: bool) -> Prepared {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_that_takes_less_gets_its_messages_one_by_one() {
+async fn batch_above_the_queues_limit_is_sent_message_by_message() {
     for header in [true, false] {
         let prepared = [
             too_long(header),

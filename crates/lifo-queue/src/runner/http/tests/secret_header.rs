@@ -61,7 +61,7 @@ async fn a_secret_is_fetched_once_and_sent_whole() {
 }
 
 #[tokio::test]
-async fn a_rotated_secret_is_fetched_and_the_call_made_again() {
+async fn runner_fetches_a_rotated_secret_and_repeats_the_call() {
     for refusal in [401, 403] {
         let server = server_that_answers(refusal, "new-value").await;
         let aws = FakeAws::answering([secret("old-value"), secret("new-value")]);
@@ -81,7 +81,7 @@ async fn a_rotated_secret_is_fetched_and_the_call_made_again() {
 }
 
 #[tokio::test]
-async fn a_current_secret_that_is_refused_again_and_again_is_fetched_once() {
+async fn current_secret_that_is_rejected_repeatedly_is_refetched_once() {
     let server = server_that_answers(403, "another").await;
     let aws = FakeAws::answering([secret("Bearer current")]);
     let runner = with_secret(&server.url("/"), &aws);
@@ -94,7 +94,7 @@ async fn a_current_secret_that_is_refused_again_and_again_is_fetched_once() {
 }
 
 #[tokio::test]
-async fn many_refused_at_once_fetch_a_rotated_secret_once() {
+async fn concurrent_rejected_calls_fetch_a_rotated_secret_once() {
     let server = server_that_accepts("new-value").await;
     let aws = FakeAws::answering([secret("old-value"), secret("new-value")]);
     let runner = with_secret(&server.url("/"), &aws);
@@ -107,7 +107,7 @@ async fn many_refused_at_once_fetch_a_rotated_secret_once() {
 }
 
 #[tokio::test]
-async fn a_secret_that_stays_wrong_is_refused_without_a_second_call() {
+async fn unchanged_wrong_secret_means_rejecting_without_a_second_call() {
     let server = server_that_accepts("another").await;
     let aws = FakeAws::answering([secret("Bearer wrong-value")]);
 
@@ -119,7 +119,7 @@ async fn a_secret_that_stays_wrong_is_refused_without_a_second_call() {
 }
 
 #[tokio::test]
-async fn a_rotated_secret_that_is_wrong_too_is_refused() {
+async fn rotated_secret_that_is_also_wrong_means_rejecting() {
     let server = server_that_accepts("another").await;
     let aws = FakeAws::answering([secret("first-value"), secret("second-value")]);
     let outcome = with_secret(&server.url("/"), &aws).run(&task("a")).await;
@@ -128,7 +128,7 @@ async fn a_rotated_secret_that_is_wrong_too_is_refused() {
 }
 
 #[tokio::test]
-async fn without_a_secret_nothing_is_sent() {
+async fn without_a_usable_secret_no_request_is_sent() {
     let server = server_that_accepts("nothing").await;
     let binary = json!({"ARN": ARN, "SecretBinary": "AAEC"}).to_string();
     let cases = [
@@ -178,7 +178,7 @@ async fn without_a_secret_nothing_is_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_old_secret_is_fetched_again_and_serves_while_it_cannot_be() {
+async fn stale_secret_is_refetched_and_still_used_during_an_outage() {
     use super::super::secret::Secret;
     let ttl = Duration::from_secs(300);
     let denied = error(400, "AccessDeniedException");
@@ -210,7 +210,7 @@ async fn an_old_secret_is_fetched_again_and_serves_while_it_cannot_be() {
 }
 
 #[test]
-fn a_secret_cannot_stand_in_a_header_of_the_call() {
+fn reserved_and_malformed_secret_header_names_are_rejected() {
     let client = Client::new(&FakeAws::answering([secret("x")]).config());
     for name in [
         "Host",

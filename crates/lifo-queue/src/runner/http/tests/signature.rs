@@ -73,7 +73,7 @@ fn signature_of(call: &Call, host: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_signature_covers_the_call_as_it_arrives() {
+async fn signature_matches_the_request_that_the_server_receives() {
     let server = Server::start(|_, _| Response::new(Body::empty())).await;
     let aws = FakeAws::answering([answer(200, "unused")]);
     let runner = signing(&server.url("/prod/tasks?b=2&a=x%20y"), &aws);
@@ -105,7 +105,7 @@ async fn a_signature_covers_the_call_as_it_arrives() {
 }
 
 #[tokio::test]
-async fn a_signed_call_does_not_repeat_its_session_token() {
+async fn session_token_is_masked_in_the_reason() {
     let server = Server::start(|call, _| {
         let token = call.header("x-amz-security-token").unwrap();
         let text = format!("no match for x-amz-security-token:{token}");
