@@ -113,7 +113,9 @@ def nearest(guard: Guard) -> list[str]:
 
 def notice(packages: list[str], root: Path, target: str) -> tuple[bool, str]:
     """Run the tests of these packages first, then all others but the model's; returns whether one failed, and which."""
-    nextest = ["cargo", "nextest", "run", "--profile", "guards", "--locked", "--target", target]
+    # Without its guard, code may loop endlessly: the first failed test ends all others.
+    nextest = ["cargo", "nextest", "run", "--profile", "guards", "--max-fail", "1:immediate", "--locked"]
+    nextest += ["--target", target]
     chosen = [argument for package in packages for argument in ("--package", package)]
     if packages:
         noticed, what = run_tests([*nextest, *chosen], root)

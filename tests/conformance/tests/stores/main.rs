@@ -50,6 +50,7 @@ on_every_store!(
     return_records_whether_a_lease_expired,
     a_repeated_take_has_the_lease_of_the_first,
     only_a_pending_task_is_quarantined,
+    a_task_whose_ttl_changed_is_not_quarantined,
     requests_are_counted,
     the_processor_lease_is_exclusive,
     release_is_rejected_after_a_new_request,
