@@ -14,11 +14,9 @@
 //! | [`machine`], [`draw`] | which requests are drawn in which state |
 //! | [`subject`] | the queue under test |
 //! | [`ledger`] | checks that do not depend on the reference |
-//! | [`hold`] | runs the sequences |
-//! | [`figures`] | counts of what was run |
+//! | [`mod@hold`] | runs the sequences |
 
 pub mod draw;
-pub mod figures;
 pub mod hold;
 pub mod ledger;
 pub mod machine;

@@ -1,28 +1,6 @@
 //! The rules: every possible outcome of a request.
 
-/// Defines each rule with its description.
-macro_rules! rules {
-    ($($rule:ident: $row:literal;)*) => {
-        /// The rule behind an answer to a request.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Rule {
-            $(#[doc = $row] $rule,)*
-        }
-
-        impl Rule {
-            /// Every rule.
-            pub const ALL: &[Self] = &[$(Self::$rule),*];
-
-            /// The rule in words.
-            #[must_use]
-            pub fn row(self) -> &'static str {
-                match self {
-                    $(Self::$rule => $row,)*
-                }
-            }
-        }
-    };
-}
+use sequences::rules;
 
 rules! {
     RegisterNew: "register: new -> offline";

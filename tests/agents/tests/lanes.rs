@@ -4,17 +4,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use agent_queue::call::{Call, CallState};
 use agent_queue::lane::Claims;
 use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::memory::MemoryStore;
-use agent_queue::store::{AgentStore, Order};
+use agent_queue::store::{AgentStore, Committed, Order, StoreError};
 use agent_queue::time::TokioClock;
+use agent_queue::transaction::Change;
 use agents::contended::{Contended, Seen};
-use agents::watched::Watched;
+use agents::watched::{Watch, Watched};
 use agents::{NOW, agent_id, call_id, criteria, profile, rows, tally};
+use async_trait::async_trait;
 use fastrand::Rng;
 use futures::future::join_all;
 use tokio::runtime::Builder;
@@ -205,4 +209,54 @@ fn lanes_pass_over_fewer_agents_than_the_window() {
 #[test]
 fn a_window_of_one_is_strict_order() {
     games(1);
+}
+
+/// The second change is rejected.
+#[derive(Default)]
+struct RejectsSecond(AtomicUsize);
+
+#[async_trait]
+impl Watch for RejectsSecond {
+    async fn commit(
+        &self,
+        store: &dyn AgentStore,
+        change: &Change,
+    ) -> Result<Committed, StoreError> {
+        match self.0.fetch_add(1, Relaxed) {
+            1 => Err(StoreError::Refused {
+                operation: "commit",
+                code: "AccessDeniedException".to_owned(),
+                source: "injected".into(),
+            }),
+            _ => store.commit(change).await,
+        }
+    }
+}
+
+/// An earlier call is pending, so the calls of the lane join the line one after the other.
+#[tokio::test(start_paused = true)]
+async fn lane_starts_no_call_after_a_failed_one() {
+    for window in [1, 8] {
+        let game = Game::set(0, window);
+        let wanted = criteria("English#F");
+        let call = |number: u128| Call {
+            id: call_id(&format!("c{number}")),
+            criteria: wanted.clone(),
+            arrived: NOW,
+            sequence: number,
+            unanswered: 0,
+        };
+        let first = game.process(game.store.clone()).match_call(&call(0)).await;
+        assert_eq!(first.unwrap().state, CallState::Waiting);
+
+        let watched = Watched::new(game.store.clone(), Arc::new(RejectsSecond::default()));
+        let queue = game.process(Arc::new(watched));
+        let calls = [call(1), call(2), call(3)];
+        let answers = queue.match_lane(&calls, &Claims::default()).await;
+
+        let are_ok: Vec<_> = answers.iter().map(Result::is_ok).collect();
+        assert_eq!(are_ok, [true, false], "window {window}");
+        let third = game.store.call(&calls[2].id).await.unwrap();
+        assert!(third.is_none(), "window {window}");
+    }
 }

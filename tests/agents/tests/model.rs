@@ -10,29 +10,21 @@ use std::sync::Arc;
 use agent_queue::dimension::Dimensions;
 use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::store::memory::MemoryStore;
-use agents::model::figures::Figures;
-use agents::model::hold::{Plan, hold};
+use agents::model::hold::hold;
+use agents::model::rule::Rule;
 use agents::model::subject::{Seen, Subject};
+use sequences::{Figures, Plan};
 use simulator::dynamodb::{EmbeddedDynamo, create_agent_table};
 use tokio::runtime::{Builder, Runtime};
 
 /// Entries of one read: fewer than the agents, so that some requests need a second read.
 const PAGE: u16 = 3;
 
-fn plan(sequences: u32, longest: usize) -> Plan {
-    let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
-    Plan {
-        sequences: if soaks { 10 * sequences } else { sequences },
-        length: longest / 2..=longest,
-        source_file: file!(),
-    }
-}
-
 fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-fn report(store: &str, outcome: Result<Figures, String>) -> Figures {
+fn report(store: &str, outcome: Result<Figures<Rule>, String>) -> Figures<Rule> {
     let figures = outcome.unwrap_or_else(|counterexample| panic!("{counterexample}"));
     println!("{store}: {figures}");
     figures
@@ -44,7 +36,8 @@ fn agent_queue_in_memory_behaves_like_the_reference() {
         let store = Arc::new(MemoryStore::new());
         Ok(Subject::new(store, Seen::ByStore, order, PAGE))
     };
-    let figures = report("memory", hold(plan(2_000, 40), &runtime(), fresh));
+    let plan = Plan::new(2_000, 40, 4, file!());
+    let figures = report("memory", hold(&plan, &runtime(), fresh));
     assert_eq!(figures.unused(), [""; 0], "rules that never applied");
 }
 
@@ -63,7 +56,8 @@ fn agent_queue_on_dynamodb_behaves_like_the_reference() {
         let seen = Seen::ByScan(client.clone(), table);
         Ok(Subject::new(Arc::new(store), seen, order, PAGE))
     };
-    let figures = report("dynamodb", hold(plan(100, 50), &runtime, fresh));
+    let plan = Plan::new(100, 50, 1, file!());
+    let figures = report("dynamodb", hold(&plan, &runtime, fresh));
     // So few sequences may miss rare rules.
     assert!(figures.unused().len() <= 6, "{:?}", figures.unused());
 }

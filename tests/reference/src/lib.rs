@@ -14,12 +14,11 @@
 //! | [`machine`], [`draw`] | which operations are drawn in which state |
 //! | [`subject`] | the stores under test |
 //! | [`ledger`] | checks that do not depend on the reference |
-//! | [`hold`], [`figures`] | runs the sequences, and counts what was run |
+//! | [`mod@hold`] | runs the sequences |
 //!
 //! The sequences contain no deletions by DynamoDB's time to live, because no store performs them.
 
 pub mod draw;
-pub mod figures;
 pub mod hold;
 pub mod ledger;
 pub mod machine;

@@ -1,29 +1,7 @@
 //! The rules: every row of the table "States", every rule of the control item, and every way of
 //! being rejected.
 
-/// Defines each rule with its row.
-macro_rules! rules {
-    ($($rule:ident: $row:literal;)*) => {
-        /// The rule behind an answer to an operation.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Rule {
-            $(#[doc = $row] $rule,)*
-        }
-
-        impl Rule {
-            /// Every rule.
-            pub const ALL: &[Self] = &[$(Self::$rule),*];
-
-            /// The rule in words.
-            #[must_use]
-            pub fn row(self) -> &'static str {
-                match self {
-                    $(Self::$rule => $row,)*
-                }
-            }
-        }
-    };
-}
+use sequences::rules;
 
 rules! {
     Create: "create: no task -> PENDING";

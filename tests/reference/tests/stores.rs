@@ -7,26 +7,18 @@
 use std::cell::Cell;
 
 use lifo_queue::store::memory::MemoryStore;
-use reference::figures::Figures;
-use reference::hold::{Plan, hold};
+use reference::hold::hold;
+use reference::rule::Rule;
 use reference::subject::dynamodb::Table;
+use sequences::{Figures, Plan};
 use simulator::dynamodb::EmbeddedDynamo;
 use tokio::runtime::{Builder, Runtime};
-
-fn plan(sequences: u32, longest: usize) -> Plan {
-    let soaks = std::env::var("FRESHQ_SOAK").is_ok_and(|value| value == "1");
-    Plan {
-        sequences: if soaks { 10 * sequences } else { sequences },
-        length: longest / 2..=longest,
-        source_file: file!(),
-    }
-}
 
 fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-fn report(store: &str, outcome: Result<Figures, String>) {
+fn report(store: &str, outcome: Result<Figures<Rule>, String>) {
     let figures = outcome.unwrap_or_else(|counterexample| panic!("{counterexample}"));
     println!("{store}: {figures}");
     assert_eq!(figures.unused(), [""; 0], "rules that never applied");
@@ -35,7 +27,8 @@ fn report(store: &str, outcome: Result<Figures, String>) {
 #[test]
 fn memory_store_behaves_like_the_reference_queue() {
     let fresh = async || Ok(MemoryStore::new());
-    report("memory", hold(plan(2_000, 60), &runtime(), fresh));
+    let plan = Plan::new(2_000, 60, 4, file!());
+    report("memory", hold(&plan, &runtime(), fresh));
 }
 
 #[test]
@@ -47,5 +40,6 @@ fn dynamodb_store_behaves_like_the_reference_queue() {
         tables.set(tables.get() + 1);
         Table::create(&dynamo.client, format!("sequence-{}", tables.get())).await
     };
-    report("dynamodb", hold(plan(150, 60), &runtime, fresh));
+    let plan = Plan::new(150, 60, 4, file!());
+    report("dynamodb", hold(&plan, &runtime, fresh));
 }

@@ -112,4 +112,5 @@ on_every_store!(
     lines_are_limited_to_1000_and_empty_ones_close_after_a_day,
     one_match_assigns_every_call_with_a_matching_agent,
     match_stops_at_its_deadline_and_keeps_its_assignments,
+    match_begins_no_change_after_its_deadline,
 );

@@ -2,6 +2,7 @@
 //! without a pending call, wrong depths. Also requests with many calls to serve or little time.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use agent_queue::agent::{AgentStatus, IdleStatus, Ticket};
@@ -273,4 +274,39 @@ pub(crate) async fn match_stops_at_its_deadline_and_keeps_its_assignments(world:
     // The change in progress at the deadline may be committed without being reported.
     let left = 40 - made;
     assert!((left - 1..=left).contains(&again.assignments.len()));
+}
+
+/// The deadline passes during the third change.
+struct Late {
+    deadline: Instant,
+    begun: AtomicUsize,
+}
+
+#[async_trait]
+impl Watch for Late {
+    async fn commit(
+        &self,
+        store: &dyn AgentStore,
+        change: &Change,
+    ) -> Result<Committed, StoreError> {
+        let answer = store.commit(change).await;
+        if self.begun.fetch_add(1, Ordering::Relaxed) == 2 {
+            tokio::time::advance(self.deadline - Instant::now()).await;
+        }
+        answer
+    }
+}
+
+pub(crate) async fn match_begins_no_change_after_its_deadline(world: World) {
+    left_behind(&world, 10).await;
+    let watch = Arc::new(Late {
+        deadline: Instant::now() + Duration::from_secs(1),
+        begun: AtomicUsize::new(0),
+    });
+    let store = Watched::new(world.store.clone(), watch.clone());
+    let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
+    let call = world.call("c1", "Spanish#F");
+    let matched = queue.until(watch.deadline).match_call(&call).await.unwrap();
+    assert!(matched.cut_short);
+    assert_eq!(watch.begun.load(Ordering::Relaxed), 3);
 }

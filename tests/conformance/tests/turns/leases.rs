@@ -150,13 +150,21 @@ async fn suspect_runs_alone_until_a_run_settles_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_after_of_zero_does_not_use_up_the_busy_returns() {
+async fn retry_after_of_zero_waits_and_does_not_use_up_the_busy_returns() {
     let retry_after = Some(Duration::ZERO);
-    let world = World::new(move |_| (Duration::ZERO, Outcome::Busy { retry_after }));
+    let last_run = Arc::new(Mutex::new(NOW));
+    let (clock, run) = (TokioClock::starting_at(NOW), last_run.clone());
+    let world = World::new(move |_| {
+        *run.lock().unwrap() = clock.now();
+        (Duration::ZERO, Outcome::Busy { retry_after })
+    });
     let world = world.with_tasks(1).await;
     let summary = world.turn().await;
     assert_eq!(world.count(TaskStatus::Failure), 0, "{summary:?}");
     assert!(summary.busy < SETTINGS.max_busy_returns, "{summary:?}");
+    let wait = world.record("t0000").not_before.unwrap();
+    let wait = wait.since(*last_run.lock().unwrap());
+    assert!(wait >= Duration::from_millis(200), "{wait:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,37 +3,46 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::operation::{Answer, Operation};
 use crate::rule::Rule;
 
 /// Counts of sequences, operations and applied rules.
-#[derive(Clone, Debug, Default)]
-pub struct Figures {
+#[derive(Clone, Debug)]
+pub struct Figures<R> {
     /// Sequences run to their end.
     pub sequences: u64,
     operations: BTreeMap<&'static str, Tally>,
-    rules: BTreeMap<Rule, u64>,
+    rules: BTreeMap<R, u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     performed: u64,
-    refused: u64,
+    rejected: u64,
 }
 
-impl Figures {
-    /// Counts an operation that was answered correctly.
-    pub fn count(&mut self, operation: &Operation, answer: &Answer, rule: Rule) {
-        let tally = self.operations.entry(operation.name()).or_default();
+impl<R> Default for Figures<R> {
+    fn default() -> Self {
+        Self {
+            sequences: 0,
+            operations: BTreeMap::new(),
+            rules: BTreeMap::new(),
+        }
+    }
+}
+
+impl<R: Rule> Figures<R> {
+    /// Counts an operation of this name that was answered correctly.
+    pub fn count(&mut self, operation: &'static str, is_rejected: bool, rule: R) {
+        let tally = self.operations.entry(operation).or_default();
         tally.performed += 1;
-        tally.refused += u64::from(answer.is_refusal());
+        tally.rejected += u64::from(is_rejected);
         *self.rules.entry(rule).or_default() += 1;
     }
 
     /// The rules that never applied: no drawn operation, or no answer, led to them.
     #[must_use]
     pub fn unused(&self) -> Vec<&'static str> {
-        let rules = Rule::ALL.iter();
+        let rules = R::ALL.iter();
         rules
             .filter(|rule| !self.rules.contains_key(rule))
             .map(|rule| rule.row())
@@ -41,7 +50,7 @@ impl Figures {
     }
 }
 
-impl fmt::Display for Figures {
+impl<R: Rule> fmt::Display for Figures<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sum = |of: fn(&Tally) -> u64| self.operations.values().map(of).sum::<u64>();
         writeln!(
@@ -49,18 +58,21 @@ impl fmt::Display for Figures {
             "{} sequences, {} operations, {} of them rejected; {} of {} rules applied",
             self.sequences,
             sum(|tally| tally.performed),
-            sum(|tally| tally.refused),
+            sum(|tally| tally.rejected),
             self.rules.len(),
-            Rule::ALL.len(),
+            R::ALL.len(),
         )?;
         for (name, tally) in &self.operations {
-            let Tally { performed, refused } = tally;
-            writeln!(f, "  {name:<14}{performed:>9}, {refused:>7} refused")?;
+            let Tally {
+                performed,
+                rejected,
+            } = tally;
+            writeln!(f, "  {name:<14}{performed:>9}, {rejected:>7} rejected")?;
         }
         let mut rare: Vec<_> = self.rules.iter().collect();
         rare.sort_by_key(|(_, times)| **times);
         write!(f, "  rarest:")?;
-        for (rule, times) in rare.iter().take(3) {
+        for (rule, times) in rare.iter().take(4) {
             write!(f, " {rule:?} ({times})")?;
         }
         Ok(())

@@ -1,0 +1,34 @@
+//! Rules: the reasons for the answers of a reference.
+
+use std::fmt::Debug;
+
+/// The rule behind an answer to an operation.
+pub trait Rule: Copy + Debug + Ord + 'static {
+    /// Every rule.
+    const ALL: &'static [Self];
+
+    /// The rule in words.
+    fn row(self) -> &'static str;
+}
+
+/// Defines the enum `Rule`, each rule with its description.
+#[macro_export]
+macro_rules! rules {
+    ($($rule:ident: $row:literal;)*) => {
+        /// The rule behind an answer to an operation.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Rule {
+            $(#[doc = $row] $rule,)*
+        }
+
+        impl $crate::Rule for Rule {
+            const ALL: &'static [Self] = &[$(Self::$rule),*];
+
+            fn row(self) -> &'static str {
+                match self {
+                    $(Self::$rule => $row,)*
+                }
+            }
+        }
+    };
+}
