@@ -17,7 +17,7 @@ use agent_queue::time::TokioClock;
 use agent_queue::transaction::Change;
 use agents::contended::{Contended, Seen};
 use agents::watched::{Watch, Watched};
-use agents::{NOW, agent_id, call_id, criteria, profile, rows, tally};
+use agents::{NOW, agent, agent_id, call, call_id, criteria, profile, queued, rows, tally, wait};
 use async_trait::async_trait;
 use fastrand::Rng;
 use futures::future::join_all;
@@ -238,14 +238,7 @@ impl Watch for RejectsSecond {
 async fn lane_starts_no_call_after_a_failed_one() {
     for window in [1, 8] {
         let game = Game::set(0, window);
-        let wanted = criteria("English#F");
-        let call = |number: u128| Call {
-            id: call_id(&format!("c{number}")),
-            criteria: wanted.clone(),
-            arrived: NOW,
-            sequence: number,
-            unanswered: 0,
-        };
+        let call = |number| call(&format!("c{number}"), "English#F", number);
         let first = game.process(game.store.clone()).match_call(&call(0)).await;
         assert_eq!(first.unwrap().state, CallState::Waiting);
 
@@ -258,5 +251,33 @@ async fn lane_starts_no_call_after_a_failed_one() {
         assert_eq!(are_ok, [true, false], "window {window}");
         let third = game.store.call(&calls[2].id).await.unwrap();
         assert!(third.is_none(), "window {window}");
+    }
+}
+
+/// A crashed process left a pending call beside queued agents.
+#[tokio::test(start_paused = true)]
+async fn lane_assigns_the_pending_call_before_its_own_calls() {
+    let mut game = Game::set(0, 8);
+    game.settings.order = Order::Fifo;
+    for number in 0..20 {
+        let agent = agent(&format!("a{number:02}"), &["English"], "F");
+        queued(&*game.store, agent, number).await;
+    }
+    wait(&*game.store, &call("c0", "English#F", 0)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+
+    let queue = game.process(game.store.clone());
+    let calls = [1, 2].map(|number| call(&format!("c{number}"), "English#F", number));
+    let answers = queue.match_lane(&calls, &Claims::default()).await;
+
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    for number in 0..3 {
+        let id = call_id(&format!("c{number}"));
+        let state = game.store.call(&id).await.unwrap().unwrap().state;
+        let agent = agent_id(&format!("a{number:02}"));
+        assert!(
+            matches!(&state, CallState::Assigned(made) if made.agent_id == agent),
+            "{id}: {state:?}"
+        );
     }
 }
