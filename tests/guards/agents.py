@@ -146,7 +146,7 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         "join queues without counting the joins",
         _CHANGE,
         "        steps.push(Step::CountJoins(stripe, queues));\n",
-        "        let _ = (stripe, queues);\n",
+        "        let _ = Step::CountJoins(stripe, queues);\n",
     ),
     one_change(
         "leave failed messages hidden until their visibility timeout",

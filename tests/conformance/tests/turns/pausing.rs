@@ -1,5 +1,8 @@
 //! Pauses of the queue, and their end.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use conformance::NOW;
@@ -11,6 +14,7 @@ use lifo_queue::store::{ControlStore, Written};
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, TokioClock};
 use lifo_queue::wake::Wake;
+use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::*;
 
@@ -222,6 +226,30 @@ async fn success_at_the_time_of_three_rejections_prevents_a_pause() {
     let world = world.with_tasks(10).await;
     let summary = world.turn().await;
     assert_eq!(summary.succeeded, 7, "{summary:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_start_while_a_success_beside_three_rejections_is_settled() {
+    let mut world = World::new(|task| match task.task_id.as_str() {
+        "t0006" | "t0007" | "t0008" => (Duration::from_millis(50), refused()),
+        "t0009" => (Duration::from_millis(50), Outcome::Success),
+        _ => (Duration::from_secs(10), Outcome::Success),
+    });
+    world.settings.slots = 4;
+    let world = world.with_tasks(10).await;
+    // DynamoDB throttles the settlement of the success three times.
+    let (throttled, at_the_last) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let (runner, started) = (world.runner.clone(), at_the_last.clone());
+    let store = FaultyStore::new(world.store.clone(), move |operation| {
+        if operation != "settle" || throttled.load(Relaxed) == 3 {
+            return Fault::None;
+        }
+        throttled.fetch_add(1, Relaxed);
+        started.store(runner.started.lock().unwrap().len(), Relaxed);
+        Fault::Throttled
+    });
+    let summary = world.turn_on(Arc::new(store)).await.unwrap();
+    assert_eq!(at_the_last.load(Relaxed), 7, "{summary:?}");
 }
 
 #[tokio::test(start_paused = true)]
