@@ -257,27 +257,29 @@ async fn lane_starts_no_call_after_a_failed_one() {
 /// A crashed process left a pending call beside queued agents.
 #[tokio::test(start_paused = true)]
 async fn lane_assigns_the_pending_call_before_its_own_calls() {
-    let mut game = Game::set(0, 8);
-    game.settings.order = Order::Fifo;
-    for number in 0..20 {
-        let agent = agent(&format!("a{number:02}"), &["English"], "F");
-        queued(&*game.store, agent, number).await;
-    }
-    wait(&*game.store, &call("c0", "English#F", 0)).await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    for window in [1, 8] {
+        let mut game = Game::set(0, window);
+        game.settings.order = Order::Fifo;
+        for number in 0..20 {
+            let agent = agent(&format!("a{number:02}"), &["English"], "F");
+            queued(&*game.store, agent, number).await;
+        }
+        wait(&*game.store, &call("c0", "English#F", 0)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
 
-    let queue = game.process(game.store.clone());
-    let calls = [1, 2].map(|number| call(&format!("c{number}"), "English#F", number));
-    let answers = queue.match_lane(&calls, &Claims::default()).await;
+        let queue = game.process(game.store.clone());
+        let calls = [1, 2].map(|number| call(&format!("c{number}"), "English#F", number));
+        let answers = queue.match_lane(&calls, &Claims::default()).await;
 
-    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
-    for number in 0..3 {
-        let id = call_id(&format!("c{number}"));
-        let state = game.store.call(&id).await.unwrap().unwrap().state;
-        let agent = agent_id(&format!("a{number:02}"));
-        assert!(
-            matches!(&state, CallState::Assigned(made) if made.agent_id == agent),
-            "{id}: {state:?}"
-        );
+        assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+        for number in 0..3 {
+            let id = call_id(&format!("c{number}"));
+            let state = game.store.call(&id).await.unwrap().unwrap().state;
+            let agent = agent_id(&format!("a{number:02}"));
+            assert!(
+                matches!(&state, CallState::Assigned(made) if made.agent_id == agent),
+                "window {window}, {id}: {state:?}"
+            );
+        }
     }
 }
