@@ -73,7 +73,9 @@ async fn outage_fails_no_task_and_causes_few_calls() {
     assert_eq!(world.started().len(), 100 + 12 + 11, "{summary:?}");
     // The twelfth task ended with the breaker open already, so it lost no attempt either.
     assert_eq!((summary.probes, summary.unavailable), (12, 12));
-    // The next probe succeeds, and all slots continue.
+    // The next probe succeeds, and all slots continue with the newest tasks.
+    let after = &world.started()[12 + 12..];
+    assert!(after.is_sorted_by(|one, next| one > next), "{after:?}");
     let most = Duration::from_secs(40) + LONGEST_PROBE + Duration::from_secs(7);
     assert!(world.clock.now() <= NOW.plus(most), "{summary:?}");
     assert_eq!(world.breaker().await, None);
