@@ -51,6 +51,7 @@ on_every_store!(
     repeated_change_is_applied_once,
     rejected_change_can_succeed_later,
     one_unmet_condition_rejects_the_whole_change,
+    call_of_another_assignment_is_not_returned,
     every_rejection_names_its_step,
     an_assignment_is_one_change,
     queueing_and_ending_a_call_are_one_change_each,

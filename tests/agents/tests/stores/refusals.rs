@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_queue::agent::{Agent, IdleStatus};
+use agent_queue::agent::{Agent, IdleStatus, Ticket};
 use agent_queue::call::{Call, CallRecord, CallState};
 use agent_queue::store::{AgentStore, Committed, Refusal, There};
 use agent_queue::transaction::{Before, Change, Step};
@@ -105,6 +105,22 @@ pub(crate) async fn one_unmet_condition_rejects_the_whole_change(store: Arc<dyn 
     // Without an unmet condition the change succeeds.
     done(&*scene.store, &scene.assign()).await;
     assert_ne!(scene.rows().await, before);
+}
+
+pub(crate) async fn call_of_another_assignment_is_not_returned(store: Arc<dyn AgentStore>) {
+    let scene = Scene::set(store).await;
+    let entry = &entries(&scene.ana)[0];
+    let (assign, assignment) =
+        Change::assign(&scene.waiting, Before::Waiting, entry, at(6), Some(at(90)));
+    done(&*scene.store, &assign).await;
+    let returned = |by| Change::of(vec![Step::Call(Before::Assigned(by), scene.record())]);
+    let committed = scene
+        .store
+        .commit(&returned(Ticket::fresh()))
+        .await
+        .unwrap();
+    assert!(matches!(committed, Committed::Refused(_)), "{committed:?}");
+    done(&*scene.store, &returned(assignment.ticket)).await;
 }
 
 pub(crate) async fn every_rejection_names_its_step(store: Arc<dyn AgentStore>) {
