@@ -40,7 +40,7 @@ fn make_older(table: &Client, created: i64) {
         .key(schema::TASK_ID, AttributeValue::S("k".to_owned()))
         .update_expression("SET taskCreated = :created")
         .expression_attribute_values(":created", AttributeValue::N(created.to_string()));
-    block_in_place(|| Handle::current().block_on(update.send())).unwrap();
+    block_in_place(|| Handle::current().block_on(async { update.send().await.unwrap() }));
 }
 
 /// Redrives `k`, while older states are written before the first `changes` requests that would
