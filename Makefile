@@ -397,7 +397,7 @@ mutants-copy:
 	  | tar -x -C $(MUTANTS)/tree
 
 .PHONY: guards
-guards: setup mutants-copy ## break the queues' guards one at a time: a test must fail each time (half an hour or more)
+guards: setup mutants-copy ## break the queues' guards one at a time: a test must fail each time (about two hours)
 	CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/target $(BIN)/python -m tests.guards --root $(MUTANTS)/tree --target $(HOST)
 
 .PHONY: mutants
