@@ -33,6 +33,17 @@ use crate::task::{
 };
 use crate::time::{EpochSeconds, Millis};
 
+/// Largest number of attempts of a write while other requests change its item before each of them.
+const CONTENDERS: u32 = 20;
+
+/// Other requests changed the item with this id before each attempt.
+fn contended(id: &str) -> StoreError {
+    StoreError::Contended {
+        operation: "UpdateItem",
+        key: id.to_owned(),
+    }
+}
+
 /// The store on one DynamoDB table.
 #[derive(Clone, Debug)]
 pub struct DynamoStore {

@@ -5,9 +5,8 @@ use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 
 use super::item::{self, Item, number, string};
-use super::operator::{CONTENDERS, contended};
 use super::update::LastError;
-use super::{DynamoStore, Updated, send, send_fitting};
+use super::{CONTENDERS, DynamoStore, Updated, contended, send, send_fitting};
 use crate::schema;
 use crate::store::{Conflict, Inserted, Replaced, StoreError, Written};
 use crate::task::{

@@ -9,15 +9,12 @@ use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use serde_json::{Map, Value};
 
 use super::item::{self, Item, number, string};
-use super::{DynamoStore, Updated, send};
+use super::{CONTENDERS, DynamoStore, Updated, contended, send};
 use crate::control::{BreakerHold, RedrivenTasks};
 use crate::schema;
 use crate::store::{Cancelled, OperatorStore, Redrive, Redriven, StoreError};
 use crate::task::{StatusKey, TaskId, TaskStatus, truncate_error};
 use crate::time::{EpochSeconds, Millis};
-
-/// Largest number of attempts of a write while other requests change its item before each of them.
-pub(super) const CONTENDERS: u32 = 20;
 
 #[async_trait]
 impl OperatorStore for DynamoStore {
@@ -187,14 +184,6 @@ impl DynamoStore {
                 .expression_attribute_values(":oldestThere", number(there.oldest.0))
                 .expression_attribute_values(":untilThere", number(there.until.0)),
         }
-    }
-}
-
-/// Other requests changed the item with this id before each attempt.
-pub(super) fn contended(id: &str) -> StoreError {
-    StoreError::Contended {
-        operation: "UpdateItem",
-        key: id.to_owned(),
     }
 }
 
