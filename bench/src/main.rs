@@ -54,7 +54,7 @@ struct Arguments {
     runs: usize,
     /// Runs of each large mode with each number of matchers. Small modes run ten times as often.
     /// The means are printed.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 6)]
     agent_runs: u64,
     /// The release binary whose start is timed; not timed if omitted.
     #[arg(long)]

@@ -10,7 +10,6 @@
 //! at random among the first few agents ([`Windows`](crate::window::Windows)) instead of the very
 //! first.
 
-mod gate;
 mod view;
 
 use std::collections::HashSet;
@@ -19,7 +18,6 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
-use self::gate::{Claimed, Gate};
 use self::view::{Pick, View};
 use crate::agent::Ticket;
 use crate::call::Call;
@@ -35,13 +33,8 @@ pub(crate) const SPARE: usize = 10;
 /// The longest pause after a call has lost its second agent.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Factor by which the pause grows with each further loss. A factor of 2 makes calls with few
-/// competitors wait too long.
-const GROWTH: f64 = 1.3;
-
-/// The longest pause of all. 64 processes need about 40 ms between two claims of a call, if
-/// DynamoDB rejects both sides of a conflict.
-const LONGEST_PAUSE: Duration = Duration::from_millis(64);
+/// The longest pause of all. The pause doubles with each further loss up to this time.
+const LONGEST_PAUSE: Duration = Duration::from_millis(16);
 
 /// After more lost agents than this, a call leaves the lane: it continues in strict order and with
 /// longer pauses.
@@ -64,7 +57,6 @@ struct Lane<'a> {
     claims: &'a Claims,
     calls: usize,
     view: tokio::sync::Mutex<View>,
-    gate: Gate,
 }
 
 impl AgentQueue {
@@ -102,7 +94,6 @@ impl AgentQueue {
             claims,
             calls: calls.len(),
             view: tokio::sync::Mutex::new(View::new(entries)),
-            gate: Gate::new(calls.len()),
         };
         let mut at_once = vec![];
         if plenty {
@@ -184,49 +175,47 @@ impl Lane<'_> {
     /// Claims agents for one call until it is assigned or its state is known. `None`: fewer than
     /// `few` agents are left, more than [`MAX_LOSSES`] were lost, or the deadline has passed.
     async fn claim(&self, call: &Call, few: usize) -> Result<Option<MatchOutcome>, QueueError> {
-        let mut losses = 0;
-        while losses <= MAX_LOSSES && !self.queue.is_over() {
-            self.gate.enter().await;
-            let (pick, looks) = self.pick(few).await;
-            let Pick::Entry(entry) = pick else {
-                self.gate.leave(Claimed::Lost);
-                if pick == Pick::Few {
-                    return Ok(None);
-                }
-                losses += 1;
-                self.pause(losses).await;
+        let (mut losses, mut stale) = (0, None);
+        loop {
+            let place = self.queue.gate.enter().await;
+            if losses > MAX_LOSSES || self.queue.is_over() {
+                return Ok(None);
+            }
+            if let Some(looks) = stale {
+                pause(losses).await;
+                // Other processes have probably taken more of the agents that were read.
                 self.look(looks).await?;
-                continue;
+            }
+            let (pick, looks) = self.pick(few).await;
+            stale = Some(looks);
+            let entry = match pick {
+                Pick::Entry(entry) => entry,
+                Pick::Few => return Ok(None),
+                Pick::Later => {
+                    place.lost();
+                    losses += 1;
+                    continue;
+                }
             };
-            let tried = self.queue.try_assign(call, Before::New, &entry).await;
-            self.gate.leave(match &tried {
-                Ok(TryOutcome::Gone | TryOutcome::Conflict) => Claimed::Lost,
-                _ => Claimed::Settled,
-            });
-            match tried? {
+            match self.queue.try_assign(call, Before::New, &entry).await? {
                 TryOutcome::Ended(met) => {
+                    place.settled();
                     match *met {
                         MatchOutcome::Assigned(_) => self.queue.windows.won(self.criteria),
                         _ => drop(self.claims.lock().remove(&entry.ticket)),
                     }
                     return Ok(Some(*met));
                 }
-                TryOutcome::Gone => {
-                    self.queue.count_lost_match();
-                    self.queue.windows.lost(self.criteria);
-                }
+                TryOutcome::Gone => self.queue.count_lost_match(),
                 TryOutcome::Conflict => {
                     losses += 1;
                     self.claims.lock().remove(&entry.ticket);
-                    self.queue.windows.lost(self.criteria);
                     self.view.lock().await.lose(entry.ticket);
-                    self.pause(losses).await;
                 }
             }
-            // Other processes have probably taken more of the agents that were read.
-            self.look(looks).await?;
+            place.lost();
+            self.queue.windows.lost(self.criteria);
         }
-        Ok(None)
     }
 
     async fn pick(&self, few: usize) -> (Pick, u32) {
@@ -248,14 +237,13 @@ impl Lane<'_> {
         }
         Ok(())
     }
+}
 
-    /// Pauses from the second loss on. After the first one, another agent is probably free.
-    async fn pause(&self, losses: u32) {
-        if let Some(further) = losses.checked_sub(2) {
-            let longest = PAUSE
-                .mul_f64(GROWTH.powf(further.into()))
-                .min(LONGEST_PAUSE);
-            tokio::time::sleep(longest.mul_f64(fastrand::f64())).await;
-        }
+/// Pauses from the second loss on. After the first one, another agent is probably free.
+async fn pause(losses: u32) {
+    if let Some(further) = losses.checked_sub(2) {
+        let longest = PAUSE.saturating_mul(2_u32.saturating_pow(further));
+        let longest = longest.min(LONGEST_PAUSE);
+        tokio::time::sleep(longest.mul_f64(fastrand::f64())).await;
     }
 }

@@ -37,6 +37,7 @@ pub mod criteria;
 pub mod desk;
 pub mod dimension;
 pub mod enqueue;
+mod gate;
 pub mod intake;
 pub mod lane;
 mod lines;

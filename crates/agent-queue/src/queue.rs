@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::criteria::Criteria;
 use crate::dimension::Dimensions;
+use crate::gate::Gate;
 use crate::open_lines::{MAX_LINES, OpenLines};
 use crate::store::{AgentStore, Committed, Order, Refusal, StoreError};
 use crate::time::Clock;
@@ -23,6 +24,7 @@ pub struct AgentQueue {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: Settings,
     pub(crate) windows: Arc<Windows>,
+    pub(crate) gate: Arc<Gate>,
     pub(crate) opened: Arc<OpenLines>,
     tally: Arc<Tally>,
     deadline: Option<Instant>,
@@ -180,6 +182,7 @@ impl AgentQueue {
             store,
             clock,
             windows: Arc::new(Windows::up_to(settings.contention_window)),
+            gate: Arc::default(),
             opened: Arc::default(),
             settings,
             tally: Arc::default(),

@@ -1,0 +1,163 @@
+//! Limits the number of calls of a process that claim agents concurrently.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+/// Number of agents lost in a row that limits the calls to one at a time. If DynamoDB rejects both
+/// sides of a conflict, 2 and 4 let the rate of matches fall between 8 and 64 processes.
+const MOST_LOSSES: u32 = 3;
+
+/// Lets all calls claim agents until the process has lost [`MOST_LOSSES`] agents in a row. The limit
+/// is then one call, and one more with each match. So a process leaves agents to the processes that
+/// it competes with.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    state: Mutex<State>,
+    freed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    inside: usize,
+    most: usize,
+    /// Number of agents lost since the last match.
+    losses: u32,
+}
+
+/// The right of one call to claim agents. Its end admits another call.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    gate: &'a Gate,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            state: Mutex::new(State {
+                inside: 0,
+                most: usize::MAX,
+                losses: 0,
+            }),
+            freed: Notify::new(),
+        }
+    }
+}
+
+impl Gate {
+    /// Waits until the call may claim an agent.
+    pub(crate) async fn enter(&self) -> Place<'_> {
+        loop {
+            if let Some(place) = self.try_enter() {
+                return place;
+            }
+            // A place that ends now stores a permit for a call that is not waiting yet.
+            self.freed.notified().await;
+        }
+    }
+
+    fn try_enter(&self) -> Option<Place<'_>> {
+        let mut state = self.lock();
+        (state.inside < state.most).then(|| {
+            state.inside += 1;
+            Place { gate: self }
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place<'_> {
+    /// Ends the place: the call is assigned, or needs no agent.
+    pub(crate) fn settled(self) {
+        let mut state = self.gate.lock();
+        state.most = state.most.saturating_add(1);
+        state.losses = 0;
+    }
+
+    /// Ends the place: another transaction had the agent, or the call found none to claim.
+    pub(crate) fn lost(self) {
+        let mut state = self.gate.lock();
+        state.losses = state.losses.saturating_add(1);
+        if state.losses >= MOST_LOSSES {
+            state.most = 1;
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut state = self.gate.lock();
+        state.inside = state.inside.saturating_sub(1);
+        // A match frees two places: its own, and a new one.
+        let free = state.most.saturating_sub(state.inside).min(2);
+        drop(state);
+        for _ in 0..free {
+            self.gate.freed.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+
+    fn lose(gate: &Gate, times: u32) {
+        for _ in 0..times {
+            gate.try_enter().expect("a place").lost();
+        }
+    }
+
+    #[test]
+    fn gate_admits_one_call_after_three_losses_and_one_more_per_match() {
+        let gate = Gate::default();
+        let held: Vec<_> = (0..20)
+            .map(|_| gate.try_enter().expect("no limit"))
+            .collect();
+        lose(&gate, 2);
+        gate.try_enter().expect("two losses set no limit").settled();
+        lose(&gate, 2);
+        assert!(gate.try_enter().is_some(), "a match was between the losses");
+        lose(&gate, 1);
+        drop(held);
+        let place = gate.try_enter().expect("the only place");
+        assert!(gate.try_enter().is_none(), "three losses in a row");
+        place.settled();
+        let (first, second) = (gate.try_enter(), gate.try_enter());
+        assert!(first.is_some() && second.is_some() && gate.try_enter().is_none());
+    }
+
+    #[tokio::test]
+    async fn gate_admits_the_next_call_when_a_place_ends_in_any_way() {
+        let gate = Gate::default();
+        lose(&gate, MOST_LOSSES);
+        for end in ["lost", "dropped", "settled"] {
+            let place = gate.enter().await;
+            let mut next = Box::pin(gate.enter());
+            assert!(next.as_mut().now_or_never().is_none());
+            match end {
+                "lost" => place.lost(),
+                "settled" => place.settled(),
+                _ => drop(place),
+            }
+            assert!(next.now_or_never().is_some(), "{end}");
+        }
+    }
+
+    #[tokio::test]
+    async fn cancelled_call_passes_its_turn_to_the_next_one() {
+        let gate = Gate::default();
+        lose(&gate, MOST_LOSSES);
+        let place = gate.enter().await;
+        let mut cancelled = Box::pin(gate.enter());
+        let mut next = Box::pin(gate.enter());
+        assert!(cancelled.as_mut().now_or_never().is_none());
+        assert!(next.as_mut().now_or_never().is_none());
+        drop(place);
+        drop(cancelled);
+        assert!(next.now_or_never().is_some());
+    }
+}
