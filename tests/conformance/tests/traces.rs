@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_sns::config::Credentials;
 use aws_smithy_http_client::Builder as HttpClient;
 use axum::Router;
 use axum::body::{Bytes, to_bytes};
@@ -111,7 +112,7 @@ async fn the_path_of_a_sampled_task_is_one_trace_with_links_to_its_invocations()
         .behavior_version(aws_sdk_sns::config::BehaviorVersion::latest())
         .region(aws_sdk_sns::config::Region::from_static("us-east-1"))
         .endpoint_url(&url)
-        .credentials_provider(aws_sdk_sns::config::Credentials::for_tests())
+        .credentials_provider(Credentials::new("local", "local", None, None, "test"))
         .http_client(traced())
         .build();
     let sns = aws_sdk_sns::Client::from_conf(config);
