@@ -256,8 +256,6 @@ lint: setup $(VENV)/.installed-lint ## check format, clippy, links of comments, 
 	RUSTDOCFLAGS="--deny rustdoc::broken_intra_doc_links --allow rustdoc::private_intra_doc_links --allow rustdoc::invalid_html_tags" \
 	cargo doc --locked --quiet --workspace --no-deps --document-private-items --target $(HOST)
 	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
-	@if cargo deny --log-level off fetch db 2>/dev/null; then $(MAKE) advisories; \
-	else echo "advisories: NOT CHECKED, because RustSec's database cannot be fetched from here; make advisories says why"; fi
 	npm run lint --silent
 	mypy
 	jest --silent tests/infra/nag.test.ts

@@ -15,8 +15,9 @@ GITHUB = PROJECT / ".github"
 FILES = sorted([*GITHUB.glob("workflows/*.yml"), *GITHUB.glob("actions/*/action.yml")])
 WORKFLOWS = [path for path in FILES if path.parent.name == "workflows"]
 PIN = re.compile(r"uses: (?P<action>[\w./-]+)@(?P<sha>[0-9a-f]{40}) # (?P<version>v\d+\.\d+\.\d+)$")
-#: The rights of jobs that may do more than read the source: assume a role of AWS, or comment.
+#: The rights of jobs that may do more than read the source: assume a role of AWS, comment, or open an issue.
 RIGHTS = {
+    ("advisories.yml", "report"): {"issues": "write"},
     ("diff.yml", "deployed"): {"id-token": "write"},
     ("diff.yml", "comment"): {"pull-requests": "write"},
     ("diff-comment.yml", "post"): {"actions": "read", "pull-requests": "write"},
@@ -173,6 +174,25 @@ def test_a_pending_approval_blocks_only_its_own_environment() -> None:
 
 def test_every_supported_version_of_node_is_tested() -> None:
     assert job_of("ci.yml", "node")["strategy"]["matrix"]["node"] == [22, 24]
+    assert parsed(GITHUB / "actions" / "setup" / "action.yml")["inputs"]["node"]["default"] == "24"
+
+
+def test_advisories_are_checked_daily_and_block_no_deployment() -> None:
+    advisories = parsed(GITHUB / "workflows" / "advisories.yml")
+    assert [list(trigger) for trigger in advisories[True]["schedule"]] == [["cron"]]
+    assert [step["run"] for step in advisories["jobs"]["check"]["steps"] if "run" in step] == ["make advisories"]
+    deploying = ("ci.yml", "deploy.yml", "deploy-environment.yml")
+    runs = [step.get("run", "") for file in deploying for step in steps_of(GITHUB / "workflows" / file)]
+    assert "make lint" in runs and "make advisories" not in runs
+    lint = (PROJECT / "Makefile").read_text().split("\nlint:")[1].split("\n\n")[0]
+    assert "advisories" not in lint
+
+
+def test_dependabot_updates_every_kind_of_dependency_in_one_pull_request() -> None:
+    updates = parsed(GITHUB / "dependabot.yml")["updates"]
+    kinds = [update["package-ecosystem"] for update in updates]
+    assert kinds == ["cargo", "npm", "pip", "github-actions"]
+    assert [list(update["groups"]) for update in updates] == [[kind] for kind in kinds]
 
 
 def test_workflows_call_only_existing_make_verbs() -> None:
