@@ -15,7 +15,7 @@ from local.stack import S, exists
 from smoke.place import Place
 from smoke.report import expect
 
-#: By service: the listing call, the member with the list, and the member of an element with its name.
+#: By service: the listing call, the member with the list, and the member of an element with its physical id.
 _LISTS = {
     "lambda": ("list_functions", "Functions", "FunctionName"),
     "dynamodb": ("list_tables", "TableNames", None),
@@ -74,19 +74,32 @@ def remove(place: Place, stacks: list[str]) -> str:
     """Delete the stacks, including partly created ones, and check that no resource of them is left."""
     cloudformation = place.client("cloudformation")
     present = [name for name in stacks if exists(cloudformation, name)]
+    # Names do not show the stack: another stack may be named LifoQueue-dev-smoketest.
+    owned = {resource for name in present for resource in resources(place, name)}
     for name in present:
         cloudformation.delete_stack(StackName=name)
     waiter = cloudformation.get_waiter("stack_delete_complete")
     for name in present:
         # On AWS 20 minutes: an event source mapping or a custom resource may take several.
         waiter.wait(StackName=name, WaiterConfig={"Delay": 1 if place.is_local else 10, "MaxAttempts": 120})
-    _delete_late_logs(place, stacks)
-    left = leftovers(place, stacks)
+    _delete_late_logs(place, owned)
+    left = leftovers(place, owned)
     expect(not left, f"left behind: {', '.join(left)}")
     return f"removed {', '.join(present) or 'nothing, because nothing was deployed'}"
 
 
-def _delete_late_logs(place: Place, stacks: list[str]) -> None:
+def resources(place: Place, stack: str) -> set[str]:
+    """The physical ids of a stack's resources, and the log groups that Lambda creates for its functions."""
+    pages = place.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=stack)
+    found = [summary for page in pages for summary in page["StackResourceSummaries"]]
+    ids = {each["PhysicalResourceId"] for each in found if each.get("PhysicalResourceId")}
+    functions = {
+        each.get("PhysicalResourceId") for each in found if each["ResourceType"] == "AWS::Lambda::Function"
+    }
+    return ids | {f"/aws/lambda/{name}" for name in functions if name}
+
+
+def _delete_late_logs(place: Place, owned: set[str]) -> None:
     """Delete the log groups that exist again because a function wrote to them after the deletion.
 
     The emulator creates a log group again for this; AWS does so only if the role may create one. An ending function
@@ -95,7 +108,7 @@ def _delete_late_logs(place: Place, stacks: list[str]) -> None:
     logs = place.client("logs")
     quiet = 0
     for _ in range(_MOST_LOOKS):
-        groups = _named(place, "logs", stacks)
+        groups = _left(place, "logs", owned)
         for group in groups:
             logs.delete_log_group(logGroupName=group)
         quiet = 0 if groups else quiet + 1
@@ -104,15 +117,15 @@ def _delete_late_logs(place: Place, stacks: list[str]) -> None:
         time.sleep(1)
 
 
-def leftovers(place: Place, stacks: list[str]) -> list[str]:
-    """The resources whose names contain the name of one of the stacks."""
-    return [f"{service}: {name}" for service in _LISTS for name in _named(place, service, stacks)]
+def leftovers(place: Place, owned: set[str]) -> list[str]:
+    """The resources of `owned` that still exist."""
+    return [f"{service}: {name}" for service in _LISTS for name in _left(place, service, owned)]
 
 
-def _named(place: Place, service: str, stacks: list[str]) -> list[str]:
-    """The resources of one service whose names contain the name of one of the stacks."""
+def _left(place: Place, service: str, owned: set[str]) -> list[str]:
+    """The resources of one service in `owned` that still exist."""
     call, member, attribute = _LISTS[service]
     pages = place.client(service).get_paginator(call).paginate()
     listed = [each for page in pages for each in page.get(member, [])]
     names = [each if attribute is None else each[attribute] for each in listed]
-    return [name for name in names if any(stack in name for stack in stacks)]
+    return [name for name in names if name in owned]
