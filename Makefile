@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 # E2E has no other meaning, so it is read from the environment too.
 SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE
 OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
-  HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER
+  HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER SINCE
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)
 # These variables are for the tools, so they are accepted from everywhere.
@@ -149,11 +149,11 @@ SMOKE_ASSEMBLY := $(or $(ASSEMBLY),.local/smoke/cdk.out)
 SMOKE_SYNTH := $(SYNTH) --context env=$(ENV) --output $(SMOKE_ASSEMBLY)
 SMOKE_RUN = $(BIN)/python -m smoke run --environment dev --name $(SMOKE_NAME) --freshq $(FRESHQ) --assembly $(SMOKE_ASSEMBLY)
 # With ASSEMBLY nothing is built, so fewer tools are installed.
-smoke: $(if $(ASSEMBLY),setup-aws,setup) ## deploy a copy of both queues, check it, remove it; with another ENV than dev: only compare the settings [ENV NAME LOCAL ASSEMBLY]
+smoke: $(if $(ASSEMBLY),setup-aws,setup) ## deploy a copy of both queues, check it, remove it; with another ENV than dev: only compare the settings [ENV NAME LOCAL ASSEMBLY SINCE]
 	@mkdir -p .local/smoke
 ifneq ($(ENV),dev)
 	@$(if $(ASSEMBLY),,FRESHQ_SKIP_BUILD=1 $(SMOKE_SYNTH))
-	@$(BIN)/python -m smoke settings --environment $(ENV) --assembly $(SMOKE_ASSEMBLY)
+	@$(BIN)/python -m smoke settings --environment $(ENV) --assembly $(SMOKE_ASSEMBLY) $(if $(SINCE),--since $(SINCE))
 else ifeq ($(LOCAL),1)
 	@$(MAKE) build-local build-freshq
 	@FRESHQ_SKIP_BUILD= FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SMOKE_SYNTH) --context name=$(SMOKE_NAME)

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
 
@@ -104,16 +105,20 @@ def _settings(given: argparse.Namespace, report: Report) -> None:
         report.check(
             f"find {name}", lambda: found.update({name: stacks.find(where, name, kind)}) or "deployed"
         )
-    _check_settings(given.assembly, where, found, report)
+    _check_settings(given.assembly, where, found, report, given.since)
 
 
 def _check_settings(
-    directory: Path, where: Place, found: dict[str, DeployedStack], report: Report
+    directory: Path,
+    where: Place,
+    found: dict[str, DeployedStack],
+    report: Report,
+    since: datetime | None = None,
 ) -> None:
     artifacts = json.loads((directory / "manifest.json").read_text())["artifacts"]
     for name, stack in found.items():
         protected = artifacts[name]["properties"].get("terminationProtection", False)
-        SettingChecks(where, stack, assembly.read(directory, name), protected).run(report)
+        SettingChecks(where, stack, assembly.read(directory, name), protected, since).run(report)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -125,6 +130,11 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--freshq", type=Path, required=True, help="the operators' command")
     run.set_defaults(run=_run)
     settings = commands.add_parser("settings", help="compare an environment's stacks with their templates")
+    settings.add_argument(
+        "--since",
+        type=lambda seconds: datetime.fromtimestamp(int(seconds), timezone.utc),
+        help="start of the deployment, in seconds since the epoch: alarms that fired before do not fail the check",
+    )
     settings.set_defaults(run=_settings)
     for command in (run, settings):
         command.add_argument("--environment", required=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from local.assembly import Assembly, Resource
@@ -18,7 +19,7 @@ SCHEDULE = "AWS::Scheduler::Schedule"
 TABLE = "AWS::DynamoDB::Table"
 GLOBAL_TABLE = "AWS::DynamoDB::GlobalTable"
 ALARM = "AWS::CloudWatch::Alarm"
-#: A new mapping needs a minute; an alarm on a missing sweep rings for some minutes after the first deployment.
+#: A new mapping needs a minute; an alarm on a missing sweep fires for some minutes after the first deployment.
 MAPPING_SECONDS = 180.0
 ALARM_SECONDS = 600.0
 _CALM = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
@@ -33,6 +34,8 @@ class SettingChecks:
     template: Assembly
     #: Whether CloudFormation rejects the deletion of the stack.
     termination_protection: bool
+    #: Start of the deployment. An alarm that was in ALARM before does not fail the check. None: every alarm fails it.
+    since: datetime | None = None
 
     def run(self, report: Report) -> None:
         """Run all of them."""
@@ -41,7 +44,7 @@ class SettingChecks:
             ("functions have their concurrency, time, memory and loop settings", self.functions),
             ("event sources and schedules are enabled", self.sources),
             ("tables expire tasks and are protected as configured", self.tables),
-            ("alarms are on, and none rings", self.alarms),
+            ("alarms are on, and none fires", self.alarms),
         ]
         for name, check in checks:
             report.check(f"{self.stack.stack}: {name}", check)
@@ -114,12 +117,16 @@ class SettingChecks:
             raise Skipped("skipped locally: the local AWS has no alarms")
         names = [name for _, name in self.deployed(ALARM)]
         wait_until(
-            lambda: not self.ringing(names), ALARM_SECONDS, f"no alarm of {self.stack.stack} rings", every=15
+            lambda: not self.firing(names)[0], ALARM_SECONDS, f"no alarm of {self.stack.stack} fires", every=15
         )
-        return f"{len(names)} alarms"
+        earlier = self.firing(names)[1]
+        return f"{len(names)} alarms" + (f"; fired before the deployment: {', '.join(earlier)}" if earlier else "")
 
-    def ringing(self, names: list[str]) -> list[str]:
-        """The alarms that ring. Raises `CheckFailed` if an alarm does not exist or its actions are off."""
+    def firing(self, names: list[str]) -> tuple[list[str], list[str]]:
+        """The alarms in ALARM: those since the start of the deployment, and those since before it.
+
+        Raises `CheckFailed` if an alarm does not exist or its actions are off.
+        """
         pages = self.stack.client("cloudwatch").get_paginator("describe_alarms").paginate(
             AlarmNames=names, AlarmTypes=["MetricAlarm"]
         )
@@ -128,7 +135,11 @@ class SettingChecks:
         expect(not missing, f"alarms that were removed by hand: {', '.join(missing)}")
         off = sorted(name for name, alarm in found.items() if not alarm["ActionsEnabled"])
         expect(not off, f"alarms whose actions were switched off: {', '.join(off)}")
-        return sorted(name for name, alarm in found.items() if alarm["StateValue"] == "ALARM")
+        fires = {name: alarm for name, alarm in sorted(found.items()) if alarm["StateValue"] == "ALARM"}
+        earlier = [
+            name for name, alarm in fires.items() if self.since and alarm["StateTransitionedTimestamp"] < self.since
+        ]
+        return [name for name in fires if name not in earlier], earlier
 
     def deployed(self, *types: str) -> Iterator[tuple[Resource, str]]:
         """The template's resources of these types, each with its deployed name."""

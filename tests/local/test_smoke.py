@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from botocore.exceptions import ClientError
 from rich.console import Console
 
+from local.assembly import Assembly
 from local.paths import PROJECT
 from smoke import __main__ as smoke
 from smoke import place, stacks, table
@@ -85,11 +87,14 @@ def test_a_setting_that_was_changed_by_hand_is_named_with_both_values() -> None:
         same("f: Timeout", 30, 75)
 
 
-class CloudFormation:
-    """A CloudFormation client that knows which stacks exist, and records deletions."""
+NAMES = ["LifoQueue-dev-smoke", "AgentQueue-dev-smoke"]
 
-    def __init__(self, *present: str) -> None:
-        self.present = set(present)
+
+class CloudFormation:
+    """A CloudFormation client that knows the functions of each existing stack, and records deletions."""
+
+    def __init__(self, **present: list[str]) -> None:
+        self.present = present
         self.deleted: list[str] = []
 
     def describe_stacks(self, StackName: str) -> None:
@@ -100,16 +105,41 @@ class CloudFormation:
     def delete_stack(self, StackName: str) -> None:
         self.deleted.append(StackName)
 
+    def get_paginator(self, _call: str) -> Any:
+        def paginate(StackName: str) -> list[dict[str, Any]]:
+            functions = [
+                {"ResourceType": "AWS::Lambda::Function", "PhysicalResourceId": name} for name in self.present[StackName]
+            ]
+            return [{"StackResourceSummaries": [*functions, {"ResourceType": "AWS::SNS::Topic"}]}]
+
+        return SimpleNamespace(paginate=paginate)
+
     def get_waiter(self, _name: str) -> Any:
         return SimpleNamespace(wait=lambda **_: None)
 
 
-def account_with(cloudformation: CloudFormation, *functions: str) -> Place:
+class Logs:
+    """A client of CloudWatch Logs with these log groups."""
+
+    def __init__(self, *groups: str) -> None:
+        self.groups = set(groups)
+
+    def get_paginator(self, _call: str) -> Any:
+        listed = [{"logGroups": [{"logGroupName": name} for name in self.groups]}]
+        return SimpleNamespace(paginate=lambda: listed)
+
+    def delete_log_group(self, logGroupName: str) -> None:
+        self.groups.remove(logGroupName)
+
+
+def account_with(cloudformation: CloudFormation, *functions: str, logs: Logs | None = None) -> Place:
     """An account with the stacks of `cloudformation`, and functions of these names."""
 
     def client(service: str, endpoint_url: str | None) -> Any:
         if service == "cloudformation":
             return cloudformation
+        if service == "logs":
+            return logs or Logs()
         listed = [{"FunctionName": name} for name in functions] if service == "lambda" else []
         return SimpleNamespace(
             get_paginator=lambda _: SimpleNamespace(paginate=lambda: [{"Functions": listed}])
@@ -119,18 +149,28 @@ def account_with(cloudformation: CloudFormation, *functions: str) -> Place:
 
 
 def test_a_stack_that_exists_is_not_touched() -> None:
-    account = account_with(CloudFormation("AgentQueue-dev-smoke"))
+    account = account_with(CloudFormation(**{"AgentQueue-dev-smoke": []}))
     with pytest.raises(stacks.StackExists, match="AgentQueue-dev-smoke exists.*make destroy"):
         stacks.refuse_existing(account, ["LifoQueue-dev-smoke", "AgentQueue-dev-smoke"])
 
 
 def test_a_resource_that_is_left_behind_is_a_failure() -> None:
-    names = ["LifoQueue-dev-smoke", "AgentQueue-dev-smoke"]
-    cloudformation = CloudFormation(names[0])
-    assert "removed LifoQueue-dev-smoke" in stacks.remove(account_with(cloudformation, "LifoQueue-dev-f"), names)
-    assert cloudformation.deleted == names[:1]
+    cloudformation = CloudFormation(**{NAMES[0]: ["LifoQueue-dev-smoke-trigger"]})
+    assert "removed LifoQueue-dev-smoke" in stacks.remove(account_with(cloudformation), NAMES)
+    assert cloudformation.deleted == NAMES[:1]
     with pytest.raises(CheckFailed, match="left behind: lambda: LifoQueue-dev-smoke-trigger"):
-        stacks.remove(account_with(CloudFormation(), "LifoQueue-dev-smoke-trigger"), names)
+        stacks.remove(account_with(cloudformation, "LifoQueue-dev-smoke-trigger"), NAMES)
+
+
+def test_resources_of_another_stack_whose_name_begins_alike_are_not_touched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stacks.time, "sleep", lambda _: None)
+    own, other = "LifoQueue-dev-smoke-trigger", "LifoQueue-dev-smoketest-trigger"
+    logs = Logs(f"/aws/lambda/{own}", f"/aws/lambda/{other}")
+    account = account_with(CloudFormation(**{NAMES[0]: [own]}), other, logs=logs)
+    assert "removed" in stacks.remove(account, NAMES)
+    assert logs.groups == {f"/aws/lambda/{other}"}
 
 
 @pytest.mark.parametrize("broken", [KeyboardInterrupt, SystemExit, RuntimeError])
@@ -179,20 +219,38 @@ def test_the_exit_code_says_whether_a_check_failed(
 
 
 def test_an_alarm_in_alarm_state_or_with_disabled_actions_is_found() -> None:
-    def alarm(name: str, state: str, on: bool) -> dict[str, Any]:
-        return {"AlarmName": name, "StateValue": state, "ActionsEnabled": on}
-
-    def checks(*alarms: dict[str, Any]) -> SettingChecks:
-        pages = SimpleNamespace(paginate=lambda **_: [{"MetricAlarms": list(alarms)}])
-        stack = SimpleNamespace(client=lambda _: SimpleNamespace(get_paginator=lambda _: pages))
-        return SettingChecks(None, stack, None, False)  # type: ignore[arg-type]
-
-    both = checks(alarm("a", "OK", True), alarm("b", "ALARM", True))
-    assert both.ringing(["a", "b"]) == ["b"]
+    both = alarm_checks(alarm("a", "OK"), alarm("b", "ALARM"))
+    assert both.firing(["a", "b"]) == (["b"], [])
     with pytest.raises(CheckFailed, match="removed by hand: c"):
-        both.ringing(["a", "b", "c"])
+        both.firing(["a", "b", "c"])
     with pytest.raises(CheckFailed, match="switched off: a"):
-        checks(alarm("a", "OK", False)).ringing(["a"])
+        alarm_checks(alarm("a", "OK") | {"ActionsEnabled": False}).firing(["a"])
+
+
+def test_alarm_that_fired_before_the_deployment_does_not_fail_the_check() -> None:
+    began = datetime.now(timezone.utc)
+    before = alarm("before", "ALARM", began - timedelta(seconds=1))
+    assert alarm_checks(before, since=began).alarms() == "1 alarms; fired before the deployment: before"
+    after = alarm("after", "ALARM", began + timedelta(seconds=1))
+    assert alarm_checks(before, after, since=began).firing(["before", "after"]) == (["after"], ["before"])
+
+
+def alarm(name: str, state: str, since: datetime = datetime.now(timezone.utc)) -> dict[str, Any]:
+    return {"AlarmName": name, "StateValue": state, "ActionsEnabled": True, "StateTransitionedTimestamp": since}
+
+
+def alarm_checks(*alarms: dict[str, Any], since: datetime | None = None) -> SettingChecks:
+    """The checks of a stack on AWS with these alarms."""
+    pages = SimpleNamespace(paginate=lambda **_: [{"MetricAlarms": list(alarms)}])
+    stack = SimpleNamespace(
+        stack="LifoQueue-staging",
+        client=lambda _: SimpleNamespace(get_paginator=lambda _: pages),
+        physical_id=lambda logical_id: logical_id,
+    )
+    resources = {alarm["AlarmName"]: {"Type": "AWS::CloudWatch::Alarm"} for alarm in alarms}
+    template = Assembly(Path("cdk.out"), stack.stack, {"Resources": resources})
+    aws = Place(SimpleNamespace(), None)  # type: ignore[arg-type]
+    return SettingChecks(aws, stack, template, False, since)  # type: ignore[arg-type]
 
 
 def test_smoke_settings_runs_without_rich() -> None:
