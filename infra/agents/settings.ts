@@ -129,6 +129,12 @@ export interface AgentAlarmSettings {
    * @default 5
    */
   readonly deskErrors?: number;
+  /**
+   * Number of messages in the dead-letter queue above which an alarm fires. Each expired call stays there for 14 days, so
+   * raise the number if calls expire in normal operation.
+   * @default 0
+   */
+  readonly deadCalls?: number;
 }
 
 /**
@@ -171,6 +177,7 @@ export const ALARMS = {
   oldestWaiting: setting.wholeSeconds(undefined, 1),
   intakeDelay: setting.wholeSeconds(undefined, 1),
   deskErrors: setting.integer(5, 0, 1_000_000),
+  deadCalls: setting.integer(0, 0, 1_000_000),
 } as const satisfies setting.Declarations<AgentAlarmSettings>;
 
 /** `T`, with every property required except `K`. */

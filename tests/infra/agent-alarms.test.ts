@@ -104,12 +104,17 @@ test('every queue but the call queue has an alarm on its messages', () => {
 });
 
 test('alarms follow their typed settings', () => {
-  const ids = ['oldest-waiting', 'intake-delay', 'agent-desk-errors'];
+  const ids = ['oldest-waiting', 'intake-delay', 'agent-desk-errors', 'call-dead-letters'];
   expect(
     thresholds(ids, {
-      alarms: { oldestWaiting: Duration.seconds(90), intakeDelay: Duration.minutes(10), deskErrors: 0 },
+      alarms: {
+        oldestWaiting: Duration.seconds(90),
+        intakeDelay: Duration.minutes(10),
+        deskErrors: 0,
+        deadCalls: 7,
+      },
     }),
-  ).toEqual([90, 600, 0]);
+  ).toEqual([90, 600, 0, 7]);
 });
 
 test('alarms follow the wait and the visibility timeout they watch', () => {

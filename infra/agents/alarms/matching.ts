@@ -42,7 +42,7 @@ export function callAlarms(
         statistic: Stats.MAXIMUM,
         period,
       }),
-      rings: { above: 0 },
+      rings: { above: alarms.deadCalls },
       says: `Calls are in the dead-letter queue: no matching agent was queued in time, or the message was rejected. First run ${freshq(scope, 'messages')}: the attribute reason of a message has the cause. SQS moved messages without a reason after their last attempt.`,
       section: 'deadCalls',
     }),
