@@ -237,7 +237,7 @@ export class LifoQueue extends Construct {
   }
 
   /**
-   * Lets a principal put tasks directly into the table, also in a transaction, and nothing else. The principal cannot
+   * Lets a principal put tasks directly into the table, even in a transaction, and nothing else. The principal cannot
    * write the queue's own items; `table.grantWriteData` would let it overwrite the control item. Every put needs the
    * condition `attribute_not_exists(taskId)`, which IAM cannot enforce.
    *

@@ -42,8 +42,8 @@ export interface TaskTableProps {
 }
 
 /**
- * The task table. Its index projection and its stream's view type cannot be changed in place: they are final
- * from the first deployment.
+ * The task table. Its index projection and its stream's view type can't be changed after the first
+ * deployment.
  */
 export class TaskTable extends Construct {
   /** The table. */

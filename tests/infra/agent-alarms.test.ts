@@ -35,7 +35,7 @@ test.each([
   });
 });
 
-test('sweep-missed rings when no sweep ran for five intervals, also without data', () => {
+test('sweep-missed rings when no sweep ran for five intervals, even without data', () => {
   expect(alarm('sweep-missed')).toMatchObject({
     MetricName: 'AgentSweeps',
     Statistic: 'Sum',

@@ -140,7 +140,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     ]);
   });
 
-  test('ring when no sweep ran for five minutes, also without data', () => {
+  test('ring when no sweep ran for five minutes, even without data', () => {
     expect(alarm('sweep-missed')).toMatchObject({
       Namespace: 'freshq',
       MetricName: 'Sweeps',

@@ -15,7 +15,7 @@ test('there is no IoT rule unless asked for', () => {
     expect(Synthesized.environment(name).all('AWS::IoT::TopicRule')).toEqual([]);
 });
 
-test('the rule matches every device that connects, also with a slash in its name, and creates a message for ingest-tasks', () => {
+test('the rule matches every device that connects, even with a slash in its name, and creates a message for ingest-tasks', () => {
   expect(payload.Sql).toBe(IOT_PRESENCE_SQL);
   expect(payload.AwsIotSqlVersion).toBe('2016-03-23');
   expect(payload.Sql).toMatch(/ FROM '\$aws\/events\/presence\/connected\/#'$/);

@@ -46,7 +46,7 @@ pub fn play(seed: u64, store: Store) -> Report {
 ///
 /// # Panics
 /// At the first seed that breaks a guarantee, with the command that repeats it; the end of its
-/// trace is printed. With the usual seeds, also if one of `faults` or `endings` never occurred.
+/// trace is printed. With the usual seeds, even if one of `faults` or `endings` never occurred.
 #[allow(clippy::print_stdout, reason = "the figures are the tests' output")]
 pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKind]) {
     let Seeds { range, usual } = Seeds::of(seeds);

@@ -63,7 +63,7 @@ impl Operator {
         self.wake_redriven(report, done).await
     }
 
-    /// Requests a wake-up for the redriven tasks, also if redriving the others failed.
+    /// Requests a wake-up for the redriven tasks, even if redriving the others failed.
     async fn wake_redriven(
         &self,
         mut report: RedriveReport,
