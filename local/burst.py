@@ -45,7 +45,7 @@ class BurstFigures:
 def measure(queue: DeployedQueue, tasks: int = TASKS) -> BurstFigures:
     """Insert `tasks` tasks as fast as create-tasks accepts them, wait for SUCCESS, count the invocations.
 
-    Meanwhile process-tasks has no reserved concurrency. With a reserved concurrency of one, the emulator
+    Meanwhile process-tasks has no reserved concurrency. With a reserved concurrency, the emulator
     would drop throttled notifications, so they would not be counted. AWS would deliver them later.
     """
     functions, name = queue.client("lambda"), queue.function("process-tasks")

@@ -271,7 +271,7 @@ class TestReport:
 def test_a_template_without_code_has_the_reserved_concurrency_of_the_stack(tmp_path: Path) -> None:
     preflight.synthesize("dev", "alice", tmp_path / "assembly")
     stack = Stack(tmp_path / "assembly", "LifoQueue-dev-alice", None)
-    assert list(preflight.reserved(stack.template()).values()) == [1]
+    assert list(preflight.reserved(stack.template()).values()) == [2]
     assert stack.bootstrap() == (VERSION, 6)
     assert stack.account is None
 

@@ -39,8 +39,8 @@ Breakage = Callable[[DeployedQueue], Iterator[str]]
 def concurrency(queue: DeployedQueue) -> Iterator[str]:
     client, name = queue.client("lambda"), queue.function("process-tasks")
     client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=3)
-    yield "ReservedConcurrentExecutions is 3, and 1"
-    client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=1)
+    yield "ReservedConcurrentExecutions is 3, and 2"
+    client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=2)
 
 
 def recursion(queue: DeployedQueue) -> Iterator[str]:

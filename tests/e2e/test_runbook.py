@@ -187,7 +187,7 @@ def test_no_processor_may_start(queue: DeployedQueue, tasks: Any) -> None:
     on_call = tasks("oldest-pending")
     found = on_call.look()
     assert re.search(r"PENDING +[1-9]", found) and re.search(r"processor +none", found), found
-    assert "ReservedConcurrentExecutions is 0, and 1 in the template" in found, found
+    assert "ReservedConcurrentExecutions is 0, and 2 in the template" in found, found
 
     (remedy,) = set(re.findall(r"remedy: (aws lambda put-function-concurrency [^;]+);", found))
     on_call.run(remedy)

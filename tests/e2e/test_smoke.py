@@ -90,8 +90,8 @@ def test_a_setting_changed_by_hand_is_noticed(
     assert checks.functions() == "6 functions"
     queue.wait_until_idle()
     queue.client("lambda").put_function_concurrency(
-        FunctionName=queue.function("process-tasks"), ReservedConcurrentExecutions=2
+        FunctionName=queue.function("process-tasks"), ReservedConcurrentExecutions=3
     )
     # The fixture restores the setting.
-    with pytest.raises(CheckFailed, match="ReservedConcurrentExecutions is 2, and 1 in the template"):
+    with pytest.raises(CheckFailed, match="ReservedConcurrentExecutions is 3, and 2 in the template"):
         checks.functions()

@@ -1,4 +1,4 @@
-"""Two processors at once. Outside of this test, the reserved concurrency of one prevents this."""
+"""Two invocations of `process-tasks` at once: a surplus one, and one after the lease of the first is lost."""
 
 from __future__ import annotations
 
@@ -10,12 +10,6 @@ from local.queue import DeployedQueue, left_at_once, wait_for_last_turn
 from local.waiting import now_ms, wait_until
 
 TASKS = 300
-
-
-def allow_two(queue: DeployedQueue) -> None:
-    queue.client("lambda").put_function_concurrency(
-        FunctionName=queue.function("process-tasks"), ReservedConcurrentExecutions=2
-    )
 
 
 def notify(queue: DeployedQueue) -> str:
@@ -40,7 +34,6 @@ def test_a_second_invocation_ends_while_the_first_is_active(
     queue: DeployedQueue, history: History
 ) -> None:
     queue.wait_until_idle()
-    allow_two(queue)
     began = now_ms()
     ids = create(queue)
     wait_until(lambda: running(history, ids), 20, "the first processor at work")
@@ -57,7 +50,6 @@ def test_a_second_invocation_ends_while_the_first_is_active(
 
 def test_two_processors_run_no_task_twice(queue: DeployedQueue, history: History) -> None:
     queue.wait_until_idle()
-    allow_two(queue)
     began = now_ms()
     ids = create(queue)
     wait_until(lambda: running(history, ids), 20, "the first processor at work")

@@ -26,7 +26,7 @@ def test_the_sweep_wakes_the_queue_after_a_lost_notification(queue: DeployedQueu
     task_id = queue.create([{"payload": {"lost": True}}])["created"][0]["taskId"]
     wait_until(lambda: queue.invocations("trigger", began) > 0, 20, "the trigger")
     time.sleep(1)
-    functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=1)
+    functions.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=2)
     lost = now_ms()
     assert queue.status(task_id) == "PENDING"
     assert queue.turns(began) == []

@@ -85,9 +85,9 @@ describe.each(KINDS)('a function of $kind', ({ synthesize, functions }) => {
 describe('concurrency, retries and loops', () => {
   const config = (name: string) => dev.at(`${name}/function/EventInvokeConfig`).Properties;
 
-  test('process-tasks runs once at a time, is retried once, and may loop', () => {
+  test('process-tasks has a place for a surplus notification, is retried once, and may loop', () => {
     const fn = dev.fn('process-tasks');
-    expect(fn).toMatchObject({ ReservedConcurrentExecutions: 1, Timeout: 120, RecursiveLoop: 'Allow' });
+    expect(fn).toMatchObject({ ReservedConcurrentExecutions: 2, Timeout: 120, RecursiveLoop: 'Allow' });
     expect(config('process-tasks')).toMatchObject({ MaximumRetryAttempts: 1, MaximumEventAgeInSeconds: 300 });
   });
 
@@ -136,7 +136,7 @@ describe('the environment of process-tasks', () => {
         functionTimeout: Duration.seconds(40),
         memorySize: 512,
         concurrency: 50,
-        reservedConcurrency: 2,
+        reservedConcurrency: 3,
         processorLease: Duration.seconds(30),
         heartbeat: Duration.seconds(3),
         indexLag: Duration.millis(1500),
@@ -149,7 +149,7 @@ describe('the environment of process-tasks', () => {
     expect(synthesized.fn('process-tasks')).toMatchObject({
       Timeout: 40,
       MemorySize: 512,
-      ReservedConcurrentExecutions: 2,
+      ReservedConcurrentExecutions: 3,
     });
     expect(synthesized.settings('process-tasks')).toMatchObject({
       order: 'newest-first',

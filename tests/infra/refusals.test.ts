@@ -78,10 +78,14 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
     'processing.maxEventAge',
   ],
   ['three retries', { processing: { retryAttempts: 3 } }, 'processing.retryAttempts'],
-  ['no reserved concurrency', { processing: { reservedConcurrency: 0 } }, 'processing.reservedConcurrency'],
+  [
+    'no place for a surplus notification',
+    { processing: { reservedConcurrency: 1 } },
+    'processing.reservedConcurrency',
+  ],
   [
     'half a reserved concurrency',
-    { processing: { reservedConcurrency: 0.5 } },
+    { processing: { reservedConcurrency: 2.5 } },
     'processing.reservedConcurrency',
   ],
   ['no concurrency', { processing: { concurrency: 0 } }, 'processing.concurrency'],

@@ -19,7 +19,7 @@ export interface ProcessTasksProps {
   readonly logs: LogSettings;
 }
 
-/** Repeatedly takes the newest due task, runs it and settles it. One invocation at a time is the processor. */
+/** Repeatedly takes the newest due task, runs it and settles it. One invocation at a time has the processor lease; a surplus one ends at once. */
 export class ProcessTasks extends RustFunction<'process-tasks'> {
   constructor(scope: Construct, id: string, props: ProcessTasksProps) {
     const { table, processTasksTopic, triggerTopic, runner, settings } = props;

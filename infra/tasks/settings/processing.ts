@@ -99,10 +99,11 @@ export interface ProcessingSettings {
    */
   readonly burst?: number;
   /**
-   * Reserved concurrency of the function. Only one invocation at a time has the processor lease, so a higher value
-   * costs more and processes no faster. Raise {@link concurrency} instead. Lambda keeps 100 of an account's concurrency
-   * unreserved, or all of a smaller quota. A new account with a quota of 10 must request a larger quota first.
-   * @default 1
+   * Reserved concurrency of the function: at least 2. Only one invocation at a time has the processor lease. The second
+   * place is for surplus notifications, which end within milliseconds. A higher value processes no faster: raise
+   * {@link concurrency} instead. Lambda keeps 100 of an account's concurrency unreserved, or all of a smaller quota. A
+   * new account with a quota of 10 must request a larger quota first.
+   * @default 2
    */
   readonly reservedConcurrency?: number;
   /**
@@ -198,10 +199,10 @@ export const PROCESSING = {
   ratePerSecond: { fallback: undefined, bounds: [LOWEST_RATE, HIGHEST_RATE], problem: rateProblem },
   burst: setting.integer(undefined, 1, HIGHEST_RATE),
   reservedConcurrency: setting.integer(
-    1,
-    1,
+    2,
+    2,
     1_000,
-    'with 0, Lambda would throttle every notification and no task would run',
+    'with 1, Lambda throttles a second notification until it expires and moves it to the failure queue',
   ),
   retryAttempts: setting.integer(1, 0, 2, "Lambda's limit"),
   maxEventAge: setting.wholeSeconds(Duration.minutes(5), 60, 21_600, "Lambda's limit"),

@@ -218,7 +218,7 @@ fn settings(rng: &mut Rng) -> CloudSettings {
         base: seconds(1),
         max: seconds(*pick(rng, &[5, 60, 300])),
     };
-    settings.process_tasks.concurrency = Some(*pick(rng, &[1, 1, 2]));
+    settings.process_tasks.concurrency = Some(*pick(rng, &[1, 2, 2]));
     settings.process_tasks.retries = *pick(rng, &[0, 1, 1, 2]);
     settings.stream.shards = rng.u32(1..=3);
     settings.stream.batch_size = *pick(rng, &[2, 10, 100]);

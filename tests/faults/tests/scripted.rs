@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use lifo_queue::task::TaskStatus;
-use simulator::cloud::{self, Builder, Cloud, Deed, FaultKind, Report};
+use simulator::cloud::{self, Builder, Cloud, CloudSettings, Deed, FaultKind, Report};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -123,4 +123,40 @@ fn scripted_faults_occur_on_the_embedded_dynamodb() {
         (2, 2)
     );
     assert_eq!(report.census.faults.len(), 2, "{:?}", report.census.faults);
+}
+
+/// Plays a queue with work for six minutes, in which an operator publishes a second notification
+/// between two turns. Returns the number of discarded events.
+fn discarded_with_reserved_concurrency(concurrency: usize) -> u64 {
+    let report = cloud::play(1, async |builder: Builder| {
+        let mut settings = CloudSettings::default();
+        settings.process_tasks.concurrency = Some(concurrency);
+        let cloud = builder
+            .settings(settings)
+            .script(|_| (Duration::from_secs(20), Deed::Succeed))
+            .start();
+        let ids: Vec<String> = (0..200).map(|number| format!("task-{number}")).collect();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        cloud.create(&ids).await;
+        cloud.run_for(MINUTE).await;
+        while cloud.processors() > 0 {
+            cloud.run_for(Duration::from_millis(1)).await;
+        }
+        cloud.wake();
+        assert!(cloud.run_until_settled(10 * MINUTE).await);
+        cloud.finish()
+    });
+    assert_eq!(report.violations, Vec::<String>::new());
+    let faults = &report.census.faults;
+    faults
+        .get(&FaultKind::EventDiscarded)
+        .copied()
+        .unwrap_or_default()
+}
+
+#[test]
+fn surplus_notification_is_discarded_only_with_a_reserved_concurrency_of_one() {
+    assert_eq!(discarded_with_reserved_concurrency(1), 1);
+    let deployed = CloudSettings::default().process_tasks.concurrency;
+    assert_eq!(discarded_with_reserved_concurrency(deployed.unwrap()), 0);
 }

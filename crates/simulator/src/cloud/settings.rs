@@ -76,7 +76,7 @@ impl Default for CloudSettings {
         Self {
             process: *PROCESS_TASKS,
             process_tasks: AsyncSettings {
-                concurrency: Some(1),
+                concurrency: Some(2),
                 retries: 1,
                 max_age: 5 * minute,
                 timeout: 2 * minute,

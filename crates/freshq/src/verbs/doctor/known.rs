@@ -61,7 +61,7 @@ const FUNCTION: [Setting; 5] = [
     ),
     Setting(
         "/ReservedConcurrentExecutions",
-        "with another value, the function is throttled, or the processors of process-tasks compete",
+        "with a lower value, Lambda throttles the function; with a higher one, less concurrency is left for other functions",
         "aws lambda put-function-concurrency --function-name {id} --reserved-concurrent-executions {wanted}; for null: aws lambda delete-function-concurrency --function-name {id}",
     ),
     Setting(

@@ -33,7 +33,7 @@ fn template() -> Value {
             "SSESpecification": { "SSEEnabled": true },
         })),
         "process": resource("AWS::Lambda::Function", json!({
-            "Timeout": 120, "MemorySize": 256, "ReservedConcurrentExecutions": 1, "RecursiveLoop": "Allow",
+            "Timeout": 120, "MemorySize": 256, "ReservedConcurrentExecutions": 2, "RecursiveLoop": "Allow",
         })),
         "stream": resource("AWS::Lambda::EventSourceMapping", json!({
             "BatchSize": 10, "MaximumBatchingWindowInSeconds": 0, "BisectBatchOnFunctionError": true,
