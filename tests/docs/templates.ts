@@ -47,11 +47,18 @@ Generated from the templates of \`prod\` by \`make docs\`. Thresholds follow the
   );
 }
 
+interface Query {
+  readonly MetricStat?: { readonly Period: number };
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
 function condition(alarm: any): string {
   const than = alarm.ComparisonOperator === 'LessThanThreshold' ? '<' : '>';
   const metric = alarm.MetricName ?? 'an expression of metrics';
-  return `${code(metric)} ${than} ${alarm.Threshold}, ${alarm.EvaluationPeriods} ×${alarm.Period ? ` ${alarm.Period} s` : ''}`;
+  const period = alarm.Period ?? alarm.Metrics.find(({ MetricStat }: Query) => MetricStat).MetricStat.Period;
+  const [all, breaching = all] = [alarm.EvaluationPeriods, alarm.DatapointsToAlarm];
+  const periods = breaching === all ? all : `${breaching} of ${all}`;
+  return `${code(metric)} ${than} ${alarm.Threshold}, ${periods} × ${period} s`;
 }
 
 /** The anchor of a heading on GitHub. */

@@ -39,13 +39,14 @@ test('sweep-missed rings when no sweep ran for five intervals, even without data
   expect(alarm('sweep-missed')).toMatchObject({
     MetricName: 'AgentSweeps',
     Statistic: 'Sum',
-    Period: 300,
+    Period: 60,
+    EvaluationPeriods: 5,
     Threshold: 1,
     ComparisonOperator: 'LessThanThreshold',
     TreatMissingData: 'breaching',
   });
   const rare = Synthesized.agentQueue({ agents: { sweepInterval: Duration.minutes(10) } });
-  expect(alarm('sweep-missed', rare).Period).toBe(3_000);
+  expect(alarm('sweep-missed', rare).Period).toBe(600);
 });
 
 test('the metrics are those of this queue, and in the contract', () => {

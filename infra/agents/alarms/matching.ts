@@ -70,11 +70,13 @@ export function agentSweepAlarms(
   const period = Duration.millis(SWEEPS * sweepInterval.toMilliseconds());
   return {
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {
-      metric: emitted(table, 'AgentSweeps', { period }),
+      // Five periods instead of a long one, because CloudWatch waits some periods longer for missing data.
+      metric: emitted(table, 'AgentSweeps', { period: sweepInterval }),
       rings: { below: 1 },
+      periods: SWEEPS,
       // A sweep that does not run publishes no metric.
       missing: TreatMissingData.BREACHING,
-      says: `No sweep of the agents was complete for ${period.toMinutes()} minutes: expired call leases, expired calls and unpublished assignments stay as they are. First look at the errors of sweep-agents, at its failure queues and at its schedule.`,
+      says: `No sweep of the agents was complete for at least ${period.toMinutes()} minutes: expired call leases, expired calls and unpublished assignments stay as they are. First look at the errors of sweep-agents, at its failure queues and at its schedule.`,
       section: 'agentSweepMissed',
     }),
     unpublished: new QueueAlarm(scope, 'unpublished', {

@@ -32,7 +32,7 @@ export function errorAlarms(
       new QueueAlarm(scope, `${id}-errors`, {
         metric: errorsOf(Object.values(of)),
         rings: { above },
-        says: `Invocations of ${Object.keys(of).join(' and ')} failed more than ${times(above)} in five minutes. First read the errors in the log.`,
+        says: `Invocations of ${Object.keys(of).join(' and ')} failed${moreThan(above)} in five minutes. First read the errors in the log.`,
         section,
       }),
   );
@@ -54,6 +54,7 @@ function errorsOf(functions: readonly RustFunction[]): IMetric {
   });
 }
 
-function times(count: number): string {
-  return count === 1 ? 'once' : `${count} times`;
+function moreThan(count: number): string {
+  if (count === 0) return '';
+  return count === 1 ? ' more than once' : ` more than ${count} times`;
 }

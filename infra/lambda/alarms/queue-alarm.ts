@@ -41,10 +41,17 @@ export interface QueueAlarmProps {
    */
   readonly missing?: TreatMissingData;
   /**
-   * Number of consecutive periods that must breach the threshold.
+   * Number of periods that must breach the threshold.
    * @default 1
    */
   readonly periods?: number;
+  /**
+   * Number of the newest periods whose data may still be under way. The alarm evaluates them beside {@link periods}.
+   * `FILL` needs them: it also fills the newest, late data points, which would keep an alarm on consecutive periods in
+   * OK (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
+   * @default 0
+   */
+  readonly late?: number;
   /** Text that explains the alarm. A sentence that begins with `First` tells the first action. */
   readonly says: string;
   /** Section of the runbook. */
@@ -54,13 +61,14 @@ export interface QueueAlarmProps {
 /** An alarm of a queue. Its description has the first action and the section of the runbook. */
 export class QueueAlarm extends Alarm {
   constructor(scope: Construct, id: string, props: QueueAlarmProps) {
-    const { metric, rings, missing, periods, says, section } = props;
+    const { metric, rings, missing, periods = 1, late = 0, says, section } = props;
     super(scope, `${id}-alarm`, {
       metric,
       ...('above' in rings
         ? { threshold: rings.above, comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD }
         : { threshold: rings.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD }),
-      evaluationPeriods: periods ?? 1,
+      evaluationPeriods: periods + late,
+      datapointsToAlarm: late === 0 ? undefined : periods,
       treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
       alarmDescription: `${says} More: docs/how-to/operate.md, "${RUNBOOK[section]}".`,
     });

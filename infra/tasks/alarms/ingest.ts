@@ -6,7 +6,11 @@ import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { TaskIngest } from '../ingest/task-ingest';
 import type { AlarmSettings } from '../settings/alarms';
 
+/** CloudWatch evaluates periods of at most one day together. */
 const MINUTES_A_DAY = 24 * 60;
+
+/** Minutes by which SQS's metrics may be late. */
+const LATE = 2;
 
 /** Alarms on rejected and late messages of the ingest queue, based on SQS's metrics. */
 export function ingestAlarms(
@@ -55,8 +59,8 @@ function stuckAlarm(scope: Construct, queue: Queue, ingestDelay: Duration): Queu
   return new QueueAlarm(scope, 'ingest-stuck', {
     metric,
     rings: { above: 0 },
-    // CloudWatch evaluates periods of at most one day together.
-    periods: Math.min(minutes, MINUTES_A_DAY),
+    periods: Math.min(minutes, MINUTES_A_DAY - LATE),
+    late: LATE,
     says: `The ingest queue has had messages for ${minutes} minutes, and none of them was written. First look at the metric IngestReturned. If it rises, DynamoDB throttles the writes. Otherwise look at the errors and throttles of ingest-tasks.`,
     section: 'ingestDelay',
   });

@@ -6,8 +6,12 @@ import { emitted } from '../../lambda/alarms/custom-metric';
 import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
 import type { AlarmSettings } from '../settings/alarms';
 
-/** Time without a completed sweep after which the alarm rings: five intervals. */
-const SWEEP_MISSED = Duration.minutes(5);
+/**
+ * Minutes without a completed sweep before the alarm fires. CloudWatch counts a missing data point only if its evaluation
+ * range, some periods longer, has too few others. So one period of five minutes would take about fifteen
+ * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html).
+ */
+const SWEEPS_MISSED = 5;
 
 /** A turn ends about every minute. If two within this time leave the breaker open, the outage exceeds a minute. */
 const BREAKER_PERIOD = Duration.minutes(5);
@@ -22,7 +26,7 @@ export interface ProgressAlarms {
   readonly stalled: QueueAlarm;
   /** The oldest pending task may expire before it starts. */
   readonly oldestPending: QueueAlarm;
-  /** No sweep completed for five minutes. */
+  /** No sweep completed for at least five minutes. */
   readonly sweepMissed: QueueAlarm;
 }
 
@@ -62,11 +66,12 @@ export function progressAlarms(
       section: 'oldestPending',
     }),
     sweepMissed: new QueueAlarm(scope, 'sweep-missed', {
-      metric: emitted(table, 'Sweeps', { period: SWEEP_MISSED }),
+      metric: emitted(table, 'Sweeps'),
       rings: { below: 1 },
+      periods: SWEEPS_MISSED,
       // Without a sweep there is no data.
       missing: TreatMissingData.BREACHING,
-      says: 'No sweep completed for five minutes: tasks of crashed processors stay TAKEN, and lost wake-ups are not replaced. First look at the errors of sweep-tasks, at its failure queues and at its schedule.',
+      says: 'No sweep completed for at least five minutes: tasks of crashed processors stay TAKEN, and lost wake-ups are not replaced. First look at the errors of sweep-tasks, at its failure queues and at its schedule.',
       section: 'sweepMissed',
     }),
   };
