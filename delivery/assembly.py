@@ -27,6 +27,11 @@ class Stack:
         account = self._artifact()["environment"].removeprefix("aws://").split("/")[0]
         return None if account == "unknown-account" else account
 
+    @property
+    def protected(self) -> bool:
+        """Whether CloudFormation rejects its deletion, as in staging and prod."""
+        return bool(self._artifact().get("properties", {}).get("terminationProtection", False))
+
     def bootstrap(self) -> tuple[str, int] | None:
         """The parameter with the version of the CDK's bootstrap, and the lowest version that it needs, if any."""
         properties = self._artifact().get("properties", {})

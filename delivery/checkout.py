@@ -7,6 +7,7 @@ from pathlib import Path
 
 from delivery.arm64 import elf
 from delivery.assembly import Stack
+from delivery.configured import gaps
 from local.paths import PROJECT
 
 _PLACEHOLDER = PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap"
@@ -37,6 +38,14 @@ def refuse_uncommitted(project: Path) -> None:
             "prod is deployed from a commit, but these files differ from it. Commit them, or put them away "
             f"(`git stash -u`):\n{shown}{rest}"
         )
+
+
+def refuse_gaps(stack: Stack) -> None:
+    """Raise `NotDeployable` if the stack of a protected environment lacks a setting."""
+    found = gaps(stack)
+    if found:
+        listed = "\n".join(f"  {gap.found}. Remedy: {gap.remedy}" for gap in found)
+        raise NotDeployable(f"{stack.name} is not configured:\n{listed}")
 
 
 def refuse_placeholders(stack: Stack) -> None:

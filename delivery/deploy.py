@@ -99,6 +99,7 @@ def _refuse_what_must_not_go_out(request: Request) -> None:
         return
     if request.environment == PRODUCTION:
         checkout.refuse_uncommitted(PROJECT)
+    checkout.refuse_gaps(request.stack)
     checkout.refuse_unbuilt(request.stack)
 
 

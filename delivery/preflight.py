@@ -18,7 +18,7 @@ from typing import Any
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from delivery import wedged
+from delivery import configured, wedged
 from delivery.assembly import Stack
 from local import account
 from local.paths import NODE_BIN, PROJECT
@@ -104,6 +104,7 @@ def of_stack(stack: Stack, client_of: Clients = client) -> list[Finding]:
     """Check that this stack can be deployed to the account."""
     cloudformation = client_of("cloudformation", stack.region)
     return [
+        *_configuration(stack),
         _looked("account", lambda: _account(stack, client_of)),
         _looked("bootstrap", lambda: _bootstrap(stack, client_of("ssm", stack.region))),
         _looked("stack", lambda: _state(cloudformation, stack.name)),
@@ -154,6 +155,11 @@ def _account(stack: Stack, client_of: Clients) -> Finding:
         remedy = f"sign in to {stack.account}, or change `account` in infra/environments/list.ts"
         return Finding("account", f"{stack.name} belongs to {stack.account}, and you are signed in to {account}", remedy)
     return Finding("account", f"{stack.name} goes to {account}")
+
+
+def _configuration(stack: Stack) -> list[Finding]:
+    gaps = [Finding("configuration", gap.found, gap.remedy) for gap in configured.gaps(stack)]
+    return gaps or [Finding("configuration", "complete" if stack.protected else "not protected")]
 
 
 def _bootstrap(stack: Stack, ssm: Any) -> Finding:

@@ -5,7 +5,7 @@ import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { alarmTopicProblems } from '../lambda/alarms/alarm-topic';
+import { alarmTopicProblems, warnWithoutAlarmTopic } from '../lambda/alarms/alarm-topic';
 import { refuse } from '../lambda/problem';
 import { SecureTopic } from '../lambda/queue-topic';
 import type { LogSettings } from '../lambda/rust-function';
@@ -54,7 +54,7 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
   readonly dashboard?: boolean;
   /**
    * SNS topic to which the alarms publish. Its policy must allow CloudWatch to publish.
-   * @default - none; only the console shows the alarms
+   * @default - none; only the console shows the alarms, and synthesis warns
    */
   readonly alarmTopic?: ITopic;
 }
@@ -83,6 +83,7 @@ export class AgentQueue extends Construct {
     super(scope, id);
     const settings = resolveAgentSettings(props);
     refuse(this.node.path, [...agentSettingsProblems(settings), ...alarmTopicProblems(props.alarmTopic)]);
+    warnWithoutAlarmTopic(this, props.alarmTopic);
     const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
     const logs: LogSettings = {
       level: props.logs?.level ?? ApplicationLogLevel.INFO,

@@ -132,7 +132,7 @@ export interface Environment {
 
 /**
  * Placeholder for the runner's URL in staging and prod. `.invalid` never resolves (RFC 6761), so no request is sent
- * until you set your own URL. Synthesis warns of the placeholder.
+ * until you set your own URL. Synthesis warns of the placeholder, and `make deploy` rejects it.
  */
 export const UNSET_RUNNER_URL = 'https://tasks.invalid/run';
 

@@ -6,6 +6,7 @@ import { AlarmTopic } from '../environments/alarm-topic';
 import type { Environment } from '../environments/list';
 import { stackSuffix } from '../environments/names';
 import { rollBackOn } from '../environments/rollback';
+import { NO_ALARM_TOPIC } from '../lambda/alarms/alarm-topic';
 import type { QueueDashboard } from '../lambda/telemetry/queue-dashboard';
 
 /** Props of the stacks of an environment. */
@@ -30,10 +31,17 @@ export abstract class EnvironmentStack extends Stack {
       terminationProtection: environment.terminationProtection,
     });
     this.environmentSettings = environment;
+    Annotations.of(this).acknowledgeWarning(
+      NO_ALARM_TOPIC,
+      'alarmTopic() warns if the environment is protected',
+    );
     for (const [key, value] of Object.entries(environment.tags)) Tags.of(this).add(key, value);
   }
 
-  /** Topic to which the alarms publish, if there is one. Synthesis warns if a protected environment has none. */
+  /**
+   * Topic to which the alarms publish, if there is one. If a protected environment has none, synthesis warns, and the
+   * deployment is rejected (`delivery/configured.py`).
+   */
   protected alarmTopic(): ITopic | undefined {
     const {
       name,
@@ -47,7 +55,7 @@ export abstract class EnvironmentStack extends Stack {
     if (terminationProtection || deletionProtection) {
       Annotations.of(this).addWarningV2(
         'freshq:alarms-unheard',
-        `the alarms of ${this.stackName} have no recipient: set alarmEmails or alarmTopicArn of ${name} in infra/environments/list.ts`,
+        `the alarms of ${this.stackName} have no recipient, so make deploy rejects the stack: set alarmEmails or alarmTopicArn of ${name} in infra/environments/list.ts`,
       );
     }
     return undefined;

@@ -7,7 +7,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { alarmTopicProblems } from '../lambda/alarms/alarm-topic';
+import { alarmTopicProblems, warnWithoutAlarmTopic } from '../lambda/alarms/alarm-topic';
 import type { ErrorAlarm } from '../lambda/alarms/errors';
 import { refuse } from '../lambda/problem';
 import { QueueTopic } from '../lambda/queue-topic';
@@ -64,7 +64,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
   readonly expectedTasksPerSecond?: number;
   /**
    * The topic to which the alarms publish. Its policy must allow CloudWatch to publish.
-   * @default - none; only the CloudWatch console shows the alarms
+   * @default - none; only the CloudWatch console shows the alarms, and synthesis warns
    */
   readonly alarmTopic?: ITopic;
   /**
@@ -137,6 +137,7 @@ export class LifoQueue extends Construct {
     for (const { id, text } of loadWarnings(props.expectedTasksPerSecond, settings)) {
       Annotations.of(this).addWarningV2(id, text);
     }
+    warnWithoutAlarmTopic(this, props.alarmTopic);
     const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
     const logs: LogSettings = {
       level: props.logs?.level ?? ApplicationLogLevel.INFO,

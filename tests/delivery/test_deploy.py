@@ -16,7 +16,10 @@ from delivery.assembly import Stack
 from delivery.deploy import Request
 from delivery.rollback import Watch
 from local.paths import PROJECT
+from tests.delivery.aws import write_stack
 
+#: The check itself, which the fixture `ran` replaces.
+REFUSE_GAPS = checkout.refuse_gaps
 OUTPUTS = {"AgentDeskFunctionName": "desk-1", "QueueTableName": "tasks-1"}
 
 
@@ -37,6 +40,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(deploy, "_client", lambda service, region: None)
     monkeypatch.setattr(rollback, "watch", lambda stack, clients: Watch(["arn:a"], 5, ["b rings already"]))
     monkeypatch.setattr(checkout, "refuse_uncommitted", lambda project: None)
+    monkeypatch.setattr(checkout, "refuse_gaps", lambda stack: None)
     monkeypatch.setattr(checkout, "refuse_unbuilt", lambda stack: None)
     monkeypatch.setattr(checkout, "refuse_placeholders", lambda stack: None)
     return commands
@@ -145,6 +149,17 @@ class TestRefusals:
         assert main(["preflight", "--environment", "dev"]) == 0
         assert main(["preflight", "--environment", "prod"]) == 1
         assert capsys.readouterr().err == "dirty\n"
+
+    def test_an_unconfigured_stack_is_deployed_only_to_the_local_aws(
+        self, ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(checkout, "refuse_gaps", REFUSE_GAPS)
+        alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": {}}
+        stack = write_stack(tmp_path, "LifoQueue-staging", {"a": alarm}, terminationProtection=True)
+        with pytest.raises(checkout.NotDeployable, match="alarms have no recipient. Remedy: set `alarmEmails`"):
+            deploy.run(Request(stack, "staging", yes=True, local=False), say=lambda _: None)
+        assert ran == []
+        assert deploy.run(Request(stack, "staging", yes=True, local=True), say=lambda _: None) is True
 
     def test_a_stack_that_accepts_no_deployment_is_rejected_before_the_changes_are_shown(
         self, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from delivery import deploy, preflight
+from delivery import configured, deploy, preflight
 from delivery.assembly import Stack
 from delivery.preflight import Finding
 from local import emulator
@@ -274,6 +274,27 @@ def test_a_template_without_code_has_the_reserved_concurrency_of_the_stack(tmp_p
     assert list(preflight.reserved(stack.template()).values()) == [2]
     assert stack.bootstrap() == (VERSION, 6)
     assert stack.account is None
+
+
+def test_the_stacks_of_prod_lack_an_address_and_recipients_until_they_are_configured(aws: Aws, tmp_path: Path) -> None:
+    preflight.synthesize("prod", None, tmp_path / "assembly")
+    tasks, agents = (Stack(tmp_path / "assembly", f"{kind}-prod", None) for kind in ("LifoQueue", "AgentQueue"))
+    runner, silent = configured.gaps(tasks)
+    assert "https://tasks.invalid/run" in runner.found and "`runner`" in runner.remedy
+    assert "alarms have no recipient" in silent.found and "`alarmEmails`" in silent.remedy
+    assert [gap.remedy for gap in configured.gaps(agents)] == [silent.remedy]
+    for stack, count in ((tasks, 2), (agents, 1)):
+        found = [finding for finding in preflight.of_stack(stack, aws.client) if finding.check == "configuration"]
+        assert len(found) == count and all(finding.remedy for finding in found)
+
+
+def test_a_stack_that_is_not_protected_needs_no_recipient(tmp_path: Path) -> None:
+    alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": {"Threshold": 0}}
+    assert configured.gaps(write_stack(tmp_path / "dev", "LifoQueue-dev", {"a": alarm})) == []
+    [gap] = configured.gaps(write_stack(tmp_path / "prod", "LifoQueue-prod", {"a": alarm}, terminationProtection=True))
+    assert gap.found == "1 alarms have no recipient"
+    alarm["Properties"]["AlarmActions"] = [{"Ref": "topic"}]
+    assert configured.gaps(write_stack(tmp_path / "told", "LifoQueue-prod", {"a": alarm}, terminationProtection=True)) == []
 
 
 def test_the_error_of_rejected_settings_has_the_reason(tmp_path: Path) -> None:

@@ -316,6 +316,15 @@ test('alarms publish to the given topic', () => {
   }
 });
 
+test('a queue without a topic for its alarms warns, and one with a topic does not', () => {
+  const unheard = expect.stringMatching(/alarms of this queue have no recipient.*set alarmTopic/);
+  for (const queue of [Synthesized.queue(), Synthesized.agentQueue()]) {
+    expect(queue.allWarnings()).toContainEqual(unheard);
+  }
+  const told = Synthesized.of((stack) => ({ alarmTopic: new Topic(stack, 'on-call') }));
+  expect(told.allWarnings()).not.toContainEqual(unheard);
+});
+
 test('a FIFO topic is rejected for alarms', () => {
   const stack = new Stack(newApp(), 'test');
   const alarmTopic = new Topic(stack, 'on-call', { fifo: true });

@@ -6,6 +6,7 @@ import { AgentQueue, type AgentQueueProps } from '../../infra/agents/agent-queue
 import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { ENVIRONMENT } from '../../infra/contract/tasks';
 import { ENVIRONMENTS, type Environment, type EnvironmentName } from '../../infra/environments/list';
+import { NO_ALARM_TOPIC } from '../../infra/lambda/alarms/alarm-topic';
 import { PLACEHOLDER_WARNING } from '../../infra/lambda/artifacts';
 import { settingsVariable } from '../../infra/lambda/function-settings';
 import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
@@ -209,9 +210,10 @@ export class Synthesized {
     return JSON.parse(text);
   }
 
-  /** Texts of the warnings of this stack, without the warning of placeholders. */
+  /** Texts of the warnings of this stack, without those of placeholders and of queues without an alarm topic. */
   warnings(): string[] {
-    return this.allWarnings().filter((text) => !text.includes(PLACEHOLDER_WARNING));
+    const usual = [PLACEHOLDER_WARNING, NO_ALARM_TOPIC];
+    return this.allWarnings().filter((text) => !usual.some((id) => text.includes(id)));
   }
 
   /** Texts of all warnings of this stack, each with its id. */
