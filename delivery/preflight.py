@@ -2,7 +2,7 @@
 
 There are two phases. The first needs only boto3: `of_account` checks the credentials and the region, `of_build` the
 tools. In the second, `of_stack` checks a template that was synthesized without code: its account and bootstrap, the
-state of the stack, and the concurrency that it reserves.
+state of the stack, the resources beside it, and the concurrency that it reserves.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from delivery import configured, wedged
+from delivery import configured, existing, wedged
 from delivery.assembly import Stack
 from local import account
 from local.paths import NODE_BIN, PROJECT
@@ -108,6 +108,8 @@ def of_stack(stack: Stack, client_of: Clients = client) -> list[Finding]:
         _looked("account", lambda: _account(stack, client_of)),
         _looked("bootstrap", lambda: _bootstrap(stack, client_of("ssm", stack.region))),
         _looked("stack", lambda: _state(cloudformation, stack.name)),
+        _looked("event bus", lambda: _event_bus(stack, client_of)),
+        _looked("ingest queue", lambda: _ingest_queue(stack, client_of("sqs", stack.region), cloudformation)),
         _looked("concurrency", lambda: _concurrency(stack, client_of("lambda", stack.region), cloudformation)),
     ]
 
@@ -190,6 +192,21 @@ def _state(cloudformation: Any, name: str) -> Finding:
             return Finding("stack", f"{stands[0]}; {stands[1]}")
         return Finding("stack", stands[0], f"aws cloudformation delete-stack --stack-name {name}, then run this again")
     return Finding("stack", *stands)
+
+
+def _event_bus(stack: Stack, client_of: Clients) -> Finding:
+    name = existing.bus_of(stack)
+    if name is None:
+        return Finding("event bus", f"{stack.name} has none")
+    gap = existing.missing_bus(name, client_of("events", stack.region))
+    return Finding("event bus", gap.found, gap.remedy) if gap else Finding("event bus", f"{name} exists")
+
+
+def _ingest_queue(stack: Stack, sqs: Any, cloudformation: Any) -> Finding:
+    found = wedged.state(cloudformation, stack.name)
+    deployed = _deployed_template(cloudformation, stack.name)
+    gap = existing.leftover_queue(stack, deployed, found["StackId"], sqs) if found and deployed else None
+    return Finding("ingest queue", gap.found, gap.remedy) if gap else Finding("ingest queue", "no queue is in the way")
 
 
 def _concurrency(stack: Stack, functions: Any, cloudformation: Any) -> Finding:

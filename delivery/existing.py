@@ -1,0 +1,67 @@
+"""Checks resources outside of the stack: its event bus must exist, and an ingest queue that was left must not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from delivery.assembly import Stack
+from delivery.configured import Gap
+
+
+def bus_of(stack: Stack) -> str | None:
+    """The name of the event bus to which the stack publishes."""
+    for resource in stack.template()["Resources"].values():
+        variables = resource.get("Properties", {}).get("Environment", {}).get("Variables", {})
+        found = re.search(r"event-bus/([\w.-]+)", json.dumps(variables.get("EVENT_BUS_ARN", "")))
+        if found:
+            return found[1]
+    return None
+
+
+def missing_bus(name: str, events: Any) -> Gap | None:
+    """The problem if there is no such bus: `count-shed` would retry its batches of the stream for hours."""
+    if _exists(lambda: events.describe_event_bus(Name=name), "ResourceNotFoundException"):
+        return None
+    return Gap(
+        f"the event bus {name} does not exist in this account and region, so the reader of the stream would fail for hours",
+        f"aws events create-event-bus --name {name}, or change `taskEventBus` in infra/environments/list.ts",
+    )
+
+
+def leftover_queue(stack: Stack, deployed: Mapping[str, Any], stack_id: str, sqs: Any) -> Gap | None:
+    """The problem if a queue with a fixed name, which the deployed template does not have, exists all the same."""
+    guid = stack_id.rsplit("/", 1)[-1]
+    for id_, resource in stack.template()["Resources"].items():
+        prefix = _name_before_guid(resource)
+        if prefix is None or id_ in deployed.get("Resources", {}):
+            continue
+        if _exists(lambda: sqs.get_queue_url(QueueName=f"{prefix}{guid}"), "QueueDoesNotExist"):
+            return Gap(
+                f"the queue {prefix}{guid} of an earlier deployment exists, so its creation would fail",
+                "delete the queue if it is empty, or import it: docs/how-to/operate.md, "
+                '"Failed deployments, and resources that stay"',
+            )
+    return None
+
+
+def _name_before_guid(resource: Mapping[str, Any]) -> str | None:
+    name = resource.get("Properties", {}).get("QueueName") if resource["Type"] == "AWS::SQS::Queue" else None
+    parts = name.get("Fn::Join", ["", []])[1] if isinstance(name, dict) else []
+    return parts[0] if parts and "AWS::StackId" in json.dumps(parts[1:]) else None
+
+
+def _exists(look: Any, absent: str) -> bool:
+    try:
+        look()
+    except ClientError as error:
+        # SQS's code has the prefix of its former protocol, for example AWS.SimpleQueueService.NonExistentQueue.
+        code = error.response["Error"]["Code"]
+        if code.endswith((absent, "NonExistentQueue")):
+            return False
+        raise
+    return True
