@@ -84,6 +84,19 @@ describe.each(KINDS)('the dashboard of a %s', (_kind, synthesized, table, declar
   });
 });
 
+test('the dashboard of a task queue shows the consumption and the throttling reasons of table and index', () => {
+  const metrics = widgetsOf(KINDS[0][1]).flatMap(({ properties }) => properties.metrics ?? []);
+  const indexes = (name: string) =>
+    metrics
+      .filter(([, metric]) => metric === name)
+      .map((metric) => metric.includes('GlobalSecondaryIndexName'));
+  for (const operation of ['Read', 'Write']) {
+    expect(indexes(`Consumed${operation}CapacityUnits`).sort()).toEqual([false, true]);
+    expect(indexes(`${operation}KeyRangeThroughputThrottleEvents`).sort()).toEqual([false, true]);
+    expect(indexes(`${operation}AccountLimitThrottleEvents`).sort()).toEqual([false, true]);
+  }
+});
+
 test('a queue has no dashboard where it is switched off, and its queries all the same', () => {
   for (const synthesized of [
     Synthesized.queue({ dashboard: false }),

@@ -40,10 +40,9 @@ const READ_STREAM = allow(
   ['task-table/table.StreamArn'],
 );
 const WORK: Record<string, Statement[]> = {
-  'create-tasks': [allow(['dynamodb:PutItem'], [TABLE]), allow(['dynamodb:UpdateItem'], [TABLE], TASKS_ONLY)],
+  'create-tasks': [allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [TABLE], TASKS_ONLY)],
   'ingest-tasks': [
-    allow(['dynamodb:PutItem'], [TABLE]),
-    allow(['dynamodb:UpdateItem'], [TABLE], TASKS_ONLY),
+    allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [TABLE], TASKS_ONLY),
     allow(['sqs:SendMessage'], ['shed-tasks.Arn']),
     allow(
       ['sqs:ChangeMessageVisibility', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],

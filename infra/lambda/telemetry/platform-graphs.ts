@@ -14,6 +14,7 @@ import type { RustFunction } from '../rust-function';
 import { graph, labelled } from './queue-dashboard';
 
 type Functions = Readonly<Record<string, RustFunction>>;
+type Index = { readonly GlobalSecondaryIndexName?: string };
 
 const period = Duration.minutes(1);
 /** Period of the graphs on billed amounts. */
@@ -37,15 +38,15 @@ export function limitGraphs(functions: Functions, table: Table, index?: string):
       'Longest invocation (ms)',
       each(functions, ({ function: fn }) => fn.metricDuration({ statistic: Stats.MAXIMUM, period })),
     ),
-    graph('Throttled reads and writes of the table', [
+    graph('Throttled reads and writes, by reason', [
       ...throttles(table, {}),
       ...(index === undefined ? [] : throttles(table, { GlobalSecondaryIndexName: index })),
     ]),
   ];
 }
 
-/** Graphs on the amounts that AWS bills. */
-export function costGraphs(functions: Functions, table: Table): IWidget[] {
+/** Graphs on the amounts that AWS bills. An `index` of the table has its own consumption. */
+export function costGraphs(functions: Functions, table: Table, index?: string): IWidget[] {
   const options = { statistic: Stats.SUM, period: BILLED };
   return [
     graph(
@@ -54,8 +55,8 @@ export function costGraphs(functions: Functions, table: Table): IWidget[] {
       each(functions, ({ function: fn }) => fn.metricInvocations(options), 'invocations of '),
     ),
     graph('DynamoDB: consumed read and write units', [
-      table.metricConsumedReadCapacityUnits(options),
-      table.metricConsumedWriteCapacityUnits(options),
+      ...consumed(table, {}),
+      ...(index === undefined ? [] : consumed(table, { GlobalSecondaryIndexName: index })),
     ]),
     graph(
       'CloudWatch Logs: ingested bytes',
@@ -68,13 +69,26 @@ function each(functions: Functions, metric: (fn: RustFunction) => IMetric, prefi
   return Object.entries(functions).map(([name, fn]) => labelled(metric(fn), `${prefix}${name}`));
 }
 
-/** Metrics on throttled reads and writes. DynamoDB counts those of an index separately from those of its table. */
-function throttles(table: Table, index: { GlobalSecondaryIndexName?: string }): IMetric[] {
+/** DynamoDB's metrics on the two reasons to throttle an on-demand table: the limit of a partition, and the quota. */
+const THROTTLES = ['KeyRangeThroughput', 'AccountLimit'].flatMap((reason) =>
+  ['Read', 'Write'].map((operation) => `${operation}${reason}ThrottleEvents`),
+);
+
+function throttles(table: Table, index: Index): IMetric[] {
+  return THROTTLES.map((name) => ofTable(table, name, period, index));
+}
+
+function consumed(table: Table, index: Index): IMetric[] {
+  return ['ConsumedReadCapacityUnits', 'ConsumedWriteCapacityUnits'].map((name) =>
+    ofTable(table, name, BILLED, index),
+  );
+}
+
+/** A metric of DynamoDB, which counts an index separately from its table. */
+function ofTable(table: Table, name: string, period: Duration, index: Index): IMetric {
   const dimensionsMap = { TableName: table.tableName, ...index };
   const suffix = index.GlobalSecondaryIndexName === undefined ? '' : ' of the index';
-  return ['ReadThrottleEvents', 'WriteThrottleEvents'].map((name) =>
-    table.metric(name, { statistic: Stats.SUM, period, dimensionsMap, label: `${name}${suffix}` }),
-  );
+  return table.metric(name, { statistic: Stats.SUM, period, dimensionsMap, label: `${name}${suffix}` });
 }
 
 /**

@@ -61,7 +61,7 @@ function stuckAlarm(scope: Construct, queue: Queue, ingestDelay: Duration): Queu
     rings: { above: 0 },
     periods: Math.min(minutes, MINUTES_A_DAY - LATE),
     late: LATE,
-    says: `The ingest queue has had messages for ${minutes} minutes, and none of them was written. First look at the metric IngestReturned. If it rises, DynamoDB throttles the writes. Otherwise look at the errors and throttles of ingest-tasks.`,
+    says: `The ingest queue has had messages for ${minutes} minutes, and none of them was written. First look at the metric IngestReturned. If it rises, DynamoDB throttles the writes; the dashboard shows by which limit. Otherwise look at the errors and throttles of ingest-tasks.`,
     section: 'ingestDelay',
   });
 }

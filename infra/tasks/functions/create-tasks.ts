@@ -53,9 +53,8 @@ export class CreateTasks extends RustFunction<'create-tasks'> {
       // Lambda's default number of retries. They prevent lost tasks, and create no task with an id twice.
       async: { retryAttempts: 2, maxEventAge: Duration.hours(1) },
     });
-    this.allow(['dynamodb:PutItem'], [table.table.tableArn]);
     // A newer state of a key updates the item of the older one.
-    this.allow(['dynamodb:UpdateItem'], [table.table.tableArn], TASKS_ONLY);
+    this.allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [table.table.tableArn], TASKS_ONLY);
     if (simulation?.load !== undefined) {
       this.load = new FunctionSchedule(this, 'load', {
         target: this,

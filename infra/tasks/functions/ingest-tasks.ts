@@ -47,9 +47,8 @@ export class IngestTasks extends RustFunction<'ingest-tasks'> {
       // Only the ingest queue invokes it, with its own retries.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
-    this.allow(['dynamodb:PutItem'], [table.table.tableArn]);
     // A newer state of a key updates the item of the older one.
-    this.allow(['dynamodb:UpdateItem'], [table.table.tableArn], TASKS_ONLY);
+    this.allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [table.table.tableArn], TASKS_ONLY);
     if (shedTasksTo !== undefined) this.allowSendTo(shedTasksTo);
     intake.feed(this);
   }

@@ -79,7 +79,7 @@ export function taskSections(
       heading: 'Cost',
       asks: 'What does AWS bill, and for how much idle work?',
       graphs: [
-        ...costGraphs(functions, table),
+        ...costGraphs(functions, table, TABLE.index),
         graph('Idle work', counts('EmptyPolls', 'LostRaces', 'Sweeps')),
       ],
     },
