@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expectCommitted } from '../infra/generated';
 import { commandsPage } from './commands';
+import { fixedCostsPage, quotedCosts } from './costs';
+import { ROOT } from './files';
 import { settingsPage } from './settings';
 import { telemetryPage } from './telemetry';
 import { alarmsPage, outputsPage, variablesPage } from './templates';
@@ -12,6 +16,12 @@ test.each([
   ['environment-variables', variablesPage],
   ['commands', commandsPage],
   ['telemetry', telemetryPage],
+  ['fixed-costs', fixedCostsPage],
 ])('docs/reference/%s.md is up to date', (name, page) => {
   expectCommitted(`docs/reference/${name}.md`, page());
+});
+
+test.each(['cost', 'faq'])('docs/explanation/%s.md quotes the fixed costs of each queue', (name) => {
+  const page = readFileSync(join(ROOT, 'docs', 'explanation', `${name}.md`), 'utf8');
+  for (const cost of quotedCosts()) expect(page).toContain(cost);
 });

@@ -1,0 +1,143 @@
+import { AGENT_METRICS } from '../../infra/contract/agent-metrics';
+import type { DeclaredMetric } from '../../infra/contract/declared-metric';
+import { TASK_METRICS } from '../../infra/contract/task-metrics';
+import { markdownTable } from '../infra/generated';
+import { type Resource, Synthesized } from '../infra/synthesis';
+import { LOOKED_UP, PRICES } from './prices';
+
+/** Minutes of an average month, 730 hours. */
+const MINUTES = 730 * 60;
+/** While a queue is empty, Lambda keeps five pollers, each of which waits 20 s for a message. */
+const EMPTY_RECEIVES = 5 * 3 * MINUTES;
+
+/** A cost of a deployed queue, whether it has tasks or not. */
+interface Cost {
+  readonly what: string;
+  readonly count: number;
+  readonly price: keyof typeof PRICES;
+}
+
+const TASKS = costsOf(Synthesized.environment('prod'), TASK_METRICS);
+const AGENTS = costsOf(Synthesized.agents('prod'), AGENT_METRICS);
+
+/** The page `docs/reference/fixed-costs.md`. */
+export function fixedCostsPage(): string {
+  return `# Fixed costs
+
+Generated from the templates of \`prod\` and the list prices in [tests/docs/prices.ts](../../tests/docs/prices.ts) by \`make docs\`. A deployed
+queue has these costs each month, even without tasks. Free tiers are not deducted. The time, the reads and the logs of the sweep cost a few
+cents more. An idle queue emits only the metrics of the sweep. Under load, a task queue emits up to ${declared(TASK_METRICS)} metrics, and an agents' queue up
+to ${declared(AGENT_METRICS)}.
+
+## Task queue
+
+${costTable(TASKS)}
+
+## Agents' queue
+
+${costTable(AGENTS)}
+
+## Dashboards
+
+CloudWatch's free tier covers three dashboards of up to 50 metrics each. \`dashboard: false\` removes a dashboard.
+`;
+}
+
+/** The cost of each idle queue without its dashboard, as other pages quote it. */
+export function quotedCosts(): readonly string[] {
+  return [TASKS, AGENTS].map((costs) => dollars(total(costs.filter(({ price }) => price !== 'dashboard'))));
+}
+
+function costTable(costs: readonly Cost[]): string {
+  const rows = costs.map((cost) => {
+    const { price, unit } = PRICES[cost.price];
+    return [
+      cost.what,
+      cost.count.toLocaleString('en-US'),
+      `$${price.toFixed(2)} for ${unit}`,
+      dollars(monthly(cost)),
+    ];
+  });
+  const last = ['**total**', '', '', `**${dollars(total(costs))}**`];
+  return markdownTable(['what', 'per month', `price in us-east-1, ${LOOKED_UP}`, 'cost'], [...rows, last]);
+}
+
+function costsOf(template: Synthesized, metrics: Readonly<Record<string, DeclaredMetric>>): Cost[] {
+  const schedules = template.all('AWS::Scheduler::Schedule').length;
+  const [dashboard] = template.all('AWS::CloudWatch::Dashboard');
+  const alarmed = template.all('AWS::CloudWatch::Alarm').map(metricsOf);
+  const polled = template
+    .all('AWS::Lambda::EventSourceMapping')
+    .map((mapping) => pollPrice(template, mapping));
+  const receives = polled.filter((price) => price !== undefined);
+  return [
+    { what: `metrics of ${alarmed.length} alarms`, count: sum(alarmed), price: 'alarmMetric' },
+    { what: 'metrics that the sweep emits', count: emittedIdle(metrics), price: 'metric' },
+    ...receives.map((price): Cost => ({ what: 'receives of an empty queue', count: EMPTY_RECEIVES, price })),
+    { what: 'starts of the sweep by EventBridge Scheduler', count: schedules * MINUTES, price: 'schedule' },
+    { what: 'invocations of the sweep', count: schedules * MINUTES, price: 'invocation' },
+    { what: 'traces of the sweep', count: schedules * MINUTES, price: 'trace' },
+    ...(dashboard === undefined
+      ? []
+      : [
+          {
+            what: `dashboard with ${shown(template, dashboard)} metrics`,
+            count: 1,
+            price: 'dashboard',
+          } as const,
+        ]),
+  ];
+}
+
+/** CloudWatch bills an alarm on metric math by its metrics. */
+function metricsOf({ Properties }: Resource): number {
+  const queries: { MetricStat?: unknown }[] = Properties.Metrics ?? [{ MetricStat: Properties.MetricName }];
+  return queries.filter(({ MetricStat }) => MetricStat !== undefined).length;
+}
+
+/** Lambda reads DynamoDB's streams without charge. */
+function pollPrice(template: Synthesized, { Properties }: Resource): 'request' | 'fifoRequest' | undefined {
+  const [id] = Properties.EventSourceArn['Fn::GetAtt'];
+  const [, source] = template.resources.find(([logicalId]) => logicalId === id) ?? [];
+  if (source?.Type !== 'AWS::SQS::Queue') return undefined;
+  return source.Properties.FifoQueue ? 'fifoRequest' : 'request';
+}
+
+/** Metrics that a sweep emits in each interval: its measurements, and the count of sweeps. Counters emit no zeros. */
+function emittedIdle(metrics: Readonly<Record<string, DeclaredMetric>>): number {
+  const emitted = Object.entries(metrics).filter(
+    ([name, { statistic }]) => statistic === 'Maximum' || /Sweeps$/.test(name),
+  );
+  return emitted.length;
+}
+
+function shown(template: Synthesized, { Properties }: Resource): number {
+  const { widgets } = JSON.parse(template.readable(Properties.DashboardBody));
+  const metrics = widgets.flatMap(
+    ({ properties }: { properties: { metrics?: unknown[][] } }) => properties.metrics ?? [],
+  );
+  const named = metrics.filter(([namespace]: unknown[]) => typeof namespace === 'string');
+  return new Set(
+    named.map((metric: unknown[]) => JSON.stringify(metric.filter((part) => typeof part === 'string'))),
+  ).size;
+}
+
+function declared(metrics: object): number {
+  return Object.keys(metrics).length;
+}
+
+function monthly({ count, price }: Cost): number {
+  return (count * PRICES[price].price) / PRICES[price].per;
+}
+
+function total(costs: readonly Cost[]): number {
+  return sum(costs.map(monthly));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((one, other) => one + other, 0);
+}
+
+function dollars(amount: number): string {
+  return `$${amount.toFixed(2)}`;
+}
