@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::arrivals::TICK;
-use crate::downstream::{CAPACITY, Downstream};
+use crate::downstream::Downstream;
 use crate::figures::Played;
 use crate::queue::Experiment;
 
@@ -67,7 +67,7 @@ async fn scene(actor: Actor, experiment: &Experiment, downstream: &Downstream) -
     let mut workers = JoinSet::new();
     match actor {
         Actor::ArrivalOrder => {
-            for _ in 0..CAPACITY {
+            for _ in 0..experiment.model.concurrency() {
                 workers.spawn(shared.clone().in_arrival_order());
             }
         }

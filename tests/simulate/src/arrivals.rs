@@ -15,6 +15,13 @@ pub(crate) enum Arrivals {
     /// Healthy tasks in the first tick and poison tasks in the second, so the poison tasks are the
     /// newest.
     Poisoned { healthy: usize, poison: usize },
+    /// One task every `interval` during `lasting`, and `tasks` more in the tick that begins at `at`.
+    Burst {
+        interval: Duration,
+        lasting: Duration,
+        at: Duration,
+        tasks: usize,
+    },
 }
 
 impl Arrivals {
@@ -33,6 +40,21 @@ impl Arrivals {
                     .collect()
             }
             Self::Poisoned { healthy, poison } => vec![vec![false; healthy], vec![true; poison]],
+            Self::Burst {
+                interval,
+                lasting,
+                at,
+                tasks,
+            } => {
+                let ticks = |time: Duration| time.as_millis() / TICK.as_millis();
+                (0..ticks(lasting))
+                    .map(|tick| {
+                        let steady = usize::from(tick % ticks(interval) == 0);
+                        let burst = if tick == ticks(at) { tasks } else { 0 };
+                        vec![false; steady + burst]
+                    })
+                    .collect()
+            }
         }
     }
 }

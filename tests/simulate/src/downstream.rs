@@ -79,6 +79,16 @@ pub(crate) enum Model {
     Queueing { servers: usize, halved: Millis },
 }
 
+impl Model {
+    /// The number of runs that it works on at once, at first.
+    pub(crate) fn concurrency(self) -> usize {
+        match self {
+            Self::Rejecting(capacity) => capacity,
+            Self::Queueing { servers, .. } => servers,
+        }
+    }
+}
+
 /// The downstream, shared by all that call it.
 #[derive(Clone)]
 pub(crate) struct Downstream {

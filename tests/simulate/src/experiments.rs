@@ -1,5 +1,6 @@
 //! The experiments and their figures.
 
+mod burst;
 mod latency;
 mod loads;
 
@@ -10,11 +11,12 @@ use lifo_queue::process::ProcessSettings;
 use serde::Serialize;
 use simulator::cloud::BEGIN;
 
+pub(crate) use self::burst::{BURST_LASTS, burst};
 pub(crate) use self::latency::{Halved, halved};
-pub(crate) use self::loads::{Discipline, Loads, loads};
+pub(crate) use self::loads::{Loads, loads};
 use crate::arrivals::Arrivals;
 use crate::downstream::{CAPACITY, Kind, Model, Outage, capacity_per_second};
-use crate::figures::{OutageFigures, in_time_by_second, rounded};
+use crate::figures::{OutageFigures, rounded};
 use crate::parallel;
 use crate::queue::{self, Experiment, settings};
 
@@ -39,8 +41,13 @@ pub(crate) struct Outages {
     #[serde(flatten)]
     features: Features,
     by_kind: BTreeMap<String, Features>,
-    /// Share of tasks in time, by feature, for each five seconds of creation times.
-    pub(crate) in_time: BTreeMap<String, Vec<(f64, f64)>>,
+}
+
+impl Outages {
+    /// The figures of HTTP 502 with this feature.
+    pub(crate) fn of(&self, feature: &str) -> Option<&OutageFigures> {
+        self.features.get(feature)
+    }
 }
 
 /// The settings that the experiments on outages compare.
@@ -49,11 +56,11 @@ fn features() -> [(&'static str, ProcessSettings); 2] {
         task_timeout: OUTAGE_TASK_TIMEOUT,
         ..settings()
     };
-    let today = ProcessSettings {
+    let retries_only = ProcessSettings {
         breaker: None,
         ..breaker
     };
-    [("today", today), ("breaker", breaker)]
+    [("retries_only", retries_only), ("breaker", breaker)]
 }
 
 /// Plays outages of each kind with each feature.
@@ -82,32 +89,19 @@ pub(crate) fn outages() -> Outages {
             outage: Some(outage),
             process,
         });
-        let seconds = (BEFORE + OUTAGE + AFTER).as_secs();
-        let shape = in_time_by_second(&played, BEGIN, seconds);
-        (
-            kind,
-            feature,
-            seed,
-            OutageFigures::of(&played, outage),
-            shape,
-        )
+        (kind, feature, OutageFigures::of(&played, outage))
     });
     let mut by_kind: BTreeMap<String, Features> = BTreeMap::new();
-    let mut in_time = BTreeMap::new();
-    for (kind, feature, seed, figures, shape) in played {
+    for (kind, feature, figures) in played {
         let of_kind = by_kind.entry(kind.key().to_owned()).or_default();
         of_kind
             .entry(feature.to_owned())
             .and_modify(|there| *there = there.worst(figures))
             .or_insert(figures);
-        if kind == Kind::BadGateway && seed == SEEDS[0] {
-            in_time.insert(feature.to_owned(), shape);
-        }
     }
     Outages {
         features: by_kind[Kind::BadGateway.key()].clone(),
         by_kind,
-        in_time,
     }
 }
 

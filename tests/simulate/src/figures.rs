@@ -9,6 +9,8 @@ use crate::downstream::Outage;
 
 /// A task is in time if it succeeds within this time after its creation.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(5);
+/// A task starts fresh within this time after its creation.
+const FRESH: Duration = Duration::from_secs(2);
 
 /// One call of the downstream.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,10 @@ pub(crate) struct Run {
 impl Run {
     fn in_time(&self) -> bool {
         self.success && self.ended <= self.created.plus(DEADLINE)
+    }
+
+    fn started_fresh(&self) -> bool {
+        self.success && self.started <= self.created.plus(FRESH)
     }
 }
 
@@ -42,6 +48,8 @@ pub(crate) struct Load {
     pub(crate) p50_age_seconds: f64,
     pub(crate) p99_age_seconds: f64,
     pub(crate) in_time: f64,
+    /// Share of the created tasks whose successful run started within two seconds.
+    pub(crate) started_in_2s: f64,
     /// Successes a second.
     pub(crate) goodput: f64,
 }
@@ -61,6 +69,7 @@ impl Load {
             p50_age_seconds: rounded(percentile(&ages, 50)),
             p99_age_seconds: rounded(percentile(&ages, 99)),
             in_time: rounded(share_in_time(played, from, to)),
+            started_in_2s: rounded(share(played, from, to, Run::started_fresh)),
             goodput: rounded(ratio(ages.len(), 1) / to.since(from).as_secs_f64()),
         }
     }
@@ -114,30 +123,21 @@ impl OutageFigures {
     }
 }
 
-/// Share in time of the tasks created in each five seconds, for a plot.
-pub(crate) fn in_time_by_second(played: &Played, begin: Millis, seconds: u64) -> Vec<(f64, f64)> {
-    const WINDOW: u64 = 5;
-    let window = |second: u64| begin.plus(Duration::from_secs(second));
-    (0..seconds / WINDOW)
-        .map(|step| {
-            let from = window(step * WINDOW);
-            let share = share_in_time(played, from, from.plus(Duration::from_secs(WINDOW)));
-            #[allow(clippy::cast_precision_loss, reason = "minutes")]
-            ((step * WINDOW) as f64, share)
-        })
-        .collect()
-}
-
 /// Share in time of the tasks created between `from` and `to`.
 fn share_in_time(played: &Played, from: Millis, to: Millis) -> f64 {
+    share(played, from, to, Run::in_time)
+}
+
+/// Share of the tasks created between `from` and `to` that have a run which `counts`.
+fn share(played: &Played, from: Millis, to: Millis, counts: fn(&Run) -> bool) -> f64 {
     let within = |at: Millis| from <= at && at < to;
     let created = played.created.iter().filter(|at| within(**at)).count();
-    let in_time = played
+    let runs = played
         .runs
         .iter()
-        .filter(|run| within(run.created) && run.in_time())
+        .filter(|run| within(run.created) && counts(run))
         .count();
-    ratio(in_time, created.max(1))
+    ratio(runs, created.max(1))
 }
 
 fn percentile(sorted: &[f64], percent: usize) -> f64 {

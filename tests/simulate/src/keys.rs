@@ -39,7 +39,7 @@ pub(crate) type Keys = BTreeMap<String, Ages>;
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Ages {
     /// The age of the last known state, on average over keys and time.
-    mean_age_seconds: f64,
+    pub(crate) mean_age_seconds: f64,
     /// Runs that overwrote a newer state.
     overwrites_newer: usize,
     /// Runs in all.

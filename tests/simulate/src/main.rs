@@ -2,7 +2,7 @@
 //! wake-ups, turns, sweeps) runs on a virtual clock with the in-memory store. Other disciplines run
 //! against the same downstream. The seeds determine every figure.
 //!
-//! Prints the figures, writes `target/simulate/overload.json` and the plots into `docs/img`.
+//! Prints the figures, writes `target/simulate/overload.json` and the pictures into `docs/img`.
 
 mod actors;
 mod arrivals;
@@ -11,7 +11,7 @@ mod experiments;
 mod figures;
 mod keys;
 mod parallel;
-mod plots;
+mod pictures;
 mod queue;
 
 use std::collections::BTreeMap;
@@ -44,19 +44,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         halved: experiments::halved(),
         keys: keys::ages(),
     };
-    let json = serde_json::to_value(&overload)?;
-    let text = serde_json::to_string_pretty(&json)?;
+    let text = serde_json::to_string_pretty(&overload)?;
     let folder = Path::new("target/simulate");
     fs::create_dir_all(folder)?;
     fs::write(folder.join("overload.json"), format!("{text}\n"))?;
     println!("{text}");
     let images = Path::new("docs/img");
-    fs::create_dir_all(images)?;
-    plots::age_by_load(&images.join("age-by-load.svg"), &overload.load)?;
-    plots::outage(&images.join("outage.svg"), &overload.outage)?;
-    if let Some(keys) = json.get("keys") {
-        plots::keys(&images.join("keys.svg"), keys)?;
-    }
-    println!("wrote target/simulate/overload.json and the plots in docs/img");
+    let (arrival, newest) = experiments::burst();
+    pictures::write(
+        images,
+        &overload.load,
+        &overload.outage,
+        &overload.keys,
+        (&arrival, &newest),
+    )?;
+    println!("wrote target/simulate/overload.json and the pictures in docs/img");
     Ok(())
 }
