@@ -258,10 +258,8 @@ test('an environment may name the topic of its alarms', () => {
   }
 });
 
-test.each(ENVIRONMENT_NAMES)('the template of %s is as it was reviewed', (name) => {
-  expect(Synthesized.environment(name).masked()).toMatchSnapshot();
-});
-
-test.each(ENVIRONMENT_NAMES)("the template of %s's agents' queue is as it was reviewed", (name) => {
-  expect(Synthesized.agents(name).masked()).toMatchSnapshot();
+// Those of dev and staging differ from these as environment-differences.test.ts says.
+test('the templates of prod are as they were reviewed', () => {
+  expect(Synthesized.environment('prod').masked()).toMatchSnapshot('task queue');
+  expect(Synthesized.agents('prod').masked()).toMatchSnapshot("agents' queue");
 });
