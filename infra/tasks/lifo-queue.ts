@@ -57,7 +57,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
    */
   readonly simulation?: SimulationSettings;
   /**
-   * The expected sustained load, in tasks per second. Synthesis warns above 500, the limit of one index partition, and
+   * The expected sustained load, in tasks per second. Synthesis warns above 200, which one queue always sustains, and
    * above `processing.ratePerSecond`.
    * @default - unknown; no warning
    */

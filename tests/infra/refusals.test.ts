@@ -89,6 +89,7 @@ const REFUSED: [rule: string, settings: PartialQueueSettings, setting: string][]
     'processing.reservedConcurrency',
   ],
   ['no concurrency', { processing: { concurrency: 0 } }, 'processing.concurrency'],
+  ['more connections than file descriptors', { processing: { concurrency: 901 } }, 'processing.concurrency'],
   ['too little memory', { processing: { memorySize: 64 } }, 'processing.memorySize'],
   ['no idle turns', { processing: { maxIdleTurns: 0 } }, 'processing.maxIdleTurns'],
   ['no time for a task', { processing: { taskTimeout: millis(0) } }, 'processing.taskTimeout'],
@@ -284,14 +285,16 @@ test.each<[string, Partial<LifoQueueProps>, RegExp]>([
 });
 
 describe('the expected load', () => {
-  test.each([undefined, 1, 500])('%s tasks per second pass without a word', (expectedTasksPerSecond) => {
+  test.each([undefined, 1, 200])('%s tasks per second pass without a word', (expectedTasksPerSecond) => {
     expect(Synthesized.queue({ expectedTasksPerSecond }).warnings()).toEqual([]);
   });
 
   test('beyond one index partition is warned of', () => {
-    const [warning, ...others] = Synthesized.queue({ expectedTasksPerSecond: 501 }).warnings();
+    const [warning, ...others] = Synthesized.queue({ expectedTasksPerSecond: 201 }).warnings();
     expect(others).toEqual([]);
-    expect(warning).toMatch(/expectedTasksPerSecond = 501 is more than one queue sustains/);
+    expect(warning).toMatch(
+      /expectedTasksPerSecond = 201 is more than one queue sustains in every case: 200 to 500/,
+    );
     expect(warning).toMatch(/Split the load over several LifoQueue constructs/);
   });
 

@@ -82,7 +82,8 @@ export interface ProcessingSettings {
    */
   readonly memorySize?: number;
   /**
-   * Tasks that run at once within one invocation.
+   * Tasks that run at once within one invocation: at most 900, because Lambda allows 1,024 file descriptors
+   * (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html).
    * @default 10
    */
   readonly concurrency?: number;
@@ -195,7 +196,12 @@ export const PROCESSING = {
   deadlineMargin: setting.duration(Duration.seconds(10), 0),
   functionTimeout: setting.wholeSeconds(Duration.minutes(2), 1, 900, "Lambda's limit"),
   memorySize: setting.integer(256, 128, 10_240, "Lambda's limit"),
-  concurrency: setting.integer(10, 1, 1_000),
+  concurrency: setting.integer(
+    10,
+    1,
+    900,
+    'Lambda allows a function 1,024 file descriptors, and each running task needs a connection',
+  ),
   ratePerSecond: { fallback: undefined, bounds: [LOWEST_RATE, HIGHEST_RATE], problem: rateProblem },
   burst: setting.integer(undefined, 1, HIGHEST_RATE),
   reservedConcurrency: setting.integer(
