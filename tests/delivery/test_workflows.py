@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,18 @@ def test_a_pending_approval_blocks_only_its_own_environment() -> None:
         "group": "deploy-${{ inputs.environment }}",
         "cancel-in-progress": False,
     }
+
+
+@pytest.mark.parametrize(("newest", "code"), [("abc1", 0), ("def2", 1)])
+def test_a_rerun_deploys_only_the_newest_commit_of_main(tmp_path: Path, newest: str, code: int) -> None:
+    first, *_ = job_of("deploy-environment.yml", "deploy")["steps"]
+    assert first["if"] == "github.run_attempt > 1", "the check precedes every step with rights"
+    (tmp_path / "gh").write_text(f"#!/bin/sh\necho {newest}\n")
+    (tmp_path / "gh").chmod(0o755)
+    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "GITHUB_REPOSITORY": "octo/freshq", "GITHUB_SHA": "abc1"}
+    ran = subprocess.run(["bash", "-e", "-c", first["run"]], env=environ, capture_output=True, text=True, check=False)
+    assert ran.returncode == code
+    assert ("this re-run would deploy abc1" in ran.stdout) is (code == 1)
 
 
 def test_every_supported_version_of_node_is_tested() -> None:
