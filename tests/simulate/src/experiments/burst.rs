@@ -1,4 +1,4 @@
-//! A burst above a load that the downstream can bear, for a picture.
+//! A burst above a steady load that is below the capacity, for a picture.
 
 use std::time::Duration;
 
