@@ -42,6 +42,6 @@ export class QuotesStack extends Stack {
     queue.grantCreate(producer);
 
     new CfnOutput(this, 'ProducerFunctionName', { value: producer.functionName });
-    new CfnOutput(this, 'QueueTableName', { value: queue.table.tableName });
+    queue.exportOutputs();
   }
 }

@@ -5,7 +5,9 @@ import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
+import type { AgentOutputName } from '../contract/agents';
 import { alarmTopicProblems, warnWithoutAlarmTopic } from '../lambda/alarms/alarm-topic';
+import { addOutputs, type Outputs } from '../lambda/outputs';
 import { refuse } from '../lambda/problem';
 import { SecureTopic } from '../lambda/queue-topic';
 import type { LogSettings } from '../lambda/rust-function';
@@ -119,6 +121,27 @@ export class AgentQueue extends Construct {
       dashboard: props.dashboard ?? true,
       alarmTopic: props.alarmTopic,
     });
+  }
+
+  /**
+   * Adds the outputs by which the command `freshq` finds this queue in its stack: `freshq agent list --stack <name>`. A
+   * stack can have the outputs of one agents' queue.
+   */
+  exportOutputs(): void {
+    const outputs: Outputs<AgentOutputName> = {
+      AgentTableName: [this.table.tableName, 'Agents, their queues and their calls'],
+      CallQueueUrl: [this.intake.queue.queueUrl, 'Send calls to this queue'],
+      AssignmentTopicArn: [this.assignmentTopic.topicArn, 'Assignments are published here'],
+      AgentDeskFunctionName: [
+        this.agentDesk.function.functionName,
+        'Answers commands about agents and calls',
+      ],
+      CallDeadLetterQueueUrl: [
+        this.intake.deadLetters.queueUrl,
+        'Expired and undeliverable calls, kept for 14 days',
+      ],
+    };
+    addOutputs(this, outputs);
   }
 
   /** Allows a principal to invoke `agent-desk`, and nothing else. */

@@ -59,7 +59,7 @@ export const METRICS = {
 /** The name of a metric. */
 export type MetricName = keyof typeof TASK_METRICS;
 
-/** Outputs that the stack always has. */
+/** Outputs that `exportOutputs` always adds. */
 export const OUTPUTS = [
   'QueueTableName',
   'TriggerTopicArn',
@@ -69,10 +69,10 @@ export const OUTPUTS = [
   'ProcessTasksFunctionName',
 ] as const;
 
-/** Outputs that the stack has only if it keeps shed tasks, has an ingest queue, or has a dashboard. */
+/** Outputs that the stack has only if it has an ingest queue, keeps shed tasks, or has a dashboard. */
 export const OPTIONAL_OUTPUTS = {
-  shedTasks: ['ShedTasksQueueUrl'],
   ingest: ['IngestQueueUrl', 'IngestDeadLetterQueueUrl'],
+  shedTasks: ['ShedTasksQueueUrl'],
   dashboard: ['DashboardUrl'],
 } as const;
 
@@ -84,6 +84,9 @@ export type FunctionName = keyof Environments;
 
 /** The name of an output of the stack. */
 export type OutputName = (typeof OUTPUTS)[number];
+
+/** The name of an output of a stack with an ingest queue. */
+export type IngestOutputName = (typeof OPTIONAL_OUTPUTS.ingest)[number];
 
 type VariableOf<F extends FunctionName> = Environments[F][number];
 type OptionalVariable = (typeof OPTIONAL_ENVIRONMENT)[number];

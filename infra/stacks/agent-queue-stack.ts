@@ -1,7 +1,6 @@
-import { CfnOutput } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { AgentQueue } from '../agents/agent-queue';
-import { AGENT_QUEUE, type AgentOutputName } from '../contract/agents';
+import { AGENT_QUEUE } from '../contract/agents';
 import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
 
 /**
@@ -36,25 +35,7 @@ export class AgentQueueStack extends EnvironmentStack {
       alarmTopic: this.alarmTopic(),
     });
     this.takeBackOn(this.queue.observability.all, TAKES_BACK);
-    this.addOutputs();
+    this.queue.exportOutputs();
     this.addDashboardUrl(this.queue.observability, AGENT_QUEUE.optionalOutputs.dashboard[0]);
-  }
-
-  private addOutputs(): void {
-    const { table, intake, assignmentTopic, agentDesk } = this.queue;
-    const values: Record<AgentOutputName, [value: string, description: string]> = {
-      AgentTableName: [table.tableName, 'Agents, their queues and their calls'],
-      CallQueueUrl: [intake.queue.queueUrl, 'Send calls to this queue'],
-      AssignmentTopicArn: [assignmentTopic.topicArn, 'Assignments are published here'],
-      AgentDeskFunctionName: [agentDesk.function.functionName, 'Answers commands about agents and calls'],
-      CallDeadLetterQueueUrl: [
-        intake.deadLetters.queueUrl,
-        'Expired and undeliverable calls, kept for 14 days',
-      ],
-    };
-    for (const name of AGENT_QUEUE.outputs) {
-      const [value, description] = values[name];
-      new CfnOutput(this, name, { value, description });
-    }
   }
 }

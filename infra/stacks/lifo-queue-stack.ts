@@ -2,7 +2,7 @@ import { Annotations, CfnOutput } from 'aws-cdk-lib';
 import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
-import { OPTIONAL_OUTPUTS, OUTPUTS, type OutputName } from '../contract/tasks';
+import { OPTIONAL_OUTPUTS } from '../contract/tasks';
 import { type RunnerConfig, UNSET_RUNNER_URL } from '../environments/list';
 import { simulatedRunner } from '../environments/rules';
 import { LifoQueue } from '../tasks/lifo-queue';
@@ -51,7 +51,7 @@ export class LifoQueueStack extends EnvironmentStack {
       dashboard: environment.dashboards,
     });
     this.takeBackOn(this.queue.observability.all, TAKES_BACK);
-    this.addOutputs();
+    this.queue.exportOutputs();
     this.addOptionalOutputs(shedTasks);
   }
 
@@ -80,37 +80,6 @@ export class LifoQueueStack extends EnvironmentStack {
         description: 'Expired tasks, kept for 14 days',
       });
     }
-    const { ingest } = this.queue;
-    if (ingest !== undefined) {
-      const [messages, deadLetters] = OPTIONAL_OUTPUTS.ingest;
-      new CfnOutput(this, messages, {
-        value: ingest.queue.queueUrl,
-        description: 'Accepts tasks at any rate',
-      });
-      new CfnOutput(this, deadLetters, {
-        value: ingest.deadLetters.queueUrl,
-        description: 'Invalid messages, and messages that could not be written',
-      });
-    }
     this.addDashboardUrl(this.queue.observability, OPTIONAL_OUTPUTS.dashboard[0]);
-  }
-
-  private addOutputs(): void {
-    const { queue } = this;
-    const values: Record<OutputName, [value: string, description: string]> = {
-      QueueTableName: [queue.table.tableName, 'The task table'],
-      TriggerTopicArn: [queue.triggerTopic.topicArn, 'A notification here wakes the queue'],
-      ProcessTasksTopicArn: [queue.processTasksTopic.topicArn, 'Notifications that start process-tasks'],
-      CreateTasksFunctionName: [queue.createTasks.function.functionName, 'Creates tasks'],
-      TriggerFunctionName: [queue.trigger.function.functionName, 'Requests wake-ups'],
-      ProcessTasksFunctionName: [
-        queue.processTasks.function.functionName,
-        'Processes the newest tasks first',
-      ],
-    };
-    for (const name of OUTPUTS) {
-      const [value, description] = values[name];
-      new CfnOutput(this, name, { value, description });
-    }
   }
 }

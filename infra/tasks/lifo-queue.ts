@@ -7,8 +7,10 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import type { IngestOutputName, OutputName } from '../contract/tasks';
 import { alarmTopicProblems, warnWithoutAlarmTopic } from '../lambda/alarms/alarm-topic';
 import type { ErrorAlarm } from '../lambda/alarms/errors';
+import { addOutputs, type Outputs } from '../lambda/outputs';
 import { refuse } from '../lambda/problem';
 import { QueueTopic } from '../lambda/queue-topic';
 import type { LogSettings } from '../lambda/rust-function';
@@ -226,6 +228,31 @@ export class LifoQueue extends Construct {
         above: alarms.createErrors,
       },
     };
+  }
+
+  /**
+   * Adds the outputs by which the command `freshq` finds this queue in its stack: `freshq status --stack <name>`. A
+   * stack can have the outputs of one task queue.
+   */
+  exportOutputs(): void {
+    const outputs: Outputs<OutputName> = {
+      QueueTableName: [this.table.tableName, 'The task table'],
+      TriggerTopicArn: [this.triggerTopic.topicArn, 'A notification here wakes the queue'],
+      ProcessTasksTopicArn: [this.processTasksTopic.topicArn, 'Notifications that start process-tasks'],
+      CreateTasksFunctionName: [this.createTasks.function.functionName, 'Creates tasks'],
+      TriggerFunctionName: [this.trigger.function.functionName, 'Requests wake-ups'],
+      ProcessTasksFunctionName: [this.processTasks.function.functionName, 'Processes the newest tasks first'],
+    };
+    addOutputs(this, outputs);
+    if (this.ingest === undefined) return;
+    const ingest: Outputs<IngestOutputName> = {
+      IngestQueueUrl: [this.ingest.queue.queueUrl, 'Accepts tasks at any rate'],
+      IngestDeadLetterQueueUrl: [
+        this.ingest.deadLetters.queueUrl,
+        'Invalid messages, and messages that could not be written',
+      ],
+    };
+    addOutputs(this, ingest);
   }
 
   /** Lets a principal create tasks by invoking `create-tasks`, and nothing else. */

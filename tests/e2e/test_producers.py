@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from commands import run as run_freshq
 from expectations import number, wait_for
 
 from local import assembly, deployment
@@ -107,6 +108,12 @@ def test_a_plain_put(producers: DeployedQueue, run: Run, language: str, task_id:
     # The second put finds the task. The snippet succeeds, and nothing changes.
     run(language, "putitem")
     assert producers.item(task_id) == done
+
+
+def test_freshq_finds_the_queue_by_the_outputs_of_its_stack(producers: DeployedQueue, command: str) -> None:
+    status = run_freshq(command, local_environment(producers.local_endpoint), "status", "--stack", STACK)
+    assert status.returncode == 0, status.stderr
+    assert STACK in status.stdout
 
 
 def test_the_document_has_a_rust_snippet_that_is_compiled_but_not_run() -> None:

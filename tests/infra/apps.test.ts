@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { OUTPUTS } from '../../infra/contract/tasks';
 import { UNRELIABLE, withUnreliableRunner } from '../../infra/environments/list';
 import { resolveSettings } from '../../infra/tasks/settings';
 import { environment, ROOT } from './synthesis';
@@ -64,6 +65,7 @@ test('the app is under 30 lines', () => {
 test('another app uses the construct: its own settings, its secret, and a function that may create', () => {
   expect(synthesize(join(ROOT, 'examples', 'cdk-app'))).toEqual(['Quotes.template.json']);
   const template = JSON.parse(readFileSync(join(out, 'Quotes.template.json'), 'utf8'));
+  expect(Object.keys(template.Outputs)).toEqual(['ProducerFunctionName', ...OUTPUTS]);
   // biome-ignore lint/suspicious/noExplicitAny: a template is whatever CloudFormation takes
   const resources: any[] = Object.values(template.Resources);
   const processTasks = resources.find(({ Properties }) => Properties?.Environment?.Variables?.TASK_RUNNER);

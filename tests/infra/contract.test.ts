@@ -55,7 +55,7 @@ describe.each(ENVIRONMENT_NAMES)('the template of %s', (name) => {
     const { shedTasks, ingest, dashboard } = contract.optionalOutputs;
     const kept = environment(name).keepShedTasks ? shedTasks : [];
     const taken = environment(name).settings?.ingest === undefined ? [] : ingest;
-    expect(Object.keys(synthesized.outputs)).toEqual([...contract.outputs, ...kept, ...taken, ...dashboard]);
+    expect(Object.keys(synthesized.outputs)).toEqual([...contract.outputs, ...taken, ...kept, ...dashboard]);
   });
 
   test('names table, key, index and projection as the contract does', () => {

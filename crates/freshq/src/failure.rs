@@ -59,8 +59,11 @@ pub(crate) enum Failure {
     /// The invocation of a function failed. The event may be carried out in part.
     #[error("the invocation of {function} failed, and its event may be partly carried out")]
     Function { function: String, source: Source },
-    /// The queue was named by its table, so its function is not known.
-    #[error("the function create-tasks is unknown: use --env or --stack instead of --table")]
+    /// The queue was named by its table, or its stack has no output with the function.
+    #[error(
+        "the function create-tasks is unknown: use --env or --stack instead of --table, with a stack that has the \
+         output CreateTasksFunctionName"
+    )]
     NoCreateTasks,
     /// An argument, a field of the console or a line of a file is invalid.
     #[error("{place}: {fault}")]

@@ -99,6 +99,7 @@ impl QueueArguments {
                 name: table.clone(),
                 table: table.clone(),
                 process_tasks_topic: topic.clone(),
+                stack: None,
                 create_tasks: None,
             }),
             _ => Err(Failure::NoQueue),
@@ -115,7 +116,7 @@ pub(crate) struct Queue {
     pub(crate) clock: Arc<dyn Clock>,
     /// The name of the table.
     pub(crate) table: String,
-    /// The function `create-tasks`; `None` if the command line names a table.
+    /// The function `create-tasks`; `None` if no output of a stack names it.
     pub(crate) creates: Option<Arc<dyn Function>>,
     /// The stack; `None` if the command line names a table.
     pub(crate) deployed: Option<Arc<dyn Deployed>>,
@@ -141,12 +142,11 @@ impl Queue {
         let clock = Arc::new(SystemClock);
         let queue = Self::new(place.name, Arc::new(store), Arc::new(notifier), clock);
         let function = |name| -> Arc<dyn Function> { Arc::new(LambdaFunction::new(&aws, name)) };
-        let stack = place.create_tasks.as_ref().map(|_| queue.name.clone());
         let deployed = |stack| -> Arc<dyn Deployed> { Arc::new(AwsStack::new(stack, &aws)) };
         Ok(Self {
             table: place.table,
             creates: place.create_tasks.map(function),
-            deployed: stack.map(deployed),
+            deployed: place.stack.map(deployed),
             ..queue
         })
     }

@@ -21,7 +21,9 @@ pub(crate) struct Place {
     pub(crate) name: String,
     pub(crate) table: String,
     pub(crate) process_tasks_topic: String,
-    /// The name of the function that creates tasks; `None` without a stack.
+    /// The name of the stack; `None` if the command line names a table.
+    pub(crate) stack: Option<String>,
+    /// The name of the function that creates tasks, if an output names it.
     pub(crate) create_tasks: Option<String>,
 }
 
@@ -105,7 +107,8 @@ fn place(stack: String, outputs: &[Output]) -> Result<Place, Failure> {
     Ok(Place {
         table: value(QUEUE_TABLE_NAME)?,
         process_tasks_topic: value(PROCESS_TASKS_TOPIC_ARN)?,
-        create_tasks: Some(value(CREATE_TASKS_FUNCTION_NAME)?),
+        create_tasks: value(CREATE_TASKS_FUNCTION_NAME).ok(),
+        stack: Some(stack.clone()),
         name: stack,
     })
 }
@@ -132,6 +135,7 @@ mod tests {
             name: "LifoQueue-dev".to_owned(),
             table: "table".to_owned(),
             process_tasks_topic: "arn:2".to_owned(),
+            stack: Some("LifoQueue-dev".to_owned()),
             create_tasks: Some("create".to_owned()),
         };
         assert_eq!(
@@ -146,6 +150,19 @@ mod tests {
                 ..
             }
         ));
+    }
+
+    #[test]
+    fn queue_is_found_by_its_table_and_topic_alone() {
+        let outputs = [
+            output(QUEUE_TABLE_NAME, "table"),
+            output(PROCESS_TASKS_TOPIC_ARN, "arn:2"),
+        ];
+        let found = place("Quotes".to_owned(), &outputs).unwrap();
+        assert_eq!(
+            (found.stack.as_deref(), found.create_tasks),
+            (Some("Quotes"), None)
+        );
     }
 
     #[test]

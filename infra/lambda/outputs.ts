@@ -1,0 +1,19 @@
+import { CfnOutput, Stack } from 'aws-cdk-lib';
+import type { IConstruct } from 'constructs';
+
+/** Outputs of a stack: value and description, by name. */
+export type Outputs<Name extends string> = Record<Name, readonly [value: string, description: string]>;
+
+/** Adds the outputs of a queue to its stack. The command `freshq` finds them by name, so a stack has each name once. */
+export function addOutputs(queue: IConstruct, outputs: Outputs<string>): void {
+  const stack = Stack.of(queue);
+  for (const [name, [value, description]] of Object.entries(outputs)) {
+    if (stack.node.tryFindChild(name) !== undefined) {
+      throw new Error(
+        `${queue.node.path} cannot export its outputs: the stack ${stack.stackName} already has ${name}, by which freshq finds a queue. ` +
+          'Remedy: export the outputs once, and of one queue of each kind per stack.',
+      );
+    }
+    new CfnOutput(stack, name, { value, description });
+  }
+}

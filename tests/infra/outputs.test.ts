@@ -1,0 +1,30 @@
+import { Stack } from 'aws-cdk-lib';
+import { AgentQueue } from '../../infra/agents/agent-queue';
+import { AGENT_QUEUE } from '../../infra/contract/agents';
+import { OPTIONAL_OUTPUTS, OUTPUTS } from '../../infra/contract/tasks';
+import { LifoQueue } from '../../infra/tasks/lifo-queue';
+import { TaskRunner } from '../../infra/tasks/runners/task-runner';
+import { newApp, Synthesized } from './synthesis';
+
+function queueIn(stack: Stack, id: string): LifoQueue {
+  return new LifoQueue(stack, id, { runner: TaskRunner.simulated(), ingest: {} });
+}
+
+test('both queues of one stack export the outputs by which freshq finds them', () => {
+  const stack = new Stack(newApp(), 'test');
+  queueIn(stack, 'queue').exportOutputs();
+  new AgentQueue(stack, 'agents').exportOutputs();
+  expect(Object.keys(new Synthesized(stack).outputs)).toEqual([
+    ...OUTPUTS,
+    ...OPTIONAL_OUTPUTS.ingest,
+    ...AGENT_QUEUE.outputs,
+  ]);
+});
+
+test('a stack rejects the outputs of a second task queue', () => {
+  const stack = new Stack(newApp(), 'test');
+  queueIn(stack, 'queue').exportOutputs();
+  expect(() => queueIn(stack, 'other').exportOutputs()).toThrow(
+    /test\/other cannot export its outputs: the stack test already has QueueTableName.* Remedy: export the outputs once/,
+  );
+});
