@@ -12,12 +12,11 @@ export type {
   Dimension,
   PartialAgentQueueSettings,
 } from './agents/settings';
-export { InvalidConfiguration, type Problem } from './lambda/problem';
-export type { NetworkSettings } from './lambda/rust-function';
+export type { IQueueFunction, IQueueIntake, IQueueObservability } from './lambda/queue-parts';
+export type { LogOptions, NetworkSettings } from './lambda/rust-function';
 export type { SimulatedLoad, SimulationSettings } from './tasks/functions/create-tasks';
-export type { TaskIngest } from './tasks/ingest/task-ingest';
 export { LifoQueue, type LifoQueueProps } from './tasks/lifo-queue';
-export type { ITaskRunner, RunnerBinding } from './tasks/runners/binding';
+export type { ITaskRunner } from './tasks/runners/binding';
 export type { HttpRunnerProps } from './tasks/runners/http';
 export {
   type HeaderAuthProps,

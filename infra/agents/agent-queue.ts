@@ -9,8 +9,9 @@ import type { AgentOutputName } from '../contract/agents';
 import { alarmTopicProblems, warnWithoutAlarmTopic } from '../lambda/alarms/alarm-topic';
 import { addOutputs, type Outputs } from '../lambda/outputs';
 import { refuse } from '../lambda/problem';
+import type { IQueueFunction, IQueueIntake, IQueueObservability } from '../lambda/queue-parts';
 import { SecureTopic } from '../lambda/queue-topic';
-import type { LogSettings } from '../lambda/rust-function';
+import type { LogOptions, LogSettings } from '../lambda/rust-function';
 import { AgentTable } from './agent-table';
 import { CallIntake } from './call-intake';
 import { AgentDesk } from './functions/agent-desk';
@@ -42,7 +43,7 @@ export interface AgentQueueProps extends PartialAgentQueueSettings {
    * Log level of the functions, and retention of their logs.
    * @default - level INFO, retention of one month
    */
-  readonly logs?: Partial<Pick<LogSettings, 'level' | 'retention'>>;
+  readonly logs?: LogOptions;
   /**
    * Lets `agent-desk` create sample agents (`{"command":"seed","count":5}`). Not for production.
    * @default false
@@ -69,17 +70,17 @@ export class AgentQueue extends Construct {
   /** Agents, their queues and calls. Only the functions of this construct write to it. */
   readonly table: Table;
   /** The call queue and its dead-letter queue; see {@link grantEnqueueCall}. */
-  readonly intake: CallIntake;
+  readonly intake: IQueueIntake;
   /** Each assignment is published here at least once. Subscribers deduplicate by call id and assignment number. */
   readonly assignmentTopic: Topic;
   /** Executes commands; see {@link grantDesk}. */
-  readonly agentDesk: AgentDesk;
+  readonly agentDesk: IQueueFunction;
   /** Matches the calls of the call queue with agents. */
-  readonly matchCalls: MatchCalls;
+  readonly matchCalls: IQueueFunction;
   /** Ends expired calls and call leases, and publishes remaining assignments. */
-  readonly sweepAgents: SweepAgents;
+  readonly sweepAgents: IQueueFunction;
   /** Alarms, the dashboard and saved queries. */
-  readonly observability: AgentObservability;
+  readonly observability: IQueueObservability;
 
   constructor(scope: Construct, id: string, props: AgentQueueProps = {}) {
     super(scope, id);
@@ -98,29 +99,33 @@ export class AgentQueue extends Construct {
       deletionProtection: props.deletionProtection ?? true,
       pointInTimeRecovery: props.pointInTimeRecovery ?? true,
     });
-    this.intake = new CallIntake(this, 'call-intake', { settings, removalPolicy });
+    const intake = new CallIntake(this, 'call-intake', { settings, removalPolicy });
     this.assignmentTopic = new SecureTopic(this, 'assignment-topic');
     const wiring: AgentWiring = {
       table: this.table,
-      intake: this.intake,
+      intake,
       assignments: this.assignmentTopic,
       settings,
       logs,
     };
 
-    this.agentDesk = new AgentDesk(this, 'agent-desk', { ...wiring, seed: props.seed ?? false });
-    this.matchCalls = new MatchCalls(this, 'match-calls', wiring);
-    this.sweepAgents = new SweepAgents(this, 'sweep-agents', wiring);
+    const agentDesk = new AgentDesk(this, 'agent-desk', { ...wiring, seed: props.seed ?? false });
+    const matchCalls = new MatchCalls(this, 'match-calls', wiring);
+    const sweepAgents = new SweepAgents(this, 'sweep-agents', wiring);
     this.observability = new AgentObservability(this, 'observability', {
       table: this.table,
-      intake: this.intake,
-      agentDesk: this.agentDesk,
-      matchCalls: this.matchCalls,
-      sweepAgents: this.sweepAgents,
+      intake,
+      agentDesk,
+      matchCalls,
+      sweepAgents,
       settings,
       dashboard: props.dashboard ?? true,
       alarmTopic: props.alarmTopic,
     });
+    this.intake = intake;
+    this.agentDesk = agentDesk;
+    this.matchCalls = matchCalls;
+    this.sweepAgents = sweepAgents;
   }
 
   /**

@@ -2,7 +2,6 @@ import type { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { AGENT_QUEUE } from '../contract/agents';
-import { acknowledge } from '../lambda/nag-suppressions';
 import { tableRetention } from '../lambda/retention';
 
 /** Props of {@link AgentTable}. */
@@ -32,6 +31,5 @@ export class AgentTable extends Table {
       deletionProtection: props.deletionProtection,
       removalPolicy: tableRetention(props.removalPolicy, props.deletionProtection),
     });
-    if (!props.pointInTimeRecovery) acknowledge(this, 'noPointInTimeRecovery');
   }
 }

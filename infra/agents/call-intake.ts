@@ -2,7 +2,7 @@ import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { acknowledge } from '../lambda/nag-suppressions';
+import type { IQueueIntake } from '../lambda/queue-parts';
 import { readQueue } from '../lambda/queue-source';
 import { retainedOnceUsed } from '../lambda/retention';
 import type { RustFunction } from '../lambda/rust-function';
@@ -32,7 +32,7 @@ export interface CallIntakeProps {
  * `*` for any value. Its deduplication id is the call's id. The dead-letter queue gets messages after their last
  * attempt, messages that `match-calls` rejects, and expired calls.
  */
-export class CallIntake extends Construct {
+export class CallIntake extends Construct implements IQueueIntake {
   /** The call queue. */
   readonly queue: Queue;
   /** The dead-letter queue: expired calls and undeliverable messages. */
@@ -47,7 +47,6 @@ export class CallIntake extends Construct {
     const { settings } = props;
     const removalPolicy = retainedOnceUsed(props.removalPolicy);
     this.deadLetters = new Queue(this, 'dead-letters', { ...BOTH, removalPolicy });
-    acknowledge(this.deadLetters, 'deadLetterQueue');
     this.queue = new Queue(this, 'queue', {
       ...BOTH,
       // High throughput: the limit applies to each message group, that is each set of criteria, not to the queue. SQS
@@ -60,8 +59,11 @@ export class CallIntake extends Construct {
     });
   }
 
-  /** Invokes `target` with batches of calls. Its answer names the failed messages, so only their groups are delayed. */
-  feed(target: RustFunction): void {
+  /**
+   * Invokes `target` with batches of calls. Its answer names the failed messages, so only their groups are delayed.
+   * @internal
+   */
+  _feed(target: RustFunction): void {
     const { batchSize, maxConcurrency } = this.props.settings.calls;
     // No batching window: Lambda rejects one for a FIFO queue.
     readQueue(target, 'calls', this.queue, {

@@ -5,6 +5,7 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { errorAlarms } from '../lambda/alarms/errors';
 import { failureAlarms } from '../lambda/alarms/platform';
+import type { IQueueObservability } from '../lambda/queue-parts';
 import { QueueDashboard } from '../lambda/telemetry/queue-dashboard';
 import { SavedQueries } from '../lambda/telemetry/saved-queries';
 import { agentSweepAlarms, callAlarms } from './alarms/matching';
@@ -39,11 +40,12 @@ export interface AgentObservabilityProps {
  * Alarms, the dashboard and the saved queries of the agents' queue. `docs/how-to/operate.md` has a section for each
  * kind of alarm. `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
  */
-export class AgentObservability extends Construct {
+export class AgentObservability extends Construct implements IQueueObservability {
   /** Every alarm, so that an app can add actions. */
-  readonly all: readonly Alarm[];
+  readonly all: Alarm[];
   /** Dashboard with freshness, flow, errors, saturation and cost; undefined if it is switched off. */
   readonly dashboard?: QueueDashboard;
+  readonly dashboardUrl?: string;
   /** Saved queries on the functions' logs. */
   readonly queries: SavedQueries;
 
@@ -77,6 +79,7 @@ export class AgentObservability extends Construct {
     if (props.dashboard) {
       const sections = agentSections({ ...calls, ...sweep, errors, failures }, table, functions);
       this.dashboard = new QueueDashboard(this, 'dashboard', { alarms: this.all, sections });
+      this.dashboardUrl = this.dashboard.url;
     }
     if (props.alarmTopic === undefined) return;
     const action = new SnsAction(props.alarmTopic);

@@ -34,7 +34,7 @@ export interface AgentSettings {
    * multi-valued.
    * @default - language (`Languages`, multi-valued) and gender (`Gender`)
    */
-  readonly dimensions?: readonly Dimension[];
+  readonly dimensions?: Dimension[];
   /**
    * After transactions conflicted, a call chooses at random among the first agents of a queue: among at most this many,
    * 1 to 32. Without conflicts, each call gets the first agent. With 1 the order is always strict and the rate lower,
@@ -146,7 +146,7 @@ export const MATCH_MARGIN_S = 6;
 /** The defaults and the ranges of {@link AgentSettings}. */
 export const AGENTS = {
   order: setting.free<AgentOrder>('fifo'),
-  dimensions: setting.free<readonly Dimension[]>([
+  dimensions: setting.free<Dimension[]>([
     { name: 'language', attribute: 'Languages', multiValued: true },
     { name: 'gender', attribute: 'Gender' },
   ]),

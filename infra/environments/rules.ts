@@ -145,7 +145,7 @@ function agentQueueProblems({ name, agentQueue: { seed, settings } }: Environmen
 }
 
 function runnerProblems({ runner, settings }: Environment): Problem[] {
-  if (runner.kind === 'simulated') return simulatedRunner(runner).problems(resolveSettings(settings ?? {}));
+  if (runner.kind === 'simulated') return simulatedRunner(runner)._problems(resolveSettings(settings ?? {}));
   const problems = urlProblems(runner.url);
   if (runner.auth !== undefined) {
     const { headerName, secretArn } = runner.auth;

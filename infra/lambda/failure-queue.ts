@@ -9,7 +9,6 @@ import type {
 } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { acknowledge } from './nag-suppressions';
 
 /**
  * A queue for events that could not be delivered or processed: TLS only, with a retention of 14 days, SQS's longest.
@@ -22,7 +21,6 @@ export class FailureQueue extends Queue {
       encryption: QueueEncryption.SQS_MANAGED,
       retentionPeriod: Duration.days(14),
     });
-    acknowledge(this, 'failureQueue');
   }
 
   /**

@@ -1,6 +1,5 @@
 import { EventSourceMapping, type EventSourceMappingOptions } from 'aws-cdk-lib/aws-lambda';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
-import { acknowledge } from './nag-suppressions';
 import type { RustFunction } from './rust-function';
 
 /** Actions of Lambda's pollers, which use the function's role. */
@@ -27,7 +26,6 @@ export function readQueue(
     eventSourceArn: queue.queueArn,
     reportBatchItemFailures: true,
   });
-  acknowledge(mapping, 'queueSource');
   // Lambda rejects the mapping if the role's policy does not allow reading the queue yet.
   if (target.function.role !== undefined) mapping.node.addDependency(target.function.role);
   return mapping;

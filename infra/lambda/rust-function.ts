@@ -21,7 +21,7 @@ import { builtCode, warnOfPlaceholders } from './artifacts';
 import { environmentSizeProblems } from './environment-size';
 import { FailureQueue } from './failure-queue';
 import { type FunctionSettings, settingsJson, settingsVariable } from './function-settings';
-import { acknowledge } from './nag-suppressions';
+import type { IQueueFunction } from './queue-parts';
 import { retainedOnceUsed } from './retention';
 
 /** EC2 actions with which Lambda places a function in a VPC. */
@@ -34,12 +34,22 @@ const NETWORK_INTERFACE_ACTIONS = [
   'ec2:UnassignPrivateIpAddresses',
 ] as const;
 
+/** Log level and log retention of the functions. */
+export interface LogOptions {
+  /**
+   * Least severe level that the functions log.
+   * @default ApplicationLogLevel.INFO
+   */
+  readonly level?: ApplicationLogLevel;
+  /**
+   * Retention of log events.
+   * @default RetentionDays.ONE_MONTH
+   */
+  readonly retention?: RetentionDays;
+}
+
 /** Log settings of every function of a queue. */
-export interface LogSettings {
-  /** Least severe level that the functions log. */
-  readonly level: ApplicationLogLevel;
-  /** Retention of log events. */
-  readonly retention: RetentionDays;
+export interface LogSettings extends Required<LogOptions> {
   /** Removal policy of the log groups: delete or retain them when the stack is deleted. */
   readonly removalPolicy: RemovalPolicy;
 }
@@ -119,7 +129,7 @@ export interface RustFunctionProps<F extends FunctionName> {
  * One of the functions: arm64 on `provided.al2023`, with a role and a log group of its own, JSON logs, active tracing
  * and a failure queue.
  */
-export class RustFunction<F extends FunctionName = FunctionName> extends Construct {
+export class RustFunction<F extends FunctionName = FunctionName> extends Construct implements IQueueFunction {
   /** The function. */
   readonly function: LambdaFunction;
   /** Its log group. */
@@ -137,7 +147,6 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
     });
     this.failures = new FailureQueue(this, 'failures');
     this.role = new Role(this, 'role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-    acknowledge(this.role, 'functionRole');
     this.allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [this.logGroup.logGroupArn]);
     this.failures.allowSend(this.role);
     if (props.network?.vpc !== undefined) this.allowNetworkInterfaces();
@@ -164,7 +173,6 @@ export class RustFunction<F extends FunctionName = FunctionName> extends Constru
       vpcSubnets: props.network?.vpcSubnets,
       securityGroups: props.network?.securityGroups,
     });
-    acknowledge(this.function, 'asyncFailures');
     this.node.addValidation({ validate: () => environmentSizeProblems(this.function) });
     this.function.configureAsyncInvoke({
       retryAttempts: props.async.retryAttempts,

@@ -2,6 +2,7 @@ import type { Construct } from 'constructs';
 import { AgentQueue } from '../agents/agent-queue';
 import { AGENT_QUEUE } from '../contract/agents';
 import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
+import { acknowledgeFindings } from './nag-suppressions';
 
 /**
  * Alarms that roll a deployment back: they ring within minutes if new code fails. `intake-delay` rings if match-calls
@@ -36,6 +37,7 @@ export class AgentQueueStack extends EnvironmentStack {
     });
     this.takeBackOn(this.queue.observability.all, TAKES_BACK);
     this.queue.exportOutputs();
+    acknowledgeFindings(this);
     this.addDashboardUrl(this.queue.observability, AGENT_QUEUE.optionalOutputs.dashboard[0]);
   }
 }

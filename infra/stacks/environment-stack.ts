@@ -7,7 +7,7 @@ import type { Environment } from '../environments/list';
 import { stackSuffix } from '../environments/names';
 import { rollBackOn } from '../environments/rollback';
 import { NO_ALARM_TOPIC } from '../lambda/alarms/alarm-topic';
-import type { QueueDashboard } from '../lambda/telemetry/queue-dashboard';
+import type { IQueueObservability } from '../lambda/queue-parts';
 
 /** Props of the stacks of an environment. */
 export interface EnvironmentStackProps {
@@ -62,10 +62,10 @@ export abstract class EnvironmentStack extends Stack {
   }
 
   /** Adds the output with the URL of the queue's dashboard, if there is one. */
-  protected addDashboardUrl({ dashboard }: { readonly dashboard?: QueueDashboard }, output: string): void {
-    if (dashboard === undefined) return;
+  protected addDashboardUrl({ dashboardUrl }: IQueueObservability, output: string): void {
+    if (dashboardUrl === undefined) return;
     new CfnOutput(this, output, {
-      value: dashboard.url,
+      value: dashboardUrl,
       description: "The queue's dashboard in the console",
     });
   }

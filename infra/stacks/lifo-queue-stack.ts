@@ -11,6 +11,7 @@ import { HttpAuth } from '../tasks/runners/http-auth';
 import { TaskRunner } from '../tasks/runners/task-runner';
 import { ShedQueue } from '../tasks/shed-queue';
 import { EnvironmentStack, type EnvironmentStackProps } from './environment-stack';
+import { acknowledgeFindings } from './nag-suppressions';
 
 /**
  * Alarms that roll a deployment back: they ring within minutes if new code fails. The sweep runs every minute, so its
@@ -52,6 +53,7 @@ export class LifoQueueStack extends EnvironmentStack {
     });
     this.takeBackOn(this.queue.observability.all, TAKES_BACK);
     this.queue.exportOutputs();
+    acknowledgeFindings(this);
     this.addOptionalOutputs(shedTasks);
   }
 

@@ -12,8 +12,9 @@ import { alarmTopicProblems, warnWithoutAlarmTopic } from '../lambda/alarms/alar
 import type { ErrorAlarm } from '../lambda/alarms/errors';
 import { addOutputs, type Outputs } from '../lambda/outputs';
 import { refuse } from '../lambda/problem';
+import type { IQueueFunction, IQueueIntake, IQueueObservability } from '../lambda/queue-parts';
 import { QueueTopic } from '../lambda/queue-topic';
-import type { LogSettings } from '../lambda/rust-function';
+import type { LogOptions, LogSettings, RustFunction } from '../lambda/rust-function';
 import { CountShed, eventBusProblems, shedQueueProblems } from './functions/count-shed';
 import { CreateTasks, type SimulationSettings } from './functions/create-tasks';
 import { IngestTasks } from './functions/ingest-tasks';
@@ -25,7 +26,7 @@ import { loadProblems, loadWarnings, simulationProblems } from './load-rules';
 import { Observability } from './observability';
 import { settingsProblems } from './rules';
 import type { ITaskRunner } from './runners/binding';
-import { type PartialQueueSettings, type QueueSettings, resolveSettings } from './settings';
+import { type PartialQueueSettings, resolveSettings } from './settings';
 import { TASKS_ONLY, TaskTable } from './task-table';
 
 /** Props of {@link LifoQueue}. Within a group (`tasks`, `processing`, …) each setting has its own default. */
@@ -52,7 +53,7 @@ export interface LifoQueueProps extends PartialQueueSettings {
    * Log level and log retention of the functions.
    * @default - level INFO, kept for a month
    */
-  readonly logs?: Partial<Pick<LogSettings, 'level' | 'retention'>>;
+  readonly logs?: LogOptions;
   /**
    * Lets `create-tasks` create simulated tasks. Not for production.
    * @default - no simulation
@@ -105,21 +106,21 @@ export class LifoQueue extends Construct {
   /** The topic of the notifications that invoke `process-tasks`. */
   readonly processTasksTopic: Topic;
   /** Validates tasks and writes them to the table; see {@link grantCreate}. */
-  readonly createTasks: CreateTasks;
+  readonly createTasks: IQueueFunction;
   /** Requests wake-ups. */
-  readonly trigger: Trigger;
+  readonly trigger: IQueueFunction;
   /** Takes, runs and settles tasks. */
-  readonly processTasks: ProcessTasks;
+  readonly processTasks: IQueueFunction;
   /** Returns tasks with expired leases, and replaces lost wake-ups. */
-  readonly sweepTasks: SweepTasks;
+  readonly sweepTasks: IQueueFunction;
   /** Counts shed tasks, and publishes events of ended tasks. */
-  readonly countShed: CountShed;
-  /** The ingest queue, if `ingest` is set. Its `grantSend` lets a principal send tasks. */
-  readonly ingest?: TaskIngest;
+  readonly countShed: IQueueFunction;
+  /** The ingest queue, if `ingest` is set; see {@link grantSend}. */
+  readonly ingest?: IQueueIntake;
   /** Writes the messages of the ingest queue as tasks, if `ingest` is set. */
-  readonly ingestTasks?: IngestTasks;
+  readonly ingestTasks?: IQueueFunction;
   /** Alarms, the dashboard and saved queries. */
-  readonly observability: Observability;
+  readonly observability: IQueueObservability;
 
   private readonly allowDirectWrites: boolean;
 
@@ -129,7 +130,7 @@ export class LifoQueue extends Construct {
     this.allowDirectWrites = settings.tasks.allowDirectWrites;
     refuse(this.node.path, [
       ...settingsProblems(settings),
-      ...props.runner.problems(settings),
+      ...props.runner._problems(settings),
       ...simulationProblems(props.simulation?.load),
       ...loadProblems(props.expectedTasksPerSecond),
       ...alarmTopicProblems(props.alarmTopic),
@@ -154,58 +155,55 @@ export class LifoQueue extends Construct {
     });
     const triggerTopic = new QueueTopic(this, 'trigger-topic');
     const processTasksTopic = new QueueTopic(this, 'process-tasks-topic');
-    const runner = props.runner.bind(this);
+    const runner = props.runner._bind(this);
     const wiring = { table, triggerTopic, processTasksTopic, settings, logs };
 
-    this.createTasks = new CreateTasks(this, 'create-tasks', { ...wiring, simulation: props.simulation });
-    this.trigger = new Trigger(this, 'trigger', wiring);
-    this.processTasks = new ProcessTasks(this, 'process-tasks', { ...wiring, runner });
-    this.sweepTasks = new SweepTasks(this, 'sweep-tasks', wiring);
+    const createTasks = new CreateTasks(this, 'create-tasks', { ...wiring, simulation: props.simulation });
+    const trigger = new Trigger(this, 'trigger', wiring);
+    const processTasks = new ProcessTasks(this, 'process-tasks', { ...wiring, runner });
+    const sweepTasks = new SweepTasks(this, 'sweep-tasks', wiring);
     const { shedTasksTo, taskEventsTo } = props;
-    this.countShed = new CountShed(this, 'count-shed', { ...wiring, shedTasksTo, taskEventsTo });
+    const countShed = new CountShed(this, 'count-shed', { ...wiring, shedTasksTo, taskEventsTo });
+    let ingest: TaskIngest | undefined;
+    let ingestTasks: IngestTasks | undefined;
     if (settings.ingest !== undefined) {
-      const { ingest } = settings;
-      this.ingest = new TaskIngest(this, 'ingest', { settings: ingest, removalPolicy });
-      this.ingestTasks = new IngestTasks(this, 'ingest-tasks', {
-        ...wiring,
-        ingest,
-        intake: this.ingest,
-        shedTasksTo,
-      });
+      const own = { ...wiring, ingest: settings.ingest, shedTasksTo };
+      ingest = new TaskIngest(this, 'ingest', { settings: settings.ingest, removalPolicy });
+      ingestTasks = new IngestTasks(this, 'ingest-tasks', { ...own, intake: ingest });
       // The rule's messages have keys. Functions of a release without keys would reject them, or lose the newer state
       // of a running key. So CloudFormation updates the functions before it creates the rule.
-      const { createTasks, trigger, processTasks, sweepTasks, ingestTasks } = this;
-      const functions = [createTasks, trigger, processTasks, sweepTasks, ingestTasks];
-      this.ingest.iotPresence?.rule.node.addDependency(...functions.map((each) => each.function));
+      const readers = [createTasks, trigger, processTasks, sweepTasks, ingestTasks];
+      ingest.iotPresence?.rule.node.addDependency(...readers.map((each) => each.function));
     }
+    const functions = {
+      'create-tasks': createTasks,
+      ...(ingestTasks && { 'ingest-tasks': ingestTasks }),
+      trigger,
+      'process-tasks': processTasks,
+      'sweep-tasks': sweepTasks,
+      'count-shed': countShed,
+    };
     this.observability = new Observability(this, 'observability', {
       table: table.table,
       settings,
-      functions: {
-        'create-tasks': this.createTasks,
-        ...(this.ingestTasks && { 'ingest-tasks': this.ingestTasks }),
-        trigger: this.trigger,
-        'process-tasks': this.processTasks,
-        'sweep-tasks': this.sweepTasks,
-        'count-shed': this.countShed,
-      },
-      streamReaders: { trigger: this.trigger, 'count-shed': this.countShed },
-      loop: { trigger: this.trigger, 'process-tasks': this.processTasks },
-      errors: this.errorAlarms(settings),
+      functions,
+      streamReaders: { trigger, 'count-shed': countShed },
+      loop: { trigger, 'process-tasks': processTasks },
+      errors: taskErrorAlarms(functions, settings.alarms.createErrors),
       failureQueues: {
-        'create-tasks-failures': this.createTasks.failures,
-        'trigger-failures': this.trigger.failures,
+        'create-tasks-failures': createTasks.failures,
+        'trigger-failures': trigger.failures,
         'trigger-undelivered': triggerTopic.undelivered,
-        'process-tasks-failures': this.processTasks.failures,
+        'process-tasks-failures': processTasks.failures,
         'process-tasks-undelivered': processTasksTopic.undelivered,
-        'sweep-tasks-failures': this.sweepTasks.failures,
-        'sweep-tasks-undelivered': this.sweepTasks.schedule.undelivered,
-        'count-shed-failures': this.countShed.failures,
-        ...(this.ingestTasks && { 'ingest-tasks-failures': this.ingestTasks.failures }),
-        ...(this.ingest?.iotPresence && { 'iot-presence-failures': this.ingest.iotPresence.failures }),
-        ...(this.createTasks.load && { 'load-undelivered': this.createTasks.load.undelivered }),
+        'sweep-tasks-failures': sweepTasks.failures,
+        'sweep-tasks-undelivered': sweepTasks.schedule.undelivered,
+        'count-shed-failures': countShed.failures,
+        ...(ingestTasks && { 'ingest-tasks-failures': ingestTasks.failures }),
+        ...(ingest?.iotPresence && { 'iot-presence-failures': ingest.iotPresence.failures }),
+        ...(createTasks.load && { 'load-undelivered': createTasks.load.undelivered }),
       },
-      ingest: this.ingest,
+      ingest,
       dashboard: props.dashboard ?? true,
       alarmTopic: props.alarmTopic,
     });
@@ -213,21 +211,13 @@ export class LifoQueue extends Construct {
     this.table = table.table;
     this.triggerTopic = triggerTopic.topic;
     this.processTasksTopic = processTasksTopic.topic;
-  }
-
-  /** Most alarms ring at the second error in five minutes: DynamoDB may cause a single one, and its retry succeeds. */
-  private errorAlarms({ alarms }: QueueSettings): Record<string, ErrorAlarm> {
-    const { trigger, processTasks, sweepTasks, countShed, createTasks, ingestTasks } = this;
-    return {
-      trigger: { of: { trigger }, above: 1 },
-      'process-tasks': { of: { 'process-tasks': processTasks }, above: 1 },
-      'sweep-tasks': { of: { 'sweep-tasks': sweepTasks }, above: 1 },
-      'count-shed': { of: { 'count-shed': countShed }, above: 1 },
-      'create-tasks': {
-        of: { 'create-tasks': createTasks, ...(ingestTasks && { 'ingest-tasks': ingestTasks }) },
-        above: alarms.createErrors,
-      },
-    };
+    this.createTasks = createTasks;
+    this.trigger = trigger;
+    this.processTasks = processTasks;
+    this.sweepTasks = sweepTasks;
+    this.countShed = countShed;
+    this.ingest = ingest;
+    this.ingestTasks = ingestTasks;
   }
 
   /**
@@ -265,6 +255,20 @@ export class LifoQueue extends Construct {
   }
 
   /**
+   * Lets a principal send tasks to the ingest queue, and nothing else.
+   *
+   * Throws without an ingest queue.
+   */
+  grantSend(grantee: IGrantable): Grant {
+    if (this.ingest === undefined) {
+      throw new Error(
+        `${this.node.path} cannot grant sending: it has no ingest queue. Remedy: set ingest: {}, or use grantCreate.`,
+      );
+    }
+    return this.ingest.grantSend(grantee);
+  }
+
+  /**
    * Lets a principal put tasks directly into the table, even in a transaction, and nothing else. The principal cannot
    * write the queue's own items; `table.grantWriteData` would let it overwrite the control item. Every put needs the
    * condition `attribute_not_exists(taskId)`, which IAM cannot enforce.
@@ -284,4 +288,18 @@ export class LifoQueue extends Construct {
       conditions: TASKS_ONLY,
     });
   }
+}
+
+/** Most alarms ring at the second error in five minutes: DynamoDB may cause a single one, and its retry succeeds. */
+function taskErrorAlarms(
+  functions: Readonly<Record<string, RustFunction>>,
+  createErrors: number,
+): Record<string, ErrorAlarm> {
+  const creates = ([name]: [string, RustFunction]) => name === 'create-tasks' || name === 'ingest-tasks';
+  const all = Object.entries(functions);
+  const others = all.filter((entry) => !creates(entry));
+  return {
+    ...Object.fromEntries(others.map(([name, fn]) => [name, { of: { [name]: fn }, above: 1 }])),
+    'create-tasks': { of: Object.fromEntries(all.filter(creates)), above: createErrors },
+  };
 }

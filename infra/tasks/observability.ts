@@ -6,6 +6,7 @@ import { Construct } from 'constructs';
 import { type ErrorAlarm, errorAlarms } from '../lambda/alarms/errors';
 import { failureAlarms, recursionAlarms, streamDelayAlarms } from '../lambda/alarms/platform';
 import type { FailureQueue } from '../lambda/failure-queue';
+import type { IQueueObservability } from '../lambda/queue-parts';
 import type { RustFunction } from '../lambda/rust-function';
 import { QueueDashboard } from '../lambda/telemetry/queue-dashboard';
 import { SavedQueries } from '../lambda/telemetry/saved-queries';
@@ -51,7 +52,7 @@ export interface ObservabilityProps {
  * The queue's alarms, its dashboard and the saved queries of its logs. `docs/how-to/operate.md` has a section for each
  * kind of alarm, `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
  */
-export class Observability extends Construct {
+export class Observability extends Construct implements IQueueObservability {
   /** The queue makes no progress. */
   readonly progress: ProgressAlarms;
   /** Too many tasks end as FAILURE. */
@@ -68,6 +69,7 @@ export class Observability extends Construct {
   readonly ingest: readonly Alarm[];
   /** Graphs of freshness, flow, errors, saturation and cost, unless the dashboard is switched off. */
   readonly dashboard?: QueueDashboard;
+  readonly dashboardUrl?: string;
   /** Saved queries of the functions' logs. */
   readonly queries: SavedQueries;
 
@@ -90,6 +92,7 @@ export class Observability extends Construct {
     if (props.dashboard) {
       const sections = taskSections(this, table, functions);
       this.dashboard = new QueueDashboard(this, 'dashboard', { alarms: this.all, sections });
+      this.dashboardUrl = this.dashboard.url;
     }
     if (props.alarmTopic === undefined) return;
     const action = new SnsAction(props.alarmTopic);
@@ -97,7 +100,7 @@ export class Observability extends Construct {
   }
 
   /** Every alarm, for example to add your own actions. */
-  get all(): readonly Alarm[] {
+  get all(): Alarm[] {
     return [
       ...Object.values(this.progress),
       this.failing,

@@ -1,7 +1,6 @@
 import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { acknowledge } from '../lambda/nag-suppressions';
 import { retainedOnceUsed } from '../lambda/retention';
 
 /** Props of {@link ShedQueue}. */
@@ -22,6 +21,5 @@ export class ShedQueue extends Queue {
       retentionPeriod: Duration.days(14),
       removalPolicy: retainedOnceUsed(props.removalPolicy),
     });
-    acknowledge(this, 'shedQueue');
   }
 }

@@ -9,7 +9,6 @@ import {
 } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
 import { TABLE } from '../contract/tasks';
-import { acknowledge } from '../lambda/nag-suppressions';
 import { tableRetention } from '../lambda/retention';
 
 /** The condition of a policy statement that allows access to the control item only. */
@@ -65,7 +64,6 @@ export class TaskTable extends Construct {
       deletionProtection: props.deletionProtection,
       removalPolicy: tableRetention(props.removalPolicy, props.deletionProtection),
     });
-    if (!props.pointInTimeRecovery) acknowledge(this.table, 'noPointInTimeRecovery');
     this.table.addGlobalSecondaryIndex({
       indexName: TABLE.index,
       partitionKey: { name: TABLE.indexPartitionKey, type: AttributeType.STRING },

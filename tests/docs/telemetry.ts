@@ -1,4 +1,3 @@
-import { QueryString } from 'aws-cdk-lib/aws-logs';
 import { AGENT_LINES } from '../../infra/agents/telemetry/log-lines';
 import { AGENT_QUERIES } from '../../infra/agents/telemetry/queries';
 import { AGENT_METRICS } from '../../infra/contract/agent-metrics';
@@ -6,7 +5,7 @@ import type { DeclaredMetric } from '../../infra/contract/declared-metric';
 import { TASK_METRICS } from '../../infra/contract/task-metrics';
 import { METRICS } from '../../infra/contract/tasks';
 import { EVERY_LINE, type LogLine } from '../../infra/lambda/telemetry/log-line';
-import type { SavedQuery } from '../../infra/lambda/telemetry/saved-queries';
+import { type SavedQuery, textOf } from '../../infra/lambda/telemetry/saved-queries';
 import { TASK_LINES } from '../../infra/tasks/telemetry/log-lines';
 import { TASK_QUERIES } from '../../infra/tasks/telemetry/queries';
 import { markdownTable } from '../infra/generated';
@@ -61,9 +60,9 @@ function line({ message, level, by, when, fields }: LogLine): string {
   return `#### \`${message}\`\n\n${level}, by ${by.join(', ')}: ${when}.\n\n${markdownTable(['field', 'meaning'], rows)}`;
 }
 
-function savedQuery({ name, answers, of, query }: SavedQuery): string {
-  const text = new QueryString(query).toString();
-  return `#### ${name}\n\nShows ${answers}. Reads the logs of ${of.join(', ')}.\n\n\`\`\`text\n${text}\n\`\`\``;
+function savedQuery(query: SavedQuery): string {
+  const { name, answers, of } = query;
+  return `#### ${name}\n\nShows ${answers}. Reads the logs of ${of.join(', ')}.\n\n\`\`\`text\n${textOf(query)}\n\`\`\``;
 }
 
 function dashboard(synthesized: Synthesized): string {

@@ -1,9 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { App, Validations } from 'aws-cdk-lib';
+import { App, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { AgentQueue } from '../../infra/agents/agent-queue';
 import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
-import { ACKNOWLEDGEMENTS, type Acknowledgement } from '../../infra/lambda/nag-suppressions';
+import {
+  ACKNOWLEDGEMENTS,
+  type Acknowledgement,
+  acknowledgeFindings,
+} from '../../infra/stacks/nag-suppressions';
+import { LifoQueue } from '../../infra/tasks/lifo-queue';
+import { TaskRunner } from '../../infra/tasks/runners/task-runner';
+import { ShedQueue } from '../../infra/tasks/shed-queue';
 import { expectCommitted, markdownTable } from './generated';
 import { type Acknowledged, check, type Report } from './nag';
 import { bothStacks, newApp, ROOT } from './synthesis';
@@ -27,7 +35,17 @@ function told({ rule, at, reason }: Acknowledged): string {
 
 const CASES: readonly (readonly [string, () => App])[] = [
   ...ENVIRONMENT_NAMES.map((name) => [name, () => bothStacks(newApp(), name)] as const),
-  ...Object.entries(VARIANTS).map(([name, build]) => [name, () => App.of(build()) as App] as const),
+  ...Object.entries(VARIANTS).map(
+    ([name, build]) =>
+      [
+        name,
+        () => {
+          const stack = build();
+          acknowledgeFindings(stack);
+          return App.of(stack) as App;
+        },
+      ] as const,
+  ),
 ];
 const reports = new Map<string, Report>();
 
@@ -63,7 +81,18 @@ test('nothing else in infra/ acknowledges anything', () => {
         readFileSync(join(ROOT, 'infra', file), 'utf8'),
       ),
     );
-  expect(acknowledging).toEqual(['lambda/nag-suppressions.ts']);
+  expect(acknowledging).toEqual(['stacks/nag-suppressions.ts']);
+});
+
+test('the constructs hide no finding of an app of your own', () => {
+  const stack = new Stack(newApp(), 'test');
+  new LifoQueue(stack, 'queue', { runner: TaskRunner.simulated(), ingest: {}, pointInTimeRecovery: false });
+  new AgentQueue(stack, 'agents', { pointInTimeRecovery: false });
+  new ShedQueue(stack, 'shed', { removalPolicy: RemovalPolicy.DESTROY });
+  const { findings, acknowledged } = check(App.of(stack) as App);
+  expect(acknowledged).toEqual([]);
+  const rules = new Set(findings.map(({ rule }) => rule));
+  expect([...rules].sort()).toEqual([...new Set(LISTED.flatMap(({ rules }) => rules))].sort());
 });
 
 test('the rules would find a queue that is open, in either stack', () => {
@@ -102,9 +131,11 @@ test('docs/reference/cdk-nag-suppressions.md lists them', () => {
     'docs/reference/cdk-nag-suppressions.md',
     `# Acknowledged findings of cdk-nag
 
-Written by \`make docs\` from [infra/lambda/nag-suppressions.ts](../../infra/lambda/nag-suppressions.ts) and from the findings of cdk-nag in
+Written by \`make docs\` from [infra/stacks/nag-suppressions.ts](../../infra/stacks/nag-suppressions.ts) and from the findings of cdk-nag in
 the templates of all environments, with the packs AwsSolutions and Serverless. A test fails if a finding is in no row, if an
 acknowledgement has no finding, or if this file is out of date. Nothing else is suppressed.
+
+The constructs acknowledge nothing: in your own CDK app, cdk-nag reports these findings, and you acknowledge them there.
 
 ${markdownTable(['rule', 'finding', 'resource', 'found in', 'reason for the acknowledgement'], rows)}
 `,

@@ -4,7 +4,6 @@ import type { LifoQueueProps } from '../../infra/tasks/lifo-queue';
 import { settingsProblems } from '../../infra/tasks/rules';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { type PartialQueueSettings, resolveSettings } from '../../infra/tasks/settings';
-import { StreamBatching } from '../../infra/tasks/settings/stream';
 import { Synthesized } from './synthesis';
 
 const { seconds, minutes, millis, days } = Duration;
@@ -241,9 +240,6 @@ test('a setting by its old name is rejected, and the message names the new one',
     /processing\.slots: the setting is now processing\.concurrency\. Remedy: write processing\.concurrency\./,
   );
   expect(settingsRefused(old)).toEqual(['processing.slots', 'tasks.foreignWriters']);
-  expect(() => StreamBatching.PUBLISHED).toThrow(
-    'StreamBatching.PUBLISHED is now StreamBatching.BATCHED_10S',
-  );
 });
 
 test('the message says every rule and every remedy at once', () => {

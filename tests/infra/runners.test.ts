@@ -17,7 +17,7 @@ const SETTINGS = resolveSettings({});
 const URL_OF_TASKS = 'https://tasks.example.com/run';
 
 function refused(runner: ITaskRunner): string[] {
-  return runner.problems(SETTINGS).map(({ setting }) => setting);
+  return runner._problems(SETTINGS).map(({ setting }) => setting);
 }
 
 function variables(synthesized: Synthesized) {
@@ -91,7 +91,7 @@ describe('lambda', () => {
 
   test('rejects a function that may outlast the task timeout', () => {
     const stack = new Stack(newApp(), 'test');
-    const [problem] = TaskRunner.lambda(userFunction(stack, Duration.seconds(31))).problems(SETTINGS);
+    const [problem] = TaskRunner.lambda(userFunction(stack, Duration.seconds(31)))._problems(SETTINGS);
     expect(problem?.rule).toMatch(/may run for 31000 ms, longer than the task timeout of 30000 ms/);
     expect(problem?.remedy).toMatch(/at least 31000 ms/);
   });
@@ -134,7 +134,7 @@ describe('http', () => {
     ['https://tasks.example.com/a b', /must percent-encode/],
     ['https://user:secret@tasks.example.com', /show the credentials in the address/],
   ])('refuses "%s"', (url, rule) => {
-    const [problem, ...others] = TaskRunner.http({ url }).problems(SETTINGS);
+    const [problem, ...others] = TaskRunner.http({ url })._problems(SETTINGS);
     expect(others).toEqual([]);
     expect(problem).toMatchObject({ setting: 'runner.url', rule: expect.stringMatching(rule) });
   });

@@ -140,7 +140,7 @@ test.each<[string, Partial<RustRunnerProps>, string]>([
   ["the queue's settings", { environment: { SETTINGS_PROCESS_TASKS: '{}' } }, 'runner.environment'],
 ])('refused: %s', (_what, props, setting) => {
   const runner = TaskRunner.rust({ manifestPath, binary: 'my-runner', ...props });
-  expect(runner.problems(resolveSettings({})).map((problem) => problem.setting)).toEqual([setting]);
+  expect(runner._problems(resolveSettings({})).map((problem) => problem.setting)).toEqual([setting]);
 });
 
 test('functions that were not built are said to be missing, with the remedy', () => {

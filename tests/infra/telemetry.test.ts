@@ -93,7 +93,7 @@ describe.each(QUEUES)('the telemetry of the $kind', ({ functions, metrics, lines
     'has the query "$name" that reads logs which have its lines',
     ({ of, query }) => {
       const wanted = Object.values(lines).filter(({ message }) =>
-        query.filterStatements?.some((filter) => filter.includes(`"${message}"`)),
+        query.some((command) => command.startsWith('filter ') && command.includes(`"${message}"`)),
       );
       for (const { by } of wanted) expect(of.filter((fn) => by.includes(fn))).not.toEqual([]);
     },

@@ -20,6 +20,6 @@ export class MatchCalls extends AgentFunction<'match-calls'> {
     });
     this.allowCalls(props);
     this.allowGivingUp(props);
-    props.intake.feed(this);
+    props.intake._feed(this);
   }
 }

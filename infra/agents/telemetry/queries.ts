@@ -1,5 +1,5 @@
 import { AGENT_QUEUE } from '../../contract/agents';
-import { fieldsOf, isOneOf } from '../../lambda/telemetry/log-line';
+import { fields, fieldsOf, isOneOf } from '../../lambda/telemetry/log-line';
 import { errorsQuery, PUT_ID_HERE, type SavedQuery } from '../../lambda/telemetry/saved-queries';
 import { AGENT_LINES } from './log-lines';
 
@@ -17,8 +17,8 @@ export const AGENT_QUERIES = {
     name: 'agent story',
     answers: `every line about one agent, oldest first; put the agent's id in place of ${PUT_ID_HERE}`,
     of: ALL,
-    query: {
-      fields: [
+    query: [
+      fields(
         '@timestamp',
         met.message,
         met.command,
@@ -26,18 +26,18 @@ export const AGENT_QUERIES = {
         met.criteria,
         met.rejected,
         met['span.requestId'],
-      ],
-      filterStatements: [`${met.agent} = "${PUT_ID_HERE}"`],
-      sort: '@timestamp asc',
-      limit: 1_000,
-    },
+      ),
+      `filter ${met.agent} = "${PUT_ID_HERE}"`,
+      'sort @timestamp asc',
+      'limit 1000',
+    ],
   },
   'call-story': {
     name: 'call story',
     answers: `every line about one call, oldest first; put the call's id in place of ${PUT_ID_HERE}`,
     of: ALL,
-    query: {
-      fields: [
+    query: [
+      fields(
         '@timestamp',
         met.message,
         met.command,
@@ -45,34 +45,31 @@ export const AGENT_QUERIES = {
         met.criteria,
         met.rejected,
         met['span.requestId'],
-      ],
-      filterStatements: [`${met.call} = "${PUT_ID_HERE}"`],
-      sort: '@timestamp asc',
-      limit: 1_000,
-    },
+      ),
+      `filter ${met.call} = "${PUT_ID_HERE}"`,
+      'sort @timestamp asc',
+      'limit 1000',
+    ],
   },
   errors: errorsQuery(ALL, failed.error),
   'rejected-commands': {
     name: 'rejected commands',
     answers: 'how many commands were rejected, by reason',
     of: ['agent-desk'],
-    query: {
-      filterStatements: [isOneOf(command), `ispresent(${told.rejected})`],
-      statsStatements: [
-        `count(*) as commands, latest(${told.agent}) as example by ${told.command}, ${told.rejected}`,
-      ],
-      sort: 'commands desc',
-    },
+    query: [
+      `filter ${isOneOf(command)}`,
+      `filter ispresent(${told.rejected})`,
+      `stats count(*) as commands, latest(${told.agent}) as example by ${told.command}, ${told.rejected}`,
+      'sort commands desc',
+    ],
   },
   matches: {
     name: 'matches',
     answers: 'how many calls got an agent, became pending or expired, in steps of five minutes',
     of: ALL,
-    query: {
-      filterStatements: [isOneOf(command, calls, sweep)],
-      statsStatements: [
-        `sum(${matched.assigned}) as got_an_agent, sum(${matched.queued}) as became_pending, sum(${matched.expired}) as went_to_the_dead_letters by bin(5m)`,
-      ],
-    },
+    query: [
+      `filter ${isOneOf(command, calls, sweep)}`,
+      `stats sum(${matched.assigned}) as got_an_agent, sum(${matched.queued}) as became_pending, sum(${matched.expired}) as went_to_the_dead_letters by bin(5m)`,
+    ],
   },
 } as const satisfies Readonly<Record<string, SavedQuery>>;

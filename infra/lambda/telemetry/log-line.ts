@@ -42,3 +42,8 @@ export function isOneOf(...lines: readonly LogLine[]): string {
   const { message } = fieldsOf();
   return `${message} in [${lines.map((line) => `"${line.message}"`).join(', ')}]`;
 }
+
+/** The command of a query that shows these fields. */
+export function fields(...names: readonly string[]): string {
+  return `fields ${names.join(', ')}`;
+}

@@ -14,10 +14,9 @@ import {
   TextWidget,
   TextWidgetBackground,
 } from 'aws-cdk-lib/aws-cloudwatch';
-import { QueryString } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { RustFunction } from '../rust-function';
-import { logGroupsOf, type SavedQuery } from './saved-queries';
+import { logGroupsOf, type SavedQuery, textOf } from './saved-queries';
 
 /** Width of a graph, in CloudWatch's 24 columns: three graphs fit side by side. */
 const WIDTH = 8;
@@ -95,13 +94,13 @@ export function alarmGraph(title: string, alarms: readonly Alarm[], more: readon
 /** A graph of a saved query. */
 export function queryGraph(
   title: string,
-  { of, query }: SavedQuery,
+  query: SavedQuery,
   functions: Readonly<Record<string, RustFunction>>,
 ): IWidget {
   return new LogQueryWidget({
     title,
-    logGroupNames: logGroupsOf(functions, of).map(({ logGroupName }) => logGroupName),
-    queryString: new QueryString(query).toString(),
+    logGroupNames: logGroupsOf(functions, query.of).map(({ logGroupName }) => logGroupName),
+    queryString: textOf(query),
     view: LogQueryVisualizationType.LINE,
     width: WIDTH,
     height: HEIGHT,

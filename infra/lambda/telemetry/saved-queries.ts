@@ -1,4 +1,4 @@
-import { QueryDefinition, QueryString, type QueryStringProps } from 'aws-cdk-lib/aws-logs';
+import { QueryDefinition, QueryString } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { RustFunction } from '../rust-function';
 import { fieldsOf } from './log-line';
@@ -11,8 +11,24 @@ export interface SavedQuery {
   readonly answers: string;
   /** Functions whose logs the query reads. A function that the queue does not have is left out. */
   readonly of: readonly string[];
-  /** The query. */
-  readonly query: QueryStringProps;
+  /** The commands of the query, in their order. */
+  readonly query: readonly string[];
+}
+
+/** The text of a query. */
+export function textOf({ query }: SavedQuery): string {
+  return query.join('\n| ');
+}
+
+/** A complete query. The CDK's own parts of a query differ between the versions of aws-cdk-lib that freshq supports. */
+class CompleteQuery extends QueryString {
+  constructor(private readonly text: string) {
+    super();
+  }
+
+  override toString(): string {
+    return this.text;
+  }
 }
 
 /** The query for the warnings and errors of functions. `error` is the name of the field with the error. */
@@ -22,11 +38,11 @@ export function errorsQuery(of: readonly string[], error: string): SavedQuery {
     name: 'errors',
     answers: 'the warnings and errors of every function, by their text',
     of,
-    query: {
-      filterStatements: [`${level} in ["WARN", "ERROR"]`],
-      statsStatements: [`count(*) as lines, latest(@timestamp) as last by ${level}, ${message}, ${error}`],
-      sort: 'lines desc',
-    },
+    query: [
+      `filter ${level} in ["WARN", "ERROR"]`,
+      `stats count(*) as lines, latest(@timestamp) as last by ${level}, ${message}, ${error}`,
+      'sort lines desc',
+    ],
   };
 }
 
@@ -52,11 +68,11 @@ export class SavedQueries extends Construct {
     super(scope, id);
     const folder = this.node.scopes.at(-3)?.node.path;
     this.definitions = Object.entries(queries).map(
-      ([key, { name, of, query }]) =>
+      ([key, query]) =>
         new QueryDefinition(this, key, {
-          queryDefinitionName: `freshq/${folder}/${name}`,
-          queryString: new QueryString(query),
-          logGroups: logGroupsOf(functions, of),
+          queryDefinitionName: `freshq/${folder}/${query.name}`,
+          queryString: new CompleteQuery(textOf(query)),
+          logGroups: logGroupsOf(functions, query.of),
         }),
     );
   }

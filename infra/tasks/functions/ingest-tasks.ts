@@ -50,7 +50,7 @@ export class IngestTasks extends RustFunction<'ingest-tasks'> {
     // A newer state of a key updates the item of the older one.
     this.allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [table.table.tableArn], TASKS_ONLY);
     if (shedTasksTo !== undefined) this.allowSendTo(shedTasksTo);
-    intake.feed(this);
+    intake._feed(this);
   }
 }
 

@@ -3,7 +3,7 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { acknowledge } from '../../lambda/nag-suppressions';
+import type { IQueueIntake } from '../../lambda/queue-parts';
 import { readQueue } from '../../lambda/queue-source';
 import { retainedOnceUsed } from '../../lambda/retention';
 import type { RustFunction } from '../../lambda/rust-function';
@@ -27,7 +27,7 @@ export interface TaskIngestProps {
  * A message is one task or an array of tasks:
  * `{"taskId"? or "key"? with "sequence"?, "payload"?, "ttlSeconds"?, "taskCreated"?, "delaySeconds"?}`.
  */
-export class TaskIngest extends Construct {
+export class TaskIngest extends Construct implements IQueueIntake {
   /** The ingest queue. Any service that can send to an SQS queue can be a producer; see `docs/how-to/producers.md`. */
   readonly queue: Queue;
   /** The dead-letter queue. Only {@link queue} may use it. */
@@ -53,7 +53,6 @@ export class TaskIngest extends Construct {
         sourceQueues: [Queue.fromQueueArn(this, 'source', arnOf(this, queueName))],
       },
     });
-    acknowledge(this.deadLetters, 'deadLetterQueue');
     this.queue = new Queue(this, 'queue', {
       ...BOTH,
       queueName,
@@ -65,8 +64,11 @@ export class TaskIngest extends Construct {
     if (settings.iotPresence) this.iotPresence = new IotPresence(this, 'iot-presence', { queue: this.queue });
   }
 
-  /** Invokes `target` with batches of messages. SQS redelivers the messages that its answer names. */
-  feed(target: RustFunction): void {
+  /**
+   * Invokes `target` with batches of messages. SQS redelivers the messages that its answer names.
+   * @internal
+   */
+  _feed(target: RustFunction): void {
     const { batchSize, batchWindow, maxConcurrency, provisionedPollers } = this.props.settings;
     const mapping = readQueue(target, 'messages', this.queue, {
       batchSize,

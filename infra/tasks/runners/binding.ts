@@ -45,8 +45,14 @@ export interface RunnerBinding {
 
 /** The code that runs each task: one of the four kinds of `TaskRunner`. */
 export interface ITaskRunner {
-  /** The problems of the runner's props with these settings of the queue. */
-  problems(settings: QueueSettings): Problem[];
-  /** Returns the parts that the runner adds to `process-tasks`. */
-  bind(scope: Construct): RunnerBinding;
+  /**
+   * The problems of the runner's props with these settings of the queue.
+   * @internal
+   */
+  _problems(settings: QueueSettings): Problem[];
+  /**
+   * Returns the parts that the runner adds to `process-tasks`.
+   * @internal
+   */
+  _bind(scope: Construct): RunnerBinding;
 }

@@ -38,10 +38,16 @@ export interface AuthBinding {
 
 /** Authentication of an HTTP runner. */
 export interface IHttpAuth {
-  /** The problems of its props. */
-  problems(): Problem[];
-  /** Returns the parts that it adds to `process-tasks`. */
-  bind(scope: Construct): AuthBinding;
+  /**
+   * The problems of its props.
+   * @internal
+   */
+  _problems(): Problem[];
+  /**
+   * Returns the parts that it adds to `process-tasks`.
+   * @internal
+   */
+  _bind(scope: Construct): AuthBinding;
 }
 
 /** Headers that the runner or the HTTP client sets itself: the same as `RESERVED` in `runner/http/auth.rs`. */
@@ -86,12 +92,19 @@ export function headerNameProblems(name: string): Problem[] {
 }
 
 /** The kinds of authentication of an HTTP runner. */
-export const HttpAuth = {
+export class HttpAuth {
   /** A header whose value comes from Secrets Manager. */
-  header: (props: HeaderAuthProps): IHttpAuth => new HeaderAuth(props),
+  static header(props: HeaderAuthProps): IHttpAuth {
+    return new HeaderAuth(props);
+  }
+
   /** SigV4 with the role of `process-tasks`, for example for API Gateway with IAM or for a function URL. */
-  sigV4: (props: SigV4AuthProps): IHttpAuth => new SigV4Auth(props),
-} as const;
+  static sigV4(props: SigV4AuthProps): IHttpAuth {
+    return new SigV4Auth(props);
+  }
+
+  private constructor() {}
+}
 
 class HeaderAuth implements IHttpAuth {
   private readonly name: string;
@@ -100,11 +113,13 @@ class HeaderAuth implements IHttpAuth {
     this.name = props.name ?? 'Authorization';
   }
 
-  problems(): Problem[] {
+  /** @internal */
+  _problems(): Problem[] {
     return headerNameProblems(this.name);
   }
 
-  bind(scope: Construct): AuthBinding {
+  /** @internal */
+  _bind(scope: Construct): AuthBinding {
     const { secret } = this.props;
     // Secrets Manager appends a hyphen and six random characters to a secret's ARN. If they are unknown, the wildcard
     // matches them.
@@ -127,7 +142,8 @@ class HeaderAuth implements IHttpAuth {
 class SigV4Auth implements IHttpAuth {
   constructor(private readonly props: SigV4AuthProps) {}
 
-  problems(): Problem[] {
+  /** @internal */
+  _problems(): Problem[] {
     const { service, actions, resources } = this.props;
     const problems: Problem[] = [];
     if (!Token.isUnresolved(service) && !/^[a-z0-9-]+$/.test(service)) {
@@ -147,7 +163,8 @@ class SigV4Auth implements IHttpAuth {
     return problems;
   }
 
-  bind(scope: Construct): AuthBinding {
+  /** @internal */
+  _bind(scope: Construct): AuthBinding {
     const { service, region, actions, resources } = this.props;
     return {
       description: { kind: 'sigv4', service, region: region ?? Stack.of(scope).region },

@@ -80,17 +80,19 @@ export function networkProblems(network: NetworkSettings): Problem[] {
 export class HttpRunner implements ITaskRunner {
   constructor(private readonly props: HttpRunnerProps) {}
 
-  problems(): Problem[] {
+  /** @internal */
+  _problems(): Problem[] {
     return [
       ...urlProblems(this.props.url),
       ...networkProblems(this.props),
-      ...(this.props.auth?.problems() ?? []),
+      ...(this.props.auth?._problems() ?? []),
     ];
   }
 
-  bind(scope: Construct): RunnerBinding {
+  /** @internal */
+  _bind(scope: Construct): RunnerBinding {
     const { url, vpc, vpcSubnets, securityGroups } = this.props;
-    const auth = this.props.auth?.bind(scope);
+    const auth = this.props.auth?._bind(scope);
     for (const name of secretParameters(url)) {
       Annotations.of(scope).addWarningV2(
         `freshq:url-parameter-${name}`,

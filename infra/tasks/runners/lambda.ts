@@ -10,7 +10,8 @@ const DEFAULT_TIMEOUT_MS = 3_000;
 export class LambdaRunner implements ITaskRunner {
   constructor(private readonly fn: IFunction) {}
 
-  problems({ processing }: QueueSettings): Problem[] {
+  /** @internal */
+  _problems({ processing }: QueueSettings): Problem[] {
     // The timeout of an imported function or of an alias is unknown.
     if (!(this.fn instanceof LambdaFunction)) return [];
     const timeout = this.fn.timeout?.toMilliseconds() ?? DEFAULT_TIMEOUT_MS;
@@ -25,7 +26,8 @@ export class LambdaRunner implements ITaskRunner {
     ];
   }
 
-  bind(): RunnerBinding {
+  /** @internal */
+  _bind(): RunnerBinding {
     return {
       description: { kind: 'lambda', functionArn: this.fn.functionArn },
       permissions: [{ actions: ['lambda:InvokeFunction'], resources: [this.fn.functionArn] }],

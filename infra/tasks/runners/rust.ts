@@ -35,7 +35,8 @@ export interface RustRunnerProps extends NetworkSettings {
 export class RustRunner implements ITaskRunner {
   constructor(private readonly props: RustRunnerProps) {}
 
-  problems(): Problem[] {
+  /** @internal */
+  _problems(): Problem[] {
     const { manifestPath, binary, environment } = this.props;
     const problems = networkProblems(this.props);
     if (!manifestPath.endsWith('Cargo.toml') || !existsSync(manifestPath)) {
@@ -65,7 +66,8 @@ export class RustRunner implements ITaskRunner {
     return problems;
   }
 
-  bind(): RunnerBinding {
+  /** @internal */
+  _bind(): RunnerBinding {
     const { vpc, vpcSubnets, securityGroups, environment } = this.props;
     return {
       description: { kind: 'custom' },

@@ -37,7 +37,8 @@ export class SimulatedRunner implements ITaskRunner {
     this.rates = definedOf(props.rates);
   }
 
-  problems({ processing }: QueueSettings): Problem[] {
+  /** @internal */
+  _problems({ processing }: QueueSettings): Problem[] {
     const problems: Problem[] = [];
     const capacity = integer('runner.capacity', this.capacity, 1, 100_000);
     if (capacity !== undefined) problems.push(capacity);
@@ -52,7 +53,8 @@ export class SimulatedRunner implements ITaskRunner {
     return [...problems, ...ratesProblems(this.rates)];
   }
 
-  bind(): RunnerBinding {
+  /** @internal */
+  _bind(): RunnerBinding {
     return {
       description: {
         kind: 'simulated',

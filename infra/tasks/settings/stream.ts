@@ -34,13 +34,12 @@ export const STREAM = {
 } as const satisfies setting.Declarations<StreamSettings>;
 
 /** Presets of {@link StreamSettings}. */
-export const StreamBatching = {
+export class StreamBatching {
   /** Wakes the queue at once: batches of up to 100 records, no window. */
-  IMMEDIATE: { batchSize: 100, batchWindow: Duration.seconds(0) },
+  static readonly IMMEDIATE: StreamSettings = { batchSize: 100, batchWindow: Duration.seconds(0) };
+
   /** 10 records or 10 seconds, as in the published newest-first samples. Fewer invocations, later starts. */
-  BATCHED_10S: { batchSize: 10, batchWindow: Duration.seconds(10) },
-  /** @deprecated The name before the first release; throws. */
-  get PUBLISHED(): never {
-    throw new Error('StreamBatching.PUBLISHED is now StreamBatching.BATCHED_10S. Remedy: write BATCHED_10S');
-  },
-} as const;
+  static readonly BATCHED_10S: StreamSettings = { batchSize: 10, batchWindow: Duration.seconds(10) };
+
+  private constructor() {}
+}

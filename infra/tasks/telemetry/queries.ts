@@ -1,5 +1,5 @@
 import { ENVIRONMENT } from '../../contract/tasks';
-import { fieldsOf, isOneOf } from '../../lambda/telemetry/log-line';
+import { fields, fieldsOf, isOneOf } from '../../lambda/telemetry/log-line';
 import { errorsQuery, PUT_ID_HERE, type SavedQuery } from '../../lambda/telemetry/saved-queries';
 import { TASK_LINES } from './log-lines';
 
@@ -17,8 +17,8 @@ export const TASK_QUERIES = {
     name: 'task story',
     answers: `every line about one task, oldest first; put its id in place of ${PUT_ID_HERE}`,
     of: ALL,
-    query: {
-      fields: [
+    query: [
+      fields(
         '@timestamp',
         story.message,
         story.attempt,
@@ -30,54 +30,51 @@ export const TASK_QUERIES = {
         story.status,
         story.error,
         story['span.requestId'],
-      ],
-      filterStatements: [`${story.task_id} = "${PUT_ID_HERE}"`],
-      sort: '@timestamp asc',
-      limit: 1_000,
-    },
+      ),
+      `filter ${story.task_id} = "${PUT_ID_HERE}"`,
+      'sort @timestamp asc',
+      'limit 1000',
+    ],
   },
   'failures-by-answer': {
     name: 'failures by answer',
     answers: "how many runs did not succeed, by the result for the task and by the runner's answer",
     of: ['process-tasks'],
-    query: {
-      filterStatements: [isOneOf(run), `${ran.outcome} != "succeeded"`],
-      statsStatements: [
-        `count(*) as runs, count_distinct(${ran.task_id}) as tasks, latest(${ran.task_id}) as example by ${ran.outcome}, ${ran.answer}`,
-      ],
-      sort: 'runs desc',
-    },
+    query: [
+      `filter ${isOneOf(run)}`,
+      `filter ${ran.outcome} != "succeeded"`,
+      `stats count(*) as runs, count_distinct(${ran.task_id}) as tasks, latest(${ran.task_id}) as example by ${ran.outcome}, ${ran.answer}`,
+      'sort runs desc',
+    ],
   },
   errors: errorsQuery(ALL, failed.error),
   'slowest-runs': {
     name: 'slowest runs',
     answers: 'the fifty runs that took longest',
     of: ['process-tasks'],
-    query: {
-      fields: ['@timestamp', ran.task_id, ran.attempt, ran.outcome, ran.duration_ms, ran.age_ms],
-      filterStatements: [isOneOf(run)],
-      sort: `${ran.duration_ms} desc`,
-      limit: 50,
-    },
+    query: [
+      fields('@timestamp', ran.task_id, ran.attempt, ran.outcome, ran.duration_ms, ran.age_ms),
+      `filter ${isOneOf(run)}`,
+      `sort ${ran.duration_ms} desc`,
+      'limit 50',
+    ],
   },
   'age-at-start': {
     name: 'age at start',
     answers: 'how old tasks were at their start, minute by minute, in milliseconds',
     of: ['process-tasks'],
-    query: {
-      filterStatements: [isOneOf(run)],
-      statsStatements: [
-        `pct(${ran.age_ms}, 50) as median, pct(${ran.age_ms}, 95) as p95, max(${ran.age_ms}) as oldest by bin(1m)`,
-      ],
-    },
+    query: [
+      `filter ${isOneOf(run)}`,
+      `stats pct(${ran.age_ms}, 50) as median, pct(${ran.age_ms}, 95) as p95, max(${ran.age_ms}) as oldest by bin(1m)`,
+    ],
   },
   'wake-ups': {
     name: 'wake-ups',
     answers:
       'why each wake-up was requested, its result, and the result of each turn and sweep; newest first',
     of: ['trigger', 'process-tasks', 'sweep-tasks'],
-    query: {
-      fields: [
+    query: [
+      fields(
         '@timestamp',
         woke.message,
         woke.reason,
@@ -89,10 +86,10 @@ export const TASK_QUERIES = {
         woke.taken,
         woke.idle_turns,
         woke['span.requestId'],
-      ],
-      filterStatements: [isOneOf(wakeUp, sweep, turn)],
-      sort: '@timestamp desc',
-      limit: 500,
-    },
+      ),
+      `filter ${isOneOf(wakeUp, sweep, turn)}`,
+      'sort @timestamp desc',
+      'limit 500',
+    ],
   },
 } as const satisfies Readonly<Record<string, SavedQuery>>;

@@ -1,5 +1,12 @@
 import { Validations } from 'aws-cdk-lib';
+import { CfnTable } from 'aws-cdk-lib/aws-dynamodb';
+import { Role } from 'aws-cdk-lib/aws-iam';
+import { CfnEventSourceMapping, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
+import { FailureQueue } from '../lambda/failure-queue';
+import { RustFunction } from '../lambda/rust-function';
+import { ShedQueue } from '../tasks/shed-queue';
 
 /** Acknowledged findings of cdk-nag's rules: the template breaks the rule, but for a good reason. */
 export interface Acknowledgement {
@@ -7,59 +14,93 @@ export interface Acknowledgement {
   readonly rules: readonly string[];
   /** Resources that the findings are about. */
   readonly where: string;
+  /** Whether a construct is one of these resources. */
+  readonly at: (construct: IConstruct) => boolean;
   /** Reason why the template is correct nevertheless. */
   readonly reason: string;
 }
 
+/** Whether a construct is a part of one of the queues' functions. */
+function ofFunction({ node }: IConstruct): boolean {
+  return node.scope instanceof RustFunction;
+}
+
+/** Whether a construct is the mapping of an SQS queue to a function. The mapping of a stream has a failure destination. */
+function isQueueSource({ node }: IConstruct): boolean {
+  const mapping = node.defaultChild;
+  return mapping instanceof CfnEventSourceMapping && mapping.destinationConfig === undefined;
+}
+
+/** Whether a construct is a table without point-in-time recovery. */
+function withoutRecovery({ node }: IConstruct): boolean {
+  const table = node.defaultChild;
+  if (!(table instanceof CfnTable)) return false;
+  const recovery = table.pointInTimeRecoverySpecification as
+    | CfnTable.PointInTimeRecoverySpecificationProperty
+    | undefined;
+  return recovery?.pointInTimeRecoveryEnabled !== true;
+}
+
 /**
- * All acknowledgements; `docs/reference/cdk-nag-suppressions.md` lists them. A test checks that each is still needed at
+ * All acknowledgements of the stacks of the environments. The constructs acknowledge nothing, because an app of your own
+ * decides about its findings. `docs/reference/cdk-nag-suppressions.md` lists them. A test checks that each is needed at
  * every place, and that no other file acknowledges a finding.
  */
 export const ACKNOWLEDGEMENTS = {
   failureQueue: {
     rules: ['AwsSolutions::AwsSolutions-SQS3', 'Serverless::Serverless-SQSRedrivePolicy'],
     where: 'a failure queue',
+    at: (construct) => construct instanceof FailureQueue,
     reason: 'it is itself a dead-letter queue: of Lambda, SNS or EventBridge Scheduler, not of another queue',
   },
   shedQueue: {
     rules: ['AwsSolutions::AwsSolutions-SQS3', 'Serverless::Serverless-SQSRedrivePolicy'],
     where: 'the queue that keeps shed tasks',
+    at: (construct) => construct instanceof ShedQueue,
     reason:
       'it keeps shed tasks for inspection; no function reads it, so no function can fail to process a message',
   },
   deadLetterQueue: {
     rules: ['Serverless::Serverless-SQSRedrivePolicy'],
     where: 'the dead-letter queue of a queue that a function reads',
+    at: (construct) => construct instanceof Queue && construct.node.id === 'dead-letters',
     reason:
       'it is itself a dead-letter queue; an alarm rings when it has messages, and an operator reads them',
   },
   functionRole: {
     rules: ['AwsSolutions::AwsSolutions-IAM5[Resource::*]'],
     where: "a function's role",
+    at: (construct) => construct instanceof Role && ofFunction(construct),
     reason:
       'the actions of X-Ray, and of EC2 for a function in a VPC, have no resource that a policy could name',
   },
   asyncFailures: {
     rules: ['Serverless::Serverless-LambdaDLQ'],
     where: 'a function',
+    at: (construct) => construct instanceof LambdaFunction && ofFunction(construct),
     reason:
       'failed asynchronous invocations go to its failure destination, with the error and the event; the dead-letter target that the rule asks for is the older mechanism and gives less information',
   },
   queueSource: {
     rules: ['Serverless::Serverless-LambdaEventSourceMappingDestination'],
     where: 'the mapping of an SQS queue to a function',
+    at: isQueueSource,
     reason:
       'Lambda supports a failure destination only for streams and Kafka; SQS moves undeliverable messages to the dead-letter queue, by the redrive policy',
   },
   noPointInTimeRecovery: {
     rules: ['AwsSolutions::AwsSolutions-DDB3'],
     where: 'a table whose owner switched point-in-time recovery off, as in dev',
+    at: withoutRecovery,
     reason: 'pointInTimeRecovery: false states that this data may be lost',
   },
 } as const satisfies Record<string, Acknowledgement>;
 
-/** Acknowledges the findings of {@link ACKNOWLEDGEMENTS} under `name`, for a construct and its children. */
-export function acknowledge(construct: IConstruct, name: keyof typeof ACKNOWLEDGEMENTS): void {
-  const { rules, reason } = ACKNOWLEDGEMENTS[name];
-  Validations.of(construct).acknowledge(...rules.map((id) => ({ id, reason })));
+/** Acknowledges the findings of {@link ACKNOWLEDGEMENTS} in a construct and its children. */
+export function acknowledgeFindings(construct: IConstruct): void {
+  for (const child of construct.node.findAll()) {
+    for (const { rules, at, reason } of Object.values(ACKNOWLEDGEMENTS)) {
+      if (at(child)) Validations.of(child).acknowledge(...rules.map((id) => ({ id, reason })));
+    }
+  }
 }

@@ -1,0 +1,36 @@
+import type { Alarm, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { LogGroup } from 'aws-cdk-lib/aws-logs';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { IConstruct } from 'constructs';
+
+/** One of a queue's functions. */
+export interface IQueueFunction extends IConstruct {
+  /** The function: arm64 on `provided.al2023`. */
+  readonly function: LambdaFunction;
+  /** Its log group. */
+  readonly logGroup: LogGroup;
+  /** Failure queue: invocations (for readers of a stream also batches) that failed after all retries. */
+  readonly failures: Queue;
+}
+
+/** An SQS queue from which a function reads. */
+export interface IQueueIntake extends IConstruct {
+  /** The queue. Any service that can send to an SQS queue can be a producer; see `docs/how-to/producers.md`. */
+  readonly queue: Queue;
+  /** The dead-letter queue: invalid and undeliverable messages. Only {@link queue} may use it. */
+  readonly deadLetters: Queue;
+  /** Lets a principal send messages to the queue, and nothing else. */
+  grantSend(grantee: IGrantable): Grant;
+}
+
+/** Alarms, the dashboard and the saved queries of a queue. */
+export interface IQueueObservability extends IConstruct {
+  /** Every alarm, for example to add your own actions. */
+  readonly all: Alarm[];
+  /** The dashboard, unless it is switched off. */
+  readonly dashboard?: Dashboard;
+  /** URL of the dashboard in the console. */
+  readonly dashboardUrl?: string;
+}
