@@ -26,7 +26,7 @@ use simulator::conflicts::Latency;
 use self::crowd::Crowd;
 use self::figures::{Figure, Report};
 use self::mode::Mode;
-use self::stage::Truth;
+use self::stage::{Conditions, Truth};
 use crate::process::Server;
 use crate::{Arguments, Error};
 
@@ -35,6 +35,11 @@ const LATENCY: Latency = Latency {
     plain: Duration::from_millis(4),
     transaction: Duration::from_millis(8),
 };
+
+/// Write units per second of a partition of DynamoDB
+/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html>).
+/// The model never splits a partition.
+const WRITE_LIMIT: f64 = 1_000.0;
 
 /// Numbers of concurrent processes.
 const MATCHERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -108,23 +113,42 @@ fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure,
         true => arguments.agent_runs,
         false => SMALL_RUNS * arguments.agent_runs,
     };
-    let mut figure = mean(runs, |run| {
-        let crowd = Crowd::draw(mode, run);
-        in_virtual_time(run, scene::ours(mode, matchers, &crowd, Truth::Memory, run))
-    })?;
+    let conditions = |truth, write_limit, seed| Conditions {
+        mode,
+        truth,
+        write_limit,
+        seed,
+    };
+    let ours = |write_limit| {
+        mean(runs, |run| {
+            let crowd = Crowd::draw(mode, run);
+            let conditions = conditions(Truth::Memory, write_limit, run);
+            in_virtual_time(run, scene::ours(conditions, matchers, &crowd))
+        })
+    };
+    let (mut figure, limited) = (ours(None)?, ours(Some(WRITE_LIMIT))?);
+    figure.limited = Some(limited.ours);
+    figure.limited_by = limited.limited_by;
     if !FEW.contains(&matchers) {
         return Ok(figure);
     }
-    let crowd = Crowd::draw(mode, 0);
     if mode.has_units(matchers) {
-        let embedded = scene::ours(mode, matchers, &crowd, Truth::Embedded, 0);
+        let crowd = Crowd::draw(mode, 0);
+        let embedded = scene::ours(conditions(Truth::Embedded, None, 0), matchers, &crowd);
         figure.write_units = in_virtual_time(0, embedded)?.write_units;
     }
     if mode.is_published() {
-        let published = scene::published(mode, matchers, &crowd);
-        let published = in_virtual_time(0, published)?;
-        figure.published = Some(published.ours);
-        figure.published_write_units = published.write_units;
+        let published = |write_limit| {
+            mean(arguments.agent_runs, |run| {
+                let crowd = Crowd::draw(mode, run);
+                let conditions = conditions(Truth::Embedded, write_limit, run);
+                in_virtual_time(run, scene::published(conditions, matchers, &crowd))
+            })
+        };
+        let (free, limited) = (published(None)?, published(Some(WRITE_LIMIT))?);
+        figure.published = Some(free.ours);
+        figure.published_write_units = free.write_units;
+        figure.published_limited = Some(limited.ours);
     }
     Ok(figure)
 }

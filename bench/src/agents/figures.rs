@@ -15,6 +15,12 @@ pub(super) struct Figure {
     pub(super) ours: f64,
     /// Matches per second of the published sample.
     pub(super) published: Option<f64>,
+    /// Matches per second with a write limit of each partition.
+    pub(super) limited: Option<f64>,
+    /// The same of the published sample.
+    pub(super) published_limited: Option<f64>,
+    /// The partition that throttles most requests.
+    pub(super) limited_by: Option<String>,
     /// Conflicts, as a share of all transactions.
     pub(super) conflict_share: f64,
     /// Requests to DynamoDB for each match.
@@ -33,6 +39,16 @@ pub(super) struct Figure {
 }
 
 impl Figure {
+    /// How many times as fast as the published sample.
+    pub(super) fn times(&self) -> Option<f64> {
+        Some(self.ours / self.published?)
+    }
+
+    /// The same with a write limit of each partition.
+    pub(super) fn times_limited(&self) -> Option<f64> {
+        Some(self.limited? / self.published_limited?)
+    }
+
     /// The means of runs with the same number of matches. The mean rate is the number of all
     /// matches divided by the time of all runs.
     pub(super) fn mean(runs: &[Self]) -> Self {
@@ -48,6 +64,9 @@ impl Figure {
             calls_per_match: of(|run| run.calls_per_match),
             p99_ms: of(|run| run.p99_ms),
             published: some(|run| run.published),
+            limited: some(|run| run.limited),
+            published_limited: some(|run| run.published_limited),
+            limited_by: runs.iter().find_map(|run| run.limited_by.clone()),
             write_units: some(|run| run.write_units),
             read_units: some(|run| run.read_units),
             published_write_units: some(|run| run.published_write_units),

@@ -1,13 +1,13 @@
 //! The published sample's method, implemented again from its description. It reads a snapshot of
 //! all queues' versions, then the whole queue. One transaction then depends on those versions.
 //!
-//! The sample fails when its transaction is cancelled. Here it starts again, with the same pauses
-//! as ours, until it succeeds.
+//! The sample fails when its transaction is cancelled. Here it starts again until it succeeds, with
+//! the pauses of a lane ([`pause`]). The calls of a batch start all at once, as in a lane.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agent_queue::queue::Patience;
+use agent_queue::lane::pause;
 use agent_queue::schema::{
     AGENT_NAME, AGENT_STATUS, ALL_AGENTS, ALL_QUEUES, PK, QUEUE_DEPTH, QUEUE_VERSION, SK,
 };
@@ -19,7 +19,6 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
     AttributeValue, Delete, Get, Put, TransactGetItem, TransactWriteItem, Update,
 };
-use backon::{ExponentialBuilder, Retryable};
 use simulator::dynamodb::AGENT_TABLE;
 
 use super::crowd::{Person, Wish, all_queues, queue};
@@ -185,25 +184,19 @@ impl Published {
     }
 }
 
-/// Repeats the attempt after each cancellation, with our own pauses and without a limit.
+/// Repeats the attempt after each cancellation, without a limit.
 async fn until_done<F: Future<Output = Result<(), Broken>>>(
-    attempt: impl FnMut() -> F,
+    attempt: impl Fn() -> F,
 ) -> Result<(), Error> {
-    let patience = Patience::default();
-    let pauses = ExponentialBuilder::default()
-        .with_min_delay(patience.shortest)
-        .with_max_delay(patience.longest)
-        .without_max_times()
-        .with_jitter();
-    let ended = attempt
-        .retry(pauses)
-        .sleep(tokio::time::sleep)
-        .when(|broken| matches!(broken, Broken::Cancelled))
-        .await;
-    ended.map_err(|broken| match broken {
-        Broken::Cancelled => "cancelled too often".into(),
-        Broken::Failed(error) => error,
-    })
+    let mut losses = 0_u32;
+    loop {
+        match attempt().await {
+            Ok(()) => return Ok(()),
+            Err(Broken::Failed(error)) => return Err(error),
+            Err(Broken::Cancelled) => losses = losses.saturating_add(1),
+        }
+        pause(losses).await;
+    }
 }
 
 fn was_cancelled(error: &SdkError<TransactWriteItemsError>) -> bool {

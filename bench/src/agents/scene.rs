@@ -17,7 +17,7 @@ use super::figures::Figure;
 use super::mode::Mode;
 use super::process::{Matcher, Published, delivery, done, register};
 use super::source::{Next, Source};
-use super::stage::{Stage, Truth};
+use super::stage::{Conditions, Stage, Truth};
 use super::{BATCH, published as theirs};
 use crate::Error;
 
@@ -36,14 +36,12 @@ const POLL: Duration = Duration::from_millis(2);
 
 /// Measures this queue.
 pub(super) async fn ours(
-    mode: Mode,
+    conditions: Conditions,
     matchers: usize,
     crowd: &Crowd,
-    truth: Truth,
-    seed: u64,
 ) -> Result<Figure, Error> {
-    let stage = Stage::set(mode, truth, seed)?;
-    match mode {
+    let stage = Stage::set(conditions)?;
+    match conditions.mode {
         Mode::CallsWait => calls_wait(&stage, matchers, crowd).await,
         Mode::Steady => steady(&stage, matchers, crowd).await,
         Mode::Routed => batches(&stage, matchers, crowd, Source::routed).await,
@@ -52,8 +50,12 @@ pub(super) async fn ours(
 }
 
 /// Measures the published sample, on the embedded DynamoDB.
-pub(super) async fn published(mode: Mode, matchers: usize, crowd: &Crowd) -> Result<Figure, Error> {
-    let stage = Stage::set(mode, Truth::Embedded, 0)?;
+pub(super) async fn published(
+    conditions: Conditions,
+    matchers: usize,
+    crowd: &Crowd,
+) -> Result<Figure, Error> {
+    let stage = Stage::set(conditions)?;
     let embedded = stage.embedded().ok_or("no embedded DynamoDB")?;
     let preparing = theirs::Published::new(stage.preparing.client_of(embedded), stage.clock());
     preparing.register(&crowd.people).await?;
@@ -72,11 +74,12 @@ pub(super) async fn published(mode: Mode, matchers: usize, crowd: &Crowd) -> Res
             let Some(batch) = lock(&batches).pop_front() else {
                 return Ok::<_, Error>(waits);
             };
-            for wish in batch {
-                let began = Instant::now();
+            let began = Instant::now();
+            let calls = batch.iter().map(async |wish| {
                 worker.match_wish(*wish).await?;
-                waits.push(began.elapsed());
-            }
+                Ok::<_, Error>(began.elapsed())
+            });
+            waits.extend(try_join_all(calls).await?);
         }
     };
     let began = Instant::now();
@@ -93,7 +96,12 @@ pub(super) async fn published(mode: Mode, matchers: usize, crowd: &Crowd) -> Res
 pub(super) async fn cost_of_an_enqueue(seed: u64) -> Result<Figure, Error> {
     let mode = Mode::Unchanged;
     let crowd = Crowd::draw(mode, seed);
-    let stage = Stage::set(mode, Truth::Embedded, seed)?;
+    let stage = Stage::set(Conditions {
+        mode,
+        truth: Truth::Embedded,
+        write_limit: None,
+        seed,
+    })?;
     let queue = stage.queue(&stage.preparing);
     let mut ids = vec![];
     for person in &crowd.people {
@@ -272,12 +280,14 @@ fn figure(figures: Figures, seconds: f64, mut waits: Vec<Duration>) -> Figure {
     let of = |operation| figures.calls.get(operation).copied().unwrap_or(0);
     let transactions = of("TransactWriteItems") + of("TransactGetItems");
     let units = !figures.units.is_empty();
+    let hottest = figures.throttled.iter().max_by_key(|(_, times)| **times);
     Figure {
         ours: matches / seconds,
         conflict_share: figures.all_conflicts() as f64 / transactions.max(1) as f64,
         calls_per_match: figures.all_calls() as f64 / matches,
         write_units: units.then(|| figures.write_units() / matches),
         read_units: units.then(|| figures.read_units() / matches),
+        limited_by: hottest.map(|(partition, _)| partition.clone()),
         p99_ms: p99.map_or(0.0, |wait| wait.as_secs_f64() * 1_000.0),
         ..Figure::default()
     }

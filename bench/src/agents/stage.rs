@@ -10,7 +10,7 @@ use agent_queue::store::memory::MemoryStore;
 use agent_queue::time::{Micros, TokioClock};
 use simulator::agents::embedded::Embedded;
 use simulator::conflicts::timed_store::TimedStore;
-use simulator::conflicts::{Conflicts, Latency};
+use simulator::conflicts::{Conflicts, Latency, Model};
 use simulator::dynamodb::AGENT_TABLE;
 
 use super::LATENCY;
@@ -20,7 +20,7 @@ use crate::Error;
 /// The time at which every run begins.
 const NOW: Micros = Micros(1_800_000_000_000_000);
 
-/// The kind of table.
+/// The kind of table. Rates are measured in memory, and units on the embedded DynamoDB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Truth {
     Memory,
@@ -30,6 +30,16 @@ pub(super) enum Truth {
 enum Table {
     Memory(Arc<MemoryStore>),
     Embedded(Embedded),
+}
+
+/// The conditions of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Conditions {
+    pub(super) mode: Mode,
+    pub(super) truth: Truth,
+    /// Write units per second of each partition; `None`: no limit.
+    pub(super) write_limit: Option<f64>,
+    pub(super) seed: u64,
 }
 
 /// One run's table and clock.
@@ -43,14 +53,20 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) fn set(mode: Mode, truth: Truth, seed: u64) -> Result<Self, Error> {
+    pub(super) fn set(conditions: Conditions) -> Result<Self, Error> {
+        let Conditions { mode, seed, .. } = conditions;
         Ok(Self {
-            table: match truth {
+            table: match conditions.truth {
                 Truth::Memory => Table::Memory(Arc::default()),
                 Truth::Embedded => Table::Embedded(Embedded::start()?),
             },
             clock: Arc::new(TokioClock::starting_at(NOW)),
-            conflicts: Conflicts::refusing_both(LATENCY, mode.both_refused(), seed),
+            conflicts: Conflicts::of(Model {
+                latency: LATENCY,
+                both_refused: mode.both_refused(),
+                seed,
+                write_limit: conditions.write_limit,
+            }),
             preparing: Conflicts::new(Latency::default()),
         })
     }

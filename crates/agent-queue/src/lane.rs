@@ -240,7 +240,7 @@ impl Lane<'_> {
 }
 
 /// Pauses from the second loss on. After the first one, another agent is probably free.
-async fn pause(losses: u32) {
+pub async fn pause(losses: u32) {
     if let Some(further) = losses.checked_sub(2) {
         let longest = PAUSE.saturating_mul(2_u32.saturating_pow(further));
         let longest = longest.min(LONGEST_PAUSE);

@@ -15,8 +15,10 @@
 //! So a transactional read never causes the rejection of a write: the read fails
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html>).
 //! Of two conflicting transactions, the earlier one continues. DynamoDB may reject both:
-//! [`Conflicts::refusing_both`] does so in a share of the conflicts. Items are held from the
+//! [`Model::both_refused`] does so in a share of the conflicts. Items are held from the
 //! request to its answer, which is a little longer than on DynamoDB.
+//!
+//! With [`Model::write_limit`], each partition has a write limit, too.
 //!
 //! Each call is counted, with the capacity units that its answer reports
 //! (`ReturnConsumedCapacity`). A rejected request reports no units, so these figures omit them
@@ -24,6 +26,7 @@
 
 mod figures;
 mod held;
+mod partitions;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -49,6 +52,8 @@ use serde_json::{Value, json};
 pub use self::figures::Figures;
 use self::figures::consumed;
 use self::held::{Access, Held};
+use self::partitions::Partitions;
+pub use self::request::Key;
 use crate::agents::embedded::Embedded;
 use crate::dynamodb;
 use crate::protocol::{self, Answer};
@@ -60,6 +65,21 @@ pub struct Latency {
     pub plain: Duration,
     /// A transactional write or read, likewise.
     pub transaction: Duration,
+}
+
+/// The latency, conflicts and limits of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Model {
+    /// The latency of requests.
+    pub latency: Latency,
+    /// Percentage of the conflicts in which the earlier transaction is rejected too, unless it was
+    /// already executed.
+    pub both_refused: u8,
+    /// Decides which conflicts these are.
+    pub seed: u64,
+    /// Write units per second of each partition; `None`: no limit. Rejected requests consume their
+    /// units, too, unless they are throttled.
+    pub write_limit: Option<f64>,
 }
 
 /// The state that all clients of one table share: held items and figures.
@@ -74,7 +94,17 @@ struct Shared {
     both_refused: u8,
     chance: Mutex<fastrand::Rng>,
     held: Arc<Held>,
+    partitions: Option<Mutex<Partitions>>,
     figures: Mutex<Figures>,
+}
+
+/// A request that was not executed. Each has one flag per item: true where the cause is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejected {
+    /// It conflicted with another request.
+    Conflict(Vec<bool>),
+    /// A partition was at its write limit.
+    Throttled(Vec<bool>),
 }
 
 impl fmt::Debug for Conflicts {
@@ -84,22 +114,25 @@ impl fmt::Debug for Conflicts {
 }
 
 impl Conflicts {
-    /// Starts without held items or figures.
+    /// Starts without held items or figures. Requests only have this latency and conflicts.
     #[must_use]
     pub fn new(latency: Latency) -> Self {
-        Self::refusing_both(latency, 0, 0)
+        Self::of(Model {
+            latency,
+            ..Model::default()
+        })
     }
 
-    /// Like [`Conflicts::new`], but in `percent` of a hundred conflicts, the earlier transaction is
-    /// rejected too, unless it was already executed. `seed` decides which ones.
+    /// Starts without held items or figures.
     #[must_use]
-    pub fn refusing_both(latency: Latency, percent: u8, seed: u64) -> Self {
+    pub fn of(model: Model) -> Self {
         Self {
             shared: Arc::new(Shared {
-                latency,
-                both_refused: percent,
-                chance: Mutex::new(fastrand::Rng::with_seed(seed)),
+                latency: model.latency,
+                both_refused: model.both_refused,
+                chance: Mutex::new(fastrand::Rng::with_seed(model.seed)),
                 held: Arc::default(),
+                partitions: model.write_limit.map(Partitions::new).map(Mutex::new),
                 figures: Mutex::default(),
             }),
         }
@@ -139,13 +172,13 @@ impl Conflicts {
     /// Executes `work` as a request of this operation on these items, with its latency.
     ///
     /// # Errors
-    /// The request conflicted. One flag for each of `keys`: true where it conflicted.
+    /// [`Rejected`], with one flag per key.
     pub async fn carry_out<T>(
         &self,
         operation: &str,
-        keys: Vec<String>,
+        keys: Vec<Key>,
         work: impl Future<Output = T>,
-    ) -> Result<T, Vec<bool>> {
+    ) -> Result<T, Rejected> {
         let access = Access::of(operation);
         let latency = &self.shared.latency;
         let half = match access {
@@ -155,13 +188,18 @@ impl Conflicts {
         self.figures().count(operation);
         let conflict = |overlaps| {
             self.figures().count_conflict(operation);
-            Err(overlaps)
+            Err(Rejected::Conflict(overlaps))
         };
-        let both_refused = || {
-            let chance = self.shared.chance.lock();
-            let mut chance = chance.unwrap_or_else(PoisonError::into_inner);
-            chance.u8(0..100) < self.shared.both_refused
-        };
+        let partitions = self.shared.partitions.as_ref();
+        let allowed = partitions.map_or(Ok(()), |all| lock(all).consume(access, &keys));
+        if let Err(at_limit) = allowed {
+            for (_, (partition, _)) in std::iter::zip(&at_limit, &keys).filter(|(at, _)| **at) {
+                self.figures().count_throttled(partition);
+            }
+            pause(half).await;
+            return Err(Rejected::Throttled(at_limit));
+        }
+        let both_refused = || lock(&self.shared.chance).u8(0..100) < self.shared.both_refused;
         let held = match self.shared.held.take(access, keys, both_refused) {
             Ok(held) => held,
             Err(overlaps) => {
@@ -188,9 +226,12 @@ impl Conflicts {
     }
 
     fn figures(&self) -> MutexGuard<'_, Figures> {
-        let figures = self.shared.figures.lock();
-        figures.unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.figures)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The connector between the SDK and the database.
@@ -212,7 +253,7 @@ impl Connector {
         let work = self.forward(&operation, request, body);
         match self.conflicts.carry_out(&operation, keys, work).await {
             Ok(answer) => answer,
-            Err(overlaps) => refusal(Access::of(&operation), &overlaps),
+            Err(rejected) => refusal(Access::of(&operation), &rejected),
         }
     }
 
@@ -247,18 +288,30 @@ async fn pause(duration: Duration) {
     }
 }
 
-/// DynamoDB's answer to a rejected request. `overlaps` has a flag for each of its items: true where
-/// it conflicted.
-fn refusal(access: Access, overlaps: &[bool]) -> Answer {
-    const ONGOING: &str = "Transaction is ongoing for the item";
-    let body = if access == Access::Write {
-        json!({ "__type": protocol::type_of("TransactionConflictException"), "message": ONGOING })
+/// DynamoDB's response to a rejected request.
+fn refusal(access: Access, rejected: &Rejected) -> Answer {
+    let (flags, code, exception, message) = match rejected {
+        Rejected::Conflict(flags) => (
+            flags,
+            "TransactionConflict",
+            "TransactionConflictException",
+            "Transaction is ongoing for the item",
+        ),
+        Rejected::Throttled(flags) => (
+            flags,
+            "ThrottlingError",
+            "ThrottlingException",
+            "Throughput exceeds the current capacity of your table or index",
+        ),
+    };
+    let body = if matches!(access, Access::Write | Access::Batch) {
+        json!({ "__type": protocol::type_of(exception), "message": message })
     } else {
-        let reason = |overlaps: &bool| match overlaps {
-            true => json!({ "Code": "TransactionConflict", "Message": ONGOING }),
+        let reason = |flag: &bool| match flag {
+            true => json!({ "Code": code, "Message": message }),
             false => json!({ "Code": "None" }),
         };
-        let reasons: Vec<_> = overlaps.iter().map(reason).collect();
+        let reasons: Vec<_> = flags.iter().map(reason).collect();
         json!({
             "__type": protocol::type_of("TransactionCanceledException"),
             "Message": "Transaction cancelled, please refer cancellation reasons for specific reasons",

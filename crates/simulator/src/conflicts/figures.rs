@@ -14,6 +14,8 @@ pub struct Figures {
     pub conflicts: BTreeMap<String, u64>,
     /// Calls that the database rejected, for example because a condition was not met.
     pub refused: BTreeMap<String, u64>,
+    /// How often each partition throttled a request.
+    pub throttled: BTreeMap<String, u64>,
     /// Consumed capacity units, from the answers.
     pub units: BTreeMap<String, f64>,
 }
@@ -56,6 +58,10 @@ impl Figures {
 
     pub(super) fn count_conflict(&mut self, operation: &str) {
         *self.conflicts.entry(operation.to_owned()).or_default() += 1;
+    }
+
+    pub(super) fn count_throttled(&mut self, partition: &str) {
+        *self.throttled.entry(partition.to_owned()).or_default() += 1;
     }
 
     pub(super) fn count_refused(&mut self, operation: &str) {

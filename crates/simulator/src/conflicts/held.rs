@@ -31,6 +31,15 @@ impl Access {
             _ => Self::Read,
         }
     }
+
+    /// The write units of one item of at most 1 KB.
+    pub(super) fn write_units(self) -> f64 {
+        match self {
+            Self::Transaction => 2.0,
+            Self::Write | Self::Batch => 1.0,
+            Self::TransactionalRead | Self::Read => 0.0,
+        }
+    }
 }
 
 /// The requests that hold one item.

@@ -3,8 +3,8 @@
 use agent_queue::schema::{PK, SK};
 use serde_json::Value;
 
-/// One item of one table, by partition key and sort key.
-pub(super) type Key = String;
+/// One item: table and partition key, and sort key.
+pub type Key = (String, String);
 
 /// The items that a write or a transaction names, in its order. Empty for other reads.
 pub(super) fn keys(operation: &str, body: &Value) -> Vec<Key> {
@@ -57,9 +57,6 @@ fn key(action: &Value) -> Option<Key> {
 
 fn key_in(table: &str, action: &Value) -> Option<Key> {
     let attributes = action.get("Key").or_else(|| action.get("Item"))?;
-    Some(format!(
-        "{table} {} {}",
-        attributes.get(PK)?,
-        attributes.get(SK)?
-    ))
+    let partition = format!("{table} {}", attributes.get(PK)?);
+    Some((partition, attributes.get(SK)?.to_string()))
 }

@@ -12,10 +12,10 @@ use agent_queue::store::{
     AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
 };
 use agent_queue::time::Micros;
-use agent_queue::transaction::{CallLease, Change, QueueEntry, Step};
+use agent_queue::transaction::{CallLease, Change, Key, QueueEntry, Step, line_key, outbox_key};
 use async_trait::async_trait;
 
-use super::Conflicts;
+use super::{Conflicts, Rejected};
 
 /// A store of one process.
 pub struct TimedStore {
@@ -35,23 +35,31 @@ impl TimedStore {
         operation: &'static str,
         answer: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let carried_out = self.conflicts.carry_out(operation, vec![], answer).await;
-        carried_out.unwrap_or_else(|_| Err(met(operation)))
+        self.write(operation, vec![], answer).await
+    }
+
+    async fn write<T>(
+        &self,
+        operation: &'static str,
+        keys: Vec<Key>,
+        answer: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let carried_out = self.conflicts.carry_out(operation, keys, answer).await;
+        carried_out.unwrap_or_else(|_| Err(throttled(operation)))
     }
 }
 
-fn met(operation: &'static str) -> StoreError {
+fn throttled(operation: &'static str) -> StoreError {
     StoreError::Throttled {
         operation,
-        source: "a transaction is under way".into(),
+        source: "a transaction is under way, or a partition is at its limit".into(),
     }
 }
 
 #[async_trait]
 impl AgentStore for TimedStore {
     async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
-        let keys = change.steps.iter().map(Step::key);
-        let keys = keys.map(|(pk, sk)| format!("{pk} {sk}")).collect();
+        let keys = change.steps.iter().map(Step::key).collect();
         let work = self.truth.commit(change);
         match self
             .conflicts
@@ -59,7 +67,8 @@ impl AgentStore for TimedStore {
             .await
         {
             Ok(committed) => committed,
-            Err(_) => Ok(Committed::Conflict),
+            Err(Rejected::Conflict(_)) => Ok(Committed::Conflict),
+            Err(Rejected::Throttled(_)) => Err(throttled("TransactWriteItems")),
         }
     }
 
@@ -95,11 +104,14 @@ impl AgentStore for TimedStore {
 
     async fn open_line(&self, criteria: &Criteria, at: Micros) -> Result<(), StoreError> {
         let answer = self.truth.open_line(criteria, at);
-        self.read("UpdateItem", answer).await
+        let keys = vec![line_key(criteria)];
+        self.write("UpdateItem", keys, answer).await
     }
 
     async fn close_line(&self, line: &Line) -> Result<(), StoreError> {
-        self.read("DeleteItem", self.truth.close_line(line)).await
+        let keys = vec![line_key(&line.criteria)];
+        let answer = self.truth.close_line(line);
+        self.write("DeleteItem", keys, answer).await
     }
 
     async fn waiting(&self) -> Result<Vec<WaitingCount>, StoreError> {
@@ -136,7 +148,8 @@ impl AgentStore for TimedStore {
     }
 
     async fn delete_published(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {
-        self.read("BatchWriteItem", self.truth.delete_published(outbox))
-            .await
+        let keys = outbox.iter().map(outbox_key).collect();
+        let answer = self.truth.delete_published(outbox);
+        self.write("BatchWriteItem", keys, answer).await
     }
 }
