@@ -101,17 +101,23 @@ pub async fn scanned(
     }
 }
 
-/// Computes each queue's version and depth, as the store does. The joins are those in the stripes
-/// plus those before the stripes existed; the depth is the number of entries. In each line's row,
-/// the number of pending calls replaces the time at which the line was opened.
+/// Computes each queue's version and depth, as the store does. The joins are those of the agents and
+/// in the stripes of earlier releases, plus those before the stripes existed; the depth is the number
+/// of entries. In each line's row, the number of pending calls replaces the time at which the line
+/// was opened.
 fn added_up(mut rows: Rows) -> Result<Rows, Box<dyn std::error::Error + Send + Sync>> {
     let mut joins: BTreeMap<String, u64> = BTreeMap::new();
     rows.retain(|(pk, _), row| {
-        let stripe = pk.starts_with("Joins#");
-        for (queue, number) in row.iter().filter(|_| stripe) {
-            *joins.entry(queue.clone()).or_default() += number[0].parse().unwrap_or(0);
+        if pk == "AllAgents" || pk.starts_with("Joins#") {
+            row.retain(|name, number| {
+                let joined = name.starts_with("Q#");
+                if joined {
+                    *joins.entry(name.clone()).or_default() += number[0].parse().unwrap_or(0);
+                }
+                !joined
+            });
         }
-        !stripe
+        !pk.starts_with("Joins#")
     });
     let depth = |partition: &str| rows.keys().filter(|(pk, _)| pk == partition).count() as u64;
     let lines: Vec<_> = rows

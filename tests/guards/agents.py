@@ -144,9 +144,9 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     ),
     one_change(
         "join queues without counting the joins",
-        _CHANGE,
-        "        steps.push(Step::CountJoins(stripe, queues));\n",
-        "        let _ = Step::CountJoins(stripe, queues);\n",
+        f"{_CORE}/agent.rs",
+        "AgentState::Queued { queues, .. } if self.from != AgentStatus::Queued => queues,",
+        "AgentState::Queued { queues, .. } if self.from != AgentStatus::Queued => &queues[..0],",
     ),
     one_change(
         "leave failed messages hidden until their visibility timeout",

@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use self::status::{AgentState, AgentStatus};
+use crate::criteria::QueueName;
 use crate::dimension::Dimensions;
 use crate::name::{AgentId, CallId};
 use crate::profile::Profile;
@@ -117,6 +118,15 @@ impl AgentChange {
             (Some(_), _) => false,
         };
         agent.state.status() == self.from && agent.ticket == self.ticket && in_call
+    }
+
+    /// The queues that the agent joins by this change.
+    #[must_use]
+    pub fn joins(&self) -> &[QueueName] {
+        match &self.to {
+            AgentState::Queued { queues, .. } if self.from != AgentStatus::Queued => queues,
+            _ => &[],
+        }
     }
 
     /// The agent after the change.

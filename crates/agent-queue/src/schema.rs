@@ -25,12 +25,13 @@ pub const LEASES: &str = "Leases";
 /// The outbox: events to publish, in the partitions `Outbox#<stripe>`; the sort key is
 /// `<time>#<call id>`.
 pub const OUTBOX: &str = "Outbox";
-/// Number of joins of each queue, in the items `Joins#<stripe>`/`Joins`: one attribute for each
-/// queue, with the queue's name.
+/// Number of joins of each queue as counted by earlier releases, in the items
+/// `Joins#<stripe>`/`Joins`: one attribute for each queue, with the queue's name. An agent's item
+/// has such an attribute for each queue that the agent joined.
 pub const JOINS: &str = "Joins";
 /// Number of partitions over which call leases and the outbox are spread. Stored keys depend on it.
 pub const STRIPES: u8 = 16;
-/// Number of items over which joins are spread. It may grow, but never shrink.
+/// Number of items over which earlier releases spread the joins.
 pub const JOIN_STRIPES: u8 = 64;
 
 /// An agent's name (S).

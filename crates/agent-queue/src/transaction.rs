@@ -13,7 +13,6 @@ use uuid::Uuid;
 use crate::agent::{Agent, AgentChange, AgentState, AgentStatus, InCall, Ticket};
 use crate::call::{Assignment, Call, CallRecord, CallState, ExpiredCall, OutboxEntry, OutboxEvent};
 use crate::criteria::QueueName;
-use crate::schema;
 use crate::time::Micros;
 
 pub use self::key::{
@@ -87,10 +86,7 @@ impl Change {
     #[must_use]
     pub fn enqueue(change: AgentChange, agent: &Agent) -> Self {
         let entries = QueueEntry::all_of(&change.applied_to(agent.clone()));
-        let queues = entries.iter().map(|entry| entry.queue.clone()).collect();
-        let stripe = fastrand::u8(0..schema::JOIN_STRIPES);
         let mut steps: Vec<_> = entries.into_iter().map(Step::Join).collect();
-        steps.push(Step::CountJoins(stripe, queues));
         steps.push(Step::Agent(change));
         Self::of(steps)
     }

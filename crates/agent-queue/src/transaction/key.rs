@@ -19,7 +19,6 @@ impl Step {
                 agent_key(id)
             }
             Self::OpenQueue(queue) => (schema::ALL_QUEUES.to_owned(), queue.to_string()),
-            Self::CountJoins(stripe, _) => joins_key(*stripe),
             Self::Join(entry) | Self::Leave(entry) | Self::Discard(entry) => (
                 entry.queue.to_string(),
                 format!("{}#{}", entry.at, entry.agent),
@@ -62,7 +61,7 @@ pub fn line_key(criteria: &Criteria) -> Key {
     (schema::ALL_CRITERIA.to_owned(), waiting_partition(criteria))
 }
 
-/// The key of one stripe of the joins.
+/// The key of one stripe of the joins that earlier releases counted.
 #[must_use]
 pub fn joins_key(stripe: u8) -> Key {
     (striped(schema::JOINS, stripe), schema::JOINS.to_owned())

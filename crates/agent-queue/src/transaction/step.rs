@@ -124,7 +124,8 @@ pub enum Before {
 pub enum Step {
     /// Creates an agent, if no agent has this id.
     NewAgent(Agent),
-    /// Changes an agent, if it meets the conditions of the change.
+    /// Changes an agent, if it meets the conditions of the change. If it is queued by this change,
+    /// the store adds one to the joins of each of its queues.
     Agent(AgentChange),
     /// Creates the counters of a queue, if it has none.
     OpenQueue(QueueName),
@@ -134,8 +135,6 @@ pub enum Step {
     Leave(QueueEntry),
     /// Deletes a queue entry, if it has this ticket.
     Discard(QueueEntry),
-    /// Adds one to the joins of each queue, on this stripe.
-    CountJoins(u8, Vec<QueueName>),
     /// Writes a call and its state, if its item meets the condition.
     Call(Before, CallRecord),
     /// Adds a call to its line.

@@ -91,7 +91,7 @@ fn stripe_is_derived_from_the_id() {
     let stripes = ["ana", "bob", "c1", ""].map(stripe_of);
     assert_eq!(stripes, [5, 4, 9, 5]);
     let all: BTreeSet<_> = (0..200).map(|n| stripe_of(&format!("call-{n}"))).collect();
-    assert!(all.into_iter().eq(0..schema::STRIPES));
+    assert!(all.into_iter().eq(0..crate::schema::STRIPES));
 }
 
 /// Two matches of different agents and calls must never conflict, so they share no item.

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agent_queue::agent::AgentStatus;
+use agent_queue::agent::{AgentStatus, IdleStatus};
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Call, CallState};
 use agent_queue::lane::Claims;
 use agent_queue::queue::{AgentQueue, Patience, QueueError};
 use agent_queue::store::{AgentStore, Committed, StoreError};
-use agent_queue::transaction::{Change, Step};
+use agent_queue::transaction::Change;
 use agents::watched::{Read, Watch, Watched};
 use agents::world::{World, pairs};
 use agents::{agent_id, call_id, criteria, done, profile, queue};
@@ -92,7 +92,7 @@ pub(crate) async fn repeated_conflicts_end_in_a_retryable_error(world: World) {
     assert_eq!(pairs(&again.assignments), "c1→ana");
 }
 
-/// After each read of a queue, counts another join, which increases the queue's version.
+/// After each read of a queue, another agent joins and leaves it, which increases its version.
 struct Busy {
     store: Arc<dyn AgentStore>,
     moved: AtomicU32,
@@ -101,10 +101,12 @@ struct Busy {
 #[async_trait]
 impl Watch for Busy {
     async fn after(&self, read: &Read) {
-        if let Read::Peek(queue, _) = read {
-            let count = Step::CountJoins(0, vec![queue.clone()]);
-            done(&*self.store, &Change::of(vec![count])).await;
-            self.moved.fetch_add(1, Ordering::SeqCst);
+        if let Read::Peek(..) = read {
+            let number = self.moved.fetch_add(1, Ordering::SeqCst);
+            let other = agents::agent(&format!("other{number}"), &["Spanish"], "F");
+            let other = agents::queued(&*self.store, other, 9_000_000).await;
+            let left = other.leave(IdleStatus::Offline).unwrap();
+            done(&*self.store, &Change::leave(left, &other)).await;
         }
     }
 }

@@ -105,7 +105,6 @@ on_every_store!(
     outdated_line_entry_does_not_block_the_line,
     outdated_line_entry_does_not_block_the_sweep,
     line_entry_without_a_call_item_is_assigned,
-    wrong_join_counts_do_not_prevent_an_assignment,
     an_agent_without_one_of_its_entries_is_matched,
     sweep_restores_missing_entries_of_a_queued_agent,
     sweep_restores_no_entry_of_an_agent_who_leaves,

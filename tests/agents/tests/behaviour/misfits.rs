@@ -1,5 +1,5 @@
 //! Tables that were edited by hand or restored: entries of agents that are not queued, line entries
-//! without a pending call, wrong depths. Also requests with many calls to serve or little time.
+//! without a pending call. Also requests with many calls to serve or little time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,8 +25,7 @@ async fn outlived(world: &World, agent: &str, ago: Duration) {
         ticket: Ticket::fresh(),
         queues: vec![queue("Spanish#F"), queue("English#F")],
     };
-    let count = Step::CountJoins(0, vec![entry.queue.clone()]);
-    done(&*world.store, &Change::of(vec![Step::Join(entry), count])).await;
+    done(&*world.store, &Change::of(vec![Step::Join(entry)])).await;
 }
 
 /// Writes an entry of a line without a call.
@@ -102,14 +101,6 @@ pub(crate) async fn line_entry_without_a_call_item_is_assigned(world: World) {
         CallState::Assigned(made) if made == met[0]
     ));
     assert_eq!(line(&world, "Spanish#F").await, 0);
-}
-
-pub(crate) async fn wrong_join_counts_do_not_prevent_an_assignment(world: World) {
-    world.queued("ana", &["Spanish"], "F").await;
-    let joins = Step::CountJoins(0, vec![queue("Spanish#F")]);
-    done(&*world.store, &Change::of(vec![joins])).await;
-    let asked = world.ask("c1", "*#F").await;
-    assert_eq!(pairs(&asked.assignments), "c1→ana");
 }
 
 pub(crate) async fn an_agent_without_one_of_its_entries_is_matched(world: World) {

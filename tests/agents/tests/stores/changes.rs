@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_queue::agent::{AgentState, IdleStatus};
 use agent_queue::call::{CallRecord, CallState, OutboxEntry, OutboxEvent};
-use agent_queue::dimension::{ITEMS_BESIDE_QUEUES, MAX_QUEUES, MAX_TRANSACTION};
+use agent_queue::dimension::{Dimensions, ITEMS_BESIDE_QUEUES, MAX_QUEUES, MAX_TRANSACTION};
 use agent_queue::store::{AgentStore, Committed, Order};
 use agent_queue::transaction::{Before, CallLease, Change, Step};
 use agents::*;
@@ -16,16 +16,17 @@ async fn depths(store: &dyn AgentStore) -> Vec<(u64, u64)> {
 }
 
 pub(crate) async fn repeated_change_is_applied_once(store: Arc<dyn AgentStore>) {
-    let open = Step::OpenQueue(queue("Spanish#M"));
-    let count = Change::of(vec![open, Step::CountJoins(3, vec![queue("Spanish#M")])]);
+    let ana = available(&*store, agent("ana", &["Spanish"], "M")).await;
+    let change = ana.enqueue(at(3), &Dimensions::default()).unwrap();
+    let enqueue = Change::enqueue(change.clone(), &ana);
     for _ in 0..3 {
-        done(&*store, &count).await;
+        done(&*store, &enqueue).await;
     }
-    assert_eq!(depths(&*store).await, [(2, 0)]);
+    assert_eq!(depths(&*store).await, [(1, 1)]);
 
     // The same for a change whose condition no longer holds: its answer was lost, and it is
     // repeated.
-    let ana = queued(&*store, agent("ana", &["Spanish"], "M"), 3).await;
+    let ana = change.applied_to(ana);
     let c1 = call("c1", "Spanish#M", 4);
     let entry = &entries(&ana)[0];
     let (assign, _) = Change::assign(&c1, Before::New, entry, at(5), Some(at(90)));

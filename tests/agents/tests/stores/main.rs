@@ -36,6 +36,7 @@ on_every_store!(
     agents_are_listed_by_id_page_by_page,
     opening_a_queue_again_changes_nothing,
     queue_version_counts_joins_and_departures,
+    queue_version_keeps_the_joins_of_an_earlier_profile,
     entry_joins_and_leaves_a_queue_only_once,
     peek_is_ordered_and_reads_at_most_the_limit,
     two_agents_queued_in_one_microsecond_are_both_kept,

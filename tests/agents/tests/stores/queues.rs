@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agent_queue::agent::{IdleStatus, Ticket};
+use agent_queue::dimension::Dimensions;
 use agent_queue::store::{AgentStore, Committed, Order, QueueCounters, Refusal};
 use agent_queue::transaction::{Change, QueueEntry, Step};
 use agents::*;
@@ -29,7 +30,7 @@ pub(crate) async fn opening_a_queue_again_changes_nothing(store: Arc<dyn AgentSt
     assert_eq!(counters(&*store).await, [("Q#Spanish#M".to_owned(), 1, 1)]);
 }
 
-/// The version increases with each join and each departure, whichever stripe counts the join.
+/// The version increases with each join and each departure of any agent.
 pub(crate) async fn queue_version_counts_joins_and_departures(store: Arc<dyn AgentStore>) {
     let name = |version, depth| [("Q#Spanish#M".to_owned(), version, depth)];
     for number in 0..40 {
@@ -46,11 +47,27 @@ pub(crate) async fn queue_version_counts_joins_and_departures(store: Arc<dyn Age
     }
     let [(_, version, depth)] = counters(&*store).await.try_into().unwrap();
     assert_eq!((version, depth), (50, 30));
-    // Joins of two queues at once, of which one was never opened.
-    let queues = vec![queue("Spanish#M"), queue("French#M")];
-    let count = Change::of(vec![Step::CountJoins(15, queues)]);
-    done(&*store, &count).await;
-    assert_eq!(counters(&*store).await, name(52, 30));
+}
+
+pub(crate) async fn queue_version_keeps_the_joins_of_an_earlier_profile(
+    store: Arc<dyn AgentStore>,
+) {
+    let ana = queued(&*store, agent("ana", &["English", "Spanish"], "M"), 1).await;
+    let left = ana.leave(IdleStatus::Available).unwrap();
+    done(&*store, &Change::leave(left.clone(), &ana)).await;
+    let ana = left.applied_to(ana);
+    let french = profile(&["French", "Spanish"], "M");
+    let change = ana.with_profile("Ana".to_owned(), french.clone()).unwrap();
+    let opened = Dimensions::default().queues(&french);
+    done(&*store, &Change::profile(change.clone(), opened)).await;
+    enqueue(&*store, change.applied_to(ana), 2).await;
+    let name = |queue: &str, version, depth| (format!("Q#{queue}#M"), version, depth);
+    let all = [
+        name("English", 2, 0),
+        name("French", 1, 1),
+        name("Spanish", 3, 1),
+    ];
+    assert_eq!(counters(&*store).await, all);
 }
 
 pub(crate) async fn entry_joins_and_leaves_a_queue_only_once(store: Arc<dyn AgentStore>) {

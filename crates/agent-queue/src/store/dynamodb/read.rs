@@ -107,22 +107,34 @@ impl DynamoStore {
         }))
     }
 
-    /// The number of joins of each queue: the sum over the stripes.
+    /// The number of joins of each queue: the sum over the agents, and over the stripes in which
+    /// earlier releases counted them.
     async fn joins(&self) -> Result<HashMap<String, u64>, StoreError> {
+        let mut joins = HashMap::new();
+        let mut add = |items: &[Item]| {
+            for item in items {
+                for (queue, times) in Attributes::of(item, QUERY).joins() {
+                    *joins.entry(queue.to_owned()).or_default() += times;
+                }
+            }
+        };
         let stripes: Vec<_> = (0..schema::JOIN_STRIPES)
             .map(|stripe| self.get(joins_key(stripe)))
             .collect();
-        let items: Vec<_> = stream::iter(stripes)
-            .buffered(AT_ONCE)
-            .try_collect()
-            .await?;
-        let mut joins = HashMap::new();
-        for item in items.iter().flatten() {
-            for (queue, times) in Attributes::of(item, GET).joins() {
-                *joins.entry(queue.to_owned()).or_default() += times;
+        let stripes = stream::iter(stripes).buffered(AT_ONCE);
+        let stripes: Vec<Option<Item>> = stripes.try_collect().await?;
+        add(&stripes.into_iter().flatten().collect::<Vec<_>>());
+        let mut start = None;
+        loop {
+            let agents = self.whole(schema::ALL_AGENTS);
+            let agents = agents.set_exclusive_start_key(start);
+            let answer = agents.send().await.map_err(|e| store_error(QUERY, e))?;
+            add(&answer.items.unwrap_or_default());
+            start = answer.last_evaluated_key;
+            if start.is_none() {
+                return Ok(joins);
             }
         }
-        Ok(joins)
     }
 
     /// The number of a partition's items: one read unit for each 4 KB.

@@ -13,7 +13,6 @@ use super::item::{
 };
 use crate::agent::{AgentChange, InCall, Ticket};
 use crate::call::CallRecord;
-use crate::criteria::QueueName;
 use crate::dimension::Dimensions;
 use crate::schema;
 use crate::transaction::{Before, Key, Step};
@@ -43,7 +42,6 @@ impl Composer<'_> {
             ),
             Step::Leave(_) | Step::Unwait(_) | Step::Unlease(_) => self.delete(at),
             Step::Discard(entry) => self.discard(at, entry.ticket),
-            Step::CountJoins(_, queues) => self.count_joins(at, queues),
             Step::Call(before, record) => self.call(at, *before, record),
             Step::Wait(call) => self.put(at, owned(call_item(call)), None),
             Step::Lease(lease) => self.put(at, owned(lease_item(lease)), None),
@@ -114,7 +112,8 @@ impl Composer<'_> {
     }
 
     /// Updates an agent on the conditions of the change. It sets the attributes of the new state,
-    /// and removes those of other states.
+    /// and removes those of other states. The agent's item counts its joins, so that an enqueue
+    /// writes no item that grows with the number of queues.
     fn agent(&self, at: Key, change: &AgentChange) -> Result<TransactWriteItem, BuildError> {
         let mut condition = "AgentStatus = :from AND Ticket = :ticket".to_owned();
         let mut update = Update::builder()
@@ -162,43 +161,29 @@ impl Composer<'_> {
                 .expression_attribute_names(format!("#s{n}"), name)
                 .expression_attribute_values(format!(":s{n}"), value);
         }
+        let mut expression = format!("SET {} REMOVE {}", sets.join(", "), gone.join(", "));
+        let mut adds = vec![];
+        for (n, queue) in change.joins().iter().enumerate() {
+            adds.push(format!("#q{n} :one"));
+            update = update.expression_attribute_names(format!("#q{n}"), queue.as_str());
+        }
+        if !adds.is_empty() {
+            expression.push_str(&format!(" ADD {}", adds.join(", ")));
+            update = update.expression_attribute_values(":one", number(1));
+        }
         let update = update
-            .update_expression(format!(
-                "SET {} REMOVE {}",
-                sets.join(", "),
-                gone.join(", ")
-            ))
+            .update_expression(expression)
             .condition_expression(condition);
         Ok(TransactWriteItem::builder().update(update.build()?).build())
     }
 
-    fn counters(
-        &self,
-        at: Key,
-        expression: &str,
-    ) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
-        Update::builder()
-            .table_name(self.table)
-            .set_key(Some(key(at)))
-            .update_expression(expression)
-    }
-
     fn open_queue(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
         // ADD of 0 creates missing counters, and does not change existing ones.
-        let update = self
-            .counters(at, "ADD QueueVersionId :zero, QueueDepth :zero")
+        let update = Update::builder()
+            .table_name(self.table)
+            .set_key(Some(key(at)))
+            .update_expression("ADD QueueVersionId :zero, QueueDepth :zero")
             .expression_attribute_values(":zero", number(0));
-        Ok(TransactWriteItem::builder().update(update.build()?).build())
-    }
-
-    fn count_joins(&self, at: Key, queues: &[QueueName]) -> Result<TransactWriteItem, BuildError> {
-        let adds: Vec<_> = (0..queues.len()).map(|n| format!("#q{n} :one")).collect();
-        let mut update = self
-            .counters(at, &format!("ADD {}", adds.join(", ")))
-            .expression_attribute_values(":one", number(1));
-        for (n, queue) in queues.iter().enumerate() {
-            update = update.expression_attribute_names(format!("#q{n}"), queue.as_str());
-        }
         Ok(TransactWriteItem::builder().update(update.build()?).build())
     }
 }

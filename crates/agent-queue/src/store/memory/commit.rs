@@ -66,7 +66,6 @@ impl State {
             }
             Step::OpenQueue(_)
             | Step::Leave(_)
-            | Step::CountJoins(..)
             | Step::Wait(_)
             | Step::Unwait(_)
             | Step::Lease(_)
@@ -91,11 +90,6 @@ impl State {
             Step::Leave(entry) | Step::Discard(entry) => {
                 let key = (entry.queue.clone(), entry.at, entry.agent.clone());
                 self.entries.remove(&key);
-            }
-            Step::CountJoins(_, queues) => {
-                for queue in queues {
-                    *self.joins.entry(queue.clone()).or_default() += 1;
-                }
             }
             Step::Call(_, record) => {
                 self.calls.insert(record.call.id.clone(), record.clone());
@@ -122,6 +116,9 @@ impl State {
     }
 
     fn move_agent(&mut self, change: &AgentChange) {
+        for queue in change.joins() {
+            *self.joins.entry(queue.clone()).or_default() += 1;
+        }
         if let Some(agent) = self.agents.remove(&change.agent) {
             self.agents
                 .insert(agent.id.clone(), change.applied_to(agent));

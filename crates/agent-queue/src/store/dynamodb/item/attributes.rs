@@ -86,7 +86,7 @@ impl<'a> Attributes<'a> {
         self.moment_if_there(schema::SEEN_AT)
     }
 
-    /// The joins of one stripe: the name of each queue, and its number.
+    /// The joins that an agent's item or a stripe has: the name of each queue, and its number.
     pub(in crate::store::dynamodb) fn joins(&self) -> impl Iterator<Item = (&'a str, u64)> {
         let number = |(name, value): (&'a String, &AttributeValue)| {
             let joins = value.as_n().ok()?.parse().ok()?;
