@@ -15,15 +15,14 @@ use crate::queue::{AgentQueue, QueueError};
 use crate::serve::Served;
 use crate::store::Line;
 
-/// Time after which an empty line is closed, if no process opens it again. It is much longer than
-/// the time for which a process assumes that a line is open.
-const CLOSED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+/// Time after which an empty line is closed, if no process opens it again. It is twice the time for
+/// which a process assumes that a line is open.
+const CLOSED_AFTER: Duration = Duration::from_secs(60 * 60);
 
 impl AgentQueue {
-    /// Opens a line, so that calls may join it. Does nothing if this process opened it recently.
+    /// Opens a line, so that new calls may join it. Does nothing if this process opened it recently.
     pub(crate) async fn open_line(&self, criteria: &Criteria) -> Result<(), QueueError> {
-        let now = self.clock.now();
-        if self.opened.is_open(criteria, now) {
+        if self.opened.is_open(criteria, self.clock.now()) {
             return Ok(());
         }
         let lines = self.store.lines().await?;
@@ -31,6 +30,16 @@ impl AgentQueue {
             return Err(QueueError::TooManyLines {
                 criteria: criteria.clone(),
             });
+        }
+        self.reopen_line(criteria).await
+    }
+
+    /// Opens the line to which a call returns. The limit on the number of lines is for new calls:
+    /// this call was accepted.
+    pub(crate) async fn reopen_line(&self, criteria: &Criteria) -> Result<(), QueueError> {
+        let now = self.clock.now();
+        if self.opened.is_open(criteria, now) {
+            return Ok(());
         }
         let mut pauses = self.pauses().build();
         loop {
@@ -49,8 +58,8 @@ impl AgentQueue {
         Ok(())
     }
 
-    /// Closes the empty lines that no process opened for a day. So the registry has only the
-    /// criteria of about one day.
+    /// Closes the empty lines that no process opened for an hour. So the registry has only the
+    /// criteria of about one hour.
     pub(crate) async fn close_lines(&self) -> Result<(), QueueError> {
         let now = self.clock.now();
         for line in self.store.lines().await? {

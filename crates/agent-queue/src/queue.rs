@@ -111,7 +111,7 @@ pub enum QueueError {
     /// The limit on open lines is reached.
     #[error(
         "criteria {criteria}: calls wait for {MAX_LINES} different criteria already, the most a queue takes; \
-         check what the callers send as values, or wait until the sweep closes lines that were empty for a day"
+         check what the callers send as values, or wait until the sweep closes lines that were empty for an hour"
     )]
     TooManyLines {
         /// The criteria of the call.

@@ -272,7 +272,7 @@ impl AgentQueue {
         };
         let change = match &call {
             Some(call) => {
-                self.open_line(&call.criteria).await?;
+                self.reopen_line(&call.criteria).await?;
                 Change::return_call(lease, call, now)
             }
             None => Change::take_back(lease, now),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use agent_queue::agent::{AgentStatus, IdleStatus, Ticket};
 use agent_queue::call::CallState;
+use agent_queue::lane::Claims;
 use agent_queue::store::{AgentStore, Committed, Order, StoreError};
 use agent_queue::transaction::{Change, QueueEntry, Step};
 use agents::watched::{Watch, Watched};
@@ -184,7 +185,7 @@ pub(crate) async fn sweep_restores_no_entry_of_an_agent_who_leaves(world: World)
     assert_eq!(world.depths().await, [("Spanish#F".to_owned(), 0)]);
 }
 
-pub(crate) async fn lines_are_limited_to_1000_and_empty_ones_close_after_a_day(world: World) {
+pub(crate) async fn lines_are_limited_to_1000_and_empty_ones_close_after_an_hour(world: World) {
     let line = |n: usize| criteria(&format!("l{n}#F"));
     for n in 0..1_000 {
         let opened = world.store.open_line(&line(n), agents::NOW).await;
@@ -199,14 +200,35 @@ pub(crate) async fn lines_are_limited_to_1000_and_empty_ones_close_after_a_day(w
         text.starts_with("criteria one-more#F: calls wait for 1000 different criteria already"),
         "{text}"
     );
-    let day = Duration::from_secs(24 * 60 * 60);
-    let world = world.with(|settings| settings.max_wait = 2 * day);
-    world.pass(day).await;
+    let hour = Duration::from_secs(60 * 60);
+    let world = world.with(|settings| settings.max_wait = 2 * hour);
+    world.pass(hour - Duration::from_secs(60)).await;
+    world.sweep().await;
+    let left = world.store.lines().await.unwrap();
+    assert_eq!(left.len(), 1_000, "a process may rely on an open line");
+    world.pass(Duration::from_secs(60)).await;
     world.sweep().await;
     let left = world.store.lines().await.unwrap();
     assert_eq!(left.len(), 1, "the one that a call waits in");
     let call = world.call("c2", "one-more#F");
     assert!(world.queue.match_call(&call).await.unwrap().queued);
+}
+
+pub(crate) async fn unanswered_call_returns_to_its_line_beyond_the_limit_of_lines(world: World) {
+    let world = world.with(|settings| settings.answer_within = Some(Duration::from_secs(10)));
+    world.queued("ana", &["Spanish"], "F").await;
+    let call = world.call("c1", "Spanish#F");
+    // A lane assigns the call without a line.
+    let answers = world.queue.match_lane(&[call], &Claims::default()).await;
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    for n in 0..1_000 {
+        let line = criteria(&format!("l{n}#F"));
+        world.store.open_line(&line, agents::NOW).await.unwrap();
+    }
+    world.pass(Duration::from_secs(11)).await;
+    assert_eq!(world.sweep().await.calls_returned, 1);
+    let met = world.queued("bea", &["Spanish"], "F").await;
+    assert_eq!(pairs(&met), "c1→bea");
 }
 
 /// Writes queued agents and pending calls that match, as crashed processes leave them. They are
