@@ -263,14 +263,11 @@ fn register(fields: Map<String, Json>, dimensions: &Dimensions) -> Result<Comman
         name,
         attributes,
     } = parse(command, fields)?;
-    let length = name.chars().count();
-    if name.trim().is_empty() || length > MAX_AGENT_NAME || name.chars().any(char::is_control) {
+    if let Some(fault) = fault_of(&name) {
         return Err(CommandError::Field {
             command: command.to_owned(),
             field: "field name".to_owned(),
-            fault: format!(
-                "has {length} characters; give 1 to {MAX_AGENT_NAME} printable ones, not only spaces"
-            ),
+            fault,
         });
     }
     let profile = dimensions
@@ -278,6 +275,19 @@ fn register(fields: Map<String, Json>, dimensions: &Dimensions) -> Result<Comman
         .map_err(|fault| CommandError::Attribute { command, fault })?;
     let id = agent_id.unwrap_or_else(AgentId::fresh);
     Ok(Command::Register(id, name, profile))
+}
+
+/// What is wrong with an agent's name. Assignments contain it, and SNS and SQS reject the characters
+/// that XML 1.0 excludes.
+fn fault_of(name: &str) -> Option<String> {
+    let excluded = |c: &char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    if let Some(found) = name.chars().find(excluded) {
+        let code = u32::from(found);
+        return Some(format!("has U+{code:04X}; give printable characters"));
+    }
+    let length = name.chars().count();
+    (name.trim().is_empty() || length > MAX_AGENT_NAME)
+        .then(|| format!("has {length} characters; give 1 to {MAX_AGENT_NAME}, not only spaces"))
 }
 
 fn match_call(fields: Map<String, Json>, dimensions: &Dimensions) -> Result<Command, CommandError> {

@@ -103,6 +103,16 @@ fn invalid_command_error_names_field_and_remedy() {
         "command seed: field count: is 501; give a whole number from 1 to 500"
     );
     let attributes = json!({"language": ["a"], "gender": "F"});
+    for (name, code) in [
+        ("Ana\u{fffe}", "FFFE"),
+        ("\u{ffff}", "FFFF"),
+        ("A\na", "000A"),
+    ] {
+        let event = json!({"command": "register", "name": name, "attributes": attributes});
+        let text = refused(event);
+        let fault = format!("field name: has U+{code}; give printable characters");
+        assert!(text.contains(&fault), "{text}");
+    }
     let event = json!({"command": "register", "name": " ", "attributes": attributes});
     assert!(
         refused(event).contains("field name: has 1 characters"),
