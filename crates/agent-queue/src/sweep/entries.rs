@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, AgentState};
 use crate::queue::{AgentQueue, Outcome, QueueError};
 use crate::store::Order;
 use crate::transaction::{Change, QueueEntry};
@@ -11,11 +11,13 @@ impl AgentQueue {
     /// Writes missing entries, and returns their number. Each change depends on the agent's status
     /// and ticket, so it does nothing to an agent that was queued or left since `agents` were read.
     pub(super) async fn restore_entries(&self, agents: &[Agent]) -> Result<u32, QueueError> {
+        // Only references: all entries of all agents would not fit into the function's memory.
         let mut expected: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for agent in agents {
-            for entry in QueueEntry::all_of(agent) {
-                let queued = expected.entry(entry.queue.clone()).or_default();
-                queued.push((agent, entry));
+            if let AgentState::Queued { queues, .. } = &agent.state {
+                for queue in queues {
+                    expected.entry(queue).or_default().push(agent);
+                }
             }
         }
         let mut restored = 0;
@@ -23,12 +25,16 @@ impl AgentQueue {
             if self.is_over() {
                 break;
             }
-            let entries = self.store.peek(&queue, Order::Fifo, u16::MAX).await?;
-            let there: BTreeSet<_> = entries.iter().map(|entry| entry.ticket.0).collect();
-            for (agent, entry) in queued {
-                if there.contains(&entry.ticket.0) {
+            let entries = self.store.peek(queue, Order::Fifo, u16::MAX).await?;
+            let there: BTreeSet<_> = entries.into_iter().map(|entry| entry.ticket.0).collect();
+            for agent in queued {
+                if there.contains(&agent.ticket.0) {
                     continue;
                 }
+                let mut entries = QueueEntry::all_of(agent).into_iter();
+                let Some(entry) = entries.find(|entry| entry.queue == *queue) else {
+                    continue;
+                };
                 let id = &agent.id;
                 if let Outcome::Done = self.commit("rejoin", &Change::rejoin(agent, entry)).await? {
                     tracing::error!(%queue, agent = %id, "a queued agent had no entry; it is written again");
