@@ -82,7 +82,8 @@ export interface IngestSettings {
   readonly deadLetterRetention?: Duration;
   /**
    * Tasks that one invocation writes per second, as you expect or measured. Synthesis uses it only to check that a
-   * batch can be written within the timeout.
+   * batch can be written within the timeout. The check counts one task per message: if your messages are arrays, divide
+   * the rate by the tasks per message.
    * @default 500
    */
   readonly expectedWritesPerSecond?: number;
