@@ -395,8 +395,8 @@ mutants-copy:
 	  | tar -x -C $(MUTANTS)/tree
 
 .PHONY: guards
-guards: setup mutants-copy ## break the queues' guards one at a time: a test must fail each time (about two hours)
-	CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/target $(BIN)/python -m tests.guards --root $(MUTANTS)/tree --target $(HOST)
+guards: setup mutants-copy ## break the queues' guards one at a time: a test must fail each time (about two hours) [SHARD]
+	CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/target $(BIN)/python -m tests.guards --root $(MUTANTS)/tree --target $(HOST) $(if $(SHARD),--shard $(SHARD))
 
 .PHONY: mutants
 mutants: guards $(CARGO_MUTANTS) ## run guards, and cargo-mutants on the queues' core (hours); docs/internals/mutants.md explains survivors [SHARD]

@@ -19,6 +19,7 @@ PIN = re.compile(r"uses: (?P<action>[\w./-]+)@(?P<sha>[0-9a-f]{40}) # (?P<versio
 #: The rights of jobs that may do more than read the source: assume a role of AWS, comment, or open an issue.
 RIGHTS = {
     ("advisories.yml", "report"): {"issues": "write"},
+    ("nightly.yml", "report"): {"issues": "write"},
     ("diff.yml", "deployed"): {"id-token": "write"},
     ("diff.yml", "comment"): {"pull-requests": "write"},
     ("diff-comment.yml", "post"): {"actions": "read", "pull-requests": "write"},

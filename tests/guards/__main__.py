@@ -1,7 +1,7 @@
 """Breaks the queues' guards one at a time, and requires that a test fails for each.
 
     python -m tests.guards --check
-    python -m tests.guards --root COPY --target TRIPLE [NAME...]
+    python -m tests.guards --root COPY --target TRIPLE [--shard K/N] [NAME...]
 
 With `--check` it only checks that each text is in its file exactly once. Otherwise it breaks and restores a copy of the
 sources, which `make guards` creates.
@@ -39,6 +39,7 @@ def main() -> int:
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="the copy to break")
     parser.add_argument("--target", help="the triple to build for")
     parser.add_argument("--check", action="store_true", help="only search the texts, which takes seconds")
+    parser.add_argument("--shard", type=shard, default=(0, 1), help="K/N: each Nth guard, K from 0 to N-1")
     parser.add_argument("names", nargs="*", help="only guards whose name contains one of these")
     arguments = parser.parse_args()
     chosen = [
@@ -46,6 +47,8 @@ def main() -> int:
         for guard in ALL_GUARDS
         if not arguments.names or any(name in guard.name for name in arguments.names)
     ]
+    first, step = arguments.shard
+    chosen = chosen[first::step]
     if arguments.check:
         faults = [fault for guard in chosen for fault in misfits(guard, arguments.root)]
         print("\n".join(faults) or f"{len(chosen)} guards are in place")
@@ -55,6 +58,14 @@ def main() -> int:
     unnoticed = [guard for guard in chosen if not check(guard, arguments.root, arguments.target)]
     print(f"{len(chosen) - len(unnoticed)} of {len(chosen)} broken guards were noticed")
     return 1 if unnoticed or not chosen else 0
+
+
+def shard(text: str) -> tuple[int, int]:
+    """K and N of the shard K/N, as cargo-mutants counts them."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None or int(match[1]) >= int(match[2]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a shard; write K/N with K from 0 to N-1, as 0/8")
+    return int(match[1]), int(match[2])
 
 
 def check(guard: Guard, root: Path, target: str) -> bool:
