@@ -52,8 +52,8 @@ def down() -> bool:
 
 
 def shell_variables(local_aws: Emulator, stacks: list[DeployedStack]) -> dict[str, str]:
-    """The endpoint, region and fake credentials, and every output under its own name."""
-    variables = emulator.client_variables(local_aws.endpoint)
+    """The endpoint, region and fake credentials, the environment for freshq, and every output under its own name."""
+    variables = emulator.client_variables(local_aws.endpoint) | {"FRESHQ_ENV": "dev"}
     for stack in stacks:
         variables |= stack.outputs
     return variables

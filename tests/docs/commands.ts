@@ -52,14 +52,15 @@ The operators' command. \`make install-cli\` installs it. \`make status\` and th
 ${markdownTable(['command', 'what it does'], rows(freshqVerbs(), 'freshq'))}
 
 \`--env NAME\` selects the queue of the stack \`LifoQueue-NAME\`, \`--stack NAME\` that of any stack with the outputs of the construct.
-For \`agents\`, \`queues\`, \`match\`, \`call\` and \`agent\` the stack is \`AgentQueue-NAME\`. \`console\` shows both.
-\`--table NAME --process-tasks-topic ARN\` selects a queue without CloudFormation. \`--region\`, \`--profile\` and \`--endpoint-url\` are those of
-the AWS CLI. \`--output json\` prints JSON for scripts. \`freshq help VERB\` lists the other options.
+For \`agents\`, \`queues\`, \`match\`, \`call\` and \`agent\` the stack is \`AgentQueue-NAME\`. \`console\` shows both. Without these options, \`freshq\`
+uses the environment variable \`FRESHQ_STACK\`, then \`FRESHQ_ENV\`. \`--table NAME --process-tasks-topic ARN\` selects a queue without
+CloudFormation. \`--region\`, \`--profile\` and \`--endpoint-url\` are those of the AWS CLI. \`--output json\` prints JSON for scripts.
+\`freshq help VERB\` lists the other options.
 
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | not everything was done; the answer says why |
+| 1 | not everything was done; the output says why |
 | 2 | the command line or the configuration is wrong; nothing was done |
 | 3 | AWS, a file or the terminal failed; some of it may be done |
 | 4 | the operator declined; nothing was done |

@@ -143,7 +143,7 @@ def agents_and_calls(session: Session) -> None:
     session.run("call", "call-2")
     seeded = session.run("agent", "seed", "2")
     session.run("agent", "queue-all-available", only='"queued"')
-    for agent in seeded.splitlines()[1:]:
+    for agent in seeded.splitlines()[1:-1]:
         session.run("agent", "leave", agent.split()[0], "--to", "offline", only='"status"')
     session.run("messages", "--agents")
     session.run("doctor", "--agents", without="not checked: ")

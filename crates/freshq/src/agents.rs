@@ -3,14 +3,17 @@
 mod answer;
 mod command;
 
+use aws_config::SdkConfig;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 pub(crate) use self::answer::Answer;
 pub(crate) use self::command::{AgentVerb, Agents, Call, DeskVerb, Match, Queues};
+use crate::account::Caller;
 use crate::aws::{self, AwsArguments};
 use crate::failure::Failure;
 use crate::function::{Function, LambdaFunction};
+use crate::queue::StackName;
 use crate::report::Format;
 use crate::stack;
 
@@ -25,18 +28,18 @@ pub(crate) fn stack_of(env: &str) -> String {
     format!("{PREFIX}{env}")
 }
 
-/// Which agents' queue, and how its answer is printed.
+/// Which agents' queue, and the output format.
 #[derive(Debug, Args)]
 pub(crate) struct DeskArguments {
-    /// The queue of the stack AgentQueue-<ENV>
-    #[arg(long, required_unless_present = "stack", conflicts_with = "stack", value_parser = NonEmptyStringValueParser::new(), help_heading = "Which queue")]
+    /// The queue of the stack AgentQueue-<ENV>; by default FRESHQ_ENV
+    #[arg(long, conflicts_with = "stack", value_parser = NonEmptyStringValueParser::new(), help_heading = "Which queue")]
     pub(crate) env: Option<String>,
-    /// The queue of this stack
+    /// The queue of this stack; by default FRESHQ_STACK
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), help_heading = "Which queue")]
     pub(crate) stack: Option<String>,
     #[command(flatten)]
     pub(crate) aws: AwsArguments,
-    /// How the answer is printed
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Common options")]
     pub(crate) output: Format,
 }
@@ -60,25 +63,29 @@ impl<V: Args + DeskVerb> AtDesk<V> {
 /// Sends the command of a verb to the desk.
 ///
 /// # Errors
-/// [`Failure`]: no region, no such stack, a malformed argument, or no answer.
+/// [`Failure`]: no region, no such stack, a malformed argument, or no response.
 pub(crate) async fn run(verb: &dyn DeskVerb, on: &DeskArguments) -> Result<Answer, Failure> {
-    let name = on.env.as_deref().map(stack_of);
-    let name = on.stack.clone().or(name).ok_or(Failure::NoQueue)?;
-    send(verb, &desk(&name, &on.aws).await?).await
+    let stack = StackName::of(on.env.as_ref(), on.stack.as_ref())?.in_full(stack_of);
+    let aws = aws::sdk_config(&on.aws).await?;
+    let desk = desk(&stack, &aws).await?;
+    if !verb.changes() {
+        return send(verb, &desk).await;
+    }
+    let caller = Caller::new(&aws);
+    let (answer, account) = tokio::join!(send(verb, &desk), caller.account());
+    let mut answer = answer?;
+    account.add_to(&mut answer.0);
+    Ok(answer)
 }
 
 /// The desk of a stack.
 ///
 /// # Errors
-/// [`Failure`]: no region, no such stack, or the stack lacks the output.
-pub(crate) async fn desk(stack: &str, aws: &AwsArguments) -> Result<LambdaFunction, Failure> {
-    let aws = aws::sdk_config(aws).await;
-    if aws.region().is_none() {
-        return Err(Failure::NoRegion);
-    }
-    let outputs = stack::outputs(stack, &aws).await?;
+/// [`Failure`]: no such stack, or the stack lacks the output.
+pub(crate) async fn desk(stack: &str, aws: &SdkConfig) -> Result<LambdaFunction, Failure> {
+    let outputs = stack::outputs(stack, aws).await?;
     let desk = stack::value(stack, &outputs, AGENT_DESK_FUNCTION_NAME)?;
-    Ok(LambdaFunction::new(&aws, desk))
+    Ok(LambdaFunction::new(aws, desk))
 }
 
 /// Sends the command of a verb to this function.

@@ -16,9 +16,10 @@ use crate::verbs::{
 /// Operates a newest-first task queue and an agents' queue.
 ///
 /// Region and credentials come from the sources that the AWS CLI uses: --region and --profile,
-/// AWS_REGION and AWS_PROFILE, keys in the environment, or single sign-on.
+/// AWS_REGION and AWS_PROFILE, keys in the environment, or single sign-on. The queue is that of
+/// --env or --stack, or of the environment variables FRESHQ_STACK or FRESHQ_ENV.
 ///
-/// Exit codes. 0: done. 1: not all was done, and the answer says why. 2: the command line or the
+/// Exit codes. 0: done. 1: not all was done, and the output says why. 2: the command line or the
 /// configuration is wrong. 3: AWS, a file or the terminal failed. 4: the operator declined.
 #[derive(Debug, Parser)]
 #[command(name = "freshq", version, max_term_width = 100)]
@@ -74,7 +75,7 @@ pub(crate) enum Verb {
     /// Register an agent, change its status or end its call
     #[command(subcommand)]
     Agent(AgentVerb),
-    /// Print the completions of a shell
+    /// Generate shell completions
     Completions(Completions),
     /// Write the manual pages
     Man(Man),
@@ -105,7 +106,7 @@ pub(crate) struct Common {
     pub(crate) queue: QueueArguments,
     #[command(flatten)]
     pub(crate) aws: AwsArguments,
-    /// How the answer is printed
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Common options")]
     pub(crate) output: Format,
 }

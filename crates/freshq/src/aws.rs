@@ -2,12 +2,18 @@
 
 use std::time::Duration;
 
+use aws_config::profile::ProfileFileCredentialsProvider;
+use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws_types::os_shim_internal::{Env, Fs};
 use clap::Args;
+
+use crate::failure::Failure;
 
 /// Where AWS is, as the AWS CLI names it.
 #[derive(Debug, Default, Args)]
@@ -15,7 +21,7 @@ pub(crate) struct AwsArguments {
     /// The region; by default AWS_REGION, then the profile's region
     #[arg(long, value_name = "REGION", help_heading = "Common options")]
     pub(crate) region: Option<String>,
-    /// The profile of the AWS configuration; by default AWS_PROFILE
+    /// The profile of the AWS configuration, even if the environment has keys; by default AWS_PROFILE
     #[arg(long, value_name = "NAME", help_heading = "Common options")]
     pub(crate) profile: Option<String>,
     /// The address of AWS, for example of a local one; by default AWS_ENDPOINT_URL
@@ -27,7 +33,10 @@ pub(crate) struct AwsArguments {
 /// `credential_process`, and `AWS_ENDPOINT_URL`
 /// (<https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html>). The operator
 /// may be far from the region, so the timeouts are longer than those of the functions.
-pub(crate) async fn sdk_config(arguments: &AwsArguments) -> SdkConfig {
+///
+/// # Errors
+/// [`Failure`]: no such profile, an unreadable AWS configuration, or no region.
+pub(crate) async fn sdk_config(arguments: &AwsArguments) -> Result<SdkConfig, Failure> {
     let https = Builder::new()
         .tls_provider(Provider::Rustls(CryptoMode::Ring))
         .build_https();
@@ -37,7 +46,7 @@ pub(crate) async fn sdk_config(arguments: &AwsArguments) -> SdkConfig {
         .operation_timeout(Duration::from_secs(30))
         .build();
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
-        .http_client(https)
+        .http_client(https.clone())
         .timeout_config(timeouts)
         // The client may repeat any write of the queue without harm.
         .retry_config(RetryConfig::standard().with_max_attempts(4));
@@ -45,10 +54,37 @@ pub(crate) async fn sdk_config(arguments: &AwsArguments) -> SdkConfig {
         loader = loader.region(Region::new(region.clone()));
     }
     if let Some(profile) = &arguments.profile {
+        check_profile(profile).await?;
         loader = loader.profile_name(profile);
     }
     if let Some(url) = &arguments.endpoint_url {
         loader = loader.endpoint_url(url);
     }
-    loader.load().await
+    let config = loader.load().await;
+    let region = config.region().cloned().ok_or(Failure::NoRegion)?;
+    let Some(profile) = &arguments.profile else {
+        return Ok(config);
+    };
+    // The default sources prefer keys in the environment to the profile, and these may be keys of
+    // another account. The AWS CLI ignores such keys too if it gets --profile.
+    let provider = ProviderConfig::without_region()
+        .with_region(Some(region))
+        .with_http_client(https);
+    let credentials = ProfileFileCredentialsProvider::builder()
+        .configure(&provider)
+        .profile_name(profile)
+        .build();
+    let credentials = SharedCredentialsProvider::new(credentials);
+    let builder = config.into_builder().credentials_provider(credentials);
+    Ok(builder.build())
+}
+
+/// Checks that the AWS configuration has this profile.
+async fn check_profile(profile: &str) -> Result<(), Failure> {
+    let (files, environment) = (Fs::real(), Env::real());
+    let profiles = aws_config::profile::load(&files, &environment, &Default::default(), None).await;
+    match profiles.map_err(Failure::Profiles)?.get_profile(profile) {
+        Some(_) => Ok(()),
+        None => Err(Failure::NoProfile(profile.to_owned())),
+    }
 }

@@ -35,11 +35,11 @@ use tokio::net::TcpListener;
 use self::access::Access;
 use self::site::Site;
 use crate::agents::{desk, stack_of};
-use crate::aws::AwsArguments;
+use crate::aws::{self, AwsArguments};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::function::Function;
-use crate::queue::{Queue, QueueArguments};
+use crate::queue::{Queue, QueueArguments, StackName};
 use crate::report::Format;
 use crate::time_format::parse_duration;
 
@@ -56,7 +56,7 @@ pub(crate) struct Console {
     /// Allows the page to pause, resume, redrive and cancel; without it the page is read-only
     #[arg(long)]
     pub(crate) allow_changes: bool,
-    /// The stack of the agents' queue; AgentQueue-<ENV> by default if --env is given
+    /// The stack of the agents' queue; AgentQueue-<ENV> by default if an environment is given
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) agents_stack: Option<String>,
     /// The interval at which an open page updates itself
@@ -75,8 +75,9 @@ impl Console {
         aws: &AwsArguments,
         format: Format,
     ) -> Result<Exit, Failure> {
-        let desk = self.desk(queue.env.as_deref(), aws).await?;
+        let desk = self.desk(queue, aws).await?;
         let queue = Queue::connect(queue, aws).await?;
+        let account = queue.caller.account().await.clone();
         let address = (Ipv4Addr::LOCALHOST, self.port);
         let failed = |source| Failure::Server {
             port: self.port,
@@ -87,7 +88,7 @@ impl Console {
         let access = Arc::new(Access::new(self.allow_changes));
         let url = format!("http://127.0.0.1:{port}/{}/", access.token());
         announce(&url, format).map_err(Failure::Terminal)?;
-        let router = router(Site::new(queue, desk, access, self.every));
+        let router = router(Site::new(queue, account, desk, access, self.every));
         tokio::select! {
             served = axum::serve(listener, router).into_future() => served.map_err(failed)?,
             stopped = tokio::signal::ctrl_c() => stopped.map_err(Failure::Terminal)?,
@@ -98,15 +99,19 @@ impl Console {
     /// The agents' desk, or the reason that the page Agents shows instead.
     async fn desk(
         &self,
-        env: Option<&str>,
+        queue: &QueueArguments,
         aws: &AwsArguments,
     ) -> Result<Result<Arc<dyn Function>, String>, Failure> {
-        let Some(stack) = self.agents_stack.clone().or_else(|| env.map(stack_of)) else {
-            return Ok(Err(
-                "the agents' queue is unknown: name its stack with --agents-stack".to_owned(),
-            ));
+        let stack = match (&self.agents_stack, queue.stack()?) {
+            (Some(stack), _) => stack.clone(),
+            (None, Some(StackName::Env(env))) => stack_of(&env),
+            (None, _) => {
+                return Ok(Err(
+                    "the agents' queue is unknown: name its stack with --agents-stack".to_owned(),
+                ));
+            }
         };
-        match desk(&stack, aws).await {
+        match desk(&stack, &aws::sdk_config(aws).await?).await {
             Ok(desk) => Ok(Ok(Arc::new(desk))),
             // An environment may have only one of the two queues.
             Err(failure @ Failure::NoStack { .. }) if self.agents_stack.is_none() => {

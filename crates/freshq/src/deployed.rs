@@ -21,18 +21,18 @@ pub(crate) trait Deployed: Send + Sync {
     /// The stack, with the resources of its template.
     ///
     /// # Errors
-    /// [`Failure`]: CloudFormation did not answer.
+    /// [`Failure`]: CloudFormation did not respond.
     async fn stack(&self) -> Result<Stack, Failure>;
 
     /// The current settings of a resource, named as in a template; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`Failure`]: the service did not answer, or a local AWS does not know the resource.
+    /// [`Failure`]: the service did not respond, or a local AWS does not know the resource.
     async fn now(&self, kind: Kind, id: &str) -> Result<Option<Value>, Failure>;
 
     /// Reads at most [`Message::MOST`] messages of a queue. They remain in the queue and visible.
     ///
     /// # Errors
-    /// [`Failure`]: SQS did not answer.
+    /// [`Failure`]: SQS did not respond.
     async fn messages(&self, queue: &str) -> Result<Vec<Message>, Failure>;
 }

@@ -4,11 +4,13 @@ use std::error::Error;
 use std::io;
 
 use aws::error_chain;
+use aws_config::profile::ProfileFileLoadError;
 use aws_credential_types::provider::error::CredentialsError;
 use lifo_queue::operate::OperateError;
 use lifo_queue::store::{Source, StoreError};
 use lifo_queue::wake::WakeError;
 
+use crate::account::Account;
 use crate::exit::Exit;
 
 /// An error that ends the command.
@@ -17,12 +19,20 @@ pub(crate) enum Failure {
     /// Neither the environment nor the profile names a region.
     #[error("no AWS region: use --region, set AWS_REGION, or set a region in your profile")]
     NoRegion,
-    /// The command line names no queue. Its parser requires one, so this should not occur.
-    #[error("no queue is named: use --env, --stack, or --table with --process-tasks-topic")]
+    /// The profile of the command line is in no file of the AWS configuration.
+    #[error(
+        "there is no profile {0} in the AWS configuration: aws configure list-profiles lists the profiles"
+    )]
+    NoProfile(String),
+    /// The files of the AWS configuration are invalid.
+    #[error("the files of the AWS configuration could not be read")]
+    Profiles(#[source] ProfileFileLoadError),
+    /// Neither the command line nor the environment names a queue.
+    #[error("no queue is named: use --env or --stack, or set FRESHQ_ENV or FRESHQ_STACK")]
     NoQueue,
     /// There is no such stack in this account and region.
-    #[error("there is no stack {stack} in {region}")]
-    NoStack { stack: String, region: String },
+    #[error("there is no stack {stack} in {account}")]
+    NoStack { stack: String, account: Account },
     /// CloudFormation did not return the outputs of the stack.
     #[error("the outputs of stack {stack} in {region} could not be read")]
     Stack {
@@ -36,7 +46,7 @@ pub(crate) enum Failure {
     )]
     NoOutput { stack: String, output: &'static str },
     /// The table could not be read or written.
-    #[error("the table could not be used")]
+    #[error("DynamoDB request failed")]
     Store(#[from] StoreError),
     /// No processor was woken.
     #[error("no processor was woken; if tasks are due, the sweep wakes one within a minute")]
@@ -118,6 +128,8 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::NoRegion
+            | Self::NoProfile(_)
+            | Self::Profiles(_)
             | Self::NoQueue
             | Self::NoTerminal(_)
             | Self::NoCreateTasks
@@ -142,8 +154,7 @@ impl Failure {
     fn remedy(&self, chain: &str) -> Option<&'static str> {
         if matches!(self, Self::NoStack { .. }) {
             return Some(
-                "is it deployed (make deploy ENV=…), and are these the right account and region? \
-                 aws sts get-caller-identity shows the account",
+                "is it deployed (make deploy ENV=…), and are these the right account and region?",
             );
         }
         if is_caused_by::<CredentialsError>(self) {
@@ -175,7 +186,7 @@ mod tests {
     #[test]
     fn a_failure_is_one_line_with_its_causes_and_its_remedy() {
         let line = refused("ResourceNotFoundException").line();
-        let expected = "the table could not be used: Query: rejected by DynamoDB (ResourceNotFoundException): what AWS said \
+        let expected = "DynamoDB request failed: Query: rejected by DynamoDB (ResourceNotFoundException): what AWS said \
              (check the name of the table, the account and the region)";
         assert_eq!(line, expected);
         assert!(
@@ -210,14 +221,16 @@ mod tests {
     }
 
     #[test]
-    fn missing_stack_error_names_the_region() {
+    fn missing_stack_error_names_account_and_region() {
         let failure = Failure::NoStack {
             stack: "LifoQueue-dev".to_owned(),
-            region: "eu-central-1".to_owned(),
+            account: Account {
+                id: None,
+                region: "eu-central-1".to_owned(),
+            },
         };
-        let line = failure.line();
-        assert!(
-            line.starts_with("there is no stack LifoQueue-dev in eu-central-1 (is it deployed")
-        );
+        let expected =
+            "there is no stack LifoQueue-dev in account unknown, eu-central-1 (is it deployed";
+        assert!(failure.line().starts_with(expected), "{}", failure.line());
     }
 }

@@ -1,4 +1,4 @@
-//! A deployed function that answers an event.
+//! A deployed function that responds to an event.
 
 use async_trait::async_trait;
 use aws_config::SdkConfig;
@@ -13,10 +13,10 @@ use crate::failure::Failure;
 /// Timeout of one attempt to invoke: longer than the timeouts of `create-tasks` and `agent-desk`.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// A function that answers events.
+/// A function that responds to events.
 #[async_trait]
 pub(crate) trait Function: Send + Sync {
-    /// Sends one event and returns the answer. The client may repeat the event.
+    /// Sends one event and returns the response. The client may repeat the event.
     ///
     /// # Errors
     /// [`Failure::Function`]: the invocation failed; the event may be carried out or not.
@@ -31,7 +31,7 @@ pub(crate) struct LambdaFunction {
 
 impl LambdaFunction {
     pub(crate) fn new(aws: &SdkConfig, name: String) -> Self {
-        // A function answers only at its end, so it gets longer timeouts than other calls.
+        // A function responds only at its end, so it gets longer timeouts than other calls.
         let timeouts = TimeoutConfig::builder()
             .operation_attempt_timeout(LONGEST)
             .operation_timeout(LONGEST * 2)

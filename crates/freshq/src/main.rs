@@ -5,12 +5,13 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | `account` | the account and the region, for operators |
 //! | `arguments` | the command line |
 //! | `agents` | the verbs of the agents' queue |
 //! | `queue` | the queue that the command line names, and its clients |
 //! | `stack` | the outputs of a deployed stack |
 //! | `aws` | the configuration of all AWS clients: region, credentials, one HTTPS client |
-//! | `function` | a deployed function that answers an event |
+//! | `function` | a deployed function that responds to an event |
 //! | `deployed` | a deployed stack: its template, and the current settings of its resources |
 //! | `console` | a local web page for both queues |
 //! | `shell` | shell completions and manual pages |
@@ -22,6 +23,7 @@
 //! | `confirm` | the operator's confirmation, at the terminal |
 //! | `failure` | errors and their remedies |
 
+mod account;
 mod agents;
 mod arguments;
 mod aws;
@@ -49,6 +51,7 @@ use crate::confirm::Terminal;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::queue::Queue;
+use crate::report::Change;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -68,8 +71,18 @@ async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match arguments.verb.job() {
         Job::Queue(verb, on) => {
             let queue = Queue::connect(&on.queue, &on.aws).await?;
-            let report = verb.run(&queue, &mut Terminal).await?;
-            report::print(&*report, on.output)
+            let mut terminal = Terminal;
+            let report = verb.run(&queue, &mut terminal);
+            if !verb.changes() {
+                return report::print(&*report.await?, on.output);
+            }
+            let (report, account) = tokio::join!(report, queue.caller.account());
+            let report = Change {
+                report: report?,
+                queue: queue.name.clone(),
+                account: account.clone(),
+            };
+            report::print(&report, on.output)
         }
         Job::Messages(messages, on) => {
             let report = messages.read(&on.queue, &on.aws).await?;

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use comfy_table::{Table, presets};
 use serde_json::Value;
 
+use crate::account::Account;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -29,6 +30,30 @@ pub(crate) trait Report: std::fmt::Debug + Send {
     /// Whether to print the report on standard error, because standard output has other content.
     fn is_note(&self) -> bool {
         false
+    }
+}
+
+/// The outcome of a verb that changes a queue, with the place of the queue.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) report: Box<dyn Report>,
+    pub(crate) queue: String,
+    pub(crate) account: Account,
+}
+
+impl Report for Change {
+    fn exit(&self) -> Exit {
+        self.report.exit()
+    }
+
+    fn text(&self) -> String {
+        format!("{}\n{} in {}", self.report.text(), self.queue, self.account)
+    }
+
+    fn json(&self) -> Value {
+        let mut object = self.report.json();
+        self.account.add_to(&mut object);
+        object
     }
 }
 

@@ -12,16 +12,16 @@ use lifo_queue::time::Millis;
 use crate::failure::Failure;
 use crate::queue::Queue;
 
-/// The most samples whose figures are kept.
+/// Maximum number of samples whose figures are kept.
 const REMEMBERED: usize = 200;
 
-/// The most tasks in the list of the newest pending tasks, and in that of the oldest.
+/// Maximum number of tasks in the list of the newest pending tasks, and in that of the oldest.
 const LISTED: u16 = 8;
 
-/// The most running tasks that are read.
+/// Maximum number of running tasks that are read.
 const RUNNING: usize = 16;
 
-/// The most entries of the index that are read for the rates, for each status.
+/// Maximum number of entries of the index that are read for the rates, per status.
 const RECENT: u16 = 1_000;
 
 /// The rates count tasks that were created within this time before the sample.

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 
 use crate::failure::Failure;
 
-/// Prints the completions of a shell.
+/// Generates shell completions.
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
     /// The shell
@@ -16,7 +16,7 @@ pub(crate) struct Completions {
     pub(crate) shell: Shell,
 }
 
-/// Writes the manual pages, one for each verb.
+/// Writes the manual pages, one per verb.
 #[derive(Debug, Args)]
 pub(crate) struct Man {
     /// The folder, for example ~/.local/share/man/man1

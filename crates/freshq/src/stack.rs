@@ -5,6 +5,7 @@ use aws_sdk_cloudformation::Client;
 use aws_sdk_cloudformation::error::ProvideErrorMetadata;
 use aws_sdk_cloudformation::types::Output;
 
+use crate::account::Caller;
 use crate::failure::Failure;
 
 /// The name of a stack is this prefix and the environment.
@@ -36,7 +37,7 @@ pub(crate) fn name_of(env: &str) -> String {
 /// (<https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html>).
 ///
 /// # Errors
-/// [`Failure`]: no such stack in this account and region, no answer, or an output is missing.
+/// [`Failure`]: no such stack in this account and region, no response, or an output is missing.
 pub(crate) async fn find(stack: String, aws: &SdkConfig) -> Result<Place, Failure> {
     let outputs = outputs(&stack, aws).await?;
     place(stack, &outputs)
@@ -45,9 +46,8 @@ pub(crate) async fn find(stack: String, aws: &SdkConfig) -> Result<Place, Failur
 /// The outputs of a stack.
 ///
 /// # Errors
-/// [`Failure`]: no such stack in this account and region, or no answer.
+/// [`Failure`]: no such stack in this account and region, or no response.
 pub(crate) async fn outputs(stack: &str, aws: &SdkConfig) -> Result<Vec<Output>, Failure> {
-    let region = aws.region().map(ToString::to_string).unwrap_or_default();
     let described = Client::new(aws)
         .describe_stacks()
         .stack_name(stack)
@@ -62,23 +62,26 @@ pub(crate) async fn outputs(stack: &str, aws: &SdkConfig) -> Result<Vec<Output>,
                     .message()
                     .is_some_and(|m| m.contains("does not exist")) =>
         {
-            let stack = stack.to_owned();
-            return Err(Failure::NoStack { stack, region });
+            return Err(missing(stack, aws).await);
         }
         Err(error) => {
             return Err(Failure::Stack {
                 stack: stack.to_owned(),
-                region,
+                region: aws.region().map(ToString::to_string).unwrap_or_default(),
                 source: Box::new(error),
             });
         }
     };
     match stacks.into_iter().next() {
         Some(found) => Ok(found.outputs.unwrap_or_default()),
-        None => Err(Failure::NoStack {
-            stack: stack.to_owned(),
-            region,
-        }),
+        None => Err(missing(stack, aws).await),
+    }
+}
+
+async fn missing(stack: &str, aws: &SdkConfig) -> Failure {
+    Failure::NoStack {
+        stack: stack.to_owned(),
+        account: Caller::new(aws).account().await.clone(),
     }
 }
 

@@ -54,6 +54,11 @@ pub(crate) trait VerbOnQueue: Send + Sync {
     /// [`Failure`]: the verb may be carried out or not, unless the failure says which.
     async fn run(&self, queue: &Queue, prompt: &mut dyn Prompt)
     -> Result<Box<dyn Report>, Failure>;
+
+    /// Whether the verb changes the queue. Its report then names the account and the region.
+    fn changes(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

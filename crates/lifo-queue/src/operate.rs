@@ -75,7 +75,7 @@ pub struct RedriveReport {
 #[derive(Debug, thiserror::Error)]
 pub enum OperateError {
     /// The table could not be read or written.
-    #[error("the table could not be used")]
+    #[error("DynamoDB request failed")]
     Store(#[from] StoreError),
     /// The command is done, but no processor could be woken; the sweep wakes one within a minute.
     #[error("the command is done, but no processor was woken; the sweep wakes one within a minute")]

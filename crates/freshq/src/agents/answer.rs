@@ -1,4 +1,4 @@
-//! The answer of the desk, as text for people and as JSON for programs.
+//! The response of the desk, as text for people and as JSON for programs.
 
 use serde_json::Value;
 
@@ -29,6 +29,11 @@ impl Report for Answer {
             if let Some(next) = answer["next"].as_str() {
                 text += &format!("\nmore agents: continue with --after {next}");
             }
+            if let (Some(account), Some(region)) =
+                (answer["account"].as_str(), answer["region"].as_str())
+            {
+                text += &format!("\nin account {account}, {region}");
+            }
             return text;
         }
         match answer["refused"].as_str() {
@@ -42,7 +47,7 @@ impl Report for Answer {
     }
 }
 
-/// A table with a row for each object and a column for each name.
+/// A table with one row per object and one column per name.
 fn table<const N: usize>(objects: &[Value], names: [&str; N]) -> String {
     if objects.is_empty() {
         return "none".to_owned();

@@ -13,12 +13,17 @@ pub(crate) trait DeskVerb: Sync {
     /// # Errors
     /// [`Failure::Input`]: an argument is malformed.
     fn command(&self) -> Result<Value, Failure>;
+
+    /// Whether the verb changes the queue.
+    fn changes(&self) -> bool {
+        true
+    }
 }
 
 /// Lists the agents, by id.
 #[derive(Debug, Args)]
 pub(crate) struct Agents {
-    /// The most agents to list
+    /// Maximum number of agents to list
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
     /// Continues after this agent
@@ -185,11 +190,19 @@ impl DeskVerb for Agents {
         give(&mut command, "after", self.after.as_ref());
         Ok(command)
     }
+
+    fn changes(&self) -> bool {
+        false
+    }
 }
 
 impl DeskVerb for Queues {
     fn command(&self) -> Result<Value, Failure> {
         Ok(json!({ "command": "queues" }))
+    }
+
+    fn changes(&self) -> bool {
+        false
     }
 }
 
@@ -208,6 +221,10 @@ impl DeskVerb for Call {
     fn command(&self) -> Result<Value, Failure> {
         let command = if self.cancel { "cancel-call" } else { "call" };
         Ok(json!({ "command": command, "callId": self.call }))
+    }
+
+    fn changes(&self) -> bool {
+        self.cancel
     }
 }
 

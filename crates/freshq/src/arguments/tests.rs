@@ -62,11 +62,7 @@ fn a_queue_is_named_by_its_environment_or_by_table_and_topic() {
             Format::Json
         )
     );
-    for line in [
-        "status",
-        "status --table tasks",
-        "status --process-tasks-topic arn",
-    ] {
+    for line in ["status --table tasks", "status --process-tasks-topic arn"] {
         assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
     }
     let both = format!("status --env dev {}", TABLE.join(" "));
@@ -76,6 +72,18 @@ fn a_queue_is_named_by_its_environment_or_by_table_and_topic() {
         refused("status --env dev --output xml"),
         ErrorKind::InvalidValue
     );
+}
+
+#[test]
+fn usage_shows_required_options_but_no_alternatives_for_the_queue() {
+    let error = parse("pause --env dev").unwrap_err().to_string();
+    assert!(
+        error.contains("freshq pause --for <TIME> --reason <REASON>"),
+        "{error}"
+    );
+    let error = parse("status --table tasks").unwrap_err().to_string();
+    assert!(error.contains("--process-tasks-topic <ARN>"), "{error}");
+    assert!(!error.contains('|'), "{error}");
 }
 
 #[test]
@@ -149,6 +157,8 @@ fn redrive_takes_ids_or_all() {
         refused("redrive a --yes --env dev"),
         ErrorKind::ArgumentConflict
     );
+    let error = parse("redrive --env dev").unwrap_err().to_string();
+    assert!(error.contains("<TASK_ID|--all|--error <TEXT>>"), "{error}");
     let dashed = redrive("redrive --env dev -- -a");
     assert_eq!(dashed.tasks, [TaskId::from_stored("-a")]);
 }
@@ -213,6 +223,8 @@ fn create_takes_one_source_of_tasks() {
     for line in ["create --env dev", "create --env dev --ttl 1h"] {
         assert_eq!(refused(line), ErrorKind::MissingRequiredArgument, "{line}");
     }
+    let error = parse("create --env dev").unwrap_err().to_string();
+    assert!(error.contains("--file <PATH>"), "{error}");
     for line in [
         "create --env dev --payload 1 --file a",
         "create --env dev --simulate 3 --file a",

@@ -21,7 +21,7 @@ use uuid::Uuid;
 /// The accepted host names. The port is not compared, because it differs behind `ssh -L`.
 const LOOPBACK: [&str; 2] = ["127.0.0.1", "localhost"];
 
-/// Headers of every answer. The referrer policy is `same-origin`, because under `no-referrer`
+/// Headers of every response. The referrer policy is `same-origin`, because under `no-referrer`
 /// browsers send `Origin: null` with the console's own forms.
 const HEADERS: [(&str, &str); 7] = [
     (
@@ -119,7 +119,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     values.next().is_none().then_some(value)?.to_str().ok()
 }
 
-/// Lets valid requests through, and adds the headers to every answer.
+/// Lets valid requests through, and adds the headers to every response.
 pub(super) async fn guard(
     State(access): State<Arc<Access>>,
     request: Request,

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::function::Function;
 use crate::report::Report;
 
-/// The most agents on a page.
+/// Maximum number of agents on a page.
 const LISTED: u32 = 100;
 
 pub(super) async fn agents(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {

@@ -133,7 +133,7 @@ impl Change {
 
     /// The text of the confirmation, and a form that makes the change.
     async fn question(self, site: &Site, fields: &Fields) -> Result<Markup, Failure> {
-        let queue = &site.queue.name;
+        let queue = site.queue.place().await;
         let task = fields.get("task").map(String::as_str);
         let back = |otherwise: &str| match task {
             Some(task) => link("task", &[("id", task)]),
@@ -195,10 +195,11 @@ fn form(action: String, question: &str, inputs: Markup, yes: &str, back: &str) -
 
 /// The question before a redrive. Unless it is for one task, a dry run lists the tasks.
 async fn question_of_redrive(site: &Site, fields: &Fields) -> Result<String, Failure> {
+    let queue = site.queue.place().await;
     if fields.contains_key("task") {
         let task = task_of(fields, "task")?;
         return Ok(format!(
-            "Retry task {task}, with all its attempts and a new expiry?"
+            "Retry task {task} of {queue}, with all its attempts and a new expiry?"
         ));
     }
     let dry_run = Redrive {
@@ -212,7 +213,7 @@ async fn question_of_redrive(site: &Site, fields: &Fields) -> Result<String, Fai
     };
     let text = report.text();
     Ok(format!(
-        "Retry {which}, with all their attempts and a new expiry?\n{text}"
+        "Retry {which} of {queue}, with all their attempts and a new expiry?\n{text}"
     ))
 }
 

@@ -14,7 +14,7 @@ use super::page::{Asked, age, change, link, page, payload_and_timeline, shown, t
 use super::site::Site;
 use crate::failure::Failure;
 
-/// The most failed tasks that are read.
+/// Maximum number of failed tasks that are read.
 const MOST_READ: usize = 500;
 
 pub(super) async fn failures(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {

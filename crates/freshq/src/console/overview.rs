@@ -68,6 +68,7 @@ fn state(site: &Site, sample: &Sample) -> Markup {
     let status = &sample.status;
     let report = StatusReport {
         queue: site.queue.name.clone(),
+        account: site.account.clone(),
         status: status.clone(),
     };
     let paused = status.control.is_paused(status.now);

@@ -63,7 +63,7 @@ pub(super) fn page(
             body data-every=(site.every.as_millis()) {
                 a.skip href="#main" { "Skip to the content" }
                 header {
-                    strong { "freshq" } " " span { (site.queue.name) }
+                    strong { "freshq" } " " span { (site.queue.name) " in " (site.account) }
                     nav aria-label="Pages" {
                         @for (address, name) in MENU {
                             a href=(address) aria-current=[(address == menu).then_some("page")] { (name) }

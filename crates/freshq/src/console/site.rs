@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::access::Access;
+use crate::account::Account;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::function::Function;
@@ -13,12 +14,13 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::sample::{self, History};
 
-/// The most outcomes that are kept.
+/// Maximum number of outcomes that are kept.
 const REMEMBERED: usize = 50;
 
 /// The state that all pages share.
 pub(super) struct Site {
     pub(super) queue: Queue,
+    pub(super) account: Account,
     /// The agents' desk, or why it is not known.
     pub(super) desk: Result<Arc<dyn Function>, String>,
     pub(super) access: Arc<Access>,
@@ -48,12 +50,14 @@ struct Outcomes {
 impl Site {
     pub(super) fn new(
         queue: Queue,
+        account: Account,
         desk: Result<Arc<dyn Function>, String>,
         access: Arc<Access>,
         every: Duration,
     ) -> Self {
         Self {
             queue,
+            account,
             desk,
             access,
             every,

@@ -20,10 +20,10 @@ use super::site::Site;
 use crate::failure::Failure;
 use crate::verbs::{Shown, StatusName};
 
-/// The most tasks on a page.
+/// Maximum number of tasks on a page.
 const LISTED: usize = 50;
 
-/// The most tasks that a page reads to find those with a text in their last error.
+/// Maximum number of tasks that a page reads to find those with a text in their last error.
 const MOST_READ: usize = 1_000;
 
 pub(super) async fn tasks(State(site): State<Arc<Site>>, Query(fields): Asked) -> Response {

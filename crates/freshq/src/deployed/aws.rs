@@ -140,7 +140,7 @@ impl Deployed for AwsStack {
     }
 }
 
-/// The answer, or `None` if the service reports that the resource does not exist.
+/// The response, or `None` if the service reports that the resource does not exist.
 pub(super) fn found<T, E>(
     operation: &'static str,
     answer: Result<T, E>,

@@ -16,7 +16,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// The most messages that SQS returns at once.
+    /// Maximum number of messages that SQS returns at once.
     pub(crate) const MOST: i32 = 10;
 }
 

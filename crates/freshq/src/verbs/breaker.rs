@@ -30,7 +30,8 @@ pub(crate) struct Open {
     pub(crate) reason: String,
 }
 
-/// Closes the circuit breaker, whether an operator or a processor opened it, and wakes the queue.
+/// Closes the circuit breaker, whether an operator or a processor opened it, and wakes the queue,
+/// unless it is paused.
 #[derive(Debug, Args)]
 pub(crate) struct Close {}
 
@@ -95,18 +96,15 @@ struct Closed {
 
 impl Report for Closed {
     fn exit(&self) -> Exit {
-        match self.wake {
-            Wake::Paused => Exit::NotAll,
-            _ => Exit::Done,
-        }
+        Exit::Done
     }
 
     fn text(&self) -> String {
-        let text = format!("the circuit breaker is closed: {}", wake::text(self.wake));
-        match self.wake {
-            Wake::Paused => format!("{text}\nfreshq resume ends the pause"),
-            _ => text,
-        }
+        let then = match self.wake {
+            Wake::Paused => "the queue is still paused, and freshq resume ends the pause",
+            wake => wake::text(wake),
+        };
+        format!("the circuit breaker is closed; {then}")
     }
 
     fn json(&self) -> Value {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -20,22 +20,23 @@ use crate::queue::Queue;
 use crate::report::Report;
 use crate::time_format::parse_duration;
 
-/// The most tasks in one event.
+/// Maximum number of tasks in one event.
 const MOST_TASKS: usize = 500;
 
-/// The most bytes in one event, well below the 6 MB that Lambda accepts.
+/// Maximum number of bytes in one event, well below the 6 MB that Lambda accepts.
 const MOST_BYTES: usize = 1_000_000;
 
-/// The most failed tasks whose errors are printed.
+/// Maximum number of failed tasks whose errors are printed.
 const SHOWN: usize = 10;
 
 /// Creates tasks by the function create-tasks: one task from the arguments, those of a file of JSON
 /// lines, or simulated ones. A task of a file without taskId or key gets an id from the file's hash
 /// and its line, so that a repetition creates only what is missing.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("source").required(true).multiple(true).args(["payload", "id", "key", "file", "simulate"]))]
 pub(crate) struct Create {
     /// The payload of one task, any JSON
-    #[arg(long, value_name = "JSON", conflicts_with_all = ["file", "simulate"], required_unless_present_any = ["file", "simulate", "id", "key"])]
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["file", "simulate"])]
     pub(crate) payload: Option<String>,
     /// The id of the task; a new one by default
     #[arg(long, value_name = "TASK_ID", conflicts_with_all = ["file", "simulate", "key"])]
@@ -149,7 +150,7 @@ async fn simulate(creates: &dyn Function, count: usize, report: &mut Created) {
     bar.finish_and_clear();
 }
 
-/// The answers of create-tasks to all events, added up.
+/// The responses of create-tasks to all events, added up.
 #[derive(Debug, Default)]
 struct Created {
     created: usize,

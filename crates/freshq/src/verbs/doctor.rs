@@ -69,12 +69,16 @@ impl VerbOnQueue for Doctor {
         }
         Ok(Box::new(checkup))
     }
+
+    fn changes(&self) -> bool {
+        false
+    }
 }
 
 /// Checks the stack of an agents' queue.
 ///
 /// # Errors
-/// [`Failure`]: no stack is named, or CloudFormation did not answer.
+/// [`Failure`]: no stack is named, or CloudFormation did not respond.
 pub(crate) async fn check_agents(
     queue: &QueueArguments,
     aws: &AwsArguments,

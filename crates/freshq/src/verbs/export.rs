@@ -19,7 +19,7 @@ use crate::report::Report;
 const BATCH: usize = 1_000;
 
 /// Prints tasks as JSON lines with all attributes, newest first. Reads every task of the status,
-/// one read unit for each 4 KB; expired tasks are left out.
+/// one read unit per 4 KB; expired tasks are omitted.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     /// The status; several are exported one after the other
@@ -58,6 +58,10 @@ impl VerbOnQueue for Export {
         }
         output.flush().map_err(Failure::Terminal)?;
         Ok(Box::new(report))
+    }
+
+    fn changes(&self) -> bool {
+        false
     }
 }
 

@@ -20,10 +20,10 @@ use crate::queue::Queue;
 use crate::report::{Report, columns};
 use crate::time_format::{exact, parse_duration, relative, rough};
 
-/// The most characters of an error in the table.
+/// Maximum number of characters of an error in the table.
 const ERROR_WIDTH: usize = 60;
 
-/// Lists tasks of a status, newest first. Reads each task, so it costs one read unit for each
+/// Lists tasks of a status, newest first. Reads each task, so it costs one read unit per
 /// 4 KB of a task, and prints how much it read.
 #[derive(Debug, Args)]
 pub(crate) struct List {
@@ -32,10 +32,10 @@ pub(crate) struct List {
     pub(crate) status: StatusName,
     #[command(flatten)]
     pub(crate) filter: Filter,
-    /// The most tasks to list
+    /// Maximum number of tasks to list
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) limit: u32,
-    /// The most tasks to read; --after lists the rest
+    /// Maximum number of tasks to read; --after lists the rest
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_reads: u32,
     /// Continues after this place, which an earlier list printed
@@ -118,6 +118,10 @@ impl VerbOnQueue for List {
         let found = queue.operator.find(&find).await?;
         Ok(Box::new(Listed { now, found }))
     }
+
+    fn changes(&self) -> bool {
+        false
+    }
 }
 
 /// The tasks that were found.
@@ -157,7 +161,7 @@ impl Listed {
     }
 }
 
-/// How much was read, for people. Each task costs one read unit for each 4 KB.
+/// How much was read, for people. Each task costs one read unit per 4 KB.
 pub(super) fn read_cost(tasks: usize, pages: u32) -> String {
     format!("tasks read: {tasks}; pages of the index: {pages}")
 }

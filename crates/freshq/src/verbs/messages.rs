@@ -17,7 +17,7 @@ use crate::{agents, stack};
 /// Queues that are read concurrently.
 const READS_AT_ONCE: usize = 8;
 
-/// The most characters of a body that are printed for people.
+/// Maximum number of characters of a body that are printed for people.
 const BODY: usize = 500;
 
 /// Fields that Lambda adds to an event in a failure queue: printed name and JSON pointer.
@@ -39,7 +39,7 @@ impl Messages {
     /// Reads the queues of the stack that the command line names.
     ///
     /// # Errors
-    /// [`Failure`]: no stack is named, or a service did not answer.
+    /// [`Failure`]: no stack is named, or a service did not respond.
     pub(crate) async fn read(
         &self,
         queue: &QueueArguments,

@@ -71,7 +71,8 @@ impl Purge {
         Ok(format!(
             "This deletes {pending} PENDING, {success} SUCCESS and {failure} FAILURE tasks of {}.\n\
              Type the name of its table, {}, to continue: ",
-            queue.name, queue.table
+            queue.place().await,
+            queue.table
         ))
     }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use clap::{ArgGroup, Args};
 use lifo_queue::depth;
 use lifo_queue::operate::{Find, OperateError, RedriveReport};
 use lifo_queue::store::Redriven;
@@ -24,25 +24,21 @@ use crate::time_format;
 /// Tasks that a dry run reads in one batch.
 const BATCH: usize = 1_000;
 
-/// The most ids that a dry run prints.
+/// Maximum number of ids that a dry run prints.
 const SHOWN: usize = 20;
 
 /// Retries failed tasks: attempts from 0, a new expiry, the original age.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("which").required(true).args(["tasks", "all", "error"]))]
 pub(crate) struct Redrive {
     /// The tasks to retry
-    #[arg(
-        required_unless_present_any = ["all", "error"],
-        conflicts_with_all = ["all", "error"],
-        value_name = "TASK_ID",
-        value_parser = task_id
-    )]
+    #[arg(value_name = "TASK_ID", value_parser = task_id)]
     pub(crate) tasks: Vec<TaskId>,
     /// Every task that is FAILURE
     #[arg(long)]
     pub(crate) all: bool,
     /// Every task that is FAILURE and has this text in its last error; reads each failed task
-    #[arg(long, value_name = "TEXT", conflicts_with = "all", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) error: Option<String>,
     /// Only lists the tasks that --all or --error would redrive
     #[arg(long, conflicts_with = "tasks")]
@@ -67,6 +63,10 @@ impl VerbOnQueue for Redrive {
             (true, true) => Ok(Box::new(self.try_out(queue).await?)),
             (true, false) => self.redrive_all(queue, prompt).await,
         }
+    }
+
+    fn changes(&self) -> bool {
+        !self.dry_run
     }
 }
 
@@ -108,7 +108,7 @@ impl Redrive {
             };
             let question = format!(
                 "Retry {failed} failed tasks of {}{which} with a new expiry in {}?",
-                queue.name,
+                queue.place().await,
                 time_format::rough(self.ttl),
             );
             if !prompt.confirms(&question, "--yes")? {

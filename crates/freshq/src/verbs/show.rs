@@ -35,6 +35,10 @@ impl VerbOnQueue for Show {
             }),
         })
     }
+
+    fn changes(&self) -> bool {
+        false
+    }
 }
 
 /// The stored attributes of a task, and when they were read.

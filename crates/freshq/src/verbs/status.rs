@@ -8,6 +8,7 @@ use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
 use super::{VerbOnQueue, breaker, pause};
+use crate::account::Account;
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -22,9 +23,16 @@ pub(crate) struct Status {}
 #[async_trait]
 impl VerbOnQueue for Status {
     async fn run(&self, queue: &Queue, _: &mut dyn Prompt) -> Result<Box<dyn Report>, Failure> {
-        let status = queue.operator.status().await?;
-        let queue = queue.name.clone();
-        Ok(Box::new(StatusReport { queue, status }))
+        let (status, account) = tokio::join!(queue.operator.status(), queue.caller.account());
+        Ok(Box::new(StatusReport {
+            queue: queue.name.clone(),
+            account: account.clone(),
+            status: status?,
+        }))
+    }
+
+    fn changes(&self) -> bool {
+        false
     }
 }
 
@@ -32,6 +40,7 @@ impl VerbOnQueue for Status {
 #[derive(Debug)]
 pub(crate) struct StatusReport {
     pub(crate) queue: String,
+    pub(crate) account: Account,
     pub(crate) status: operate::Status,
 }
 
@@ -147,7 +156,7 @@ impl StatusReport {
     }
 
     /// The name and the value of each fact.
-    pub(crate) fn rows(&self) -> [(&'static str, String); 17] {
+    pub(crate) fn rows(&self) -> [(&'static str, String); 19] {
         let operate::Status {
             now,
             control,
@@ -158,6 +167,8 @@ impl StatusReport {
         } = &self.status;
         [
             ("queue", self.queue.clone()),
+            ("account", self.account.id().to_owned()),
+            ("region", self.account.region.clone()),
             ("as of", exact(*now)),
             ("paused", self.paused()),
             ("processor", self.processor()),
@@ -200,6 +211,8 @@ impl Report for StatusReport {
         let paused = control.paused_until.filter(|_| control.is_paused(now));
         json!({
             "queue": self.queue,
+            "account": self.account.id,
+            "region": self.account.region,
             "now": exact(now),
             "paused": paused.map(|until| json!({
                 "until": exact(until),

@@ -17,10 +17,12 @@ use lifo_queue::time::{Clock, Millis, TokioClock};
 use simulator::topics::Topics;
 
 use super::*;
+use crate::account::Caller;
 use crate::exit::Exit;
 use crate::function::Function;
 
 const NOW: Millis = Millis(1_800_000_000_000);
+const ACCOUNT: &str = "111122223333";
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Answers every prompt with `answer`, or fails without one; records the prompts.
@@ -91,7 +93,8 @@ impl World {
         verb: &impl VerbOnQueue,
     ) -> Result<Box<dyn Report>, Failure> {
         let (topics, clock) = (self.topics.clone(), self.clock.clone());
-        let mut queue = Queue::new("LifoQueue-dev".to_owned(), store, topics, clock);
+        let (name, caller) = ("LifoQueue-dev".to_owned(), Caller::of(ACCOUNT));
+        let mut queue = Queue::new(name, caller, store, topics, clock);
         queue.creates = self.creates.clone();
         verb.run(&queue, &mut self.prompt).await
     }

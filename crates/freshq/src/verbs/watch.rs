@@ -52,6 +52,10 @@ impl VerbOnQueue for Watch {
         ratatui::restore();
         ended.map(|()| -> Box<dyn Report> { Box::new(Watched(history.looks())) })
     }
+
+    fn changes(&self) -> bool {
+        false
+    }
 }
 
 impl Watch {

@@ -1,18 +1,24 @@
-//! A fake CloudFormation and SNS, with the actions that the command calls.
+//! A fake CloudFormation, SNS and STS, with the actions that the command calls.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use percent_encoding::percent_decode_str;
 
+/// The account of the access key `key-of-prod`.
+pub(crate) const PROD: &str = "222222222222";
+/// The account of every other access key.
+pub(crate) const DEV: &str = "111111111111";
+
 type Fields = BTreeMap<String, String>;
 
-/// Both services on the loopback interface. They end with the runtime of the test.
+/// The services on the loopback interface. They end with the runtime of the test.
 pub(crate) struct Aws {
     address: SocketAddr,
     state: Arc<Services>,
@@ -24,6 +30,10 @@ struct Services {
     stacks: Mutex<Fields>,
     /// The topic of each published notification.
     published: Mutex<Vec<String>>,
+    /// The access key and the action of each request.
+    requests: Mutex<Vec<(String, String)>>,
+    /// Whether STS is out of reach.
+    without_sts: AtomicBool,
 }
 
 impl Aws {
@@ -47,12 +57,24 @@ impl Aws {
         stacks.insert(stack.to_owned(), table.to_owned());
     }
 
+    /// The actions that were requested with this access key since the last call.
+    pub(crate) fn actions_of(&self, key: &str) -> Vec<String> {
+        let mut requests = self.state.requests.lock().unwrap();
+        let taken = std::mem::take(&mut *requests);
+        let own = taken.into_iter().filter(|(by, _)| by == key);
+        own.map(|(_, action)| action).collect()
+    }
+
+    pub(crate) fn disconnect_sts(&self) {
+        self.state.without_sts.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn published(&self) -> Vec<String> {
         self.state.published.lock().unwrap().clone()
     }
 }
 
-/// Decodes the query protocol of both services: a form with the action's name and its fields.
+/// Decodes the query protocol of the services: a form with the action's name and its fields.
 fn fields(form: &str) -> Fields {
     let decoded = |text| percent_decode_str(text).decode_utf8().unwrap().into_owned();
     let pairs = form.split('&').filter_map(|pair| pair.split_once('='));
@@ -61,9 +83,27 @@ fn fields(form: &str) -> Fields {
         .collect()
 }
 
-async fn answer(State(services): State<Arc<Services>>, form: String) -> (StatusCode, String) {
+/// The access key that signed a request.
+fn access_key(headers: &HeaderMap) -> String {
+    let signature = headers["authorization"].to_str().unwrap();
+    let (_, credential) = signature.split_once("Credential=").unwrap();
+    credential.split('/').next().unwrap().to_owned()
+}
+
+async fn answer(
+    State(services): State<Arc<Services>>,
+    headers: HeaderMap,
+    form: String,
+) -> (StatusCode, String) {
     let asked = fields(&form);
+    let key = access_key(&headers);
+    let request = (key.clone(), asked["Action"].clone());
+    services.requests.lock().unwrap().push(request);
     match asked["Action"].as_str() {
+        "GetCallerIdentity" if services.without_sts.load(Ordering::Relaxed) => {
+            (StatusCode::SERVICE_UNAVAILABLE, String::new())
+        }
+        "GetCallerIdentity" => (StatusCode::OK, identity(&key)),
         "DescribeStacks" => services.describe(&asked["StackName"]),
         "Publish" => {
             services
@@ -76,6 +116,18 @@ async fn answer(State(services): State<Arc<Services>>, form: String) -> (StatusC
         }
         other => (StatusCode::NOT_IMPLEMENTED, other.to_owned()),
     }
+}
+
+/// The account of an access key.
+fn identity(key: &str) -> String {
+    let account = match key {
+        "key-of-prod" => PROD,
+        _ => DEV,
+    };
+    format!(
+        "<GetCallerIdentityResponse><GetCallerIdentityResult><Account>{account}</Account>\
+         </GetCallerIdentityResult></GetCallerIdentityResponse>"
+    )
 }
 
 impl Services {

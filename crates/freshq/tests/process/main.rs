@@ -1,7 +1,8 @@
 //! Tests of the command as a process. Its real AWS clients call an embedded DynamoDB, and a small
-//! server in place of CloudFormation and SNS.
+//! server instead of CloudFormation, SNS and STS.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod account;
 mod aws;
 
 use std::process::{Command, Output, Stdio};
@@ -21,6 +22,19 @@ struct Run<'a> {
     dynamodb: &'a EmbeddedDynamo,
     aws: &'a Aws,
     credentials: bool,
+    /// More environment variables. An empty value removes the variable.
+    environment: Vec<(&'static str, &'static str)>,
+}
+
+impl<'a> Run<'a> {
+    fn new(dynamodb: &'a EmbeddedDynamo, aws: &'a Aws) -> Self {
+        Self {
+            dynamodb,
+            aws,
+            credentials: true,
+            environment: Vec::new(),
+        }
+    }
 }
 
 impl Run<'_> {
@@ -44,6 +58,12 @@ impl Run<'_> {
             command
                 .env("AWS_ACCESS_KEY_ID", "local")
                 .env("AWS_SECRET_ACCESS_KEY", "local");
+        }
+        for (name, value) in &self.environment {
+            match *value {
+                "" => command.env_remove(name),
+                value => command.env(name, value),
+            };
         }
         command.output().unwrap()
     }
@@ -99,11 +119,7 @@ fn failed(output: &Output, expected: i32) -> String {
 async fn a_queue_is_found_by_its_environment_paused_and_resumed() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
     aws.deploy("LifoQueue-dev", TABLE);
-    let run = Run {
-        dynamodb: &dynamodb,
-        aws: &aws,
-        credentials: true,
-    };
+    let run = Run::new(&dynamodb, &aws);
     let paused = run.freshq("pause --env dev --for 30m --reason maintenance");
     assert_eq!(code(&paused), 0, "{}", stderr(&paused));
     assert!(
@@ -123,7 +139,7 @@ async fn a_queue_is_found_by_its_environment_paused_and_resumed() {
     let resumed = run.freshq("resume --env dev");
     assert_eq!(
         stdout(&resumed),
-        "resumed: a processor was notified\n",
+        "resumed: a processor was notified\nLifoQueue-dev in account 111111111111, us-east-1\n",
         "{}",
         stderr(&resumed)
     );
@@ -143,14 +159,12 @@ async fn a_queue_is_found_by_its_environment_paused_and_resumed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_are_one_line_with_a_remedy_and_an_exit_code() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
-    let mut run = Run {
-        dynamodb: &dynamodb,
-        aws: &aws,
-        credentials: true,
-    };
+    let mut run = Run::new(&dynamodb, &aws);
     let line = failed(&run.freshq("status --env staging"), 3);
     assert!(
-        line.contains("there is no stack LifoQueue-staging in us-east-1 (is it deployed"),
+        line.contains(
+            "there is no stack LifoQueue-staging in account 111111111111, us-east-1 (is it deployed"
+        ),
         "{line}"
     );
     aws.deploy("LifoQueue-dev", "no-such-table");
@@ -174,11 +188,7 @@ async fn stack_option_works_for_list_show_export_and_purge() {
     let (dynamodb, aws) = (EmbeddedDynamo::start().await.unwrap(), Aws::start().await);
     aws.deploy("MyQueue", TABLE);
     put_failed(&dynamodb.client).await;
-    let mut run = Run {
-        dynamodb: &dynamodb,
-        aws: &aws,
-        credentials: true,
-    };
+    let mut run = Run::new(&dynamodb, &aws);
     let listed = run.freshq("list --status failure --stack MyQueue --output json");
     let listed: Value = serde_json::from_str(&stdout(&listed)).unwrap();
     assert_eq!(listed["tasks"][0]["taskId"], "a", "{listed}");
@@ -204,7 +214,10 @@ async fn stack_option_works_for_list_show_export_and_purge() {
     );
     // The region of the command line takes precedence over that of the environment.
     let elsewhere = run.freshq("status --region eu-west-1 --stack Missing");
-    assert!(failed(&elsewhere, 3).contains("there is no stack Missing in eu-west-1"));
+    assert!(
+        failed(&elsewhere, 3)
+            .contains("there is no stack Missing in account 111111111111, eu-west-1")
+    );
     run.credentials = false;
     let completions = run.freshq("completions bash");
     assert!(stdout(&completions).contains("_freshq()"));

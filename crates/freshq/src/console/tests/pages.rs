@@ -17,6 +17,7 @@ async fn the_first_page_shows_state_charts_running_and_pending_tasks() {
         200,
         &[
             "<title>Queue – LifoQueue-dev – freshq</title>",
+            "<span>LifoQueue-dev in account 111122223333, eu-central-1</span>",
             "<dt>PENDING</dt><dd>12</dd>",
             "<dt>circuit breaker</dt><dd>closed</dd>",
             "<dt>oldest PENDING</dt><dd>33s, created 2027-01-15T07:59:27.000Z</dd>",
@@ -151,10 +152,10 @@ async fn task_page_offers_cancel_or_redrive_by_status() {
         .get("task?id=f")
         .await
         .expect(200, &["redrive?task=f"]);
-    world
-        .get("redrive?task=f")
-        .await
-        .expect(200, &["Retry task f"]);
+    world.get("redrive?task=f").await.expect(
+        200,
+        &["Retry task f of LifoQueue-dev (account 111122223333, eu-central-1)"],
+    );
     let redriven = world.post("redrive", "task=f&ttl=1h").await;
     assert_eq!(redriven.header("location"), Some("task?outcome=1&id=f"));
     assert_eq!(world.status("f"), Some(TaskStatus::Pending));
@@ -180,10 +181,10 @@ async fn the_queue_is_paused_with_a_reason_and_resumed() {
     let page = world.get("?outcome=0").await;
     let says = "The queue is paused until 2027-01-15T08:30:00.000Z: new release";
     page.expect(200, &[says, "paused until 2027", "Resume…"]);
-    world
-        .get("resume")
-        .await
-        .expect(200, &["End the pause of LifoQueue-dev"]);
+    world.get("resume").await.expect(
+        200,
+        &["End the pause of LifoQueue-dev (account 111122223333, eu-central-1)"],
+    );
     world.post("resume", "").await.expect(303, &[]);
     world
         .get("?outcome=1")
@@ -287,16 +288,16 @@ async fn console_shows_table_errors() {
     let store = Arc::<MemoryStore>::default();
     let broken = FaultyStore::new(store.clone(), |_| Fault::Refused);
     let world = World::serve(store, site(Arc::new(broken), true)).await;
-    let says = "The last sample failed: the table could not be used";
+    let says = "The last sample failed: DynamoDB request failed";
     world.get("").await.expect(200, &[says]);
     world
         .get("failures")
         .await
-        .expect(502, &["the table could not be used"]);
+        .expect(502, &["DynamoDB request failed"]);
     world
         .post("pause", "for=1h&reason=x")
         .await
         .expect(303, &[]);
-    let says = ["class=\"outcome problem\"", "the table could not be used"];
+    let says = ["class=\"outcome problem\"", "DynamoDB request failed"];
     world.get("?outcome=0").await.expect(200, &says);
 }

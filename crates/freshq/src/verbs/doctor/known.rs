@@ -1,8 +1,8 @@
-//! The settings that doctor checks, each with the reason and a remedy.
+//! The settings that doctor checks, each with the effect of another value and a remedy.
 
 use crate::deployed::Kind;
 
-/// A setting: its JSON pointer in the resource, why it matters, and the remedy. In the remedy,
+/// A setting: its JSON pointer in the resource, the effect of another value, and the remedy. In the remedy,
 /// `{id}` stands for the physical id of the resource, and `{wanted}` for the template's value.
 pub(super) struct Setting(
     pub(super) &'static str,
@@ -18,12 +18,12 @@ const TABLE: [Setting; 8] = [
     ),
     Setting(
         "/Indexes",
-        "the processor reads tasks by the index",
+        "without the index, the processor finds no task",
         "wait until the index is ACTIVE; if it is missing, deploy the queue under a new stack name",
     ),
     Setting(
         "/StreamSpecification/StreamViewType",
-        "the stream wakes processors and counts shed tasks",
+        "without both images, new tasks start at the next sweep, and shed tasks are not counted",
         "aws dynamodb update-table --table-name {id} --stream-specification StreamEnabled=true,StreamViewType={wanted}, then deploy: the new stream has a new ARN",
     ),
     Setting(
@@ -33,22 +33,22 @@ const TABLE: [Setting; 8] = [
     ),
     Setting(
         "/TimeToLiveSpecification/AttributeName",
-        "tasks expire by this attribute",
+        "by another attribute, expired tasks stay in the table, or others are deleted early",
         "aws dynamodb update-time-to-live --table-name {id} --time-to-live-specification Enabled=true,AttributeName={wanted}",
     ),
     Setting(
         "/PointInTimeRecoverySpecification/PointInTimeRecoveryEnabled",
-        "the table can be restored to any second of the last 35 days",
+        "without it, the table cannot be restored to an earlier time",
         "aws dynamodb update-continuous-backups --table-name {id} --point-in-time-recovery-specification PointInTimeRecoveryEnabled={wanted}",
     ),
     Setting(
         "/DeletionProtectionEnabled",
-        "no caller deletes the table by mistake",
+        "without it, one DeleteTable request deletes all tasks",
         "aws dynamodb update-table --table-name {id} --deletion-protection-enabled",
     ),
     Setting(
         "/SSESpecification/SSEEnabled",
-        "payloads are encrypted with a key of the account",
+        "payloads are not encrypted with the key of the template",
         "aws dynamodb update-table --table-name {id} --sse-specification Enabled={wanted}",
     ),
 ];
@@ -71,12 +71,12 @@ const FUNCTION: [Setting; 5] = [
     ),
     Setting(
         "/Timeout",
-        "the time limits of turns and tasks depend on it",
+        "if it is shorter, Lambda ends turns early and running tasks crash; if it is longer, a hung turn blocks the queue for longer",
         "aws lambda update-function-configuration --function-name {id} --timeout {wanted}",
     ),
     Setting(
         "/MemorySize",
-        "all concurrent tasks share it",
+        "with less memory, turns are slow or crash, because all concurrent tasks share it; more costs more",
         "aws lambda update-function-configuration --function-name {id} --memory-size {wanted}",
     ),
 ];
@@ -89,7 +89,7 @@ const EVENT_SOURCE: [Setting; 11] = [
     ),
     Setting(
         "/BatchSize",
-        "a batch must be done within the timeout of the function",
+        "a larger batch may exceed the timeout of the function; a smaller one costs invocations",
         "aws lambda update-event-source-mapping --uuid {id} --batch-size {wanted}",
     ),
     Setting(
@@ -114,7 +114,7 @@ const EVENT_SOURCE: [Setting; 11] = [
     ),
     Setting(
         "/ParallelizationFactor",
-        "it limits the concurrent batches of a shard",
+        "with fewer concurrent batches of a shard, wake-ups are late; with more, the function is throttled",
         "aws lambda update-event-source-mapping --uuid {id} --parallelization-factor {wanted}",
     ),
     Setting(
@@ -142,12 +142,12 @@ const EVENT_SOURCE: [Setting; 11] = [
 const INVOCATION: [Setting; 3] = [
     Setting(
         "/MaximumRetryAttempts",
-        "the wake-up protocol assumes this number of retries",
+        "with fewer retries, more wake-ups wait for the next sweep; with more, late ones start needless turns",
         "aws lambda update-function-event-invoke-config --function-name {id} --maximum-retry-attempts {wanted}",
     ),
     Setting(
         "/MaximumEventAgeInSeconds",
-        "older events are useless",
+        "with a longer time, old events start needless turns; with a shorter one, wake-ups are lost until the next sweep",
         "aws lambda update-function-event-invoke-config --function-name {id} --maximum-event-age-in-seconds {wanted}",
     ),
     Setting(
@@ -159,7 +159,7 @@ const INVOCATION: [Setting; 3] = [
 
 const TOPIC: [Setting; 1] = [Setting(
     "/KmsMasterKeyId",
-    "messages are encrypted",
+    "messages are not encrypted with the key of the template",
     "aws sns set-topic-attributes --topic-arn {id} --attribute-name KmsMasterKeyId --attribute-value {wanted}",
 )];
 
@@ -171,7 +171,7 @@ const SUBSCRIPTION: [Setting; 3] = [
     ),
     Setting(
         "/Endpoint",
-        "notifications go to another function",
+        "notifications go to another function, so this one is not invoked",
         "subscribe the function of the template: {wanted}",
     ),
     Setting(
@@ -189,12 +189,12 @@ const QUEUE: [Setting; 4] = [
     ),
     Setting(
         "/MessageRetentionPeriod",
-        "SQS deletes messages after this time",
+        "with a shorter time, SQS deletes messages before they are read",
         "aws sqs set-queue-attributes --queue-url {id} --attributes MessageRetentionPeriod={wanted}",
     ),
     Setting(
         "/SqsManagedSseEnabled",
-        "messages are encrypted",
+        "messages are not encrypted at rest",
         "aws sqs set-queue-attributes --queue-url {id} --attributes SqsManagedSseEnabled={wanted}",
     ),
     Setting(
@@ -212,41 +212,41 @@ const SCHEDULE: [Setting; 2] = [
     ),
     Setting(
         "/ScheduleExpression",
-        "recovery takes up to one interval of the sweep",
+        "with a longer interval, lost wake-ups and crashed tasks wait longer for the sweep",
         "aws scheduler update-schedule --name {id} with --schedule-expression '{wanted}'",
     ),
 ];
 
 const LOG_GROUP: [Setting; 1] = [Setting(
     "/RetentionInDays",
-    "CloudWatch deletes logs after this time, and costs depend on it",
+    "with a shorter time, CloudWatch deletes logs that an investigation needs; a longer one costs more",
     "aws logs put-retention-policy --log-group-name {id} --retention-in-days {wanted}",
 )];
 
 const ALARM: [Setting; 5] = [
     Setting(
         "/ActionsEnabled",
-        "the alarm is not sent",
+        "no notification is sent when the alarm fires",
         "aws cloudwatch enable-alarm-actions --alarm-names {id}",
     ),
     Setting(
         "/AlarmActions",
-        "the alarm is not sent",
+        "no notification is sent when the alarm fires",
         "aws cloudwatch put-metric-alarm for {id} with the actions of the template: {wanted}",
     ),
     Setting(
         "/Threshold",
-        "the alarm triggers at another value",
+        "the alarm fires at another value, so too late, too often or never",
         "aws cloudwatch put-metric-alarm for {id} with --threshold {wanted}",
     ),
     Setting(
         "/MetricName",
-        "the alarm watches another metric",
+        "the alarm watches another metric, so it misses the problem that it is for",
         "aws cloudwatch put-metric-alarm for {id} with --metric-name {wanted}",
     ),
     Setting(
         "/EvaluationPeriods",
-        "the alarm triggers after another number of periods",
+        "the alarm fires too late, or after a single outlier",
         "aws cloudwatch put-metric-alarm for {id} with --evaluation-periods {wanted}",
     ),
 ];

@@ -13,6 +13,7 @@ use simulator::topics::Topics;
 use uuid::Uuid;
 
 use super::*;
+use crate::account::Caller;
 use crate::deployed::{Kind, Message, Stack};
 
 const NOW: Millis = Millis(1_800_000_000_000);
@@ -159,6 +160,7 @@ async fn report_of(fake: Fake, store: Arc<MemoryStore>) -> Box<dyn Report> {
     let clock = Arc::new(TokioClock::starting_at(NOW));
     let mut queue = Queue::new(
         "LifoQueue-dev".to_owned(),
+        Caller::of("111122223333"),
         store,
         Arc::new(Topics::default()),
         clock,
@@ -278,6 +280,7 @@ async fn doctor_rejects_a_queue_named_by_its_table() {
     let store = Arc::<MemoryStore>::default();
     let queue = Queue::new(
         "tasks".to_owned(),
+        Caller::of("111122223333"),
         store,
         Arc::new(Topics::default()),
         clock,

@@ -15,6 +15,10 @@ fn report(control: Control) -> StatusReport {
     let exactly = |count| Depth { count, exact: true };
     StatusReport {
         queue: "LifoQueue-dev".to_owned(),
+        account: Account {
+            id: Some("111122223333".to_owned()),
+            region: "eu-central-1".to_owned(),
+        },
         status: operate::Status {
             now: NOW,
             control,
@@ -72,6 +76,8 @@ fn busy() -> Control {
 fn status_shows_every_known_value() {
     let expected = "\
 queue                 LifoQueue-dev
+account               111122223333
+region                eu-central-1
 as of                 2027-01-15T08:00:00.000Z
 paused                until 2027-01-15T08:29:30.000Z, 29m 30s left: maintenance
 processor             active, its lease until 2027-01-15T08:00:18.000Z, in 18s (00000000-0000-0000-0000-000000000007)
@@ -142,6 +148,8 @@ fn expired_state_is_not_shown_as_current() {
 fn json_status_has_exact_figures() {
     let expected = json!({
         "queue": "LifoQueue-dev",
+        "account": "111122223333",
+        "region": "eu-central-1",
         "now": "2027-01-15T08:00:00.000Z",
         "paused": {
             "until": "2027-01-15T08:29:30.000Z", "remainingMs": 1_770_000, "reason": "maintenance",

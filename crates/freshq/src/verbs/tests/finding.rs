@@ -182,7 +182,7 @@ async fn purge_requires_table_name_pauses_and_keeps_running_tasks() {
     world.prompt.answer = Some("yes".to_owned());
     world.expect(&purge(None), wrong, Exit::Declined).await;
     assert!(world.prompt.asked[0].starts_with(
-        "This deletes 1 PENDING, 1 SUCCESS and 1 FAILURE tasks of LifoQueue-dev.\nType the name"
+        "This deletes 1 PENDING, 1 SUCCESS and 1 FAILURE tasks of LifoQueue-dev (account 111122223333, eu-central-1).\nType the name"
     ));
     assert_eq!(world.store.control().await.unwrap().paused_until, None);
     assert_eq!(world.store.records().len(), 4);

@@ -60,7 +60,8 @@ async fn all_failed_tasks_of_all_pages_are_redriven_and_one_notification_is_sent
     let store = DynamoStore::new(dynamodb.client.clone(), TABLE);
     let topics = Arc::new(Topics::default());
     let clock = Arc::new(SystemClock);
-    let queue = Queue::new("tasks".to_owned(), Arc::new(store), topics.clone(), clock);
+    let (name, caller) = ("tasks".to_owned(), Caller::of(ACCOUNT));
+    let queue = Queue::new(name, caller, Arc::new(store), topics.clone(), clock);
     let mut prompt = Answering {
         answer: Some("yes".to_owned()),
         ..Answering::default()
@@ -78,7 +79,8 @@ async fn all_failed_tasks_of_all_pages_are_redriven_and_one_notification_is_sent
         report.json(),
         json!({ "redriven": FAILED, "lost": 0, "wake": "published" })
     );
-    let question = "Retry 1100 failed tasks of tasks with a new expiry in 1h? [y/N] ";
+    let question = "Retry 1100 failed tasks of tasks (account 111122223333, eu-central-1) \
+                    with a new expiry in 1h? [y/N] ";
     assert_eq!(prompt.asked, [question]);
     let status = Status {}.run(&queue, &mut prompt).await.unwrap().json();
     let count = |count: i64| json!({ "count": count, "exact": true });

@@ -79,7 +79,7 @@ async fn table_error_stops_redrive_and_every_task_has_an_outcome() {
     assert_eq!(report.exit(), Exit::Failed);
     let text = report.text();
     assert!(
-        text.contains("b  perhaps not redriven: the table could not be used: redrive: no answer"),
+        text.contains("b  perhaps not redriven: DynamoDB request failed: redrive: no answer"),
         "{text}"
     );
     assert_eq!(world.status("c"), Some(TaskStatus::Failure));
@@ -122,7 +122,8 @@ async fn redrive_all_asks_for_confirmation() {
     world.prompt.answer = Some("yes".to_owned());
     let line = "redriven: 3; a processor was notified";
     world.expect(&redrive(&[]), line, Exit::Done).await;
-    let question = "Retry 3 failed tasks of LifoQueue-dev with a new expiry in 2h? [y/N] ";
+    let question = "Retry 3 failed tasks of LifoQueue-dev (account 111122223333, eu-central-1) \
+                    with a new expiry in 2h? [y/N] ";
     assert_eq!(world.prompt.asked, [question; 3]);
     assert_eq!(world.topics.process_tasks().len(), 1);
 }

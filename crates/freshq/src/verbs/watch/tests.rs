@@ -11,6 +11,7 @@ use simulator::topics::Topics;
 use uuid::Uuid;
 
 use super::*;
+use crate::account::Caller;
 
 const NOW: Millis = Millis(1_800_000_000_000);
 
@@ -18,6 +19,7 @@ fn queue(store: &Arc<MemoryStore>) -> Queue {
     let clock = Arc::new(TokioClock::starting_at(NOW));
     Queue::new(
         "LifoQueue-dev".to_owned(),
+        Caller::of("111122223333"),
         store.clone(),
         Arc::new(Topics::default()),
         clock,
@@ -76,13 +78,13 @@ async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
         reason: "a new release".to_owned(),
     };
     store.hold_breaker(&hold).await.unwrap();
-    history.failed("the table could not be used".to_owned());
+    history.failed("DynamoDB request failed".to_owned());
     history.last = Some(sample::take(&queue).await.unwrap());
     let text = printed(&queue.name, &history).unwrap();
     for line in [
         "paused     1m 30s left: maintenance",
         "breaker    held open, 10m left: a new release",
-        "the last sample failed: the table could not be used",
+        "the last sample failed: DynamoDB request failed",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");
     }

@@ -37,7 +37,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, name: &str, history: &History) {
     let depths = history.figures.iter().map(|look| Some(look.pending.into()));
     sparkline(frame, depth, title, depths.collect());
     let latest = sample.start_age.map_or("no task runs".to_owned(), rough);
-    // Both curves have one column for each sample, also if no task ran.
+    // Both curves have one column per sample, even if no task ran.
     let ages = history
         .figures
         .iter()
