@@ -189,6 +189,10 @@ impl Stack {
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
+        // CloudWatch writes 0 as 0.0.
+        Value::Number(number) => number
+            .as_f64()
+            .map_or_else(|| number.to_string(), |number| number.to_string()),
         other => other.to_string(),
     }
 }
@@ -284,6 +288,10 @@ mod tests {
         let stack = stack();
         for (wanted, now, agree) in [
             (json!(30), json!("30"), true),
+            (json!(0), json!(0.0), true),
+            (json!("30"), json!(30.0), true),
+            (json!(0.5), json!(0), false),
+            (json!(86_400), json!(86_401.0), false),
             (json!(true), json!("true"), true),
             (json!(30), json!(31), false),
             (json!(null), json!(null), true),
