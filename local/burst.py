@@ -45,8 +45,8 @@ class BurstFigures:
 def measure(queue: DeployedQueue, tasks: int = TASKS) -> BurstFigures:
     """Insert `tasks` tasks as fast as create-tasks accepts them, wait for SUCCESS, count the invocations.
 
-    Meanwhile process-tasks has no reserved concurrency. With a reserved concurrency, the emulator
-    would drop throttled notifications, so they would not be counted. AWS would deliver them later.
+    Meanwhile process-tasks has no reserved concurrency. With one, throttled notifications would be delivered later, and
+    would not be counted.
     """
     functions, name = queue.client("lambda"), queue.function("process-tasks")
     reserved = functions.get_function_concurrency(FunctionName=name)["ReservedConcurrentExecutions"]

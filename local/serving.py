@@ -23,8 +23,9 @@ from typing import Any
 
 from ministack import app
 from ministack.core import lambda_runtime
+from ministack.services import scheduler
 
-from local import alarms, iam_emulator, saved_queries
+from local import alarms, asynchronous, iam_emulator, saved_queries
 
 _HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?", re.IGNORECASE)
 _BROWSER_HEADERS = ("origin", "sec-fetch-site")
@@ -95,6 +96,9 @@ def main() -> None:
     """Run the emulator until it is stopped."""
     alarms.install()
     saved_queries.install()
+    asynchronous.install()
+    if os.environ.get("FRESHQ_SCHEDULES") == "off":
+        scheduler.start_scheduler = lambda: None
     if decisions := os.environ.get("FRESHQ_IAM_DECISIONS"):
         iam_emulator.install(decisions)
     app.app = without_web_pages(app.app)  # type: ignore[assignment]

@@ -170,6 +170,15 @@ class DeployedStack:
         client.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
         client.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 1})
 
+    def failure_queue(self, binary: str) -> str:
+        """The URL of the queue for discarded asynchronous events of a function."""
+        settings = self.client("lambda").get_function_event_invoke_config(
+            FunctionName=self.function(binary), Qualifier="$LATEST"
+        )
+        queue = settings["DestinationConfig"]["OnFailure"]["Destination"].rpartition(":")[2]
+        url: str = self.client("sqs").get_queue_url(QueueName=queue)["QueueUrl"]
+        return url
+
     def empty_queues(self) -> None:
         """Delete every message in the stack's SQS queues, including failure and dead-letter queues."""
         sqs = self.client("sqs")
