@@ -89,7 +89,7 @@ def status(queue: DeployedAgents, agent_id: str) -> str:
     return queue.agents()[agent_id]["status"]
 
 
-def wait_for_call(queue: DeployedAgents, call_id: str, wanted: str, seconds: float = 30) -> Any:
+def wait_for_call(queue: DeployedAgents, call_id: str, wanted: str, seconds: float = 120) -> Any:
     """Wait until a call's status is `wanted`; returns the call."""
 
     def there() -> bool:

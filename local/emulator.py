@@ -94,7 +94,7 @@ class Emulator:
         shutil.rmtree(self.directory / "tmp", ignore_errors=True)
 
 
-def start(directory: Path, enforced: bool = False) -> Emulator:
+def start(directory: Path, enforced: bool = False, schedules: bool = True) -> Emulator:
     """Start the emulator on a free port of 127.0.0.1 and wait until it answers.
 
     `directory` receives its log (``ministack.log``) and its temporary files. The process
@@ -103,6 +103,8 @@ def start(directory: Path, enforced: bool = False) -> Emulator:
     With `enforced`, it uses TLS and enforces IAM's policies. Only the fake credentials of
     :func:`client_variables` may do everything, like an account's root user. From then on, this
     process and its children trust the emulator's certificate, and no other.
+
+    Without `schedules`, no schedule fires: a test invokes the function that it needs.
     """
     if not (Path(sys.executable).parent / "ministack").exists():
         raise EmulatorError("ministack is not installed in this environment: run `make setup`")
@@ -128,6 +130,8 @@ def start(directory: Path, enforced: bool = False) -> Emulator:
         "TMPDIR": str(temporary),
         "LOG_LEVEL": os.environ.get("LOCAL_AWS_LOG_LEVEL", "WARNING"),
     }
+    if not schedules:
+        environment["FRESHQ_SCHEDULES"] = "off"
     if enforced:
         decisions = (directory / _DECISIONS).resolve()
         decisions.write_text("")

@@ -9,7 +9,7 @@ from local.waiting import wait_until
 
 
 def wait_for(
-    queue: DeployedQueue, task_ids: Iterable[str], status: str = "SUCCESS", seconds: float = 30
+    queue: DeployedQueue, task_ids: Iterable[str], status: str = "SUCCESS", seconds: float = 120
 ) -> None:
     """Wait until every task is in `status`; the error shows up to five others with their status."""
     waiting = set(task_ids)

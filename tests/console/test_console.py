@@ -32,7 +32,7 @@ BROWSER_SECONDS = 180
 def local_aws() -> Iterator[Emulator]:
     directory = STATE / "console"
     directory.mkdir(parents=True, exist_ok=True)
-    running = emulator.start(directory)
+    running = emulator.start(directory, schedules=False)
     yield running
     running.stop()
 

@@ -57,7 +57,7 @@ class Aws:
 def running(directory: Path) -> Iterator[Aws]:
     """A local AWS while the block runs."""
     directory.mkdir(parents=True, exist_ok=True)
-    started = emulator.start(directory)
+    started = emulator.start(directory, schedules=False)
     try:
         yield Aws(started)
     finally:

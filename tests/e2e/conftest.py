@@ -47,11 +47,13 @@ def local_aws() -> Iterator[Emulator]:
 
     It enforces the synthesized IAM policies of the functions. At the end, IAM must have denied no function an action on
     an existing resource, even if no test noticed it. ``FRESHQ_IAM=0`` switches enforcement off.
+
+    No schedule fires, because a sweep at any moment makes some tests fail. A test invokes the sweep that it needs.
     """
     directory = STATE / "e2e"
     directory.mkdir(parents=True, exist_ok=True)
     enforced = os.environ.get("FRESHQ_IAM") != "0"
-    running = emulator.start(directory, enforced)
+    running = emulator.start(directory, enforced, schedules=False)
     try:
         yield running
         if enforced:

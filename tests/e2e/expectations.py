@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from local import order
+from local.agents import DeployedAgents
 from local.expectations import wait_for
 from local.history import History
 from local.queue import DeployedQueue
+from local.stack import DeployedStack
+from local.waiting import wait_until
 
-__all__ = ["NO_TABLE", "TRYING", "number", "put", "takes", "wait_for"]
+__all__ = ["NO_TABLE", "TRYING", "number", "put", "sweep_until", "takes", "wait_for"]
 
 #: The name of a table that does not exist, for functions that must fail. No role may write it.
 NO_TABLE = "no-such-table"
 #: The session name with which tests use a function's role for actions that must be denied.
 TRYING = "a-test"
+
+
+def sweep_until(stack: DeployedStack, condition: Callable[[], bool], what: str, seconds: float = 120) -> None:
+    """Invoke the stack's sweep, which no schedule does here, until `condition` holds."""
+    sweep = "sweep-agents" if isinstance(stack, DeployedAgents) else "sweep-tasks"
+
+    def swept() -> bool:
+        stack.invoke(sweep, {})
+        return condition()
+
+    wait_until(swept, seconds, what, every=0.5)
 
 
 def takes(history: History, task_ids: Iterable[str]) -> Counter[str]:

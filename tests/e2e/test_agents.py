@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+
+from expectations import sweep_until
 
 from local.agents import Counters, DeployedAgents, by_turn, fits, fresh, queues_of
 from local.crew import Crew, environment, status
@@ -184,9 +185,7 @@ def test_an_agent_whose_lease_ends_is_available_again_and_not_queued(agents: Dep
         assignment = crew.assigned()
     assert assignment["leaseUntil"]
     assert agents.agents()[agent]["leaseUntil"] == assignment["leaseUntil"]
-    time.sleep(1.2)
-    agents.invoke("sweep-agents", {})
-    assert status(agents, agent) == "available"
+    sweep_until(agents, lambda: status(agents, agent) == "available", "the end of the agent's call")
     assert crew.depth() == 0
     late = agents.command(
         "finish", agentId=agent, callId=assignment["callId"], ticket=assignment["ticket"]

@@ -6,6 +6,8 @@ import time
 import uuid
 from typing import Any
 
+from expectations import sweep_until
+
 from local.agents import DeployedAgents, canonical, fresh, intake_message
 from local.crew import Crew, environment, status, wait_for_call
 from local.mailbox import Mailbox, Message
@@ -104,10 +106,8 @@ def test_a_call_that_is_pending_for_too_long_expires_into_the_dead_letter_queue(
     call_id = fresh("call")
     crew.send(call_id)
     wait_for_call(agents, call_id, "waiting")
-    time.sleep(1.2)
     with environment(agents, "sweep-agents", {"maxWaitMs": 1000}):
-        agents.invoke("sweep-agents", {})
-    assert agents.command("call", callId=call_id)["status"] == "expired"
+        sweep_until(agents, lambda: agents.command("call", callId=call_id)["status"] == "expired", "an expired call")
     (given_up,) = dead_calls.wait_for(about(call_id), 20, "the expired call")
     assert given_up.attributes["reason"]
     assert given_up.json()["criteria"] == canonical(crew.criteria)

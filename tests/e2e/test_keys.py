@@ -94,20 +94,16 @@ def test_the_latest_state_wins_and_wakes_the_queue(queue: DeployedQueue) -> None
         assert [task["index"] for task in answer["outdated"]] == [0]
         assert [task["index"] for task in answer["duplicates"]] == [1]
 
-        # A newer state wakes an idle queue without a sweep.
+        # A newer state wakes an idle queue. No sweep runs in this test.
         queue.wait_until_idle()
-        began = time.monotonic()
         queue.create([state(key, 6)])
         wait_until(lambda: downstream.states(key)[-1:] == [6], 30, "the newest state's run")
-        seconds = time.monotonic() - began
         wait_for(queue, [key])
         queue.wait_until_idle()
     assert downstream.states(key) == [1, 5, 6]
     assert len(set(downstream.idempotency)) == 3, "each state has its own idempotency key"
     versions = [task["version"] for task in downstream.calls]
     assert versions == sorted(versions)
-    assert seconds < 20
-    print(f"three of six states ran, in order; a newer state of a settled key ran after {seconds:.1f} s")
 
 
 def test_a_key_and_a_task_without_one_cannot_share_an_id(queue: DeployedQueue) -> None:

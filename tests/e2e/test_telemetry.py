@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from expectations import NO_TABLE, put, wait_for
+from expectations import NO_TABLE, put, sweep_until, wait_for
 
 from local.agents import DeployedAgents, fresh
 from local.contract import AGENT_LOG_LINES, LOG_FIELDS, LOG_LINES
@@ -57,7 +57,7 @@ def expect_fields(
         left = {message: fields - seen(message, promises[message]) for message, fields in wanted.items()}
         return {message: fields for message, fields in left.items() if fields}
 
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while missing() and time.monotonic() < deadline:
         again()
         time.sleep(1)
@@ -184,10 +184,13 @@ def test_agents_queue_logs_the_documented_lines(agents: DeployedAgents) -> None:
     crew.send(late)
     wait_until(lambda: agents.command("call", callId=late)["status"] == "waiting", 20, "the pending call")
     assert agents.command("enqueue", agentId=agent)["changed"] is False, "the agent attends a call"
-    time.sleep(1.2)
+
+    def ended() -> bool:
+        call = agents.command("call", callId=late)["status"]
+        return (status(agents, agent), call) == ("available", "expired")
+
     with environment(agents, "sweep-agents", {"maxWaitMs": 1000}):
-        agents.invoke("sweep-agents", {})
-    assert status(agents, agent) == "available"
+        sweep_until(agents, ended, "the end of the agent's call and of the pending one")
     with environment(agents, "sweep-agents", AGENT_TABLE_NAME=NO_TABLE):
         with pytest.raises(InvocationFailed):
             agents.invoke("sweep-agents", {})

@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from expectations import wait_for
+from expectations import sweep_until, wait_for
 
 from local.queue import DeployedQueue
 from local.stack import InvocationFailed, settings_variable
 from local.waiting import now_ms, wait_until
-
-#: The sweep wakes the queue within a minute; the emulator's schedule ticks every 10 s.
-SWEEP_SECONDS = 120
 
 
 @contextmanager
@@ -37,7 +34,7 @@ def test_tasks_that_no_function_could_process_run_after_the_deployment(queue: De
         ids = [task["taskId"] for task in queue.create([{}, {}, {}])["created"]]
         wait_until(lambda: failures(queue, "trigger", began) > 0, 60, "a failed invocation of trigger")
         assert {queue.status(task) for task in ids} == {"PENDING"}
-    wait_for(queue, ids, seconds=SWEEP_SECONDS)
+    sweep_until(queue, lambda: {queue.status(task) for task in ids} == {"SUCCESS"}, "every task in SUCCESS")
 
 
 def test_a_caller_gets_an_error_that_names_the_missing_settings(queue: DeployedQueue) -> None:

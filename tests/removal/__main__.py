@@ -38,7 +38,7 @@ def main() -> int:
     arguments = parser.parse_args()
     directory = STATE / "removal"
     directory.mkdir(parents=True, exist_ok=True)
-    running = emulator.start(directory, enforced=True)
+    running = emulator.start(directory, enforced=True, schedules=False)
     rows = []
     try:
         for found in _rows(running, arguments.assembly, arguments.functions):

@@ -40,10 +40,8 @@ def demand(holds: bool, said: object) -> None:
 
 
 def still(stack: DeployedStack) -> None:
-    """Delete all schedules, event source mappings and subscriptions, so that only probes invoke functions."""
-    scheduler, functions, sns = (stack.client(name) for name in ("scheduler", "lambda", "sns"))
-    for schedule in scheduler.list_schedules()["Schedules"]:
-        scheduler.delete_schedule(Name=schedule["Name"], GroupName=schedule["GroupName"])
+    """Delete all event source mappings and subscriptions, so that only probes invoke functions."""
+    functions, sns = stack.client("lambda"), stack.client("sns")
     for mapping in functions.list_event_source_mappings()["EventSourceMappings"]:
         functions.delete_event_source_mapping(UUID=mapping["UUID"])
     for subscription in sns.list_subscriptions()["Subscriptions"]:
