@@ -6,12 +6,13 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from local.expectations import wait_for
 from local.mailbox import Mailbox
-from local.queue import DeployedQueue, wait_for_last_turn
+from local.queue import DeployedQueue, chunks, wait_for_last_turn
 from local.waiting import now_ms, wait_until
 from smoke.place import Freshq
 from smoke.report import Report, expect
@@ -26,6 +27,11 @@ CRASH_SECONDS = 180.0
 #: CloudWatch may show a metric some minutes late.
 METRIC_SECONDS = 300.0
 ATTEMPTS = 2
+#: Enough for a minute at the limit of a queue, 500 tasks/s. The local AWS only shows that the check works.
+RATE_TASKS, LOCAL_RATE_TASKS = 30_000, 500
+RATE_SECONDS = 60.0
+#: These settings leave the limit to DynamoDB and the function: up to 2,000 runs end per second.
+RATE_SLOTS, RATE_RUN_MS = 200, 100
 
 #: Short times make the test short. Only the smoke test's own stack gets them.
 SETTINGS = {
@@ -57,6 +63,7 @@ class TaskChecks:
             ("tasks: a failed task is redriven and succeeds", self.redrive),
             ("tasks: the tasks of a process that exited run again", self.crash),
             ("tasks: ingest accepts tasks and rejects invalid messages", self.ingest),
+            ("tasks: the rate over a minute", self.rate),
         ]
         for name, check in checks:
             report.check(name, check)
@@ -175,6 +182,25 @@ class TaskChecks:
         reason = letter.attributes.get("reason", "")
         expect("ttlSeconds" in reason, f"the reason does not name the field ttlSeconds: {reason!r}")
         return f"the dead-letter queue has the reason: {reason}"
+
+    def rate(self) -> str:
+        tasks = LOCAL_RATE_TASKS if self.freshq.place.is_local else RATE_TASKS
+        runner = {"kind": "simulated", "capacity": RATE_SLOTS, "durationMs": RATE_RUN_MS}
+        self.queue.set_environment("process-tasks", {"TASK_RUNNER": json.dumps(runner)}, {"concurrency": RATE_SLOTS})
+        before = self.queue.count("SUCCESS")
+        self.freshq("pause", "--for", "30m", "--reason", "smoke test")
+        try:
+            with ThreadPoolExecutor(8) as calls:
+                created = sum(len(ids) for ids in calls.map(lambda some: self.create(*some), chunks([{}] * tasks, 250)))
+        finally:
+            self.freshq("resume")
+        began = time.monotonic()
+        while (done := self.queue.count("SUCCESS") - before) < created and time.monotonic() < began + RATE_SECONDS:
+            time.sleep(1)
+        seconds = time.monotonic() - began
+        expect(done > 0, f"no task ended within {seconds:.0f} s")
+        note = "; locally this says nothing about AWS" if self.freshq.place.is_local else ""
+        return f"{done / seconds:.0f} tasks/s: {done} of {created} in {seconds:.0f} s, {RATE_SLOTS} at once{note}"
 
     def create(self, *payloads: dict[str, Any]) -> list[str]:
         """Create a task for each payload; returns their ids."""

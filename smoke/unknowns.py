@@ -1,7 +1,8 @@
-"""Checks of behaviour on which the queues rely, which AWS does not document and no emulator proves.
+"""What only AWS can show: a list of what the local AWS cannot do, and checks of some of it on AWS.
 
-Each check uses AWS itself, with the credentials in use, on the tables and topics of a smoke test's own
-stacks. A check that fails on the first deployment to a new partition or region is a defect to report.
+``python -m smoke unknowns`` prints the list. Each check uses AWS itself, with the credentials in use, on the tables and
+topics of a smoke test's own stacks. A check that fails on the first deployment to a new partition or region is a defect
+to report.
 """
 
 from __future__ import annotations
@@ -18,6 +19,81 @@ from local.agents import DeployedAgents
 from local.queue import DeployedQueue
 from smoke.place import Place
 from smoke.report import Report, Skipped, expect
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Something on which the queues rely and which no test on the local AWS shows."""
+
+    what: str
+    #: What the local AWS does instead.
+    locally: str
+    #: The check of `make smoke` that shows it on AWS; None: only operation shows it.
+    check: str | None = None
+
+
+_RATE = "tasks: the rate over a minute"
+_TOPICS = "aws: encrypted topics accept notifications"
+_FUNCTIONS = "functions have their concurrency, time, memory and loop settings"
+_ALARMS = "alarms are on, and none fires"
+
+UNKNOWNS = (
+    Unknown("throughput: 200 to 500 tasks/s per queue", "its speed is not that of AWS", _RATE),
+    Unknown("DynamoDB: throttling; the partitions of the index", "it throttles no request", _RATE),
+    Unknown(
+        "DynamoDB: the lag of the index",
+        "the index is always current",
+        "tasks: a pause holds tasks back, and a burst drains newest first",
+    ),
+    Unknown("DynamoDB: the stream records of expired items", "it deletes expired items without a record"),
+    Unknown("DynamoDB: TransactionConflict", "no transaction is rejected because of another"),
+    Unknown(
+        "DynamoDB: ReturnValuesOnConditionCheckFailure in an update without a condition",
+        "it accepts this",
+        "aws: an update without a condition may set ReturnValuesOnConditionCheckFailure",
+    ),
+    Unknown(
+        "DynamoDB: the repetition of a cancelled transaction with its token",
+        "it accepts this",
+        "aws: a cancelled transaction may be repeated with its token",
+    ),
+    Unknown("DynamoDB streams: batch window, retries, bisection", "a batch that fails blocks its shard"),
+    Unknown("Lambda: the processor time and memory of a function", "functions are processes without limits", _RATE),
+    Unknown("Lambda: cold starts; functions stop between invocations", "a process runs on after its invocation"),
+    Unknown("Lambda: a running invocation ends normally if its function is updated", "its process is ended"),
+    Unknown("Lambda: system errors; asynchronous events delivered twice", "neither occurs"),
+    Unknown("Lambda: detection of recursive loops through SNS", "only loops through Invoke are detected", _FUNCTIONS),
+    Unknown("Lambda: the concurrency of the account", "only reserved concurrency is limited"),
+    Unknown("Lambda: arm64", "the functions are built for this machine", "tasks: an insert after idleness wakes the queue"),
+    Unknown("SQS: batches of more than ten messages; parallel groups", "ten messages, one FIFO batch at a time"),
+    Unknown("SNS, SQS: encryption and the permissions for its keys", "nothing is encrypted", _TOPICS),
+    Unknown("EventBridge Scheduler: its role; events that it cannot deliver", "it invokes any function"),
+    Unknown("IoT Core: the statement of the rule; its error action", "local/iot_presence.py builds the messages"),
+    Unknown(
+        "CloudWatch: metrics from log lines, which arrive late",
+        "the log lines exist, but not the metrics",
+        "tasks: the metric of failed tasks appears",
+    ),
+    Unknown("CloudWatch: alarms; missing data; metric math", "alarms are stored, but have no data", _ALARMS),
+    Unknown("Cloud Control: the format of numbers, which freshq doctor compares", "it knows no alarms, log groups or schedules"),
+    Unknown(
+        "CloudFormation: rollback on an alarm; protection from deletion",
+        "both are accepted and ignored",
+        "the stack is complete and protected as configured",
+    ),
+    Unknown("X-Ray: traces", "only tests receive segments"),
+    Unknown("IAM: the evaluation of policies", "an evaluation of its own"),
+)
+
+
+def listing() -> str:
+    """The list as text."""
+    lines = ["What the local AWS cannot show. `make smoke` checks some of it on AWS.", ""]
+    for unknown in UNKNOWNS:
+        on_aws = f"make smoke checks {unknown.check}" if unknown.check else "no check"
+        lines += [unknown.what, f"  locally: {unknown.locally}", f"  on AWS:  {on_aws}"]
+    return "\n".join(lines)
+
 
 @dataclass
 class UnknownChecks:

@@ -25,6 +25,7 @@ from smoke.place import Place
 from smoke.report import CheckFailed, Report, Skipped, expect
 from smoke.settings import SettingChecks, same
 from smoke.tasks import displacement
+from smoke.unknowns import UNKNOWNS
 
 
 def report() -> Report:
@@ -251,6 +252,15 @@ def alarm_checks(*alarms: dict[str, Any], since: datetime | None = None) -> Sett
     template = Assembly(Path("cdk.out"), stack.stack, {"Resources": resources})
     aws = Place(SimpleNamespace(), None)  # type: ignore[arg-type]
     return SettingChecks(aws, stack, template, False, since)  # type: ignore[arg-type]
+
+
+def test_each_check_in_the_list_of_unknowns_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    assert smoke.main(["unknowns"]) == 0
+    printed = capsys.readouterr().out
+    assert [unknown.what for unknown in UNKNOWNS if unknown.what not in printed] == []
+    sources = "".join(path.read_text() for path in (PROJECT / "smoke").glob("*.py"))
+    checks = {unknown.check for unknown in UNKNOWNS if unknown.check}
+    assert {check for check in checks if f'("{check}", self.' not in sources} == set()
 
 
 def test_smoke_settings_runs_without_rich() -> None:
