@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 # E2E has no other meaning, so it is read from the environment too.
 SWITCHES := LOCAL YES ALL IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE
 OPTIONS := $(SWITCHES) ENV NAME QUEUE REGION F EVENT DO FOR REASON TASK TTL N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
-  HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER SINCE
+  HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER SINCE MINUTES
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)
 # These variables are for the tools, so they are accepted from everywhere.
@@ -375,8 +375,12 @@ bench-agents: check-rust ## measure matches of agents and calls by mode and numb
 iam-soak: synth-local ## remove each permission of each function in turn: a probe must fail without it; writes docs/internals/iam-removal.md
 	$(BIN)/python -m tests.removal --write docs/internals/iam-removal.md
 
+.PHONY: load-soak
+load-soak: synth-local ## keep the task queue on a local AWS under load for MINUTES=30, with outages and redeployments; print a table [MINUTES]
+	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),30)
+
 .PHONY: soak
-soak: iam-soak ## run iam-soak, ten times the fault schedules and reference runs, and the whole model (half an hour, several GB)
+soak: iam-soak load-soak ## run iam-soak and load-soak, ten times the fault schedules and reference runs, and the whole model (an hour, several GB) [MINUTES]
 	FRESHQ_SOAK=1 $(NEXTEST) -j2 --filterset 'package(faults) | package(reference) | package(agents)'
 	FRESHQ_SOAK=1 $(NEXTEST) -j1 --filterset 'package(model)'
 

@@ -1,0 +1,87 @@
+"""Evaluates the alarms of a template on what the local AWS has: the metrics in log lines, and the depth of queues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from local.assembly import Assembly
+from local.contract import FUNCTIONS
+from local.queue import DeployedQueue
+
+#: The value of a metric at a time in milliseconds.
+Point = tuple[int, float]
+
+_STATISTICS: dict[str, Callable[[list[float]], float]] = {"Sum": sum, "Maximum": max, "Minimum": min}
+_BREACHES = {
+    "GreaterThanThreshold": lambda value, threshold: value > threshold,
+    "GreaterThanOrEqualToThreshold": lambda value, threshold: value >= threshold,
+    "LessThanThreshold": lambda value, threshold: value < threshold,
+    "LessThanOrEqualToThreshold": lambda value, threshold: value <= threshold,
+}
+
+
+def fired(alarm: dict[str, Any], points: Iterable[Point], began_ms: int, ended_ms: int) -> bool:
+    """Whether an alarm with these properties was in ALARM at some time. Only whole periods count."""
+    period = 1000 * alarm["Period"]
+    windows: dict[int, list[float]] = {}
+    for at, value in points:
+        windows.setdefault((at - began_ms) // period, []).append(value)
+    breaches = []
+    for window in range((ended_ms - began_ms) // period):
+        if values := windows.get(window):
+            value = _STATISTICS[alarm["Statistic"]](values)
+            breaches.append(_BREACHES[alarm["ComparisonOperator"]](value, alarm["Threshold"]))
+        else:
+            breaches.append(alarm.get("TreatMissingData") == "breaching")
+    of = alarm["EvaluationPeriods"]
+    wanted = alarm.get("DatapointsToAlarm", of)
+    return any(sum(breaches[first : first + of]) >= wanted for first in range(len(breaches) - of + 1))
+
+
+@dataclass
+class Watch:
+    """The alarms of a deployed task queue since `began_ms`. `look` reads the depth of its queues."""
+
+    queue: DeployedQueue
+    template: Assembly
+    began_ms: int
+    _deep: set[str] = field(default_factory=set)
+
+    def look(self) -> None:
+        """Remember the alarms on queues that have more messages than their thresholds now."""
+        sqs = self.queue.client("sqs")
+        for name, alarm in self._alarms("AWS/SQS", "ApproximateNumberOfMessagesVisible"):
+            (dimension,) = alarm["Dimensions"]
+            url = self.queue.physical_id(dimension["Value"]["Fn::GetAtt"][0])
+            attribute = "ApproximateNumberOfMessages"
+            depth = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[attribute])["Attributes"][attribute]
+            if int(depth) > alarm["Threshold"]:
+                self._deep.add(name)
+
+    def fired(self, ended_ms: int) -> set[str]:
+        """The alarms that fired, on queues and on metrics of log lines."""
+        points = self._points()
+        return self._deep | {
+            name
+            for name, alarm in self._alarms("freshq")
+            if fired(alarm, points.get(alarm["MetricName"], []), self.began_ms, ended_ms)
+        }
+
+    def _alarms(self, namespace: str, *metrics: str) -> Iterable[tuple[str, dict[str, Any]]]:
+        for resource in self.template.resources("AWS::CloudWatch::Alarm"):
+            alarm = resource.properties
+            if alarm.get("Namespace") == namespace and (not metrics or alarm["MetricName"] in metrics):
+                # The id of the construct, as in docs/reference/alarms.md.
+                yield resource.attributes["Metadata"]["aws:cdk:path"].split("/")[-2].removesuffix("-alarm"), alarm
+
+    def _points(self) -> dict[str, list[Point]]:
+        points: dict[str, list[Point]] = {}
+        for binary in FUNCTIONS:
+            for line in self.queue.log_messages(binary, self.began_ms):
+                for directive in line.get("_aws", {}).get("CloudWatchMetrics", []):
+                    for metric in directive["Metrics"]:
+                        value = (line["_aws"]["Timestamp"], float(line[metric["Name"]]))
+                        points.setdefault(metric["Name"], []).append(value)
+        return points
