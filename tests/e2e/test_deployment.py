@@ -27,7 +27,7 @@ def test_reserved_concurrency_and_loops_are_as_in_the_template(
         assert recursion["RecursiveLoop"] == function.properties.get("RecursiveLoop", "Terminate")
         reserved[name] = concurrency.get("ReservedConcurrentExecutions")
         loops[name] = recursion["RecursiveLoop"]
-    assert reserved[deployed.function("process-tasks")] == 1
+    assert reserved[deployed.function("process-tasks")] == 2
     assert reserved[deployed.function("trigger")] is None
     assert loops[deployed.function("process-tasks")] == "Allow"
     assert loops[deployed.function("trigger")] == "Allow"
