@@ -1,9 +1,9 @@
 """The alarms that roll a deployment back, as CloudFormation's rollback triggers.
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-rollback-triggers.html: CloudFormation watches
-up to five alarms during a deployment and for some minutes after it. If one of them rings, it rolls everything back. A
+up to five alarms during a deployment and for some minutes after it. If one of them fires, it rolls everything back. A
 trigger that does not exist fails the deployment, so only alarms that are deployed already are watched. An alarm that
-rings before the deployment would roll back the change that fixes it. So it is not watched, and a note says so.
+fires before the deployment would roll back the change that fixes it. So it is not watched, and a note says so.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def watch(stack: Stack, client_of: Clients) -> Watch:
     return Watch(
         [alarm["AlarmArn"] for alarm in alarms if alarm["StateValue"] != "ALARM"],
         wanted["minutes"],
-        [f"{name} rings already, so it is not watched" for name in ringing],
+        [f"{name} is in ALARM already, so it is not watched" for name in ringing],
     )
 
 

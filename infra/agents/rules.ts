@@ -76,14 +76,14 @@ function alarmProblems({ calls, alarms }: AgentQueueSettings): Problem[] {
   if (ms(alarms.oldestWaiting) >= ms(calls.maxWait)) {
     problems.push({
       setting: 'alarms.oldestWaiting',
-      rule: `no call is pending for ${text(alarms.oldestWaiting)}, because it expires after ${text(calls.maxWait)}: the alarm would hardly ever ring`,
+      rule: `no call is pending for ${text(alarms.oldestWaiting)}, because it expires after ${text(calls.maxWait)}: the alarm would hardly ever fire`,
       remedy: 'make oldestWaiting shorter than calls.maxWait',
     });
   }
   if (ms(alarms.intakeDelay) <= ms(calls.visibilityTimeout)) {
     problems.push({
       setting: 'alarms.intakeDelay',
-      rule: `one crashed invocation delays its messages by ${text(calls.visibilityTimeout)}: the alarm would ring although a retry succeeds`,
+      rule: `one crashed invocation delays its messages by ${text(calls.visibilityTimeout)}: the alarm would fire although a retry succeeds`,
       remedy: 'make intakeDelay longer than calls.visibilityTimeout, for example by a minute',
     });
   }

@@ -113,18 +113,18 @@ export interface CallSettings {
 /** Thresholds of the alarms of the agents' queue. */
 export interface AgentAlarmSettings {
   /**
-   * Age of the oldest pending call, in whole seconds, above which an alarm rings, because calls are about to expire.
+   * Age of the oldest pending call, in whole seconds, above which an alarm fires, because calls are about to expire.
    * @default - 80 % of calls.maxWait
    */
   readonly oldestWaiting?: Duration;
   /**
-   * Age of the oldest message in the call queue, in whole seconds, above which an alarm rings. It must be longer than
+   * Age of the oldest message in the call queue, in whole seconds, above which an alarm fires. It must be longer than
    * `calls.visibilityTimeout`, by which one crashed invocation delays a message.
    * @default - 1 minute beyond calls.visibilityTimeout
    */
   readonly intakeDelay?: Duration;
   /**
-   * Number of errors of `agent-desk` in five minutes above which an alarm rings. Malformed commands of callers count
+   * Number of errors of `agent-desk` in five minutes above which an alarm fires. Malformed commands of callers count
    * too, so a few errors are normal.
    * @default 5
    */

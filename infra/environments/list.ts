@@ -123,7 +123,7 @@ export interface Environment {
   readonly alarmEmails?: readonly string[];
   /**
    * Time after a deployment in which CloudFormation still watches the rollback alarms, in whole minutes: 0, or at least
-   * the 7 minutes that the alarms need to ring.
+   * the 7 minutes that the alarms need to fire.
    */
   readonly rollbackWatch: Duration;
   /** Tags of every resource. `project`, `environment`, `owner` and `cost-center` are required. */

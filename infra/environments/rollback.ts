@@ -15,7 +15,7 @@ export const MOST_ROLLBACK_ALARMS = 5;
 const LONGEST_WATCH = Duration.hours(3);
 
 /**
- * Time until the alarms ring if the new code fails at once: two sweeps, a minute apart; up to three minutes until
+ * Time until the alarms fire if the new code fails at once: two sweeps, a minute apart; up to three minutes until
  * CloudWatch has the metrics; a minute until it evaluates them; and one minute in reserve.
  */
 export const LEAST_WATCH = Duration.minutes(7);
@@ -34,7 +34,7 @@ export function watchProblems(watch: Duration): Problem[] {
 }
 
 /**
- * Writes to the template the alarms on which CloudFormation rolls a deployment back. They must ring within {@link
+ * Writes to the template the alarms on which CloudFormation rolls a deployment back. They must fire within {@link
  * LEAST_WATCH} if the new code fails, and not because of a slow downstream or an operator's pause. CloudFormation
  * watches the alarms that exist before the deployment. Synthesis warns if the time is too short.
  *
@@ -48,7 +48,7 @@ export function rollBackOn(stack: Stack, alarms: readonly Alarm[], watch: Durati
   if (watch.toSeconds() > 0 && watch.toSeconds() < LEAST_WATCH.toSeconds()) {
     Annotations.of(stack).addWarningV2(
       'freshq:rollback-watch',
-      `CloudFormation watches a deployment of ${stack.stackName} for ${watch.toMinutes()} minutes, but the alarms need up to ${LEAST_WATCH.toMinutes()} minutes to ring if the new code fails: broken code may stay deployed. Set rollbackWatch to ${LEAST_WATCH.toMinutes()} minutes or more, or to 0 to watch only during the deployment.`,
+      `CloudFormation watches a deployment of ${stack.stackName} for ${watch.toMinutes()} minutes, but the alarms need up to ${LEAST_WATCH.toMinutes()} minutes to fire if the new code fails: broken code may stay deployed. Set rollbackWatch to ${LEAST_WATCH.toMinutes()} minutes or more, or to 0 to watch only during the deployment.`,
     );
   }
   stack.templateOptions.metadata = {

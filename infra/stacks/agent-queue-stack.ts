@@ -5,7 +5,7 @@ import { EnvironmentStack, type EnvironmentStackProps } from './environment-stac
 import { acknowledgeFindings } from './nag-suppressions';
 
 /**
- * Alarms that roll a deployment back: they ring within minutes if new code fails. `intake-delay` rings if match-calls
+ * Alarms that roll a deployment back: they fire within minutes if new code fails. `intake-delay` fires if match-calls
  * reports calls as failed without an error of the invocation. The alarm on pending calls is not in the list, because a
  * lack of agents causes it.
  */

@@ -71,7 +71,7 @@ export abstract class EnvironmentStack extends Stack {
   }
 
   /**
-   * Makes CloudFormation roll a deployment back if one of these alarms rings.
+   * Makes CloudFormation roll a deployment back if one of these alarms fires.
    *
    * @param ids ids of the alarms without the suffix `-alarm`
    */

@@ -14,7 +14,7 @@ import { EnvironmentStack, type EnvironmentStackProps } from './environment-stac
 import { acknowledgeFindings } from './nag-suppressions';
 
 /**
- * Alarms that roll a deployment back: they ring within minutes if new code fails. The sweep runs every minute, so its
+ * Alarms that roll a deployment back: they fire within minutes if new code fails. The sweep runs every minute, so its
  * errors show a broken deployment even without a task. Alarms on a paused or slow queue are not in the list, because
  * the downstream causes them.
  */

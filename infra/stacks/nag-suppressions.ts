@@ -65,7 +65,7 @@ export const ACKNOWLEDGEMENTS = {
     where: 'the dead-letter queue of a queue that a function reads',
     at: (construct) => construct instanceof Queue && construct.node.id === 'dead-letters',
     reason:
-      'it is itself a dead-letter queue; an alarm rings when it has messages, and an operator reads them',
+      'it is itself a dead-letter queue; an alarm fires when it has messages, and an operator reads them',
   },
   functionRole: {
     rules: ['AwsSolutions::AwsSolutions-IAM5[Resource::*]'],

@@ -290,7 +290,7 @@ export class LifoQueue extends Construct {
   }
 }
 
-/** Most alarms ring at the second error in five minutes: DynamoDB may cause a single one, and its retry succeeds. */
+/** Most alarms fire at the second error in five minutes: DynamoDB may cause a single one, and its retry succeeds. */
 function taskErrorAlarms(
   functions: Readonly<Record<string, RustFunction>>,
   createErrors: number,

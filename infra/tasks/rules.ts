@@ -232,14 +232,14 @@ function alarmProblems({ tasks, stream, alarms }: QueueSettings): Problem[] {
   ) {
     problems.push({
       setting: 'alarms.oldestPending',
-      rule: `no pending task becomes ${text(alarms.oldestPending)} old, because the longest expiry is ${text(tasks.maxTtl)}: the alarm could never ring`,
+      rule: `no pending task becomes ${text(alarms.oldestPending)} old, because the longest expiry is ${text(tasks.maxTtl)}: the alarm could never fire`,
       remedy: 'make oldestPending shorter than tasks.maxTtl',
     });
   }
   if (!(alarms.failedShare >= 0 && alarms.failedShare < 1)) {
     problems.push({
       setting: 'alarms.failedShare',
-      rule: `${alarms.failedShare} is not a share from 0 to below 1: the alarm rings above it, and the share of failed tasks is never above 1`,
+      rule: `${alarms.failedShare} is not a share from 0 to below 1: the alarm fires above it, and the share of failed tasks is never above 1`,
       remedy: 'choose a number from 0 to below 1 (0.5: half of the tasks that ended)',
     });
   }
@@ -251,7 +251,7 @@ function alarmProblems({ tasks, stream, alarms }: QueueSettings): Problem[] {
     if (ms(alarms.streamDelay) > ms(window)) continue;
     problems.push({
       setting: 'alarms.streamDelay',
-      rule: `${name} of ${text(window)} alone can delay records by ${text(alarms.streamDelay)}: the alarm would ring although nothing is wrong`,
+      rule: `${name} of ${text(window)} alone can delay records by ${text(alarms.streamDelay)}: the alarm would fire although nothing is wrong`,
       remedy: `make streamDelay longer than ${text(window)}, for example by a minute`,
     });
   }

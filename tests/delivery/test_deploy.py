@@ -38,7 +38,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(deploy.account, "identify", lambda: "123456789012/eu-west-1")
     monkeypatch.setattr(wedged, "make_way", lambda client, name, agreed, say: True)
     monkeypatch.setattr(deploy, "_client", lambda service, region: None)
-    monkeypatch.setattr(rollback, "watch", lambda stack, clients: Watch(["arn:a"], 5, ["b rings already"]))
+    monkeypatch.setattr(rollback, "watch", lambda stack, clients: Watch(["arn:a"], 5, ["b is in ALARM already"]))
     monkeypatch.setattr(checkout, "refuse_uncommitted", lambda project: None)
     monkeypatch.setattr(checkout, "refuse_gaps", lambda stack: None)
     monkeypatch.setattr(checkout, "refuse_unbuilt", lambda stack: None)
@@ -89,7 +89,7 @@ class TestDeploying:
         ]
         assert said == [
             "LifoQueue-dev goes to 123456789012/eu-west-1",
-            "LifoQueue-dev: b rings already",
+            "LifoQueue-dev: b is in ALARM already",
             "next: make status ENV=dev",
         ]
 

@@ -29,7 +29,7 @@ export function alarmsPage(): string {
 
 Generated from the templates of \`prod\` by \`make docs\`. Thresholds follow the settings \`alarms\`, so yours may differ.
 [Operate](../how-to/operate.md) has the actions for each alarm.`,
-    ['alarm', 'rings when', 'section'],
+    ['alarm', 'fires when', 'section'],
     ({ template }) =>
       template.resources
         .filter(([, { Type }]) => Type === 'AWS::CloudWatch::Alarm')

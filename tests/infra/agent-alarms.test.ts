@@ -23,7 +23,7 @@ test.each([
   // 80 % of calls.maxWait, which is five minutes.
   ['oldest-waiting', 'OldestWaitingCallSeconds', 'Maximum', 60, 240],
   ['unpublished', 'UnpublishedAssignments', 'Minimum', 300, 0],
-])('%s rings by a metric of the sweep', (id, metric, statistic, period, threshold) => {
+])('%s fires by a metric of the sweep', (id, metric, statistic, period, threshold) => {
   expect(alarm(id)).toMatchObject({
     ...ABOVE,
     Namespace: 'freshq',
@@ -35,7 +35,7 @@ test.each([
   });
 });
 
-test('sweep-missed rings when no sweep ran for five intervals, even without data', () => {
+test('sweep-missed fires when no sweep ran for five intervals, even without data', () => {
   expect(alarm('sweep-missed')).toMatchObject({
     MetricName: 'AgentSweeps',
     Statistic: 'Sum',
@@ -59,7 +59,7 @@ test('the metrics are those of this queue, and in the contract', () => {
   }
 });
 
-test('intake-delay rings when a message is older than a failed attempt and a minute', () => {
+test('intake-delay fires when a message is older than a failed attempt and a minute', () => {
   const properties = alarm('intake-delay');
   expect(properties).toMatchObject({
     ...ABOVE,
@@ -75,7 +75,7 @@ test.each([
   ['agent-desk', 5],
   ['match-calls', 0],
   ['sweep-agents', 0],
-])('%s rings beyond %s errors in five minutes', (fn, threshold) => {
+])('%s fires beyond %s errors in five minutes', (fn, threshold) => {
   const properties = alarm(`${fn}-errors`);
   expect(properties).toMatchObject({
     ...ABOVE,

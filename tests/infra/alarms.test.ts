@@ -41,7 +41,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     ['stalled', 'IdleBoundReached', 'Sum', 0],
     // 80 % of tasks.defaultTtl, which is an hour.
     ['oldest-pending', 'OldestPendingSeconds', 'Maximum', 2_880],
-  ])('ring when the queue is %s, in its worst minute', (id, metric, statistic, threshold) => {
+  ])('fire when the queue is %s, in its worst minute', (id, metric, statistic, threshold) => {
     expect(alarm(id)).toMatchObject({
       Namespace: 'freshq',
       MetricName: metric,
@@ -54,7 +54,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     });
   });
 
-  test('ring when more than one turn within five minutes left the circuit breaker open', () => {
+  test('fire when more than one turn within five minutes left the circuit breaker open', () => {
     expect(alarm('breaker-open')).toMatchObject({
       Namespace: 'freshq',
       MetricName: 'BreakerOpen',
@@ -67,7 +67,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     });
   });
 
-  test('ring when five tasks fail in five minutes and they are more than half', () => {
+  test('fire when five tasks fail in five minutes and they are more than half', () => {
     const { Metrics, ...properties } = alarm('failing');
     expect(properties).toMatchObject({
       EvaluationPeriods: 1,
@@ -91,7 +91,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
   });
 
   test.each(['process-tasks', 'sweep-tasks', 'trigger', 'count-shed'])(
-    'ring when %s fails more than once in five minutes',
+    'fire when %s fails more than once in five minutes',
     (fn) => {
       expect(alarm(`${fn}-errors`)).toMatchObject({
         Namespace: 'AWS/Lambda',
@@ -107,7 +107,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     },
   );
 
-  test('ring when the functions that create tasks fail more than five times together', () => {
+  test('fire when the functions that create tasks fail more than five times together', () => {
     const { Metrics, Threshold, TreatMissingData } = alarm('create-tasks-errors');
     expect([Threshold, TreatMissingData]).toEqual([5, 'notBreaching']);
     expect(queries(Metrics).map(({ Expression }) => Expression)).toEqual(['FILL(m0,0)+FILL(m1,0)']);
@@ -117,7 +117,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     expect(functions).toEqual(['create-tasks/function', 'ingest-tasks/function']);
   });
 
-  test('ring when the ingest queue holds messages and none is deleted, however often they were received', () => {
+  test('fire when the ingest queue holds messages and none is deleted, however often they were received', () => {
     const { Metrics, ...properties } = alarm('ingest-stuck');
     // Four minutes: the delay by a failed attempt, and one more minute. SQS's newest data may be two minutes late.
     expect(properties).toMatchObject({
@@ -164,7 +164,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     }
   });
 
-  test.each(['trigger', 'count-shed'])('ring when %s lags a minute behind the stream', (fn) => {
+  test.each(['trigger', 'count-shed'])('fire when %s lags a minute behind the stream', (fn) => {
     const properties = alarm(`${fn}-stream-delay`);
     expect(properties).toMatchObject({
       Namespace: 'AWS/Lambda',
@@ -179,7 +179,7 @@ describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
     expect(synthesized.readable(properties.Dimensions[0].Value)).toBe(`${fn}/function`);
   });
 
-  test.each(['trigger', 'process-tasks'])('ring when Lambda drops %s as a recursive loop', (fn) => {
+  test.each(['trigger', 'process-tasks'])('fire when Lambda drops %s as a recursive loop', (fn) => {
     const properties = alarm(`${fn}-recursion`);
     expect(properties).toMatchObject({
       Namespace: 'AWS/Lambda',
@@ -290,7 +290,7 @@ test('the alarms on failures follow their typed settings', () => {
   expect(at('ingest-stuck')).toMatchObject({ DatapointsToAlarm: 1_438, EvaluationPeriods: 1_440 });
 });
 
-test('without an ingest queue, the errors of create-tasks ring alone', () => {
+test('without an ingest queue, the errors of create-tasks fire alone', () => {
   const { MetricName, Metrics } = Synthesized.queue().at(
     'observability/create-tasks-errors-alarm',
   ).Properties;

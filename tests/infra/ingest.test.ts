@@ -198,7 +198,7 @@ test('grantSend lets a principal send tasks and nothing else', () => {
 describe('the alarms of the ingest queue', () => {
   const alarm = (id: string, synthesized = plain) => synthesized.at(`observability/${id}-alarm`).Properties;
 
-  test('ring for the first message in the dead-letter queue', () => {
+  test('fire for the first message in the dead-letter queue', () => {
     expect(alarm('ingest-dead-letters')).toMatchObject({
       MetricName: 'ApproximateNumberOfMessagesVisible',
       Statistic: 'Maximum',
@@ -211,7 +211,7 @@ describe('the alarms of the ingest queue', () => {
     );
   });
 
-  test('ring when a message is older than a failed attempt and a minute', () => {
+  test('fire when a message is older than a failed attempt and a minute', () => {
     expect(alarm('ingest-delay')).toMatchObject({
       MetricName: 'ApproximateAgeOfOldestMessage',
       Statistic: 'Maximum',

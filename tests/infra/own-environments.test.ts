@@ -149,7 +149,7 @@ describe('the rollback alarms', () => {
     expect(minutes).toBeGreaterThan(0);
   });
 
-  test.each(WATCHED)('of $kind-$name ring while the deployment is watched', ({ name, synthesize }) => {
+  test.each(WATCHED)('of $kind-$name fire while the deployment is watched', ({ name, synthesize }) => {
     const { Metadata, Resources } = synthesize(name).template.toJSON();
     const { alarms, minutes } = Metadata[ROLLBACK_METADATA];
     for (const id of alarms) {

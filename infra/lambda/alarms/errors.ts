@@ -4,14 +4,14 @@ import type { Construct } from 'constructs';
 import type { RustFunction } from '../rust-function';
 import { QueueAlarm, type RUNBOOK } from './queue-alarm';
 
-/** Window of the alarm. It slides by a minute, so the alarm rings a minute or two after Lambda published the errors. */
+/** Window of the alarm. It slides by a minute, so the alarm fires a minute or two after Lambda published the errors. */
 const PERIOD = Duration.minutes(5);
 
 /** One alarm on failed invocations. */
 export interface ErrorAlarm {
   /** Functions whose errors are added up, by name. */
   readonly of: Readonly<Record<string, RustFunction>>;
-  /** Number of errors in five minutes above which the alarm rings. */
+  /** Number of errors in five minutes above which the alarm fires. */
   readonly above: number;
 }
 

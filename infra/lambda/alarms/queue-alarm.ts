@@ -33,7 +33,7 @@ export function freshq(scope: Construct, verb: string): string {
 export interface QueueAlarmProps {
   /** Metric that the alarm evaluates once a period. */
   readonly metric: IMetric;
-  /** Threshold: the alarm rings above or below it. */
+  /** Threshold: the alarm fires above or below it. */
   readonly rings: { readonly above: number } | { readonly below: number };
   /**
    * Treatment of a period without data.

@@ -40,7 +40,7 @@ export function ingestAlarms(
  * The alarm on an ingest queue that has messages while none is deleted. `ApproximateAgeOfOldestMessage` does not
  * include messages that were received three times or more
  * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html).
- * So the alarm on age does not ring while DynamoDB throttles every write or Lambda throttles every invocation.
+ * So the alarm on age does not fire while DynamoDB throttles every write or Lambda throttles every invocation.
  */
 function stuckAlarm(scope: Construct, queue: Queue, ingestDelay: Duration): QueueAlarm {
   const period = Duration.minutes(1);

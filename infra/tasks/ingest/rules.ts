@@ -186,7 +186,7 @@ function alarmProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSet
   return [
     {
       setting: 'alarms.ingestDelay',
-      rule: `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would ring although the retry may succeed`,
+      rule: `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would fire although the retry may succeed`,
       remedy: 'make ingestDelay longer than ingest.visibilityTimeout, for example by a minute',
     },
   ];
