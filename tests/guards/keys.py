@@ -60,9 +60,9 @@ KEY_GUARDS: tuple[Guard, ...] = (
     ),
     one_change(
         "write the oldest state of a batch",
-        f"{_CORE}/ingest/keys.rs",
-        "chain.sort_by_cached_key(|state| std::cmp::Reverse(version(state)));",
-        "chain.sort_by_cached_key(version);",
+        f"{_CORE}/create/chains.rs",
+        "Reverse(task.keyed.as_ref().map(|keyed| keyed.version.clone()))",
+        "Reverse(Reverse(task.keyed.as_ref().map(|keyed| keyed.version.clone())))",
     ),
     one_change(
         "run a newer state of a suspect task beside others",

@@ -1,10 +1,10 @@
 //! Checks and inserts new tasks. An invalid task does not affect the others. Creating is idempotent
 //! by task id.
 
+pub(crate) mod chains;
 mod payload;
 pub(crate) mod spec;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use self::chains::{Chain, chains};
 pub use self::payload::{InvalidPayload, MAX_DEPTH, MAX_ITEM_BYTES, MAX_PAYLOAD_BYTES};
 pub use self::spec::InvalidTask;
 use self::spec::Origin;
@@ -178,10 +179,9 @@ impl Creator {
                 }
             }
         }
-        let (first, again) = split_repeats(tasks);
+        let (first, again) = chains(tasks);
         outcomes.extend(self.insert_all(first, PARALLEL).await);
-        // Repeats of an id are inserted afterwards, in order. So the first of several tasks is
-        // created, and the newest of several states of a key stays in the table.
+        // Tasks of the same id that cannot be compared follow one by one.
         outcomes.extend(self.insert_all(again, 1).await);
         report(outcomes)
     }
@@ -202,53 +202,74 @@ impl Creator {
         self.create(&specs).await
     }
 
-    async fn insert_all(
-        &self,
-        tasks: Vec<Indexed>,
-        parallel: usize,
-    ) -> Vec<(usize, InsertOutcome)> {
-        let inserts = tasks.into_iter().map(|(index, task)| async move {
-            let created = |id, supersedes| InsertOutcome::Created { id, supersedes };
-            let insert = self.store.insert(&task);
-            let insert = trace::creation(task.id.as_str(), task.trace.as_ref(), insert);
-            let outcome = match insert.await {
-                Ok(Inserted::Created) => created(task.id, false),
-                Ok(Inserted::Replaced(what)) => created(task.id, what == Replaced::Waiting),
-                Ok(Inserted::Duplicate) => InsertOutcome::Duplicate(task.id),
-                Ok(Inserted::Outdated) => InsertOutcome::Outdated(task.id),
-                Ok(Inserted::Conflict(conflict)) => InsertOutcome::Failed {
-                    error: format!("{} {conflict}", task.id),
-                    id: Some(task.id.to_string()),
-                    retryable: false,
-                },
-                Err(error) => {
-                    tracing::error!(
-                        task_id = %task.id,
-                        error = error_chain::chain(&error),
-                        "task not inserted"
-                    );
-                    InsertOutcome::Failed {
-                        id: Some(task.id.to_string()),
-                        retryable: !error.is_validation(),
-                        error: format!("{error}; create it again under the same taskId"),
-                    }
-                }
-            };
-            (index, outcome)
-        });
-        futures::stream::iter(inserts)
+    async fn insert_all(&self, chains: Vec<Chain>, parallel: usize) -> Vec<(usize, InsertOutcome)> {
+        let inserts = chains.into_iter().map(|chain| self.insert_chain(chain));
+        let outcomes: Vec<_> = futures::stream::iter(inserts)
             .buffer_unordered(parallel)
             .collect()
-            .await
+            .await;
+        outcomes.into_iter().flatten().collect()
     }
-}
 
-/// Separates the first task of each id from its repeats.
-fn split_repeats(tasks: Vec<Indexed>) -> (Vec<Indexed>, Vec<Indexed>) {
-    let mut seen = HashSet::new();
-    tasks
-        .into_iter()
-        .partition(|(_, task)| seen.insert(task.id.clone()))
+    /// Inserts the first valid task of the chain. The others are duplicates or outdated. If it is
+    /// not known whether the task was inserted, the others fail with it.
+    async fn insert_chain(&self, chain: Chain) -> Vec<(usize, InsertOutcome)> {
+        let mut outcomes = Vec::with_capacity(chain.len());
+        let mut inserted = None;
+        let mut failure = None;
+        for (index, task) in chain {
+            let version = task.keyed.as_ref().map(|keyed| keyed.version.clone());
+            let outcome = match (&inserted, &failure) {
+                (Some(newest), _) if *newest == version => InsertOutcome::Duplicate(task.id),
+                (Some(_), _) => InsertOutcome::Outdated(task.id),
+                (None, Some(error)) => InsertOutcome::Failed {
+                    id: Some(task.id.to_string()),
+                    error: String::clone(error),
+                    retryable: true,
+                },
+                (None, None) => self.insert(task).await,
+            };
+            match &outcome {
+                InsertOutcome::Failed {
+                    retryable: false, ..
+                } => {}
+                InsertOutcome::Failed { error, .. } => failure = Some(error.clone()),
+                _ if inserted.is_none() => inserted = Some(version),
+                _ => {}
+            }
+            outcomes.push((index, outcome));
+        }
+        outcomes
+    }
+
+    async fn insert(&self, task: NewTask) -> InsertOutcome {
+        let created = |id, supersedes| InsertOutcome::Created { id, supersedes };
+        let insert = self.store.insert(&task);
+        let insert = trace::creation(task.id.as_str(), task.trace.as_ref(), insert);
+        match insert.await {
+            Ok(Inserted::Created) => created(task.id, false),
+            Ok(Inserted::Replaced(what)) => created(task.id, what == Replaced::Waiting),
+            Ok(Inserted::Duplicate) => InsertOutcome::Duplicate(task.id),
+            Ok(Inserted::Outdated) => InsertOutcome::Outdated(task.id),
+            Ok(Inserted::Conflict(conflict)) => InsertOutcome::Failed {
+                error: format!("{} {conflict}", task.id),
+                id: Some(task.id.to_string()),
+                retryable: false,
+            },
+            Err(error) => {
+                tracing::error!(
+                    task_id = %task.id,
+                    error = error_chain::chain(&error),
+                    "task not inserted"
+                );
+                InsertOutcome::Failed {
+                    id: Some(task.id.to_string()),
+                    retryable: !error.is_validation(),
+                    error: format!("{error}; create it again under the same taskId"),
+                }
+            }
+        }
+    }
 }
 
 fn report(mut outcomes: Vec<(usize, InsertOutcome)>) -> CreateReport {

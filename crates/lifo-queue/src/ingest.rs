@@ -16,7 +16,6 @@
 //!   reason, and delays no other task.
 
 mod insert;
-mod keys;
 mod message;
 mod queue;
 pub mod sqs;
@@ -34,7 +33,7 @@ use self::insert::InsertOutcome;
 use self::message::{Contents, Wrong};
 pub use self::queue::{DeadLetter, IngestQueue, Postponed};
 use crate::backoff::Backoff;
-use crate::create::CreateSettings;
+use crate::create::{CreateSettings, chains::chains};
 use crate::settings::positive;
 use crate::shed::{ShedCounter, ShedReport, ShedTask};
 use crate::store::TaskStore;
@@ -227,9 +226,9 @@ impl Ingest {
                 left: false,
             });
         }
-        let (mut first, again) = keys::chains(tasks);
+        let (mut first, again) = chains(tasks);
         first.sort_by_key(|chain| chain.first().map(|(index, _)| Reverse(batch[*index].sent)));
-        // Repeats of an id follow one by one, so that the first task of the id is written.
+        // Tasks of the same id that cannot be compared follow one by one.
         for (round, parallel) in [(first, self.settings.parallel), (again, 1)] {
             for (index, outcome) in insert::all(&*self.store, round, parallel, until).await {
                 match outcome {

@@ -7,8 +7,8 @@ use backon::{ExponentialBuilder, Retryable};
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
-use super::keys::Chain;
 use super::message::Wrong;
+use crate::create::chains::Chain;
 use crate::store::{Inserted, Replaced, StoreError, TaskStore};
 use crate::task::{NewTask, Version};
 use crate::trace;
@@ -61,7 +61,12 @@ async fn written(
             Some(_) => InsertOutcome::Outdated,
             None => one(store, task, until).await,
         };
-        if newest.is_none() && !matches!(outcome, InsertOutcome::Wrong(_)) {
+        let is_done = match outcome {
+            InsertOutcome::Wrong(_) => false,
+            InsertOutcome::Left => version.is_some(),
+            _ => true,
+        };
+        if newest.is_none() && is_done {
             newest = Some(version);
         }
         outcomes.push((index, outcome));

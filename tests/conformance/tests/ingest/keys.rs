@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use lifo_queue::create::Creator;
 use lifo_queue::ingest::Delivery;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::task::TaskId;
+use lifo_queue::time::SystemClock;
 use serde_json::json;
+use simulator::faulty::{Fault, FaultyStore};
 
 use super::world::{Queues, ingest, message, work};
 
@@ -88,4 +91,22 @@ async fn rejected_state_does_not_supersede_a_valid_older_one() {
     );
     assert!(letters["m4"][0].reason.contains("ttlSeconds"));
     assert!(letters["m5"][0].reason.contains("both taskId and key"));
+}
+
+#[tokio::test]
+async fn states_of_a_key_are_retryable_if_dynamodb_does_not_answer_for_the_newest() {
+    let store = Arc::new(MemoryStore::new());
+    let script = |task: &lifo_queue::task::NewTask| match task.payload == Some(json!(1)) {
+        true => Fault::Throttled,
+        false => Fault::Invalid,
+    };
+    let failing = FaultyStore::failing_inserts(store, script);
+    let settings = simulator::deployed::settings("create-tasks")["create"].clone();
+    let settings = serde_json::from_value(settings).unwrap();
+    let creator = Creator::new(Arc::new(failing), Arc::new(SystemClock), settings);
+    let state = |sequence: u64| json!({"key": "k", "sequence": sequence, "payload": sequence});
+    let report = creator.create(&[state(0), state(1), state(2)]).await;
+    let retryable: Vec<_> = report.failed.iter().map(|task| task.retryable).collect();
+    // The newest is invalid, and only the second is tried after it.
+    assert_eq!(retryable, [true, true, false]);
 }
