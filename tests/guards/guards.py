@@ -294,8 +294,8 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "keep the pages read before a probe",
         f"{_CORE}/process/turn/probe.rs",
-        "self.selector.forget_pages();",
-        "",
+        "new head.\n        self.selector.restart();",
+        "new head.",
     ),
     one_change(
         "purge a running task",
@@ -312,7 +312,7 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "ignore an operator that closes the circuit breaker",
         f"{_CORE}/process/breaker/hand.rs",
-        "if !self.is_held(now) {",
-        "if !self.is_held(now) && self.hand.commands == u64::MAX {",
+        "self.know(control, now);\n        if !self.is_held(now) {",
+        "self.know(control, now);\n        if !self.is_held(now) && self.hand.commands == u64::MAX {",
     ),
 )

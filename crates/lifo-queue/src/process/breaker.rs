@@ -83,8 +83,6 @@ struct Open {
     probing: Option<TaskId>,
     /// When this turn last tried each task.
     tried: HashMap<TaskId, Millis>,
-    /// A probe of this turn failed.
-    confirmed: bool,
 }
 
 impl Breaker {
@@ -103,7 +101,6 @@ impl Breaker {
             next_probe: now,
             probing: None,
             tried: HashMap::new(),
-            confirmed: false,
         });
         Self {
             threshold,
@@ -133,12 +130,9 @@ impl Breaker {
         self.open.as_ref().map(|open| open.next_probe)
     }
 
-    /// Time for which it has been open; `None` until a probe of this turn has failed.
-    pub(super) fn confirmed_for(&self, now: Millis) -> Option<Duration> {
-        self.open
-            .as_ref()
-            .filter(|open| open.confirmed)
-            .map(|open| now.since(open.since))
+    /// Time for which it has been open; `None` while it is closed.
+    pub(super) fn open_for(&self, now: Millis) -> Option<Duration> {
+        self.open.as_ref().map(|open| now.since(open.since))
     }
 
     /// Whether one more task may start beside `running` others.
@@ -165,13 +159,15 @@ impl Breaker {
     /// Chooses the next probe from the due tasks, which are in the order of the index, and returns
     /// its position. Two tasks take turns: the one farthest from all that this turn tried since the
     /// breaker opened, and the first one not tried. So neither poison tasks at the head nor old
-    /// ones delay the recovery. Once all were tried, it is the task tried longest ago.
-    pub(super) fn choose(&self, due: &[&TaskId]) -> Option<usize> {
+    /// ones delay the recovery. Once all were tried, it is the task tried longest ago, or `None`
+    /// unless `tried_too`.
+    pub(super) fn choose(&self, due: &[&TaskId], tried_too: bool) -> Option<usize> {
         let open = self.open.as_ref()?;
         let is_tried = |place: &usize| open.tried.contains_key(due[*place]);
         let (tried, untried): (Vec<usize>, Vec<usize>) = (0..due.len()).partition(is_tried);
         if untried.is_empty() {
-            return tried.into_iter().min_by_key(|p| open.tried.get(due[*p]));
+            let tried = tried.into_iter().filter(|_| tried_too);
+            return tried.min_by_key(|place| open.tried.get(due[*place]));
         }
         if !open.probes.is_multiple_of(2) {
             return untried.first().copied();
@@ -271,7 +267,6 @@ impl Breaker {
             next_probe: now.plus(FIRST_PROBE),
             probing: None,
             tried: tried.collect(),
-            confirmed: false,
         });
     }
 
@@ -309,7 +304,6 @@ impl Breaker {
         // Runs that started before the breaker opened are not probes.
         if open.probing.as_ref() == Some(task) {
             open.probing = None;
-            open.confirmed = true;
             open.probes = open.probes.saturating_add(1);
             let doubled = FIRST_PROBE * 2_u32.pow(open.probes.min(10));
             open.next_probe = now.plus(doubled.min(LONGEST_PROBE));

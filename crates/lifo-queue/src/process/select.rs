@@ -250,10 +250,16 @@ impl Selector {
         self.skip.insert(task, until);
     }
 
-    /// Drops both pages, so that the next step reads the head.
-    pub(super) fn forget_pages(&mut self) {
+    /// Starts the pass again at the head.
+    pub(super) fn restart(&mut self) {
         self.head = None;
         self.deep = None;
+        self.resume = None;
+        self.top = None;
+        self.pass = Pass {
+            took: self.pass.took,
+            ..Pass::default()
+        };
     }
 
     /// Drops the current head, and returns the largest head as the next page to read.
@@ -277,10 +283,7 @@ impl Selector {
 
     fn exhausted(&mut self) -> Step {
         let pass = std::mem::take(&mut self.pass);
-        self.head = None;
-        self.deep = None;
-        self.resume = None;
-        self.top = None;
+        self.restart();
         let oldest_use = pass.started.unwrap_or_default();
         self.skip.retain(|_, until| *until > oldest_use);
         Step::Exhausted(pass)

@@ -19,6 +19,7 @@ use uuid::Uuid;
 use self::alone::Gap;
 use self::gate::Gate;
 use self::pause::Walls;
+use self::probe::Search;
 use super::Processor;
 use super::attempt::{Attempted, Attempts};
 use super::breaker::{Breaker, SharedBreaker};
@@ -65,6 +66,8 @@ pub(super) struct Turn<'a> {
     /// The running task must run alone: nothing else may start.
     alone: bool,
     gap: Gap,
+    /// The search for a probe; `None` if none is under way.
+    search: Option<Search>,
     /// Earliest time of the next read beyond the head.
     next_deep: Millis,
     /// Since when the passes have found the queue empty.
@@ -135,6 +138,7 @@ impl<'a> Turn<'a> {
             walls: Walls::default(),
             alone: false,
             gap: Gap::new(&settings, now, hard_stop),
+            search: None,
             next_deep: now,
             empty_since: None,
             failed_reads: 0,
@@ -197,6 +201,10 @@ impl<'a> Turn<'a> {
 
     /// The next step of the pass. While other tasks run, it passes over tasks that must run alone.
     fn next_step(&mut self, now: Millis) -> Step {
+        if self.search.take().is_some() {
+            // The breaker closed in the meantime, and the search passed over due tasks.
+            self.selector.restart();
+        }
         let settings = self.processor.settings;
         let (runs, gap) = (!self.running.is_empty(), &mut self.gap);
         self.selector.next(now, |task| {

@@ -18,13 +18,15 @@ use simulator::faulty::{Fault, FaultyStore};
 use super::world::*;
 
 /// A circuit breaker that opened at [`NOW`].
-const JUST_OPEN: OpenBreaker = OpenBreaker {
+pub(super) const JUST_OPEN: OpenBreaker = OpenBreaker {
     since: NOW,
     probes: 0,
 };
 
 /// A downstream that is unavailable for this time, and then takes 400 ms for each task.
-fn outage(lasting: Duration) -> impl Fn(&Task) -> (Duration, Outcome) + Send + Sync {
+pub(super) fn outage(
+    lasting: Duration,
+) -> impl Fn(&Task) -> (Duration, Outcome) + Send + Sync {
     let clock = TokioClock::starting_at(NOW);
     move |_| match clock.now() < NOW.plus(lasting) {
         true => (Duration::from_millis(5), unavailable()),
@@ -33,7 +35,7 @@ fn outage(lasting: Duration) -> impl Fn(&Task) -> (Duration, Outcome) + Send + S
 }
 
 impl World {
-    async fn breaker(&self) -> Option<OpenBreaker> {
+    pub(super) async fn breaker(&self) -> Option<OpenBreaker> {
         self.store.control().await.unwrap().breaker
     }
 
@@ -144,7 +146,7 @@ async fn crashed_processor_leaves_the_breaker_of_its_last_renewal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_outage_pauses_the_queue_and_the_pause_ends_with_one_probe() {
+async fn a_long_outage_pauses_the_queue_and_three_failed_probes_pause_it_again() {
     let world = World::with_breaker(outage(Duration::from_secs(3_600)))
         .with_tasks(50)
         .await;
@@ -158,7 +160,7 @@ async fn a_long_outage_pauses_the_queue_and_the_pause_ends_with_one_probe() {
     assert_eq!(left, SETTINGS.pause);
     tokio::time::sleep(left).await;
     let probe = world.turn().await;
-    assert_eq!((probe.exit, probe.taken), (Exit::Paused, 1), "{probe:?}");
+    assert_eq!((probe.exit, probe.taken), (Exit::Paused, 3), "{probe:?}");
     assert_eq!(world.count(TaskStatus::Pending), 50);
     assert!(world.most_attempts() <= 1);
 }

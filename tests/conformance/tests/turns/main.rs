@@ -16,5 +16,6 @@ mod neighbours;
 mod order;
 mod outcomes;
 mod pausing;
+mod probes;
 mod rate;
 mod world;

@@ -36,6 +36,13 @@ impl Breaker {
         }
     }
 
+    /// Closes the breaker of an empty queue, unless an operator holds it open.
+    pub(in crate::process) fn end_outage(&mut self, now: Millis) {
+        if !self.is_held(now) {
+            self.close();
+        }
+    }
+
     /// Notes an answer of the downstream: the breaker closes. While an operator holds it open, it
     /// opens again at once, and probes continue.
     pub(super) fn answered(&mut self, task: &TaskId, now: Millis) {

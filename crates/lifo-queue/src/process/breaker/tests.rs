@@ -170,10 +170,9 @@ fn run_from_before_the_opening_does_not_count_as_a_probe() {
     let mut breaker = open();
     run(&mut breaker, 50, Signal::Unavailable, 500);
     assert_eq!(breaker.next_probe(), Some(Millis(1_000)));
-    assert_eq!(breaker.confirmed_for(Millis(9_000)), None);
+    assert_eq!(breaker.state().map(|open| open.probes), Some(0));
     probe(&mut breaker, 10, Signal::Unavailable, 1_000);
-    let open_for = breaker.confirmed_for(Millis(9_000));
-    assert_eq!(open_for, Some(Duration::from_secs(9)));
+    assert_eq!(breaker.state().map(|open| open.probes), Some(1));
 }
 
 #[test]
@@ -181,7 +180,7 @@ fn probe_without_a_result_is_followed_by_another_soon() {
     let mut breaker = open();
     probe(&mut breaker, 10, Signal::Nothing, 1_000);
     assert_eq!(breaker.next_probe(), Some(Millis(1_250)));
-    assert_eq!(breaker.confirmed_for(Millis(9_000)), None);
+    assert_eq!(breaker.state().map(|open| open.probes), Some(0));
 }
 
 #[test]
@@ -192,7 +191,7 @@ fn probes_alternate_between_the_farthest_and_the_newest_untried_task() {
     let due: Vec<&TaskId> = ids.iter().collect();
     let mut probes = Vec::new();
     for _ in 0..5 {
-        let place = breaker.choose(&due).unwrap();
+        let place = breaker.choose(&due, false).unwrap();
         probes.push(place);
         let at = breaker.next_probe().unwrap().0;
         probe(&mut breaker, place, Signal::Unavailable, at);
@@ -204,7 +203,7 @@ fn probes_alternate_between_the_farthest_and_the_newest_untried_task() {
 fn last_due_task_is_probed_if_no_due_task_was_tried() {
     let breaker = open();
     let (ten, eleven) = (id(10), id(11));
-    assert_eq!(breaker.choose(&[&ten, &eleven]), Some(1));
+    assert_eq!(breaker.choose(&[&ten, &eleven], false), Some(1));
 }
 
 #[test]
@@ -213,8 +212,9 @@ fn least_recently_tried_task_is_probed_once_all_were_tried() {
     probe(&mut breaker, 4, Signal::Unavailable, 1_000);
     probe(&mut breaker, 5, Signal::Unavailable, 3_000);
     let (four, five) = (id(4), id(5));
-    assert_eq!(breaker.choose(&[&five, &four]), Some(1));
-    assert_eq!(breaker.choose(&[]), None);
+    assert_eq!(breaker.choose(&[&five, &four], true), Some(1));
+    assert_eq!(breaker.choose(&[&five, &four], false), None);
+    assert_eq!(breaker.choose(&[], true), None);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn next_turn_probes_at_once_and_keeps_the_opening_time() {
     assert_eq!(breaker.state(), Some(left));
     probe(&mut breaker, 1, Signal::Unavailable, 60_000);
     assert_eq!(breaker.next_probe(), Some(Millis(64_000)));
-    let open_for = breaker.confirmed_for(Millis(60_005));
+    let open_for = breaker.open_for(Millis(60_005));
     assert_eq!(open_for, Some(Duration::from_secs(60)));
 }
 

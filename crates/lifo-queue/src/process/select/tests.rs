@@ -265,7 +265,7 @@ fn after_a_probe_the_pass_restarts_at_the_newest_task() {
     let below = |step| matches!(step, Step::Read(Wanted { after: Some(_), .. }));
     assert!(below(selector.next(Millis(100), any)));
     assert!(below(selector.next(Millis(600), any)));
-    selector.forget_pages();
+    selector.restart();
     assert_eq!(taken(&answer(&mut selector, &index, Millis(600))), 9);
 }
 

@@ -34,6 +34,11 @@ impl Turn<'_> {
             self.wait(lingered.min(now.plus(POLL))).await;
             return None;
         }
+        if pass.next_due.is_none() {
+            // No task is left that an outage could harm. Hours later, one failed run must not count
+            // as a part of this outage.
+            self.breaker.lock().end_outage(now);
+        }
         self.release().await
     }
 

@@ -11,9 +11,15 @@ use crate::time::Millis;
 const MAX_FAILED_READS: u32 = 3;
 
 impl Turn<'_> {
-    /// Reads a page that is needed now. Reads beyond the head are at least [`DEEP_PAGE_PAUSE`]
-    /// apart.
+    /// Reads a page that is needed now, and passes it to the selection.
     pub(super) async fn read(&mut self, wanted: Wanted, now: Millis) -> Option<TurnEnd> {
+        let read = self.fetch(wanted, now).await?;
+        self.take_in(read).await
+    }
+
+    /// Reads a page that is needed now. Reads beyond the head are at least [`DEEP_PAGE_PAUSE`]
+    /// apart: `None` if this one waited for its time, and must be requested again.
+    pub(super) async fn fetch(&mut self, wanted: Wanted, now: Millis) -> Option<Read> {
         if wanted.after.is_some() {
             if now < self.next_deep {
                 self.wait(self.next_deep).await;
@@ -22,8 +28,7 @@ impl Turn<'_> {
             self.next_deep = now.plus(DEEP_PAGE_PAUSE);
         }
         self.bound_reads(now);
-        let read = self.reads.next(wanted, now).await?;
-        self.take_in(read).await
+        self.reads.next(wanted, now).await
     }
 
     /// Sets the lower bound on `taskCreated` for the next reads. Tasks older than `expiry_bound`

@@ -14,16 +14,22 @@ use crate::time::Millis;
 /// queue pauses. One task alone may be the cause itself.
 const TASKS_TO_PAUSE: usize = 3;
 
+/// Number of probes of one turn that must fail before the queue pauses for a long outage. One
+/// failed run alone may be a coincidence, hours after the breaker opened.
+const PROBES_TO_PAUSE: u32 = 3;
+
 /// The first pause for a busy downstream; it doubles with each further one. The sweep, which runs
 /// every minute, wakes the queue after it.
 const FIRST_BUSY_PAUSE: Duration = Duration::from_secs(30);
 
-/// Distinct tasks that the downstream was busy for or rejected since its last answer. A run that
-/// started before that answer does not count, even if it ends later.
+/// Distinct tasks that the downstream was busy for or rejected, and failed probes, since its last
+/// answer in this turn. A run that started before that answer does not count, even if it ends later.
 #[derive(Debug, Default)]
 pub(super) struct Walls {
     rejected: HashSet<TaskId>,
     busy: HashSet<TaskId>,
+    /// Probes that found the downstream unavailable.
+    failed_probes: u32,
     /// The newest run at the time of the last answer.
     answered: Option<RunNumber>,
 }
@@ -35,6 +41,11 @@ impl Walls {
             answered: Some(newest),
             ..Self::default()
         };
+    }
+
+    /// Records that a probe found the downstream unavailable.
+    pub(super) fn probe_failed(&mut self) {
+        self.failed_probes += 1;
     }
 
     /// Records that the downstream was busy for this run.
@@ -104,12 +115,15 @@ impl Turn<'_> {
         })
     }
 
-    /// The pause that is due after the circuit breaker has been open for `pause_after` and a probe
-    /// of this turn has failed.
+    /// The pause that is due after the circuit breaker has been open for `pause_after` and
+    /// [`PROBES_TO_PAUSE`] probes of this turn have failed. At the end of a turn one is enough,
+    /// because long runs leave no time for more.
     fn long_unavailable(&self, now: Millis) -> Option<Pause> {
         let settings = &self.processor.settings;
-        let open_for = self.breaker.lock().confirmed_for(now)?;
-        (open_for >= settings.breaker?.pause_after).then(|| Pause {
+        let open_for = self.breaker.lock().open_for(now)?;
+        let probes = if now < self.stop_taking { PROBES_TO_PAUSE } else { 1 };
+        let is_confirmed = self.walls.failed_probes >= probes;
+        (is_confirmed && open_for >= settings.breaker?.pause_after).then(|| Pause {
             until: now.plus(settings.pause),
             reason: format!(
                 "the downstream has been unavailable for {} s",

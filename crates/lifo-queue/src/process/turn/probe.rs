@@ -1,48 +1,73 @@
 //! Starts while the circuit breaker is open: one task at a time, and not always the newest.
 
 use super::{Turn, TurnEnd};
+use crate::process::read::Read;
 use crate::process::select::{DEEP_PAGE, Step, Wanted};
-use crate::store::{Candidate, Page};
+use crate::store::Candidate;
 use crate::task::TaskId;
 use crate::time::Millis;
 
+/// The search for a probe, a pass of its own. It ends at the first page with a task to choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Search {
+    /// For a task that was not tried since the breaker opened.
+    Untried,
+    /// For any due task, after a pass that found tried ones only.
+    Any,
+}
+
 impl Turn<'_> {
-    /// Starts the next probe. If no task of its page is due, the usual selection continues and
-    /// detects an empty queue.
+    /// Starts the next probe, or reads one more page in search of it. A pass that finds no due task
+    /// ends like any other, so that an empty queue is detected.
     pub(super) async fn probe(&mut self, now: Millis) -> Option<TurnEnd> {
-        let wanted = Wanted {
-            after: None,
-            limit: DEEP_PAGE,
+        let step = match self.search {
+            None => self.start_search(Search::Untried),
+            Some(search) => match self.selector.next(now, |_| false) {
+                Step::Exhausted(pass) if pass.passed_over && search == Search::Untried => {
+                    self.start_search(Search::Any)
+                }
+                step => step,
+            },
         };
-        self.gap.look_again();
-        // The probe is chosen from a page of its own. The selection then starts with a new head.
-        self.selector.forget_pages();
-        self.bound_reads(now);
-        let read = self.reads.next(wanted, now).await?;
-        // The read took time.
-        let now = self.now();
-        if let Ok(page) = &read.page
-            && let Some(task) = self.probe_of(page, now)
-        {
-            self.start_attempt(task, now);
-            return None;
-        }
-        if let Some(end) = self.take_in(read).await {
-            return Some(end);
-        }
-        match self.next_step(now) {
-            Step::Take(task) => {
-                self.start_attempt(task, now);
-                None
+        match step {
+            Step::Take(task) => self.start_probe(task, now),
+            Step::Read(wanted) => {
+                let read = self.fetch(wanted, now).await?;
+                // The read took time.
+                let now = self.now();
+                match self.probe_of(&read, now) {
+                    Some(task) => self.start_probe(task, now),
+                    None => return self.take_in(read).await,
+                }
             }
-            Step::Read(wanted) => self.read(wanted, now).await,
-            Step::Exhausted(pass) => self.nothing_to_take(pass, now).await,
+            Step::Exhausted(pass) => {
+                self.search = None;
+                return self.nothing_to_take(pass, now).await;
+            }
         }
+        None
     }
 
-    /// The task for the probe; `None` if no task of the page is due. While earlier runs are active,
-    /// it leaves out tasks that must run alone.
-    fn probe_of(&self, page: &Page, now: Millis) -> Option<Candidate> {
+    fn start_search(&mut self, search: Search) -> Step {
+        self.search = Some(search);
+        self.selector.restart();
+        Step::Read(Wanted {
+            after: None,
+            limit: DEEP_PAGE,
+        })
+    }
+
+    fn start_probe(&mut self, task: Candidate, now: Millis) {
+        self.search = None;
+        // The pass stopped in the middle. The next one starts with a new head.
+        self.selector.restart();
+        self.start_attempt(task, now);
+    }
+
+    /// The task for the probe; `None` if the search goes on. While earlier runs are active, it
+    /// leaves out tasks that must run alone.
+    fn probe_of(&self, read: &Read, now: Millis) -> Option<Candidate> {
+        let page = read.page.as_ref().ok()?;
         let alone = self.running.is_empty();
         let due: Vec<&Candidate> = page
             .candidates
@@ -51,7 +76,9 @@ impl Turn<'_> {
             .filter(|task| alone || !self.processor.settings.must_run_alone(task))
             .collect();
         let ids: Vec<&TaskId> = due.iter().map(|task| &task.id).collect();
-        let place = self.breaker.lock().choose(&ids)?;
+        let is_whole = read.wanted.after.is_none() && page.next.is_none();
+        let tried_too = is_whole || self.search == Some(Search::Any);
+        let place = self.breaker.lock().choose(&ids, tried_too)?;
         due.get(place).map(|task| (*task).clone())
     }
 }

@@ -64,7 +64,12 @@ impl Turn<'_> {
         match why {
             Why::Retry => self.summary.retried += 1,
             Why::Busy => self.summary.busy += 1,
-            Why::Unavailable => self.summary.unavailable += 1,
+            Why::Unavailable => {
+                self.summary.unavailable += 1;
+                if self.breaker.lock().state().is_some() {
+                    self.walls.probe_failed();
+                }
+            }
             Why::CutOff => {
                 self.summary.cut_off += 1;
                 self.summary.retried += 1;

@@ -1,0 +1,124 @@
+//! Probes of an open circuit breaker: the search for a task, and the end of an outage.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use conformance::{NOW, new_task};
+use lifo_queue::control::OpenBreaker;
+use lifo_queue::process::Exit;
+use lifo_queue::store::TaskStore;
+use lifo_queue::store::memory::Record;
+use lifo_queue::task::{TaskId, TaskStatus, Ttl};
+use lifo_queue::time::{Clock, Millis};
+
+use super::breaker::{JUST_OPEN, outage};
+use super::world::*;
+
+/// Puts `count` tasks that are newer than [`NOW`] and may not start: delayed ones, and expired ones
+/// of a direct writer, in turns.
+fn put_resting(world: &World, count: i64) {
+    for n in 0..count {
+        let expired = Ttl::Milliseconds(Millis(NOW.0 - 1));
+        let mut resting = Record::pending(Millis(NOW.0 + n), expired);
+        if n % 2 == 0 {
+            resting.ttl = Ttl::Missing;
+            resting.not_before = Some(NOW.plus(Duration::from_secs(3_000)));
+        }
+        let id = TaskId::from_stored(format!("resting{n}"));
+        world.store.put(id, resting);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn open_breaker_closes_behind_pages_of_tasks_that_may_not_start() {
+    let world = World::with_breaker(outage(Duration::from_secs(20)))
+        .with_tasks(30)
+        .await;
+    put_resting(&world, 3_500);
+    let summary = world.turn().await;
+    assert_eq!(world.count(TaskStatus::Success), 30, "{summary:?}");
+    assert_eq!(summary.exit, Exit::Empty);
+    // At most ten further pages a second, each with a read of the head.
+    let most = summary.duration_ms / 100 * 2 + 40;
+    assert!(u64::from(summary.queries) <= most, "{summary:?}");
+    // Each probe reads four pages. So it starts at most 300 ms late.
+    assert!((6..=8).contains(&summary.probes), "{summary:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tried_poison_tasks_do_not_hide_an_untried_task_pages_below() {
+    let world = World::with_breaker(|task| match task.task_id.as_str() {
+        id if id.starts_with("poison") => (Duration::from_millis(5), unavailable()),
+        _ => at_once(),
+    })
+    .with_tasks(20)
+    .await;
+    put_resting(&world, 1_500);
+    for n in 0..12 {
+        let task = new_task(&format!("poison{n}"), 2_000 + n);
+        world.store.insert(&task).await.unwrap();
+    }
+    let healthy_by = async {
+        while world.count(TaskStatus::Success) < 20 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        world.clock.now().since(NOW)
+    };
+    let (summary, healthy_by) = tokio::join!(world.turn(), healthy_by);
+    assert!(summary.probes > 0, "{summary:?}");
+    assert!(healthy_by < Duration::from_secs(3), "{healthy_by:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn search_for_a_probe_finds_an_empty_queue() {
+    let world = World::with_breaker(|_| at_once());
+    put_resting(&world, 1_500);
+    world.leave(Some(JUST_OPEN), None).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.probes), (Exit::Empty, 0));
+    assert!(summary.queries < 30, "{summary:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn breaker_of_an_empty_queue_closes() {
+    let world = World::with_breaker(outage(Duration::from_secs(3_600)))
+        .with_tasks(12)
+        .await;
+    let cancelled = async {
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        assert!(world.breaker().await.is_some());
+        for (id, _) in world.store.records() {
+            world.store.remove(&id);
+        }
+    };
+    let (summary, ()) = tokio::join!(world.turn(), cancelled);
+    assert_eq!((summary.exit, summary.breaker_open), (Exit::Empty, false));
+    assert_eq!(world.breaker().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn breaker_stays_open_while_tasks_are_delayed() {
+    let world = World::with_breaker(|_| at_once());
+    put_resting(&world, 1);
+    world.leave(Some(JUST_OPEN), None).await;
+    assert_eq!(world.turn().await.exit, Exit::Empty);
+    assert_eq!(world.breaker().await, Some(JUST_OPEN));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_failed_probe_hours_after_the_opening_does_not_pause_the_queue() {
+    let calls = AtomicU32::new(0);
+    let world = World::with_breaker(move |_| match calls.fetch_add(1, Ordering::Relaxed) {
+        0 | 1 => (Duration::from_millis(5), unavailable()),
+        _ => at_once(),
+    });
+    let world = world.with_tasks(5).await;
+    let left = OpenBreaker {
+        since: Millis(NOW.0 - 4 * 3_600_000),
+        probes: 57,
+    };
+    world.leave(Some(left), None).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 5));
+    assert_eq!(summary.probes, 3);
+}
