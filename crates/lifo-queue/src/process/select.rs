@@ -262,25 +262,6 @@ impl Selector {
         };
     }
 
-    /// Drops the current head, and returns the largest head as the next page to read.
-    pub(super) fn largest_head(&mut self) -> Wanted {
-        self.head = None;
-        let limit = MAX_HEAD;
-        Wanted { after: None, limit }
-    }
-
-    /// The newest eligible task of the head that `wanted` selects, even if other tasks are newer.
-    /// Drops both pages.
-    pub(super) fn pick(
-        &mut self,
-        now: Millis,
-        mut wanted: impl FnMut(&Candidate) -> bool,
-    ) -> Option<Candidate> {
-        self.deep = None;
-        let mut head = self.head.take()?;
-        head.pop(&mut self.pass, &self.skip, now, &mut wanted)
-    }
-
     fn exhausted(&mut self) -> Step {
         let pass = std::mem::take(&mut self.pass);
         self.restart();

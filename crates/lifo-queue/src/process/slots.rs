@@ -73,6 +73,14 @@ impl Slots {
         self.retry_after
     }
 
+    /// When the wait that the downstream asked for is over, [`LONGEST_WAIT`] after its answer at the
+    /// latest; `None` if it asked for none, or the wait is over.
+    pub(super) fn asked_until(&self, now: Millis) -> Option<Millis> {
+        self.retry_after
+            .min(self.wait_until)
+            .filter(|until| *until > now)
+    }
+
     /// Whether one more task may start beside `running` others.
     pub(super) fn is_open(&self, running: usize, now: Millis) -> bool {
         running < self.limit() && self.wait_until.is_none_or(|until| until <= now)

@@ -112,6 +112,28 @@ async fn suspect_runs_within_a_turn_under_any_load() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn suspect_runs_within_a_turn_behind_pages_of_tasks_that_may_not_start() {
+    for resting in [200, 3_500] {
+        let (world, spans) = with_suspect(SECOND).await;
+        world.put_resting(resting);
+        under_load(&world, SECOND / 5, 600).await;
+        let spans = spans.lock().unwrap();
+        let (_, from, _) = spans.iter().find(|(id, ..)| id == "t0000").unwrap();
+        let bound = SETTINGS.turn + SETTINGS.task_timeout;
+        assert!(from.since(conformance::NOW) <= bound, "{from:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn suspect_behind_pages_runs_in_a_turn_whose_gap_is_early() {
+    let (mut world, spans) = with_suspect(SECOND).await;
+    world.settings.task_timeout = 50 * SECOND;
+    world.put_resting(3_500);
+    world.turn().await;
+    assert_eq!(spans.lock().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn suspect_runs_first_in_the_next_turn_if_this_one_has_no_time() {
     let (run, every) = (50 * SECOND, 11 * SECOND);
     let (mut world, spans) = with_suspect(run).await;

@@ -1,40 +1,26 @@
 //! Probes of an open circuit breaker: the search for a task, and the end of an outage.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use conformance::{NOW, new_task};
 use lifo_queue::control::OpenBreaker;
 use lifo_queue::process::Exit;
+use lifo_queue::runner::Outcome;
 use lifo_queue::store::TaskStore;
-use lifo_queue::store::memory::Record;
-use lifo_queue::task::{TaskId, TaskStatus, Ttl};
-use lifo_queue::time::{Clock, Millis};
+use lifo_queue::task::TaskStatus;
+use lifo_queue::time::{Clock, Millis, TokioClock};
 
 use super::breaker::{JUST_OPEN, outage};
 use super::world::*;
-
-/// Puts `count` tasks that are newer than [`NOW`] and may not start: delayed ones, and expired ones
-/// of a direct writer, in turns.
-fn put_resting(world: &World, count: i64) {
-    for n in 0..count {
-        let expired = Ttl::Milliseconds(Millis(NOW.0 - 1));
-        let mut resting = Record::pending(Millis(NOW.0 + n), expired);
-        if n % 2 == 0 {
-            resting.ttl = Ttl::Missing;
-            resting.not_before = Some(NOW.plus(Duration::from_secs(3_000)));
-        }
-        let id = TaskId::from_stored(format!("resting{n}"));
-        world.store.put(id, resting);
-    }
-}
 
 #[tokio::test(start_paused = true)]
 async fn open_breaker_closes_behind_pages_of_tasks_that_may_not_start() {
     let world = World::with_breaker(outage(Duration::from_secs(20)))
         .with_tasks(30)
         .await;
-    put_resting(&world, 3_500);
+    world.put_resting(3_500);
     let summary = world.turn().await;
     assert_eq!(world.count(TaskStatus::Success), 30, "{summary:?}");
     assert_eq!(summary.exit, Exit::Empty);
@@ -53,7 +39,7 @@ async fn tried_poison_tasks_do_not_hide_an_untried_task_pages_below() {
     })
     .with_tasks(20)
     .await;
-    put_resting(&world, 1_500);
+    world.put_resting(1_500);
     for n in 0..12 {
         let task = new_task(&format!("poison{n}"), 2_000 + n);
         world.store.insert(&task).await.unwrap();
@@ -72,7 +58,7 @@ async fn tried_poison_tasks_do_not_hide_an_untried_task_pages_below() {
 #[tokio::test(start_paused = true)]
 async fn search_for_a_probe_finds_an_empty_queue() {
     let world = World::with_breaker(|_| at_once());
-    put_resting(&world, 1_500);
+    world.put_resting(1_500);
     world.leave(Some(JUST_OPEN), None).await;
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.probes), (Exit::Empty, 0));
@@ -99,7 +85,7 @@ async fn breaker_of_an_empty_queue_closes() {
 #[tokio::test(start_paused = true)]
 async fn breaker_stays_open_while_tasks_are_delayed() {
     let world = World::with_breaker(|_| at_once());
-    put_resting(&world, 1);
+    world.put_resting(1);
     world.leave(Some(JUST_OPEN), None).await;
     assert_eq!(world.turn().await.exit, Exit::Empty);
     assert_eq!(world.breaker().await, Some(JUST_OPEN));
@@ -121,4 +107,28 @@ async fn one_failed_probe_hours_after_the_opening_does_not_pause_the_queue() {
     let summary = world.turn().await;
     assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 5));
     assert_eq!(summary.probes, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn probes_wait_as_long_as_a_busy_downstream_asks() {
+    let starts = Arc::new(Mutex::new(Vec::new()));
+    let (clock, seen) = (TokioClock::starting_at(NOW), starts.clone());
+    let world = World::with_breaker(move |_| {
+        let now = clock.now();
+        seen.lock().unwrap().push(now);
+        let retry_after = Some(Duration::from_secs(5));
+        match now < NOW.plus(Duration::from_secs(22)) {
+            true => (Duration::ZERO, Outcome::Busy { retry_after }),
+            false => at_once(),
+        }
+    });
+    let world = world.with_tasks(30).await;
+    world.leave(Some(JUST_OPEN), None).await;
+    let summary = world.turn().await;
+    assert_eq!((summary.succeeded, summary.probes), (30, 6), "{summary:?}");
+    let starts = starts.lock().unwrap();
+    for pair in starts[..6].windows(2) {
+        let wait = pair[1].since(pair[0]);
+        assert!(wait >= Duration::from_secs(5), "{wait:?}");
+    }
 }

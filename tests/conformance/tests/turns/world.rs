@@ -12,7 +12,7 @@ use lifo_queue::process::{
 use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::store::{ControlStore, QueueStore, TaskStore};
-use lifo_queue::task::{Task, TaskId, TaskStatus};
+use lifo_queue::task::{Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use lifo_queue::wake::Waker;
 use simulator::topics::Topics;
@@ -98,6 +98,21 @@ impl World {
                 .unwrap();
         }
         self
+    }
+
+    /// Puts tasks that are newer than [`NOW`] and may not start: delayed ones, and expired ones of a
+    /// direct writer, in turns.
+    pub(crate) fn put_resting(&self, count: i64) {
+        for n in 0..count {
+            let expired = Ttl::Milliseconds(Millis(NOW.0 - 1));
+            let mut resting = Record::pending(Millis(NOW.0 + n), expired);
+            if n % 2 == 0 {
+                resting.ttl = Ttl::Missing;
+                resting.not_before = Some(NOW.plus(Duration::from_secs(3_000)));
+            }
+            let id = TaskId::from_stored(format!("resting{n}"));
+            self.store.put(id, resting);
+        }
     }
 
     pub(crate) async fn turn_on(

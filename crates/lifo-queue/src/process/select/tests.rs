@@ -270,20 +270,6 @@ fn after_a_probe_the_pass_restarts_at_the_newest_task() {
 }
 
 #[test]
-fn picked_task_precedes_newer_ones_and_the_head_is_read_again() {
-    let mut selector = Selector::new(10, Order::NewestFirst);
-    let index: Vec<_> = (1..=50).rev().map(|n| task(n, None)).collect();
-    let head = selector.largest_head();
-    selector.accept(head.clone(), page(&index, &head), Millis(100), Millis(100));
-    let picked = selector.pick(Millis(100), |task| task.created.0 == 5);
-    assert_eq!(picked.map(|task| task.created.0), Some(5));
-    assert!(matches!(
-        selector.next(Millis(100), any),
-        Step::Read(Wanted { after: None, .. })
-    ));
-}
-
-#[test]
 fn skipped_task_stays_skipped_in_later_passes() {
     let mut selector = Selector::new(10, Order::NewestFirst);
     let index = [task(9, None)];

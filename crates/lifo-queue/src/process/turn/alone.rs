@@ -7,7 +7,9 @@
 //! each turn runs at least one.
 
 use super::{Turn, TurnEnd};
+use crate::process::select::{DEEP_PAGE, MAX_HEAD, Wanted};
 use crate::process::settings::ProcessSettings;
+use crate::store::{Candidate, Cursor};
 use crate::time::Millis;
 
 /// The gap that a turn keeps for tasks that must run alone.
@@ -20,8 +22,10 @@ pub(super) struct Gap {
     early: bool,
     /// The gap is needed: a task was passed over, or the gap is early and has not ended.
     wanted: bool,
-    /// The head was read for the gap.
-    looked: bool,
+    /// Where the search for such a task continues; `None` at the head.
+    after: Option<Cursor>,
+    /// Other due tasks that the search passed over.
+    passed_over: usize,
 }
 
 impl Gap {
@@ -38,7 +42,8 @@ impl Gap {
             until,
             early,
             wanted: early,
-            looked: false,
+            after: None,
+            passed_over: 0,
         }
     }
 
@@ -58,9 +63,21 @@ impl Gap {
         self.wanted = !self.early;
     }
 
-    /// Makes the gap read the head again, because time passes before the gap is filled.
-    pub(super) fn look_again(&mut self) {
-        self.looked = false;
+    /// The number of other due tasks after which the search ends, because they wait for it. While
+    /// nothing is due, an early gap delays no task either.
+    fn most_passed_over(&self) -> usize {
+        if self.early { 1 } else { usize::from(MAX_HEAD) }
+    }
+
+    /// Whether the search is over: at the end of the index, or past enough due tasks.
+    fn is_searched(&self) -> bool {
+        self.after.is_none() || self.passed_over >= self.most_passed_over()
+    }
+
+    /// Makes the next search begin at the head.
+    fn search_again(&mut self) {
+        self.after = None;
+        self.passed_over = 0;
     }
 
     /// Notes that a task that must run alone starts. A late gap stays open for the next one.
@@ -70,22 +87,47 @@ impl Gap {
 }
 
 impl Turn<'_> {
-    /// Starts the newest task of the head that must run alone. Call it in the gap while nothing
-    /// runs. It reads the head first, and starts the task at its next call.
+    /// Starts the newest due task that must run alone, or reads one more page in search of it. Call
+    /// it in the gap while nothing runs. The search ends at the end of the index, or after
+    /// [`Gap::most_passed_over`] other due tasks.
     pub(super) async fn fill_gap(&mut self, now: Millis) -> Option<TurnEnd> {
-        self.gap.looked = !self.gap.looked;
-        if self.gap.looked {
-            let head = self.selector.largest_head();
-            return self.read(head, now).await;
-        }
+        let after = self.gap.after.take();
+        let wanted = Wanted {
+            after: after.clone(),
+            limit: DEEP_PAGE,
+        };
+        let Some(read) = self.fetch(wanted, now).await else {
+            self.gap.after = after;
+            return None;
+        };
+        let Ok(page) = &read.page else {
+            self.gap.search_again();
+            return self.take_in(read).await;
+        };
+        // The read took time.
+        let now = self.now();
         let settings = self.processor.settings;
-        match self
-            .selector
-            .pick(now, |task| settings.must_run_alone(task))
-        {
-            Some(task) => self.start_attempt(task, now),
-            // After a failed read the gap stays, because the head may have such a task.
-            None => self.gap.wanted = self.failed_reads > 0,
+        let due = |task: &&Candidate| self.selector.may_start(task, now);
+        let mut due = page.candidates.iter().filter(due);
+        let found = due.find(|task| {
+            let alone = settings.must_run_alone(task);
+            self.gap.passed_over += usize::from(!alone);
+            alone
+        });
+        self.failed_reads = 0;
+        self.gap.after.clone_from(&page.next);
+        match found.cloned() {
+            Some(task) => {
+                self.gap.search_again();
+                // Time passes. The next pass starts with a new head.
+                self.selector.restart();
+                self.start_attempt(task, now);
+            }
+            None if self.gap.is_searched() => {
+                self.gap.wanted = false;
+                self.gap.search_again();
+            }
+            None => {}
         }
         None
     }

@@ -61,6 +61,9 @@ impl Turn<'_> {
         if let Start::Wait(until) = start {
             return Gate::Wait(until);
         }
+        if let Some(until) = self.slots.asked_until(now) {
+            return Gate::Wait(until);
+        }
         // A probe needs no free slot: only one runs at a time.
         if start == Start::Any && !self.slots.is_open(self.running.len(), now) {
             let wake = self.slots.wait_until().filter(|at| *at > now);
