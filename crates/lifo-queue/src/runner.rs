@@ -68,6 +68,13 @@ pub enum Outcome {
         /// Stored in the task's `lastError`.
         reason: String,
     },
+    /// The downstream responded with an internal error (HTTP 500). Either it is down, as with
+    /// [`Unavailable`](Self::Unavailable), or the task is the cause. So the circuit breaker returns
+    /// the task less often without counting an attempt.
+    InternalError {
+        /// Stored in the task's `lastError`.
+        reason: String,
+    },
     /// The downstream rejects *us*: wrong credentials or a wrong address. For one task alone it is
     /// a [`Retry`](Self::Retry). If several distinct tasks in a row get this outcome, the queue
     /// pauses. Otherwise one task after another would fail.

@@ -49,7 +49,7 @@ export interface TaskSettings {
   readonly maxBusyReturns?: number;
   /**
    * How often an open circuit breaker ({@link ProcessingSettings.breaker}) may return a task without costing it an
-   * attempt, beyond {@link maxBusyReturns}: 0 to 100,000.
+   * attempt, beyond {@link maxBusyReturns}: 0 to 100,000. After HTTP 500: at most 30 times.
    * @default 500
    */
   readonly maxUnavailableReturns?: number;

@@ -129,7 +129,7 @@ impl Downstream {
             .filter(|outage| outage.from <= now && now < outage.to);
         let (takes, deed) = match outage {
             Some(outage) => outage.kind.deed(),
-            None if poison => (ERROR, Deed::Unavailable),
+            None if poison => (ERROR, Deed::InternalError),
             None => state.work(now),
         };
         state.runs.push(Run {

@@ -94,6 +94,8 @@ pub(super) enum Downstream {
     Busy { retry_after: Option<Duration> },
     /// It rejects the queue's calls.
     Refused,
+    /// It responded with an internal error.
+    InternalError,
     /// Unknown: no run, no answer, a retry, or a run that was cut off.
     Unknown,
 }
@@ -257,6 +259,7 @@ impl From<Option<&Outcome>> for Downstream {
                 retry_after: *retry_after,
             },
             Some(Outcome::Refused { .. }) => Self::Refused,
+            Some(Outcome::InternalError { .. }) => Self::InternalError,
             Some(Outcome::Retry { .. } | Outcome::Unavailable { .. }) | None => Self::Unknown,
         }
     }
@@ -266,7 +269,7 @@ impl From<Option<&Outcome>> for Signal {
     fn from(outcome: Option<&Outcome>) -> Self {
         match outcome {
             Some(Outcome::Success | Outcome::Failure { .. }) => Self::Answered,
-            Some(Outcome::Unavailable { .. }) => Self::Unavailable,
+            Some(Outcome::Unavailable { .. } | Outcome::InternalError { .. }) => Self::Unavailable,
             Some(Outcome::Busy { retry_after: None }) => Self::Busy,
             // A busy answer with a time, and a rejection, pause the queue instead of opening the
             // breaker.

@@ -26,6 +26,7 @@
 //! | 401, 403, 404 | rejecting: the endpoint does not accept *us* |
 //! | 3xx | rejecting: most often a login page. Redirects are never followed, since a task must not go to an address that was not configured |
 //! | any other 4xx | failure |
+//! | 500 | internal error: unavailable, or the task is the cause |
 //! | any other 5xx or unknown status | unavailable |
 //! | no answer in time, no connection, TLS error, an answer that breaks off | unavailable |
 //!

@@ -54,6 +54,7 @@ impl TaskRunner for ProcessRunner {
             Deed::Retry => Outcome::Retry { reason: reason() },
             Deed::Busy(retry_after) => Outcome::Busy { retry_after },
             Deed::Unavailable => Outcome::Unavailable { reason: reason() },
+            Deed::InternalError => Outcome::InternalError { reason: reason() },
             Deed::Refuse => Outcome::Refused { reason: reason() },
             Deed::Hang => std::future::pending().await,
             Deed::Kill => {
@@ -69,7 +70,7 @@ impl TaskRunner for ProcessRunner {
         running.end = match &outcome {
             Outcome::Success | Outcome::Failure { .. } => RunEnd::Final,
             Outcome::Busy { .. } => RunEnd::Busy,
-            Outcome::Unavailable { .. } => RunEnd::Unavailable,
+            Outcome::Unavailable { .. } | Outcome::InternalError { .. } => RunEnd::Unavailable,
             _ => RunEnd::Again,
         };
         outcome

@@ -17,6 +17,8 @@ pub enum Deed {
     Busy(Option<Duration>),
     /// The downstream is down.
     Unavailable,
+    /// The downstream responds with HTTP 500.
+    InternalError,
     /// The downstream rejects the queue itself, for example its credentials.
     Refuse,
     /// The runner panics.

@@ -24,9 +24,7 @@ pub(super) const JUST_OPEN: OpenBreaker = OpenBreaker {
 };
 
 /// A downstream that is unavailable for this time, and then takes 400 ms for each task.
-pub(super) fn outage(
-    lasting: Duration,
-) -> impl Fn(&Task) -> (Duration, Outcome) + Send + Sync {
+pub(super) fn outage(lasting: Duration) -> impl Fn(&Task) -> (Duration, Outcome) + Send + Sync {
     let clock = TokioClock::starting_at(NOW);
     move |_| match clock.now() < NOW.plus(lasting) {
         true => (Duration::from_millis(5), unavailable()),

@@ -9,6 +9,7 @@ mod codel;
 mod defects;
 mod depths;
 mod ending;
+mod failing;
 mod keys;
 mod latency;
 mod leases;

@@ -14,7 +14,7 @@ pub(super) fn answer(outcome: Option<&Outcome>) -> &'static str {
         Some(Outcome::Failure { .. }) => "failure",
         Some(Outcome::Retry { .. }) => "retry",
         Some(Outcome::Busy { .. }) => "busy",
-        Some(Outcome::Unavailable { .. }) => "unavailable",
+        Some(Outcome::Unavailable { .. } | Outcome::InternalError { .. }) => "unavailable",
         Some(Outcome::Refused { .. }) => "rejecting",
         None => "cut_off",
     }

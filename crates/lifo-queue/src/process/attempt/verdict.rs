@@ -19,6 +19,15 @@ const BUSY_WAIT: Backoff = Backoff {
     max: Duration::from_secs(15),
 };
 
+/// How often a task may return after an internal error of the downstream without losing an attempt.
+/// Where other tasks get responses, a few attempts end it. Alone it looks like an outage for
+/// [`LONGEST_PROBE`] × this number × the number of such tasks.
+const MAX_ERROR_RETURNS: u32 = 30;
+
+/// A task that returns without losing an attempt starts again within this time, plus a pause. With
+/// less time left until it expires, its last start may be this one.
+const NEXT_START: Duration = Duration::from_secs(120);
+
 /// The next state of a task after an outcome.
 pub(super) enum Verdict {
     Settle(Settlement),
@@ -35,24 +44,25 @@ impl Attempts {
         spared: Option<Spared>,
     ) -> Verdict {
         match outcome {
-            Some(Outcome::Unavailable { reason }) => match spared {
-                Some(Spared::UntilProbe(at)) => self.unavailable(taken, reason, at),
-                Some(Spared::Backoff) => {
-                    // At most the longest wait of a probe: the downstream may be available in each
-                    // run.
-                    let wait = self.settings.backoff.draw(taken.task.total_attempts);
-                    let wait = wait.min(LONGEST_PROBE);
-                    self.unavailable(taken, reason, self.clock.now().plus(wait))
-                }
-                None => self.retry(taken, reason, Why::Retry),
-            },
+            Some(Outcome::Unavailable { reason }) => {
+                let pauses = self.may_pause();
+                self.spare(taken, reason, spared, u32::MAX, pauses)
+            }
+            Some(Outcome::InternalError { reason }) => {
+                let most = match self.breaker.lock().is_held(self.clock.now()) {
+                    true => u32::MAX,
+                    false => MAX_ERROR_RETURNS,
+                };
+                self.spare(taken, reason, spared, most, false)
+            }
             Some(Outcome::Success) => Verdict::Settle(Settlement::Success),
             Some(Outcome::Failure { reason }) => Verdict::Settle(Settlement::Failure { reason }),
             Some(Outcome::Retry { reason }) => self.retry(taken, reason, Why::Retry),
             Some(Outcome::Refused { reason }) => self.retry(taken, reason, Why::Retry),
             Some(Outcome::Busy { retry_after }) => match spared {
                 Some(Spared::UntilProbe(at)) if retry_after.is_none() => {
-                    self.unavailable(taken, "the downstream was busy".to_owned(), at)
+                    let reason = "the downstream was busy".to_owned();
+                    self.unavailable(taken, reason, at, u32::MAX, self.may_pause())
                 }
                 _ => self.busy(taken, retry_after),
             },
@@ -108,14 +118,62 @@ impl Attempts {
         )
     }
 
+    /// Returns the task after it found the downstream unavailable. With `spared`, restores its
+    /// attempt, at most `most` times.
+    fn spare(
+        &self,
+        taken: &TakenTask,
+        reason: String,
+        spared: Option<Spared>,
+        most: u32,
+        pauses: bool,
+    ) -> Verdict {
+        match spared {
+            Some(Spared::UntilProbe(at)) => self.unavailable(taken, reason, at, most, pauses),
+            Some(Spared::Backoff) => {
+                // At most the longest wait of a probe: the downstream may be available in each
+                // run.
+                let wait = self.settings.backoff.draw(taken.task.total_attempts);
+                let at = self.clock.now().plus(wait.min(LONGEST_PROBE));
+                self.unavailable(taken, reason, at, most, pauses)
+            }
+            None => self.retry(taken, reason, Why::Retry),
+        }
+    }
+
     /// Returns the task until `not_before` and restores its attempt, a bounded number of times.
     /// While the breaker is open, that is the next probe's time, so that one task is due for it.
-    fn unavailable(&self, taken: &TakenTask, reason: String, not_before: Millis) -> Verdict {
-        let settings = &self.settings;
-        let returns = taken.task.total_attempts.saturating_sub(taken.task.attempt);
-        let most = settings.breaker.map_or(0, |breaker| breaker.max_returns);
-        if returns >= most.saturating_add(settings.max_busy_returns) {
+    /// A task that had all its starts, and may expire before the next one, ends as FAILURE instead:
+    /// its error would be lost. `pauses` says whether the queue may pause before that start.
+    fn unavailable(
+        &self,
+        taken: &TakenTask,
+        reason: String,
+        not_before: Millis,
+        most: u32,
+        pauses: bool,
+    ) -> Verdict {
+        let (settings, task) = (&self.settings, &taken.task);
+        let returns = task.total_attempts.saturating_sub(task.attempt);
+        let by_breaker = settings.breaker.map_or(0, |breaker| breaker.max_returns);
+        if returns >= most.min(by_breaker.saturating_add(settings.max_busy_returns)) {
             return self.retry(taken, reason, Why::Retry);
+        }
+        let pause = if pauses {
+            settings.pause
+        } else {
+            Duration::ZERO
+        };
+        let now = self.clock.now();
+        // A short-lived task keeps most of its life, because the outage may end.
+        let lifetime = task.expires_at.millis().since(task.task_created);
+        let left = (NEXT_START + pause).min(lifetime / 4);
+        if task.total_attempts >= settings.max_attempts
+            && task.expires_at.millis() <= now.plus(left)
+        {
+            let starts = task.total_attempts;
+            let reason = format!("start {starts} was the last before the task expires: {reason}");
+            return Verdict::Settle(Settlement::Failure { reason });
         }
         Verdict::GiveBack(
             GiveBack {
@@ -126,5 +184,14 @@ impl Attempts {
             },
             Why::Unavailable,
         )
+    }
+
+    /// Whether the queue may pause before the next start, because the breaker was open for long.
+    fn may_pause(&self) -> bool {
+        let open_for = self.breaker.lock().open_for(self.clock.now());
+        let pause_after = self.settings.breaker.map(|breaker| breaker.pause_after);
+        open_for
+            .zip(pause_after)
+            .is_some_and(|(open_for, pause_after)| open_for + NEXT_START >= pause_after)
     }
 }

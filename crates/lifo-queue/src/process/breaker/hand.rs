@@ -54,7 +54,8 @@ impl Breaker {
         }
     }
 
-    fn is_held(&self, now: Millis) -> bool {
+    /// Whether an operator holds it open.
+    pub(in crate::process) fn is_held(&self, now: Millis) -> bool {
         self.hand.until.is_some_and(|until| until > now)
     }
 }

@@ -121,7 +121,11 @@ impl Turn<'_> {
     fn long_unavailable(&self, now: Millis) -> Option<Pause> {
         let settings = &self.processor.settings;
         let open_for = self.breaker.lock().open_for(now)?;
-        let probes = if now < self.stop_taking { PROBES_TO_PAUSE } else { 1 };
+        let probes = if now < self.stop_taking {
+            PROBES_TO_PAUSE
+        } else {
+            1
+        };
         let is_confirmed = self.walls.failed_probes >= probes;
         (is_confirmed && open_for >= settings.breaker?.pause_after).then(|| Pause {
             until: now.plus(settings.pause),

@@ -43,7 +43,7 @@ impl Turn<'_> {
             }
             End::GivenBack { not_before, why } => {
                 leave_alone = not_before;
-                self.given_back(why);
+                self.given_back(why, &attempted.downstream);
             }
             End::LostRace => self.summary.lost_races += 1,
             End::StoreFailed => {
@@ -59,14 +59,16 @@ impl Turn<'_> {
         self.selector.leave_alone(attempted.task, leave_alone);
     }
 
-    fn given_back(&mut self, why: Why) {
+    fn given_back(&mut self, why: Why, downstream: &Downstream) {
         self.gave_back = true;
         match why {
             Why::Retry => self.summary.retried += 1,
             Why::Busy => self.summary.busy += 1,
             Why::Unavailable => {
                 self.summary.unavailable += 1;
-                if self.breaker.lock().state().is_some() {
+                // Internal errors end by themselves, because they return a task less often.
+                let counts = *downstream != Downstream::InternalError;
+                if counts && self.breaker.lock().state().is_some() {
                     self.walls.probe_failed();
                 }
             }
@@ -100,7 +102,7 @@ impl Turn<'_> {
                 );
                 self.walls.rejected(task, run);
             }
-            Downstream::Unknown => {}
+            Downstream::InternalError | Downstream::Unknown => {}
         }
     }
 

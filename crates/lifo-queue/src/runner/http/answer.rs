@@ -88,6 +88,7 @@ impl Answer {
                 retry_after: self.retry_after,
             },
             400..=499 => Outcome::Failure { reason },
+            500 => Outcome::InternalError { reason },
             _ => Outcome::Unavailable { reason },
         }
     }

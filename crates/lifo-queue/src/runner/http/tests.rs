@@ -115,7 +115,10 @@ async fn http_status_determines_the_outcome() {
         };
         assert!(reason.starts_with(&format!("HTTP {status} ")), "{reason}");
     }
-    for status in [500, 501, 502, 504, 507, 599, 600, 999] {
+    let reason = format!("HTTP {}: oops", http::StatusCode::INTERNAL_SERVER_ERROR);
+    let outcome = outcome_of(500, None, "oops").await;
+    assert_eq!(outcome, Outcome::InternalError { reason });
+    for status in [501, 502, 504, 507, 599, 600, 999] {
         let outcome = outcome_of(status, None, "oops").await;
         let Outcome::Unavailable { reason } = outcome else {
             panic!("{status}: {outcome:?}")
@@ -276,7 +279,7 @@ async fn body_is_read_and_quoted_up_to_a_limit() {
         Outcome::Success
     );
     let outcome = outcome(&endless(500).await.url("/")).await;
-    let Outcome::Unavailable { reason } = outcome else {
+    let Outcome::InternalError { reason } = outcome else {
         panic!("{outcome:?}")
     };
     assert!(reason.ends_with('…'), "{reason}");
