@@ -1,6 +1,7 @@
 //! The schedule of a seed.
 
 mod keys;
+mod pages;
 
 use std::time::Duration;
 
@@ -12,6 +13,8 @@ use lifo_queue::task::{Task, TaskId, Ttl};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 use simulator::cloud::{Cloud, CloudSettings, Deed, FaultKind, Rates};
+
+use self::pages::Pages;
 
 /// Virtual time within which every task of a schedule must have ended.
 pub const MOST: Duration = Duration::from_secs(4 * 3600);
@@ -26,6 +29,7 @@ pub struct Schedule {
     pub faults_for: Duration,
     load: Vec<Burst>,
     downstream: Downstream,
+    pages: Option<Pages>,
 }
 
 /// Tasks that arrive together.
@@ -49,6 +53,9 @@ struct Downstream {
     kill: u32,
     refuse: u32,
     unavailable: u32,
+    /// Each run takes a little longer than the time between two tasks, and [`pages::KILLER`] kills
+    /// its process.
+    steady: bool,
     /// Longest duration of a run.
     longest: Duration,
 }
@@ -65,13 +72,15 @@ impl Schedule {
             faults_for: Duration::from_secs(rng.u64(30..400)),
             load: load(rng, most_tasks),
             downstream: downstream(rng),
+            pages: None,
         };
         let schedule = match rng.u32(0..6) {
             0 => schedule.stalling(rng),
             _ => schedule,
         };
         let schedule = schedule.with_outages(&mut Rng::with_seed(seed ^ 0x5eed_0002));
-        schedule.with_keys(&mut Rng::with_seed(seed ^ 0x5eed_0003))
+        let schedule = schedule.with_keys(&mut Rng::with_seed(seed ^ 0x5eed_0003));
+        schedule.with_full_pages(&mut Rng::with_seed(seed ^ 0x5eed_0004))
     }
 
     /// Adds a circuit breaker to half of the schedules, an outage to a sixth, and CoDel and a
@@ -118,8 +127,12 @@ impl Schedule {
         move |task| downstream.deed(task)
     }
 
-    /// Creates the load, and waits until all of its tasks have ended. Returns whether they have.
-    pub async fn play(&self, cloud: &Cloud) -> bool {
+    /// Creates the load, and waits until all of its tasks have ended. Returns the guarantee that it
+    /// saw broken, if any.
+    pub async fn play(&self, cloud: &Cloud) -> Option<String> {
+        if let Some(pages) = self.pages {
+            pages.fill(cloud, self.settings.process.order);
+        }
         for burst in &self.load {
             cloud.run_for(burst.after).await;
             if let Some(in_millis) = burst.foreign {
@@ -143,7 +156,12 @@ impl Schedule {
                 cloud.run_for(Duration::from_secs(1)).await;
             }
         }
-        cloud.run_until_settled(MOST).await
+        let broken = match self.pages {
+            Some(pages) => pages.clear(cloud).await,
+            None => None,
+        };
+        cloud.run_until_settled(MOST).await;
+        broken
     }
 }
 
@@ -167,6 +185,11 @@ impl Burst {
 impl Downstream {
     /// Depends only on the seed, the task's id and its attempt, not on order or time.
     fn deed(&self, task: &Task) -> (Duration, Deed) {
+        if self.steady {
+            let kills = task.task_id.as_str() == pages::KILLER;
+            let deed = if kills { Deed::Kill } else { Deed::Succeed };
+            return (Duration::from_millis(1_500), deed);
+        }
         let id = task.task_id.as_str().bytes();
         let hash = id.fold(self.seed, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

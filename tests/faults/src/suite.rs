@@ -37,8 +37,10 @@ pub fn play(seed: u64, store: Store) -> Report {
             .faults(schedule.rates.clone(), schedule.faults_for)
             .script(schedule.script())
             .start();
-        schedule.play(&cloud).await;
-        cloud.finish()
+        let broken = schedule.play(&cloud).await;
+        let mut report = cloud.finish();
+        report.violations.extend(broken);
+        report
     })
 }
 

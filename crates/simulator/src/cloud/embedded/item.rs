@@ -83,7 +83,14 @@ pub(super) fn encode(id: &TaskId, record: &Record) -> Value {
     };
     set(schema::TASK_ID, "S", Some(id.to_string()));
     set(schema::TASK_STATUS, "S", Some(status));
-    set(schema::TASK_CREATED, "N", millis(Some(record.created)));
+    // A direct writer, which writes no token, may write decimals.
+    let decimals = if record.create_token.is_none() {
+        ".5"
+    } else {
+        ""
+    };
+    let created = format!("{}{decimals}", record.created.0);
+    set(schema::TASK_CREATED, "N", Some(created));
     set(schema::TTL, "N", ttl);
     set(schema::EXPIRES_AT, "N", expires_at);
     set(schema::ATTEMPTS, "N", Some(record.attempts.to_string()));
