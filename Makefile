@@ -40,6 +40,7 @@ STACK := $(or $(STACKS.$(QUEUE)),$(error QUEUE=$(QUEUE) is not a queue: choose l
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PACKAGE_TOOLS := tools/package/node_modules/.installed
 # The project's tools precede those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 export CDK_DISABLE_CLI_TELEMETRY := true
@@ -57,6 +58,9 @@ NEXTEST = cargo nextest run --locked --workspace --target $(HOST)
 FRESHQ = target/$(HOST)/debug/freshq
 FRESHQ_BUILD ?= cargo build --locked --quiet --workspace --bin freshq --target $(HOST)
 e2e flaky: export FRESHQ_BUILD = $(NEXTEST) --no-run --cargo-quiet
+
+# Compares the API of the constructs with tools/freshq.api.md; with --local it writes the file.
+API_REPORT = tsc --project tools/package/tsconfig.json && tools/package/node_modules/.bin/api-extractor run --config tools/api-extractor.json
 
 MISSING := missing() { echo "missing: $$1. $$2" >&2; exit 1; };
 # With LOCAL=1 a verb uses the AWS of local-up. Otherwise ACCOUNT names the account that it uses.
@@ -245,18 +249,24 @@ test-python: setup e2e ## run the tests of the Python tools and the end-to-end t
 e2e: synth-local build-freshq ## run the end-to-end tests of the templates on a local AWS that enforces IAM
 	$(BIN)/python -m pytest tests/e2e
 
+.PHONY: test-package
+test-package: setup $(PACKAGE_TOOLS) ## test the npm package in CDK apps outside this repository, with stand-ins for the functions; FRESHQ_TARBALL names a package built before
+	$(BIN)/python -m pytest tests/package
+
 .PHONY: test-console
 test-console: synth-local build-freshq ## test freshq console in a browser (Chromium or Chrome), on the local AWS
 	$(BIN)/python -m pytest tests/console
 
 .PHONY: lint
-lint: setup $(VENV)/.installed-lint ## check format, clippy, links of comments, dependencies, language, types, the templates (cdk-nag, cfn-lint) and the workflows [ENV]
+lint: setup $(PACKAGE_TOOLS) $(VENV)/.installed-lint ## check format, clippy, links of comments, dependencies, language, types, the templates (cdk-nag, cfn-lint) and the workflows [ENV]
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --target $(HOST) -- --deny warnings
 	RUSTDOCFLAGS="--deny rustdoc::broken_intra_doc_links --allow rustdoc::private_intra_doc_links --allow rustdoc::invalid_html_tags" \
 	cargo doc --locked --quiet --workspace --no-deps --document-private-items --target $(HOST)
 	cargo deny --log-level error check --hide-inclusion-graph bans licenses sources
 	npm run lint --silent
+	tools/package/check-jsii.sh
+	$(API_REPORT)
 	mypy
 	jest --silent tests/infra/nag.test.ts
 	@$(MAKE) synth FRESHQ_SKIP_BUILD=1
@@ -287,6 +297,11 @@ verify-arm64: setup ## check that the functions for AWS are arm64, and start the
 	@mkdir -p .local
 	@FRESHQ_SKIP_BUILD=1 $(SYNTH) --context env=dev --output .local/placeholders
 	@$(BIN)/python -m delivery verify-arm64 --placeholders .local/placeholders $(FUNCTIONS)
+
+.PHONY: package
+package: setup ## build the npm package freshq-<version>.tgz with the functions for AWS; FRESHQ_ARTIFACTS names functions built before
+	@$(if $(FRESHQ_ARTIFACTS),,$(MAKE) build)
+	@$(BIN)/python -m delivery package $(if $(FRESHQ_ARTIFACTS),--built "$(FRESHQ_ARTIFACTS)") $(FUNCTIONS)
 
 .PHONY: synth-all
 synth-all: setup ## write the templates of every environment to one folder [OUT=]
@@ -337,8 +352,9 @@ synth-local: build-local
 	FRESHQ_SKIP_BUILD= FRESHQ_ARTIFACTS=$(LOCAL_FUNCTIONS) $(SYNTH) --context env=dev --context iotPresence=true $(SIMULATION) --output $(LOCAL_ASSEMBLY)
 
 .PHONY: docs
-docs: setup ## write the reference pages that are generated from the sources
+docs: setup $(PACKAGE_TOOLS) ## write the reference pages that are generated from the sources
 	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/contract.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-refusals.test.ts
+	$(API_REPORT) --local
 
 .PHONY: flaky
 N := $(or $(N),20)
@@ -458,6 +474,10 @@ NPM_FILES := package.json package-lock.json tools/cdk/package.json .npmrc
 node_modules/.installed: $(NPM_FILES) | check-node
 	$(NPM_CI)
 	@touch node_modules/.installed-cdk $@
+# The tools that check the API and the package. They have a lock of their own, because only two verbs need them.
+$(PACKAGE_TOOLS): tools/package/package.json tools/package/package-lock.json tools/package/.npmrc | check-node
+	$(NPM_CI) --prefix tools/package
+	@touch $@
 # Only the CDK CLI, for verbs that need nothing else.
 node_modules/.installed-cdk: $(NPM_FILES) | check-node
 	$(NPM_CI) --workspace tools/cdk

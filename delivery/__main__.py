@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 from pathlib import Path
 
-from delivery import assembly, checkout, deploy, deployed, preflight, protection
+from delivery import assembly, checkout, deploy, deployed, package, preflight, protection
 from delivery.arm64 import starting, verify
 from local.paths import PROJECT, STATE
 
@@ -77,6 +78,13 @@ def _verify_arm64(given: argparse.Namespace) -> int:
     return 0
 
 
+def _package(given: argparse.Namespace) -> int:
+    functions = package.Functions(given.built, tuple(given.functions), given.rustc or package.rustc())
+    packed = package.build(functions, given.out)
+    print(f"{hashlib.sha256(packed.read_bytes()).hexdigest()}  {packed}")
+    return 0
+
+
 def _sizes(given: argparse.Namespace) -> int:
     print("\n".join(verify.sizes(given.built)))
     return 0
@@ -112,6 +120,12 @@ def _parser() -> argparse.ArgumentParser:
     measured = commands.add_parser("sizes", help="print the sizes of the zips that are deployed")
     measured.add_argument("--built", type=Path, default=_BUILT)
     measured.set_defaults(run=_sizes)
+    pack = commands.add_parser("package", help="build the npm package")
+    pack.add_argument("--built", type=Path, default=_BUILT)
+    pack.add_argument("--out", type=Path, default=PROJECT)
+    pack.add_argument("--rustc", help="the compiler of the functions; by default that of `make build`")
+    pack.add_argument("functions", nargs="+")
+    pack.set_defaults(run=_package)
     check = commands.add_parser("verify-arm64", help="check and start the functions that were built for AWS")
     check.add_argument("--built", type=Path, default=_BUILT)
     check.add_argument("--placeholders", type=Path, required=True, help="an assembly of dev without code")

@@ -3,15 +3,16 @@ import { join, resolve } from 'node:path';
 import { Annotations, Stack } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { IConstruct } from 'constructs';
+import { packagedZip } from './packaged';
 
-/** Root folder of this package, which contains `infra/` and `target/`. */
-export const PACKAGE_ROOT = resolve(__dirname, '..', '..');
+/** Root folder of the repository, or of the published package. */
+const PACKAGE_ROOT = resolve(__dirname, '..', '..');
 
 /** Id of the warning that the functions of a stack contain placeholders. */
 export const PLACEHOLDER_WARNING = 'freshq:placeholders';
 
 /** Folder of the placeholder that replaces a binary if `FRESHQ_SKIP_BUILD=1` synthesizes without Rust. */
-export const PLACEHOLDER = join(PACKAGE_ROOT, 'infra', 'lambda', 'placeholder');
+export const PLACEHOLDER = join(__dirname, 'placeholder');
 
 /** Whether this synthesis replaces the functions' code by placeholders. */
 export function skipsBuild(): boolean {
@@ -28,8 +29,7 @@ export function warnOfPlaceholders(scope: IConstruct): void {
 }
 
 /**
- * Folder with one folder for each binary: `FRESHQ_ARTIFACTS`, or the folder to which `make build` writes arm64
- * binaries.
+ * Folder with one folder per binary: `FRESHQ_ARTIFACTS`, or the folder to which `make build` writes arm64 binaries.
  */
 export function artifactsRoot(): string {
   const given = process.env.FRESHQ_ARTIFACTS;
@@ -43,20 +43,22 @@ export function builtFolder(binary: string): string | undefined {
 }
 
 /**
- * Code of one of this package's functions: the folder of `<artifacts>/<binary>/bootstrap`. With `FRESHQ_SKIP_BUILD=1`
- * it is the placeholder, which fails at its start.
+ * Code of one of this package's functions: `<FRESHQ_ARTIFACTS>/<binary>/bootstrap`, otherwise the zip file of the
+ * published package, otherwise the binary of `make build`. With `FRESHQ_SKIP_BUILD=1` it is the placeholder, which fails
+ * at its start.
  *
- * Throws if the binary has not been built.
+ * Throws if there is no such binary.
  */
 export function builtCode(binary: string): Code {
   if (skipsBuild()) return Code.fromAsset(PLACEHOLDER);
-  const folder = builtFolder(binary);
-  if (folder === undefined) {
+  const built = process.env.FRESHQ_ARTIFACTS ? undefined : packagedZip(PACKAGE_ROOT, binary);
+  const code = built ?? builtFolder(binary);
+  if (code === undefined) {
     throw new Error(
       `${binary} has not been built: there is no ${join(artifactsRoot(), binary, 'bootstrap')}. ` +
         'Remedy: run `make build` (or point FRESHQ_ARTIFACTS at the folder that holds the built functions), ' +
         'or set FRESHQ_SKIP_BUILD=1 to synthesize a template without code.',
     );
   }
-  return Code.fromAsset(folder);
+  return Code.fromAsset(code);
 }

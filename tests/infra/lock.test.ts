@@ -13,46 +13,55 @@ interface Locked {
   readonly optionalDependencies?: Record<string, string>;
 }
 
-const packages: Record<string, Locked> = JSON.parse(
-  readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
-).packages;
+/** Each folder with a lock, and the folders whose dependencies it pins. */
+const LOCKS = [
+  ['.', ['.', 'tools/cdk']],
+  ['tools/package', ['tools/package']],
+] as const;
 
-test('the lock names no registry', () => {
-  const named = Object.entries(packages).filter(([, { resolved, link }]) => resolved !== undefined && !link);
-  expect(named).toEqual([]);
-});
+describe.each(LOCKS)('the packages of %s', (folder, pinned) => {
+  const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
+  const packages: Record<string, Locked> = read(join(folder, 'package-lock.json')).packages;
 
-// Without a checksum, npm installs any file that the registry returns for that name and version.
-test('the lock has the checksum of every file that npm fetches', () => {
-  const unchecked = Object.entries(packages).filter(
-    ([path, { integrity, link, inBundle }]) =>
-      path.startsWith('node_modules/') && !link && !inBundle && !integrity?.startsWith('sha512-'),
-  );
-  expect(unchecked).toEqual([]);
-});
+  test('the lock names no registry', () => {
+    const named = Object.entries(packages).filter(
+      ([, { resolved, link }]) => resolved !== undefined && !link,
+    );
+    expect(named).toEqual([]);
+  });
 
-test('no script of a dependency runs at its installation', () => {
-  expect(readFileSync(join(ROOT, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
-});
+  // Without a checksum, npm installs any file that the registry returns for that name and version.
+  test('the lock has the checksum of every file that npm fetches', () => {
+    const unchecked = Object.entries(packages).filter(
+      ([path, { integrity, link, inBundle }]) =>
+        path.startsWith('node_modules/') && !link && !inBundle && !integrity?.startsWith('sha512-'),
+    );
+    expect(unchecked).toEqual([]);
+  });
 
-// npm may leave out packages for other platforms that a registry does not have. `npm ci` then rejects the lock
-// everywhere.
-test('the lock has the binaries of every platform', () => {
-  const missing = Object.entries(packages).flatMap(([parent, { optionalDependencies = {} }]) =>
-    Object.keys(optionalDependencies).filter(
-      (name) =>
-        packages[`node_modules/${name}`]?.version === undefined &&
-        packages[`${parent}/node_modules/${name}`]?.version === undefined,
-    ),
-  );
-  expect(missing).toEqual([]);
-});
+  test('no script of a dependency runs at its installation', () => {
+    expect(readFileSync(join(ROOT, folder, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
+  });
 
-test('every dependency of ours is pinned exactly', () => {
-  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  const cli = JSON.parse(readFileSync(join(ROOT, 'tools', 'cdk', 'package.json'), 'utf8'));
-  for (const [name, version] of Object.entries({ ...devDependencies, ...cli.dependencies })) {
-    expect(version).toMatch(/^\d+\.\d+\.\d+$/);
-    expect(packages[`node_modules/${name}`]?.version).toBe(version);
-  }
+  // npm may leave out packages for other platforms that a registry does not have. `npm ci` then rejects the lock
+  // everywhere.
+  test('the lock has the binaries of every platform', () => {
+    const missing = Object.entries(packages).flatMap(([parent, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) =>
+          packages[`node_modules/${name}`]?.version === undefined &&
+          packages[`${parent}/node_modules/${name}`]?.version === undefined,
+      ),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test('every dependency of ours is pinned exactly', () => {
+    for (const { dependencies, devDependencies } of pinned.map((each) => read(join(each, 'package.json')))) {
+      for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+        expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+        expect(packages[`node_modules/${name}`]?.version).toBe(version);
+      }
+    }
+  });
 });

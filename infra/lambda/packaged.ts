@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** `functions/manifest.json` of the published package, which `make package` writes. */
+interface Manifest {
+  /** Version of the package. */
+  readonly version: string;
+  /** SHA-256 of each zip file, by the function's name. */
+  readonly sha256: Readonly<Record<string, string>>;
+}
+
+/**
+ * The zip file of a function in the published package at `root`; undefined in the repository, which contains none.
+ *
+ * Throws if the file is not the one with which the package was published.
+ */
+export function packagedZip(root: string, binary: string): string | undefined {
+  const manifestPath = join(root, 'functions', 'manifest.json');
+  if (!existsSync(manifestPath)) return undefined;
+  const { version, sha256 }: Manifest = JSON.parse(readFileSync(manifestPath, 'utf8'));
+  const zip = join(root, 'functions', 'arm64', `${binary}.zip`);
+  const found = existsSync(zip) ? createHash('sha256').update(readFileSync(zip)).digest('hex') : 'no file';
+  if (found !== sha256[binary]) {
+    throw new Error(
+      `${zip} is not the function ${binary} of freshq ${version}: its SHA-256 is ${found}, and the manifest has ${sha256[binary] ?? 'none'}. ` +
+        'Remedy: delete node_modules/freshq and install the package again.',
+    );
+  }
+  return zip;
+}

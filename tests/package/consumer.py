@@ -1,0 +1,58 @@
+"""An app that uses the package, in a folder outside the repository."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.contract import AGENT_FUNCTIONS, FUNCTIONS
+from local.paths import PROJECT
+
+HERE = Path(__file__).parent
+ALL_FUNCTIONS = (*FUNCTIONS, *AGENT_FUNCTIONS)
+#: The oldest version of the CDK that the package supports, and the version of this repository.
+FLOOR = json.loads((PROJECT / "package.json").read_text())["peerDependencies"]["aws-cdk-lib"].removeprefix("^")
+LATEST = json.loads((PROJECT / "package.json").read_text())["devDependencies"]["aws-cdk-lib"]
+#: The compilers by the names under which the app installs them.
+COMPILERS = {"typescript": "5.9", "typescript6": "6.0", "typescript7": "7.0"}
+SECONDS = 600
+
+
+@dataclass(frozen=True)
+class App:
+    """A folder with an app's files and packages."""
+
+    folder: Path
+
+    def run(self, *command: str, node: str | None = None, **variables: str) -> str:
+        """Run a command with almost no environment; returns its output. ``node`` names the folder of another Node.js."""
+        finished = self.attempt(*command, node=node, **variables)
+        assert finished.returncode == 0, f"{command}:\n{finished.stdout}\n{finished.stderr}"
+        return finished.stdout
+
+    def attempt(
+        self, *command: str, node: str | None = None, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        """As `run`, and the command may fail."""
+        binaries = str(Path(node) / "node_modules" / ".bin") if node else str(Path(_found("node")).parent)
+        environment = {"PATH": f"{binaries}:/usr/bin:/bin", "HOME": str(self.folder), **variables}
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+
+
+def installed(folder: Path, tarball: Path, *packages: str) -> App:
+    """Install the package and others into a copy of the app."""
+    shutil.copytree(HERE / "app", folder)
+    npm = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", str(tarball), *packages]
+    subprocess.run(npm, cwd=folder, check=True, timeout=SECONDS)
+    return App(folder)
+
+
+def _found(name: str) -> str:
+    path = shutil.which(name)
+    assert path is not None, f"{name} is not installed"
+    return path

@@ -1,0 +1,26 @@
+"""Stand-ins for the functions: programs for arm64 that only the tests of the package use. They cannot run."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+
+_EM_AARCH64 = 183
+
+
+def write(root: Path, names: Iterable[str]) -> Path:
+    """Write `<root>/<name>/bootstrap` for each name, each with bytes of its own; returns ``root``."""
+    for name in names:
+        folder = root / name
+        folder.mkdir(parents=True)
+        bootstrap = folder / "bootstrap"
+        bootstrap.write_bytes(_elf() + name.encode())
+        bootstrap.chmod(0o755)
+    return root
+
+
+def _elf() -> bytes:
+    """The header of a 64-bit little-endian ELF program without segments and sections."""
+    ident = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
+    return ident + struct.pack("<HHIQQQIHHHHHH", 2, _EM_AARCH64, 1, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0)
