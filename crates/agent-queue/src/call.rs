@@ -92,6 +92,8 @@ pub enum CallState {
     Cancelled,
     /// Waited longer than `maxWait`. The call is in the dead-letter queue, or still in the outbox.
     Expired,
+    /// The call's item cannot be read, so the call counts as ended. No process writes this state.
+    Unreadable,
 }
 
 impl CallState {
@@ -103,6 +105,7 @@ impl CallState {
             Self::Assigned(_) => "assigned",
             Self::Cancelled => "cancelled",
             Self::Expired => "expired",
+            Self::Unreadable => "unreadable",
         }
     }
 }

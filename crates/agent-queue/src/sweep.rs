@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::call::{Call, CallState, OutboxEntry, OutboxEvent};
 use crate::publish::{Published, Publisher};
 use crate::queue::{AgentQueue, Outcome, QueueError};
+use crate::store::StoreError;
 use crate::time::Micros;
 use crate::transaction::{CallLease, Change, Step};
 
@@ -299,7 +300,13 @@ impl AgentQueue {
 
     /// The call of a lease, if it is still assigned with the lease's ticket.
     async fn assigned_by(&self, lease: &CallLease) -> Result<Option<Call>, QueueError> {
-        let record = self.store.call(&lease.call).await?;
+        let record = match self.store.call(&lease.call).await {
+            Err(error @ StoreError::Undecodable { .. }) => {
+                tracing::error!(%error, "unreadable call not returned to its line");
+                None
+            }
+            record => record?,
+        };
         Ok(record.and_then(|record| match record.state {
             CallState::Assigned(made) if made.ticket == lease.ticket => Some(record.call),
             _ => None,

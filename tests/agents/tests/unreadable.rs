@@ -2,9 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use agent_queue::agent::AgentStatus;
 use agent_queue::call::CallState;
 use agent_queue::dimension::Dimensions;
+use agent_queue::lane::Claims;
 use agent_queue::store::dynamodb::DynamoStore;
 use agents::world::{Still, World, pairs};
 use agents::{agent_id, embedded};
@@ -23,13 +26,28 @@ async fn spoil(client: &Client, partition: &str, count: u32) {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn unreadable_items_hide_no_later_items() {
+/// A world on an embedded DynamoDB, and the client of its table.
+async fn world() -> (World, Client) {
     let still = Still::hold();
     let client = embedded().await.client;
     let store = DynamoStore::new(client.clone(), AGENT_TABLE, Dimensions::default());
     let world = World::on(Arc::new(store));
     drop(still);
+    (world, client)
+}
+
+/// Removes attributes of an item.
+async fn damage(client: &Client, pk: &str, sk: &str, attributes: &str) {
+    let update = client.update_item().table_name(AGENT_TABLE);
+    let update = update.key("pk", AttributeValue::S(pk.to_owned()));
+    let update = update.key("sk", AttributeValue::S(sk.to_owned()));
+    let update = update.update_expression(format!("REMOVE {attributes}"));
+    update.send().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn unreadable_items_hide_no_later_items() {
+    let (world, client) = world().await;
     for partition in ["Q#Spanish#F", "C#Spanish#F", "Leases", "Outbox"] {
         spoil(&client, partition, 7).await;
     }
@@ -38,29 +56,113 @@ async fn unreadable_items_hide_no_later_items() {
     world.ask("c2", "Spanish#F").await;
     let met = world.queued("bea", &["Spanish"], "F").await;
     assert_eq!(pairs(&met), "c2→bea");
-    world.pass(std::time::Duration::from_secs(5)).await;
+    world.pass(Duration::from_secs(5)).await;
     assert_eq!(world.sweep().await.published, 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn unreadable_agent_blocks_no_queue() {
-    let still = Still::hold();
-    let client = embedded().await.client;
-    let store = DynamoStore::new(client.clone(), AGENT_TABLE, Dimensions::default());
-    let world = World::on(Arc::new(store));
-    drop(still);
+    let (world, client) = world().await;
     world.queued("ana", &["Spanish"], "F").await;
     world.queued("bea", &["Spanish"], "F").await;
-    let update = client.update_item().table_name(AGENT_TABLE);
-    let update = update
-        .key("pk", AttributeValue::S("AllAgents".to_owned()))
-        .key(
-            "sk",
-            AttributeValue::S(format!("Agent#{}", agent_id("ana"))),
-        );
-    let update = update.update_expression("REMOVE AgentStatus, Languages");
-    update.send().await.unwrap();
+    let ana = format!("Agent#{}", agent_id("ana"));
+    damage(&client, "AllAgents", &ana, "AgentStatus, Languages").await;
     assert_eq!(world.ask_whom("c1", "Spanish#F").await, "bea");
     let asked = world.ask("c2", "Spanish#F").await;
     assert_eq!(asked.state, CallState::Waiting);
+}
+
+/// The first call of a line cannot be read. An enqueue, a match or a sweep deletes its place and
+/// assigns the next call.
+#[tokio::test(start_paused = true)]
+async fn unreadable_call_at_the_head_of_a_line_blocks_no_call_and_no_agent() {
+    for by in ["enqueue", "match", "sweep"] {
+        let (world, client) = world().await;
+        world.ask("c1", "Spanish#F").await;
+        world.ask("c2", "Spanish#F").await;
+        damage(&client, "Call#c1", "Call", "CallStatus").await;
+        let ana = agents::agent("ana", &["Spanish"], "F");
+        let ana = agents::available(&*world.store, ana).await;
+        if by == "enqueue" {
+            assert_eq!(pairs(&world.enqueue("ana").await.assignments), "c2→ana");
+        } else {
+            agents::enqueue(&*world.store, ana, 9).await;
+        }
+        if by == "match" {
+            let met = world.ask("c3", "Spanish#F").await;
+            assert_eq!(pairs(&met.assignments), "c2→ana");
+        }
+        let swept = world.sweep().await;
+        assert!(swept.complete, "{by}");
+        assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"), "{by}");
+        let left = u64::from(by == "match");
+        assert_eq!(swept.waiting_calls, left, "{by}: the place is deleted");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn unreadable_call_whose_wait_is_over_blocks_no_expiry() {
+    let (world, client) = world().await;
+    world.ask("c1", "Spanish#F").await;
+    world.ask("c2", "Spanish#F").await;
+    damage(&client, "Call#c1", "Call", "CallStatus").await;
+    world.pass(world.queue.settings().max_wait).await;
+    let swept = world.sweep().await;
+    assert_eq!((swept.expired, swept.waiting_calls), (1, 0));
+    assert!(swept.complete);
+}
+
+/// The lane finishes its other calls.
+#[tokio::test(start_paused = true)]
+async fn redelivered_unreadable_call_stops_no_call_of_its_lane() {
+    for agents in [1, 20] {
+        let (world, client) = world().await;
+        let calls = ["c1", "c2"].map(|id| world.call(id, "Spanish#F"));
+        world.ask("c1", "Spanish#F").await;
+        world.queue.cancel(&calls[0].id).await.unwrap();
+        damage(&client, "Call#c1", "Call", "CallStatus").await;
+        for number in 0..agents {
+            world
+                .queued(&format!("a{number:02}"), &["Spanish"], "F")
+                .await;
+        }
+        let answers = world.queue.match_lane(&calls, &Claims::default()).await;
+        let states: Vec<_> = answers.into_iter().map(|is| is.unwrap().state).collect();
+        assert_eq!(states[0], CallState::Unreadable);
+        assert!(matches!(states[1], CallState::Assigned(_)), "{states:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn sweep_returns_the_agent_of_an_unreadable_unanswered_call() {
+    let (world, client) = world().await;
+    let world = world.with(|settings| settings.answer_within = Some(Duration::from_secs(10)));
+    world.queued("ana", &["Spanish"], "F").await;
+    let made = world.ask("c1", "Spanish#F").await.assignments;
+    let published = world.queue.publish_assignments(&*world.publisher, &made);
+    published.await.unwrap();
+    damage(&client, "Call#c1", "Call", "CallStatus").await;
+    world.pass(Duration::from_secs(11)).await;
+    let swept = world.sweep().await;
+    assert_eq!((swept.returned, swept.calls_returned), (1, 0));
+    assert!(swept.complete);
+    assert_eq!(world.status("ana").await, AgentStatus::Available);
+}
+
+/// The agent's other entry is matched, and the agent can leave.
+#[tokio::test(start_paused = true)]
+async fn unreadable_entry_of_a_queued_agent_blocks_no_call() {
+    let (world, client) = world().await;
+    world.queued("ana", &["English", "Spanish"], "F").await;
+    world.queued("bea", &["Spanish"], "F").await;
+    let entry = agents::entries(&world.agent("ana").await).remove(1);
+    let place = format!("{}#{}", entry.at, entry.agent);
+    damage(&client, entry.queue.as_str(), &place, "Ticket, Queues").await;
+    assert_eq!(world.ask_whom("c1", "Spanish#F").await, "bea");
+    assert!(world.sweep().await.complete);
+    assert_eq!(world.ask_whom("c2", "English#F").await, "ana");
+    assert_eq!(
+        world.depths().await,
+        [("English#F", 0), ("Spanish#F", 0)].map(|(q, n)| (q.to_owned(), n))
+    );
 }

@@ -250,6 +250,7 @@ async fn ended(stage: &Stage) -> Vec<String> {
                 ));
             }
             Some(CallState::Expired) => {}
+            Some(CallState::Unreadable) => wrong.push(format!("{id}: unreadable")),
         }
     }
     let left = stage

@@ -111,6 +111,10 @@ const SHOWN_SOON: u32 = 5;
 /// The longest delay.
 const SHOWN_AT_LATEST: Duration = Duration::from_secs(30);
 
+/// The reason for which a call goes to the dead-letter queue whose item cannot be read.
+const UNREADABLE: &str = "the item of this call in the agents' table cannot be read; \
+                          restore or delete it, and send the message again";
+
 /// The results of one group.
 #[derive(Default)]
 struct Group {
@@ -198,6 +202,11 @@ impl Intake {
         let mut left = vec![];
         for delivery in begun {
             let matched = match answers.next() {
+                Some(Ok(matched)) if matched.state == CallState::Unreadable => {
+                    let refuse = self.refuse(delivery, UNREADABLE, &mut done);
+                    let refused = timeout_at(deadline + PUBLISHING_ENDS, refuse).await;
+                    refused.unwrap_or(false)
+                }
                 Some(Ok(matched)) => done.matched(matched),
                 Some(Err(error)) => {
                     let call = &delivery.deduplication;
@@ -270,7 +279,7 @@ impl Intake {
         tracing::warn!(
             message = delivery.id,
             reason,
-            "the message is not a call and goes to the dead-letter queue"
+            "the message cannot be matched and goes to the dead-letter queue"
         );
         match self.dead_letters.bury(delivery, reason).await {
             Ok(()) => {

@@ -16,7 +16,7 @@ use aws_sdk_dynamodb::types::{CancellationReason, DeleteRequest, WriteRequest};
 use self::item::{Attributes, key};
 use self::transact::Composer;
 use super::{Committed, Refusal, StoreError, There};
-use crate::call::OutboxEntry;
+use crate::call::{CallRecord, CallState, OutboxEntry};
 use crate::dimension::Dimensions;
 use crate::transaction::{Change, Step, outbox_key};
 
@@ -99,7 +99,7 @@ impl DynamoStore {
         for (step, reason) in reasons.iter().enumerate() {
             match reason.code() {
                 Some("ConditionalCheckFailed") => {
-                    let there = self.there(change.steps.get(step), reason)?;
+                    let there = self.there(change.steps.get(step), reason);
                     refused.push(Refusal { step, there });
                 }
                 Some("TransactionConflict") => conflict = true,
@@ -123,29 +123,29 @@ impl DynamoStore {
         })
     }
 
-    /// The stored agent or call, if the step is about one.
-    fn there(
-        &self,
-        step: Option<&Step>,
-        reason: &CancellationReason,
-    ) -> Result<Option<There>, StoreError> {
-        let Some(item) = reason.item().filter(|item| !item.is_empty()) else {
-            return Ok(None);
-        };
+    /// The stored agent or call, if the step is about one. An unreadable agent is not the one that
+    /// the step is about, and an unreadable call counts as ended.
+    fn there(&self, step: Option<&Step>, reason: &CancellationReason) -> Option<There> {
+        let item = reason.item().filter(|item| !item.is_empty())?;
         let attributes = Attributes::of(item, TRANSACT);
-        Ok(match step {
-            Some(Step::NewAgent(_) | Step::Agent(_)) => {
-                // An agent that cannot be read is not the one that the step is about.
+        let unreadable = |error: &StoreError| tracing::error!(%error, "unreadable item skipped");
+        match step? {
+            Step::NewAgent(_) | Step::Agent(_) => {
                 let agent = attributes.agent(&self.dimensions);
-                agent
-                    .inspect_err(|error| tracing::error!(%error, "unreadable item skipped"))
-                    .ok()
-                    .map(Box::new)
-                    .map(There::Agent)
+                let agent = agent.inspect_err(unreadable).ok()?;
+                Some(There::Agent(Box::new(agent)))
             }
-            Some(Step::Call(..)) => Some(There::Call(Box::new(attributes.record()?))),
+            Step::Call(_, record) => {
+                let there = attributes.record().inspect_err(unreadable);
+                let there = there.unwrap_or_else(|_| CallRecord {
+                    call: record.call.clone(),
+                    state: CallState::Unreadable,
+                    ttl: None,
+                });
+                Some(There::Call(Box::new(there)))
+            }
             _ => None,
-        })
+        }
     }
 
     async fn forget(&self, outbox: &[OutboxEntry]) -> Result<(), StoreError> {

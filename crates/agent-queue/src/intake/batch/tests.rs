@@ -13,10 +13,11 @@ use crate::name::{AgentId, CallId};
 use crate::queue::Settings;
 use crate::store::memory::MemoryStore;
 use crate::store::{
-    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, StoreError, WaitingCount,
+    AgentPage, AgentStore, Committed, Line, Order, QueueCounters, Refusal, StoreError, There,
+    WaitingCount,
 };
 use crate::time::TokioClock;
-use crate::transaction::{CallLease, Change, QueueEntry};
+use crate::transaction::{CallLease, Change, QueueEntry, Step};
 
 /// Records published assignments, messages for the dead-letter queue, and messages made visible
 /// again.
@@ -73,13 +74,14 @@ impl DeadLetters for World {
 }
 
 /// A store that rejects every change of a call whose id begins with `bad`, and never answers a
-/// change of a call whose id begins with `slow`.
+/// change of a call whose id begins with `slow`. The items of calls whose id begins with `torn`
+/// cannot be read.
 struct Partly(MemoryStore);
 
 #[async_trait]
 impl AgentStore for Partly {
     async fn commit(&self, change: &Change) -> Result<Committed, StoreError> {
-        let bad = |step: &crate::transaction::Step| step.key().0.starts_with("Call#bad");
+        let bad = |step: &Step| step.key().0.starts_with("Call#bad");
         if change.steps.iter().any(bad) {
             return Err(StoreError::Refused {
                 operation: "commit",
@@ -87,9 +89,21 @@ impl AgentStore for Partly {
                 source: "bad".into(),
             });
         }
-        let slow = |step: &crate::transaction::Step| step.key().0.starts_with("Call#slow");
+        let slow = |step: &Step| step.key().0.starts_with("Call#slow");
         if change.steps.iter().any(slow) {
             std::future::pending::<()>().await;
+        }
+        let torn = |(step, what): (usize, &Step)| match what {
+            Step::Call(_, record) if record.call.id.as_str().starts_with("torn") => {
+                let (call, state) = (record.call.clone(), CallState::Unreadable);
+                let there = CallRecord::ended(call, state, NOW);
+                let there = Some(There::Call(Box::new(there)));
+                Some(Refusal { step, there })
+            }
+            _ => None,
+        };
+        if let Some(refusal) = change.steps.iter().enumerate().find_map(torn) {
+            return Ok(Committed::Refused(vec![refusal]));
         }
         self.0.commit(change).await
     }
@@ -217,6 +231,18 @@ async fn invalid_call_goes_to_dead_letter_queue_and_blocks_no_other_call() {
         letters[1].1.contains("should be the criteria's \"B#F\""),
         "{letters:?}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_with_an_unreadable_item_goes_to_dead_letter_queue_and_blocks_no_other_call() {
+    let (intake, _, world) = intake(World::default());
+    let batch = [delivery("torn1", "A"), delivery("a1", "A")];
+    let report = intake.work(&batch, soon()).await;
+    assert_eq!(report.failed, [""; 0]);
+    assert_eq!((report.refused, report.queued), (1, 1));
+    let letters = world.letters.lock().unwrap();
+    assert_eq!(letters[0].0, "message-torn1");
+    assert!(letters[0].1.contains("cannot be read"), "{letters:?}");
 }
 
 #[tokio::test(start_paused = true)]
