@@ -1,6 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { AgentQueue } from '../../infra/agents/agent-queue';
+import type { AgentSettings } from '../../infra/agents/settings';
 import { newApp, type Statement, Synthesized } from './synthesis';
 
 const prod = Synthesized.agents('prod');
@@ -19,6 +20,7 @@ function everyFunction(name: string): Statement[] {
       [
         'dynamodb:BatchWriteItem',
         'dynamodb:DeleteItem',
+        'dynamodb:GetItem',
         'dynamodb:PutItem',
         'dynamodb:Query',
         'dynamodb:UpdateItem',
@@ -29,13 +31,11 @@ function everyFunction(name: string): Statement[] {
   ];
 }
 
-const CALLS = allow(['dynamodb:GetItem'], ['agent-table.Arn']);
 const GIVE_UP = allow(['sqs:SendMessage'], ['call-intake/dead-letters.Arn']);
 
 const MORE: Record<string, Statement[]> = {
-  'agent-desk': [CALLS],
+  'agent-desk': [],
   'match-calls': [
-    CALLS,
     GIVE_UP,
     allow(
       ['sqs:ChangeMessageVisibility', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],
@@ -49,10 +49,10 @@ test.each(Object.keys(MORE))('%s may do its work and nothing else', (name) => {
   expect(prod.policy(`${name}/role`)).toEqual([...everyFunction(name), ...(MORE[name] ?? [])]);
 });
 
-test('a sweep that returns calls may look them up', () => {
-  const answering = Synthesized.agentQueue({ agents: { answerWithin: Duration.seconds(20) } });
-  const statements = answering.policy('sweep-agents/role');
-  expect(statements).toContainEqual(allow(['dynamodb:GetItem'], ['agent-table.Arn']));
+// After answerWithin was removed, the sweep still returns the calls that agents have not answered.
+test('the permissions of the sweep are independent of answerWithin', () => {
+  const policy = (agents: AgentSettings) => Synthesized.agentQueue({ agents }).policy('sweep-agents/role');
+  expect(policy({})).toEqual(policy({ answerWithin: Duration.seconds(20) }));
 });
 
 test('the schedule of the sweep may invoke the sweep and nothing else', () => {

@@ -43,6 +43,7 @@ class AgentProbes:
                 {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9"},
             ),
             Probe("sweep-agents", "assigns a pending call after a crash", self._pair),
+            Probe("sweep-agents", "returns an unanswered call", self._return),
             Probe("sweep-agents", "moves an expired call to the dead-letter queue", self._sweep_late, settings={"maxWaitMs": 1000}),
         ]
 
@@ -104,6 +105,27 @@ class AgentProbes:
         report = self._queue.invoke("sweep-agents", {})
         demand(report["complete"] is True, report)
         self._told(self._assignments, call)
+
+    def _return(self) -> None:
+        criteria, call = self._criteria(), fresh("call")
+        agent = self._queued(criteria)
+        assignment = self._queue.command("match", callId=call, criteria=criteria)["assignment"]
+        # An assignment that needs an answer, made before the setting answerWithin was removed, leaves this state.
+        past = "2000-01-01T00:00:00.000000Z"
+        lease = {"AgentID": agent, "CallID": call, "Ticket": assignment["ticket"], "LeaseUntil": past, "AnswerBy": past}
+        item = {AGENT_PK: "Leases#0", AGENT_SK: f"{past}#{agent}", **lease}
+        table = {"TableName": self._queue.table}
+        dynamodb = self._queue.client("dynamodb")
+        dynamodb.put_item(**table, Item={name: {"S": value} for name, value in item.items()})
+        dynamodb.update_item(
+            **table,
+            Key={AGENT_PK: {"S": "AllAgents"}, AGENT_SK: {"S": f"Agent#{agent}"}},
+            UpdateExpression="SET LeaseUntil = :past, AnswerBy = :past",
+            ExpressionAttributeValues={":past": {"S": past}},
+        )
+        self._queue.invoke("sweep-agents", {})
+        answer = self._queue.command("call", callId=call)
+        demand(answer["status"] == "waiting", answer)
 
     def _sweep_late(self) -> None:
         call = self._late_call()

@@ -21,6 +21,5 @@ export class AgentDesk extends AgentFunction<'agent-desk'> {
       // Callers wait for the answer. Lambda does not retry an asynchronous command, because its effect would be late.
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
-    this.allowCalls(props);
   }
 }

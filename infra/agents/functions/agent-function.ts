@@ -44,7 +44,8 @@ type SharedEnvironment = EnvironmentOf<'sweep-agents'>;
 
 /**
  * A function that changes agents and calls. Each function may assign a call, so all have the same environment, and may
- * change items of the table and publish assignments.
+ * read and change items of the table and publish assignments. No permission depends on a setting, because the table
+ * keeps items of earlier settings.
  */
 export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> {
   constructor(scope: Construct, id: string, wiring: AgentWiring, props: AgentFunctionProps<F>) {
@@ -60,6 +61,7 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
       [
         'dynamodb:BatchWriteItem',
         'dynamodb:DeleteItem',
+        'dynamodb:GetItem',
         'dynamodb:PutItem',
         'dynamodb:Query',
         'dynamodb:UpdateItem',
@@ -67,11 +69,6 @@ export class AgentFunction<F extends AgentFunctionName> extends RustFunction<F> 
       [table.tableArn],
     );
     this.allow(['sns:Publish'], [assignments.topicArn]);
-  }
-
-  /** Allows the function to read the item of a call by its id. */
-  protected allowCalls({ table }: AgentWiring): void {
-    this.allow(['dynamodb:GetItem'], [table.tableArn]);
   }
 
   /** Allows the function to send messages to the dead-letter queue of the calls. */

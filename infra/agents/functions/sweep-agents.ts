@@ -23,8 +23,6 @@ export class SweepAgents extends AgentFunction<'sweep-agents'> {
       async: { retryAttempts: 0, maxEventAge: Duration.minutes(1) },
     });
     this.allowGivingUp(props);
-    // The sweep reads a call by its id only to return it to its line.
-    if (props.settings.agents.answerWithin) this.allowCalls(props);
     this.schedule = new FunctionSchedule(this, 'regularly', {
       target: this,
       every: props.settings.agents.sweepInterval,
