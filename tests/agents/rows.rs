@@ -305,6 +305,9 @@ pub fn lease(lease: &CallLease) -> Row {
     if !lease.answered {
         row.insert("AnswerBy".to_owned(), vec![lease.until.to_string()]);
     }
+    if let Some(at) = lease.queued_at {
+        row.insert("QueuedAt".to_owned(), vec![at.to_string()]);
+    }
     row
 }
 

@@ -16,7 +16,7 @@ _LANE = f"{_CORE}/lane.rs"
 _LINES = f"{_CORE}/lines.rs"
 _MEET = f"{_CORE}/meet.rs"
 _SERVE = f"{_CORE}/serve.rs"
-_SWEEP = f"{_CORE}/sweep.rs"
+_LEASES = f"{_CORE}/sweep/leases.rs"
 _MEMORY = f"{_CORE}/store/memory/commit.rs"
 _VIEW = f"{_CORE}/lane/view.rs"
 
@@ -73,10 +73,8 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     one_change(
         "assign without an outbox entry",
         _ASSIGN,
-        """        steps.push(Step::OutboxEntry(OutboxEntry {
-            at,
-            event: OutboxEvent::Assigned(assignment.clone()),
-        }));
+        """        let outbox = OutboxEntry::assigned(assignment.clone());
+        steps.push(Step::OutboxEntry(outbox));
         (Change::of(steps), assignment)""",
         "        (Change::of(steps), assignment)",
     ),
@@ -173,6 +171,30 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         "                    Err(error) => return self.failed(error),\n                }\n            }\n            after",
     ),
     one_change(
+        "return an agent although its assignment was not published (DynamoDB)",
+        _TRANSACT,
+        '            .condition_expression("attribute_not_exists(pk)");\n',
+        '            .condition_expression("attribute_not_exists(pk) OR attribute_exists(pk)");\n',
+    ),
+    one_change(
+        "return an agent although its assignment was not published (memory)",
+        _MEMORY,
+        "(!self.outbox.contains_key(&entry.sort_key()), None)",
+        "(true, self.outbox.get(&entry.sort_key()).and(None))",
+    ),
+    one_change(
+        "cancel a call that the agent has answered",
+        _MATCHER,
+        "lease.ticket == made.ticket && !lease.answered",
+        "lease.ticket == made.ticket",
+    ),
+    one_change(
+        "cancel the next call of the agent",
+        _MATCHER,
+        "lease.ticket == made.ticket && !lease.answered",
+        "!lease.answered",
+    ),
+    one_change(
         "write a call that was cancelled early as waiting",
         _CHANGE,
         "let (state, at) = (CallState::Cancelled, call.arrived);",
@@ -247,12 +269,12 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     one_change(
         "return a call with its old assignment number",
         _CHANGE,
-        "            unanswered: assigned.unanswered + 1,",
-        "            unanswered: assigned.unanswered,",
+        "        unanswered: assigned.unanswered + 1,",
+        "        unanswered: assigned.unanswered,",
     ),
     one_change(
         "return the call of an agent who answered",
-        _SWEEP,
+        _LEASES,
         "            true => None,\n            false => self.assigned_by(lease).await?,",
         "            _ => self.assigned_by(lease).await?,",
     ),

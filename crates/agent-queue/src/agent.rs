@@ -13,6 +13,8 @@
 //! | attendingCall | attendingCall | extend: another call lease | status, ticket, call and call lease as read |
 //! | attendingCall | available | finish | status, ticket, call and call lease as read |
 //! | attendingCall | available | the sweep: the call lease expired | status, ticket, call and call lease |
+//! | attendingCall | queued | the sweep: the unanswered assignment was not published; a new ticket | status, ticket, call and call lease as read |
+//! | attendingCall | available | cancel: the agent has not answered | status, ticket, call and call lease |
 //!
 //! No other transition exists. A *ticket* identifies one stay in the queues and the call that ended
 //! it. A new profile also changes the ticket, so an enqueue that read the old profile fails. During
@@ -270,6 +272,26 @@ impl Agent {
             }
             _ => Err(InvalidTransition::OtherCall),
         }
+    }
+
+    /// attendingCall → queued, in the place `at` of every queue of the agent's profile, because the
+    /// assignment with this ticket was not published. `None` if the agent does not attend a call
+    /// with this ticket.
+    #[must_use]
+    pub fn requeue(
+        &self,
+        ticket: Ticket,
+        at: Micros,
+        dimensions: &Dimensions,
+    ) -> Option<AgentChange> {
+        let attends = matches!(self.state, AgentState::AttendingCall { .. });
+        (attends && self.ticket == ticket).then(|| {
+            let queues = dimensions.queues(&self.profile);
+            let since = at;
+            let mut change = self.to(AgentState::Queued { since, at, queues });
+            change.fresh_ticket = Some(Ticket::fresh());
+            change
+        })
     }
 
     /// attendingCall → attendingCall, with a call lease until `until`, as the agent's answer.

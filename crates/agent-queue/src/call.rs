@@ -7,6 +7,7 @@
 //! | –, waiting | cancelled | the caller, also before the call arrives |
 //! | –, waiting | expired | the call waited longer than `maxWait` |
 //! | assigned | waiting | the sweep: the agent did not answer in time |
+//! | assigned | cancelled | the caller, before the agent has answered |
 //!
 //! No other transition exists. A waiting call is also called *pending*. A redelivered call gets its
 //! current state as the answer. A call that returned to its line gets the next number when it is
@@ -187,6 +188,15 @@ impl OutboxEvent {
 }
 
 impl OutboxEntry {
+    /// The entry of an assignment.
+    #[must_use]
+    pub fn assigned(made: Assignment) -> Self {
+        Self {
+            at: made.assigned_at,
+            event: OutboxEvent::Assigned(made),
+        }
+    }
+
     /// The sort key of the entry.
     #[must_use]
     pub fn sort_key(&self) -> String {

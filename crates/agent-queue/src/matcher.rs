@@ -4,11 +4,12 @@
 //! cross, the later writer sees the other. The call queue delivers calls of one criteria to one
 //! process at a time, so these are matched before they join a line ([`lane`](crate::lane)).
 
-use crate::call::{Assignment, Call, CallRecord, CallState};
+use crate::call::{Assignment, Call, CallRecord, CallState, OutboxEntry};
 use crate::meet::call_there;
 use crate::name::CallId;
 use crate::queue::{AgentQueue, Outcome, QueueError};
-use crate::transaction::{Before, Change};
+use crate::store::StoreError;
+use crate::transaction::{Before, CallLease, Change};
 
 /// The result of matching a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct Matched {
 pub enum Cancel {
     /// This request cancelled the call.
     Done,
-    /// The call was not pending any more; this is its unchanged state.
+    /// The call has an agent or has ended; this is its unchanged state.
     Is(CallState),
 }
 
@@ -80,33 +81,61 @@ impl AgentQueue {
         Ok(self.store.call(id).await?)
     }
 
-    /// Cancels a call that is pending or has not arrived yet. An assigned call stays assigned. A
+    /// The same, but `None` if the call cannot be read, because it must block no other.
+    pub(crate) async fn readable_call(
+        &self,
+        id: &CallId,
+    ) -> Result<Option<CallRecord>, QueueError> {
+        match self.store.call(id).await {
+            Err(error @ StoreError::Undecodable { .. }) => {
+                tracing::error!(%error, "unreadable call skipped");
+                Ok(None)
+            }
+            record => Ok(record?),
+        }
+    }
+
+    /// Cancels a call that is pending, has not arrived yet, or is assigned to an agent that has not
+    /// answered. That agent is then available, and not queued. An answered call stays assigned. A
     /// call that arrives after its cancellation is not assigned.
     ///
     /// # Errors
     /// [`QueueError`]; repeat it.
     pub async fn cancel(&self, id: &CallId) -> Result<Cancel, QueueError> {
-        let mut before = self.store.call(id).await?;
         loop {
-            let change = match &before {
+            let record = self.store.call(id).await?;
+            let (now, mut unanswered) = (self.clock.now(), None);
+            let change = match record.map(|record| (record.call, record.state)) {
                 None => Change::cancel_early(Call {
                     id: id.clone(),
                     criteria: self.settings.dimensions.any(),
-                    arrived: self.clock.now(),
+                    arrived: now,
                     sequence: 0,
                     unanswered: 0,
                 }),
-                Some(record) if record.state == CallState::Waiting => {
-                    Change::cancel(&record.call, self.clock.now())
+                Some((call, CallState::Waiting)) => Change::cancel(&call, now),
+                Some((call, CallState::Assigned(made))) => {
+                    let Some(lease) = self.unanswered(&made).await? else {
+                        return Ok(Cancel::Is(CallState::Assigned(made)));
+                    };
+                    unanswered = Some(OutboxEntry::assigned(made));
+                    Change::cancel_unanswered(&lease, &call, now)
                 }
-                Some(record) => return Ok(Cancel::Is(record.state.clone())),
+                Some((_, state)) => return Ok(Cancel::Is(state)),
             };
-            match self.commit("cancel", &change).await? {
-                Outcome::Done => return Ok(Cancel::Done),
-                // The call arrived, or its wait ended, in between.
-                Outcome::Refused(refusals) => before = call_there(&refusals),
+            // Otherwise the call or its agent changed after the read.
+            if let Outcome::Done = self.commit("cancel", &change).await? {
+                self.store.delete_published(unanswered.as_slice()).await?;
+                return Ok(Cancel::Done);
             }
         }
+    }
+
+    /// The call lease of an assignment, if its agent has not answered.
+    async fn unanswered(&self, made: &Assignment) -> Result<Option<CallLease>, QueueError> {
+        let agent = self.store.agent(&made.agent_id).await?;
+        let lease = agent.as_ref().and_then(CallLease::of);
+        Ok(lease.filter(|lease| lease.ticket == made.ticket && !lease.answered))
     }
 
     /// Answers a redelivered call. If it is pending, the line is served again: the process that

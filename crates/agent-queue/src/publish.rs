@@ -60,10 +60,8 @@ impl AgentQueue {
     ) -> Result<Published, QueueError> {
         let outbox: Vec<_> = assignments
             .iter()
-            .map(|assignment| OutboxEntry {
-                at: assignment.assigned_at,
-                event: OutboxEvent::Assigned(assignment.clone()),
-            })
+            .cloned()
+            .map(OutboxEntry::assigned)
             .collect();
         self.publish(publisher, &outbox).await
     }

@@ -3,10 +3,11 @@
 //! that a crashed process left between its write and its read.
 //!
 //! Two sweeps may run at once: every change has the same conditions as those of other processes. A
-//! failed part is counted and reported, and the others continue. Publishing comes first, and no
-//! part takes more than its share of the time.
+//! failed part is counted and reported, and the others continue. No part takes more than its share
+//! of the time.
 
 mod entries;
+mod leases;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,12 +15,12 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::call::{Call, CallState, OutboxEntry, OutboxEvent};
+use self::leases::Returned;
+use crate::call::{OutboxEntry, OutboxEvent};
 use crate::publish::{Published, Publisher};
-use crate::queue::{AgentQueue, Outcome, QueueError};
-use crate::store::StoreError;
+use crate::queue::{AgentQueue, QueueError};
 use crate::time::Micros;
-use crate::transaction::{CallLease, Change, Step};
+use crate::transaction::CallLease;
 
 /// The results of one sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -29,6 +30,8 @@ pub struct SweepReport {
     pub returned: u32,
     /// Calls returned to their lines, because the agent did not answer.
     pub calls_returned: u32,
+    /// Assignments undone, because they could not be published in time.
+    pub undone: u32,
     /// Missing entries of queued agents, written again.
     pub restored: u32,
     /// Pending calls assigned.
@@ -100,8 +103,9 @@ impl AgentQueue {
         if let Err(error) = self.store.adopt().await {
             sweep.failed(error.into());
         }
+        // First, so that no assignment is published whose time to answer is over.
+        sweep.return_agents(self.share(4)).await;
         sweep.publish_forgotten(self.share(3)).await;
-        sweep.return_agents(self.share(3)).await;
         sweep.restore_entries(self.share(3)).await;
         sweep.serve(self.share(2)).await;
         // Publish the calls that expired just now.
@@ -205,8 +209,10 @@ impl Sweep<'_> {
                     return;
                 }
                 match queue.return_agent(lease, now).await {
-                    Ok(Returned { agent, call }) => {
-                        self.report.returned += u32::from(agent);
+                    Ok(Returned::Nothing) => {}
+                    Ok(Returned::Undone) => self.report.undone += 1,
+                    Ok(Returned::Agent { call }) => {
+                        self.report.returned += 1;
                         self.report.calls_returned += u32::from(call);
                     }
                     Err(error) => self.failed(error),
@@ -261,64 +267,6 @@ impl Sweep<'_> {
             Err(error) => self.failed(error),
         }
     }
-}
-
-impl AgentQueue {
-    /// Ends an expired call lease. The change depends on the lease as read, so it fails if the
-    /// lease was extended since.
-    async fn return_agent(&self, lease: &CallLease, now: Micros) -> Result<Returned, QueueError> {
-        let call = match lease.answered {
-            true => None,
-            false => self.assigned_by(lease).await?,
-        };
-        let change = match &call {
-            Some(call) => {
-                self.reopen_line(&call.criteria).await?;
-                Change::return_call(lease, call, now)
-            }
-            None => Change::take_back(lease, now),
-        };
-        let refusals = match self.commit("return", &change).await? {
-            Outcome::Done => {
-                tracing::warn!(agent = %lease.agent, call = %lease.call, "call lease expired");
-                return Ok(Returned {
-                    agent: true,
-                    call: call.is_some(),
-                });
-            }
-            Outcome::Refused(refusals) => refusals,
-        };
-        // The call was finished or extended meanwhile, which also deletes this lease. A lease that
-        // remains is deleted here.
-        let of_agent = |step: usize| matches!(change.steps.get(step), Some(Step::Agent(_)));
-        if refusals.iter().any(|refusal| of_agent(refusal.step)) {
-            let end = Change::end_lease(lease);
-            self.commit("delete a lease", &end).await?;
-        }
-        Ok(Returned::default())
-    }
-
-    /// The call of a lease, if it is still assigned with the lease's ticket.
-    async fn assigned_by(&self, lease: &CallLease) -> Result<Option<Call>, QueueError> {
-        let record = match self.store.call(&lease.call).await {
-            Err(error @ StoreError::Undecodable { .. }) => {
-                tracing::error!(%error, "unreadable call not returned to its line");
-                None
-            }
-            record => record?,
-        };
-        Ok(record.and_then(|record| match record.state {
-            CallState::Assigned(made) if made.ticket == lease.ticket => Some(record.call),
-            _ => None,
-        }))
-    }
-}
-
-/// Whether an expired lease returned its agent, and its call.
-#[derive(Clone, Copy, Debug, Default)]
-struct Returned {
-    agent: bool,
-    call: bool,
 }
 
 /// Whether the sweep publishes an entry: every expired call, and each assignment after [`GRACE`].

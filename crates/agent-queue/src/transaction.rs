@@ -114,6 +114,7 @@ impl Change {
             status: AgentStatus::Queued,
             ticket: entry.ticket,
             fresh_ticket: None,
+            queued_at: entry.at,
         };
         let (mut change, assignment) = free.assigned(call, from, at, term.into());
         change.steps.extend(leaving(entry.everywhere()));
@@ -135,6 +136,7 @@ impl Change {
             status: AgentStatus::Available,
             ticket: agent.ticket,
             fresh_ticket: Some(Ticket::fresh()),
+            queued_at: at,
         };
         free.assigned(call, Before::Waiting, at, term.into())
     }
@@ -204,7 +206,7 @@ impl Change {
         Self::of(vec![Step::Call(Before::New, record)])
     }
 
-    /// Ends an expired call lease: the agent is available again, and not queued.
+    /// Ends a call lease: the agent is available again, and not queued.
     #[must_use]
     pub fn take_back(lease: &CallLease, at: Micros) -> Self {
         let change = AgentChange {
@@ -222,20 +224,36 @@ impl Change {
         Self::agent(change, Some(lease.clone()))
     }
 
-    /// Ends a call lease that expired before the agent answered. The agent is available again, and
-    /// not queued, and the call returns to its place in the line.
+    /// Ends a call lease that expired before the agent answered a published assignment. The agent
+    /// is available again, and not queued, and the call returns to its place in the line.
     #[must_use]
-    pub fn return_call(lease: &CallLease, assigned: &Call, at: Micros) -> Self {
-        let call = Call {
-            unanswered: assigned.unanswered + 1,
-            ..assigned.clone()
-        };
+    pub fn return_call(lease: &CallLease, assigned: &Call, made: Assignment, at: Micros) -> Self {
         let mut change = Self::take_back(lease, at);
-        change.steps.push(Step::Call(
-            Before::Assigned(lease.ticket),
-            CallRecord::waiting(call.clone()),
-        ));
-        change.steps.push(Step::Wait(call));
+        change.steps.extend(back_in_line(lease, assigned));
+        let outbox = OutboxEntry::assigned(made);
+        change.steps.push(Step::Published(outbox));
+        change
+    }
+
+    /// Undoes an assignment that was not published in time: the agent and the call return to their
+    /// places.
+    #[must_use]
+    pub fn undo(change: AgentChange, agent: &Agent, lease: &CallLease, assigned: &Call) -> Self {
+        let mut undone = Self::enqueue(change, agent);
+        undone.steps.push(Step::Unlease(lease.clone()));
+        undone.steps.extend(back_in_line(lease, assigned));
+        undone
+    }
+
+    /// Cancels an assigned call that its agent has not answered. The agent is available again, and
+    /// not queued.
+    #[must_use]
+    pub fn cancel_unanswered(lease: &CallLease, assigned: &Call, at: Micros) -> Self {
+        let call = without_answer(assigned);
+        let record = CallRecord::ended(call, CallState::Cancelled, at);
+        let mut change = Self::take_back(lease, at);
+        let was = Before::Assigned(lease.ticket);
+        change.steps.push(Step::Call(was, record));
         change
     }
 
@@ -248,6 +266,21 @@ impl Change {
 
 fn leaving(entries: Vec<QueueEntry>) -> Vec<Step> {
     entries.into_iter().map(Step::Leave).collect()
+}
+
+/// The call after an assignment without an answer.
+fn without_answer(assigned: &Call) -> Call {
+    Call {
+        unanswered: assigned.unanswered + 1,
+        ..assigned.clone()
+    }
+}
+
+fn back_in_line(lease: &CallLease, assigned: &Call) -> [Step; 2] {
+    let call = without_answer(assigned);
+    let record = CallRecord::waiting(call.clone());
+    let was = Before::Assigned(lease.ticket);
+    [Step::Call(was, record), Step::Wait(call)]
 }
 
 fn end_of_wait(call: &Call, from: Before, state: CallState, at: Micros) -> Vec<Step> {

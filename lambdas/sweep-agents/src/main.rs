@@ -53,6 +53,7 @@ impl Handler for Sweeps {
         let report = swept.as_ref().unwrap_or_else(|error| &error.report);
         tracing::info!(
             returned = report.returned,
+            undone = report.undone,
             assigned = report.assigned,
             expired = report.expired,
             published = report.published,

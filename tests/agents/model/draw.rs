@@ -202,7 +202,7 @@ fn any_call(machine: &Machine) -> BoxedStrategy<CallId> {
 fn cancel(machine: &Machine) -> BoxedStrategy<Wish> {
     let records = machine.reference.calls.values();
     let waiting: Vec<_> = records
-        .filter(|record| record.state == CallState::Waiting)
+        .filter(|record| matches!(record.state, CallState::Waiting | CallState::Assigned(_)))
         .map(|record| record.call.id.clone())
         .collect();
     let any = any_call(machine);

@@ -59,7 +59,8 @@ impl Ledger {
     fn in_order(&self, record: &Row, before: &Rows, after: &Rows) -> Result<(), String> {
         let id = text(record, "AgentID");
         let passed = before.keys().filter(|key| after.contains_key(*key));
-        // The agent's place: in a queue before this step, or from an enqueue in this step.
+        // The agent's place: in a queue before this step, before an assignment that was undone in
+        // this step, or from an enqueue in this step.
         let own = before.keys().find(|(pk, sk)| {
             pk.starts_with("Q#") && sk.rsplit_once('#').is_some_and(|(_, of)| of == id)
         });
@@ -72,7 +73,13 @@ impl Ledger {
             let at = Micros::parse(text(record, "AssignedAt")).unwrap_or_default();
             format!("{}#{id}", at.plus(Duration::from_micros(slack)))
         };
-        let own = own.map_or_else(joined, |(_, sk)| sk.clone());
+        let undone = before.iter().find_map(|((pk, _), row)| {
+            let lease = pk.starts_with("Leases#") && text(row, "AgentID") == id;
+            let place = row.get("QueuedAt").filter(|_| lease)?;
+            Some(format!("{}#{id}", place[0]))
+        });
+        let own = own.map(|(_, sk)| sk.clone());
+        let own = own.or(undone).unwrap_or_else(joined);
         for key @ (pk, sk) in passed.clone() {
             let fits = pk.strip_prefix("Q#").is_some_and(|queue| {
                 std::iter::zip(text(record, "Criteria").split('#'), queue.split('#'))

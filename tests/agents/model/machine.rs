@@ -71,7 +71,10 @@ impl Machine {
     /// Performs a request on the reference, and remembers what its client would.
     pub fn perform(&mut self, operation: &Operation) {
         let before = self.reference.outbox.len();
-        let told_by_itself = matches!(operation.wish, Wish::Sweep(_) | Wish::Tell(..));
+        let leaves_nothing_to_publish = matches!(
+            operation.wish,
+            Wish::Sweep(_) | Wish::Tell(..) | Wish::Cancel(_)
+        );
         self.last = Some(self.reference.perform(operation));
         self.clock = self.clock.max(operation.now);
         if let Wish::Match(call) | Wish::DieWaiting(call) = &operation.wish {
@@ -79,7 +82,7 @@ impl Machine {
             self.brought.push(call.clone());
         }
         self.made.clear();
-        if !told_by_itself {
+        if !leaves_nothing_to_publish {
             self.made = self.reference.outbox[before..]
                 .iter()
                 .filter_map(|entry| match &entry.event {

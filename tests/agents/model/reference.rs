@@ -57,6 +57,8 @@ pub struct Reference {
     pub calls: BTreeMap<CallId, CallRecord>,
     /// The pending calls of each criteria, oldest first.
     pub waiting: BTreeMap<Criteria, Vec<(Micros, CallId)>>,
+    /// The place of each agent before its call.
+    pub places: BTreeMap<AgentId, Micros>,
     /// The outbox.
     pub outbox: Vec<OutboxEntry>,
     /// Number of tickets issued.
@@ -81,6 +83,7 @@ impl Reference {
             queues: BTreeMap::new(),
             calls: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            places: BTreeMap::new(),
             outbox: vec![],
             tickets: 0,
         }

@@ -42,6 +42,7 @@ rules! {
 
     Cancel: "cancel: waiting -> cancelled";
     CancelKnown: "cancel: the call ended otherwise, and stays so";
+    CancelUnanswered: "cancel: assigned -> cancelled and attendingCall -> available, no answer yet";
     CancelEarly: "cancel: a call that has not arrived is cancelled";
 
     Finish: "finish: attendingCall -> available, by call and ticket";
@@ -60,6 +61,7 @@ rules! {
     Sweep: "sweep: nothing to do";
     SweepReturns: "sweep: attendingCall -> available, the lease expired";
     SweepReturnsCalls: "sweep: attendingCall -> available and assigned -> waiting, no answer";
+    SweepUndoes: "sweep: attendingCall -> queued and assigned -> waiting, not published in time";
     SweepServes: "sweep: a call left by a crash is assigned";
     SweepExpires: "sweep: waiting -> expired";
     SweepTells: "sweep: unpublished events are published";

@@ -200,6 +200,7 @@ impl Subject {
         Ok(Answer::said("done")
             .counting("returned", swept.returned)
             .counting("calls_returned", swept.calls_returned)
+            .counting("undone", swept.undone)
             .counting("assigned", swept.assigned)
             .counting("expired", swept.expired)
             .counting("published", swept.published)

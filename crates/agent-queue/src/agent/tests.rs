@@ -40,7 +40,7 @@ type Arrow = fn(&Agent) -> Result<AgentChange, InvalidTransition>;
 #[test]
 fn only_documented_transitions_exist() {
     use AgentStatus::{AttendingCall, Available, Offline, Queued};
-    let arrows: [(Arrow, [Option<AgentStatus>; 4]); 7] = [
+    let arrows: [(Arrow, [Option<AgentStatus>; 4]); 8] = [
         (
             |a| a.become_available(AT),
             [Some(Available), None, None, None],
@@ -64,6 +64,13 @@ fn only_documented_transitions_exist() {
         (
             |a| a.extend(&CallId::new("c1").unwrap(), a.ticket, Some(AT)),
             [None, None, None, Some(AttendingCall)],
+        ),
+        (
+            |a| {
+                let change = a.requeue(a.ticket, AT, &Dimensions::default());
+                change.ok_or(InvalidTransition::OtherCall)
+            },
+            [None, None, None, Some(Queued)],
         ),
         (
             |a| a.with_profile("B".to_owned(), a.profile.clone()),

@@ -2,7 +2,7 @@
 
 use super::{Before, CallLease, Change, Step, Term, end_of_wait};
 use crate::agent::{AgentChange, AgentState, AgentStatus, Ticket};
-use crate::call::{Assignment, Call, CallState, OutboxEntry, OutboxEvent};
+use crate::call::{Assignment, Call, CallState, OutboxEntry};
 use crate::name::AgentId;
 use crate::time::Micros;
 
@@ -13,6 +13,7 @@ pub(super) struct FreeAgent<'a> {
     pub(super) status: AgentStatus,
     pub(super) ticket: Ticket,
     pub(super) fresh_ticket: Option<Ticket>,
+    pub(super) queued_at: Micros,
 }
 
 impl FreeAgent<'_> {
@@ -57,12 +58,11 @@ impl FreeAgent<'_> {
                 ticket: assignment.ticket,
                 call: call.id.clone(),
                 answered,
+                queued_at: (!answered).then_some(self.queued_at),
             }));
         }
-        steps.push(Step::OutboxEntry(OutboxEntry {
-            at,
-            event: OutboxEvent::Assigned(assignment.clone()),
-        }));
+        let outbox = OutboxEntry::assigned(assignment.clone());
+        steps.push(Step::OutboxEntry(outbox));
         (Change::of(steps), assignment)
     }
 }

@@ -28,7 +28,7 @@ impl Step {
                 (waiting_partition(&call.criteria), call.sort_key())
             }
             Self::Lease(lease) | Self::Unlease(lease) => lease_key(lease),
-            Self::OutboxEntry(entry) => outbox_key(entry),
+            Self::OutboxEntry(entry) | Self::Published(entry) => outbox_key(entry),
         }
     }
 }

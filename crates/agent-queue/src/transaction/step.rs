@@ -65,6 +65,9 @@ pub struct CallLease {
     /// Whether the agent has answered, or need not. If false, the call returns to its line when the
     /// lease expires.
     pub answered: bool,
+    /// Time of the agent's enqueue, until the agent has answered: the place to which the agent
+    /// returns if the assignment was not published. `None`: unknown, or not needed.
+    pub queued_at: Option<Micros>,
 }
 
 /// The end of the first call lease of an assignment.
@@ -87,7 +90,7 @@ impl From<Option<Micros>> for Term {
 }
 
 impl CallLease {
-    /// The call lease of an agent in a call, if the call has one.
+    /// The call lease of an agent in a call, if the call has one, without the agent's former place.
     #[must_use]
     pub fn of(agent: &Agent) -> Option<Self> {
         let AgentState::AttendingCall {
@@ -104,6 +107,7 @@ impl CallLease {
             ticket: agent.ticket,
             call: call.clone(),
             answered: *answered,
+            queued_at: None,
         })
     }
 }
@@ -147,4 +151,6 @@ pub enum Step {
     Unlease(CallLease),
     /// Writes an outbox entry, which is kept until it is published.
     OutboxEntry(OutboxEntry),
+    /// Changes nothing, if this outbox entry was published.
+    Published(OutboxEntry),
 }

@@ -70,6 +70,10 @@ pub async fn violations(
         .leases(None, EVER, ALL)
         .await?
         .iter()
+        .map(|lease| CallLease {
+            queued_at: None,
+            ..lease.clone()
+        })
         .map(|lease| format!("{lease:?}"))
         .collect();
     for agent in &agents {

@@ -69,7 +69,7 @@ impl Reference {
     }
 
     /// available → queued, in every queue of the profile.
-    fn join(&mut self, id: &AgentId, now: Micros) -> Option<Agent> {
+    pub(super) fn join(&mut self, id: &AgentId, now: Micros) -> Option<Agent> {
         let ticket = self.fresh_ticket();
         let agent = self.agents.get_mut(id)?;
         let AgentState::Available { since } = agent.state else {

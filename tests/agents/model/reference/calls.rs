@@ -42,6 +42,11 @@ impl Reference {
     fn assign(&mut self, call: &Call, id: &AgentId, now: Micros) -> Option<Assignment> {
         self.part(id);
         let agent = self.agents.get_mut(id)?;
+        let place = match agent.state {
+            AgentState::Queued { at, .. } => at,
+            _ => now,
+        };
+        self.places.insert(id.clone(), place);
         let until = now.plus(if self.answers { ANSWER } else { LEASE });
         agent.state = AgentState::AttendingCall {
             call: call.id.clone(),
@@ -285,7 +290,8 @@ impl Reference {
         }
     }
 
-    /// waiting → cancelled; or an unknown call is cancelled before it arrives.
+    /// waiting → cancelled; an unknown call is cancelled before it arrives, and an assigned one
+    /// before its agent has answered.
     pub(super) fn cancel(&mut self, id: &CallId, now: Micros) -> (Answer, Rule) {
         let rule = match self.calls.get(id).cloned() {
             None => {
@@ -305,9 +311,39 @@ impl Reference {
                 self.end(&record.call, CallState::Cancelled, now);
                 Rule::Cancel
             }
-            Some(_) => Rule::CancelKnown,
+            Some(record) => match self.unanswered_of(&record) {
+                Some((agent, assigned)) => {
+                    if let Some(agent) = self.agents.get_mut(&agent) {
+                        agent.state = AgentState::Available { since: now };
+                    }
+                    let mut call = record.call;
+                    call.unanswered += 1;
+                    self.end(&call, CallState::Cancelled, now);
+                    self.outbox
+                        .retain(|entry| entry.sort_key() != assigned.sort_key());
+                    Rule::CancelUnanswered
+                }
+                None => Rule::CancelKnown,
+            },
         };
         (self.state_of(id), rule)
+    }
+
+    /// The agent of an assignment that waits for an answer, and its outbox entry.
+    fn unanswered_of(&self, record: &CallRecord) -> Option<(AgentId, OutboxEntry)> {
+        let CallState::Assigned(made) = &record.state else {
+            return None;
+        };
+        let agent = self.agents.get(&made.agent_id)?;
+        let waits = matches!(
+            agent.state,
+            AgentState::AttendingCall {
+                answered: false,
+                ..
+            }
+        );
+        let ours = waits && agent.ticket == made.ticket;
+        ours.then(|| (agent.id.clone(), OutboxEntry::assigned(made.clone())))
     }
 
     /// Writes a call as pending, without reading the queues afterwards.

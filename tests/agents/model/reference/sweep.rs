@@ -1,7 +1,8 @@
 //! Publishing, and the sweep.
 
 use agent_queue::agent::AgentState;
-use agent_queue::call::{Assignment, OutboxEntry, OutboxEvent};
+use agent_queue::call::{Assignment, CallState, OutboxEntry, OutboxEvent};
+use agent_queue::name::{AgentId, CallId};
 use agent_queue::time::Micros;
 
 use super::{Answer, GRACE, Reference, Rule};
@@ -14,6 +15,14 @@ struct Published {
     dead_lettered: u64,
     failed: u64,
     heard: Vec<rows::Row>,
+}
+
+/// The numbers of agents made available, of calls returned with them, and of assignments undone.
+#[derive(Default)]
+struct Returned {
+    agents: u64,
+    calls: u64,
+    undone: u64,
 }
 
 impl Reference {
@@ -45,34 +54,60 @@ impl Reference {
     }
 
     /// attendingCall → available, if the call lease expired before now. The call of an agent that
-    /// has not answered returns to its line. Returns the numbers of agents and of calls.
-    fn take_back(&mut self, now: Micros) -> (u64, u64) {
-        let (mut returned, mut calls) = (0, vec![]);
-        for agent in self.agents.values_mut() {
-            let AgentState::AttendingCall {
+    /// has not answered returns to its line. If its assignment was not published, the agent returns
+    /// to its place in its queues.
+    fn take_back(&mut self, now: Micros) -> Returned {
+        let mut returned = Returned::default();
+        for (id, call, answered) in self.expired(now) {
+            let record = self.calls.get(&call).filter(|_| !answered).cloned();
+            let assigned = record.and_then(|record| match record.state {
+                CallState::Assigned(made) => Some((record.call, OutboxEntry::assigned(made))),
+                _ => None,
+            });
+            if let Some(agent) = self.agents.get_mut(&id) {
+                agent.state = AgentState::Available { since: now };
+            }
+            let Some((mut call, entry)) = assigned else {
+                returned.agents += 1;
+                continue;
+            };
+            call.unanswered += 1;
+            self.wait(&call);
+            let before = self.outbox.len();
+            self.outbox
+                .retain(|kept| kept.sort_key() != entry.sort_key());
+            if self.outbox.len() == before {
+                returned.agents += 1;
+                returned.calls += 1;
+            } else {
+                self.requeue(&id);
+                returned.undone += 1;
+            }
+        }
+        returned
+    }
+
+    /// The agents whose lease expired, each with its call, and whether it has answered.
+    fn expired(&self, now: Micros) -> Vec<(AgentId, CallId, bool)> {
+        let expired = self.agents.values().filter_map(|agent| match &agent.state {
+            AgentState::AttendingCall {
                 call,
                 until: Some(until),
                 answered,
-            } = &agent.state
-            else {
-                continue;
-            };
-            if *until < now {
-                if !answered {
-                    calls.push(call.clone());
-                }
-                agent.state = AgentState::Available { since: now };
-                returned += 1;
+            } if *until < now => Some((agent.id.clone(), call.clone(), *answered)),
+            _ => None,
+        });
+        expired.collect()
+    }
+
+    /// available → queued, in the agent's former place.
+    fn requeue(&mut self, id: &AgentId) {
+        if let Some(place) = self.places.get(id).copied() {
+            if let Some(agent) = self.agents.get_mut(id) {
+                agent.state = AgentState::Available { since: place };
             }
+            self.join(id, place);
         }
-        for id in &calls {
-            if let Some(record) = self.calls.get(id) {
-                let mut call = record.call.clone();
-                call.unanswered += 1;
-                self.wait(&call);
-            }
-        }
-        (returned, calls.len() as u64)
     }
 
     /// The events that the sweep publishes, oldest first: expired calls, and assignments older than
@@ -89,17 +124,18 @@ impl Reference {
 
     pub(super) fn sweep(&mut self, heard: bool, now: Micros) -> (Answer, Rule) {
         let mut published = Published::default();
+        let returned = self.take_back(now);
         let first = self.forgotten(now);
         self.tell_all(&first, heard, &mut published);
-        let (returned, calls_returned) = self.take_back(now);
         let all = self.serve_lines(now);
         self.tell_all(&outbox_entries(&all.assignments), heard, &mut published);
         let mut expired = self.forgotten(now);
         expired.retain(|entry| !first.contains(entry));
         self.tell_all(&expired, heard, &mut published);
         let rule = match () {
-            () if calls_returned > 0 => Rule::SweepReturnsCalls,
-            () if returned > 0 => Rule::SweepReturns,
+            () if returned.undone > 0 => Rule::SweepUndoes,
+            () if returned.calls > 0 => Rule::SweepReturnsCalls,
+            () if returned.agents > 0 => Rule::SweepReturns,
             () if !all.assignments.is_empty() => Rule::SweepServes,
             () if all.expired > 0 => Rule::SweepExpires,
             () if published.failed > 0 => Rule::SweepFails,
@@ -107,8 +143,9 @@ impl Reference {
             () => Rule::Sweep,
         };
         let mut answer = Answer::said("done")
-            .counting("returned", returned)
-            .counting("calls_returned", calls_returned)
+            .counting("returned", returned.agents)
+            .counting("calls_returned", returned.calls)
+            .counting("undone", returned.undone)
             .counting("assigned", all.assignments.len())
             .counting("expired", all.expired)
             .counting("published", published.published)
@@ -133,9 +170,6 @@ impl Reference {
 }
 
 fn outbox_entries(assignments: &[Assignment]) -> Vec<OutboxEntry> {
-    let entry = |made: &Assignment| OutboxEntry {
-        at: made.assigned_at,
-        event: OutboxEvent::Assigned(made.clone()),
-    };
-    assignments.iter().map(entry).collect()
+    let assignments = assignments.iter().cloned();
+    assignments.map(OutboxEntry::assigned).collect()
 }

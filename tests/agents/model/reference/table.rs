@@ -18,7 +18,9 @@ impl Reference {
         let mut rows = Rows::new();
         for agent in self.agents.values() {
             rows.insert(agent_key(&agent.id), rows::agent(agent));
-            if let Some(lease) = CallLease::of(agent) {
+            if let Some(mut lease) = CallLease::of(agent) {
+                lease.queued_at = self.places.get(&agent.id).copied();
+                lease.queued_at = lease.queued_at.filter(|_| !lease.answered);
                 rows.insert(lease_key(&lease), rows::lease(&lease));
             }
         }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use agent_queue::agent::{AgentState, AgentStatus, Ticket};
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Assignment, CallState, OutboxEvent};
+use agent_queue::matcher::Cancel;
+use agent_queue::publish::Published;
 use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::transaction::{Change, Step};
 use agents::watched::{Watch, Watched};
@@ -35,6 +37,18 @@ async fn assignment(world: &World, call: &str) -> Assignment {
         CallState::Assigned(made) => made,
         other => panic!("{call} is {other:?}"),
     }
+}
+
+async fn publish(world: &World, made: &[Assignment]) -> Published {
+    let published = world.queue.publish_assignments(&*world.publisher, made);
+    published.await.unwrap()
+}
+
+/// Matches a call for a Spanish-speaking woman, and publishes its assignment, if the topic works.
+async fn ask_and_publish(world: &World, id: &str) -> Assignment {
+    let mut made = world.ask(id, "Spanish#F").await.assignments;
+    publish(world, &made).await;
+    made.remove(0)
 }
 
 pub(crate) async fn an_unanswered_call_returns_to_its_place_and_is_assigned_again(world: World) {
@@ -129,7 +143,7 @@ pub(crate) async fn a_call_without_a_lease_may_be_extended(world: World) {
 pub(crate) async fn a_call_that_waited_too_long_before_its_answer_expires(world: World) {
     let world = answering(world).with(|settings| settings.max_wait = 5 * SECOND);
     world.queued("ana", &["Spanish"], "F").await;
-    world.ask("c1", "Spanish#F").await;
+    ask_and_publish(&world, "c1").await;
     world.pass(11 * SECOND).await;
     let swept = world.sweep().await;
     assert_eq!((swept.calls_returned, swept.expired), (1, 1));
@@ -183,6 +197,63 @@ pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(w
     assert_eq!(world.sweep().await.returned, 1);
 }
 
+/// The caller hangs up while the agent's phone rings.
+pub(crate) async fn cancelled_unanswered_call_makes_its_agent_available(world: World) {
+    let world = answering(world);
+    world.queued("ana", &["Spanish"], "F").await;
+    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    world.ask("c2", "Spanish#F").await;
+    let cancelled = world.queue.cancel(&call_id("c1")).await.unwrap();
+    assert_eq!(cancelled, Cancel::Done);
+    assert_eq!(world.state_of("c1").await, CallState::Cancelled);
+    assert_eq!(world.status("ana").await, AgentStatus::Available);
+    let late = extend(&world, "ana", "c1", made.ticket).await;
+    assert!(matches!(late, Changed::Refused { .. }), "{late:?}");
+    let redelivered = world.ask("c1", "Spanish#F").await;
+    assert_eq!(redelivered.state, CallState::Cancelled);
+    let again = world.queue.cancel(&call_id("c1")).await.unwrap();
+    assert_eq!(again, Cancel::Is(CallState::Cancelled));
+    world.pass(11 * SECOND).await;
+    let swept = world.sweep().await;
+    assert_eq!((swept.returned, swept.published), (0, 0), "nothing is left");
+    assert_eq!(pairs(&world.enqueue("ana").await.assignments), "c2→ana");
+}
+
+pub(crate) async fn answered_call_is_not_cancelled(world: World) {
+    let world = answering(world);
+    world.queued("ana", &["Spanish"], "F").await;
+    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    extend(&world, "ana", "c1", made.ticket).await;
+    let rows = world.rows(&["c1"]).await;
+    let cancelled = world.queue.cancel(&call_id("c1")).await.unwrap();
+    assert_eq!(cancelled, Cancel::Is(CallState::Assigned(made.clone())));
+    assert_eq!(world.rows(&["c1"]).await, rows);
+    // After the call, the agent has another one, whose assignment is not answered.
+    world.finish("ana", "c1", made.ticket).await;
+    world.enqueue("ana").await;
+    world.ask("c2", "Spanish#F").await;
+    let cancelled = world.queue.cancel(&call_id("c1")).await.unwrap();
+    assert_eq!(cancelled, Cancel::Is(CallState::Assigned(made)));
+    assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"));
+}
+
+/// The agent answers after the cancellation has read the agent and before its change.
+pub(crate) async fn answer_before_the_cancellation_keeps_the_call(world: World) {
+    let world = Arc::new(answering(world));
+    world.queued("ana", &["Spanish"], "F").await;
+    let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
+    let watch = Overtaken {
+        world: world.clone(),
+        made: made.clone(),
+        done: AtomicBool::new(false),
+    };
+    let store = Watched::new(world.store.clone(), Arc::new(watch));
+    let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
+    let cancelled = queue.cancel(&call_id("c1")).await.unwrap();
+    assert_eq!(cancelled, Cancel::Is(CallState::Assigned(made)));
+    assert_eq!(world.in_call("ana").await.as_deref(), Some("c1"));
+}
+
 /// A process that read the line before the call was assigned and returned cannot assign it: the
 /// number of its assignment is used already.
 pub(crate) async fn outdated_line_entry_assigns_nothing(world: World) {
@@ -193,7 +264,8 @@ pub(crate) async fn outdated_line_entry_assigns_nothing(world: World) {
         .waiting_calls(&agents::criteria("Spanish#F"), 1)
         .await;
     let outdated = outdated.unwrap().remove(0);
-    world.queued("ana", &["Spanish"], "F").await;
+    let made = world.queued("ana", &["Spanish"], "F").await;
+    publish(&world, &made).await;
     world.pass(11 * SECOND).await;
     assert_eq!(world.sweep().await.calls_returned, 1);
     let ana = world.agent("ana").await;

@@ -10,6 +10,7 @@ mod defects;
 mod misfits;
 mod order;
 mod sweeps;
+mod unpublished;
 mod walk_through;
 
 mod scenes {
@@ -21,6 +22,7 @@ mod scenes {
     pub(crate) use super::misfits::*;
     pub(crate) use super::order::*;
     pub(crate) use super::sweeps::*;
+    pub(crate) use super::unpublished::*;
     pub(crate) use super::walk_through::*;
 }
 
@@ -77,6 +79,13 @@ on_every_store!(
     a_call_that_waited_too_long_before_its_answer_expires,
     a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep,
     outdated_line_entry_assigns_nothing,
+    five_minutes_without_the_topic_cost_no_agent_its_place,
+    unpublished_assignment_of_an_available_agent_queues_it,
+    published_assignment_without_an_answer_is_not_undone,
+    unpublished_assignment_without_a_place_queues_its_agent_last,
+    cancelled_unanswered_call_makes_its_agent_available,
+    answered_call_is_not_cancelled,
+    answer_before_the_cancellation_keeps_the_call,
     ended_call_is_kept_for_fifteen_days_and_a_pending_one_without_limit,
     sweep_makes_an_agent_available_when_its_call_lease_expires,
     a_finish_in_time_ends_the_lease,

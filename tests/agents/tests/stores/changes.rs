@@ -80,6 +80,7 @@ pub(crate) async fn an_assignment_is_one_change(store: Arc<dyn AgentStore>) {
         ticket: ana.ticket,
         call: c1.id.clone(),
         answered: true,
+        queued_at: None,
     };
     assert_eq!(store.leases(None, at(91), 5).await.unwrap(), [lease]);
     let entry = OutboxEntry {

@@ -15,6 +15,7 @@ fn lease(agent: &str, until: u64) -> CallLease {
         ticket: Ticket::fresh(),
         call: call_id(&format!("call-of-{agent}")),
         answered: until.is_multiple_of(2),
+        queued_at: (!until.is_multiple_of(2)).then(|| at(1)),
     }
 }
 

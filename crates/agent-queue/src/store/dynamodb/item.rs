@@ -161,7 +161,9 @@ pub(super) fn lease_item(lease: &CallLease) -> Vec<(&'static str, AttributeValue
         (schema::CALL_ID, string(&lease.call)),
     ];
     let answer_by = answer_by(Some(lease.until), lease.answered);
-    attributes.into_iter().chain(answer_by).collect()
+    let queued_at = lease.queued_at.map(|at| (schema::QUEUED_AT, string(at)));
+    let further = answer_by.into_iter().chain(queued_at);
+    attributes.into_iter().chain(further).collect()
 }
 
 /// An entry of the outbox.

@@ -46,6 +46,7 @@ impl Composer<'_> {
             Step::Wait(call) => self.put(at, owned(call_item(call)), None),
             Step::Lease(lease) => self.put(at, owned(lease_item(lease)), None),
             Step::OutboxEntry(entry) => self.put(at, owned(notice_item(entry)), None),
+            Step::Published(_) => self.absent(at),
         }
     }
 
@@ -70,6 +71,16 @@ impl Composer<'_> {
         let delete = Delete::builder()
             .table_name(self.table)
             .set_key(Some(key(at)));
+        Ok(TransactWriteItem::builder().delete(delete.build()?).build())
+    }
+
+    /// Requires that an item is absent. A deletion, unlike a condition check, needs no further
+    /// permission.
+    fn absent(&self, at: Key) -> Result<TransactWriteItem, BuildError> {
+        let delete = Delete::builder()
+            .table_name(self.table)
+            .set_key(Some(key(at)))
+            .condition_expression("attribute_not_exists(pk)");
         Ok(TransactWriteItem::builder().delete(delete.build()?).build())
     }
 

@@ -64,6 +64,7 @@ impl State {
                 };
                 (met, there.cloned().map(Box::new).map(There::Call))
             }
+            Step::Published(entry) => (!self.outbox.contains_key(&entry.sort_key()), None),
             Step::OpenQueue(_)
             | Step::Leave(_)
             | Step::Wait(_)
@@ -112,6 +113,7 @@ impl State {
             Step::OutboxEntry(entry) => {
                 self.outbox.insert(entry.sort_key(), entry.clone());
             }
+            Step::Published(_) => {}
         }
     }
 

@@ -250,6 +250,7 @@ impl<'a> Attributes<'a> {
             ticket: self.ticket()?,
             call: self.call_id()?,
             answered: self.answered(),
+            queued_at: self.moment_if_there(schema::QUEUED_AT)?,
         })
     }
 

@@ -1,0 +1,110 @@
+//! Ends expired call leases. An unanswered call returns to its line. Its agent becomes available if
+//! the assignment was published, and otherwise returns to its queues.
+
+use crate::call::{Assignment, Call, CallState, OutboxEntry};
+use crate::queue::{AgentQueue, Outcome, QueueError};
+use crate::time::Micros;
+use crate::transaction::{CallLease, Change, Step};
+
+impl AgentQueue {
+    /// Ends an expired call lease. The change depends on the lease as read, so it fails if the
+    /// lease was extended since.
+    pub(super) async fn return_agent(
+        &self,
+        lease: &CallLease,
+        now: Micros,
+    ) -> Result<Returned, QueueError> {
+        let assigned = match lease.answered {
+            true => None,
+            false => self.assigned_by(lease).await?,
+        };
+        let change = match assigned.clone() {
+            Some((call, made)) => {
+                self.reopen_line(&call.criteria).await?;
+                Change::return_call(lease, &call, made, now)
+            }
+            None => Change::take_back(lease, now),
+        };
+        let refusals = match self.commit("return", &change).await? {
+            Outcome::Done => {
+                tracing::warn!(agent = %lease.agent, call = %lease.call, "call lease expired");
+                let call = assigned.is_some();
+                return Ok(Returned::Agent { call });
+            }
+            Outcome::Refused(refusals) => refusals,
+        };
+        let refused = |what: fn(&Step) -> bool| {
+            let mut steps = refusals.iter().filter_map(|is| change.steps.get(is.step));
+            steps.any(what)
+        };
+        // The call was finished or extended meanwhile, which also deletes this lease. A lease that
+        // remains is deleted here.
+        if refused(|step| matches!(step, Step::Agent(_))) {
+            let end = Change::end_lease(lease);
+            self.commit("delete a lease", &end).await?;
+        } else if let Some((call, made)) = assigned
+            && refused(|step| matches!(step, Step::Published(_)))
+        {
+            return self.undo(lease, &call, made, now).await;
+        }
+        Ok(Returned::Nothing)
+    }
+
+    /// Undoes an assignment that was not published in time. So the agent is not lost to the queues,
+    /// although no program could ask it to answer.
+    async fn undo(
+        &self,
+        lease: &CallLease,
+        call: &Call,
+        made: Assignment,
+        now: Micros,
+    ) -> Result<Returned, QueueError> {
+        let place = lease.queued_at.unwrap_or(now);
+        let dimensions = &self.settings.dimensions;
+        let agent = self.store.agent(&lease.agent).await?;
+        let change = agent.and_then(|agent| {
+            let change = agent.requeue(lease.ticket, place, dimensions)?;
+            Some(Change::undo(change, &agent, lease, call))
+        });
+        let Some(change) = change else {
+            return Ok(Returned::Nothing);
+        };
+        match self.commit("undo", &change).await? {
+            Outcome::Done => {
+                tracing::warn!(
+                    agent = %lease.agent,
+                    call = %lease.call,
+                    "assignment not published in time and undone"
+                );
+                let outbox = [OutboxEntry::assigned(made)];
+                self.store.delete_published(&outbox).await?;
+                Ok(Returned::Undone)
+            }
+            // The agent answered meanwhile, or the assignment was cancelled.
+            Outcome::Refused(_) => Ok(Returned::Nothing),
+        }
+    }
+
+    /// The call of a lease and its assignment, if it is still assigned with the lease's ticket.
+    async fn assigned_by(
+        &self,
+        lease: &CallLease,
+    ) -> Result<Option<(Call, Assignment)>, QueueError> {
+        let record = self.readable_call(&lease.call).await?;
+        Ok(record.and_then(|record| match record.state {
+            CallState::Assigned(made) if made.ticket == lease.ticket => Some((record.call, made)),
+            _ => None,
+        }))
+    }
+}
+
+/// The effect of an expired lease.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Returned {
+    /// None: the lease had ended.
+    Nothing,
+    /// The agent is available, and its call may have returned to its line.
+    Agent { call: bool },
+    /// The assignment was undone.
+    Undone,
+}
