@@ -111,9 +111,9 @@ AGENT_GUARDS: tuple[Guard, ...] = (
     one_change(
         "continue with a group after a failure",
         _LANE,
-        """            answers.push(self.match_in_turn(call).await);
+        """            answers.push(batch.passed_on(one(call).await));
             if answers.last().is_some_and(Result::is_err) || self.is_over() {""",
-        """            answers.push(self.match_in_turn(call).await);
+        """            answers.push(batch.passed_on(one(call).await));
             if self.is_over() {""",
     ),
     one_change(
@@ -181,6 +181,18 @@ AGENT_GUARDS: tuple[Guard, ...] = (
         _MEMORY,
         "(!self.outbox.contains_key(&entry.sort_key()), None)",
         "(true, self.outbox.get(&entry.sort_key()).and(None))",
+    ),
+    one_change(
+        "let known calls of a redelivered batch claim agents",
+        _LANE,
+        "if !batch.redelivered || calls.len() < 2 {",
+        "if !batch.redelivered || !calls.is_empty() {",
+    ),
+    one_change(
+        "let a slow claim delay other lanes",
+        _LANE,
+        "                    place = None;\n",
+        "",
     ),
     one_change(
         "cancel a call that the agent has answered",

@@ -10,20 +10,22 @@
 //! at random among the first few agents ([`Windows`](crate::window::Windows)) instead of the very
 //! first.
 
+mod batch;
 mod view;
 
-use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::pin::pin;
 use std::time::Duration;
 
 use futures::future::join_all;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use tokio::time::timeout;
 
+pub use self::batch::Batch;
 use self::view::{Pick, View};
-use crate::agent::Ticket;
-use crate::call::Call;
+use crate::call::{Call, CallRecord};
 use crate::criteria::Criteria;
 use crate::matcher::{Matched, answered};
-use crate::meet::{MatchOutcome, TryOutcome};
+use crate::meet::{MatchOutcome, PARALLEL_READS, TryOutcome};
 use crate::queue::{AgentQueue, QueueError};
 use crate::transaction::Before;
 
@@ -40,23 +42,30 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(16);
 /// longer pauses.
 const MAX_LOSSES: u32 = 60;
 
-/// The tickets of the agents that the lanes of one batch claim or have claimed.
-#[derive(Debug, Default)]
-pub struct Claims(Mutex<HashSet<Ticket>>);
-
-impl Claims {
-    fn lock(&self) -> MutexGuard<'_, HashSet<Ticket>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+/// Time for which a call that claims an agent counts for the [gate](crate::gate): ten times what a
+/// transaction takes. A call that takes longer, for example because DynamoDB throttles it, no longer
+/// keeps others from claiming agents.
+const COUNTED: Duration = Duration::from_millis(100);
 
 /// The calls of one lane while they claim agents.
 struct Lane<'a> {
     queue: &'a AgentQueue,
     criteria: &'a Criteria,
-    claims: &'a Claims,
+    batch: &'a Batch,
     calls: usize,
     view: tokio::sync::Mutex<View>,
+}
+
+/// The result of one attempt of a call to claim an agent.
+enum Claimed {
+    Ended(Box<MatchOutcome>),
+    /// Too few agents are left.
+    Few,
+    /// Another transaction had the agent, after this number of reads. A conflict counts as a loss.
+    Lost {
+        looks: u32,
+        counts: bool,
+    },
 }
 
 impl AgentQueue {
@@ -66,38 +75,50 @@ impl AgentQueue {
     pub async fn match_lane(
         &self,
         calls: &[Call],
-        claims: &Claims,
+        batch: &Batch,
     ) -> Vec<Result<Matched, QueueError>> {
         let Some(first) = calls.first() else {
             return vec![];
         };
         let in_turn = calls.iter().any(|call| self.is_too_old(call));
         if in_turn || self.settings.contention_window <= 1 {
-            return self.one_by_one(calls).await;
+            let one = |call| self.match_in_turn(call);
+            return self.one_by_one(calls, batch, one).await;
         }
         let criteria = &first.criteria;
         let page = page(calls.len());
-        let look = tokio::try_join!(self.first_entries(criteria, page), async {
-            Ok(self.store.waiting_calls(criteria, 1).await?)
-        });
-        let (entries, waiting) = match look {
+        let look = tokio::try_join!(
+            self.first_entries(criteria, page),
+            async { Ok(self.store.waiting_calls(criteria, 1).await?) },
+            self.known_of(calls, batch)
+        );
+        let (entries, waiting, known) = match look {
             Ok(look) => look,
             Err(error) => return vec![Err(error)],
         };
         if !waiting.is_empty() {
-            return self.wait_in_turn(calls).await;
+            return self.one_by_one(calls, batch, |call| self.wait(call)).await;
         }
         let plenty = entries.len() >= usize::from(page);
         let lane = Lane {
             queue: self,
             criteria,
-            claims,
+            batch,
             calls: calls.len(),
             view: tokio::sync::Mutex::new(View::new(entries)),
         };
         let mut at_once = vec![];
         if plenty {
-            at_once = join_all(calls.iter().map(|call| lane.claim(call, SPARE))).await;
+            let claim = |(call, known): (_, Option<CallRecord>)| {
+                let lane = &lane;
+                async move {
+                    match known {
+                        Some(record) => Ok(Some(MatchOutcome::Known(record))),
+                        None => lane.claim(call, SPARE).await,
+                    }
+                }
+            };
+            at_once = join_all(calls.iter().zip(known).map(claim)).await;
         }
         let mut at_once = at_once.into_iter();
         let mut answers = vec![];
@@ -107,9 +128,10 @@ impl AgentQueue {
                 Some(met) => met,
             };
             let answer = match met {
+                // The claim has passed it on.
                 Ok(Some(MatchOutcome::Assigned(assignment))) => Ok(answered(assignment)),
-                Ok(Some(MatchOutcome::Known(record))) => self.known(record).await,
-                Ok(_) => self.wait(call).await,
+                Ok(Some(MatchOutcome::Known(record))) => batch.passed_on(self.known(record).await),
+                Ok(_) => batch.passed_on(self.wait(call).await),
                 Err(error) => Err(error),
             };
             let failed = answer.is_err();
@@ -121,11 +143,34 @@ impl AgentQueue {
         answers
     }
 
-    /// Assigns calls one after the other, up to the first error or the deadline.
-    async fn one_by_one(&self, calls: &[Call]) -> Vec<Result<Matched, QueueError>> {
+    /// The known calls of a lane, if some may be known. A known call would claim an agent only to
+    /// find its state, and later calls would pass over this agent.
+    async fn known_of(
+        &self,
+        calls: &[Call],
+        batch: &Batch,
+    ) -> Result<Vec<Option<CallRecord>>, QueueError> {
+        if !batch.redelivered || calls.len() < 2 {
+            return Ok(vec![None; calls.len()]);
+        }
+        let reads: Vec<_> = calls
+            .iter()
+            .map(|call| self.readable_call(&call.id))
+            .collect();
+        let reads = stream::iter(reads).buffered(PARALLEL_READS);
+        reads.try_collect().await
+    }
+
+    /// Matches calls one after the other, up to the first error or the deadline.
+    async fn one_by_one<'a, F: Future<Output = Result<Matched, QueueError>>>(
+        &self,
+        calls: &'a [Call],
+        batch: &Batch,
+        one: impl Fn(&'a Call) -> F,
+    ) -> Vec<Result<Matched, QueueError>> {
         let mut answers = vec![];
         for call in calls {
-            answers.push(self.match_in_turn(call).await);
+            answers.push(batch.passed_on(one(call).await));
             if answers.last().is_some_and(Result::is_err) || self.is_over() {
                 break;
             }
@@ -152,18 +197,6 @@ impl AgentQueue {
             MatchOutcome::NoAgent | MatchOutcome::NoRecord => self.wait(call).await,
         }
     }
-
-    /// Adds calls to the line, behind the pending calls, up to the first error or the deadline.
-    async fn wait_in_turn(&self, calls: &[Call]) -> Vec<Result<Matched, QueueError>> {
-        let mut answers = vec![];
-        for call in calls {
-            answers.push(self.wait(call).await);
-            if answers.last().is_some_and(Result::is_err) || self.is_over() {
-                break;
-            }
-        }
-        answers
-    }
 }
 
 /// Number of queue entries to read for this number of calls.
@@ -177,52 +210,90 @@ impl Lane<'_> {
     async fn claim(&self, call: &Call, few: usize) -> Result<Option<MatchOutcome>, QueueError> {
         let (mut losses, mut stale) = (0, None);
         loop {
-            let place = self.queue.gate.enter().await;
+            let mut place = Some(self.queue.gate.enter().await);
             if losses > MAX_LOSSES || self.queue.is_over() {
                 return Ok(None);
             }
-            if let Some(looks) = stale {
-                pause(losses).await;
-                // Other processes have probably taken more of the agents that were read.
-                self.look(looks).await?;
-            }
-            let (pick, looks) = self.pick(few).await;
-            stale = Some(looks);
-            let entry = match pick {
-                Pick::Entry(entry) => entry,
-                Pick::Few => return Ok(None),
-                Pick::Later => {
-                    place.lost();
-                    losses += 1;
-                    continue;
+            let mut attempt = pin!(self.attempt(call, few, losses, stale));
+            let claimed = match timeout(COUNTED, attempt.as_mut()).await {
+                Ok(claimed) => claimed?,
+                Err(_) => {
+                    place = None;
+                    attempt.await?
                 }
             };
-            match self.queue.try_assign(call, Before::New, &entry).await? {
-                TryOutcome::Ended(met) => {
-                    place.settled();
-                    match *met {
-                        MatchOutcome::Assigned(_) => self.queue.windows.won(self.criteria),
-                        _ => drop(self.claims.lock().remove(&entry.ticket)),
+            match claimed {
+                Claimed::Few => return Ok(None),
+                Claimed::Ended(met) => {
+                    if let Some(place) = place {
+                        place.settled();
                     }
                     return Ok(Some(*met));
                 }
-                TryOutcome::Gone => self.queue.count_lost_match(),
-                TryOutcome::Conflict => {
-                    losses += 1;
-                    self.claims.lock().remove(&entry.ticket);
-                    self.view.lock().await.lose(entry.ticket);
+                Claimed::Lost { looks, counts } => {
+                    if let Some(place) = place {
+                        place.lost();
+                    }
+                    losses += u32::from(counts);
+                    stale = Some(looks);
                 }
             }
-            place.lost();
-            self.queue.windows.lost(self.criteria);
         }
+    }
+
+    /// Claims one agent. `stale`: the number of earlier reads, if the agents are to be read again.
+    async fn attempt(
+        &self,
+        call: &Call,
+        few: usize,
+        losses: u32,
+        stale: Option<u32>,
+    ) -> Result<Claimed, QueueError> {
+        if let Some(looks) = stale {
+            pause(losses).await;
+            // Other processes have probably taken more of the agents that were read.
+            self.look(looks).await?;
+        }
+        let (pick, looks) = self.pick(few).await;
+        let entry = match pick {
+            Pick::Entry(entry) => entry,
+            Pick::Few => return Ok(Claimed::Few),
+            Pick::Later => {
+                return Ok(Claimed::Lost {
+                    looks,
+                    counts: true,
+                });
+            }
+        };
+        let tried = self.queue.try_assign(call, Before::New, &entry).await?;
+        let counts = matches!(tried, TryOutcome::Conflict);
+        match tried {
+            TryOutcome::Ended(met) => {
+                match &*met {
+                    MatchOutcome::Assigned(assignment) => {
+                        self.queue.windows.won(self.criteria);
+                        let matched = Ok(answered(assignment.clone()));
+                        drop(self.batch.passed_on(matched));
+                    }
+                    _ => drop(self.batch.claims().remove(&entry.ticket)),
+                }
+                return Ok(Claimed::Ended(met));
+            }
+            TryOutcome::Gone => self.queue.count_lost_match(),
+            TryOutcome::Conflict => {
+                self.batch.claims().remove(&entry.ticket);
+                self.view.lock().await.lose(entry.ticket);
+            }
+        }
+        self.queue.windows.lost(self.criteria);
+        Ok(Claimed::Lost { looks, counts })
     }
 
     async fn pick(&self, few: usize) -> (Pick, u32) {
         let windows = &self.queue.windows;
         let (window, most) = (windows.of(self.criteria), windows.most());
         let view = self.view.lock().await;
-        let pick = view.pick(&mut self.claims.lock(), few, window, most);
+        let pick = view.pick(&mut self.batch.claims(), few, window, most);
         (pick, view.looks)
     }
 

@@ -45,6 +45,7 @@ pub mod matcher;
 mod meet;
 pub mod name;
 mod open_lines;
+mod patience;
 pub mod profile;
 pub mod publish;
 pub mod queue;

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use backon::BackoffBuilder;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::call::Call;
@@ -41,7 +40,7 @@ impl AgentQueue {
         if self.opened.is_open(criteria, now) {
             return Ok(());
         }
-        let mut pauses = self.pauses().build();
+        let mut pauses = self.slow_pauses();
         loop {
             let error = match self.store.open_line(criteria, now).await {
                 Ok(()) => break,

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use backon::{ExponentialBuilder, Retryable};
+use backon::{BackoffBuilder, ExponentialBuilder, Retryable};
 use tokio::time::{Instant, timeout_at};
 
 use crate::criteria::Criteria;
 use crate::dimension::Dimensions;
 use crate::gate::Gate;
 use crate::open_lines::{MAX_LINES, OpenLines};
+pub use crate::patience::Patience;
 use crate::store::{AgentStore, Committed, Order, Refusal, StoreError};
 use crate::time::Clock;
 use crate::transaction::Change;
@@ -65,29 +66,6 @@ impl Default for Settings {
             page: 5,
             contention_window: 8,
             patience: Patience::default(),
-        }
-    }
-}
-
-/// Retries of a change that conflicted, was throttled, or got no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// The most retries.
-    pub repeats: usize,
-    /// The first pause; each further one is twice as long, with jitter.
-    pub shortest: Duration,
-    /// The longest pause.
-    pub longest: Duration,
-}
-
-impl Default for Patience {
-    /// About three seconds in all. A transaction takes about ten milliseconds; during much longer
-    /// pauses, other transactions change the items.
-    fn default() -> Self {
-        Self {
-            repeats: 60,
-            shortest: Duration::from_millis(8),
-            longest: Duration::from_millis(32),
         }
     }
 }
@@ -282,9 +260,14 @@ impl AgentQueue {
                 Err(error) => Err(Again::Store(error)),
             }
         };
+        let mut slow = self.slow_pauses();
         once.retry(self.pauses())
             .sleep(tokio::time::sleep)
             .when(|again| worth_it(again) && !self.is_over())
+            .adjust(|again, pause| match again {
+                Again::Conflict => pause,
+                Again::Store(_) => slow.next(),
+            })
             .await
     }
 
@@ -302,18 +285,19 @@ impl AgentQueue {
         }
     }
 
-    /// The pauses between attempts.
+    /// The pauses after conflicts.
     pub(crate) fn pauses(&self) -> ExponentialBuilder {
-        let Patience {
-            repeats,
-            shortest,
-            longest,
-        } = self.settings.patience;
-        ExponentialBuilder::default()
-            .with_min_delay(shortest)
-            .with_max_delay(longest)
-            .with_max_times(repeats)
-            .with_jitter()
+        self.settings.patience.after_conflicts()
+    }
+
+    /// The pauses after throttling or without an answer, which all end before the deadline.
+    pub(crate) fn slow_pauses(&self) -> impl Iterator<Item = Duration> {
+        let pauses = self.settings.patience.after_failures().build();
+        let deadline = self.deadline;
+        let in_time = move |pause: &Duration| {
+            deadline.is_none_or(|deadline| Instant::now() + *pause < deadline)
+        };
+        pauses.take_while(in_time)
     }
 
     /// The error after the last attempt, which conflicted.

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use agent_queue::call::{Call, CallState};
-use agent_queue::lane::Claims;
+use agent_queue::lane::Batch;
 use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{AgentStore, Committed, Order, StoreError};
@@ -105,7 +105,7 @@ impl Game {
                 let watched = Watched::new(game.store.clone(), game.watch.clone());
                 let queue = game.process(Arc::new(watched));
                 for batch in calls.chunks(BATCH) {
-                    let answers = queue.match_lane(batch, &Claims::default()).await;
+                    let answers = queue.match_lane(batch, &Batch::default()).await;
                     assert_eq!(answers.len(), batch.len());
                     for (call, answer) in std::iter::zip(batch, answers) {
                         let state = answer.unwrap().state;
@@ -245,7 +245,7 @@ async fn lane_starts_no_call_after_a_failed_one() {
         let watched = Watched::new(game.store.clone(), Arc::new(RejectsSecond::default()));
         let queue = game.process(Arc::new(watched));
         let calls = [call(1), call(2), call(3)];
-        let answers = queue.match_lane(&calls, &Claims::default()).await;
+        let answers = queue.match_lane(&calls, &Batch::default()).await;
 
         let are_ok: Vec<_> = answers.iter().map(Result::is_ok).collect();
         assert_eq!(are_ok, [true, false], "window {window}");
@@ -269,7 +269,7 @@ async fn lane_assigns_the_pending_call_before_its_own_calls() {
 
         let queue = game.process(game.store.clone());
         let calls = [1, 2].map(|number| call(&format!("c{number}"), "English#F", number));
-        let answers = queue.match_lane(&calls, &Claims::default()).await;
+        let answers = queue.match_lane(&calls, &Batch::default()).await;
 
         assert!(answers.iter().all(Result::is_ok), "{answers:?}");
         for number in 0..3 {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent_queue::agent::AgentStatus;
 use agent_queue::call::CallState;
 use agent_queue::dimension::Dimensions;
-use agent_queue::lane::Claims;
+use agent_queue::lane::Batch;
 use agent_queue::store::dynamodb::DynamoStore;
 use agents::world::{Still, World, pairs};
 use agents::{agent_id, embedded};
@@ -126,7 +126,7 @@ async fn redelivered_unreadable_call_stops_no_call_of_its_lane() {
                 .queued(&format!("a{number:02}"), &["Spanish"], "F")
                 .await;
         }
-        let answers = world.queue.match_lane(&calls, &Claims::default()).await;
+        let answers = world.queue.match_lane(&calls, &Batch::default()).await;
         let states: Vec<_> = answers.into_iter().map(|is| is.unwrap().state).collect();
         assert_eq!(states[0], CallState::Unreadable);
         assert!(matches!(states[1], CallState::Assigned(_)), "{states:?}");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use agent_queue::call::{Call, CallState};
 use agent_queue::criteria::QueueName;
 use agent_queue::dimension::Dimensions;
-use agent_queue::lane::Claims;
+use agent_queue::lane::Batch;
 use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::dynamodb::DynamoStore;
 use agent_queue::store::{AgentStore, Order};
@@ -290,7 +290,7 @@ async fn play(seed: u64) {
                         let new = call(&id, wanted(number), 0);
                         let arrived = SystemClock.now();
                         let call = Call { arrived, ..new };
-                        let answers = queue.match_lane(&[call], &Claims::default()).await;
+                        let answers = queue.match_lane(&[call], &Batch::default()).await;
                         answers.into_iter().for_each(|answer| drop(answer.unwrap()));
                     }
                 }

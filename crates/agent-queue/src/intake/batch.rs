@@ -4,9 +4,9 @@
 //! The other groups continue
 //! (<https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>).
 //! Failed messages become visible again soon, not after the queue's visibility timeout, because the
-//! calls of their group wait for them. The assignments of a group are published when it has ended,
-//! together with those of groups that end at the same time ([`publishing`]). A message that is not
-//! a valid call would fail every time. It goes to the dead-letter queue at once, with the reason.
+//! calls of their group wait for them. Each assignment is published when it is made, together with
+//! those of the next milliseconds ([`publishing`]). A message that is not a valid call would fail
+//! every time. It goes to the dead-letter queue at once, with the reason.
 
 mod publishing;
 
@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::join_all;
+use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::{Instant, timeout_at};
 
-use self::publishing::Made;
 use super::{Message, read};
-use crate::call::{Assignment, Call, CallState};
-use crate::lane::Claims;
+use crate::call::{Call, CallState};
+use crate::lane::Batch;
 use crate::matcher::Matched;
 use crate::publish::{PublishError, Published, Publisher};
 use crate::queue::AgentQueue;
@@ -115,13 +115,6 @@ const SHOWN_AT_LATEST: Duration = Duration::from_secs(30);
 const UNREADABLE: &str = "the item of this call in the agents' table cannot be read; \
                           restore or delete it, and send the message again";
 
-/// The results of one group.
-#[derive(Default)]
-struct Group {
-    report: BatchReport,
-    assignments: Vec<Assignment>,
-}
-
 impl Intake {
     /// An intake for a queue. It publishes its assignments at once.
     #[must_use]
@@ -159,15 +152,18 @@ impl Intake {
                 None => groups.push(vec![delivery]),
             }
         }
-        let claims = Claims::default();
-        let (made, publishing) = self.publishing(deadline + PUBLISHING_ENDS);
-        let groups: Vec<_> = groups
-            .iter()
-            .map(|group| self.group(group, deadline, &claims, made.clone()))
-            .collect();
-        drop(made);
-        let (groups, published) = tokio::join!(join_all(groups), publishing);
+        let redelivered = batch.iter().any(|delivery| delivery.received > 1);
+        let (made, assignments) = unbounded_channel();
+        let shared = Batch::new(redelivered, made);
+        // Publishing ends after the groups, because they own the sender of the assignments.
+        let matching = async move {
+            let groups = groups.iter();
+            join_all(groups.map(|group| self.group(group, deadline, &shared))).await
+        };
+        let publishing = self.publish(assignments, deadline + PUBLISHING_ENDS);
+        let (groups, (assigned, published)) = tokio::join!(matching, publishing);
         let mut report = BatchReport {
+            assigned,
             published,
             ..BatchReport::default()
         };
@@ -177,15 +173,9 @@ impl Intake {
         report
     }
 
-    async fn group(
-        &self,
-        group: &[&Delivery],
-        deadline: Instant,
-        claims: &Claims,
-        made: Made,
-    ) -> BatchReport {
+    async fn group(&self, group: &[&Delivery], deadline: Instant, batch: &Batch) -> BatchReport {
         let queue = self.queue.until(deadline);
-        let mut done = Group::default();
+        let mut done = BatchReport::default();
         let (mut begun, mut calls, mut read) = (vec![], vec![], 0);
         while read < group.len() && Instant::now() < deadline {
             // If a message is unfinished, the later ones of its group would overtake it.
@@ -196,7 +186,7 @@ impl Intake {
             calls.extend(call);
             read += 1;
         }
-        let answers = queue.match_lane(&calls, claims);
+        let answers = queue.match_lane(&calls, batch);
         let answers = timeout_at(deadline + MATCH_ENDS, answers).await;
         let mut answers = answers.unwrap_or_default().into_iter();
         let mut left = vec![];
@@ -207,7 +197,7 @@ impl Intake {
                     let refused = timeout_at(deadline + PUBLISHING_ENDS, refuse).await;
                     refused.unwrap_or(false)
                 }
-                Some(Ok(matched)) => done.matched(matched),
+                Some(Ok(matched)) => done.matched(&matched),
                 Some(Err(error)) => {
                     let call = &delivery.deduplication;
                     tracing::warn!(call, %error, "match failed; the message is redelivered");
@@ -218,15 +208,9 @@ impl Intake {
             left.extend((!matched).then_some(delivery));
         }
         left.extend(&group[read..]);
-        let Group {
-            mut report,
-            assignments,
-        } = done;
-        report.failed = left.iter().map(|left| left.id.clone()).collect();
-        report.assigned = u32::try_from(assignments.len()).unwrap_or(u32::MAX);
-        made.publish(assignments);
+        done.failed = left.iter().map(|left| left.id.clone()).collect();
         self.show_again(&left, deadline).await;
-        report
+        done
     }
 
     /// Makes failed messages visible again soon. Otherwise the later calls of their group would
@@ -255,7 +239,7 @@ impl Intake {
         &self,
         delivery: &Delivery,
         deadline: Instant,
-        done: &mut Group,
+        done: &mut BatchReport,
     ) -> Result<Option<Call>, ()> {
         let message = Message {
             body: &delivery.body,
@@ -275,7 +259,7 @@ impl Intake {
         }
     }
 
-    async fn refuse(&self, delivery: &Delivery, reason: &str, done: &mut Group) -> bool {
+    async fn refuse(&self, delivery: &Delivery, reason: &str, done: &mut BatchReport) -> bool {
         tracing::warn!(
             message = delivery.id,
             reason,
@@ -283,7 +267,7 @@ impl Intake {
         );
         match self.dead_letters.bury(delivery, reason).await {
             Ok(()) => {
-                done.report.refused += 1;
+                done.refused += 1;
                 true
             }
             Err(error) => {
@@ -298,25 +282,21 @@ impl Intake {
     }
 }
 
-impl Group {
+impl BatchReport {
     /// Adds the result of a match. Returns whether its message is finished.
-    fn matched(&mut self, matched: Matched) -> bool {
+    fn matched(&mut self, matched: &Matched) -> bool {
         let waits = matched.queued && matched.state == CallState::Waiting;
-        self.report.queued += u32::from(waits);
-        self.report.expired += matched.expired;
-        self.assignments.extend(matched.assignments);
+        self.queued += u32::from(waits);
+        self.expired += matched.expired;
         !matched.cut_short
     }
-}
 
-impl BatchReport {
+    /// Adds the results of a group.
     fn add(&mut self, group: Self) {
         self.failed.extend(group.failed);
-        self.assigned += group.assigned;
         self.queued += group.queued;
         self.expired += group.expired;
         self.refused += group.refused;
-        self.published += group.published;
     }
 }
 

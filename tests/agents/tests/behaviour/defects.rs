@@ -8,7 +8,7 @@ use std::time::Duration;
 use agent_queue::agent::{AgentStatus, IdleStatus};
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Call, CallState};
-use agent_queue::lane::Claims;
+use agent_queue::lane::Batch;
 use agent_queue::queue::{AgentQueue, Patience, QueueError};
 use agent_queue::store::{AgentStore, Committed, StoreError};
 use agent_queue::transaction::Change;
@@ -50,6 +50,8 @@ fn behind<W: Watch + 'static>(world: &World, watch: &Arc<W>) -> AgentQueue {
         repeats: 30,
         shortest: Duration::ZERO,
         longest: Duration::ZERO,
+        failures: 30,
+        slowest: Duration::ZERO,
     };
     let store = Watched::new(world.store.clone(), watch.clone());
     world.queue_on(Arc::new(store), settings)
@@ -166,7 +168,7 @@ pub(crate) async fn match_reads_one_page_for_any_queue_length(world: World) {
     let page = watched.settings().page;
     assert!(page <= 10, "{page}");
     let lane = async |call: Call| {
-        let answers = watched.match_lane(&[call], &Claims::default()).await;
+        let answers = watched.match_lane(&[call], &Batch::default()).await;
         let matched = answers.into_iter().next().unwrap().unwrap();
         let reads = std::mem::take(&mut *log.reads.lock().unwrap());
         (pairs(&matched.assignments), reads)

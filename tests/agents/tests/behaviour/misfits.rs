@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use agent_queue::agent::{AgentStatus, IdleStatus, Ticket};
 use agent_queue::call::CallState;
-use agent_queue::lane::Claims;
+use agent_queue::lane::Batch;
 use agent_queue::store::{AgentStore, Committed, Order, StoreError};
 use agent_queue::transaction::{Change, QueueEntry, Step};
 use agents::watched::{Watch, Watched};
@@ -219,7 +219,7 @@ pub(crate) async fn unanswered_call_returns_to_its_line_beyond_the_limit_of_line
     world.queued("ana", &["Spanish"], "F").await;
     let call = world.call("c1", "Spanish#F");
     // A lane assigns the call without a line.
-    let answers = world.queue.match_lane(&[call], &Claims::default()).await;
+    let answers = world.queue.match_lane(&[call], &Batch::default()).await;
     let made = answers.into_iter().flat_map(|is| is.unwrap().assignments);
     let made: Vec<_> = made.collect();
     let published = world

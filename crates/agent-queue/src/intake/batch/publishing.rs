@@ -1,66 +1,67 @@
-//! Publishes the assignments of groups that end at nearly the same time with one request.
+//! Publishes the assignments that are made at nearly the same time with one request.
 
 use std::time::Duration;
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use futures::stream::{StreamExt, unfold};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout_at};
 
 use super::Intake;
 use crate::call::Assignment;
 use crate::publish::Published;
 
-/// How long the first assignments wait for those of other groups. The wait ends early when every
-/// group has ended.
+/// How long the first assignments wait for others. The wait ends early when every group has ended.
 pub(super) const JOINED: Duration = Duration::from_millis(5);
 
-/// Passes the assignments of a group to the publisher. Publishing ends when the last `Made` is
-/// dropped.
-#[derive(Clone)]
-pub(super) struct Made(UnboundedSender<Vec<Assignment>>);
-
-impl Made {
-    /// Passes on the assignments of a group.
-    pub(super) fn publish(self, assignments: Vec<Assignment>) {
-        if !assignments.is_empty() && self.0.send(assignments).is_err() {
-            tracing::warn!("publishing has ended; the sweep publishes a group's assignments");
-        }
-    }
-}
+/// Number of concurrent requests. A slow one does not delay the next assignments.
+const AT_ONCE: usize = 8;
 
 impl Intake {
-    /// Publishes until every group has ended, at most until `end`.
-    pub(super) fn publishing(&self, end: Instant) -> (Made, impl Future<Output = Published>) {
-        let (made, groups) = unbounded_channel();
-        (Made(made), self.publish(groups, end))
-    }
-
-    async fn publish(
+    /// Publishes assignments until their sender is dropped. Each request ends at `end` at the
+    /// latest. Returns the number of assignments, and of published ones.
+    pub(super) async fn publish(
         &self,
-        mut groups: UnboundedReceiver<Vec<Assignment>>,
+        made: UnboundedReceiver<Vec<Assignment>>,
         end: Instant,
-    ) -> Published {
-        let mut published = Published::default();
-        while let Some(mut assignments) = groups.recv().await {
+    ) -> (u32, Published) {
+        let together = unfold(made, |mut made| async move {
+            let mut assignments = made.recv().await?;
             let joined = Instant::now() + JOINED;
-            while let Ok(Some(more)) = timeout_at(joined, groups.recv()).await {
+            while let Ok(Some(more)) = timeout_at(joined, made.recv()).await {
                 assignments.extend(more);
             }
-            let publishing = self
-                .queue
-                .publish_assignments(&*self.publisher, &assignments);
-            match timeout_at(end, publishing).await {
-                Ok(Ok(more)) => published += more,
-                // The assignments are valid, and redelivered messages would not publish them.
-                Ok(Err(error)) => tracing::warn!(
+            Some((assignments, made))
+        });
+        let published: Vec<_> = together
+            .map(|assignments| self.publish_in_time(assignments, end))
+            .buffer_unordered(AT_ONCE)
+            .collect()
+            .await;
+        let mut sum = (0, Published::default());
+        for (made, published) in published {
+            sum.0 += made;
+            sum.1 += published;
+        }
+        sum
+    }
+
+    async fn publish_in_time(&self, made: Vec<Assignment>, end: Instant) -> (u32, Published) {
+        let publishing = self.queue.publish_assignments(&*self.publisher, &made);
+        let published = match timeout_at(end, publishing).await {
+            Ok(Ok(published)) => published,
+            // The assignments are valid, and redelivered messages would not publish them.
+            Ok(Err(error)) => {
+                tracing::warn!(
                     %error,
                     "outbox entries not deleted; the sweep publishes the assignments again"
-                ),
-                Err(error) => tracing::warn!(
-                    %error,
-                    "publishing timed out; the sweep publishes the assignments"
-                ),
+                );
+                Published::default()
             }
-        }
-        published
+            Err(error) => {
+                tracing::warn!(%error, "publishing timed out; the sweep publishes the assignments");
+                Published::default()
+            }
+        };
+        (u32::try_from(made.len()).unwrap_or(u32::MAX), published)
     }
 }

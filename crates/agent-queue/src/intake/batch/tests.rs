@@ -309,9 +309,9 @@ async fn assignments_of_groups_that_end_together_are_published_together() {
 }
 
 /// DynamoDB does not answer a change of one group, and the topic answers slowly. The report is in
-/// time, and the other group's assignment is published long before.
+/// time. The assignment before this change, and that of the other group, are published long before.
 #[tokio::test(start_paused = true)]
-async fn a_group_that_hangs_delays_no_other_group_and_no_report() {
+async fn a_group_that_hangs_delays_no_earlier_assignment_and_no_report() {
     let (intake, queue, world) = intake(World {
         publishing: Duration::from_secs(1),
         ..World::default()
@@ -320,18 +320,20 @@ async fn a_group_that_hangs_delays_no_other_group_and_no_report() {
     let began = Instant::now();
     let deadline = began + Duration::from_secs(10);
     let batch = [
-        delivery("slow1", "A"),
-        delivery("a2", "A"),
+        delivery("a1", "A"),
+        delivery("slow2", "A"),
+        delivery("a3", "A"),
         delivery("b1", "B"),
     ];
     let report = intake.work(&batch, deadline).await;
-    assert_eq!(report.failed, ["message-slow1", "message-a2"]);
-    assert_eq!((report.assigned, report.published.published), (1, 1));
+    assert_eq!(report.failed, ["message-slow2", "message-a3"]);
+    assert_eq!((report.assigned, report.published.published), (2, 2));
     assert!(Instant::now() <= deadline + MATCH_ENDS);
     let published = world.published.lock().unwrap();
+    let at = began + JOINED + Duration::from_secs(1);
     assert_eq!(
         published[..],
-        [("b1".to_owned(), began + JOINED + Duration::from_secs(1))]
+        [("a1".to_owned(), at), ("b1".to_owned(), at)]
     );
 }
 

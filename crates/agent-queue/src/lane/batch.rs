@@ -1,0 +1,51 @@
+//! What the lanes of one batch share.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::agent::Ticket;
+use crate::call::Assignment;
+use crate::matcher::Matched;
+use crate::queue::QueueError;
+
+/// What the lanes of one batch share.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// The tickets of the agents that the lanes claim or have claimed.
+    claims: Mutex<HashSet<Ticket>>,
+    /// Whether one of the calls was delivered before, and so may be known.
+    pub(super) redelivered: bool,
+    made: Option<UnboundedSender<Vec<Assignment>>>,
+}
+
+impl Batch {
+    /// A batch that passes on each assignment as soon as it is made.
+    #[must_use]
+    pub fn new(redelivered: bool, made: UnboundedSender<Vec<Assignment>>) -> Self {
+        Self {
+            claims: Mutex::default(),
+            redelivered,
+            made: Some(made),
+        }
+    }
+
+    pub(super) fn claims(&self) -> MutexGuard<'_, HashSet<Ticket>> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes on the assignments of a result.
+    pub(super) fn passed_on(
+        &self,
+        matched: Result<Matched, QueueError>,
+    ) -> Result<Matched, QueueError> {
+        if let (Ok(matched), Some(made)) = (&matched, &self.made)
+            && !matched.assignments.is_empty()
+            && made.send(matched.assignments.clone()).is_err()
+        {
+            tracing::warn!("publishing has ended; the sweep publishes the assignments");
+        }
+        matched
+    }
+}

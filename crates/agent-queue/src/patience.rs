@@ -1,0 +1,56 @@
+//! How often and when a change is retried.
+
+use std::time::Duration;
+
+use backon::ExponentialBuilder;
+
+/// Retries of a change that conflicted, was throttled, or got no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// Maximum number of retries after conflicts.
+    pub repeats: usize,
+    /// The first pause; each further one is twice as long, with jitter.
+    pub shortest: Duration,
+    /// The longest pause after a conflict.
+    pub longest: Duration,
+    /// Maximum number of retries after throttling or without an answer.
+    pub failures: usize,
+    /// The longest pause after throttling or without an answer, without jitter.
+    pub slowest: Duration,
+}
+
+impl Default for Patience {
+    /// After conflicts, about three seconds in all. A transaction takes about ten milliseconds;
+    /// during much longer pauses, other transactions change the items. DynamoDB throttles a
+    /// partition until its load is lower, so the pauses after throttling grow to seconds, about 25
+    /// in all.
+    fn default() -> Self {
+        Self {
+            repeats: 60,
+            shortest: Duration::from_millis(8),
+            longest: Duration::from_millis(32),
+            failures: 12,
+            slowest: Duration::from_secs(4),
+        }
+    }
+}
+
+impl Patience {
+    /// The pauses after conflicts.
+    pub(crate) fn after_conflicts(&self) -> ExponentialBuilder {
+        self.growing(self.longest, self.repeats)
+    }
+
+    /// The pauses after throttling or without an answer.
+    pub(crate) fn after_failures(&self) -> ExponentialBuilder {
+        self.growing(self.slowest, self.failures)
+    }
+
+    fn growing(&self, longest: Duration, times: usize) -> ExponentialBuilder {
+        ExponentialBuilder::default()
+            .with_min_delay(self.shortest)
+            .with_max_delay(longest)
+            .with_max_times(times)
+            .with_jitter()
+    }
+}
