@@ -74,6 +74,12 @@ impl StoreError {
         )
     }
 
+    /// Whether the item caused the error, so that the step may work for another item.
+    #[must_use]
+    pub fn is_of_item(&self) -> bool {
+        self.is_validation() || matches!(self, Self::Contended { .. } | Self::Undecodable { .. })
+    }
+
     /// Whether DynamoDB rejected the request as invalid, for example because of the item.
     #[must_use]
     pub fn is_validation(&self) -> bool {

@@ -5,6 +5,7 @@ mod cancel;
 mod create;
 mod doctor;
 mod export;
+mod failed_changes;
 mod list;
 mod messages;
 mod pause;

@@ -67,8 +67,19 @@ pub struct RedriveReport {
     pub redriven: u32,
     /// Tasks that had left FAILURE, or were deleted, before the redrive reached them.
     pub lost: u32,
+    /// Tasks that could not be changed because of their item.
+    pub failed: Vec<FailedChange>,
     /// Result of the wake-up request; `None` if no task was redriven.
     pub wake: Option<Wake>,
+}
+
+/// A task that a command on several tasks could not change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedChange {
+    /// The task.
+    pub task: TaskId,
+    /// The error, with its causes.
+    pub error: String,
 }
 
 /// A command failed. It may be repeated.

@@ -1,5 +1,5 @@
 //! Operators: the reports they get, and the processors that their commands wake.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -184,8 +184,8 @@ async fn all_failed_tasks_are_redriven_with_one_wake_up() {
     let report = world.operator().redrive_all(HOUR).await.unwrap();
     let expected = RedriveReport {
         redriven: 2_300,
-        lost: 0,
         wake: Some(Wake::Published),
+        ..RedriveReport::default()
     };
     assert_eq!(report, expected);
     assert_eq!(world.count(TaskStatus::Pending), 2_300);
@@ -211,6 +211,39 @@ async fn a_task_that_changes_between_the_page_and_its_redrive_is_counted_as_lost
     let report = report.unwrap();
     assert_eq!((report.redriven, report.lost), (2, 1));
     assert_eq!(world.status("a"), Some(TaskStatus::Success));
+}
+
+#[tokio::test(start_paused = true)]
+async fn task_that_cannot_be_changed_stops_no_change_of_other_tasks() {
+    let ids = numbered(40);
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let world = World::start().with_failed(&ids).await;
+    let calls = AtomicU32::new(0);
+    let third_fails = FaultyStore::new(world.store.clone(), move |operation| {
+        let is_change = matches!(operation, "redrive" | "purge");
+        match is_change && calls.fetch_add(1, Ordering::SeqCst) % 40 == 2 {
+            true => Fault::Invalid,
+            false => Fault::None,
+        }
+    });
+    let operator = world.operator_on(Arc::new(third_fails));
+    let redriven = operator.redrive_all(HOUR).await.unwrap();
+    assert_eq!((redriven.redriven, redriven.lost), (39, 0));
+    let [failed] = redriven.failed.as_slice() else {
+        panic!("{redriven:?}");
+    };
+    assert_eq!(
+        world.status(failed.task.as_str()),
+        Some(TaskStatus::Failure)
+    );
+    assert!(
+        failed.error.contains("rejected by DynamoDB"),
+        "{}",
+        failed.error
+    );
+    assert_eq!(world.notifications(), 1);
+    let purged = operator.purge(|_| {}).await.unwrap();
+    assert_eq!((purged.deleted, purged.failed.len()), (39, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ use lifo_queue::task::TaskStatus;
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
-use super::{VerbOnQueue, pause};
+use super::{VerbOnQueue, failed_changes, pause};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -88,6 +88,7 @@ struct Purged {
 impl Report for Purged {
     fn exit(&self) -> Exit {
         match self.report.left {
+            _ if !self.report.failed.is_empty() => Exit::Failed,
             0 => Exit::Done,
             _ => Exit::NotAll,
         }
@@ -98,14 +99,16 @@ impl Report for Purged {
             deleted,
             gone,
             left,
-        } = self.report;
+            failed,
+        } = &self.report;
         let mut text = format!("deleted: {deleted}");
-        if gone > 0 {
+        if *gone > 0 {
             text += &format!("; already deleted: {gone}");
         }
-        if left > 0 {
+        if *left > 0 {
             text += &format!("; now running, not deleted: {left}");
         }
+        text += &failed_changes::text(failed);
         if let Some(stands) = pause::stands(&self.control, self.now) {
             text += &format!("\nthe queue is paused {stands}; freshq resume ends the pause");
         }
@@ -117,8 +120,10 @@ impl Report for Purged {
             deleted,
             gone,
             left,
-        } = self.report;
-        json!({ "deleted": deleted, "gone": gone, "left": left })
+            failed,
+        } = &self.report;
+        let failed = failed_changes::json(failed);
+        json!({ "deleted": deleted, "gone": gone, "left": left, "failed": failed })
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::list::read_cost;
 use super::task_outcomes::{Outcome, TaskOutcomes};
-use super::{VerbOnQueue, task_id, wake};
+use super::{VerbOnQueue, failed_changes, task_id, wake};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -154,6 +154,7 @@ struct All(RedriveReport);
 impl Report for All {
     fn exit(&self) -> Exit {
         match self.0.lost {
+            _ if !self.0.failed.is_empty() => Exit::Failed,
             0 => Exit::Done,
             _ => Exit::NotAll,
         }
@@ -167,16 +168,18 @@ impl Report for All {
         if let Some(wake) = self.0.wake {
             text += &format!("; {}", wake::text(wake));
         }
-        text
+        text + &failed_changes::text(&self.0.failed)
     }
 
     fn json(&self) -> Value {
         let RedriveReport {
             redriven,
             lost,
+            failed,
             wake,
-        } = self.0;
-        json!({ "redriven": redriven, "lost": lost, "wake": wake.map(wake::name) })
+        } = &self.0;
+        let failed = failed_changes::json(failed);
+        json!({ "redriven": redriven, "lost": lost, "failed": failed, "wake": wake.map(wake::name) })
     }
 }
 

@@ -3,9 +3,10 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use aws::error_chain;
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 
-use super::{Find, OperateError, Operator, RedriveReport};
+use super::{FailedChange, Find, OperateError, Operator, RedriveReport};
 use crate::store::{Cancelled, Candidate, Order, PageQuery, Redriven, StoreError};
 use crate::task::{TaskId, TaskStatus};
 
@@ -26,7 +27,7 @@ const PURGED: [TaskStatus; 3] = [
 ];
 
 /// The outcome of a purge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PurgeReport {
     /// Tasks that this purge deleted.
     pub deleted: u32,
@@ -35,11 +36,33 @@ pub struct PurgeReport {
     pub gone: u32,
     /// Tasks that are still in the table, because a processor took them meanwhile.
     pub left: u32,
+    /// Tasks that could not be deleted because of their item.
+    pub failed: Vec<FailedChange>,
+}
+
+/// The result of a task's change. An error that the item caused goes to `failed`, so that it does
+/// not stop the changes of the other tasks.
+///
+/// # Errors
+/// Every other error of the store.
+fn or_failed<T>(
+    (task, answer): (TaskId, Result<T, StoreError>),
+    failed: &mut Vec<FailedChange>,
+) -> Result<Option<T>, StoreError> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) if error.is_of_item() => {
+            let error = error_chain::chain(&error);
+            failed.push(FailedChange { task, error });
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 impl Operator {
     /// Redrives every task that failed before this call, and requests one wake-up. A task that
-    /// fails during the call may be left out.
+    /// fails during the call may be left out. A task that cannot be changed stops no other.
     ///
     /// # Errors
     /// [`OperateError`]: some tasks may be redriven; repeat the call for the others.
@@ -121,12 +144,13 @@ impl Operator {
         report: &mut RedriveReport,
     ) -> Result<(), StoreError> {
         let mut answers = stream::iter(tasks)
-            .map(|task| self.redrive_one(task, ttl))
+            .map(|task| async move { (task.clone(), self.redrive_one(task, ttl).await) })
             .buffer_unordered(AT_ONCE);
-        while let Some(answer) = answers.try_next().await? {
-            match answer {
-                Redriven::Done => report.redriven += 1,
-                Redriven::Is(_) | Redriven::NotFound => report.lost += 1,
+        while let Some(answer) = answers.next().await {
+            match or_failed(answer, &mut report.failed)? {
+                Some(Redriven::Done) => report.redriven += 1,
+                Some(Redriven::Is(_) | Redriven::NotFound) => report.lost += 1,
+                None => {}
             }
         }
         Ok(())
@@ -145,13 +169,17 @@ impl Operator {
         for status in PURGED {
             let mut pages = pin!(self.pages(status));
             while let Some(page) = pages.try_next().await? {
-                let purge = |task: Candidate| async move { self.store.purge(&task.id).await };
+                let purge = async |task: Candidate| {
+                    let answer = self.store.purge(&task.id).await;
+                    (task.id, answer)
+                };
                 let mut answers = stream::iter(page).map(purge).buffer_unordered(AT_ONCE);
-                while let Some(answer) = answers.try_next().await? {
-                    match answer {
-                        Cancelled::Done => report.deleted += 1,
-                        Cancelled::NotFound => report.gone += 1,
-                        Cancelled::Is(_) => report.left += 1,
+                while let Some(answer) = answers.next().await {
+                    match or_failed(answer, &mut report.failed)? {
+                        Some(Cancelled::Done) => report.deleted += 1,
+                        Some(Cancelled::NotFound) => report.gone += 1,
+                        Some(Cancelled::Is(_)) => report.left += 1,
+                        None => {}
                     }
                 }
                 progress(&report);

@@ -15,7 +15,9 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use aws_smithy_runtime_api::client::http::{HttpClient, SharedHttpConnector, http_client_fn};
 use conformance::RETENTION;
 use lifo_queue::store::dynamodb::DynamoStore;
-use lifo_queue::time::{Clock, SystemClock};
+use lifo_queue::store::{ControlStore, OperatorStore, Redrive, Redriven};
+use lifo_queue::task::TaskId;
+use lifo_queue::time::{Clock, Millis, SystemClock};
 use lifo_queue::trace::{self, TraceSettings, Tracer};
 use simulator::dynamodb::TABLE;
 
@@ -275,4 +277,23 @@ async fn tasks_without_ttl_are_adopted_with_bounded_concurrency() {
     assert_eq!((report.adopted, report.errors), (60, 0), "{report:?}");
     let most = most.load(Ordering::SeqCst);
     assert!((4..=16).contains(&most), "{most}");
+}
+
+#[tokio::test]
+async fn failed_task_with_a_decimal_creation_time_is_redriven() {
+    let world = World::start().await;
+    let created = world.now.0 - 5_000;
+    let decimals = AttributeValue::N(format!("{created}.75"));
+    let malformed = [("taskCreated", decimals), ("ttl", text("tomorrow"))];
+    world.put("decimals", 0, &malformed).await;
+    assert_eq!(world.turn().await.failed, 1);
+    let redrive = Redrive {
+        task: TaskId::from_stored("decimals"),
+        expires_at: world.now.ceil_seconds().plus(RETENTION.failure),
+    };
+    let redriven = world.store.redrive(&redrive, world.now).await.unwrap();
+    assert_eq!(redriven, Redriven::Done);
+    assert_eq!(world.status("decimals").await, "PENDING");
+    let bound = world.store.control().await.unwrap().redriven.unwrap();
+    assert_eq!(bound.oldest, Millis(created));
 }

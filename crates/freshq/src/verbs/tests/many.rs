@@ -77,7 +77,7 @@ async fn all_failed_tasks_of_all_pages_are_redriven_and_one_notification_is_sent
     let report = all.run(&queue, &mut prompt).await.unwrap();
     assert_eq!(
         report.json(),
-        json!({ "redriven": FAILED, "lost": 0, "wake": "published" })
+        json!({ "redriven": FAILED, "lost": 0, "failed": [], "wake": "published" })
     );
     let question = "Retry 1100 failed tasks of tasks (account 111122223333, eu-central-1) \
                     with a new expiry in 1h? [y/N] ";

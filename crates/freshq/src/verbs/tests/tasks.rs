@@ -139,7 +139,7 @@ async fn yes_option_skips_the_confirmation() {
     let report = world.run(&yes).await.unwrap();
     assert_eq!(
         report.json(),
-        json!({ "redriven": 1, "lost": 0, "wake": "published" })
+        json!({ "redriven": 1, "lost": 0, "failed": [], "wake": "published" })
     );
     assert!(world.prompt.asked.is_empty());
     world.put("a", TaskStatus::Failure, 60);
@@ -191,4 +191,54 @@ absent  not found";
         world.topics.process_tasks().is_empty(),
         "cancelling wakes no processor"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn task_that_cannot_be_changed_is_named_with_its_error_and_the_exit_code() {
+    let mut world = World::start();
+    for id in ["a", "b", "c"] {
+        world.put(id, TaskStatus::Failure, 60);
+    }
+    let purge = Purge {
+        confirm: Some("LifoQueue-dev".to_owned()),
+    };
+    let redrive = Redrive {
+        yes: true,
+        ..redrive(&[])
+    };
+    let redriven = world.run_on(rejecting(&world, "redrive"), &redrive).await;
+    let (id, text) = not_changed(&*redriven.unwrap());
+    assert_eq!(world.status(&id), Some(TaskStatus::Failure));
+    assert_eq!(
+        text.lines().next(),
+        Some("redriven: 2; a processor was notified")
+    );
+    let purged = world.run_on(rejecting(&world, "purge"), &purge).await;
+    let (id, text) = not_changed(&*purged.unwrap());
+    assert!(world.status(&id).is_some());
+    assert_eq!(text.lines().next(), Some("deleted: 2"));
+    assert_eq!(world.store.records().len(), 1);
+}
+
+/// The world's store, but DynamoDB rejects the second call of `step` because of the item.
+fn rejecting(world: &World, step: &'static str) -> Arc<dyn QueueStore> {
+    let calls = AtomicU32::new(0);
+    Arc::new(FaultyStore::new(world.store.clone(), move |operation| {
+        let is_it = operation == step && calls.fetch_add(1, Ordering::SeqCst) == 1;
+        if is_it { Fault::Invalid } else { Fault::None }
+    }))
+}
+
+/// The only task that a report names as not changed, and the text.
+fn not_changed(report: &dyn Report) -> (String, String) {
+    assert_eq!(report.exit(), Exit::Failed);
+    let json = report.json();
+    let failed = json["failed"].as_array().unwrap();
+    assert_eq!(failed.len(), 1, "{json}");
+    let [id, error] = ["taskId", "error"].map(|name| failed[0][name].as_str().unwrap());
+    assert!(error.contains("rejected by DynamoDB"), "{error}");
+    let text = report.text();
+    let named = format!("\nnot changed: 1\n{id}: {error}");
+    assert!(text.contains(&named), "{text}");
+    (id.to_owned(), text)
 }

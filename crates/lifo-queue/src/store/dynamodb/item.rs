@@ -156,10 +156,11 @@ pub(super) fn status(item: &Item) -> Result<TaskStatus, StoreError> {
         .ok_or_else(|| undecodable(item, "GetItem", schema::TASK_STATUS))
 }
 
-/// When a task was created.
-pub(super) fn created(item: &Item) -> Result<Millis, StoreError> {
-    integer(item, schema::TASK_CREATED)
-        .map(Millis)
+/// When a task was created, and the stored value.
+pub(super) fn created(item: &Item) -> Result<(Millis, &AttributeValue), StoreError> {
+    let created = integer(item, schema::TASK_CREATED).map(Millis);
+    created
+        .zip(item.get(schema::TASK_CREATED))
         .ok_or_else(|| undecodable(item, "GetItem", schema::TASK_CREATED))
 }
 

@@ -5,7 +5,7 @@ use aws::store_error::store_error;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::delete_item::builders::DeleteItemFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
-use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use serde_json::{Map, Value};
 
 use super::item::{self, Item, number, string};
@@ -30,9 +30,9 @@ impl OperatorStore for DynamoStore {
             }
             // A redrive keeps `taskCreated`. A newer state of a key changes it, so the bound is
             // widened again if such a state was written and failed in the meantime.
-            let created = item::created(&there)?;
+            let (created, stored) = item::created(&there)?;
             self.widen_bound(created, redrive.expires_at, now).await?;
-            match send(self.redrive_update(redrive, created, now)).await? {
+            match send(self.redrive_update(redrive, stored, now)).await? {
                 Updated::Done(_) => return Ok(Redriven::Done),
                 Updated::Refused(item) => there = item,
             }
@@ -115,7 +115,7 @@ impl DynamoStore {
     fn redrive_update(
         &self,
         redrive: &Redrive,
-        created: Millis,
+        created: &AttributeValue,
         now: Millis,
     ) -> UpdateItemFluentBuilder {
         self.update(redrive.task.as_str())
@@ -127,7 +127,8 @@ impl DynamoStore {
             .expression_attribute_names("#ttl", schema::TTL)
             .expression_attribute_values(":pending", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":failure", string(StatusKey::from(TaskStatus::Failure)))
-            .expression_attribute_values(":created", number(created.0))
+            // As it is stored: a direct writer may have written decimals.
+            .expression_attribute_values(":created", created.clone())
             .expression_attribute_values(":now", number(now.0))
             .expression_attribute_values(":ttl", number(redrive.expires_at.0))
             .expression_attribute_values(":zero", number(0))
