@@ -289,11 +289,12 @@ def test_the_stacks_of_prod_lack_an_address_and_recipients_until_they_are_config
 
 
 def test_a_stack_that_is_not_protected_needs_no_recipient(tmp_path: Path) -> None:
-    alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": {"Threshold": 0}}
+    properties: dict[str, Any] = {"Threshold": 0}
+    alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": properties}
     assert configured.gaps(write_stack(tmp_path / "dev", "LifoQueue-dev", {"a": alarm})) == []
     [gap] = configured.gaps(write_stack(tmp_path / "prod", "LifoQueue-prod", {"a": alarm}, terminationProtection=True))
     assert gap.found == "1 alarms have no recipient"
-    alarm["Properties"]["AlarmActions"] = [{"Ref": "topic"}]
+    properties["AlarmActions"] = [{"Ref": "topic"}]
     assert configured.gaps(write_stack(tmp_path / "told", "LifoQueue-prod", {"a": alarm}, terminationProtection=True)) == []
 
 
