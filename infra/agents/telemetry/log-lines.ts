@@ -85,6 +85,7 @@ export const AGENT_LINES = {
     when: 'at the end of each sweep',
     fields: {
       returned: 'agents made available because their call did not end in time',
+      undone: 'assignments undone because they could not be published before the time to answer was over',
       assigned: 'calls that got an agent',
       expired: 'calls that expired',
       published: 'assignments published',
