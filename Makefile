@@ -353,7 +353,7 @@ synth-local: build-local
 
 .PHONY: docs
 docs: setup $(PACKAGE_TOOLS) ## write the reference pages that are generated from the sources
-	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/contract.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-refusals.test.ts
+	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/contract.test.ts tests/infra/logical-ids.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-refusals.test.ts
 	$(API_REPORT) --local
 
 .PHONY: flaky

@@ -11,7 +11,7 @@ export interface Hazard {
 }
 
 /** Data of each type of resource that a deployment cannot restore. */
-const HOLDS: Readonly<Record<string, string>> = {
+export const HOLDS: Readonly<Record<string, string>> = {
   'AWS::DynamoDB::Table': 'every item',
   'AWS::DynamoDB::GlobalTable': 'every item',
   'AWS::KMS::Key': 'the key, and all data that it encrypts',
