@@ -19,7 +19,7 @@ use std::{fmt, io};
 use serde::Deserialize;
 use serde_json::Value;
 
-pub use self::calls::{TRACE_ID_HEADER, Traced};
+pub use self::calls::{TRACE_ID_HEADER, TRACEPARENT_HEADER, Traced};
 pub use self::header::{InvalidTraceHeader, TraceHeader};
 #[cfg(test)]
 pub(crate) use self::span::MAX_CALLS;

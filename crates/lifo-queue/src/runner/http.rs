@@ -15,7 +15,7 @@
 //!   all other characters are percent-encoded as UTF-8, and so is the percent sign: `é 1` becomes
 //!   `%C3%A9%201`.
 //! - `Freshq-Attempt`: the number of the attempt, 1 for the first. No common header means this.
-//! - `X-Amzn-Trace-Id`: the [trace](crate::trace) of a sampled task.
+//! - `X-Amzn-Trace-Id` and `traceparent`: the [trace](crate::trace) of a sampled task.
 //!
 //! ## The answer
 //!

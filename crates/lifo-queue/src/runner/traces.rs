@@ -15,7 +15,8 @@ use super::lambda::LambdaRunner;
 use super::{Outcome, TaskRunner, samples};
 use crate::time::{Millis, SystemClock};
 use crate::trace::{
-    self, MAX_CALLS, TRACE_ID_HEADER, TraceHeader, TraceSettings, Traced, Tracer, invocation,
+    self, MAX_CALLS, TRACE_ID_HEADER, TRACEPARENT_HEADER, TraceHeader, TraceSettings, Traced,
+    Tracer, invocation,
 };
 
 const ROOT: &str = "1-5759e988-bd862e3fe1be46a994272793";
@@ -70,10 +71,10 @@ async fn run(aws: &FakeAws, trace: Option<&str>) -> Outcome {
     .await
 }
 
-fn header(aws: &FakeAws) -> Option<String> {
+fn header(aws: &FakeAws, wanted: &str) -> Option<String> {
     let made = aws.made().pop().unwrap();
     let mut headers = made.headers.into_iter();
-    headers.find_map(|(name, value)| (name == TRACE_ID_HEADER).then_some(value))
+    headers.find_map(|(name, value)| (name == wanted).then_some(value))
 }
 
 #[tokio::test]
@@ -92,7 +93,8 @@ async fn function_receives_the_trace_of_a_sampled_task() {
         (&json!("Lambda"), &json!("aws"), &json!(200))
     );
     let sent = TASK.replace("2222222222222222", call["id"].as_str().unwrap());
-    assert_eq!(header(&aws), Some(sent));
+    assert_eq!(header(&aws, TRACE_ID_HEADER), Some(sent));
+    assert_eq!(header(&aws, TRACEPARENT_HEADER), None, "AWS has its own");
     let (root, parent) = (&run["trace_id"], &run["parent_id"]);
     let (root, parent) = (root.as_str().unwrap(), parent.as_str().unwrap());
     assert_eq!(format!("Root={root};Parent={parent};Sampled=1"), TASK);
@@ -128,10 +130,39 @@ async fn unsampled_runs_record_no_segment_and_send_no_trace_header() {
         ),
     ] {
         let outcome = invocation(tracer, Some(turn), run(&aws, task)).await;
-        assert_eq!((outcome, header(&aws)), (Outcome::Success, None));
+        assert_eq!(
+            (outcome, header(&aws, TRACE_ID_HEADER)),
+            (Outcome::Success, None)
+        );
     }
     assert_eq!(daemon.received(), Vec::<Value>::new());
     assert_eq!(trace::sample(Millis(0)), None, "outside of an invocation");
+}
+
+#[tokio::test]
+async fn endpoint_outside_aws_receives_the_trace_of_a_sampled_task_in_both_formats() {
+    let unsampled = TASK.replace("Sampled=1", "Sampled=0");
+    for (task, traced) in [(TASK, true), (unsampled.as_str(), false)] {
+        let daemon = Daemon::start();
+        let endpoint = FakeAws::answering([answer(200, "null")]);
+        let connector = Traced(endpoint.clone());
+        invocation(daemon.tracer.as_ref(), Some(SAMPLED), async {
+            trace::attempt(async {
+                trace::taken("task-1", 1, Some(&task.parse().unwrap()));
+                let request = HttpRequest::new(SdkBody::empty());
+                connector.call(request).await.unwrap();
+            })
+            .await;
+        })
+        .await;
+        let id = header(&endpoint, TRACE_ID_HEADER).map(|sent| {
+            let (_, rest) = sent.split_once("Parent=").unwrap();
+            rest[..16].to_owned()
+        });
+        assert_eq!(id.is_some(), traced, "{task}");
+        let expected = id.map(|id| format!("00-63442e4f111111111111111111111111-{id}-01"));
+        assert_eq!(header(&endpoint, TRACEPARENT_HEADER), expected);
+    }
 }
 
 #[tokio::test(start_paused = true)]

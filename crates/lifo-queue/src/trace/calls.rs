@@ -22,6 +22,9 @@ use crate::time::Millis;
 
 /// The HTTP header for the trace. Signatures do not include it, so it may change after signing.
 pub const TRACE_ID_HEADER: &str = "x-amzn-trace-id";
+/// The same trace for endpoints outside AWS, as [W3C Trace Context](https://www.w3.org/TR/trace-context/)
+/// defines it.
+pub const TRACEPARENT_HEADER: &str = "traceparent";
 
 /// An HTTP client or connector that records its calls. Outside of a traced invocation it has no
 /// effect.
@@ -85,17 +88,20 @@ struct Call {
 }
 
 impl Call {
-    /// Sets the trace header of the request. Returns the call if it may have to be recorded.
+    /// Sets the trace headers of the request. Returns the call if it may have to be recorded.
     fn start(request: &mut HttpRequest) -> Option<Self> {
         let context = super::current()?;
         let id = fresh_id();
         let headers = request.headers_mut();
+        let service = headers.get("x-amz-user-agent").and_then(service);
         if let Some(header) = context.outgoing(&id) {
             let lineage = headers.get(TRACE_ID_HEADER).map_or("", lineage);
             headers.insert(TRACE_ID_HEADER, format!("{header}{lineage}"));
         }
+        if let (None, Some(trace)) = (&service, context.span.header()) {
+            headers.insert(TRACEPARENT_HEADER, trace.traceparent(&id));
+        }
         let headers = request.headers();
-        let service = headers.get("x-amz-user-agent").and_then(service);
         let target = headers.get("x-amz-target");
         let operation = target.and_then(|target| target.rsplit('.').next());
         let operation = operation.or_else(|| action(request.body().bytes()?));

@@ -36,6 +36,14 @@ impl TraceHeader {
             sampled: true,
         }
     }
+
+    /// The trace in the format of [W3C Trace Context](https://www.w3.org/TR/trace-context/#traceparent-header),
+    /// with this parent: `00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-01`.
+    pub(super) fn traceparent(&self, parent: &str) -> String {
+        let id = self.root["1-".len()..].replace('-', "");
+        let flags = u8::from(self.sampled);
+        format!("00-{}-{parent}-{flags:02}", id.to_ascii_lowercase())
+    }
 }
 
 /// The id of a new trace: the second it starts in, and 96 random bits.
