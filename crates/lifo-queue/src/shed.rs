@@ -22,6 +22,9 @@ use crate::store::Source;
 use crate::task::{TaskId, TaskStatus};
 use crate::time::{EpochSeconds, Millis};
 
+/// How many tasks of a list have a log line of their own.
+const MAX_LOGGED: usize = 10;
+
 /// A task as it was when it was shed. An attribute that the item did not have is `None`. So is an
 /// attribute that could not be read, because any writer may have written the item;
 /// [`unreadable`](Self::unreadable) names those.
@@ -143,12 +146,29 @@ impl ShedCounter {
             again_from,
             not_handed_over,
         };
-        log(tasks, &report);
+        log_shed(counted);
+        log_problems(tasks, &report);
         report
     }
 }
 
-fn log(tasks: &[ShedTask], report: &ShedReport) {
+/// Logs the first tasks of a list one by one. The caller logs how many there were in all, so that
+/// an overload does not fill the log.
+fn log_shed(tasks: &[ShedTask]) {
+    for task in tasks.iter().take(MAX_LOGGED) {
+        let expires_at = task.expires_at.map(EpochSeconds::millis);
+        let limit = expires_at.zip(task.task_created);
+        tracing::info!(
+            task_id = task.task_id.as_ref().map(TaskId::as_str),
+            status = %task.task_status,
+            attempts = task.total_attempts,
+            age_ms = limit.map(|(end, created)| end.0.saturating_sub(created.0)),
+            "task shed"
+        );
+    }
+}
+
+fn log_problems(tasks: &[ShedTask], report: &ShedReport) {
     for task in tasks.iter().filter(|task| !task.unreadable.is_empty()) {
         let task_id = task.task_id.as_ref().map(TaskId::as_str);
         tracing::warn!(task_id, unreadable = ?task.unreadable, "shed task read in part");

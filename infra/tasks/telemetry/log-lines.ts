@@ -131,6 +131,18 @@ export const TASK_LINES = {
       returned: 'messages to be redelivered',
     },
   }),
+  taskShed: logLine({
+    message: 'task shed',
+    level: 'INFO',
+    by: ['count-shed', 'ingest-tasks'],
+    when: 'for each task that expired before it succeeded or failed; of each batch the first ten',
+    fields: {
+      task_id: 'the task',
+      status: 'its status: `PENDING` or `TAKEN`',
+      attempts: 'how often it started',
+      age_ms: 'its age at its expiry, in milliseconds',
+    },
+  }),
   shed: logLine({
     message: 'shed tasks',
     level: 'INFO',

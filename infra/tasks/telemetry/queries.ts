@@ -3,10 +3,10 @@ import { fields, fieldsOf, isOneOf } from '../../lambda/telemetry/log-line';
 import { errorsQuery, PUT_ID_HERE, type SavedQuery } from '../../lambda/telemetry/saved-queries';
 import { TASK_LINES } from './log-lines';
 
-const { run, turn, wakeUp, sweep, leaseExpired, notInserted } = TASK_LINES;
+const { run, turn, wakeUp, sweep, leaseExpired, notInserted, taskShed } = TASK_LINES;
 const ALL = Object.keys(ENVIRONMENT);
 
-const story = fieldsOf(run, leaseExpired, notInserted);
+const story = fieldsOf(run, leaseExpired, notInserted, taskShed);
 const ran = fieldsOf(run);
 const failed = fieldsOf(notInserted);
 const woke = fieldsOf(wakeUp, sweep, turn);
