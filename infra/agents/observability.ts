@@ -37,7 +37,7 @@ export interface AgentObservabilityProps {
 }
 
 /**
- * Alarms, the dashboard and the saved queries of the agents' queue. `docs/how-to/operate.md` has a section for each
+ * Alarms, the dashboard and the saved queries of the agents' queue. `docs/how-to/runbook-agents.md` has a section for each
  * kind of alarm. `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
  */
 export class AgentObservability extends Construct implements IQueueObservability {
@@ -72,6 +72,7 @@ export class AgentObservability extends Construct implements IQueueObservability
         'sweep-agents-undelivered': sweepAgents.schedule.undelivered,
       },
       'Agents and pending calls stay in the table, and new calls stay in the call queue.',
+      'agentFailures',
     );
     this.all = [...Object.values(calls), ...Object.values(sweep), ...errors, ...failures];
     const functions = { 'agent-desk': agentDesk, 'match-calls': matchCalls, 'sweep-agents': sweepAgents };

@@ -49,7 +49,7 @@ export interface ObservabilityProps {
 }
 
 /**
- * The queue's alarms, its dashboard and the saved queries of its logs. `docs/how-to/operate.md` has a section for each
+ * The queue's alarms, its dashboard and the saved queries of its logs. `docs/how-to/runbook-tasks.md` has a section for each
  * kind of alarm, `docs/reference/telemetry.md` has the metrics, the lines of the logs and the queries.
  */
 export class Observability extends Construct implements IQueueObservability {
@@ -85,6 +85,7 @@ export class Observability extends Construct implements IQueueObservability {
       this,
       props.failureQueues,
       'Pending tasks are in the table; the sweep wakes the queue for them.',
+      'failures',
     );
     this.ingest = props.ingest === undefined ? [] : ingestAlarms(this, props.ingest, alarms);
     const { table, functions } = props;

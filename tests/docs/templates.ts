@@ -28,19 +28,19 @@ export function alarmsPage(): string {
     `# Alarms
 
 Generated from the templates of \`prod\` by \`make docs\`. Thresholds follow the settings \`alarms\`, so yours may differ.
-[Operate](../how-to/operate.md) has the actions for each alarm.`,
+The sections of the runbooks have the actions.`,
     ['alarm', 'fires when', 'section'],
     ({ template }) =>
       template.resources
         .filter(([, { Type }]) => Type === 'AWS::CloudWatch::Alarm')
         .map(([, { Properties, Metadata }]) => {
           const name = /([^/]+)-alarm\/Resource$/.exec(Metadata?.['aws:cdk:path'] ?? '')?.[1] ?? '';
-          const [, says = '', section = ''] =
-            /^(.*?) First .*More: \S+, "(.+)"\.$/s.exec(Properties.AlarmDescription) ?? [];
+          const [, says = '', page = '', section = ''] =
+            /^(.*?) First .*More: docs\/(\S+), "(.+)"\.$/s.exec(Properties.AlarmDescription) ?? [];
           return [
             code(name),
             `${condition(Properties)}: ${says}`,
-            `[${section}](../how-to/operate.md#${slug(section)})`,
+            `[${section}](../${page}#${slug(section)})`,
           ];
         })
         .sort(([one = ''], [other = '']) => one.localeCompare(other)),

@@ -1,7 +1,7 @@
 """Finds and fixes the cause of an alarm with only the alarm's text and the runbook.
 
 Each test causes the condition of an alarm. Then it runs the command in the alarm's text, and the commands in the
-section of docs/how-to/operate.md that the text names, as printed there.
+section of the runbook that the text names, as printed there.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from local.queue import DeployedQueue
 from local.stack import DeployedStack
 from local.waiting import wait_until
 
-RUNBOOK = PROJECT / "docs" / "how-to" / "operate.md"
-
 
 @dataclass
 class OnCall:
@@ -41,8 +39,8 @@ class OnCall:
     @property
     def section(self) -> str:
         """The section of the runbook."""
-        (title,) = re.findall(r'More: docs/how-to/operate\.md, "(.+)"\.$', self.text)
-        _, _, rest = RUNBOOK.read_text().partition(f"\n### {title}\n")
+        ((page, title),) = re.findall(r'More: (docs/\S+), "(.+)"\.$', self.text)
+        _, _, rest = (PROJECT / page).read_text().partition(f"\n## {title}\n")
         return re.split(r"^##", rest, flags=re.MULTILINE)[0]
 
     def printed(self, after: str, before: str) -> list[str]:

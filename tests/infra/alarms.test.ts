@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { METRICS } from '../../infra/contract/tasks';
@@ -28,8 +28,6 @@ interface Query {
 function queries(metrics: readonly Query[]): Query[] {
   return metrics.filter(({ ReturnData }) => ReturnData !== false);
 }
-
-const runbook = readFileSync(join(ROOT, 'docs', 'how-to', 'operate.md'), 'utf8');
 
 describe.each(ENVIRONMENT_NAMES)('the alarms of %s', (name) => {
   const synthesized = Synthesized.environment(name);
@@ -224,10 +222,10 @@ describe.each(ENVIRONMENT_NAMES)('every alarm of %s', (name) => {
     const named = alarms.map(({ Properties }) => {
       expect(Properties.AlarmDescription).toMatch(/\bFirst \w+/);
       expect(Properties.AlarmDescription.length).toBeLessThanOrEqual(1_024);
-      const [, section] =
-        /More: docs\/how-to\/operate\.md, "(.+)"\.$/.exec(Properties.AlarmDescription) ?? [];
-      expect(runbook).toContain(`\n### ${section}\n`);
-      return section;
+      const [, page = '', section = ''] =
+        /More: (docs\/\S+), "(.+)"\.$/.exec(Properties.AlarmDescription) ?? [];
+      expect(readFileSync(join(ROOT, page), 'utf8')).toContain(`\n## ${section}\n`);
+      return `${basename(page)}, "${section}"`;
     });
     expect(new Set(named)).toEqual(new Set(Object.values(RUNBOOK)));
   });

@@ -110,7 +110,7 @@ const REMEDIES: [(&str, &str); 7] = [
     ("SignatureDoesNotMatch", SIGN_IN),
     (
         "AccessDenied",
-        "the command needs the permissions in docs/how-to/operate.md: cloudformation:DescribeStacks, sns:Publish on the topic, \
+        "the command needs the permissions in docs/how-to/operate.md, \"Permissions\": cloudformation:DescribeStacks, sns:Publish on the topic, \
          lambda:InvokeFunction on create-tasks, and dynamodb:GetItem, Query, UpdateItem and DeleteItem on the table and its index",
     ),
     (

@@ -3,7 +3,7 @@ import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import type { FailureQueue } from '../failure-queue';
 import type { RustFunction } from '../rust-function';
-import { freshq, QueueAlarm } from './queue-alarm';
+import { freshq, QueueAlarm, type RUNBOOK } from './queue-alarm';
 
 const EVERY_MINUTE = Duration.minutes(1);
 
@@ -52,11 +52,13 @@ export function recursionAlarms(
  * Creates alarms on messages in failure queues.
  *
  * @param aftermath text on the data that is not lost, and on the automatic repair
+ * @param section section of the runbook
  */
 export function failureAlarms(
   scope: Construct,
   queues: Readonly<Record<string, FailureQueue>>,
   aftermath: string,
+  section: keyof typeof RUNBOOK,
 ): QueueAlarm[] {
   return Object.entries(queues).map(
     ([name, queue]) =>
@@ -67,7 +69,7 @@ export function failureAlarms(
         }),
         rings: { above: 0 },
         says: `The failure queue ${name} has messages: events that could not be delivered or processed. First run ${freshq(scope, 'messages')}, which shows the messages with their reasons; fix the cause, and do what the runbook says for this queue before you delete the messages. ${aftermath}`,
-        section: 'failures',
+        section,
       }),
   );
 }

@@ -2,26 +2,27 @@ import { Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 
-/** Sections of `docs/how-to/operate.md` to which alarms refer. A test compares them with the page. */
+/** Pages of `docs/how-to` with the sections to which alarms refer. A test compares them with the pages. */
 export const RUNBOOK = {
-  paused: 'The queue is paused',
-  breakerOpen: 'The circuit breaker is open',
-  stalled: 'No progress',
-  failing: 'Tasks fail',
-  taskErrors: 'A function of the task queue fails',
-  oldestPending: 'Tasks are about to expire',
-  sweepMissed: 'The sweep is missing',
-  failures: 'Messages in a failure queue',
-  streamDelay: 'The stream reader lags',
-  recursion: 'Lambda stopped the tail call',
-  ingestDeadLetters: 'Messages in the ingest dead-letter queue',
-  ingestDelay: 'Ingest messages are not written',
-  deadCalls: 'Calls in the dead-letter queue',
-  oldestWaiting: 'Calls wait for too long',
-  intakeDelay: 'Calls are not taken in',
-  agentSweepMissed: "The agents' sweep is missing",
-  unpublished: 'Assignments are not published',
-  functionErrors: "A function of the agents' queue fails",
+  paused: 'runbook-tasks.md, "The queue is paused"',
+  breakerOpen: 'runbook-tasks.md, "The circuit breaker is open"',
+  stalled: 'runbook-tasks.md, "No progress"',
+  failing: 'runbook-tasks.md, "Tasks fail"',
+  taskErrors: 'runbook-tasks.md, "A function of the task queue fails"',
+  oldestPending: 'runbook-tasks.md, "Tasks are about to expire"',
+  sweepMissed: 'runbook-tasks.md, "The sweep is missing"',
+  failures: 'runbook-tasks.md, "Messages in a failure queue"',
+  streamDelay: 'runbook-tasks.md, "The stream reader lags"',
+  recursion: 'runbook-tasks.md, "Lambda stopped the tail call"',
+  ingestDeadLetters: 'runbook-tasks.md, "Messages in the ingest dead-letter queue"',
+  ingestDelay: 'runbook-tasks.md, "Ingest messages are not written"',
+  deadCalls: 'runbook-agents.md, "Calls in the dead-letter queue"',
+  oldestWaiting: 'runbook-agents.md, "Calls are pending for too long"',
+  intakeDelay: 'runbook-agents.md, "Calls stay in the call queue"',
+  agentSweepMissed: 'runbook-agents.md, "The agents\' sweep is missing"',
+  unpublished: 'runbook-agents.md, "Assignments are not published"',
+  agentFailures: 'runbook-agents.md, "Messages in a failure queue"',
+  functionErrors: 'runbook-agents.md, "A function of the agents\' queue fails"',
 } as const;
 
 /** Command line of `freshq` for the stack of a construct. */
@@ -70,7 +71,7 @@ export class QueueAlarm extends Alarm {
       evaluationPeriods: periods + late,
       datapointsToAlarm: late === 0 ? undefined : periods,
       treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
-      alarmDescription: `${says} More: docs/how-to/operate.md, "${RUNBOOK[section]}".`,
+      alarmDescription: `${says} More: docs/how-to/${RUNBOOK[section]}.`,
     });
   }
 }

@@ -41,7 +41,7 @@ pub(super) fn messages(stack: &Stack, resource: &Resource, now: &Value) -> Vec<F
             place: resource.place(),
             what: format!("it holds {count} messages"),
             why: "each is an event that failed all its retries, or a message that was rejected".to_owned(),
-            remedy: "freshq messages shows them, with --agents those of the agents' queue; docs/how-to/operate.md, \"Messages in a failure queue\", says what each queue means".to_owned(),
+            remedy: "freshq messages shows them, with --agents those of the agents' queue; docs/how-to/runbook-tasks.md and runbook-agents.md, \"Messages in a failure queue\", say what each queue means".to_owned(),
         });
     }
     let visibility = number("VisibilityTimeout").unwrap_or(0);
@@ -135,7 +135,7 @@ pub(super) fn control(status: &Status) -> (usize, Vec<Finding>) {
             "the processor",
             what,
             "tasks start but neither succeed nor fail",
-            "freshq list shows lastError of the pending tasks; docs/how-to/operate.md, \"No progress\"",
+            "freshq list shows lastError of the pending tasks; docs/how-to/runbook-tasks.md, \"No progress\"",
         );
     }
     (4, findings)
