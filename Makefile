@@ -41,6 +41,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PACKAGE_TOOLS := tools/package/node_modules/.installed
+SITE_TOOLS := tools/site/node_modules/.installed
 # The project's tools precede those of the machine.
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 export CDK_DISABLE_CLI_TELEMETRY := true
@@ -257,6 +258,10 @@ test-package: setup $(PACKAGE_TOOLS) ## test the npm package in CDK apps outside
 test-console: synth-local build-freshq ## test freshq console in a browser (Chromium or Chrome), on the local AWS
 	$(BIN)/python -m pytest tests/console
 
+.PHONY: test-site
+test-site: site node_modules/.installed ## build the site of the documentation; test its links, and its search in a browser (Chromium or Chrome)
+	tsx --test --test-reporter=spec tests/site/site.test.ts
+
 .PHONY: lint
 lint: setup $(PACKAGE_TOOLS) $(VENV)/.installed-lint ## check format, clippy, links of comments, dependencies, language, types, the templates (cdk-nag, cfn-lint) and the workflows [ENV]
 	cargo fmt --all --check
@@ -355,6 +360,10 @@ synth-local: build-local
 docs: setup $(PACKAGE_TOOLS) ## write the reference pages that are generated from the sources
 	FRESHQ_WRITE_TABLES=1 jest --silent tests/docs/reference.test.ts tests/infra/contract.test.ts tests/infra/logical-ids.test.ts tests/infra/nag.test.ts tests/infra/iam/table.test.ts tests/infra/ingest-refusals.test.ts
 	$(API_REPORT) --local
+
+.PHONY: site
+site: $(SITE_TOOLS) ## build the site of the documentation from docs; writes target/site
+	tools/site/node_modules/.bin/vitepress build tools/site
 
 .PHONY: flaky
 N := $(or $(N),20)
@@ -474,9 +483,10 @@ NPM_FILES := package.json package-lock.json tools/cdk/package.json .npmrc
 node_modules/.installed: $(NPM_FILES) | check-node
 	$(NPM_CI)
 	@touch node_modules/.installed-cdk $@
-# The tools that check the API and the package. They have a lock of their own, because only two verbs need them.
-$(PACKAGE_TOOLS): tools/package/package.json tools/package/package-lock.json tools/package/.npmrc | check-node
-	$(NPM_CI) --prefix tools/package
+# The tools that check the API and the package, and the generator of the site. Each folder has its own lock, because only
+# two verbs need it.
+$(PACKAGE_TOOLS) $(SITE_TOOLS): tools/%/node_modules/.installed: tools/%/package.json tools/%/package-lock.json tools/%/.npmrc | check-node
+	$(NPM_CI) --prefix tools/$*
 	@touch $@
 # Only the CDK CLI, for verbs that need nothing else.
 node_modules/.installed-cdk: $(NPM_FILES) | check-node

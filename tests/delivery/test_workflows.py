@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -26,6 +27,7 @@ RIGHTS = {
     ("deploy.yml", "staging"): {"id-token": "write"},
     ("deploy.yml", "prod"): {"id-token": "write"},
     ("deploy-environment.yml", "deploy"): {"id-token": "write"},
+    ("site.yml", "publish"): {"pages": "write", "id-token": "write"},
 }
 
 
@@ -150,6 +152,17 @@ def test_deployed_functions_are_not_built_from_a_restored_cache() -> None:
     assert setups("deploy.yml", "build") == [{"rust": "arm64", "cache": "false"}]
     cached = [step for step in steps_of(GITHUB / "actions" / "setup" / "action.yml") if "cache@" in step.get("uses", "")]
     assert ["inputs.cache == 'true'" in step["if"] for step in cached] == [True]
+
+
+def test_the_site_is_published_only_for_the_tag_of_its_version(tmp_path: Path) -> None:
+    site = parsed(GITHUB / "workflows" / "site.yml")
+    assert site[True] == {"push": {"tags": ["v*"]}}
+    (compare,) = [step["run"] for step in job_of("site.yml", "build")["steps"] if step.get("name", "").startswith("compare")]
+    (tmp_path / "package.json").write_text('{"version": "1.2.3"}')
+    for tag, code in (("v1.2.3", 0), ("v1.2.4", 1)):
+        environ = {"PATH": os.environ["PATH"], "GITHUB_REF_NAME": tag}
+        ran = subprocess.run(["bash", "-e", "-c", compare], cwd=tmp_path, env=environ, capture_output=True, check=False)
+        assert ran.returncode == code, tag
 
 
 def test_only_main_is_deployed_and_only_after_ci() -> None:

@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { parser } from '@lezer/markdown';
 import { freshqVerbs, makeTargets, variablesOf } from './commands';
 import { committed, documents, ROOT } from './files';
-import { slug } from './templates';
+import { slug } from './slug';
 
 const DOCUMENTS = documents();
 const TEXTS = new Map(DOCUMENTS.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));

@@ -4,6 +4,7 @@ import { ENVIRONMENT } from '../../infra/contract/tasks';
 import { markdownTable } from '../infra/generated';
 import { KINDS, type Synthesized } from '../infra/synthesis';
 import { ROOT } from './files';
+import { slug } from './slug';
 
 /** Templates of prod, which has every part that an environment of this repository may have. */
 const QUEUES = KINDS.map(({ kind, synthesize, functions }) => ({
@@ -59,15 +60,6 @@ function condition(alarm: any): string {
   const [all, breaching = all] = [alarm.EvaluationPeriods, alarm.DatapointsToAlarm];
   const periods = breaching === all ? all : `${breaching} of ${all}`;
   return `${code(metric)} ${than} ${alarm.Threshold}, ${periods} × ${period} s`;
-}
-
-/** The anchor of a heading on GitHub. */
-export function slug(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-    .trim()
-    .replace(/\s/g, '-');
 }
 
 /** The page `docs/reference/outputs.md`. */

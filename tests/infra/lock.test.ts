@@ -17,6 +17,7 @@ interface Locked {
 const LOCKS = [
   ['.', ['.', 'tools/cdk']],
   ['tools/package', ['tools/package']],
+  ['tools/site', ['tools/site']],
 ] as const;
 
 describe.each(LOCKS)('the packages of %s', (folder, pinned) => {
