@@ -21,7 +21,7 @@ _RETURNED = """                attempt_counts: {counts},
 _UPDATE = f"{_CORE}/store/dynamodb/update.rs"
 _DYNAMODB_CONTROL = f"{_CORE}/store/dynamodb/control.rs"
 _MEMORY = f"{_CORE}/store/memory.rs"
-_BREAKER = f"{_CORE}/process/breaker.rs"
+_BREAKER = f"{_CORE}/process/downstream/breaker.rs"
 _MEMORY_CONTROL = f"{_CORE}/store/memory/control.rs"
 _RECORD = f"{_CORE}/store/memory/record.rs"
 
@@ -278,18 +278,18 @@ GUARDS: tuple[Guard, ...] = (
     one_change(
         "forget an open circuit breaker at a release",
         f"{_CORE}/process/turn.rs",
-        "let breaker = self.breaker.lock().state();",
-        "let breaker = self.breaker.lock().state().filter(|open| open.probes == u32::MAX);",
+        "let breaker = self.downstream.lock().queue().open_breaker();",
+        "let breaker = self.downstream.lock().queue().open_breaker().filter(|open| open.probes == u32::MAX);",
     ),
     Guard(
         "keep the circuit breaker open after an answer",
-        (Change(_BREAKER, "Signal::Answered => self.answered(task, now),", "Signal::Answered => self.unanswered.clear(),"),),
+        (Change(_BREAKER, "Signal::Answered => self.answered(now),", "Signal::Answered => self.unanswered.clear(),"),),
     ),
     one_change(
-        "open the circuit breaker while an answer is being settled",
-        f"{_CORE}/process/turn/pause.rs",
-        "self.breaker.lock().knows_of_an_answer()",
-        "self.breaker.lock().next_probe() == Some(Millis(1))",
+        "pause the queue although the downstream answered",
+        f"{_CORE}/process/downstream.rs",
+        "self.walls.answered(self.breaker.newest_run());",
+        "let _ = self.breaker.newest_run();",
     ),
     one_change(
         "keep the pages read before a probe",
@@ -305,13 +305,13 @@ GUARDS: tuple[Guard, ...] = (
     ),
     one_change(
         "close a circuit breaker that an operator holds open",
-        f"{_CORE}/process/breaker/hand.rs",
-        "self.closed = false;\n            self.open_at(now);",
-        "self.closed = false;",
+        f"{_CORE}/process/downstream/breaker/hand.rs",
+        "self.close();\n        if self.is_held(now) {\n            self.open_at(now);",
+        "self.close();\n        if self.is_held(now) {",
     ),
     one_change(
         "ignore an operator that closes the circuit breaker",
-        f"{_CORE}/process/breaker/hand.rs",
+        f"{_CORE}/process/downstream/breaker/hand.rs",
         "self.know(control, now);\n        if !self.is_held(now) {",
         "self.know(control, now);\n        if !self.is_held(now) && self.hand.commands == u64::MAX {",
     ),

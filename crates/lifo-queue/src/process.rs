@@ -10,8 +10,7 @@
 //! | `select` | the choice of the next task |
 //! | `rate` | the limit on starts per second |
 //! | `read` | reads of the index, on demand or in advance |
-//! | `slots` | the limit on concurrent tasks |
-//! | `breaker` | the circuit breaker: whether only probes start |
+//! | `downstream` | the ledger of the downstream: circuit breaker, concurrency, automatic pauses |
 //! | `codel` | overload: whether only new tasks start |
 //! | `attempt` | one attempt at a task: take, run, settle or return |
 //! | `heartbeat` | renewals of the processor lease |
@@ -20,8 +19,8 @@
 //! | `summary` | the summary of a turn |
 
 mod attempt;
-mod breaker;
 mod codel;
+mod downstream;
 mod error;
 mod finish;
 mod heartbeat;
@@ -29,7 +28,6 @@ mod rate;
 mod read;
 mod select;
 mod settings;
-mod slots;
 mod summary;
 mod turn;
 
@@ -37,8 +35,8 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-pub use self::breaker::{FIRST_PROBE, LONGEST_PROBE};
 pub use self::codel::CodelSettings;
+pub use self::downstream::{FIRST_PROBE, LONGEST_PROBE};
 pub use self::error::{FailedTurn, TurnError};
 pub use self::select::{DEEP_PAGE, DEEP_PAGE_PAUSE, MAX_HEAD, MAX_PAGE_AGE};
 pub use self::settings::{BreakerSettings, Invocation, ProcessSettings, RateLimit};

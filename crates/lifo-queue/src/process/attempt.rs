@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use self::steps::{Ended, after};
 use self::verdict::Verdict;
 use super::ProcessSettings;
-use super::breaker::{RunNumber, SharedBreaker, Signal, Spared};
+use super::downstream::{Ruling, Run, SharedDownstream, Signal};
 use crate::runner::{Outcome, TaskRunner};
 use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest};
 use crate::task::{Lease, LeaseToken, Settlement, TakenTask, TaskId};
@@ -33,7 +33,7 @@ pub(super) struct Attempts {
     pub(super) runner: Arc<dyn TaskRunner>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) settings: ProcessSettings,
-    pub(super) breaker: SharedBreaker,
+    pub(super) downstream: SharedDownstream,
     /// Becomes true when running tasks must be returned.
     pub(super) cut_off: watch::Receiver<bool>,
 }
@@ -44,19 +44,9 @@ pub(super) struct Attempted {
     pub(super) task: TaskId,
     /// Age of the task when its run started; `None` if it did not run.
     pub(super) start_age: Option<Duration>,
-    /// `None` if the task did not run.
-    pub(super) run: Option<Run>,
     pub(super) end: End,
     /// Whether a newer state of the task's key was written during the run: the task is PENDING.
     pub(super) overtaken: bool,
-    pub(super) downstream: Downstream,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
-    pub(super) number: RunNumber,
-    pub(super) started: Millis,
-    pub(super) ended: Millis,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -85,28 +75,12 @@ pub(super) enum Why {
     CutOff,
 }
 
-/// State of the downstream according to the run, independent of the task's result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Downstream {
-    /// It answered with success or failure.
-    Answered,
-    /// It was busy, and may have asked for a wait.
-    Busy { retry_after: Option<Duration> },
-    /// It rejects the queue's calls.
-    Refused,
-    /// It responded with an internal error.
-    InternalError,
-    /// Unknown: no run, no answer, a retry, or a run that was cut off.
-    Unknown,
-}
-
 impl Attempts {
     /// Takes the task. If the take succeeds, runs the task and settles or returns it.
     pub(super) async fn attempt(self: Arc<Self>, candidate: Candidate, alone: bool) -> Attempted {
         let task = candidate.id.clone();
         let suspect = candidate.lease_ran_out;
-        let (mut start_age, mut run) = (None, None);
-        let mut downstream = Downstream::Unknown;
+        let mut start_age = None;
         let end = match self.take(candidate, alone).await {
             Ok(TakeOutcome::Won(taken)) if self.is_too_short(&taken.lease) => {
                 self.return_unstarted(&taken.lease, suspect).await
@@ -119,20 +93,27 @@ impl Attempts {
                 );
                 let started = self.clock.now();
                 start_age = Some(started.since(taken.task.task_created));
-                let number = self.breaker.lock().run_starts();
+                let number = self.downstream.lock().of(&task).run_started();
                 let outcome = self.run(&taken).await;
                 let answer = run_log::answer(outcome.as_ref());
                 trace::answered(answer);
-                downstream = Downstream::from(outcome.as_ref());
-                let signal = Signal::from(outcome.as_ref());
                 let ended = self.clock.now();
-                run = Some(Run {
+                let run = Run {
                     number,
                     started,
                     ended,
-                });
-                let spared = self.breaker.lock().run_ended(number, &task, signal, ended);
-                let end = self.settle_by(&taken, outcome, suspect, spared).await;
+                };
+                let signal = Signal::from(outcome.as_ref());
+                let jitter = match signal {
+                    Signal::Busy { .. } => fastrand::f64(),
+                    _ => 0.0,
+                };
+                let ruling = self
+                    .downstream
+                    .lock()
+                    .of(&task)
+                    .run_ended(&run, &task, signal, jitter);
+                let end = self.settle_by(&taken, outcome, suspect, ruling).await;
                 let result = end.as_ref().ok().map(|ended| &ended.end);
                 if run_log::is_due(result, self.settings.logged_successes, fastrand::f64) {
                     run_log::write(&taken.task, answer, result, started, ended);
@@ -158,10 +139,8 @@ impl Attempts {
         Attempted {
             task,
             start_age,
-            run,
             end,
             overtaken,
-            downstream,
         }
     }
 
@@ -201,9 +180,9 @@ impl Attempts {
         taken: &TakenTask,
         outcome: Option<Outcome>,
         suspect: bool,
-        spared: Option<Spared>,
+        ruling: Ruling,
     ) -> Result<Ended, StoreError> {
-        match self.verdict(taken, outcome, spared) {
+        match self.verdict(taken, outcome, ruling) {
             Verdict::Settle(settlement) => {
                 let end = match &settlement {
                     Settlement::Success => End::Succeeded,
@@ -219,6 +198,10 @@ impl Attempts {
             }
             Verdict::GiveBack(mut back, why) => {
                 back.lease_ran_out = suspect;
+                if why == Why::Unavailable {
+                    let task = &taken.task.task_id;
+                    self.downstream.lock().of(task).returned(&ruling);
+                }
                 let not_before = back.not_before;
                 let done = self.give_back(&taken.lease, &back).await?;
                 Ok(after(done, End::GivenBack { not_before, why }))
@@ -247,35 +230,6 @@ impl Attempts {
                 },
             }),
             Ok(_) = cut_off.wait_for(|cut| *cut) => None,
-        }
-    }
-}
-
-impl From<Option<&Outcome>> for Downstream {
-    fn from(outcome: Option<&Outcome>) -> Self {
-        match outcome {
-            Some(Outcome::Success | Outcome::Failure { .. }) => Self::Answered,
-            Some(Outcome::Busy { retry_after }) => Self::Busy {
-                retry_after: *retry_after,
-            },
-            Some(Outcome::Refused { .. }) => Self::Refused,
-            Some(Outcome::InternalError { .. }) => Self::InternalError,
-            Some(Outcome::Retry { .. } | Outcome::Unavailable { .. }) | None => Self::Unknown,
-        }
-    }
-}
-
-impl From<Option<&Outcome>> for Signal {
-    fn from(outcome: Option<&Outcome>) -> Self {
-        match outcome {
-            Some(Outcome::Success | Outcome::Failure { .. }) => Self::Answered,
-            Some(Outcome::Unavailable { .. } | Outcome::InternalError { .. }) => Self::Unavailable,
-            Some(Outcome::Busy { retry_after: None }) => Self::Busy,
-            // A busy answer with a time, and a rejection, pause the queue instead of opening the
-            // breaker.
-            Some(Outcome::Busy { .. } | Outcome::Refused { .. } | Outcome::Retry { .. }) | None => {
-                Self::Nothing
-            }
         }
     }
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use super::breaker::SharedBreaker;
+use super::downstream::{Ledger, SharedDownstream};
 use super::settings::ProcessSettings;
 use crate::control::{Control, Renewal, Renewed};
 use crate::store::QueueStore;
@@ -54,7 +54,7 @@ pub(super) struct Beat {
     pub(super) lease: Duration,
     pub(super) interval: Duration,
     /// Each renewal writes its state to the control item.
-    pub(super) breaker: SharedBreaker,
+    pub(super) downstream: SharedDownstream,
     /// Since when the queue has been overloaded; each renewal writes it too.
     pub(super) overloaded_since: watch::Receiver<Option<Millis>>,
 }
@@ -97,10 +97,10 @@ impl Heartbeat {
         }
     }
 
-    /// Passes the operators' commands in the control item to the breaker.
-    pub(super) fn command(&self, breaker: &SharedBreaker, now: Millis) {
+    /// Passes the operators' commands in the control item to the ledger.
+    pub(super) fn command(&self, ledger: &mut Ledger, now: Millis) {
         if let Held::Until(_, control) = &*self.held.borrow() {
-            breaker.lock().obey(control, now);
+            ledger.obey(control, now);
         }
     }
 
@@ -144,7 +144,7 @@ impl Beat {
             let renewal = Renewal {
                 owner: self.owner,
                 until,
-                breaker: self.breaker.lock().state(),
+                breaker: self.downstream.lock().queue().open_breaker(),
                 overloaded_since: *self.overloaded_since.borrow(),
             };
             match self.store.renew(&renewal).await {

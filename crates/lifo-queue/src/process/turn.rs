@@ -4,7 +4,6 @@ mod alone;
 mod empty;
 mod gate;
 mod index;
-mod pause;
 mod probe;
 mod record;
 
@@ -18,18 +17,16 @@ use uuid::Uuid;
 
 use self::alone::Gap;
 use self::gate::Gate;
-use self::pause::Walls;
 use self::probe::Search;
 use super::Processor;
 use super::attempt::{Attempted, Attempts};
-use super::breaker::{Breaker, SharedBreaker};
 use super::codel::Codel;
+use super::downstream::{Downstream, Ledger, SharedDownstream};
 use super::finish::{Stopped, TurnEnd};
 use super::heartbeat::{Beat, Heartbeat};
 use super::rate::Rate;
 use super::read::Reads;
 use super::select::{Selector, Step};
-use super::slots::Slots;
 use super::summary::TurnSummary;
 use crate::control::Control;
 use crate::store::Candidate;
@@ -52,17 +49,13 @@ pub(super) struct Turn<'a> {
     heartbeat: Heartbeat,
     selector: Selector,
     reads: Reads,
-    slots: Slots,
     rate: Rate,
-    breaker: SharedBreaker,
+    downstream: SharedDownstream,
     codel: Codel,
     attempts: Arc<Attempts>,
     cut_off: watch::Sender<bool>,
     running: JoinSet<Attempted>,
     summary: TurnSummary,
-    walls: Walls,
-    /// Automatic pauses in a row before this turn.
-    busy_pauses: u32,
     /// The running task must run alone: nothing else may start.
     alone: bool,
     gap: Gap,
@@ -90,9 +83,13 @@ impl<'a> Turn<'a> {
         let now = processor.clock.now();
         let hard_stop = settings.hard_stop(now, deadline);
         let (cut_off, cut) = watch::channel(false);
-        let mut breaker = Breaker::new(settings.breaker, settings.slots, control.breaker, now);
-        breaker.know(&control, now);
-        let breaker = SharedBreaker::new(breaker);
+        // Rule 4: take only tasks that can end before the deadline less the margin.
+        let stop_taking = now
+            .plus(settings.turn)
+            .min(hard_stop.minus(settings.task_timeout));
+        let limits = settings.limits();
+        let ledger = Ledger::new(&settings, limits, &control, stop_taking, now);
+        let downstream = SharedDownstream::new(Downstream::new(ledger));
         let codel = Codel::new(settings.codel, control.overloaded_since, now);
         let beat = Beat {
             store: processor.store.clone(),
@@ -100,42 +97,35 @@ impl<'a> Turn<'a> {
             owner,
             lease: settings.processor_lease,
             interval: settings.heartbeat,
-            breaker: breaker.clone(),
+            downstream: downstream.clone(),
             overloaded_since: codel.watch(),
-        };
-        let slots = match control.busy_pauses {
-            0 => Slots::new(settings.slots),
-            _ => Slots::probing(settings.slots),
         };
         let clock = processor.clock.clone();
         Self {
             processor,
             owner,
             seen: control.requested,
-            rate: Rate::start(settings.rate, control.rate_full_at, clock),
-            busy_pauses: control.busy_pauses,
+            rate: Rate::start(limits.rate, control.rate_full_at, clock),
             heartbeat: Heartbeat::start(beat, lease_until, control),
-            selector: Selector::new(settings.slots, settings.order),
+            selector: Selector::new(limits.concurrency, settings.order),
             reads: Reads::new(
                 processor.store.clone(),
                 processor.clock.clone(),
                 settings.order,
             ),
-            slots,
             attempts: Arc::new(Attempts {
                 store: processor.store.clone(),
                 runner: processor.runner.clone(),
                 clock: processor.clock.clone(),
                 settings,
-                breaker: breaker.clone(),
+                downstream: downstream.clone(),
                 cut_off: cut,
             }),
-            breaker,
+            downstream,
             codel,
             cut_off,
             running: JoinSet::new(),
             summary: TurnSummary::default(),
-            walls: Walls::default(),
             alone: false,
             gap: Gap::new(&settings, now, hard_stop),
             search: None,
@@ -143,10 +133,7 @@ impl<'a> Turn<'a> {
             empty_since: None,
             failed_reads: 0,
             gave_back: false,
-            // Rule 4: take only tasks that can end before the deadline less the margin.
-            stop_taking: now
-                .plus(settings.turn)
-                .min(hard_stop.minus(settings.task_timeout)),
+            stop_taking,
             hard_stop,
         }
     }
@@ -223,7 +210,12 @@ impl<'a> Turn<'a> {
         }
         self.alone = alone;
         self.rate.used();
-        self.summary.probes += u32::from(self.breaker.lock().starts(&task.id));
+        let is_probe = self
+            .downstream
+            .lock()
+            .of(&task.id)
+            .attempt_started(&task.id);
+        self.summary.probes += u32::from(is_probe);
         // Until the attempt ends, this turn must not select the task again.
         self.selector.leave_alone(task.id.clone(), Millis::MAX);
         let attempt = trace::attempt(self.attempts.clone().attempt(task, alone));
@@ -247,7 +239,8 @@ impl<'a> Turn<'a> {
                 }
             }
         }
-        match (end, self.wants_pause(self.now())) {
+        let pause = self.downstream.lock().queue().pause_due(self.now());
+        match (end, pause) {
             (TurnEnd::TimeUp, Some(pause)) => self.pause(&pause).await,
             (end, _) => end,
         }
@@ -257,7 +250,7 @@ impl<'a> Turn<'a> {
     pub(super) async fn stop(mut self) -> Stopped {
         self.heartbeat.stop().await;
         self.summary.queries = self.reads.queries;
-        let breaker = self.breaker.lock().state();
+        let breaker = self.downstream.lock().queue().open_breaker();
         self.summary.breaker_open = breaker.is_some();
         let now = self.processor.clock.now();
         let overloaded = self.codel.overloaded_for(now);

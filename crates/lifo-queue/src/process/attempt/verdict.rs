@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Attempts, Why};
 use crate::backoff::Backoff;
-use crate::process::breaker::{LONGEST_PROBE, Spared};
+use crate::process::downstream::{LONGEST_PROBE, Ruling, Spared};
 use crate::runner::{MAX_RETRY_AFTER, Outcome};
 use crate::task::{GiveBack, Settlement, TakenTask};
 use crate::time::Millis;
@@ -35,21 +35,21 @@ pub(super) enum Verdict {
 }
 
 impl Attempts {
-    /// The next state after an outcome; `None` means that the run was cut off. With `spared`, a run
-    /// that found the downstream unavailable costs no attempt.
+    /// The next state after an outcome; `None` means that the run was cut off.
     pub(super) fn verdict(
         &self,
         taken: &TakenTask,
         outcome: Option<Outcome>,
-        spared: Option<Spared>,
+        ruling: Ruling,
     ) -> Verdict {
+        let spared = ruling.spared;
         match outcome {
             Some(Outcome::Unavailable { reason }) => {
-                let pauses = self.may_pause();
+                let pauses = self.may_pause(ruling);
                 self.spare(taken, reason, spared, u32::MAX, pauses)
             }
             Some(Outcome::InternalError { reason }) => {
-                let most = match self.breaker.lock().is_held(self.clock.now()) {
+                let most = match ruling.held {
                     true => u32::MAX,
                     false => MAX_ERROR_RETURNS,
                 };
@@ -62,7 +62,7 @@ impl Attempts {
             Some(Outcome::Busy { retry_after }) => match spared {
                 Some(Spared::UntilProbe(at)) if retry_after.is_none() => {
                     let reason = "the downstream was busy".to_owned();
-                    self.unavailable(taken, reason, at, u32::MAX, self.may_pause())
+                    self.unavailable(taken, reason, at, u32::MAX, self.may_pause(ruling))
                 }
                 _ => self.busy(taken, retry_after),
             },
@@ -187,10 +187,10 @@ impl Attempts {
     }
 
     /// Whether the queue may pause before the next start, because the breaker was open for long.
-    fn may_pause(&self) -> bool {
-        let open_for = self.breaker.lock().open_for(self.clock.now());
+    fn may_pause(&self, ruling: Ruling) -> bool {
         let pause_after = self.settings.breaker.map(|breaker| breaker.pause_after);
-        open_for
+        ruling
+            .open_for
             .zip(pause_after)
             .is_some_and(|(open_for, pause_after)| open_for + NEXT_START >= pause_after)
     }

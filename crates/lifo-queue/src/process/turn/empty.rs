@@ -37,7 +37,7 @@ impl Turn<'_> {
         if pass.next_due.is_none() {
             // No task is left that an outage could harm. Hours later, one failed run must not count
             // as a part of this outage.
-            self.breaker.lock().end_outage(now);
+            self.downstream.lock().queue().end_outage(now);
         }
         self.release().await
     }
@@ -47,7 +47,7 @@ impl Turn<'_> {
             self.owner,
             &self.summary,
             &self.rate,
-            self.breaker.lock().state(),
+            self.downstream.lock().queue().open_breaker(),
             self.codel.since(),
             Some(self.seen),
             false,

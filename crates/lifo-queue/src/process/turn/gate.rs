@@ -2,7 +2,7 @@
 
 use super::{Turn, TurnEnd};
 use crate::control::Pause;
-use crate::process::breaker::Start;
+use crate::process::downstream::Start;
 use crate::process::heartbeat::LeaseState;
 use crate::time::Millis;
 
@@ -34,46 +34,44 @@ impl Turn<'_> {
         if now >= self.stop_taking && !kept {
             return Gate::End(TurnEnd::TimeUp);
         }
-        if let Some(pause) = self.wants_pause(now) {
-            return match self.running.is_empty() {
-                true => Gate::Pause(pause),
-                // A run that is still active may be answered. Then the tasks are the cause, not the
-                // downstream.
-                false => Gate::Wait(Millis::MAX),
-            };
-        }
-        self.alone = self.alone && !self.running.is_empty();
-        if self.alone || (kept && !self.running.is_empty()) {
+        let running = self.running.len();
+        let (start, is_open) = {
+            let mut downstream = self.downstream.lock();
+            let ledger = downstream.queue();
+            self.heartbeat.command(ledger, now);
+            (ledger.start(running, now), ledger.open_breaker().is_some())
+        };
+        self.alone = self.alone && running > 0;
+        if self.alone || (kept && running > 0) {
             return Gate::Wait(Millis::MAX);
         }
-        self.heartbeat.command(&self.breaker, now);
-        let (start, is_open) = {
-            let breaker = self.breaker.lock();
-            (
-                breaker.start(self.running.len(), now),
-                breaker.state().is_some(),
-            )
-        };
         if is_open {
             // An outage ends the overload, because it ages every task at any load.
             self.codel.lift(now);
         }
-        if let Start::Wait(until) = start {
-            return Gate::Wait(until);
+        let gate = match start {
+            Start::Wait(until) => return Gate::Wait(until),
+            Start::Pause(pause) => return Gate::Pause(pause),
+            Start::Probe => Gate::Probe,
+            Start::Any if kept => Gate::Alone,
+            Start::Any => Gate::Open,
+        };
+        match self.rate.grant(now) {
+            Ok(()) => gate,
+            Err(again) => Gate::Wait(again),
         }
-        if let Some(until) = self.slots.asked_until(now) {
-            return Gate::Wait(until);
+    }
+
+    /// Writes a pause of the queue.
+    pub(super) async fn pause(&self, pause: &Pause) -> TurnEnd {
+        let (until_ms, reason) = (pause.until.0, &pause.reason);
+        match self.downstream.lock().queue().is_rejecting() {
+            false => tracing::warn!(until_ms, reason, "queue paused"),
+            true => tracing::error!(until_ms, reason, "queue paused"),
         }
-        // A probe needs no free slot: only one runs at a time.
-        if start == Start::Any && !self.slots.is_open(self.running.len(), now) {
-            let wake = self.slots.wait_until().filter(|at| *at > now);
-            return Gate::Wait(wake.unwrap_or(Millis::MAX));
-        }
-        match (self.rate.grant(now), start) {
-            (Err(again), _) => Gate::Wait(again),
-            (Ok(()), Start::Probe) => Gate::Probe,
-            (Ok(()), _) if kept => Gate::Alone,
-            (Ok(()), _) => Gate::Open,
+        match self.processor.store.pause(pause).await {
+            Ok(_) => TurnEnd::Paused,
+            Err(error) => TurnEnd::Failed(error),
         }
     }
 }

@@ -78,7 +78,11 @@ impl Turn<'_> {
         let ids: Vec<&TaskId> = due.iter().map(|task| &task.id).collect();
         let is_whole = read.wanted.after.is_none() && page.next.is_none();
         let tried_too = is_whole || self.search == Some(Search::Any);
-        let place = self.breaker.lock().choose(&ids, tried_too)?;
+        let place = self
+            .downstream
+            .lock()
+            .queue()
+            .choose_probe(&ids, tried_too)?;
         due.get(place).map(|task| (*task).clone())
     }
 }

@@ -1,11 +1,10 @@
-//! Effects of the end of an attempt on the summary, the selection, the slots and automatic pauses.
+//! Effects of the end of an attempt on the summary and the selection. The end of its run has reached
+//! the [ledger](crate::process::downstream) before.
 
 use aws::error_chain;
 
 use super::{AFTER_STORE_ERROR, Turn};
-use crate::process::attempt::{Attempted, Downstream, End, Why};
-use crate::process::slots::Slots;
-use crate::time::Millis;
+use crate::process::attempt::{Attempted, End, Why};
 
 impl Turn<'_> {
     pub(super) fn record(&mut self, ended: Result<Attempted, tokio::task::JoinError>) {
@@ -43,7 +42,7 @@ impl Turn<'_> {
             }
             End::GivenBack { not_before, why } => {
                 leave_alone = not_before;
-                self.given_back(why, &attempted.downstream);
+                self.given_back(why);
             }
             End::LostRace => self.summary.lost_races += 1,
             End::StoreFailed => {
@@ -51,67 +50,24 @@ impl Turn<'_> {
                 leave_alone = now.plus(AFTER_STORE_ERROR);
             }
         }
-        self.adapt(&attempted, now);
-        if self.breaker.lock().attempt_over(&attempted.task, now) {
-            // The limit from before the outage says nothing about the capacity now.
-            self.slots = Slots::new(self.processor.settings.slots);
+        if attempted.start_age.is_none() {
+            let mut downstream = self.downstream.lock();
+            let ledger = downstream.of(&attempted.task);
+            ledger.attempt_without_run(&attempted.task, now);
         }
         self.selector.leave_alone(attempted.task, leave_alone);
     }
 
-    fn given_back(&mut self, why: Why, downstream: &Downstream) {
+    fn given_back(&mut self, why: Why) {
         self.gave_back = true;
         match why {
             Why::Retry => self.summary.retried += 1,
             Why::Busy => self.summary.busy += 1,
-            Why::Unavailable => {
-                self.summary.unavailable += 1;
-                // Internal errors end by themselves, because they return a task less often.
-                let counts = *downstream != Downstream::InternalError;
-                if counts && self.breaker.lock().state().is_some() {
-                    self.walls.probe_failed();
-                }
-            }
+            Why::Unavailable => self.summary.unavailable += 1,
             Why::CutOff => {
                 self.summary.cut_off += 1;
                 self.summary.retried += 1;
             }
         }
-    }
-
-    fn adapt(&mut self, attempted: &Attempted, now: Millis) {
-        let task = &attempted.task;
-        let run = attempted.run.map(|run| run.number);
-        match attempted.downstream {
-            Downstream::Answered => {
-                match self.slowness(attempted) {
-                    Some((started, share)) => self.slots.slow(started, share, now),
-                    None => self.slots.succeeded(),
-                }
-                self.walls.answered(self.breaker.lock().newest_run());
-            }
-            Downstream::Busy { retry_after } => {
-                self.slots.busy(retry_after, fastrand::f64(), now);
-                self.walls.busy(task, run);
-            }
-            Downstream::Refused => {
-                // Without the answer: it quotes the downstream, which may quote the payload.
-                tracing::error!(
-                    task_id = %task,
-                    "the downstream rejects the queue's calls; see the task's lastError"
-                );
-                self.walls.rejected(task, run);
-            }
-            Downstream::InternalError | Downstream::Unknown => {}
-        }
-    }
-
-    /// For a run that took longer than the target latency: when it started, and the target divided
-    /// by its duration.
-    fn slowness(&self, attempted: &Attempted) -> Option<(Millis, f64)> {
-        let target = self.processor.settings.target_latency?;
-        let run = attempted.run?;
-        let took = run.ended.since(run.started);
-        (took > target).then(|| (run.started, target.as_secs_f64() / took.as_secs_f64()))
     }
 }

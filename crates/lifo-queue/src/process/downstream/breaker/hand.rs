@@ -2,7 +2,6 @@
 
 use super::Breaker;
 use crate::control::Control;
-use crate::task::TaskId;
 use crate::time::Millis;
 
 /// The operators' commands that a turn has read.
@@ -45,11 +44,9 @@ impl Breaker {
 
     /// Notes an answer of the downstream: the breaker closes. While an operator holds it open, it
     /// opens again at once, and probes continue.
-    pub(super) fn answered(&mut self, task: &TaskId, now: Millis) {
-        self.answered.insert(task.clone());
+    pub(super) fn answered(&mut self, now: Millis) {
         self.close();
         if self.is_held(now) {
-            self.closed = false;
             self.open_at(now);
         }
     }

@@ -4,9 +4,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use super::{Turn, TurnEnd};
+use super::{Ledger, RunNumber};
 use crate::control::Pause;
-use crate::process::breaker::RunNumber;
 use crate::task::TaskId;
 use crate::time::Millis;
 
@@ -48,39 +47,38 @@ impl Walls {
         self.failed_probes += 1;
     }
 
+    /// Whether the downstream was busy for several tasks without an answer in between.
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.len() >= TASKS_TO_PAUSE
+    }
+
     /// Records that the downstream was busy for this run.
-    pub(super) fn busy(&mut self, task: &TaskId, run: Option<RunNumber>) {
-        if run > self.answered {
+    pub(super) fn busy(&mut self, task: &TaskId, run: RunNumber) {
+        if self.answered.is_none_or(|answered| run > answered) {
             self.busy.insert(task.clone());
         }
     }
 
     /// Records that the downstream rejected this run.
-    pub(super) fn rejected(&mut self, task: &TaskId, run: Option<RunNumber>) {
-        if run > self.answered {
+    pub(super) fn rejected(&mut self, task: &TaskId, run: RunNumber) {
+        if self.answered.is_none_or(|answered| run > answered) {
             self.rejected.insert(task.clone());
         }
     }
 }
 
-impl Turn<'_> {
+impl Ledger {
     /// Whether the downstream rejected several tasks without an answer in between.
-    fn is_rejected(&self) -> bool {
+    pub(in crate::process) fn is_rejecting(&self) -> bool {
         self.walls.rejected.len() >= TASKS_TO_PAUSE
     }
 
-    /// The pause that is due, if any. For a busy downstream that named no time, opens the circuit
-    /// breaker instead. A pause takes effect only when no run is active, because a run may still be
-    /// answered.
-    pub(super) fn wants_pause(&self, now: Millis) -> Option<Pause> {
-        if self.breaker.lock().knows_of_an_answer() {
-            // The attempt of the answered run is not over; its end clears `walls`.
-            return None;
-        }
-        let settings = &self.processor.settings;
-        if self.is_rejected() {
+    /// The pause that is due, if any. It takes effect only when no run is active, because a run may
+    /// still be answered.
+    pub(in crate::process) fn pause_due(&self, now: Millis) -> Option<Pause> {
+        if self.is_rejecting() {
             return Some(Pause {
-                until: now.plus(settings.pause),
+                until: now.plus(self.settings.pause),
                 reason: format!(
                     "the downstream rejected {} tasks in a row",
                     self.walls.rejected.len()
@@ -88,47 +86,22 @@ impl Turn<'_> {
                 busy: true,
             });
         }
-        if let Some(pause) = self.long_unavailable(now) {
-            return Some(pause);
-        }
-        if self.walls.busy.len() < TASKS_TO_PAUSE || !self.slots.is_congested(now) {
-            return None;
-        }
-        if self.slots.retry_after().is_none() && settings.breaker.is_some() {
-            // The downstream named no time: probes find out sooner than a pause that it takes
-            // tasks.
-            self.breaker.lock().open(now);
-            return None;
-        }
-        let doubled = FIRST_BUSY_PAUSE.saturating_mul(1 << self.busy_pauses.min(10));
-        let asked = self
-            .slots
-            .retry_after()
-            .map_or(Duration::ZERO, |at| at.since(now));
-        Some(Pause {
-            until: now.plus(doubled.max(asked).min(settings.pause)),
-            reason: format!(
-                "the downstream was busy for {} tasks in a row",
-                self.walls.busy.len()
-            ),
-            busy: true,
-        })
+        self.long_unavailable(now).or_else(|| self.long_busy(now))
     }
 
     /// The pause that is due after the circuit breaker has been open for `pause_after` and
     /// [`PROBES_TO_PAUSE`] probes of this turn have failed. At the end of a turn one is enough,
     /// because long runs leave no time for more.
     fn long_unavailable(&self, now: Millis) -> Option<Pause> {
-        let settings = &self.processor.settings;
-        let open_for = self.breaker.lock().open_for(now)?;
-        let probes = if now < self.stop_taking {
+        let open_for = self.breaker.open_for(now)?;
+        let probes = if now < self.last_start {
             PROBES_TO_PAUSE
         } else {
             1
         };
         let is_confirmed = self.walls.failed_probes >= probes;
-        (is_confirmed && open_for >= settings.breaker?.pause_after).then(|| Pause {
-            until: now.plus(settings.pause),
+        (is_confirmed && open_for >= self.settings.breaker?.pause_after).then(|| Pause {
+            until: now.plus(self.settings.pause),
             reason: format!(
                 "the downstream has been unavailable for {} s",
                 open_for.as_secs()
@@ -137,15 +110,23 @@ impl Turn<'_> {
         })
     }
 
-    pub(super) async fn pause(&self, pause: &Pause) -> TurnEnd {
-        let (until_ms, reason) = (pause.until.0, &pause.reason);
-        match self.is_rejected() {
-            false => tracing::warn!(until_ms, reason, "queue paused"),
-            true => tracing::error!(until_ms, reason, "queue paused"),
+    /// The pause for a busy downstream. If it named no time and there is a breaker, probes find out
+    /// sooner than a pause that it takes tasks.
+    fn long_busy(&self, now: Millis) -> Option<Pause> {
+        let asked = self.slots.retry_after();
+        let probed = asked.is_none() && self.settings.breaker.is_some();
+        if probed || !self.walls.is_busy() || !self.slots.is_congested(now) {
+            return None;
         }
-        match self.processor.store.pause(pause).await {
-            Ok(_) => TurnEnd::Paused,
-            Err(error) => TurnEnd::Failed(error),
-        }
+        let doubled = FIRST_BUSY_PAUSE.saturating_mul(1 << self.busy_pauses.min(10));
+        let asked = asked.map_or(Duration::ZERO, |at| at.since(now));
+        Some(Pause {
+            until: now.plus(doubled.max(asked).min(self.settings.pause)),
+            reason: format!(
+                "the downstream was busy for {} tasks in a row",
+                self.walls.busy.len()
+            ),
+            busy: true,
+        })
     }
 }

@@ -12,16 +12,13 @@
 //! item keeps the state across turns and processors as an [`OpenBreaker`].
 
 mod hand;
-mod shared;
-mod signal;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use self::hand::Hand;
-pub(super) use self::shared::SharedBreaker;
-pub(super) use self::signal::{RunNumber, Signal, Spared, Start};
-use super::settings::BreakerSettings;
+use super::limits::{FEWEST_TASKS, Limits};
+use super::signal::{RunNumber, Signal, Spared, Start};
 use crate::control::OpenBreaker;
 use crate::task::TaskId;
 use crate::time::Millis;
@@ -31,9 +28,6 @@ pub const FIRST_PROBE: Duration = Duration::from_secs(1);
 
 /// The longest wait between two probes, counted from the end of the earlier one.
 pub const LONGEST_PROBE: Duration = Duration::from_secs(4);
-
-/// The threshold is at least this many distinct tasks. Fewer tasks may be the cause themselves.
-const FEWEST_TASKS: usize = 10;
 
 /// A factor of the threshold: that many runs without an answer open the breaker, whatever their
 /// tasks. So discounted tasks open it too: the downstream may be available only for moments.
@@ -66,10 +60,6 @@ pub(super) struct Breaker {
     runs: BTreeSet<RunNumber>,
     next_run: u64,
     open: Option<Open>,
-    /// The breaker closed, and [`Breaker::attempt_over`] has not reported it to the loop yet.
-    closed: bool,
-    /// Tasks with an answered run whose attempt is not over: the loop does not know it yet.
-    answered: HashSet<TaskId>,
     hand: Hand,
 }
 
@@ -86,15 +76,10 @@ struct Open {
 }
 
 impl Breaker {
-    /// The breaker of a turn with `slots` slots, as the previous turn left it. If it is open, the
-    /// first probe may start at once.
-    pub(super) fn new(
-        settings: Option<BreakerSettings>,
-        slots: u16,
-        left: Option<OpenBreaker>,
-        now: Millis,
-    ) -> Self {
-        let threshold = settings.map(|_| FEWEST_TASKS.max(usize::from(slots) + 2));
+    /// The breaker of a turn with these limits, as the previous turn left it; `None` for no
+    /// breaker. If it is open, the first probe may start at once.
+    pub(super) fn new(limits: Option<Limits>, left: Option<OpenBreaker>, now: Millis) -> Self {
+        let threshold = limits.map(|limits| limits.threshold());
         let open = left.filter(|_| threshold.is_some()).map(|left| Open {
             since: left.since,
             probes: left.probes,
@@ -111,8 +96,6 @@ impl Breaker {
             runs: BTreeSet::new(),
             next_run: 0,
             open,
-            closed: false,
-            answered: HashSet::new(),
             hand: Hand::default(),
         }
     }
@@ -123,6 +106,10 @@ impl Breaker {
             since: open.since,
             probes: open.probes,
         })
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
     }
 
     /// When the next probe may start; `None` while the breaker is closed.
@@ -217,23 +204,26 @@ impl Breaker {
         let earlier_runs = self.runs.first().is_some_and(|first| *first < run);
         match signal {
             Signal::Answered if self.doubtful_since.is_some_and(|first| run < first) => {}
-            Signal::Answered => self.answered(task, now),
-            Signal::Busy if earlier_runs && self.open.is_none() => {}
-            Signal::Unavailable | Signal::Busy => {
+            Signal::Answered => self.answered(now),
+            Signal::Busy { retry_after: None } if earlier_runs && !self.is_open() => {}
+            Signal::Unavailable | Signal::InternalError | Signal::Busy { retry_after: None } => {
                 self.unavailable(run, task, now);
             }
-            Signal::Nothing => {}
+            // A busy answer with a time, and a rejection, pause the queue instead of opening the
+            // breaker.
+            Signal::Busy { .. } | Signal::Rejecting | Signal::Nothing => {}
         }
-        match self.next_probe() {
+        let spared = match self.next_probe() {
             Some(at) => Some(Spared::UntilProbe(at)),
             None => again.then_some(Spared::Backoff),
-        }
+        };
+        self.probe_over(task, now);
+        spared
     }
 
-    /// Notes that an attempt is over. Returns whether the breaker has closed since the last call.
-    /// After a probe without a result, another one follows soon ([`AFTER_NO_ANSWER`]).
-    pub(super) fn attempt_over(&mut self, task: &TaskId, now: Millis) -> bool {
-        self.answered.remove(task);
+    /// Notes that the task's probe, if it is one, ended without a result. Another one follows soon
+    /// ([`AFTER_NO_ANSWER`]).
+    pub(super) fn probe_over(&mut self, task: &TaskId, now: Millis) {
         if let Some(open) = &mut self.open
             && open.probing.as_ref() == Some(task)
         {
@@ -241,12 +231,6 @@ impl Breaker {
             open.tried.insert(task.clone(), now);
             open.next_probe = open.next_probe.max(now.plus(AFTER_NO_ANSWER));
         }
-        std::mem::take(&mut self.closed)
-    }
-
-    /// Whether the downstream answered a run whose attempt is not over yet.
-    pub(super) fn knows_of_an_answer(&self) -> bool {
-        !self.answered.is_empty()
     }
 
     /// Opens the breaker if there is one, for example after the downstream was busy for long.
@@ -284,7 +268,6 @@ impl Breaker {
         self.doubtful_since = None;
         if let Some(open) = self.open.take() {
             self.discounted.extend(open.tried.into_keys());
-            self.closed = true;
         }
     }
 

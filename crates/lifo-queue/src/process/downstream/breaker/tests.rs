@@ -1,12 +1,16 @@
 use super::*;
 
-const SETTINGS: BreakerSettings = BreakerSettings {
-    pause_after: Duration::from_secs(480),
-    max_returns: 500,
-};
+const BUSY: Signal = Signal::Busy { retry_after: None };
+
+fn limits(concurrency: u16) -> Limits {
+    Limits {
+        concurrency,
+        rate: None,
+    }
+}
 
 fn breaker(slots: u16) -> Breaker {
-    Breaker::new(Some(SETTINGS), slots, None, Millis(0))
+    Breaker::new(Some(limits(slots)), None, Millis(0))
 }
 
 fn id(number: usize) -> TaskId {
@@ -17,7 +21,6 @@ fn id(number: usize) -> TaskId {
 fn run(breaker: &mut Breaker, task: usize, signal: Signal, now: i64) {
     let number = breaker.run_starts();
     breaker.run_ended(number, &id(task), signal, Millis(now));
-    breaker.attempt_over(&id(task), Millis(now));
 }
 
 /// A breaker that the tasks 0 to 9 opened at time 0.
@@ -123,8 +126,6 @@ fn any_answer_closes_the_breaker() {
     let later = breaker.run_starts();
     breaker.run_ended(later, &id(3), Signal::Answered, Millis(1_100));
     assert_eq!(breaker.state(), None);
-    assert!(breaker.attempt_over(&id(3), Millis(1_100)));
-    assert!(!breaker.attempt_over(&id(4), Millis(1_100)), "told once");
     assert_eq!(breaker.start(5, Millis(1_100)), Start::Any);
     for task in 20..29 {
         run(&mut breaker, task, Signal::Unavailable, 2_000);
@@ -223,7 +224,7 @@ fn next_turn_probes_at_once_and_keeps_the_opening_time() {
         since: Millis(5),
         probes: 7,
     };
-    let mut breaker = Breaker::new(Some(SETTINGS), 8, Some(left), Millis(60_000));
+    let mut breaker = Breaker::new(Some(limits(8)), Some(left), Millis(60_000));
     assert_eq!(breaker.state(), Some(left));
     probe(&mut breaker, 1, Signal::Unavailable, 60_000);
     assert_eq!(breaker.next_probe(), Some(Millis(64_000)));
@@ -236,28 +237,14 @@ fn busy_counts_for_the_breaker_only_without_an_earlier_active_run() {
     let mut breaker = breaker(8);
     let working = breaker.run_starts();
     for task in 0..20 {
-        run(&mut breaker, task, Signal::Busy, 0);
+        run(&mut breaker, task, BUSY, 0);
     }
     assert_eq!(breaker.state(), None);
     breaker.run_ended(working, &id(99), Signal::Answered, Millis(0));
     for task in 0..10 {
-        run(&mut breaker, task, Signal::Busy, 0);
+        run(&mut breaker, task, BUSY, 0);
     }
     assert!(breaker.state().is_some());
-}
-
-#[test]
-fn breaker_remembers_an_answer_until_its_attempt_is_over() {
-    let mut breaker = breaker(8);
-    let before = breaker.run_starts();
-    let number = breaker.run_starts();
-    breaker.run_ended(number, &id(1), Signal::Answered, Millis(0));
-    breaker.run_ended(before, &id(2), Signal::Unavailable, Millis(0));
-    assert!(breaker.knows_of_an_answer());
-    breaker.attempt_over(&id(2), Millis(5));
-    assert!(breaker.knows_of_an_answer());
-    breaker.attempt_over(&id(1), Millis(9));
-    assert!(!breaker.knows_of_an_answer());
 }
 
 #[test]
@@ -266,7 +253,7 @@ fn disabled_breaker_never_opens() {
         since: Millis(5),
         probes: 7,
     };
-    let mut breaker = Breaker::new(None, 1, Some(left), Millis(0));
+    let mut breaker = Breaker::new(None, Some(left), Millis(0));
     for task in 0..1_000 {
         run(&mut breaker, task, Signal::Unavailable, 0);
         assert_eq!(breaker.start(1, Millis(0)), Start::Any);

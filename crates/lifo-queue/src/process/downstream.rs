@@ -1,0 +1,231 @@
+//! The ledger of the downstream: what the ends of runs mean for further starts.
+//!
+//! A [`Ledger`] owns the circuit breaker, the slots and the walls of one group of tasks. The end of
+//! a run changes all of them at once, before the task's next state is written. So no decision
+//! depends on how long that write takes. The ledger reads neither a clock nor a store.
+//!
+//! | module | content |
+//! |---|---|
+//! | `breaker` | the circuit breaker: whether only probes start |
+//! | `slots` | the limit on concurrent tasks |
+//! | `walls` | the reasons for an automatic pause |
+//! | `limits` | the limits in effect |
+//! | `signal` | what a run says about the downstream, and the decisions |
+//! | `shared` | the handle that the parts of a turn share |
+
+mod breaker;
+mod limits;
+mod shared;
+mod signal;
+mod slots;
+mod walls;
+
+use self::breaker::Breaker;
+pub use self::breaker::{FIRST_PROBE, LONGEST_PROBE};
+pub(super) use self::limits::Limits;
+pub(super) use self::shared::SharedDownstream;
+pub(super) use self::signal::{Ruling, Run, RunNumber, Signal, Spared, Start};
+use self::slots::Slots;
+use self::walls::Walls;
+use super::settings::ProcessSettings;
+use crate::control::{Control, OpenBreaker};
+use crate::task::TaskId;
+use crate::time::Millis;
+
+/// The ledgers of a turn. So far every task of a queue belongs to one group.
+#[derive(Debug)]
+pub(super) struct Downstream {
+    queue: Ledger,
+}
+
+impl Downstream {
+    pub(super) fn new(queue: Ledger) -> Self {
+        Self { queue }
+    }
+
+    /// The ledger of the task's group.
+    pub(super) fn of(&mut self, _task: &TaskId) -> &mut Ledger {
+        &mut self.queue
+    }
+
+    /// The ledger of the whole queue.
+    pub(super) fn queue(&mut self) -> &mut Ledger {
+        &mut self.queue
+    }
+}
+
+/// The ledger of one group of tasks.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    settings: ProcessSettings,
+    limits: Limits,
+    breaker: Breaker,
+    slots: Slots,
+    walls: Walls,
+    /// Automatic pauses in a row before this turn.
+    busy_pauses: u32,
+    /// The turn starts tasks until this time.
+    last_start: Millis,
+}
+
+impl Ledger {
+    /// The ledger of a turn that starts at `now`, as the previous turn left it. After an automatic
+    /// pause it starts with one slot.
+    pub(super) fn new(
+        settings: &ProcessSettings,
+        limits: Limits,
+        control: &Control,
+        last_start: Millis,
+        now: Millis,
+    ) -> Self {
+        let mut breaker = Breaker::new(settings.breaker.and(Some(limits)), control.breaker, now);
+        breaker.know(control, now);
+        Self {
+            settings: *settings,
+            limits,
+            breaker,
+            slots: match control.busy_pauses {
+                0 => Slots::new(limits.concurrency),
+                _ => Slots::probing(limits.concurrency),
+            },
+            walls: Walls::default(),
+            busy_pauses: control.busy_pauses,
+            last_start,
+        }
+    }
+
+    /// Whether one more task may start beside `running` others.
+    pub(super) fn start(&self, running: usize, now: Millis) -> Start {
+        if let Some(pause) = self.pause_due(now) {
+            return match running {
+                0 => Start::Pause(pause),
+                // A run that is still active may be answered. Then the tasks are the cause, not the
+                // downstream.
+                _ => Start::Wait(Millis::MAX),
+            };
+        }
+        let start = self.breaker.start(running, now);
+        if let Start::Wait(_) = start {
+            return start;
+        }
+        if let Some(until) = self.slots.asked_until(now) {
+            return Start::Wait(until);
+        }
+        // A probe needs no free slot: only one runs at a time.
+        if start == Start::Any && !self.slots.is_open(running, now) {
+            let wake = self.slots.wait_until().filter(|at| *at > now);
+            return Start::Wait(wake.unwrap_or(Millis::MAX));
+        }
+        start
+    }
+
+    /// Chooses the next probe from the due tasks, by [`Breaker::choose`].
+    pub(super) fn choose_probe(&self, due: &[&TaskId], tried_too: bool) -> Option<usize> {
+        self.breaker.choose(due, tried_too)
+    }
+
+    /// Notes that an attempt at a task starts. Returns whether it is a probe.
+    pub(super) fn attempt_started(&mut self, task: &TaskId) -> bool {
+        self.breaker.starts(task)
+    }
+
+    /// Notes that an attempt is over without a run: its task was gone, or the store failed.
+    pub(super) fn attempt_without_run(&mut self, task: &TaskId, now: Millis) {
+        self.breaker.probe_over(task, now);
+    }
+
+    /// Notes that a run starts, and returns its number.
+    pub(super) fn run_started(&mut self) -> RunNumber {
+        self.breaker.run_starts()
+    }
+
+    /// Notes that a run ended with this signal. `jitter` is a random number from 0 to 1.
+    pub(super) fn run_ended(
+        &mut self,
+        run: &Run,
+        task: &TaskId,
+        signal: Signal,
+        jitter: f64,
+    ) -> Ruling {
+        let now = run.ended;
+        match signal {
+            Signal::Answered => {
+                match self.slowness(run) {
+                    Some(share) => self.slots.slow(run.started, share, now),
+                    None => self.slots.succeeded(),
+                }
+                self.walls.answered(self.breaker.newest_run());
+            }
+            Signal::Busy { retry_after } => {
+                self.slots.busy(retry_after, jitter, now);
+                self.walls.busy(task, run.number);
+            }
+            Signal::Rejecting => {
+                // Without the answer: it quotes the downstream, which may quote the payload.
+                tracing::error!(
+                    task_id = %task,
+                    "the downstream rejects the queue's calls; see the task's lastError"
+                );
+                self.walls.rejected(task, run.number);
+            }
+            Signal::Unavailable | Signal::InternalError | Signal::Nothing => {}
+        }
+        let spared = self.change(|breaker| breaker.run_ended(run.number, task, signal, now));
+        let ruling = Ruling {
+            spared,
+            open_for: self.breaker.open_for(now),
+            held: self.breaker.is_held(now),
+            signal,
+        };
+        let named_no_time = self.slots.retry_after().is_none();
+        if self.walls.is_busy() && named_no_time && self.slots.is_congested(now) {
+            self.breaker.open(now);
+        }
+        ruling
+    }
+
+    /// Notes that the task of a run returns, because it found the downstream unavailable. A task
+    /// that ends as FAILURE does not count: others may need a last start before they expire.
+    pub(super) fn returned(&mut self, ruling: &Ruling) {
+        // Internal errors end by themselves, because they return a task less often.
+        if ruling.open_for.is_some() && ruling.signal != Signal::InternalError {
+            self.walls.probe_failed();
+        }
+    }
+
+    /// For a run that took longer than the target latency: the target divided by its duration.
+    fn slowness(&self, run: &Run) -> Option<f64> {
+        let target = self.settings.target_latency?;
+        let took = run.ended.since(run.started);
+        (took > target).then(|| target.as_secs_f64() / took.as_secs_f64())
+    }
+
+    /// Changes the breaker. If it closes, the slots start again: the limit from before the outage
+    /// says nothing about the capacity now.
+    fn change<T>(&mut self, change: impl FnOnce(&mut Breaker) -> T) -> T {
+        let was_open = self.breaker.is_open();
+        let result = change(&mut self.breaker);
+        if was_open && !self.breaker.is_open() {
+            self.slots = Slots::new(self.limits.concurrency);
+        }
+        result
+    }
+
+    /// The open breaker, for the control item; `None` while it is closed.
+    pub(super) fn open_breaker(&self) -> Option<OpenBreaker> {
+        self.breaker.state()
+    }
+
+    /// Obeys the operators' last command in the control item, if this turn has not read it yet.
+    pub(super) fn obey(&mut self, control: &Control, now: Millis) {
+        self.change(|breaker| breaker.obey(control, now));
+    }
+
+    /// Closes the breaker of an empty queue, unless an operator holds it open.
+    pub(super) fn end_outage(&mut self, now: Millis) {
+        self.change(|breaker| breaker.end_outage(now));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! The limits on starts.
+
+use crate::process::rate::RateLimit;
+use crate::process::settings::ProcessSettings;
+
+/// Fewest distinct tasks that open the circuit breaker. Fewer tasks may be the cause themselves.
+pub(super) const FEWEST_TASKS: usize = 10;
+
+/// The limits on starts that are in effect. Everything that depends on them takes them from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::process) struct Limits {
+    /// Maximum number of concurrent tasks.
+    pub(in crate::process) concurrency: u16,
+    /// Maximum number of starts per second; `None` for no limit.
+    pub(in crate::process) rate: Option<RateLimit>,
+}
+
+impl Limits {
+    /// The number of distinct tasks without an answer that opens the circuit breaker: more than run
+    /// at once.
+    pub(super) fn threshold(&self) -> usize {
+        FEWEST_TASKS.max(usize::from(self.concurrency) + 2)
+    }
+}
+
+impl ProcessSettings {
+    /// The limits of the settings.
+    pub(in crate::process) fn limits(&self) -> Limits {
+        Limits {
+            concurrency: self.slots,
+            rate: self.rate,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a run says about the downstream, and the decisions of the ledger.
+
+use std::time::Duration;
+
+use crate::control::Pause;
+use crate::runner::Outcome;
+use crate::time::Millis;
+
+/// State of the downstream according to a run, independent of the task's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::process) enum Signal {
+    /// It answered with success or failure.
+    Answered,
+    /// It was busy, and may have asked for a wait. Without one, it may also be unavailable. While
+    /// the breaker is closed, this does not count if an earlier run is active: the downstream may be
+    /// working on that one.
+    Busy { retry_after: Option<Duration> },
+    /// It rejects the queue's calls.
+    Rejecting,
+    /// It is unavailable.
+    Unavailable,
+    /// It responded with an internal error: it is unavailable, or the task is the cause.
+    InternalError,
+    /// Unknown: a retry, or a run that was cut off.
+    Nothing,
+}
+
+impl From<Option<&Outcome>> for Signal {
+    fn from(outcome: Option<&Outcome>) -> Self {
+        match outcome {
+            Some(Outcome::Success | Outcome::Failure { .. }) => Self::Answered,
+            Some(Outcome::Busy { retry_after }) => Self::Busy {
+                retry_after: *retry_after,
+            },
+            Some(Outcome::Refused { .. }) => Self::Rejecting,
+            Some(Outcome::Unavailable { .. }) => Self::Unavailable,
+            Some(Outcome::InternalError { .. }) => Self::InternalError,
+            Some(Outcome::Retry { .. }) | None => Self::Nothing,
+        }
+    }
+}
+
+/// Whether one more task may start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::process) enum Start {
+    /// Any task.
+    Any,
+    /// One task, as a probe.
+    Probe,
+    /// No task until this time or the end of a run, whichever is first.
+    Wait(Millis),
+    /// No task: the queue must pause.
+    Pause(Pause),
+}
+
+/// What the end of a run means for its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::process) struct Ruling {
+    /// Whether a run without an answer costs no attempt, and when the task may start again.
+    pub(in crate::process) spared: Option<Spared>,
+    /// Time for which the breaker has been open; `None` while it is closed.
+    pub(in crate::process) open_for: Option<Duration>,
+    /// Whether an operator holds the breaker open.
+    pub(in crate::process) held: bool,
+    /// What the run said about the downstream.
+    pub(in crate::process) signal: Signal,
+}
+
+/// When a task that found the downstream unavailable may start again without losing an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::process) enum Spared {
+    /// The breaker is open: at the next probe.
+    UntilProbe(Millis),
+    /// The breaker is closed, but this task and others had no answer before: after its backoff.
+    Backoff,
+}
+
+/// The number of a run, in the order of the starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::process) struct RunNumber(pub(super) u64);
+
+/// A run that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::process) struct Run {
+    pub(in crate::process) number: RunNumber,
+    pub(in crate::process) started: Millis,
+    pub(in crate::process) ended: Millis,
+}

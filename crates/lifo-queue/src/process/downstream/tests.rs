@@ -1,0 +1,138 @@
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::*;
+
+const REJECTING: Signal = Signal::Rejecting;
+const BUSY: Signal = Signal::Busy { retry_after: None };
+
+fn id(number: usize) -> TaskId {
+    TaskId::from_stored(format!("task-{number:03}"))
+}
+
+/// A ledger of the deployed settings. Its turn starts tasks until 100 s.
+fn ledger(concurrency: u16) -> Ledger {
+    let contract = include_str!("../../../../../tests/contract.json");
+    let contract: Value = serde_json::from_str(contract).unwrap();
+    let settings = contract["settings"]["defaults"]["process-tasks"].clone();
+    let settings: ProcessSettings = serde_json::from_value(settings).unwrap();
+    let limits = Limits {
+        concurrency,
+        rate: None,
+    };
+    let control = Control::default();
+    Ledger::new(&settings, limits, &control, Millis(100_000), Millis(0))
+}
+
+/// Ends a run.
+fn end(ledger: &mut Ledger, number: RunNumber, task: usize, signal: Signal, now: i64) -> Ruling {
+    let run = Run {
+        number,
+        started: Millis(now),
+        ended: Millis(now),
+    };
+    ledger.run_ended(&run, &id(task), signal, 1.0)
+}
+
+/// Starts and ends one run.
+fn run(ledger: &mut Ledger, task: usize, signal: Signal, now: i64) -> Ruling {
+    ledger.attempt_started(&id(task));
+    let number = ledger.run_started();
+    let ruling = end(ledger, number, task, signal, now);
+    if ruling.spared.is_some() {
+        ledger.returned(&ruling);
+    }
+    ruling
+}
+
+#[test]
+fn answer_prevents_a_pause_from_the_end_of_its_run_on() {
+    let mut ledger = ledger(8);
+    let answered = ledger.run_started();
+    for task in 0..3 {
+        run(&mut ledger, task, REJECTING, 5);
+    }
+    assert_eq!(ledger.start(1, Millis(5)), Start::Wait(Millis::MAX));
+    assert!(matches!(ledger.start(0, Millis(5)), Start::Pause(_)));
+    end(&mut ledger, answered, 9, Signal::Answered, 5);
+    // The answered task is not settled yet, so it is still active.
+    assert_eq!(ledger.start(1, Millis(5)), Start::Any);
+}
+
+#[test]
+fn run_that_started_before_an_answer_is_no_reason_for_a_pause() {
+    let mut ledger = ledger(8);
+    let earlier = [0, 1, 2].map(|task| (task, ledger.run_started()));
+    run(&mut ledger, 9, Signal::Answered, 5);
+    for (task, number) in earlier {
+        end(&mut ledger, number, task, REJECTING, 6);
+    }
+    assert_eq!(ledger.start(0, Millis(6)), Start::Any);
+}
+
+#[test]
+fn every_slot_is_free_when_the_breaker_closes_within_the_limits_in_effect() {
+    // Fewer slots than the settings have.
+    let mut ledger = ledger(3);
+    let mut now = 0;
+    while ledger.open_breaker().is_none() {
+        run(&mut ledger, 0, BUSY, now);
+        run(&mut ledger, 1, BUSY, now);
+        run(&mut ledger, 2, BUSY, now);
+        now += 5_000;
+    }
+    assert_eq!(ledger.start(0, Millis(now)), Start::Probe);
+    run(&mut ledger, 3, Signal::Answered, now);
+    assert_eq!(ledger.start(2, Millis(now)), Start::Any);
+    assert_eq!(ledger.start(3, Millis(now)), Start::Wait(Millis::MAX));
+}
+
+#[test]
+fn breaker_of_an_operators_command_frees_every_slot_when_it_closes() {
+    let mut ledger = ledger(3);
+    run(&mut ledger, 0, BUSY, 0);
+    assert_eq!(ledger.start(1, Millis(50)), Start::Wait(Millis(100)));
+    let mut control = Control::default();
+    control.breaker_by_hand.commands = 1;
+    ledger.breaker.open(Millis(0));
+    ledger.obey(&control, Millis(60));
+    assert_eq!(ledger.start(2, Millis(60)), Start::Any);
+}
+
+#[test]
+fn failed_probes_pause_the_queue_only_after_a_long_outage() {
+    let mut ledger = ledger(8);
+    let pause_after = ledger.settings.breaker.unwrap().pause_after;
+    for task in 0..10 {
+        run(&mut ledger, task, Signal::Unavailable, 0);
+    }
+    let late = i64::try_from(pause_after.as_millis()).unwrap();
+    ledger.last_start = Millis(late + 100_000);
+    for probe in 1..=3 {
+        let now = late + probe * 5_000;
+        let ruling = run(&mut ledger, 10, Signal::InternalError, now - 1);
+        assert_eq!(
+            ruling.open_for,
+            Some(Duration::from_millis(u64::try_from(now - 1).unwrap()))
+        );
+    }
+    assert_eq!(ledger.pause_due(Millis(late + 20_000)), None, "HTTP 500");
+    for probe in 4..=5 {
+        run(&mut ledger, 10, Signal::Unavailable, late + probe * 5_000);
+    }
+    assert!(ledger.pause_due(Millis(late + 30_000)).is_some());
+}
+
+#[test]
+fn attempt_without_a_run_makes_room_for_the_next_probe() {
+    let mut ledger = ledger(8);
+    for task in 0..10 {
+        run(&mut ledger, task, Signal::Unavailable, 0);
+    }
+    assert!(ledger.attempt_started(&id(10)));
+    assert_eq!(ledger.start(1, Millis(1_000)), Start::Wait(Millis::MAX));
+    ledger.attempt_without_run(&id(10), Millis(1_000));
+    assert_eq!(ledger.start(0, Millis(1_000)), Start::Wait(Millis(1_250)));
+    assert_eq!(ledger.start(0, Millis(1_250)), Start::Probe);
+}
