@@ -5,7 +5,10 @@ module.exports = {
   maxWorkers: '100%',
   roots: ['<rootDir>/tests/infra', '<rootDir>/tests/language', '<rootDir>/tests/docs'],
   testMatch: ['**/*.test.ts'],
-  moduleNameMapper: { '^freshq$': '<rootDir>/infra/index.ts' },
+  moduleNameMapper: {
+    '^freshq$': '<rootDir>/infra/index.ts',
+    '^freshq/testing$': '<rootDir>/infra/testing.ts',
+  },
   setupFiles: ['<rootDir>/tests/infra/setup.ts'],
   transform: {
     '^.+\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } }],

@@ -25,8 +25,8 @@ import { TaskIngest } from './ingest/task-ingest';
 import { loadProblems, loadWarnings, simulationProblems } from './load-rules';
 import { Observability } from './observability';
 import { settingsProblems } from './rules';
-import type { ITaskRunner } from './runners/binding';
-import { type PartialQueueSettings, resolveSettings } from './settings';
+import type { ITaskRunner, RunnerDescription } from './runners/binding';
+import { type PartialQueueSettings, type QueueSettings, resolveSettings } from './settings';
 import { TASKS_ONLY, TaskTable } from './task-table';
 
 /** Props of {@link LifoQueue}. Within a group (`tasks`, `processing`, …) each setting has its own default. */
@@ -122,12 +122,15 @@ export class LifoQueue extends Construct {
   /** Alarms, the dashboard and saved queries. */
   readonly observability: IQueueObservability;
 
-  private readonly allowDirectWrites: boolean;
+  /**
+   * The runner and all settings, for `freshq/testing`.
+   * @internal
+   */
+  readonly _configured: { readonly runner: RunnerDescription; readonly settings: QueueSettings };
 
   constructor(scope: Construct, id: string, props: LifoQueueProps) {
     super(scope, id);
     const settings = resolveSettings(props);
-    this.allowDirectWrites = settings.tasks.allowDirectWrites;
     refuse(this.node.path, [
       ...settingsProblems(settings),
       ...props.runner._problems(settings),
@@ -156,6 +159,7 @@ export class LifoQueue extends Construct {
     const triggerTopic = new QueueTopic(this, 'trigger-topic');
     const processTasksTopic = new QueueTopic(this, 'process-tasks-topic');
     const runner = props.runner._bind(this);
+    this._configured = { runner: runner.description, settings };
     const wiring = { table, triggerTopic, processTasksTopic, settings, logs };
 
     const createTasks = new CreateTasks(this, 'create-tasks', { ...wiring, simulation: props.simulation });
@@ -276,7 +280,7 @@ export class LifoQueue extends Construct {
    * Throws if `tasks.allowDirectWrites` is false.
    */
   grantPut(grantee: IGrantable): Grant {
-    if (!this.allowDirectWrites) {
+    if (!this._configured.settings.tasks.allowDirectWrites) {
       throw new Error(
         `${this.node.path} cannot grant puts of tasks: with tasks.allowDirectWrites = false only create-tasks and ingest-tasks may write tasks to its table. Remedy: use grantCreate, or set tasks.allowDirectWrites to true.`,
       );

@@ -1,0 +1,124 @@
+/** Assertions for the tests of your own CDK app: `import { QueueAssertions } from 'freshq/testing'`. */
+
+import { isDeepStrictEqual } from 'node:util';
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import type { IGrantable, IRole } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { LifoQueue } from './tasks/lifo-queue';
+import type { PartialQueueSettings } from './tasks/settings';
+
+/** The part of a policy in a template that the assertions read. */
+interface Policy {
+  readonly Properties: {
+    readonly Roles?: unknown[];
+    readonly PolicyDocument: { readonly Statement: Statement[] };
+  };
+}
+
+interface Statement {
+  readonly Effect: string;
+  readonly Action?: unknown;
+  readonly Resource?: unknown;
+}
+
+/** Assertions about a task queue. Each throws an error that names the queue, and the expected and the actual value. */
+export class QueueAssertions {
+  private constructor(private readonly queue: LifoQueue) {}
+
+  /** Assertions about a queue of your app. */
+  static of(queue: LifoQueue): QueueAssertions {
+    return new QueueAssertions(queue);
+  }
+
+  /** Asserts that the queue runs each task by a POST request to `url`. */
+  runsTasksByHttp(url: string): void {
+    const { runner } = this.queue._configured;
+    this.expectEqual('the endpoint', runner.kind === 'http' ? runner.url : noneOf(runner.kind), url);
+  }
+
+  /** Asserts that the queue runs each task by an invocation of `fn`. */
+  runsTasksByFunction(fn: IFunction): void {
+    const { runner } = this.queue._configured;
+    const found = runner.kind === 'lambda' ? runner.functionArn : noneOf(runner.kind);
+    this.expectEqual('the function of the runner', found, fn.functionArn);
+  }
+
+  /** Asserts settings, with the defaults filled in. Compares only the settings in `expected`. */
+  hasSettings(expected: PartialQueueSettings): void {
+    this.expectSettings('', this.queue._configured.settings, expected);
+  }
+
+  /**
+   * Asserts that the template lets a function or another holder of a role create tasks, as `grantCreate`, `grantSend`
+   * or `grantPut` do. Synthesizes the app, so constructs that you add later have no effect.
+   */
+  letsCreateTasks(producer: IGrantable): void {
+    const { createTasks, ingest, table } = this.queue;
+    const role = roleOf(producer);
+    const stack = Stack.of(role);
+    const template = Template.fromStack(stack);
+    const policies = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap((type) =>
+      Object.values(template.findResources(type) as Record<string, Policy>),
+    );
+    const statements = policies
+      .filter(({ Properties }) => contains(Properties.Roles, stack.resolve(role.roleName)))
+      .flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
+    const allowed = [
+      ['lambda:InvokeFunction', createTasks.function.functionArn],
+      ['dynamodb:PutItem', table.tableArn],
+      ...(ingest ? [['sqs:SendMessage', ingest.queue.queueArn]] : []),
+    ].some(([action, arn]) =>
+      statements.some(
+        ({ Effect, Action, Resource }) =>
+          Effect === 'Allow' && contains(Action, action) && contains(Resource, stack.resolve(arn)),
+      ),
+    );
+    if (!allowed) {
+      throw new Error(
+        `${role.node.path} may not create tasks of ${this.queue.node.path}. Remedy: call grantCreate, grantSend or grantPut of the queue.`,
+      );
+    }
+  }
+
+  private expectSettings(path: string, actual: unknown, expected: object): void {
+    for (const [name, value] of Object.entries(expected)) {
+      const at = path === '' ? name : `${path}.${name}`;
+      const found = (actual as Readonly<Record<string, unknown>> | undefined)?.[name];
+      if (typeof value === 'object' && value !== null && !(value instanceof Duration)) {
+        this.expectSettings(at, found, value);
+      } else {
+        this.expectEqual(at, comparable(found), comparable(value));
+      }
+    }
+  }
+
+  /** Compares two values, which may be known only at deployment. */
+  private expectEqual(what: string, actual: unknown, expected: unknown): void {
+    const stack = Stack.of(this.queue);
+    const [found, wanted] = [stack.resolve(actual), stack.resolve(expected)];
+    if (isDeepStrictEqual(found, wanted)) return;
+    throw new Error(
+      `${this.queue.node.path}: ${what} is ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`,
+    );
+  }
+}
+
+function noneOf(kind: string): string {
+  return `none, because the runner is of the kind ${kind}`;
+}
+
+/** Durations of one length are equal in every unit. */
+function comparable(value: unknown): unknown {
+  return value instanceof Duration ? `${value.toMilliseconds()} ms` : value;
+}
+
+function roleOf({ grantPrincipal }: IGrantable): IRole {
+  if ('roleName' in grantPrincipal) return grantPrincipal as IRole;
+  throw new Error('letsCreateTasks needs a function or another principal with a role');
+}
+
+/** Whether an element of a policy, a value or a list of values, contains a value. */
+function contains(element: unknown, value: unknown): boolean {
+  return [element].flat().some((each) => isDeepStrictEqual(each, value));
+}
